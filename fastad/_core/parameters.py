@@ -212,14 +212,20 @@ def check_choice(value: Word, choices: Sequence[str], name: str) -> Word:
     return value
 
 
-def check_mapping(values: object, name: str, what: str) -> None:
-    """Check that values are named, and at least one of them."""
+def check_mapping(values: object, name: str, what: str) -> dict[str, Any]:
+    """Return values by their names as strings, which must differ; there must be at least one."""
     if not isinstance(values, Mapping) or not values:
         raise InvalidTypeError(
             f"{name} must name at least one {what}; found {type(values).__name__}"
             + (" without any" if isinstance(values, Mapping) else ""),
             argument=name,
         )
+    named = {str(key): value for key, value in values.items()}
+    if len(named) < len(values):
+        raise InvalidInputError(
+            f"{name} must have names that differ as strings; found equal ones", argument=name
+        )
+    return named
 
 
 def check_generator(rng: int | np.random.Generator | None) -> np.random.Generator:

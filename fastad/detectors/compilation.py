@@ -1,5 +1,6 @@
 """``compile_scorer``: from a fitted detector to a compiled one."""
 
+import importlib
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -12,7 +13,7 @@ from fastad._kernels.geometry.draws import write_rows
 from fastad.detectors import centres, density, forest, knn, linear, support
 from fastad.detectors.scorer import CompiledScorer, is_exactly
 from fastad.detectors.transformation import after, can_compile
-from fastad.errors import BatchScorerWarning, InvalidInputError
+from fastad.errors import BatchScorerWarning, InvalidInputError, InvalidTypeError
 
 
 class _Compiler(NamedTuple):
@@ -126,7 +127,7 @@ def scorer_of(score: Any, argument: str) -> CompiledScorer | None:
     """
     if isinstance(score, CompiledScorer):
         return score
-    if not callable(score) and hasattr(score, "fit"):
+    if hasattr(score, "fit") and (isinstance(score, type) or not callable(score)):
         return _compiled(score, argument)
     owner, method = getattr(score, "__self__", None), getattr(score, "__name__", "")
     if method not in _SCORING:
@@ -156,6 +157,11 @@ def scorer_of(score: Any, argument: str) -> CompiledScorer | None:
 
 def _compiled(fitted: Any, argument: str) -> CompiledScorer:
     """Compile a fitted detector that an argument gave."""
+    if isinstance(fitted, type):
+        raise InvalidTypeError(
+            f"{argument} must be a fitted detector; found the class {fitted.__name__}",
+            argument=argument,
+        )
     while hasattr(fitted, "best_estimator_"):
         fitted = fitted.best_estimator_
     kind = type(fitted).__module__.partition(".")[0], type(fitted).__name__
@@ -212,6 +218,7 @@ class BatchScorer(CompiledScorer):
         # PyOD's detectors do not have it.
         self.n_features = getattr(fitted, "n_features_in_", None)
         self.name = name_of(fitted)
+        self._columns = getattr(fitted, "feature_names_in_", None)
         self._fitted, self._scores = fitted, anomaly_scores
         warn_user(
             f"{self.name} has no compiled form: it scores batch by batch, on one thread",
@@ -225,4 +232,15 @@ class BatchScorer(CompiledScorer):
         """Write the detector's own scores of a batch."""
         rows = np.empty((points.shape[1], points.shape[0]))
         write_rows(points, rows)
-        scores[:] = self._scores(self._fitted, rows)
+        scores[:] = self._scores(self._fitted, self._named(rows))
+
+    def _named(self, rows: FloatMatrix) -> Any:
+        """Return rows with the names of the frame that the detector was fitted on, if it was."""
+        if self._columns is None:
+            return rows
+        try:
+            # Here, because pandas is an optional extra.
+            pandas = importlib.import_module("pandas")
+        except ModuleNotFoundError:
+            return rows
+        return pandas.DataFrame(rows, columns=self._columns)

@@ -21,7 +21,7 @@ from fastad.ordering.labels import check_labels
 from fastad.regions.box import Box, check_box
 from fastad.regions.plan import VolumeMethod, check_plan
 from fastad.regions.results import VolumeEstimate
-from fastad.regions.scores import Score, block_score
+from fastad.regions.scores import BlockScore, Score, block_score, naming
 from fastad.regions.together import group_blocks
 from fastad.regions.volume_estimation import estimate_volumes, volume
 
@@ -263,7 +263,7 @@ def volumes(
     >>> result["round"]["vol@0.1"].value < result["square"]["vol@0.1"].value
     True
     """
-    check_mapping(scores, "scores", "score")
+    named = check_mapping(scores, "scores", "score")
     rate = check_rate(fpr, "fpr")
     rates = [rate] if isinstance(rate, Fraction) else rate
     labels = check_labels(y_true, pos_label=pos_label)
@@ -292,7 +292,7 @@ def volumes(
     plan = check_plan(method, n_draws, rtol, normals, confidence_level, rng)
     scorers = {
         name: block_score(score, region.n_features, f"scores[{name!r}]")
-        for name, score in scores.items()
+        for name, score in named.items()
     }
     seed = random_seed(plan.rng)
     at_each: Any = rates
@@ -304,21 +304,19 @@ def volumes(
             for group in groups
             for member, y_score in zip(group.members, group.of_rows(samples), strict=True)
         }
-        thresholds = {
-            scored: threshold_at_fpr(
-                labels.values,
-                y_scores[scored] if scored in y_scores else scored.of_rows(samples),
-                fpr=at_each,
-            ).tolist()
-            for scored in scorers.values()
-        }
+        thresholds: dict[BlockScore, list[float]] = {}
+        for name, scored in scorers.items():
+            with naming(f"scores[{name!r}]"):
+                y_score = y_scores[scored] if scored in y_scores else scored.of_rows(samples)
+                at_rates = threshold_at_fpr(labels.values, y_score, fpr=at_each)
+            thresholds[scored] = at_rates.tolist()
         with ExitStack() as stack:
             for group in groups:
                 at = [thresholds[member] for member in group.members]
                 stack.enter_context(group.counting_at(at))
             for name, scored in scorers.items():
                 same_draws = plan._replace(rng=np.random.default_rng(seed), progress=report)
-                with words_about(str(name)):
+                with words_about(name), naming(f"scores[{name!r}]"):
                     estimates = estimate_volumes(scored, thresholds[scored], region, same_draws)
-                table[str(name)] = dict(zip(names, estimates, strict=True))
+                table[name] = dict(zip(names, estimates, strict=True))
     return Volumes(table, region, [float(rate) for rate in rates])

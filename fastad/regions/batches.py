@@ -98,15 +98,15 @@ class Batches:
             self._is_measuring = False
             return 0
         began = perf_counter()
-        found = _in_batches(function, rows[:n], size)
+        values = _in_batches(function, rows[:n], size)
         seconds = (perf_counter() - began) / n
-        if size in self._seconds or _same(found[:_UNIT], function(rows[:_UNIT].copy())):
+        if size in self._seconds or _same(values[:_UNIT], function(rows[:_UNIT].copy())):
             self._left.pop(0)
             self._seconds[size] = min(seconds, self._seconds.get(size, np.inf))
         else:
             self._is_measuring = False
-            found = _in_batches(function, rows[:n], BATCH)
-        scores[:n] = found
+            values = _in_batches(function, rows[:n], BATCH)
+        scores[:n] = values
         self._n_scored += n
         return n
 

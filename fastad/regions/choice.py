@@ -55,8 +55,8 @@ class _First(NamedTuple):
             clopper_pearson(count, self.n_drawn, _CONTRADICTION) for count in self.counts.tolist()
         ]
         return any(
-            one.high < low or one.low > high
-            for one, (low, high) in zip(estimates, ends, strict=True)
+            estimate.high < low or estimate.low > high
+            for estimate, (low, high) in zip(estimates, ends, strict=True)
         )
 
 
@@ -78,7 +78,7 @@ def choose(
     else:
         until = plan.rtol, n_first, plan.level
         soon, counts = uniform.estimate_until(draws, score, thresholds, *until)
-        if max(one.relative_error for one in soon) <= plan.rtol:
+        if max(estimate.relative_error for estimate in soon) <= plan.rtol:
             return _with_reason("few uniform draws reach the relative error", soon)
         first = _First(counts, soon[0].n_scored)
     if first.counts.min() < _ENOUGH:
@@ -86,9 +86,11 @@ def choose(
     expected = _expected(plain, first.counts.min() / first.n_drawn, plan.budget(plain), box)
     n_before, why_not = 0, "no data"
     if plan.data is not None:
-        found, n_before, why_not = _by_data(score, thresholds, box, plan, first, expected, plain)
-        if found is not None:
-            return found
+        estimates, n_before, why_not = _by_data(
+            score, thresholds, box, plan, first, expected, plain
+        )
+        if estimates is not None:
+            return estimates
     inside = "enough uniform draws fall inside"
     if plain == "sobol":
         inside = "enough draws fall inside, and features are few enough for Sobol points"
@@ -103,8 +105,8 @@ def choose(
     left = plan.after(n_before, plain)
     if plain == "sobol":
         # The first draws come on top: taken off, they might halve the next power of two.
-        found = estimate_by(plain, score, thresholds, box, left)
-        return _with_reason(why, found, n_before + first.n_drawn)
+        estimates = estimate_by(plain, score, thresholds, box, left)
+        return _with_reason(why, estimates, n_before + first.n_drawn)
     options = max(left.budget(plain), n_first), plan.level, plan.progress, (n_first, first.counts)
     return _with_reason(
         why, uniform.estimate_fractions(draws, score, thresholds, *options), n_before
@@ -166,7 +168,7 @@ def _by_data(
     try:
         pilot = estimate_by("importance", score, thresholds, box, pilot_plan)
         n_before = pilot[0].n_scored
-        expected = max(one.relative_error for one in pilot) * math.sqrt(
+        expected = max(estimate.relative_error for estimate in pilot) * math.sqrt(
             n_pilot / (budget - n_before)
         )
         if expected > _GAIN * plain_error:
@@ -175,17 +177,17 @@ def _by_data(
         if first.contradict(pilot):
             return None, n_before, contradiction
         left = plan.after(n_before + first.n_drawn, "importance")
-        found = estimate_by("importance", score, thresholds, box, left)
+        estimates = estimate_by("importance", score, thresholds, box, left)
     except RefusedError as error:
         return None, n_before + error.n_scored, f"not reliable: {error.why}; {error.numbers}"
-    if first.contradict(found):
-        return None, n_before + found[0].n_scored, contradiction
+    if first.contradict(estimates):
+        return None, n_before + estimates[0].n_scored, contradiction
     other = "Sobol points" if plain == "sobol" else "uniform draws"
     why = (
         f"data say where to look, and by a pilot the relative error is {expected:.2g}; rejected: "
         f"{other} ({plain_error:.2g}; {first})"
     )
-    return _with_reason(why, found, n_before + first.n_drawn), 0, ""
+    return _with_reason(why, estimates, n_before + first.n_drawn), 0, ""
 
 
 def _by_rare_event_method(
@@ -201,7 +203,7 @@ def _by_rare_event_method(
     if plan.data is not None:
         left = plan.after(n_before, "importance")
         try:
-            found = estimate_by("importance", score, thresholds, box, left)
+            estimates = estimate_by("importance", score, thresholds, box, left)
         except RefusedError as error:
             n_before += error.n_scored
             why = (
@@ -209,14 +211,14 @@ def _by_rare_event_method(
                 f"{error.numbers})"
             )
         else:
-            levels = max(_BY_LEVELS * -one.log_value for one in found)
+            levels = max(_BY_LEVELS * -estimate.log_value for estimate in estimates)
             levels /= math.sqrt(plan.budget("splitting"))
             why = f"{few}, and data say where to look ({first})"
             rejected = f"{rejected}, splitting (by levels {levels:.2g})"
-            return _with_reason(f"{why}; rejected: {rejected}", found, n_before)
+            return _with_reason(f"{why}; rejected: {rejected}", estimates, n_before)
     left = plan.after(n_before, "splitting")
-    found = estimate_by("splitting", score, thresholds, box, left)
-    return _with_reason(f"{why}; rejected: {rejected}", found, n_before)
+    estimates = estimate_by("splitting", score, thresholds, box, left)
+    return _with_reason(f"{why}; rejected: {rejected}", estimates, n_before)
 
 
 def _with_reason(

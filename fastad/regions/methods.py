@@ -96,9 +96,9 @@ def _until(
             continue
         n_spent += estimates[0].n_scored
         left = plan.most - n_spent
-        error = max(one.relative_error for one in estimates)
+        error = max(estimate.relative_error for estimate in estimates)
         if error <= rtol or left <= n_draws:
-            return [replace(one, n_scored=n_spent) for one in estimates], problems
+            return [replace(estimate, n_scored=n_spent) for estimate in estimates], problems
         growth = min(max(_MARGIN * (error / rtol) ** 2, _LEAST_GROWTH), _MOST_GROWTH)
         n_draws = min(int(growth * n_draws), left)
 

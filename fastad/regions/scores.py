@@ -4,6 +4,7 @@ import math
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from threading import Lock
 from typing import Any, Protocol, TypeAlias, TypeVar
 
@@ -205,12 +206,25 @@ def block_score(score: Any, n_features: int, argument: str = "score") -> BlockSc
     return scored
 
 
+@contextmanager
+def naming(argument: str) -> Iterator[None]:
+    """Name a score, in the errors about it, as the argument that gave it."""
+    try:
+        yield
+    except InvalidInputError as error:
+        if error.argument != "score" or not str(error).startswith("score "):
+            raise
+        message = argument + str(error).removeprefix("score")
+        raise InvalidInputError(message, argument=argument) from error.__cause__
+
+
 def _block_score(score: Any, n_features: int, argument: str) -> BlockScore:
     scorer = scorer_of(score, argument)
     if scorer is not None:
         if scorer.n_features not in (None, n_features):
             raise InvalidInputError(
-                f"box must have {scorer.n_features} features as the score; found {n_features}",
+                f"box must have {scorer.n_features} features as "
+                f"{'the score' if argument == 'score' else argument}; found {n_features}",
                 argument="box",
             )
         if scorer.on_threads:

@@ -19,8 +19,8 @@ from fastad.regions.scores import BlockScore
 from fastad.regions.uniform import Draws
 
 
-class _Known(NamedTuple):
-    """So many draws, and how many of them are below each threshold of all members."""
+class _Counted(NamedTuple):
+    """Draws that were counted, and how many of them are below each threshold of all members."""
 
     n_draws: int
     counts: IntVector
@@ -48,7 +48,7 @@ class BlockGroup:
     def __init__(self, group: ScorerGroup, members: list[BlockScore]) -> None:
         self.members, self._group = members, group
         self._thresholds: list[FloatVector] = []
-        self._known: dict[tuple[np.uint64, int], _Known] = {}
+        self._counted_draws: dict[tuple[np.uint64, int], _Counted] = {}
 
     def of_rows(self, samples: npt.NDArray[Any]) -> FloatMatrix:
         """Return the scores of samples of shape (n_samples, n_features), a row for each member."""
@@ -69,7 +69,7 @@ class BlockGroup:
         """Have each member ask for the counts below its thresholds here, in `Draws.count`."""
         self._thresholds = [np.unique(np.asarray(each, np.float64)) for each in thresholds]
         for number, member in enumerate(self.members):
-            member.joint = partial(self._counted, number)
+            member.joint = partial(self._counts_of, number)
         try:
             yield
         finally:
@@ -84,12 +84,12 @@ class BlockGroup:
     def count(self, points: FloatMatrix, thresholds: FloatVector, counts: IntVector) -> None:
         """Add the numbers of points below the thresholds of each member, one after the other."""
         first = 0
-        for row, own in zip(self._scores(points), self._thresholds, strict=True):
-            part = slice(first, first + own.shape[0])
+        for row, of_member in zip(self._scores(points), self._thresholds, strict=True):
+            part = slice(first, first + of_member.shape[0])
             count_scores_below(points, row, thresholds[part], counts[part])
             first = part.stop
 
-    def _counted(
+    def _counts_of(
         self,
         number: int,
         draws: Draws,
@@ -99,22 +99,22 @@ class BlockGroup:
         progress: Progress | None,
     ) -> tuple[int, IntVector]:
         """Return how many draws are counted for all, and the counts of one member."""
-        own = self._thresholds[number]
+        of_member = self._thresholds[number]
         nothing = 0, np.zeros(thresholds.shape[0], np.int64)
-        if not np.isin(thresholds, own).all():
+        if not np.isin(thresholds, of_member).all():
             return nothing
         key = draws.key, first
-        if key not in self._known:
+        if key not in self._counted_draws:
             counts = draws.count_here(
                 self, np.concatenate(self._thresholds), first, n_draws, progress
             )
-            self._known[key] = _Known(n_draws, counts)
-        known = self._known[key]
+            self._counted_draws[key] = _Counted(n_draws, counts)
+        counted = self._counted_draws[key]
         # A member that needs fewer draws counts them itself.
-        if known.n_draws > n_draws:
+        if counted.n_draws > n_draws:
             return nothing
         start = sum(each.shape[0] for each in self._thresholds[:number])
-        return known.n_draws, known.counts[start + np.searchsorted(own, thresholds)]
+        return counted.n_draws, counted.counts[start + np.searchsorted(of_member, thresholds)]
 
     def _scores(self, points: FloatMatrix) -> FloatMatrix:
         scores = np.empty((len(self.members), points.shape[1]))
@@ -124,5 +124,5 @@ class BlockGroup:
 
 def group_blocks(scores: Sequence[BlockScore]) -> list[BlockGroup]:
     """Return groups of two or more scores that are faster together."""
-    found = group_scorers([score.scorer for score in scores])
-    return [BlockGroup(group, [scores[i] for i in members]) for group, members in found]
+    groups = group_scorers([score.scorer for score in scores])
+    return [BlockGroup(group, [scores[i] for i in members]) for group, members in groups]

@@ -13,7 +13,7 @@ from fastad._core.threads import thread_limit
 from fastad._core.types import ArrayLike, Point
 from fastad.errors import InvalidInputError, InvalidTypeError
 from fastad.regions.box import Box
-from fastad.regions.scores import Score, block_score
+from fastad.regions.scores import Score, block_score, naming
 from fastad.regions.splitting.diagnostics import warn_of_mixing
 from fastad.unsupervised.counted import check_same_detectors, level_sets_of_detector
 from fastad.unsupervised.criteria import EXCESS_MASS, MASS, N_RESAMPLES, check_criteria
@@ -25,7 +25,7 @@ from fastad.unsupervised.level_set_estimation import (
     check_data,
 )
 from fastad.unsupervised.levels import check_extent
-from fastad.unsupervised.ranking import UnsupervisedEvaluation, check_names
+from fastad.unsupervised.ranking import UnsupervisedEvaluation
 
 
 def emmv(
@@ -197,14 +197,13 @@ def evaluate_unsupervised(
     >>> [place.detector for place in result.ranking("mv")]
     ['round', 'flat']
     """
-    check_mapping(scores, "scores", "score")
+    named = check_mapping(scores, "scores", "score")
     generator = check_generator(rng)
     plan = check_criteria(mass, excess_mass, n_resamples, confidence_level, generator)
     # Level sets of less mass touch neither area.
     lowest = float(min(plan.mass[0], plan.excess_mass))
     options = LevelSetOptions.of(method, n_draws, lowest)
     samples, region = check_data(X, box)
-    named = check_names(scores, "scores")
     scored = {
         name: block_score(score, region.n_features, f"scores[{name!r}]")
         for name, score in named.items()
@@ -215,8 +214,9 @@ def evaluate_unsupervised(
         options = options._replace(progress=report)
         for number, (name, score) in enumerate(scored.items()):
             estimator = LevelSetEstimator(score, region, np.random.default_rng(seed))
-            y_score = score.of_rows(samples)
-            levels, drawn = estimator.level_sets(y_score, samples, options)
+            with naming(f"scores[{name!r}]"):
+                y_score = score.of_rows(samples)
+                levels, drawn = estimator.level_sets(y_score, samples, options)
             warn_of_mixing(estimator.mixing_problems)
             points = PointLevels.of(levels, y_score, drawn, number)
             estimates[name] = estimate_with_points(levels, points, plan)

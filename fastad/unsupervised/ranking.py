@@ -11,7 +11,6 @@ import numpy.typing as npt
 from fastad._core.parameters import check_choice
 from fastad._core.results import TableResult, with_versions
 from fastad._core.text_tables import TextTable, count_text
-from fastad.errors import InvalidInputError
 from fastad.uncertainty.corrections import significantly_larger
 from fastad.unsupervised.criteria import CRITERIA, SIGNS, Criteria, Criterion, CriterionName
 from fastad.unsupervised.criteria_estimation import CriterionEstimates
@@ -275,13 +274,3 @@ class UnsupervisedEvaluation(TableResult, Mapping[str, Criteria]):
 
 def _one_of(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"one of {', '.join(names)}"
-
-
-def check_names(values: Mapping[Any, Any], name: str) -> dict[str, Any]:
-    """Return values by their names as strings, which must differ."""
-    named = {str(key): value for key, value in values.items()}
-    if len(named) < len(values):
-        raise InvalidInputError(
-            f"{name} must have names that differ as strings; found equal ones", argument=name
-        )
-    return named

@@ -35,7 +35,6 @@ from fastad.unsupervised.level_set_estimation import (
     empty_scores,
 )
 from fastad.unsupervised.mass_volume import mass_volume_curve
-from fastad.unsupervised.ranking import check_names
 
 # An estimator to fit, or a function that learns a score from data.
 Factory: TypeAlias = Any
@@ -79,8 +78,7 @@ def check_subspaces(
     rng: np.random.Generator,
 ) -> Subspaces:
     """Check data and detectors, and draw the features."""
-    check_mapping(detectors, "detectors", "detector")
-    factories = check_names(detectors, "detectors")
+    factories = check_mapping(detectors, "detectors", "detector")
     for name, factory in factories.items():
         check_factory(factory, f"detectors[{name!r}]")
     train_rows = check_samples(X_train, None, "X_train").astype(np.float64)

@@ -3,7 +3,9 @@
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
+from sklearn.compose import ColumnTransformer
 from sklearn.covariance import EllipticEnvelope
 from sklearn.ensemble import ExtraTreesRegressor, IsolationForest
 from sklearn.linear_model import SGDOneClassSVM
@@ -15,7 +17,7 @@ from sklearn.svm import SVC, OneClassSVM
 
 import fastad
 from fastad.detectors import KNNDetector, compile_scorer
-from fastad.errors import BatchScorerWarning, InvalidInputError
+from fastad.errors import BatchScorerWarning, InvalidInputError, InvalidTypeError
 from tests.support.compiled_points import training
 
 PYOD = [
@@ -73,6 +75,33 @@ def test_subclasses_of_another_name_score_batch_by_batch() -> None:
     with pytest.warns(BatchScorerWarning, match="Mine has no compiled form"):
         scorer = compile_scorer(Mine(n_estimators=5).fit(training(2)))
     assert not scorer.on_threads
+
+
+@pytest.mark.parametrize("last", [SGDOneClassSVM(random_state=0), EllipticEnvelope(random_state=0)])
+@pytest.mark.parametrize("selects", [False, True])
+def test_detectors_fitted_on_a_frame_are_given_its_names(last: Any, selects: bool) -> None:
+    pandas = pytest.importorskip("pandas")
+    X = training(3)
+    first = (
+        ColumnTransformer([("two", StandardScaler(), ["c", "a"])])
+        if selects
+        else PowerTransformer()
+    )
+    fitted = Pipeline([("first", first), ("last", last)])
+    fitted.fit(pandas.DataFrame(X, columns=["a", "b", "c"]))
+    with pytest.warns(BatchScorerWarning):
+        scorer = compile_scorer(fitted)
+    # A warning of missing names would be an error here.
+    expected = -fitted.score_samples(pandas.DataFrame(X, columns=["a", "b", "c"]))
+    np.testing.assert_array_equal(scorer.score_samples(X), expected)
+
+
+def test_a_class_is_no_fitted_detector() -> None:
+    for call in (compile_scorer, lambda one: fastad.volume(one, 0.5, fastad.Box([0], [1]))):
+        with pytest.raises(
+            InvalidTypeError, match=r"must be a fitted .* the class IsolationForest"
+        ):
+            call(IsolationForest)
 
 
 @pytest.mark.parametrize(

@@ -38,8 +38,8 @@ HBOS_OPTIONS: list[dict[str, Any]] = [
 @pytest.mark.parametrize("d", DIMENSIONS)
 @pytest.mark.parametrize("options", PCA_OPTIONS, ids=str)
 def test_pca(options: dict[str, Any], d: int) -> None:
-    if d < 3 and len(options) == 2:
-        options = {}
+    if d < options.get("n_components", options.get("n_selected_components", 1)):
+        options = options | {"n_components": d, "n_selected_components": d}
     fitted = PCA(**options).fit(training(d))
     scorer, X = compile_scorer(fitted), queries(d)
     assert_scores(scorer.score_samples(X), fitted.decision_function(X))

@@ -10,7 +10,7 @@ import fastad
 from fastad import InvalidInputError, UndefinedMeasureError
 from fastad.regions import volume, volume_at_fpr
 from fastad.regions.box import Box
-from tests.support.volumes import SQUARE, Array, fields, norm
+from tests.support.volumes import SQUARE, Array, OfBatch, fields, norm
 
 # --- at a false positive rate
 
@@ -95,3 +95,37 @@ def test_undefined_rates() -> None:
 def test_bad_options_at_a_rate(keywords: dict[str, Any], message: str) -> None:
     with pytest.raises((InvalidInputError, TypeError), match=message):
         volume_at_fpr(norm, [0, 1], [0.0, 1.0], SQUARE, **keywords)
+
+
+# --- several detectors
+
+
+def fails(X: Array) -> Array:
+    raise ZeroDivisionError("by nothing")
+
+
+@pytest.mark.parametrize("call", [fastad.volumes, fastad.evaluate_unsupervised])
+@pytest.mark.parametrize(
+    ("score", "message"),
+    [
+        (lambda X: np.full(len(X), np.nan), r"scores\['bad'\] must not return NaN"),
+        (lambda X: X, r"scores\['bad'\] must return one number for each"),
+        (fails, r"scores\['bad'\] raised ZeroDivisionError"),
+        (OfBatch(norm, 3), r"box must have 3 features as scores\['bad'\]; found 2"),
+        # Only of points that are drawn: the threshold is that of others.
+        (lambda X: np.where(norm(X) > 6, np.nan, 0.0), r"scores\['bad'\] must not return NaN"),
+    ],
+    ids=["NaN", "shape", "raises", "features", "late NaN"],
+)
+def test_errors_of_a_score_name_the_detector(call: Any, score: Any, message: str) -> None:
+    X = np.clip(labelled()[0], -3, 3)
+    rest = (np.zeros(len(X)),) if call is fastad.volumes else ()
+    options: dict[str, Any] = {"box": Box([-9, -9], [9, 9]), "rng": 0, "n_draws": 2000}
+    with pytest.raises(InvalidInputError, match=f"^{message}") as caught:
+        call({"good": norm, "bad": score}, X, *rest, **options)
+    assert caught.value.argument in ("scores", "box")
+
+
+def test_names_of_detectors_differ_as_strings() -> None:
+    with pytest.raises(InvalidInputError, match="scores must have names that differ as strings"):
+        fastad.volumes({1: norm, "1": norm}, np.eye(2), [0, 0], fpr=0.5)  # type: ignore[dict-item]

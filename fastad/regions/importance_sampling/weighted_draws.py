@@ -168,10 +168,10 @@ def _reaching(
             for threshold, points in inside.items()
         }
 
-    found = missed(mixture, np.empty((len(n_values), 0)))
-    points = [inside[threshold] for threshold, of_it in found.items() if of_it.n_missed]
+    missed_before = missed(mixture, np.empty((len(n_values), 0)))
+    points = [inside[threshold] for threshold, part in missed_before.items() if part.n_missed]
     if not points:
-        return mixture, found
+        return mixture, missed_before
     distinct = np.unique(np.concatenate(points, axis=1), axis=1)
     centres = distinct[:, rng.permutation(distinct.shape[1]) < distinct.shape[1] / 2]
     wider = beside(mixture, neighbourhoods(centres, n_values, rng), _NEAR_PART)
@@ -181,7 +181,7 @@ def _reaching(
 def _missed_below(
     mixture: Mixture, points: FloatMatrix, are_checked: Mask, log_fraction: float, n_drawn: int
 ) -> Missed:
-    """Count points in whose share of a region fewer than one draw is expected."""
+    """Count points in whose part of a region fewer than one draw is expected."""
     n, checked = points.shape[1], points[:, are_checked]
     if checked.shape[1] == 0:
         return Missed(0, 0)
