@@ -52,8 +52,8 @@ _NEAR = 0.01
 # with, and places of each; part of the draws for this; and points that parts are looked for among.
 _MOST_PARTS, _MOST_STARTS, _PLACES = 6, 40, 1500
 _SPREADING_PART, _MOST_COMPARED = 0.2, 1000
-# Points apart from particles that count, at most. Chains that begin at them for each repeat, with
-# this part of the draws.
+# Points apart from particles that count, at most. Where a repeat has no particle in a part, chains
+# begin at so many of its points, with this part of the draws for all.
 _MOST_APART = 40
 _CHAINS, _CHAINS_PART = 2, 0.1
 _BLOCK = 2**13
@@ -132,37 +132,42 @@ def bridge(
     some = points[:, :: -(-points.shape[1] // _MOST_COMPARED)]
     some = np.concatenate([some, strange], axis=1)
     labels = parts(some)
-    if 1 < labels.max() + 1 <= _MOST_PARTS:
-        each_part = int(_SPREADING_PART * n_draws) // (labels.max() + 1)
+    n_parts = labels.max() + 1
+    if 1 < n_parts <= _MOST_PARTS:
+        each_part = int(_SPREADING_PART * n_draws) // n_parts
         spread = [
-            _spread(cube, some[:, labels == k], threshold, each_part, rng)
-            for k in range(labels.max() + 1)
+            _spread(cube, some[:, labels == k], threshold, each_part, rng) for k in range(n_parts)
         ]
         report()
         if min(one.shape[1] for one in spread) == 0:
             return None
         places = np.concatenate(spread, axis=1)
-        rows = np.repeat(np.eye(len(spread)), [one.shape[1] for one in spread], axis=1)
+        rows = np.repeat(np.eye(n_parts), [one.shape[1] for one in spread], axis=1)
         rows /= rows.sum(axis=1, keepdims=True)
         mixture = from_responsibilities(rows, places, n_values)
     else:
         even = np.full(places.shape[1], 1 / places.shape[1])
         mixture = refine(start(points, n_values, rng), places, even, n_values)
+        labels = (np.arange(some.shape[1]) >= some.shape[1] - strange.shape[1]).astype(np.int64)
     begun = np.concatenate([points, strange], axis=1), places
     fitted = _fit(cube, mixture, begun, threshold, int(_PILOT_PART * n_draws), rng, report)
     if fitted is None:
         return None
+    cells = Cells(some, labels)
     # The density is larger at the particles that it was fitted to than at others.
-    part = _WANDERING_PART / 2 if strange.shape[1] else _WANDERING_PART
+    part = _WANDERING_PART / 2 if cells.n_empty(inside) else _WANDERING_PART
     inside, _ = splitting.wander(threshold, int(part * n_draws))
     report()
-    cells = Cells(points, strange)
-    of_strange = _chains(cube, strange, threshold, int(_CHAINS_PART * n_draws), len(repeats), rng)
+    n_calls = min(int(_CHAINS_PART * n_draws), (last - cube.n_scored) // 2)
+    n_calls //= max(cells.n_empty(inside), 1)
+    near = [_by_cell(cube, cells, particles, threshold, n_calls, rng) for particles in inside]
     logs, variances = np.empty(len(repeats)), np.empty(len(repeats))
     each = (last - cube.n_scored) // len(repeats)
-    for i, particles in enumerate(inside):
+    if each <= 0:
+        return None
+    for i, particles in enumerate(near):
         drawn = _draw(cube, fitted, threshold, each, rng, report)
-        bridged = _bridge_cells(drawn, cells, (particles, of_strange[i]))
+        bridged = _bridge_cells(drawn, cells, particles)
         if bridged is None:
             return None
         logs[i], variances[i] = bridged
@@ -170,48 +175,47 @@ def bridge(
     return Bridge(threshold, logs, float(variances.mean()), _RULE_OF_THREE / n_particles)
 
 
-def _bridge_cells(
-    drawn: _Draws, cells: Cells, points: tuple[FloatMatrix, FloatMatrix]
-) -> tuple[float, float] | None:
-    """Return the logarithm of the fraction and its variance, by the sum over two cells.
-
-    One cell is where the particles are, the other where points were found apart from them: how
-    the region divides into both, draws alone tell. None where a cell is not covered.
-    """
-    if not cells.has_strange:
-        log, variance, covered = _bridge(drawn, _log_density(drawn.mixture, points[0]))
-        return (log, variance) if covered >= _COVERED else None
-    logs, variances = [], []
-    is_strange = cells.are_strange(drawn.points)
-    for cell, near in zip((False, True), points, strict=True):
-        there = is_strange == cell
-        own = near[:, cells.are_strange(near) == cell]
-        part = drawn._replace(points=drawn.points[:, there], logs=drawn.logs[there])
-        if own.shape[1] == 0:
-            return None
-        log, variance, covered = _bridge(part, _log_density(drawn.mixture, own))
-        if covered < _COVERED:
-            return None
-        logs.append(log)
-        variances.append(variance)
-    total = float(np.logaddexp(logs[0], logs[1]))
-    shares = np.exp(np.array(logs) - total)
-    return total, dot(shares**2, np.array(variances))
-
-
-def _chains(
+def _by_cell(
     cube: Cube,
-    points: FloatMatrix,
+    cells: Cells,
+    particles: FloatMatrix,
     threshold: float,
     n_calls: int,
-    n_repeats: int,
     rng: np.random.Generator,
 ) -> list[FloatMatrix]:
-    """Return places of chains from some points, other chains for each repeat."""
-    if points.shape[1] == 0:
-        return [points] * n_repeats
-    chosen = rng.choice(points.shape[1], (n_repeats, _CHAINS))
-    return [_spread(cube, points[:, part], threshold, n_calls // n_repeats, rng) for part in chosen]
+    """Return the particles in each cell; where there is none, places of chains from its points."""
+    labels, found = cells.of(particles), []
+    for k in range(cells.n):
+        near = particles[:, labels == k]
+        if near.shape[1] == 0:
+            begin = cells.points[:, cells.labels == k]
+            begin = begin[:, rng.choice(begin.shape[1], _CHAINS)]
+            near = _spread(cube, begin, threshold, n_calls, rng)
+            near = near[:, cells.of(near) == k]
+        found.append(near)
+    return found
+
+
+def _bridge_cells(
+    drawn: _Draws, cells: Cells, particles: Sequence[FloatMatrix]
+) -> tuple[float, float] | None:
+    """Return the logarithm of the fraction and its variance, by the sum over cells.
+
+    How the region divides into them, draws alone tell: particles of a repeat may all be in one of
+    two parts, however large the other one is. None where a cell is not covered.
+    """
+    labels = cells.of(drawn.points)
+    logs, variances = np.empty(cells.n), np.empty(cells.n)
+    for k, near in enumerate(particles):
+        there = labels == k
+        part = drawn._replace(points=drawn.points[:, there], logs=drawn.logs[there])
+        if near.shape[1] == 0:
+            return None
+        logs[k], variances[k], covered = _bridge(part, _log_density(drawn.mixture, near))
+        if covered < _COVERED:
+            return None
+    total = float(logsumexp(logs))
+    return total, dot(np.exp(logs - total) ** 2, variances)
 
 
 def _spread(

@@ -399,7 +399,9 @@ def mixing_problems(run: SplittingRun, threshold: float) -> list[str]:
             f"{run.n_apart} points below the threshold, from data or from single draws, lie where "
             "no particle is"
         )
-    if np.isfinite(logs).all():
+    # A bridge has the parts of its region by draws, wherever the particles of each repeat are.
+    by_levels = run.bridge is None or threshold > run.bridge.threshold
+    if by_levels and np.isfinite(logs).all():
         ratio, df = _Scatter.of(run.repeats, logs, threshold).ratio(), len(logs) - 1
         if float(chdtrc(df, ratio / _TOLERATED)) < _SUSPICIOUS:
             problems.append(

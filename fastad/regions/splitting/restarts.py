@@ -5,11 +5,12 @@ level is. Other points come to the threshold each by itself, so that a part coun
 into it and not by its fraction of each level: from single draws, and from data.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from fastad._core.types import BoolVector, FloatMatrix, FloatVector, IntVector
+from fastad._core.types import FloatMatrix, FloatVector, IntVector
 from fastad.regions.algebra import product_of
 from fastad.regions.scores import Cube
 
@@ -35,6 +36,8 @@ _APART = 6.0
 _PARTED, _MOST = 6.0, 0.9
 # Points that distances are computed between.
 _COMPARED = 1000
+# Points of each cell that others are compared with.
+_OF_A_CELL = 50
 
 
 class Way(NamedTuple):
@@ -56,30 +59,41 @@ class Way(NamedTuple):
 
 
 class Cells:
-    """The cube in two: what is nearer to particles, and what is nearer to points apart from them.
+    """Parts of the cube: a point is in that of the nearest of some points.
 
     Parameters
     ----------
-    particles : numpy.ndarray of shape (n_features, n_particles)
-        Some.
-    strange : numpy.ndarray of shape (n_features, n_points)
-        Points apart from them, or none.
+    points : numpy.ndarray of shape (n_features, n_points)
+        Some of each part.
+    labels : numpy.ndarray of shape (n_points,)
+        Of which part each is, from 0.
+
+    Attributes
+    ----------
+    n : int
+        Number of parts.
+    points, labels : numpy.ndarray
+        Those of these points that are compared with, not many of each part.
     """
 
-    def __init__(self, particles: FloatMatrix, strange: FloatMatrix) -> None:
-        self.has_strange = strange.shape[1] > 0
-        self._spreads = np.maximum(particles.std(axis=1, keepdims=True), _SHORTEST)
-        thinned = particles[:, :: -(-particles.shape[1] // _COMPARED)]
-        self._particles, self._strange = thinned / self._spreads, strange / self._spreads
+    def __init__(self, points: FloatMatrix, labels: IntVector) -> None:
+        self.n = int(labels.max()) + 1
+        self._spreads = np.maximum(points.std(axis=1, keepdims=True), _SHORTEST)
+        numbers = [np.flatnonzero(labels == k) for k in range(self.n)]
+        chosen = np.concatenate([part[:: -(-part.shape[0] // _OF_A_CELL)] for part in numbers])
+        self.points, self.labels = points[:, chosen], labels[chosen]
 
-    def are_strange(self, points: FloatMatrix) -> BoolVector:
-        """Tell of points whether they are nearer to those apart."""
-        near, far = (
-            _squares(points / self._spreads, others).min(axis=1)
-            for others in (self._particles, self._strange)
-        )
-        are: BoolVector = far < near
-        return are
+    def of(self, points: FloatMatrix) -> IntVector:
+        """Return the part that each point is in."""
+        if self.n == 1:
+            return np.zeros(points.shape[1], np.int64)
+        squares = _squares(points / self._spreads, self.points / self._spreads)
+        labels: IntVector = self.labels[squares.argmin(axis=1)]
+        return labels
+
+    def n_empty(self, repeats: Sequence[FloatMatrix]) -> int:
+        """Count the parts without a particle, of all repeats together."""
+        return sum(self.n - np.unique(self.of(particles)).shape[0] for particles in repeats)
 
 
 def roam(
