@@ -45,3 +45,10 @@ def mean_of(points: FloatMatrix, weights: FloatVector) -> FloatVector:
 def dot(left: FloatVector, right: FloatVector) -> float:
     """Return the sum of products."""
     return float(np.einsum("i,i->", left, right))
+
+
+def squared_distances(left: FloatMatrix, right: FloatMatrix) -> FloatMatrix:
+    """Return the squared distances of the columns of two matrices, shape (n_left, n_right)."""
+    squares: FloatMatrix = (left**2).sum(axis=0)[:, None] + (right**2).sum(axis=0)
+    squares -= 2 * product_of(left.T, right)
+    return np.maximum(squares, 0.0, out=squares)

@@ -5,7 +5,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fastad.regions.algebra import dot, eigen_of, mean_of, product_of, products_of
+from fastad.regions.algebra import (
+    dot,
+    eigen_of,
+    mean_of,
+    product_of,
+    products_of,
+    squared_distances,
+)
 
 
 @given(st.integers(1, 9), st.integers(1, 9), st.integers(1, 300), st.integers(0, 2**32))
@@ -20,6 +27,18 @@ def test_products(m: int, k: int, n: int, seed: int) -> None:
     np.testing.assert_allclose(products_of(right, mean), expected, rtol=1e-12, atol=1e-11)
     np.testing.assert_allclose(mean_of(right, weights), right @ weights, rtol=1e-12, atol=1e-12)
     assert dot(weights, weights) == pytest.approx(float(weights @ weights), rel=1e-13)
+
+
+@given(st.integers(1, 9), st.integers(1, 9), st.integers(1, 50), st.integers(0, 2**32))
+def test_squared_distances(d: int, m: int, n: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    left, right = rng.normal(size=(d, m)), rng.normal(size=(d, n))
+    right[:, 0] = left[:, 0]
+    found = squared_distances(left, right)
+    expected = ((left[:, :, None] - right[:, None, :]) ** 2).sum(axis=0)
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+    # Where products cancel, no square is below 0.
+    assert found.min() >= 0.0
 
 
 def test_views_are_as_good_as_arrays() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from fastad._core.types import FloatMatrix, FloatVector, IntVector
-from fastad.regions.algebra import product_of
+from fastad.regions.algebra import squared_distances
 
 # Points to draw around; more of them cost time, and their neighbourhoods overlap.
 MOST_CENTRES = 256
@@ -68,7 +68,7 @@ class Neighbourhoods(NamedTuple):
         """Return the logarithm of the density at points of the cube."""
         d = self.continuous.shape[0]
         scaled = (points[self.continuous] - self.mean) / self.spread
-        squares = _squared_distances(self.centres, scaled)
+        squares = squared_distances(self.centres, scaled)
         logs = np.logaddexp(
             *(
                 -0.5 * squares / widths[:, None] ** 2 - d * np.log(widths)[:, None]
@@ -97,7 +97,7 @@ def neighbourhoods(
     mean = coordinates.mean(axis=1, keepdims=True)
     spread = np.maximum(coordinates.std(axis=1, keepdims=True), _TINY)
     scaled = (coordinates - mean) / spread
-    squares = np.sort(_squared_distances(scaled[:, chosen], scaled), axis=1)
+    squares = np.sort(squared_distances(scaled[:, chosen], scaled), axis=1)
     distances = np.sqrt(squares[:, min(_NEIGHBOUR, n - 1)])
     unit = np.maximum(distances, _TINY) / math.sqrt(max(continuous.shape[0], 1))
     values = kinds[discrete][:, None]
@@ -111,10 +111,3 @@ def neighbourhoods(
         values,
         np.floor(points[discrete][:, chosen] * values).astype(np.int64),
     )
-
-
-def _squared_distances(centres: FloatMatrix, points: FloatMatrix) -> FloatMatrix:
-    """Return squared distances, shape (n_centres, n_points)."""
-    squares: FloatMatrix = (points**2).sum(axis=0) + (centres**2).sum(axis=0)[:, None]
-    squares -= 2 * product_of(centres.T, points)
-    return np.maximum(squares, 0.0, out=squares)

@@ -10,7 +10,14 @@ from scipy.special import logsumexp
 
 from fastad._core.threads import thread_map
 from fastad._core.types import FloatMatrix, FloatVector, IntVector
-from fastad.regions.algebra import dot, eigen_of, mean_of, product_of, products_of
+from fastad.regions.algebra import (
+    dot,
+    eigen_of,
+    mean_of,
+    product_of,
+    products_of,
+    squared_distances,
+)
 from fastad.regions.importance_sampling.marginals import Marginals, fit_marginals
 from fastad.regions.importance_sampling.neighbourhoods import Neighbourhoods
 
@@ -289,28 +296,20 @@ def _clusters(
     """Return the nearest of k centres for each point (k-means++ and Lloyd's iterations)."""
     spreads = points.std(axis=1, keepdims=True)
     scaled = points / np.where(spreads > 0, spreads, 1.0)
-
-    norms = (scaled**2).sum(axis=0)
-
-    def distances(centres: FloatMatrix) -> FloatMatrix:
-        squares: FloatMatrix = norms + (centres**2).sum(axis=0)[:, None]
-        squares -= 2 * product_of(centres.T, scaled)
-        return np.maximum(squares, 0.0, out=squares)
-
     centres = scaled[:, [rng.choice(scaled.shape[1], p=weights)]]
     while centres.shape[1] < k:
-        chances = distances(centres).min(axis=0) * weights
+        chances = squared_distances(centres, scaled).min(axis=0) * weights
         if chances.sum() == 0:
             break
         another = scaled[:, [rng.choice(scaled.shape[1], p=_normed(chances))]]
         centres = np.concatenate([centres, another], axis=1)
     for _ in range(_LLOYD):
-        labels = distances(centres).argmin(axis=0)
+        labels = squared_distances(centres, scaled).argmin(axis=0)
         masses = np.bincount(labels, weights, centres.shape[1])
         for j in np.flatnonzero(masses):
             cluster = labels == j
             centres[:, j] = mean_of(scaled[:, cluster], weights[cluster]) / masses[j]
-    nearest: IntVector = distances(centres).argmin(axis=0)
+    nearest: IntVector = squared_distances(centres, scaled).argmin(axis=0)
     return nearest
 
 
@@ -321,18 +320,18 @@ def tempered(logs: FloatVector) -> FloatVector:
     of the draws and that of the region.
     """
 
-    def weights(power: float) -> FloatVector:
+    def to_power(power: float) -> FloatVector:
         return _normed(np.exp(power * (logs - logs.max())))
 
     lowest, highest = 0.0, 1.0
     while highest - lowest > _CLOSE:
         power = (lowest + highest) / 2
-        tempered = weights(power)
-        if 1 / dot(tempered, tempered) >= _LEAST_EVEN * logs.shape[0]:
+        weights = to_power(power)
+        if 1 / dot(weights, weights) >= _LEAST_EVEN * logs.shape[0]:
             lowest = power
         else:
             highest = power
-    return weights(highest)
+    return to_power(highest)
 
 
 def _each(

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fastad._core.types import FloatMatrix, FloatVector, IntVector
-from fastad.regions.algebra import product_of
+from fastad.regions.algebra import squared_distances
 from fastad.regions.scores import Cube
 
 # Steps of a way down: these, and so many for each feature.
@@ -87,7 +87,7 @@ class Cells:
         """Return the part that each point is in."""
         if self.n == 1:
             return np.zeros(points.shape[1], np.int64)
-        squares = _squares(points / self._spreads, self.points / self._spreads)
+        squares = squared_distances(points / self._spreads, self.points / self._spreads)
         labels: IntVector = self.labels[squares.argmin(axis=1)]
         return labels
 
@@ -180,9 +180,9 @@ def apart(points: FloatMatrix, others: FloatMatrix) -> FloatMatrix:
     if points.shape[1] == 0 or others.shape[1] < 2:
         return points[:, :0]
     spreads = np.maximum(others.std(axis=1, keepdims=True), _SHORTEST)
-    among = _squares(others / spreads, others / spreads)
+    among = squared_distances(others / spreads, others / spreads)
     np.fill_diagonal(among, np.inf)
-    nearest = _squares(points / spreads, others / spreads).min(axis=1)
+    nearest = squared_distances(points / spreads, others / spreads).min(axis=1)
     return points[:, nearest > _APART**2 * among.min(axis=1).max()]
 
 
@@ -193,7 +193,7 @@ def parts(points: FloatMatrix) -> IntVector:
     """
     n = points.shape[1]
     spreads = np.maximum(points.std(axis=1, keepdims=True), _SHORTEST)
-    squares = _squares(points / spreads, points / spreads)
+    squares = squared_distances(points / spreads, points / spreads)
     np.fill_diagonal(squares, np.inf)
     near = squares <= _PARTED**2 * np.quantile(squares.min(axis=1), _MOST)
     labels = np.full(n, -1, np.int64)
@@ -209,10 +209,3 @@ def parts(points: FloatMatrix) -> IntVector:
                 reached = more
             labels[reached] = label
     return labels
-
-
-def _squares(points: FloatMatrix, others: FloatMatrix) -> FloatMatrix:
-    """Return squared distances."""
-    squares: FloatMatrix = (points**2).sum(axis=0)[:, None] + (others**2).sum(axis=0)
-    squares -= 2 * product_of(points.T, others)
-    return np.maximum(squares, 0.0)
