@@ -74,10 +74,17 @@ def _scipy(labels: Labels, scores: Scores) -> tuple[float, float]:
         n, m = anomalies.shape[0], normals.shape[0]
         return float((ranks.sum() - n * (n + 1) / 2) / (n * m))
 
+    return _scipy_interval(labels, scores, area, N_RESAMPLES)
+
+
+def _scipy_interval(
+    labels: Labels, scores: Scores, measure: Callable[[Scores, Scores], float], n_resamples: int
+) -> tuple[float, float]:
+    """Return the percentile interval of a measure of anomalies and normals."""
     found = scipy.stats.bootstrap(
         (scores[labels == 1], scores[labels == 0]),
-        area,
-        n_resamples=N_RESAMPLES,
+        measure,
+        n_resamples=n_resamples,
         method="percentile",
         vectorized=False,
         rng=np.random.default_rng(0),
@@ -127,15 +134,7 @@ def _scipy_part(labels: Labels, scores: Scores) -> tuple[float, float]:
         last = normals.shape[0] - 1 - normals.shape[0] // 100
         return float(np.mean(anomalies > np.partition(normals, last)[last]))
 
-    found = scipy.stats.bootstrap(
-        (scores[labels == 1], scores[labels == 0]),
-        tpr,
-        n_resamples=N_FEW,
-        method="percentile",
-        vectorized=False,
-        rng=np.random.default_rng(0),
-    )
-    return float(found.confidence_interval.low), float(found.confidence_interval.high)
+    return _scipy_interval(labels, scores, tpr, N_FEW)
 
 
 @pytest.mark.parametrize("library", ["fastad", "scipy.stats.bootstrap"])

@@ -51,6 +51,18 @@ _NO_RUNS = "mean ± std over runs has neither intervals nor levels of chance"
 _ONE_DESIGN = "rows come in clusters or in time"
 _NO_DRAWS = "the exact method draws nothing"
 
+# Which detectors, of which rows and columns: the parameters of `fastad.cli._detector_commands`.
+_OF_DETECTORS: Mapping[str, Sequence[Rule]] = {
+    "file": _FREE,
+    "model": _FREE,
+    "trust": [Needs(["model"])],
+    "detector": _FREE,
+    "train": _TO_FIT,
+    "standardize": _TO_FIT,
+    "feature": _FREE,
+    "label": _FREE,
+}
+
 # By command, then by parameter; every parameter of every command stands here.
 RULES: Mapping[str, Mapping[str, Sequence[Rule]]] = {
     "evaluate": {
@@ -131,14 +143,7 @@ RULES: Mapping[str, Mapping[str, Sequence[Rule]]] = {
         "as_json": _FREE,
     },
     "volume": {
-        "file": _FREE,
-        "model": _FREE,
-        "trust": [Needs(["model"])],
-        "detector": _FREE,
-        "train": _TO_FIT,
-        "standardize": _TO_FIT,
-        "feature": _FREE,
-        "label": _FREE,
+        **_OF_DETECTORS,
         "pos_label": _FREE,
         "fpr": _FREE,
         "method": _FREE,
@@ -151,14 +156,7 @@ RULES: Mapping[str, Mapping[str, Sequence[Rule]]] = {
         "as_json": _FREE,
     },
     "evaluate-unsupervised": {
-        "file": _FREE,
-        "model": _FREE,
-        "trust": [Needs(["model"])],
-        "detector": _FREE,
-        "train": _TO_FIT,
-        "standardize": _TO_FIT,
-        "feature": _FREE,
-        "label": _FREE,
+        **_OF_DETECTORS,
         "method": _FREE,
         "n_draws": _FREE,
         "n_features": [

@@ -361,18 +361,16 @@ def cost(point: oracles.Point, n: Fraction, m: Fraction, options: dict[str, Any]
     return detection / min(miss * p, alarm * (1 - p))
 
 
+cost_options = st.fixed_dictionaries(
+    {"prevalence": prevalences, "cost_miss": costs, "cost_false_alarm": costs}
+)
+
+
 @WEIGHTS
-@given(data=st.data(), prevalence=prevalences, miss=costs, alarm=costs)
-def test_detection_cost(
-    weights: str, data: st.DataObject, prevalence: float | None, miss: float, alarm: float
-) -> None:
+@given(data=st.data(), options=cost_options)
+def test_detection_cost(weights: str, data: st.DataObject, options: dict[str, Any]) -> None:
     sample = data.draw(samples(weights=weights))
     rows = oracles.rows(sample.y, sample.s, sample.w)
-    options: dict[str, Any] = {
-        "prevalence": prevalence,
-        "cost_miss": miss,
-        "cost_false_alarm": alarm,
-    }
     threshold = data.draw(st.sampled_from(sample.s.tolist()))
     if isinstance(threshold, bool):
         threshold = int(threshold)
@@ -392,17 +390,10 @@ def test_detection_cost(
 
 
 @WEIGHTS
-@given(data=st.data(), prevalence=prevalences, miss=costs, alarm=costs)
-def test_min_detection_cost(
-    weights: str, data: st.DataObject, prevalence: float | None, miss: float, alarm: float
-) -> None:
+@given(data=st.data(), options=cost_options)
+def test_min_detection_cost(weights: str, data: st.DataObject, options: dict[str, Any]) -> None:
     sample = data.draw(samples(weights=weights))
     rows = oracles.rows(sample.y, sample.s, sample.w)
-    options: dict[str, Any] = {
-        "prevalence": prevalence,
-        "cost_miss": miss,
-        "cost_false_alarm": alarm,
-    }
 
     def found() -> Any:
         return fastad.measures.min_detection_cost(

@@ -187,25 +187,20 @@ def test_trees_of_one_leaf(n_samples: int) -> None:
 # --- forests that are too large for that
 
 
-def test_inside_of_intervals_of_draws() -> None:
-    X = normal(1000, 3)
-    scorer = compile_scorer(fit(X, n_estimators=60))
+@pytest.mark.parametrize(
+    ("shape", "options", "n_draws"),
+    [((1000, 3), {"n_estimators": 60}, 10**6), ((200, 40), {"max_samples": 16}, 10**5)],
+    ids=["many trees", "many features"],
+)
+def test_inside_of_intervals_of_draws(
+    shape: tuple[int, int], options: dict[str, Any], n_draws: int
+) -> None:
+    X = normal(*shape)
+    scorer = compile_scorer(fit(X, **options))
     box = Box.from_data(X)
     thresholds = np.quantile(scorer.score_samples(X), [0.1, 0.5, 0.95]).tolist()
     drawn = volume(
-        scorer, thresholds, box, method="uniform", n_draws=10**6, confidence_level=0.9999, rng=0
-    )
-    for share, estimate in zip(shares(scorer, thresholds, box), drawn, strict=True):
-        assert estimate.low < share < estimate.high
-
-
-def test_many_features() -> None:
-    X = normal(200, 40)
-    scorer = compile_scorer(fit(X, max_samples=16))
-    box = Box.from_data(X)
-    thresholds = np.quantile(scorer.score_samples(X), [0.1, 0.5, 0.95]).tolist()
-    drawn = volume(
-        scorer, thresholds, box, method="uniform", n_draws=10**5, confidence_level=0.9999, rng=0
+        scorer, thresholds, box, method="uniform", n_draws=n_draws, confidence_level=0.9999, rng=0
     )
     for share, estimate in zip(shares(scorer, thresholds, box), drawn, strict=True):
         assert estimate.low < share < estimate.high

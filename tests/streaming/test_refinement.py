@@ -107,17 +107,22 @@ def test_further_passes_give_the_bits_that_are_computed_in_memory(
         assert value.low <= expected <= value.high
 
 
+def asked(row: Measure[Any], y: Any, s: Any) -> tuple[dict[str, Any], Any]:
+    """Return parameters of a measure and its value; None where it is undefined or refused."""
+    parameters = options(row, np.clip(s.astype(np.float64), -1e300, 1e300))
+    try:
+        return parameters, defined(row, y, s, parameters)
+    except InvalidInputError:
+        return parameters, None  # scores beyond the range that a measure is given
+
+
 @given(sample=samples(both=True), row=st.sampled_from(BOUNDED), seed=st.integers(0, 9))
 def test_any_scores_become_exact(sample: Sample, row: Measure[Any], seed: int) -> None:
     y, s = np.asarray(sample.y), sample.s
-    parameters = options(row, np.clip(s.astype(np.float64), -1e300, 1e300))
-    try:
-        expected = defined(row, y, s, parameters)
-    except InvalidInputError:
-        return  # scores beyond the range that a measure is given
-    sketch = sketch_of(y, s, TINY)
+    parameters, expected = asked(row, y, s)
     if expected is None:
         return
+    sketch = sketch_of(y, s, TINY)
     *_, value = passes(sketch, y, s, seed=seed, measure=row.name, **parameters)
     assert same(value, row, expected)
 
@@ -142,11 +147,7 @@ def test_any_scores_reach_a_tolerance(
     sample: Sample, row: Measure[Any], tolerance: float, seed: int
 ) -> None:
     y, s = np.asarray(sample.y), sample.s
-    parameters = options(row, np.clip(s.astype(np.float64), -1e300, 1e300))
-    try:
-        expected = defined(row, y, s, parameters)
-    except InvalidInputError:
-        return  # scores beyond the range that a measure is given
+    parameters, expected = asked(row, y, s)
     if expected is None:
         return
     request = {"measure": row.name, "tolerance": tolerance, **parameters}

@@ -7,9 +7,11 @@ import pytest
 
 from fastad.study.report.curves import curves_section, scores_section
 from fastad.study.report.make import write_report
+from fastad.study.report.sections import Section
 from fastad.study.results import StudyTables
 from tests.support.pictures import quick_pictures
 from tests.support.report_pages import SMALL, Page, made_up
+from tests.support.study_sections import sections_of
 from tests.support.study_tables import make_study
 
 
@@ -22,6 +24,17 @@ def plain_fonts() -> Iterator[None]:
 @pytest.fixture(scope="session")
 def small_study() -> StudyTables:
     return make_study(problems=SMALL, n_repeats=2, contaminations=(0.0, 0.05))
+
+
+@pytest.fixture(scope="session")
+def study() -> StudyTables:
+    """Return one in which two configurations are missing, which no test may change."""
+    return make_study(n_missing=2)
+
+
+@pytest.fixture(scope="session")
+def sections(study: StudyTables) -> dict[str, Section]:
+    return sections_of(study)
 
 
 @pytest.fixture(scope="session")

@@ -22,22 +22,12 @@ from fastad.study.papers.pair_counts import count_pairs
 from fastad.study.report.make import make_sections
 from fastad.study.report.sections import Picture, Section, Table
 from fastad.study.results import StudyTables
-from tests.support.study_sections import HOW, SECTIONS, numbers, sections_of, table
-from tests.support.study_tables import CONFIGURATIONS, MEASURES, PROBLEMS, make_study
+from tests.support.study_sections import HOW, SECTIONS, numbers, table
+from tests.support.study_tables import CONFIGURATIONS, MEASURES, PROBLEMS
 
 pytestmark = pytest.mark.system
 
 SAFE = re.compile(r"[A-Za-z0-9._-]+")
-
-
-@pytest.fixture(scope="module")
-def study() -> StudyTables:
-    return make_study(n_missing=2)
-
-
-@pytest.fixture(scope="module")
-def sections(study: StudyTables) -> dict[str, Section]:
-    return sections_of(study)
 
 
 def direct(study: StudyTables, collection: str, contamination: float = 0.0) -> fastad.ResultTable:

@@ -22,16 +22,6 @@ pytestmark = pytest.mark.system
 SAFE = re.compile(r"[A-Za-z0-9._-]+")
 
 
-@pytest.fixture(scope="module")
-def study() -> StudyTables:
-    return make_study(n_missing=2)
-
-
-@pytest.fixture(scope="module")
-def sections(study: StudyTables) -> dict[str, Section]:
-    return sections_of(study)
-
-
 def without(study: StudyTables, *columns: str) -> StudyTables:
     return replace(study, tasks=study.tasks.drop_columns(list(columns)))
 

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -141,6 +142,16 @@ def draw(seed: int, n_normals: int, n_anomalies: int, step: float | None) -> tup
     return y, s if step is None else (s / step).round() * step
 
 
+def check_coverage(band_of: Callable[[int], Any], true: Vector, simultaneous: bool) -> None:
+    """Look at how many bands, one of each seed, have the true values: all of them, or each."""
+    held = np.zeros((N_TRIALS, len(true)), np.bool_)
+    for seed in range(N_TRIALS):
+        band = band_of(seed)
+        held[seed] = (band.low <= true) & (true <= band.high)
+    n_held = np.sum(held.all(axis=1)) if simultaneous else held.sum(axis=0).min()
+    assert n_held >= N_LEAST
+
+
 def true_curve(step: float | None) -> tuple[Vector, Vector]:
     """FPR and TPR, from which the true curve is interpolated."""
     if step is None:
@@ -160,15 +171,13 @@ def test_coverage_of_roc_bands(
     fpr, tpr = true_curve(step)
     x = GRID if simultaneous else np.array([0.002, 0.01, 0.05, 0.2, 0.5, 0.9])
     true = np.interp(x, fpr, tpr)
-    held = np.zeros((N_TRIALS, len(x)), np.bool_)
-    for seed in range(N_TRIALS):
-        y, s = draw(seed, n_normals, n_anomalies, step)
-        band = roc_band(y, s, fpr=x, simultaneous=simultaneous)
-        held[seed] = (band.low <= true) & (true <= band.high)
-    if simultaneous:
-        assert np.sum(held.all(axis=1)) >= N_LEAST
-    else:
-        assert held.sum(axis=0).min() >= N_LEAST
+    check_coverage(
+        lambda seed: roc_band(
+            *draw(seed, n_normals, n_anomalies, step), fpr=x, simultaneous=simultaneous
+        ),
+        true,
+        simultaneous,
+    )
 
 
 @pytest.mark.evidence
@@ -181,15 +190,13 @@ def test_coverage_of_precision_recall_bands(step: float | None, simultaneous: bo
         x = np.linspace(0.01, 1, 100)
     n, m = 60, 200
     true = n * x / (n * x + m * np.interp(x, tpr, fpr))
-    held = np.zeros((N_TRIALS, len(x)), np.bool_)
-    for seed in range(N_TRIALS):
-        y, s = draw(seed, m, n, step)
-        band = precision_recall_band(y, s, recall=x, simultaneous=simultaneous)
-        held[seed] = (band.low <= true) & (true <= band.high)
-    if simultaneous:
-        assert np.sum(held.all(axis=1)) >= N_LEAST
-    else:
-        assert held.sum(axis=0).min() >= N_LEAST
+    check_coverage(
+        lambda seed: precision_recall_band(
+            *draw(seed, m, n, step), recall=x, simultaneous=simultaneous
+        ),
+        true,
+        simultaneous,
+    )
 
 
 @pytest.mark.evidence
