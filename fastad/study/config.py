@@ -214,8 +214,8 @@ def read_config(path: str | os.PathLike[str]) -> StudyConfig:
         raise InvalidInputError(f"{file}: the file is not TOML: {error}") from None
     try:
         return make_config(values, folder=file.resolve().parent)
-    except (InvalidInputError, TypeError) as error:
-        raise type(error)(f"{file}: {error}") from None
+    except (InvalidInputError, InvalidTypeError) as error:
+        raise type(error)(f"{file}: {error}", argument=error.item) from None
 
 
 def make_config(values: Mapping[str, Any], *, folder: Path | None = None) -> StudyConfig:
@@ -385,7 +385,8 @@ def check_keys(values: Mapping[str, Any], allowed: Iterable[str], prefix: str) -
             close = difflib.get_close_matches(str(key), names, n=1)
             meant = f"did you mean {prefix}{close[0]}? " if close else ""
             raise InvalidInputError(
-                f"{prefix}{key} is no key of a study; {meant}Known are {', '.join(names)}"
+                f"{prefix}{key} is no key of a study; {meant}Known are {', '.join(names)}",
+                argument=f"{prefix}{key}",
             )
 
 

@@ -108,7 +108,7 @@ def read_data(path: Path) -> LabelledData:
         read = _from_arrays if path.suffix.lower() == ".npz" else _from_table
         return read(path)
     except InvalidInputError as error:
-        raise InvalidInputError(f"{path}: {error}") from error.__cause__
+        raise InvalidInputError(f"{path}: {error}", argument=error.item) from error.__cause__
 
 
 def load_bundled(name: str) -> LabelledData:

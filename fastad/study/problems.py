@@ -194,7 +194,7 @@ def find_problems(selection: DataSelection, *, folder: Path, seed: int) -> Found
         try:
             problems += _problems_of(source, data, selection, seed, notes)
         except InvalidInputError as error:
-            raise InvalidInputError(f"{source.location}: {error}") from None
+            raise InvalidInputError(f"{source.location}: {error}", argument=error.item) from None
     if not problems:
         raise InvalidInputError(
             "data.include, data.exclude and data.difficulties must leave something; found "

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fastad.errors import InvalidInputError, MissingExtraError
+from fastad.errors import InvalidInputError, InvalidTypeError, MissingExtraError
 from fastad.study.config import StudyConfig, VolumePlan, make_config, read_config
 from fastad.study.papers import GoixPlan, GoixProtocol, paper_detectors, paper_measures
 from fastad.study.papers.goix_plan import GoixBatch
@@ -175,8 +175,12 @@ def test_rates_may_be_any_sequence() -> None:
     ],
 )
 def test_errors_name_the_file_and_the_key(tmp_path: Path, text: str, says: str) -> None:
-    with pytest.raises((InvalidInputError, TypeError), match=rf"ä b\.toml: {says}"):
+    with pytest.raises(
+        (InvalidInputError, InvalidTypeError), match=rf"ä b\.toml: {says}"
+    ) as caught:
         read(tmp_path, text + DATA)
+    key = str(caught.value).partition(": ")[2].split()[0]
+    assert caught.value.item == (None if key == "the" else key)
 
 
 @pytest.mark.parametrize(
@@ -192,8 +196,11 @@ def test_errors_name_the_file_and_the_key(tmp_path: Path, text: str, says: str) 
     ],
 )
 def test_errors_in_the_data_are_named(tmp_path: Path, text: str, says: str) -> None:
-    with pytest.raises((InvalidInputError, TypeError), match=rf"ä b\.toml: {says}"):
+    with pytest.raises(
+        (InvalidInputError, InvalidTypeError), match=rf"ä b\.toml: {says}"
+    ) as caught:
         read(tmp_path, text)
+    assert str(caught.value.argument).startswith("data")
 
 
 def test_files_that_cannot_be_read_are_named(tmp_path: Path) -> None:

@@ -166,6 +166,6 @@ def read_goix_plan(values: Mapping[str, Any]) -> GoixPlan:
     check_keys(options, [option.name for option in dataclasses.fields(GoixProtocol)], "goix.")
     try:
         protocol = GoixProtocol(**options)
-    except (InvalidInputError, TypeError) as error:  # which names the key alone
-        raise type(error)(f"goix.{error}") from None
+    except (InvalidInputError, InvalidTypeError) as error:  # which names the key alone
+        raise type(error)(f"goix.{error}", argument=f"goix.{error.item}") from None
     return GoixPlan(tuple(settings), protocol)
