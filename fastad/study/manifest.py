@@ -70,7 +70,9 @@ class Manifest:
             value = _plain(getattr(self, one.name), one.name)
             if not isinstance(value, _TYPES[one.name]):
                 raise InvalidTypeError(
-                    f"{one.name} must not be a {type(value).__name__}", argument=one.name
+                    f"{one.name} must be a {_TYPES[one.name].__name__}; found "
+                    f"{type(value).__name__}",
+                    argument=one.name,
                 )
             object.__setattr__(self, one.name, value)
         _check_names(self.problems)

@@ -385,5 +385,7 @@ def _strings(values: Any, name: str) -> tuple[str, ...]:
                 argument=f"{name}[{i}]",
             )
         if not value:
-            raise InvalidInputError(f"{name}[{i}] must not be empty", argument=name)
+            raise InvalidInputError(
+                f"{name}[{i}] must not be empty; found ''", argument=f"{name}[{i}]"
+            )
     return tuple(values)

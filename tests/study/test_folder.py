@@ -329,7 +329,7 @@ def test_a_file_in_place_of_a_folder_of_batches_is_named(tmp_path: Path) -> None
         (plan().to_json().replace('"schema_version": 3', '"schema_version": 2'), "is 2, and"),
         ('{"schema_version": 3, "config": {}}', "lacks problems, batches"),
         (plan().to_json().replace("uci-a", "../a"), "names that belong to their tasks"),
-        (json.dumps(plan().to_dict() | {"batches": "abc"}), "batches must not be a str"),
+        (json.dumps(plan().to_dict() | {"batches": "abc"}), "batches must be a dict; found str"),
     ],
 )
 def test_a_damaged_manifest_is_said(tmp_path: Path, text: str, says: str) -> None:
@@ -380,7 +380,7 @@ def test_manifest_comes_back_as_it_was() -> None:
         ({"config": {"a": {"b": [1, object()]}}}, TypeError, r"config.a.b\[1\] must be a plain"),
         ({"config": {"a": {1: 2}}}, TypeError, "config.a must have names that are str; found 1"),
         ({"config": {"a": float("inf")}}, InvalidInputError, "config.a must be finite"),
-        ({"config": [1]}, TypeError, "config must not be a list"),
+        ({"config": [1]}, TypeError, "config must be a dict; found list"),
         ({"problems": [{"digest": "1"}]}, InvalidInputError, r"problems\[0\] must have a name"),
         ({"problems": [{"name": "a"}] * 2}, InvalidInputError, "found 'a' twice"),
         ({"batches": {"x": {single("a"): ["a", "a"]}}}, InvalidInputError, "found 'batch-"),
