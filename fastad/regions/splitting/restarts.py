@@ -19,7 +19,7 @@ _STEPS, _STEPS_EACH = 50, 15
 # This part of the calls are draws; half of the ways begin at the lowest ones.
 _DRAWN = 0.75
 # Starts of a later round, as a part of those of the first, at least: a step of few points takes as
-# long as one of many, and with what each round leaves over there would be hundreds of rounds.
+# long as one of many.
 _FEWEST_STARTS = 1 / 16
 # Of data at most.
 _MOST_DATA = 500
@@ -160,9 +160,11 @@ def found_alone(
     # One of the lowest, one of all, and so on.
     lowest = np.argsort(scores, kind="stable")
     order = np.stack([lowest, rng.permutation(lowest)], axis=1).ravel()
-    begin = n_first = 0
+    begin, n_first, before = 0, 0, cube.n_scored
     while cube.n_scored < end and begin < order.shape[0]:
-        n_starts = max((end - cube.n_scored) // n_steps, 2)
+        # Most come down in fewer steps than they may take.
+        each = (cube.n_scored - before) / begin if begin else n_steps
+        n_starts = max(int((end - cube.n_scored) / max(each, 1.0)), 2)
         if n_starts < _FEWEST_STARTS * n_first:
             break
         n_first = n_first or n_starts
