@@ -9,11 +9,10 @@ that came with a note about its reliability counts apart.
 import itertools
 import os
 import sys
-from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from bench.coverage import RATES, Cell, write
+from bench.coverage import RATES, Cell, rows_of_cells, write
 from bench.families import FAMILIES
 from fastad.errors import UndefinedMeasureError
 from fastad.measures.measure import BoundMeasure
@@ -73,12 +72,7 @@ def main(n_processes: int = 2) -> None:
     """Measure all cells, and write the table."""
     os.environ["FASTAD_NUM_THREADS"] = "1"
     cells = [Cell(*cell) for cell in itertools.product(ANOMALIES, NORMALS, FAMILIES)]
-    rows: list[dict[str, Any]] = []
-    with ProcessPoolExecutor(n_processes) as pool:
-        for i, of_cell in enumerate(pool.map(measure, cells)):
-            rows += of_cell
-            print(f"{i + 1} of {len(cells)} cells", flush=True)
-    write(TABLE, rows)
+    write(TABLE, rows_of_cells(measure, cells, n_processes))
 
 
 if __name__ == "__main__":

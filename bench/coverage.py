@@ -15,7 +15,7 @@ import json
 import math
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -250,6 +250,18 @@ def main(n_processes: int = 2) -> None:
     rows = [row for cell in cells for row in done[cell]]
     write(TABLE, table(rows))
     notes.unlink()
+
+
+def rows_of_cells(
+    measure: Callable[[Any], list[dict[str, Any]]], cells: Sequence[Any], n_processes: int
+) -> list[dict[str, Any]]:
+    """Measure cells of a table in processes, and say how far it is; return their rows."""
+    rows: list[dict[str, Any]] = []
+    with ProcessPoolExecutor(n_processes) as pool:
+        for i, of_cell in enumerate(pool.map(measure, cells)):
+            rows += of_cell
+            print(f"{i + 1} of {len(cells)} cells", flush=True)
+    return rows
 
 
 def write(

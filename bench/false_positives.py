@@ -13,7 +13,6 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Callable, Mapping
-from concurrent.futures import ProcessPoolExecutor
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bench.coverage import write
+from bench.coverage import rows_of_cells, write
 from fastad.errors import UndefinedMeasureError
 from fastad.measures.requests import bind
 from fastad.ordering.labels import check_labels
@@ -157,11 +156,7 @@ def main(n_processes: int = 2) -> None:
     """Measure all cells, and write the tables."""
     os.environ["FASTAD_NUM_THREADS"] = "1"
     cells = list(itertools.product(ANOMALIES, NORMALS, PAIRS))
-    rows: list[dict[str, Any]] = []
-    with ProcessPoolExecutor(n_processes) as pool:
-        for i, of_cell in enumerate(pool.map(measure, cells)):
-            rows += of_cell
-            print(f"{i + 1} of {len(cells)} cells", flush=True)
+    rows = rows_of_cells(measure, cells, n_processes)
     write(BY_FAMILY, rows)
     write(TABLE, summarize(rows))
 

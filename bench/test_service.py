@@ -7,6 +7,7 @@ Python was at hand.
 
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -36,24 +37,34 @@ def full_week() -> SlidingEvaluation:
     return week
 
 
+def percentiles_of_calls(
+    benchmark: BenchmarkFixture, call: Callable[[], object], n_calls: int, n_threads: int
+) -> dict[str, float]:
+    """Return p50 and p99 in milliseconds of a call that each thread makes so often."""
+    times: list[float] = []
+
+    def call_often(_: int) -> None:
+        for _ in range(n_calls):
+            start = time.perf_counter()
+            call()
+            times.append(time.perf_counter() - start)
+
+    with ThreadPoolExecutor(n_threads) as pool:
+        list(pool.map(call_often, range(n_threads)))
+        times.clear()
+        benchmark(lambda: list(pool.map(call_often, range(n_threads))))
+    p50, p99 = np.percentile(times, [50, 99])
+    return {"p50": 1e3 * p50, "p99": 1e3 * p99}
+
+
 @pytest.mark.parametrize("size", CALLS)
 def test_batches(benchmark: BenchmarkFixture, size: int) -> None:
     """Time of each call of `evaluate` while eight threads call without a pause."""
     labels, scores = generate(Case(size, 0.01 if size > 10**2 else 0.5))
-    times: list[float] = []
-
-    def call_often(_: int) -> None:
-        for _ in range(CALLS[size]):
-            start = time.perf_counter()
-            fastad.evaluate(labels, scores)
-            times.append(time.perf_counter() - start)
-
-    with ThreadPoolExecutor(N_THREADS) as pool:
-        list(pool.map(call_often, range(N_THREADS)))
-        times.clear()
-        benchmark(lambda: list(pool.map(call_often, range(N_THREADS))))
-    p50, p99 = np.percentile(times, [50, 99])
-    benchmark.extra_info.update(batch=size, p50=1e3 * p50, p99=1e3 * p99)
+    percentiles = percentiles_of_calls(
+        benchmark, lambda: fastad.evaluate(labels, scores), CALLS[size], N_THREADS
+    )
+    benchmark.extra_info.update(batch=size, **percentiles)
 
 
 @pytest.mark.parametrize("n_threads", [1, N_THREADS])
@@ -62,20 +73,12 @@ def test_updates_of_a_window(benchmark: BenchmarkFixture, size: int, n_threads: 
     """Time of each update of the last pane of a week."""
     labels, scores = generate(Case(size, 0.01 if size > 10**2 else 0.5))
     week = full_week()
-    times: list[float] = []
 
-    def call_often(_: int) -> None:
-        for _ in range(CALLS[size]):
-            start = time.perf_counter()
-            week.update(labels, scores, time=N_HOURS * HOUR - 1)
-            times.append(time.perf_counter() - start)
+    def update() -> None:
+        week.update(labels, scores, time=N_HOURS * HOUR - 1)
 
-    with ThreadPoolExecutor(n_threads) as pool:
-        list(pool.map(call_often, range(n_threads)))
-        times.clear()
-        benchmark(lambda: list(pool.map(call_often, range(n_threads))))
-    p50, p99 = np.percentile(times, [50, 99])
-    benchmark.extra_info.update(batch=size, threads=n_threads, p50=1e3 * p50, p99=1e3 * p99)
+    percentiles = percentiles_of_calls(benchmark, update, CALLS[size], n_threads)
+    benchmark.extra_info.update(batch=size, threads=n_threads, **percentiles)
 
 
 def resident_megabytes() -> float:

@@ -202,6 +202,14 @@ def check_flag(value: object, name: str) -> bool:
     return bool(value)
 
 
+def check_type(value: object, kind: type | tuple[type, ...], name: str, expected: str) -> None:
+    """Check that an argument is of a type, or of one of several; ``expected`` says it in words."""
+    if not isinstance(value, kind):
+        raise InvalidTypeError(
+            f"{name} must be {expected}; found {type(value).__name__}", argument=name
+        )
+
+
 def check_choice(value: Word, choices: Sequence[str], name: str) -> Word:
     """Check that an option is one of a closed set of words."""
     if not isinstance(value, str) or value not in choices:

@@ -9,7 +9,7 @@ import numpy as np
 
 from fastad._core.arrays import real_vector
 from fastad._core.frames import as_array
-from fastad._core.parameters import check_flag, short_repr
+from fastad._core.parameters import check_flag, check_type, short_repr
 from fastad._core.types import ArrayLike, IntMatrix, IntVector, ScoreVector
 from fastad.errors import InvalidInputError, InvalidTypeError, UndefinedMeasureError
 
@@ -307,11 +307,7 @@ def _datasets(values: ArrayLike, name: str) -> list[ScoreVector]:
 
 
 def _reference_pair(references: Sequence[ArrayLike]) -> dict[str, list[ScoreVector]]:
-    if not isinstance(references, tuple | list):
-        raise InvalidTypeError(
-            f"references must be a pair of arrays; found {type(references).__name__}",
-            argument="references",
-        )
+    check_type(references, (tuple, list), "references", "a pair of arrays")
     if len(references) != 2:
         raise InvalidTypeError(
             f"references must be a pair of arrays; found {len(references)}", argument="references"

@@ -13,6 +13,7 @@ from fastad._core.declared import Integer, Rate, ThresholdValue
 from fastad._core.parameters import (
     check_choice,
     check_flag,
+    check_type,
     exact_number,
     nearest_float,
     short_repr,
@@ -153,10 +154,7 @@ def from_counts(
 
 
 def _check_name(name: Any) -> None:
-    if not isinstance(name, str):
-        raise InvalidTypeError(
-            f"name must be a string; found {type(name).__name__}", argument="name"
-        )
+    check_type(name, str, "name", "a string")
     declared = [*MEASURES.values(), *RATES.values()]
     taken = {text for each in declared for text in (each.name, each.key)}
     taken |= {each.prefix.partition("@")[0] for each in declared}

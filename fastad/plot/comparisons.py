@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fastad._core.parameters import check_choice, short_repr
+from fastad._core.parameters import check_choice, check_type, short_repr
 from fastad._core.text_tables import count_text, number_text
 from fastad._core.types import FloatMatrix, FloatVector
 from fastad.benchmarking.matrix import MeasureMatrix
 from fastad.benchmarking.operating_points import CriterionName, Discriminability, SelectedFpr
 from fastad.benchmarking.pairwise_tests.pairs import CRITERIA
-from fastad.errors import InvalidInputError, InvalidTypeError
+from fastad.errors import InvalidInputError
 from fastad.plot import drawing
 from fastad.plot.roc import SCALES, Scale
 
@@ -61,12 +61,9 @@ class MatrixDisplay(drawing.Display):
     """
 
     def __init__(self, matrix: MeasureMatrix) -> None:
-        if not isinstance(matrix, MeasureMatrix):
-            raise InvalidTypeError(
-                "matrix must be a KendallMatrix, LossMatrix or SensitivityMatrix; "
-                f"found {type(matrix).__name__}",
-                argument="matrix",
-            )
+        check_type(
+            matrix, MeasureMatrix, "matrix", "a KendallMatrix, LossMatrix or SensitivityMatrix"
+        )
         self.matrix = matrix
 
     def plot(self, ax: "Axes | None" = None, *, cmap: str | None = None) -> "Self":
@@ -185,12 +182,12 @@ class DiscriminabilityDisplay(drawing.Display):
     """
 
     def __init__(self, discriminability: Discriminability) -> None:
-        if not isinstance(discriminability, Discriminability):
-            raise InvalidTypeError(
-                "discriminability must be a fastad.benchmarking.Discriminability; "
-                f"found {type(discriminability).__name__}",
-                argument="discriminability",
-            )
+        check_type(
+            discriminability,
+            Discriminability,
+            "discriminability",
+            "a fastad.benchmarking.Discriminability",
+        )
         self.discriminability = discriminability
 
     def plot(

@@ -4,8 +4,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from fastad._core.parameters import check_type
 from fastad.benchmarking.rank_comparison import RankComparison
-from fastad.errors import InvalidTypeError
 from fastad.plot import drawing
 
 if TYPE_CHECKING:
@@ -88,11 +88,7 @@ class CriticalDifferenceDisplay(drawing.Display):
     ruler_: "Line2D | None"
 
     def __init__(self, comparison: RankComparison) -> None:
-        if not isinstance(comparison, RankComparison):
-            raise InvalidTypeError(
-                f"comparison must be a RankComparison; found {type(comparison).__name__}",
-                argument="comparison",
-            )
+        check_type(comparison, RankComparison, "comparison", "a RankComparison")
         self.comparison = comparison
 
     @classmethod

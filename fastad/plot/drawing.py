@@ -12,8 +12,9 @@ from weakref import WeakKeyDictionary, WeakSet
 import numpy as np
 
 from fastad._core.extras import missing_extra
+from fastad._core.parameters import check_type
 from fastad._core.types import ArrayLike, FloatVector
-from fastad.errors import InvalidInputError, InvalidTypeError
+from fastad.errors import InvalidInputError
 from fastad.uncertainty.results import Interval
 
 if TYPE_CHECKING:
@@ -109,10 +110,7 @@ def open_axes(
         return _new_axes(counts[-1], n_rows, columns)
     axes = list(np.ravel(np.asarray(ax, object)))
     for item in axes:
-        if not isinstance(item, Axes):
-            raise InvalidTypeError(
-                f"ax must be matplotlib axes; found {type(item).__name__}", argument="ax"
-            )
+        check_type(item, Axes, "ax", "matplotlib axes")
     if len(axes) not in counts:
         raise InvalidInputError(
             f"ax must contain {' or '.join(map(str, counts))} axes; found {len(axes)}",

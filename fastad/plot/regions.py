@@ -9,12 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from fastad._core.declared import Rate
-from fastad._core.parameters import check_count
+from fastad._core.parameters import check_count, check_type
 from fastad._core.threads import MOST as BLOCK
 from fastad._core.types import ArrayLike, FloatMatrix, FloatVector, Label, Point, Points
 from fastad.detectors.compilation import compile_scorer
 from fastad.detectors.scorer import check_samples
-from fastad.errors import InvalidInputError, InvalidTypeError
+from fastad.errors import InvalidInputError
 from fastad.ordering.labels import check_labels
 from fastad.plot import drawing
 from fastad.plot.curves import read_points
@@ -129,11 +129,7 @@ class DecisionRegionDisplay(drawing.Display):
         X: ArrayLike | None = None,
         y_true: ArrayLike | None = None,
     ) -> None:
-        if not isinstance(score_map, ScoreMap):
-            raise InvalidTypeError(
-                f"score_map must be a ScoreMap; found {type(score_map).__name__}",
-                argument="score_map",
-            )
+        check_type(score_map, ScoreMap, "score_map", "a ScoreMap")
         shape = (len(score_map.y), len(score_map.x))
         if score_map.scores.shape != shape or min(shape) < 2:
             raise InvalidInputError(
@@ -144,11 +140,7 @@ class DecisionRegionDisplay(drawing.Display):
         self.score_map = score_map
         self.regions = list(regions)
         for region in self.regions:
-            if not isinstance(region, DecisionRegion):
-                raise InvalidTypeError(
-                    f"regions must be of DecisionRegion; found {type(region).__name__}",
-                    argument="regions",
-                )
+            check_type(region, DecisionRegion, "regions", "of DecisionRegion")
         if X is None and y_true is not None:
             raise InvalidInputError("y_true must be given with X; found no X", argument="y_true")
         self._points = None if X is None else _check_points(X, y_true, None)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fastad._core.parameters import check_choice
+from fastad._core.parameters import check_choice, check_type
 from fastad._core.types import ArrayLike, Points, Threshold
 from fastad.detectors.scorer import check_samples
 from fastad.errors import InvalidInputError, InvalidTypeError
@@ -65,11 +65,7 @@ class VolumeDisplay(drawing.Display):
     """
 
     def __init__(self, volumes: Volumes) -> None:
-        if not isinstance(volumes, Volumes):
-            raise InvalidTypeError(
-                f"volumes must be a fastad.regions.Volumes; found {type(volumes).__name__}",
-                argument="volumes",
-            )
+        check_type(volumes, Volumes, "volumes", "a fastad.regions.Volumes")
         self.volumes = volumes
 
     @classmethod

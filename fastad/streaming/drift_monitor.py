@@ -8,9 +8,9 @@ from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import Any
 
-from fastad._core.parameters import check_count, check_inside
+from fastad._core.parameters import check_count, check_inside, check_type
 from fastad._core.types import ArrayLike, Point
-from fastad.errors import InvalidInputError, InvalidTypeError
+from fastad.errors import InvalidInputError
 from fastad.streaming.distance import distance_of
 from fastad.streaming.points import check_points
 from fastad.streaming.results import BoundedValue
@@ -126,11 +126,7 @@ class DriftMonitor:
         window: int | None = None,
         significance_level: Point = 0.05,
     ) -> None:
-        if not isinstance(reference, ScoreSketch):
-            raise InvalidTypeError(
-                f"reference must be a ScoreSketch; found {type(reference).__name__}",
-                argument="reference",
-            )
+        check_type(reference, ScoreSketch, "reference", "a ScoreSketch")
         if reference.dtype is None:
             raise InvalidInputError(
                 "reference must have points; found a sketch without any", argument="reference"

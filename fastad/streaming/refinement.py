@@ -8,10 +8,10 @@ import numpy as np
 
 from fastad._core.arrays import as_readonly
 from fastad._core.interrupts import uninterrupted
-from fastad._core.parameters import exact_number
+from fastad._core.parameters import check_type, exact_number
 from fastad._core.types import ArrayLike, BoolVector, FloatVector, IntVector, Label, Point
 from fastad._kernels.ordering import cells as kernels
-from fastad.errors import InvalidInputError, InvalidTypeError, UndefinedMeasureError
+from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.measures.measure import BoundMeasure, MeasureLike
 from fastad.measures.registry import MEASURES
 from fastad.measures.requests import bind
@@ -204,10 +204,7 @@ class Refinement:
 
     def merge(self, other: "Refinement") -> None:
         """Add the points that another worker counted for the same refinement."""
-        if not isinstance(other, Refinement):
-            raise InvalidTypeError(
-                f"other must be a Refinement; found {type(other).__name__}", argument="other"
-            )
+        check_type(other, Refinement, "other", "a Refinement")
         same = other._bound == self._bound and self._counter.has_ranges_of(other._counter)
         if not same:
             raise InvalidInputError(

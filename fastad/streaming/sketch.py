@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from fastad._core.interrupts import uninterrupted
-from fastad._core.parameters import N_RESAMPLES, short_repr
+from fastad._core.parameters import N_RESAMPLES, check_type, short_repr
 from fastad._core.threads import thread_limit
 from fastad._core.types import ArrayLike, IntervalMethod, IntVector, Label, Point, Points
-from fastad.errors import InvalidInputError, InvalidTypeError, UndefinedMeasureError
+from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.measures.measure import BoundMeasure, MeasureLike
 from fastad.ordering.raw import KeyCodec
 from fastad.streaming import serialization
@@ -236,10 +236,7 @@ class ScoreSketch(BoundedMeasureMethods):
 
         Merging sketches in any order and grouping gives the same bytes.
         """
-        if not isinstance(other, ScoreSketch):
-            raise InvalidTypeError(
-                f"other must be a ScoreSketch; found {type(other).__name__}", argument="other"
-            )
+        check_type(other, ScoreSketch, "other", "a ScoreSketch")
         if other.memory != self.memory:
             raise InvalidInputError(
                 f"other must have the memory of this sketch, {self.memory} bytes; found "

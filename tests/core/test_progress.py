@@ -49,7 +49,8 @@ def test_a_bar_of_rich(monkeypatch: Any, capsys: Any) -> None:
     assert shown.out == ""
 
 
-def test_a_bar_of_tqdm(monkeypatch: Any) -> None:
+def with_tqdm(monkeypatch: Any) -> list[Any]:
+    """Put a bar into the place of tqdm's; return what is done with bars, which grows."""
     seen: list[Any] = []
 
     class Bar:
@@ -69,9 +70,14 @@ def test_a_bar_of_tqdm(monkeypatch: Any) -> None:
             seen.append((self.n, self.total))
 
     with_only(monkeypatch, "tqdm")
-    module = types.ModuleType("tqdm")
-    module.tqdm = Bar  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "tqdm", module)
+    fake = types.ModuleType("tqdm")
+    fake.tqdm = Bar  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "tqdm", fake)
+    return seen
+
+
+def test_a_bar_of_tqdm(monkeypatch: Any) -> None:
+    seen = with_tqdm(monkeypatch)
     with reporting(True, "points") as report:
         assert report is not None
         for done in (3, 10, 2):
@@ -120,35 +126,15 @@ def test_a_bar_may_be_opened_by_another_thread(monkeypatch: Any, capsys: Any) ->
 
 
 def test_a_bar_of_tqdm_is_not_drawn_before_its_time(monkeypatch: Any) -> None:
-    opened: list[str] = []
-
-    class Bar:
-        n, total = 0, None
-
-        def __init__(self, **options: Any) -> None:
-            opened.append(options["desc"])
-
-        def __enter__(self) -> "Bar":
-            return self
-
-        def __exit__(self, *error: object) -> None:
-            opened.append("closed")
-
-        def update(self, more: int) -> None:
-            self.n += more
-
-    with_only(monkeypatch, "tqdm")
-    fake = types.ModuleType("tqdm")
-    fake.tqdm = Bar  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "tqdm", fake)
+    seen = with_tqdm(monkeypatch)
     clock = Clock(monkeypatch)
     with reporting(True, "replicates", after=1.0) as report:
         assert report is not None
         report(1, 10)
-        assert opened == []
+        assert seen == []
         clock.now += 1
         report(2, 10)
-    assert opened == ["replicates", "closed"]
+    assert seen == ["replicates", (2, 10), "closed"]
 
 
 def test_words_are_asked_for_only_while_a_bar_is_drawn(monkeypatch: Any, capsys: Any) -> None:

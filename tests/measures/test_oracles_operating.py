@@ -109,27 +109,16 @@ def test_flagged_rate_never_exceeds_what_was_requested(
     assert np.sum(alarm & (sample.y == 0)) <= alpha * sample.n_normals
 
 
+@pytest.mark.parametrize("name", ["f1_at_fpr", "precision_at_fpr"])
 @WEIGHTS
 @given(data=st.data())
-def test_f1_at_fpr(weights: str, data: st.DataObject) -> None:
+def test_what_is_flagged_at_fpr(name: str, weights: str, data: st.DataObject) -> None:
     sample = data.draw(samples(weights=weights))
     fpr = data.draw(rates_of(sample.n_normals))
     rows = oracles.rows(sample.y, sample.s, sample.w)
     assert_equal(
-        lambda: fastad.f1_at_fpr(sample.y, sample.s, fpr=fpr, sample_weight=sample.w),
-        lambda: oracles.f1_at_fpr(rows, oracles.written(fpr)),
-    )
-
-
-@WEIGHTS
-@given(data=st.data())
-def test_precision_at_fpr(weights: str, data: st.DataObject) -> None:
-    sample = data.draw(samples(weights=weights))
-    fpr = data.draw(rates_of(sample.n_normals))
-    rows = oracles.rows(sample.y, sample.s, sample.w)
-    assert_equal(
-        lambda: fastad.precision_at_fpr(sample.y, sample.s, fpr=fpr, sample_weight=sample.w),
-        lambda: oracles.precision_at_fpr(rows, oracles.written(fpr)),
+        lambda: getattr(fastad, name)(sample.y, sample.s, fpr=fpr, sample_weight=sample.w),
+        lambda: getattr(oracles, name)(rows, oracles.written(fpr)),
     )
 
 

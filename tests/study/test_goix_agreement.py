@@ -71,7 +71,7 @@ def printed() -> GoixBenchmark:
     )
 
 
-# As MEASURES counts the printed tables: EM has a tie of rounded values.
+# As tests of `pairwise_agreement` count the printed tables: EM has a tie of rounded values.
 @pytest.mark.parametrize(
     ("setting", "name", "with_roc", "with_pr", "both", "n_both"),
     [

@@ -1,7 +1,6 @@
 """Bands of the mass-volume and the excess-mass curve hold the true curves, and the ones at hand."""
 
 import math
-import warnings
 from fractions import Fraction
 from typing import Any
 
@@ -236,27 +235,16 @@ def test_bands_scale_with_the_volume_of_the_box(volume: float) -> None:
 
 
 @pytest.mark.parametrize("log_volume", [-900.0, 900.0])
-def test_beyond_all_floats_a_band_holds_no_nan(log_volume: float) -> None:
+@pytest.mark.parametrize(("name", "at"), [("mass_volume", "mass"), ("excess_mass", "level")])
+def test_beyond_all_floats_a_band_holds_no_nan(name: str, at: str, log_volume: float) -> None:
     scored = normal(0, 100, 1000)
-    curve = fastad.mass_volume_curve(scored.test, scored.uniform, log_volume=log_volume)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        band = fastad.unsupervised.mass_volume_band(curve)
-    assert not np.isnan([band.low, band.high]).any()
-    assert (band.low <= band.volume).all()
-    assert (band.volume <= band.high).all()
-
-
-@pytest.mark.parametrize("log_volume", [-900.0, 900.0])
-def test_beyond_all_floats_a_band_of_the_excess_mass_holds_no_nan(log_volume: float) -> None:
-    scored = normal(0, 100, 1000)
-    curve = fastad.excess_mass_curve(scored.test, scored.uniform, log_volume=log_volume)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        band = fastad.unsupervised.excess_mass_band(curve)
-    assert not np.isnan([band.level, band.low, band.high]).any()
-    assert (band.low <= band.excess_mass).all()
-    assert (band.excess_mass <= band.high).all()
+    curve_of = getattr(fastad, f"{name}_curve")
+    curve = curve_of(scored.test, scored.uniform, log_volume=log_volume)
+    band = getattr(fastad.unsupervised, f"{name}_band")(curve)
+    value = band.volume if name == "mass_volume" else band.excess_mass
+    assert not np.isnan([getattr(band, at), band.low, band.high]).any()
+    assert (band.low <= value).all()
+    assert (value <= band.high).all()
 
 
 def test_where_em_is_undefined_levels_may_still_be_given() -> None:

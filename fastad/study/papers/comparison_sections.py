@@ -3,7 +3,7 @@
 Tables and figures of Škvára, Pevný and Šmídl, 2019 and 2020, and of Ning et al., 2020.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, get_args
 
@@ -49,7 +49,6 @@ _REFERENCES = {"tpr@0.4": ("ht_auc@0.4", *_USUAL), "fpr@tpr0.8": ("lf_auc@0.8", 
 _HEIGHT, _MIN_WIDTH, _MAX_WIDTH, _DATASET_WIDTH = 3.8, 6.4, 11.0, 0.3
 # Marks of measures, and how far from the middle of a data set they are at most.
 _MARKS, _SPREAD = "os^DvPX", 0.3
-_ONE_MEASURE = "a measure alone has no other to be compared with"
 
 
 def ranks_section(results: StudyResults) -> Section:
@@ -106,12 +105,7 @@ def correlation_section(results: StudyResults) -> Section:
         "as Table 5 of Škvára, Pevný and Šmídl, 2019, at the lowest contamination. Intervals of "
         "all cells are in the files of the table.",
     )
-    for cell in results.cells(builder):
-        cell.present(TABLE_MEASURES, builder)
-        measures = results.compared_measures(cell)
-        if len(measures) < 2:
-            builder.lacks(cell.where, _ONE_MEASURE)
-            continue
+    for cell, measures in _cells_of_measures(results, builder):
         make = partial(kendall_matrix, cell.table, measures=measures, **results.options)
         _add_matrix(
             builder, "correlation", "Kendall's tau", cell, builder.attempt(cell.where, make)
@@ -130,12 +124,7 @@ def selection_section(results: StudyResults) -> Section:
         "data sets drawn again; those of all cells are in the files of the tables.",
     )
     by_collection: dict[str, list[tuple[Cell, LossMatrix]]] = {}
-    for cell in results.cells(builder, lowest=False):
-        cell.present(TABLE_MEASURES, builder)
-        measures = results.compared_measures(cell)
-        if len(measures) < 2:
-            builder.lacks(cell.where, _ONE_MEASURE)
-            continue
+    for cell, measures in _cells_of_measures(results, builder, lowest=False):
         make = partial(selection_loss, cell.table, measures=measures, **results.options)
         losses = builder.attempt(cell.where, make)
         _add_matrix(builder, "selection-loss", "Loss from selection", cell, losses)
@@ -302,6 +291,19 @@ def recommendation_section(results: StudyResults) -> Section:
                 name = f"recommendation-{file_name(target)}-{cell.key}"
                 builder.table(name, f"Evidence, {what}", recommendation, folded=True)
     return builder.section()
+
+
+def _cells_of_measures(
+    results: StudyResults, builder: SectionBuilder, *, lowest: bool = True
+) -> Iterator[tuple[Cell, list[str]]]:
+    """Yield the cells in which measures can be compared with each other, and these measures."""
+    for cell in results.cells(builder, lowest=lowest):
+        cell.present(TABLE_MEASURES, builder)
+        measures = results.compared_measures(cell)
+        if len(measures) < 2:
+            builder.lacks(cell.where, "a measure alone has no other to be compared with")
+        else:
+            yield cell, measures
 
 
 def _note_collections(
