@@ -330,9 +330,7 @@ class DesignedSample:
         """Return how often each unit is drawn."""
         rng = np.random.Generator(np.random.Philox(key=[int(key), replicate]))
         n = self.n_units
-        if self.length is None:
-            return np.bincount(rng.integers(n, size=n), minlength=n)
-        if self.length <= 1:
+        if self.length is None or self.length <= 1:
             return np.bincount(rng.integers(n, size=n), minlength=n)
         # Blocks of geometric lengths from anywhere in the series, which closes in a circle
         # (Politis and Romano 1994); the last one is cut where the series is full.
