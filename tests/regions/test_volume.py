@@ -1,15 +1,20 @@
 """``volume``: closed forms, coverage, a relative error, and several thresholds."""
 
 import math
+import statistics
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import nbinom
+from scipy.stats import t as student
 
 from fastad.regions import volume
 from fastad.regions.box import Box
+from fastad.regions.quasi import replicate_counts
+from fastad.regions.scores import block_score
 from tests.support.volumes import (
     ENOUGH,
     KINDS,
@@ -91,6 +96,20 @@ def test_sobol_points_come_closer_than_uniform_ones_where_features_are_few(
             found = volume(region.batch, region.threshold, region.box, **options)
             own.append((found.value - region.share) ** 2)
     assert sum(errors["sobol"]) < sum(errors["uniform"]) / 2
+
+
+def test_errors_of_sobol_points_are_those_of_the_mean_of_replicates() -> None:
+    region = ball(3)
+    found = volume(region.batch, 1.0, region.box, method="sobol", n_draws=2**12, rng=3)
+    score, rng = block_score(region.batch, 3), np.random.default_rng(3)
+    counts, size = replicate_counts(region.box, score, np.array([1.0]), 2**12, rng)
+    values = [int(count) / size for count in counts[:, 0]]
+    assert (len(values), size) == (16, 2**8)
+    assert found.value == pytest.approx(statistics.mean(values), rel=1e-12)
+    error = statistics.stdev(values) / 4
+    assert found.standard_error == pytest.approx(error, rel=1e-12)
+    half = float(student.ppf(0.975, 15)) * error
+    assert [found.low, found.high] == pytest.approx([found.value - half, found.value + half])
 
 
 def test_discrete_regions_are_counted_exactly_by_their_values() -> None:
@@ -212,6 +231,16 @@ def test_draws_end_with_the_hit_that_is_needed(share: float, rtol: float, seed: 
     assert found.n_inside == hits
     assert found.n_drawn == np.flatnonzero(points < share)[hits - 1] + 1
     assert found.value == (hits - 1) / (found.n_drawn - 1)
+
+
+@pytest.mark.parametrize("level", [0.5, 0.95])
+@pytest.mark.parametrize("share", [0.02, 0.3, 0.7])
+def test_ends_of_draws_until_a_relative_error_are_exact(share: float, level: float) -> None:
+    """As many draws or fewer, and as many or more, are improbable at the ends."""
+    found = volume(first, share, Box([0], [1]), rtol=0.2, confidence_level=level, rng=0)
+    misses, hits = found.n_drawn - found.n_inside, found.n_inside
+    assert nbinom.cdf(misses, hits, found.low) == pytest.approx((1 - level) / 2, rel=1e-9)
+    assert nbinom.sf(misses - 1, hits, found.high) == pytest.approx((1 - level) / 2, rel=1e-9)
 
 
 def test_a_relative_error_out_of_reach_gives_what_the_budget_gives() -> None:

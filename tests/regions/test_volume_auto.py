@@ -12,8 +12,9 @@ from sklearn.ensemble import IsolationForest
 import fastad
 from fastad import Box, InvalidInputError, volume
 from fastad._kernels.geometry.draws import scale_to_box
-from fastad.regions import VolumeEstimate
+from fastad.regions import VolumeEstimate, choice
 from fastad.regions.scores import Cube, block_score, into_cube
+from fastad.regions.uniform import binomial
 from tests.support.rare import ball, ellipsoid, simplex
 from tests.support.volumes import OfBatch
 
@@ -207,6 +208,25 @@ def test_data_win_where_a_pilot_expects_a_smaller_error(kind: str) -> None:
     else:
         assert plain.relative_error == pytest.approx(rejected, rel=0.4)
     assert found.n_scored <= 1.05 * 60_000
+
+
+def test_data_lose_where_a_pilot_expects_no_smaller_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(choice, "_GAIN", 0.01)
+    region = ball(6)
+    score = Seen(region.batch)
+    found = volume(score, 0.7, region.box, data=region.data(300, 0), n_draws=60_000, rng=2)
+    assert found.method == "sobol"
+    assert re.search(r"; rejected: importance sampling \([\d.]+\)$", found.reason)
+    assert found.n_scored == score.n <= 60_000
+
+
+@pytest.mark.parametrize(
+    ("n_inside", "contradicts"), [(0, True), (430, True), (460, False), (540, False), (570, True)]
+)
+def test_first_draws_contradict_what_cannot_be(n_inside: int, contradicts: bool) -> None:
+    first = choice._First(np.array([900, n_inside]), 1000)
+    sure, other = (binomial(n, 10**6, 1.0, 0.95, "uniform") for n in (900_000, 500_000))
+    assert first.contradict([sure, other]) == contradicts
 
 
 @numba.njit

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 
 from fastad._core.threads import thread_limit
 from fastad._core.types import FloatMatrix
@@ -15,7 +16,7 @@ from fastad.errors import InvalidInputError
 from fastad.regions.box import Box
 from fastad.regions.importance_sampling.neighbourhoods import neighbourhoods
 from fastad.regions.importance_sampling.sampling import estimate_fractions
-from fastad.regions.importance_sampling.weights import FEWEST_EFFECTIVE, RefusedError
+from fastad.regions.importance_sampling.weights import FEWEST_EFFECTIVE, Missed, RefusedError
 from fastad.regions.results import VolumeEstimate
 from fastad.regions.scores import Cube, block_score, into_cube
 from tests.support.rare import SHAPES, Rare, ball, ellipsoid, log_ball_volume, simplex, two_balls
@@ -305,6 +306,21 @@ def test_the_ends_of_a_diagonal_slab_are_reached() -> None:
         covered += found.log_low <= math.log(fraction) <= found.log_high
     # 91 of 100, less two standard deviations of ten.
     assert covered >= 7
+
+
+@pytest.mark.parametrize("n_missed", [0, 1, 25, 26])
+def test_what_draws_miss_is_bounded_or_too_much(n_missed: int) -> None:
+    missed, level = Missed(n_missed, 100), 0.9
+    if n_missed > 25:
+        with pytest.raises(RefusedError, match=r"found 26 of 100 data points below 0\.5"):
+            missed.check(0.5)
+        return
+    missed.check(0.5)
+    part = -math.expm1(-missed.most(level))
+    if n_missed == 0:
+        assert part == 0.0
+    else:  # so few of the points are missed with a probability of a twentieth
+        assert binom.cdf(n_missed, 100, part) == pytest.approx((1 - level) / 2, rel=1e-9)
 
 
 @pytest.mark.parametrize("n_values", [(0, 0, 0), (0, 4, 0), (3, 2, 5)])
