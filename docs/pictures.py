@@ -33,8 +33,8 @@ _POINTS: Mapping[str, tuple[Any, bool]] = {
     "fpr": (_LOW_RATES[:-1], True),
     "rate": (_LOW_RATES[:-1], True),
     "fraction": (_LOW_RATES, True),
-    "min_fpr": (_LOW_RATES[:-1], True),
-    "p": (_ALL_RATES, False),
+    "min_fpr": (np.geomspace(0.0001, 0.09, 30), True),
+    "p": (np.geomspace(0.001, 0.09, 30), True),
     "tpr": (_ALL_RATES, False),
     "min_tpr": (_ALL_RATES, False),
     "precision": (_ALL_RATES, False),
@@ -50,8 +50,6 @@ _OWN_POINTS: Mapping[str, tuple[Any, bool]] = {
     "bedroc": (np.geomspace(1, 200, 30), True),
     "robust_initial_enhancement": (np.geomspace(1, 200, 30), True),
     "rp_distance": (np.linspace(50, 99, 50), False),
-    "precision_at_p": (np.geomspace(0.001, 0.09, 30), True),
-    "log_auc": (np.geomspace(0.0001, 0.09, 30), True),
 }
 # Horizontal and vertical field of the curves.
 _FIELDS: Mapping[str, tuple[str, tuple[str, ...]]] = {

@@ -76,6 +76,7 @@ def test_groups_have_intervals_too(tmp_path: Path) -> None:
     np.savez(tmp_path / "g.npz", y=Y, a=SCORES["a"], fold=np.arange(600) % 2)
     options = ("--group", "fold", "--measure", "auc", "--ci", "--seed", 3, "--json")
     runs = json.loads(stdout_of("evaluate", tmp_path / "g.npz", *options))["detectors"]
+    assert len(runs) == 2
     for one in runs:
         own = np.arange(600) % 2 == one["group"]["fold"] if "group" in one else slice(None)
         found = fastad.interval(Y[own], SCORES["a"][own], measure="auc", rng=3)

@@ -210,7 +210,9 @@ def test_sub_problems_read_a_file_once(tmp_path: Path) -> None:
 def test_what_is_loaded_cannot_be_written_to(tmp_path: Path) -> None:
     write(tmp_path / "own" / "a.npz", classed({"a": 3, "b": 4}))
     write(tmp_path / "own" / "b.npz", table())
-    for one in find(tmp_path).problems:
+    problems = find(tmp_path).problems
+    assert len(problems) == 3
+    for one in problems:
         assert not any(array.flags.writeable for array in one.load())
 
 

@@ -77,7 +77,9 @@ def test_what_users_named_is_text(page: Page, written: Path) -> None:
 
 
 def test_pictures_have_texts_and_their_sizes(page: Page) -> None:
-    for image in page.of("img"):
+    images = page.of("img")
+    assert images
+    for image in images:
         assert image["alt"]
         size = np.array([int(str(image[side])) for side in ("width", "height")])
         with Image.open(io.BytesIO(image_of(image))) as seen:
