@@ -16,6 +16,8 @@ from fastad._kernels.detectors.neighbours import nearest_in_tree, nearest_of_all
 _LEAF = 32
 # Leaves whose distances from a point are computed together: 64 and 128 take the same time.
 _GROUP = 64
+# Keys of the search have 16 bits for the number of a group, and for that of a leaf in it.
+_MOST_GROUPS = 2**16
 # So many floats fill one register of the widest processors.
 _LANES = 8
 
@@ -126,10 +128,15 @@ def plant(training: FloatMatrix, rows: npt.NDArray[Any], starts: Sequence[int]) 
     )
 
 
+def leaves_in_group(n_leaves: int) -> int:
+    """Return how many of a power of two of leaves are a group: the number of groups is small."""
+    return min(n_leaves, max(_GROUP, n_leaves // _MOST_GROUPS))
+
+
 def _edges(low: FloatMatrix, high: FloatMatrix) -> tuple[FloatMatrix, FloatMatrix]:
     """Return the edges of groups of leaves, and of the leaves, as a tree has them."""
     n_leaves, d = low.shape
-    in_group = min(n_leaves, _GROUP)
+    in_group = leaves_in_group(n_leaves)
     parts = (n_leaves // in_group, in_group, d)
     low, high = low.reshape(parts), high.reshape(parts)
     upper = np.stack([low.min(axis=1), high.max(axis=1)], axis=1)  # (groups, 2, d)

@@ -13,7 +13,7 @@ from sklearn.neighbors import LocalOutlierFactor
 
 from fastad._kernels.detectors.neighbours import nearest_in_tree, nearest_of_all
 from fastad.detectors.knn import Kind, KNNDetector
-from fastad.detectors.neighbour_search import _tiles, grow
+from fastad.detectors.neighbour_search import _tiles, grow, leaves_in_group
 from fastad.detectors.neighbours import Neighbourhood, Rule, impossible_rules
 from fastad.errors import InvalidInputError
 
@@ -224,3 +224,11 @@ def test_bad_rules_and_rows_are_refused() -> None:
         Neighbourhood([[math.nan]], [Rule("kappa", 1)])
     with pytest.raises(InvalidInputError, match=r"X must have the shape \(n_samples, 1\)"):
         Neighbourhood([[1.0]], [Rule("kappa", 1)]).score_rows([[1.0, 2.0]])
+
+
+@pytest.mark.parametrize("n_leaves", [2**k for k in (0, 5, 6, 7, 16, 22, 23, 30, 32)])
+def test_groups_and_leaves_of_one_have_numbers_of_16_bits(n_leaves: int) -> None:
+    size = leaves_in_group(n_leaves)
+    assert n_leaves % size == 0
+    assert size <= 2**16
+    assert n_leaves // size <= 2**16
