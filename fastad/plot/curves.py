@@ -23,6 +23,7 @@ from fastad.measures.measure import BoundMeasure
 from fastad.measures.requests import parse_measures
 from fastad.ordering.named_scores import score_name
 from fastad.plot import drawing
+from fastad.plot.folds import fold_scores, name_of_estimator, rank_folds, scores_of
 from fastad.uncertainty.results import Interval
 
 if TYPE_CHECKING:
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from matplotlib.collections import FillBetweenPolyCollection
     from matplotlib.lines import Line2D
     from typing_extensions import Self
-from fastad.plot.folds import fold_scores, name_of_estimator, rank_folds, scores_of
 
 BandKind = Literal["pointwise", "simultaneous"]
 BAND_KINDS: tuple[BandKind, ...] = ("pointwise", "simultaneous")
@@ -363,7 +363,7 @@ def draw_band(
 
 def fill_between(
     axes: "Axes",
-    area: tuple[FloatVector, FloatVector, FloatVector],
+    area: drawing.Area,
     line: "Line2D",
     kind: BandKind,
     confidence_level: float,
@@ -372,7 +372,4 @@ def fill_between(
 
     The area is given by x that does not decrease, and the lower and upper bound there.
     """
-    label = f"{100 * confidence_level:g}% {kind} band"
-    if label in axes.get_legend_handles_labels()[1]:
-        label = "_nolegend_"
-    return axes.fill_between(*area, color=line.get_color(), alpha=0.15, linewidth=0, label=label)
+    return drawing.fill_area(axes, area, line, f"{100 * confidence_level:g}% {kind} band")

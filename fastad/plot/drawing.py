@@ -19,12 +19,15 @@ from fastad.uncertainty.results import Interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.collections import FillBetweenPolyCollection
     from matplotlib.figure import Figure, SubFigure
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
     from typing_extensions import Self
 
 Path = tuple[FloatVector, FloatVector]
+# x that does not decrease, and the lower and upper bound there.
+Area = tuple[FloatVector, FloatVector, FloatVector]
 
 # Okabe and Ito's colours, which the colour-blind distinguish too; their yellow is lost on white.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#E69F00", "#56B4E9")
@@ -185,6 +188,15 @@ def draw_mark(
 def draw_interval(ax: "Axes", x: float, interval: Interval, line: "Line2D") -> None:
     """Draw the interval of a marked point as a vertical line through it."""
     ax.vlines(x, interval.low, interval.high, color=line.get_color(), linewidth=1.2, zorder=3.5)
+
+
+def fill_area(
+    ax: "Axes", area: Area, line: "Line2D", label: str | None = None
+) -> "FillBetweenPolyCollection":
+    """Fill the area between two bounds in the colour of a line; the legend has a label once."""
+    if label is None or label in ax.get_legend_handles_labels()[1]:
+        label = "_nolegend_"
+    return ax.fill_between(*area, color=line.get_color(), alpha=0.15, linewidth=0, label=label)
 
 
 def shade_up_to(ax: "Axes", x: float, label: str) -> None:

@@ -1,7 +1,7 @@
 """Scores of fitted detectors, and of the test folds of a cross-validation."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,9 +14,6 @@ from fastad.ordering.counts import count_scores
 from fastad.ordering.labels import check_labels, check_scores
 from fastad.ordering.named_scores import named_scores, score_name
 from fastad.sklearn.adapters import AdaptedDetector
-
-if TYPE_CHECKING:
-    pass
 
 
 def scores_of(

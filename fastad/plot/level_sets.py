@@ -249,7 +249,7 @@ class LevelSetsDisplay(CurvesDisplay[Curve], ABC, Generic[Curve, Band, Part]):
         labels = {}
         for name, curve in self.curves.items():
             if self.values is None:
-                labels[name] = f"{name} ({self._criterion} {number_text(self._log_area(curve))})"
+                labels[name] = f"{name} ({self._criterion} {exp_text(self._log_area(curve))})"
             elif name in self.values:
                 value = getattr(self.values[name], self._criterion.lower())
                 labels[name] = f"{name} ({self._criterion} {value})"
@@ -360,7 +360,7 @@ def _by_name(scores: Any, argument: str) -> dict[str, ArrayLike]:
     return {"score": scores} if columns is None else dict(columns)
 
 
-def number_text(logarithm: float) -> str:
+def exp_text(logarithm: float) -> str:
     """Return a number that is not negative in three digits, from its natural logarithm."""
     return "undefined" if math.isnan(logarithm) else format_exp(logarithm, 3)
 

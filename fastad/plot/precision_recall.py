@@ -105,6 +105,7 @@ class PrecisionRecallDisplay(LabelledCurvesDisplay[PrecisionRecallCurve]):
     ) -> None:
         super().__init__(curves, values, bands)
         given = {str(name): np.asarray(x, np.float64) for name, x in (false_alarms or {}).items()}
+        self._check_detectors(given, "false_alarms")
         self.false_alarms = {
             name: given[name] if name in given else _false_alarms(curve)
             for name, curve in self.curves.items()

@@ -327,8 +327,7 @@ class RocVariationDisplay(LabelledDisplay, drawing.Display):
         bands = {}
         for name, (fpr, mean) in paths.items():
             low, high = mean - deviations[name], mean + deviations[name]
-            color = lines[name].get_color()
-            bands[name] = axes.fill_between(fpr, low, high, color=color, alpha=0.15, linewidth=0)
+            bands[name] = drawing.fill_area(axes, (fpr, low, high), lines[name])
         return lines, bands
 
 

@@ -74,7 +74,7 @@ class ScoreDistribution:
     percentiles : ClassPercentiles
         Percentiles that are marked.
     spans : sequence of RpSpan
-        Reverse percentile distances that are distribution.
+        Reverse percentile distances that are drawn.
     """
 
     edges: FloatVector
@@ -163,7 +163,7 @@ class ScoreDistributionDisplay(LabelledDisplay):
         percentiles : sequence of floats, default (25, 50, 75)
             Percentiles in [0, 100] to mark.
         rp : float or sequence of floats, default ()
-            Percentiles in [0, 100] whose reverse percentile distance is distribution.
+            Percentiles in [0, 100] whose reverse percentile distance is drawn.
         bins : int or array-like of shape (n_bins + 1,), default 40
             Number of bins, or their edges.
         sample_weight, pos_label

@@ -8,12 +8,12 @@ import numpy as np
 from fastad._core.parameters import N_RESAMPLES
 from fastad._core.types import ArrayLike, Label, Point, Points
 from fastad.detectors.orientation import ResponseMethod
-from fastad.errors import InvalidInputError, InvalidTypeError
+from fastad.errors import InvalidInputError
 from fastad.measures.measure import MeasureLike
 from fastad.ordering.labels import check_labels
 from fastad.ordering.named_scores import named_scores
 from fastad.plot import drawing
-from fastad.plot.curves import LabelledDisplay
+from fastad.plot.curves import LabelledDisplay, by_name
 from fastad.plot.folds import fold_scores
 
 if TYPE_CHECKING:
@@ -62,25 +62,13 @@ class ContaminationSensitivityDisplay(LabelledDisplay, drawing.Display):
         # Here, because SciPy's functions take a sixth of a second to import.
         from fastad.uncertainty.sensitivity import ContaminationSensitivity
 
-        if isinstance(sensitivities, ContaminationSensitivity):
-            sensitivities = {"score": sensitivities}
-        if (
-            not isinstance(sensitivities, Mapping)
-            or not sensitivities
-            or not all(isinstance(x, ContaminationSensitivity) for x in sensitivities.values())
-        ):
-            raise InvalidTypeError(
-                "sensitivities must be a ContaminationSensitivity, or some by the names of "
-                f"detectors; found {type(sensitivities).__name__}",
-                argument="sensitivities",
-            )
-        measures = {one.measure for one in sensitivities.values()}
+        self.sensitivities = by_name(sensitivities, ContaminationSensitivity, "sensitivities")
+        measures = {result.measure for result in self.sensitivities.values()}
         if len(measures) > 1:
             raise InvalidInputError(
                 f"sensitivities must be of one measure; found {', '.join(sorted(measures))}",
                 argument="sensitivities",
             )
-        self.sensitivities = dict(sensitivities)
 
     @classmethod
     def from_predictions(
@@ -240,24 +228,20 @@ class ContaminationSensitivityDisplay(LabelledDisplay, drawing.Display):
             This display.
         """
         (axes,) = drawing.open_axes(ax, n_rows=len(self.sensitivities))
-        paths = {name: (one.contamination, one.value) for name, one in self.sensitivities.items()}
+        paths = {
+            name: (result.contamination, result.value)
+            for name, result in self.sensitivities.items()
+        }
         labels = {name: name for name in paths}
         self.lines_ = drawing.draw_detectors(axes, paths, labels, line_kw)
-        for name, one in self.sensitivities.items():
+        for name, result in self.sensitivities.items():
             line = self.lines_[name]
-            if one.confidence_level is not None:
-                level = f"{100 * one.confidence_level:g} % intervals"
-                axes.fill_between(
-                    one.contamination,
-                    one.low,
-                    one.high,
-                    color=line.get_color(),
-                    alpha=0.15,
-                    linewidth=0,
-                    label=level if line is self.line_ else "",
-                )
-            if one.largest < one.contamination[-1]:
-                axes.axvline(one.largest, color=line.get_color(), linewidth=0.8, linestyle=":")
+            if result.confidence_level is not None:
+                area = result.contamination, result.low, result.high
+                level = f"{100 * result.confidence_level:g} % intervals"
+                drawing.fill_area(axes, area, line, level)
+            if result.largest < result.contamination[-1]:
+                axes.axvline(result.largest, color=line.get_color(), linewidth=0.8, linestyle=":")
         first = next(iter(self.sensitivities.values()))
         axes.set(xlabel="Fraction of anomalies among the normals", ylabel=first.measure)
         return self._finish(axes, legend="best" if legend else None)

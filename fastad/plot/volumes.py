@@ -9,8 +9,8 @@ import numpy as np
 from fastad._core.parameters import check_choice, check_type
 from fastad._core.types import ArrayLike, Points, Threshold
 from fastad.detectors.scorer import check_samples
-from fastad.errors import InvalidInputError, InvalidTypeError
 from fastad.plot import drawing
+from fastad.plot.curves import by_name
 from fastad.plot.folds import name_of_estimator
 from fastad.plot.roc import SCALES, Scale
 from fastad.regions.at_fpr import Volumes, volumes
@@ -154,9 +154,9 @@ class VolumeDisplay(drawing.Display):
         }
         self.lines_ = drawing.draw_detectors(axes, paths, {name: name for name in paths}, line_kw)
         for name, line in self.lines_.items():
-            low = [volume.low for volume in estimates[name]]
-            high = [volume.high for volume in estimates[name]]
-            axes.fill_between(rates, low, high, color=line.get_color(), alpha=0.2, linewidth=0)
+            low = np.array([volume.low for volume in estimates[name]])
+            high = np.array([volume.high for volume in estimates[name]])
+            drawing.fill_area(axes, (rates, low, high), line)
         axes.set(xscale=xscale, xlabel="False positive rate", ylabel="Volume (fraction of the box)")
         return self._finish(axes, legend="upper right" if legend else None)
 
@@ -202,19 +202,7 @@ class VolumeCurveDisplay(drawing.Display):
     """
 
     def __init__(self, curves: VolumeCurve | Mapping[str, VolumeCurve]) -> None:
-        several = curves if isinstance(curves, Mapping) else {"score": curves}
-        for name, curve in several.items():
-            if not isinstance(curve, VolumeCurve):
-                item = f"curves[{name!r}]" if isinstance(curves, Mapping) else "curves"
-                raise InvalidTypeError(
-                    f"{item} must be a fastad.regions.VolumeCurve; found {type(curve).__name__}",
-                    argument="curves",
-                )
-        if not several:
-            raise InvalidInputError(
-                "curves must contain at least one curve; found none", argument="curves"
-            )
-        self.curves = {str(name): curve for name, curve in several.items()}
+        self.curves = by_name(curves, VolumeCurve, "curves")
 
     @classmethod
     def from_estimator(
@@ -301,8 +289,7 @@ class VolumeCurveDisplay(drawing.Display):
             low = np.where(np.isneginf(curve.log_low), np.nan, curve.log_low)
             low = np.where(np.isnan(low), np.nanmin([*low, curve.log_fraction[-1]]), low)
             label = f"{100 * curve.confidence_level:g} %, each volume by itself"
-            low, high = low / unit, curve.log_high / unit
-            style: dict[str, Any] = {"color": line.get_color(), "alpha": 0.2, "linewidth": 0}
-            axes.fill_between(curve.threshold, low, high, label=label, **style)
+            area = curve.threshold, low / unit, curve.log_high / unit
+            drawing.fill_area(axes, area, line, label)
         axes.set(xlabel="Threshold", ylabel="Volume (log₁₀ of the fraction of the box)")
         return self._finish(axes, legend="lower right" if legend else None)

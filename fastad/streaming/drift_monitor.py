@@ -308,9 +308,9 @@ class DriftMonitor:
 
     def _radius(self, n: int, alpha: float) -> float:
         """Return how far apart points of one distribution are, but for a probability alpha."""
-        share = 1 if self.window is None else self._n_windows * (self._n_windows + 1)
+        parts = 1 if self.window is None else self._n_windows * (self._n_windows + 1)
         reference = radius_at_one_time(self._listed.n_points, alpha / 2)
-        return reference + radius_at_all_times(n, alpha / (2 * share))
+        return reference + radius_at_all_times(n, alpha / (2 * parts))
 
     def _p_value_of(self, distance: float) -> float:
         """Return the smallest alpha whose radius is below a distance, rounded up; 1 for none."""

@@ -78,9 +78,7 @@ class RangeCounter:
                 argument="y_score",
             )
         if self.lows.shape[0]:
-            inside = points.keep(
-                rows_inside(points.raw, as_readonly(self.lows), as_readonly(self.highs))
-            )
+            inside = points.keep(rows_inside(points.raw, self.lows, self.highs))
             uninterrupted(lambda: self.table.add(inside.raw, inside.kinds, inside.weights))
 
     def merge(self, other: "RangeCounter") -> None:

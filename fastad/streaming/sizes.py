@@ -1,6 +1,7 @@
 """Amounts of memory as users write them."""
 
 import re
+from fractions import Fraction
 from numbers import Integral
 
 from fastad._core.parameters import short_repr
@@ -8,7 +9,9 @@ from fastad.errors import InvalidInputError
 
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 _BINARY = {"k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
-_SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?\s*", re.IGNORECASE)
+# As many as fit into the bytes of a sketch.
+_MOST = 2**63
+_SIZE = re.compile(r"\s*(\d{1,30}(?:\.\d{1,30})?)\s*([kmgt]?)(i?)b?\s*", re.IGNORECASE)
 
 
 def check_memory(memory: object, name: str = "memory") -> int:
@@ -20,11 +23,11 @@ def check_memory(memory: object, name: str = "memory") -> int:
         number, unit, binary = match.groups()
         units = _BINARY if binary else _UNITS
         if unit.lower() in units:
-            size = int(float(number) * units[unit.lower()])
-    if size is None or size < 1:
+            size = int(Fraction(number) * units[unit.lower()])
+    if size is None or not 1 <= size < _MOST:
         raise InvalidInputError(
-            f"{name} must be a number of bytes from 1, or a size such as '8MB' or '512KiB'; "
-            f"found {short_repr(memory)}",
+            f"{name} must be a number of bytes from 1 to 2^63 - 1, or a size such as '8MB' or "
+            f"'512KiB'; found {short_repr(memory)}",
             argument=name,
         )
     return size

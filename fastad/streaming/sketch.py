@@ -7,20 +7,15 @@ from typing import Any
 import numpy as np
 
 from fastad._core.interrupts import uninterrupted
-from fastad._core.parameters import N_RESAMPLES, check_type, short_repr
-from fastad._core.threads import thread_limit
-from fastad._core.types import ArrayLike, IntervalMethod, IntVector, Label, Point, Points
+from fastad._core.parameters import check_type, short_repr
+from fastad._core.types import ArrayLike, IntVector, Label
 from fastad.errors import InvalidInputError, UndefinedMeasureError
-from fastad.measures.measure import BoundMeasure, MeasureLike
 from fastad.ordering.raw import KeyCodec
 from fastad.streaming import serialization
-from fastad.streaming.bounded_methods import BoundedMeasureMethods
-from fastad.streaming.bounds import bounds_of, evaluate_cells, measures_to_bound
 from fastad.streaming.cell_counts import ANOMALY, NORMAL, UNLABELLED, CellCounts
+from fastad.streaming.cell_measures import CellMeasures
 from fastad.streaming.cell_table import CellTable
 from fastad.streaming.points import StreamedPoints, check_points
-from fastad.streaming.refinement import Refinement, bind_named, check_tolerance
-from fastad.streaming.results import BoundedEvaluation, BoundedInterval, BoundedValue
 from fastad.streaming.score_cells import ScoreCells
 from fastad.streaming.serialization import SketchState
 from fastad.streaming.sizes import check_memory, shown_size
@@ -28,7 +23,7 @@ from fastad.streaming.sizes import check_memory, shown_size
 _MEMORY = "8MB"
 
 
-class ScoreSketch(BoundedMeasureMethods):
+class ScoreSketch(CellMeasures):
     """Counts of scores in cells, from which every measure is read with bounds that are certain.
 
     A cell holds the scores whose bits agree but for the lowest ones. The resolution is the finest
@@ -263,115 +258,23 @@ class ScoreSketch(BoundedMeasureMethods):
 
         Sketches of the same points and memory give the same bytes on every machine.
         """
-        return serialization.to_bytes(self._state())
+        with self._lock:
+            state = SketchState(
+                self._dtype, self.memory, self._table.listed(), self._lowest, self._highest
+            )
+        return serialization.to_bytes(state)
 
     @classmethod
     def from_bytes(cls, data: bytes) -> "ScoreSketch":
         """Return the sketch of which `to_bytes` returned the bytes; refuse anything else."""
-        return cls._from_state(serialization.from_bytes(data))
+        state = serialization.from_bytes(data)
+        sketch = cls(state.memory)
+        sketch._table.plus(state.listed)
+        sketch._dtype, sketch._lowest, sketch._highest = state.dtype, state.lowest, state.highest
+        return sketch
 
     def __reduce__(self) -> tuple[Any, ...]:
         return ScoreSketch.from_bytes, (self.to_bytes(),)
-
-    def evaluate(
-        self,
-        measures: MeasureLike | Sequence[MeasureLike] | None = None,
-        *,
-        fpr: Point | Points = (0.01, 0.05),
-    ) -> BoundedEvaluation:
-        """Return a table of measures with their bounds.
-
-        Parameters
-        ----------
-        measures : str, Measure, BoundMeasure, or sequence of such, optional
-            Keys such as ``"tpr@0.01"``, names of measures, or declarations; by default those of
-            `fastad.evaluate`. The thresholds at the rates in use, ``threshold@0.01``, are added.
-        fpr : float or sequence of floats, default (0.01, 0.05)
-            False positive rates for names without one.
-
-        Returns
-        -------
-        BoundedEvaluation
-            ``result["auc"]`` is a `BoundedValue`; what the points leave undefined, and why, is in
-            ``result.undefined``.
-        """
-        bound = measures_to_bound(measures, fpr)
-        return evaluate_cells(self.score_cells(), bound)
-
-    def interval(
-        self,
-        *,
-        measure: MeasureLike,
-        method: IntervalMethod = "auto",
-        confidence_level: Point = 0.95,
-        n_resamples: int = N_RESAMPLES,
-        stratified: bool = True,
-        rng: int | np.random.Generator | None = None,
-        n_threads: int | None = None,
-        **operating_point: Any,
-    ) -> BoundedInterval:
-        """See `fastad.interval`; beside the interval stand the certain bounds of the estimate.
-
-        The interval says what other samples may show and is computed with all points of a cell at
-        the same score; the bounds say what the exact scores of these samples may show.
-        """
-        # Here, because SciPy's functions take a sixth of a second to import.
-        from fastad.uncertainty import intervals
-
-        bound, options = intervals.check_interval(
-            measure,
-            operating_point,
-            method,
-            confidence_level,
-            n_resamples,
-            rng,
-            stratified=stratified,
-        )
-        bounds = self.bounds(bound)
-        with thread_limit(n_threads):
-            interval = intervals.interval_of(self.score_cells().tied, bound, options)
-        return BoundedInterval(interval, bounds)
-
-    def bounds(self, bound: BoundMeasure) -> BoundedValue:
-        """Return a measure that was bound to its parameters, with its certain bounds."""
-        return bounds_of(self.score_cells(), bound)
-
-    def refine(
-        self, *, measure: MeasureLike, tolerance: Point = 0, **operating_point: Any
-    ) -> Refinement:
-        """Say which scores a second pass must count so that a measure is certain to a tolerance.
-
-        Parameters
-        ----------
-        measure : str, Measure or BoundMeasure
-            Key such as ``"tpr@0.001"``, or name of a measure or a threshold.
-        tolerance : float, default 0
-            How far the value may be from that of the exact scores; 0 asks for that value.
-        **operating_point
-            Parameters of the measure.
-
-        Returns
-        -------
-        Refinement
-            Its ``update`` takes the same points again, and its ``result`` is the value.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from fastad.streaming import ScoreSketch
-        >>> rng = np.random.default_rng(0)
-        >>> labels = rng.random(100_000) < 0.1
-        >>> scores = rng.normal(size=100_000) + labels
-        >>> sketch = ScoreSketch("20kB")
-        >>> sketch.update(labels, scores)
-        >>> second = sketch.refine(measure="tpr@0.01")
-        >>> second.update(labels, scores)
-        >>> print(second.result())
-        0.0889347 (exact)
-        """
-        allowed = check_tolerance(tolerance)
-        bound = bind_named(measure, operating_point)
-        return Refinement.of(self.score_cells(), bound, allowed, self.memory)
 
     def score_cells(self) -> ScoreCells:
         """Return the cells with a labelled point; they are kept until the next change."""
@@ -411,24 +314,6 @@ class ScoreSketch(BoundedMeasureMethods):
     def _totals(self) -> tuple[int, int, int]:
         with self._lock:
             return self._table.totals()
-
-    def _state(self) -> SketchState:
-        with self._lock:
-            return SketchState(
-                self._dtype, self.memory, self._table.listed(), self._lowest, self._highest
-            )
-
-    @classmethod
-    def _from_state(cls, state: SketchState) -> "ScoreSketch":
-        sketch = cls(state.memory)
-        sketch._take(state)
-        return sketch
-
-    def _take(self, state: SketchState) -> None:
-        """Add the points of a state of the same memory."""
-        self._table.plus(state.listed)
-        self._widen(state.lowest, state.highest)
-        self._dtype, self._cells = state.dtype, None
 
     def _check_addable(self, other: "ScoreSketch", weight: int, name: str, argument: str) -> None:
         """Refuse scores of another type under a name, and too many points under another."""

@@ -176,7 +176,7 @@ def _points_of(anomalies: IntVector, normals: IntVector, fp: int, tp: int) -> Pi
 def _range_starts(cells: ScoreCells, most: int) -> IntVector:
     """Return the first cells of ranges that hold at most so many points, or a single cell."""
     sizes = cells.normals + cells.anomalies
-    starts, held = [0], 0
+    starts = [0]
     # Cells are many, ranges few: each is found by a search in the sums.
     sums = np.cumsum(sizes)
     while True:

@@ -2,6 +2,7 @@
 
 import re
 from datetime import datetime, timedelta, timezone
+from fractions import Fraction
 from numbers import Real
 from typing import Any, TypeAlias
 
@@ -24,9 +25,10 @@ _UNITS = {
     **dict.fromkeys(("d", "day"), 86_400 * _SECOND),
     **dict.fromkeys(("w", "week"), 7 * 86_400 * _SECOND),
 }
-_LENGTH = re.compile(rf"\s*(\d+(?:\.\d+)?)\s*({'|'.join(_UNITS)})s?\s*")
+_LENGTH = re.compile(rf"\s*(\d{{1,30}}(?:\.\d{{1,30}})?)\s*({'|'.join(_UNITS)})s?\s*")
 # Between the years -6060 and 10000: milliseconds that are taken for seconds are beyond.
 _MOST_SECONDS = 253_402_300_800
+_MOST_YEARS = 8000
 # NumPy reads dates with a zone, but warns.
 _ZONE = re.compile(r"(\d.*[T ]\d\d.*?) ?(?:Z|([+-])(\d\d):?(\d\d)?)", re.IGNORECASE)
 
@@ -35,7 +37,7 @@ def check_duration(value: Duration, name: str) -> int:
     """Return the microseconds of a length of time: "1h", "30min", a timedelta, or seconds."""
     length = None
     if isinstance(value, str) and (match := _LENGTH.fullmatch(value)):
-        length = exact_number(float(match[1]), name) * _UNITS[match[2]]
+        length = Fraction(match[1]) * _UNITS[match[2]]
     elif isinstance(value, timedelta | np.timedelta64):
         # A duration of months has no length.
         with_unit = np.timedelta64(value)
@@ -43,10 +45,11 @@ def check_duration(value: Duration, name: str) -> int:
             length = exact_number(int(with_unit.astype("timedelta64[us]").astype(np.int64)), name)
     elif isinstance(value, Real) and not isinstance(value, bool):
         length = exact_number(value, name) * _SECOND
-    if length is None or length < 1 or length.denominator != 1:
+    most = _MOST_YEARS * 365 * _UNITS["d"]
+    if length is None or not 1 <= length <= most or length.denominator != 1:
         raise InvalidInputError(
-            f"{name} must be a positive length of whole microseconds, such as '1h', '30min', '7d' "
-            f"or a number of seconds; found {short_repr(value)}",
+            f"{name} must be a positive length of whole microseconds up to {_MOST_YEARS} years, "
+            f"such as '1h', '30min', '7d' or a number of seconds; found {short_repr(value)}",
             argument=name,
         )
     return int(length)

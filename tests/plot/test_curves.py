@@ -208,6 +208,8 @@ def test_normals_tied_with_the_first_anomaly_are_told_from_those_above_it() -> N
     given = PrecisionRecallDisplay({"a": curve}, false_alarms={"a": [0, 0.5, 1.5, 1.5]})
     line = given.plot(new_axes()).line_
     np.testing.assert_allclose(y_of(line), y_of(told.line_))
+    with pytest.raises(fastad.InvalidInputError, match=r"false_alarms must be of detectors; .*b"):
+        PrecisionRecallDisplay({"a": curve}, false_alarms={"b": [0, 0.5, 1.5, 1.5]})
     with pytest.raises(fastad.InvalidInputError, match="false_alarms must have one number"):
         PrecisionRecallDisplay({"a": curve}, false_alarms={"a": [0]})
 

@@ -9,7 +9,7 @@ from matplotlib import pyplot
 
 import fastad
 from fastad.plot import ExcessMassCurveDisplay, MassVolumeCurveDisplay
-from fastad.plot.level_sets import number_text
+from fastad.plot.level_sets import exp_text
 from tests.support.drawn import legend_of, new_axes
 from tests.support.level_set_scores import DETECTORS, DRAWN, FAR, TEST, UNIFORM, VOLUME, X
 
@@ -177,8 +177,8 @@ def test_what_is_in_sight_is_checked() -> None:
 
 
 def test_numbers_from_their_logarithms() -> None:
-    assert number_text(math.log(1234.0)) == "1.23e+03"
-    assert number_text(-math.inf) == "0"
-    assert number_text(math.nan) == "undefined"
-    assert number_text(1000 * math.log(10) + math.log(2.5)) == "2.5e+1000"
-    assert number_text(-1000 * math.log(10) + math.log(2.5)) == "2.5e-1000"
+    assert exp_text(math.log(1234.0)) == "1.23e+03"
+    assert exp_text(-math.inf) == "0"
+    assert exp_text(math.nan) == "undefined"
+    assert exp_text(1000 * math.log(10) + math.log(2.5)) == "2.5e+1000"
+    assert exp_text(-1000 * math.log(10) + math.log(2.5)) == "2.5e-1000"

@@ -49,6 +49,17 @@ def test_bad_input_is_refused() -> None:
     other = contamination_sensitivity(Y, S, measure="ap", contamination=[0])
     with pytest.raises(fastad.InvalidInputError, match="of one measure; found ap, auc"):
         ContaminationSensitivityDisplay({"a": one, "b": other})
-    for wrong in (None, {}, {"a": 1}):
+    for wrong in (None, {"a": 1}):
         with pytest.raises(TypeError, match="sensitivities must be a ContaminationSensitivity"):
             ContaminationSensitivityDisplay(wrong)  # type: ignore[arg-type]
+    with pytest.raises(fastad.InvalidInputError, match="at least one result; found none"):
+        ContaminationSensitivityDisplay({})
+
+
+def test_the_legend_has_intervals_that_the_first_detector_does_not_have() -> None:
+    bare = contamination_sensitivity(Y, S, measure="auc", contamination=GRID[:3])
+    wide = contamination_sensitivity(
+        Y, S, measure="auc", contamination=GRID[:3], confidence_level=0.9
+    )
+    display = ContaminationSensitivityDisplay({"a": bare, "b": wide}).plot(new_axes())
+    assert legend_of(display.ax_) == ["a", "b", "90 % intervals"]

@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 
 import fastad
 from fastad.plot import VolumeCurveDisplay, VolumeDisplay
+from tests.support.drawn import legend_of
 
 X = np.random.default_rng(0).normal(size=(400, 2))
 SCORES = {
@@ -73,12 +74,13 @@ def test_intervals_are_filled_around_the_curves() -> None:
     heights = np.asarray(band.get_paths()[0].vertices)[:, 1]
     for ends in (CURVES["round"].log_low, CURVES["round"].log_high):
         assert np.isclose(heights[:, None], ends / math.log(10)).any(axis=0).all()
-    legend = display.ax_.get_legend()
-    assert legend is not None
-    assert [text.get_text() for text in legend.get_texts()] == [
-        "score",
-        "90 %, each volume by itself",
-    ]
+    assert legend_of(display.ax_) == ["score", "90 %, each volume by itself"]
+
+
+def test_the_legend_has_the_intervals_of_several_detectors_once() -> None:
+    display = VolumeCurveDisplay(CURVES).plot(Figure().subplots())
+    assert len(display.ax_.collections) == 2
+    assert legend_of(display.ax_) == ["round", "square", "90 %, each volume by itself"]
 
 
 def test_a_curve_that_ends_in_a_bound_is_drawn() -> None:
@@ -91,7 +93,7 @@ def test_a_curve_that_ends_in_a_bound_is_drawn() -> None:
 
 
 def test_what_is_no_curve_is_refused() -> None:
-    with pytest.raises(TypeError, match=r"curves\['a'\] must be a .*VolumeCurve; found int"):
+    with pytest.raises(TypeError, match=r"curves must be a VolumeCurve, .*; found int for 'a'"):
         VolumeCurveDisplay({"a": 1})  # type: ignore[dict-item]
-    with pytest.raises(fastad.InvalidInputError, match="at least one curve; found none"):
+    with pytest.raises(fastad.InvalidInputError, match="at least one result; found none"):
         VolumeCurveDisplay({})

@@ -335,11 +335,22 @@ def test_lengths(length: Any, micros: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "length", ["1 month", "h", "-1h", 0, -5, True, None, 1e-7, np.timedelta64(1, "M"), "0s"]
+    "length",
+    [
+        *("1 month", "h", "-1h", 0, -5, True, None, 1e-7, np.timedelta64(1, "M"), "0s"),
+        # Longer than all times that are taken.
+        *("2000000000d", 1e300, 10**400, f"{'9' * 400}s", timedelta.max, f"0.{'1' * 400}s"),
+    ],
 )
 def test_wrong_lengths_are_named(length: Any) -> None:
     with pytest.raises(ValueError, match="pane must be a positive length of whole microseconds"):
         SlidingEvaluation(pane=length, window="7d")
+
+
+def test_the_longest_window_comes_back_from_its_bytes() -> None:
+    length = timedelta(days=8000 * 365)
+    sliding = SlidingEvaluation(pane=length, window=length)
+    assert SlidingEvaluation.from_bytes(sliding.to_bytes()).to_bytes() == sliding.to_bytes()
 
 
 # --- refusals
