@@ -348,6 +348,16 @@ def new_rows(**columns: Any) -> dict[str, Any]:
     } | columns
 
 
+def test_measures_that_share_no_data_set_are_not_compared() -> None:
+    nan = math.nan
+    table = arrays(auc=[[1, 2], [nan, nan]], ap=[[nan, nan], [1, 2]], tpr=[[0.5, 0.6], [0.3, 0.6]])
+    with pytest.raises(UndefinedMeasureError, match="no data set on which two measures"):
+        recommend(table, operating_fpr=0.1, measures=["auc", "ap"], rng=0)
+    # TPR has losses on both; beside it each of the others lacks half of them.
+    found = recommend(table, operating_fpr=0.1, rng=0)
+    assert (found.measure, found.not_evaluated) == ("tpr@0.1", ["auc", "ap"])
+
+
 def test_unseen_anomaly_classes_by_hand() -> None:
     found = recommend(new_rows(), operating_fpr=0.1, unseen_anomaly_classes=True, rng=0)
     # auc chooses knn: on a 3/8 and 1/6, on b 0 and 1/2. tpr loses nothing on a; on b it chooses

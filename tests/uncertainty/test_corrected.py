@@ -69,7 +69,7 @@ def test_the_tpr_is_whatever_both_observed_rates_allow(
         found = fastad.interval(
             y, s, measure="tpr_at_fpr", fpr=fpr, contamination=fraction, method="inversion"
         )
-    except (UndefinedMeasureError, InvalidInputError):
+    except UndefinedMeasureError:
         return
     level = 1 - math.sqrt(0.95)
     possible = []
@@ -90,10 +90,7 @@ def test_the_fpr_is_that_of_the_thresholds_that_may_have_the_tpr(
     seed: int, fraction: float, tpr: float
 ) -> None:
     y, s = contaminated(seed, 12, 30, 0.1, 2.0)
-    try:
-        found = fastad.interval(y, s, measure="fpr_at_tpr", tpr=tpr, contamination=fraction)
-    except (UndefinedMeasureError, InvalidInputError):
-        return
+    found = fastad.interval(y, s, measure="fpr_at_tpr", tpr=tpr, contamination=fraction)
     level = 1 - math.sqrt(0.95)
     ends = []
     for threshold in [np.inf, *s]:
