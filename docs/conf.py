@@ -47,6 +47,7 @@ napoleon_custom_sections = [("Attributes", "params_style")]
 html_theme = "furo"
 html_title = f"fastad {release}"
 html_show_sourcelink = False
+html_show_copyright = False
 html_static_path = ["_static"]
 html_css_files = ["gallery.css"]
 
@@ -91,6 +92,27 @@ def unlink_words(app: Sphinx, tree: nodes.document) -> None:
             link.replace_self(link.children)
 
 
+def arrange_wide_text(app: Sphinx, tree: nodes.document) -> None:
+    """Mark cells with text, which must not become narrow, and outputs with lines to wrap."""
+    for cell in tree.findall(nodes.entry):
+        text = cell.astext()
+        if len(text) > 24 and re.search("[a-z]{3}", text):
+            cell["classes"].append("prose")
+        for part in list(cell.findall(nodes.Text)):
+            # An interval, a pair and a factor each stay in one line.
+            joined = re.sub(r"(?<=\d),? (?=\d[\d.]*\]|×)", _join_words, part)
+            joined = re.sub(r"(?<=\d) / (?=\d)", _join_words, joined)
+            if joined != part:
+                part.parent.replace(part, nodes.Text(joined))
+    for block in tree.findall(nodes.literal_block):
+        if max(map(len, block.astext().splitlines()), default=0) > 120:
+            block["classes"].append("sentences")
+
+
+def _join_words(found: re.Match[str]) -> str:
+    return found[0].replace(" ", "\N{NO-BREAK SPACE}")
+
+
 def resolve_short_name(
     app: Sphinx, env: BuildEnvironment, node: pending_xref, content: nodes.Element
 ) -> nodes.Element | None:
@@ -116,4 +138,5 @@ def setup(app: Sphinx) -> None:
     app.connect("autodoc-process-signature", hide_constructor)
     app.connect("doctree-read", unlink_keys)
     app.connect("doctree-read", unlink_words)
+    app.connect("doctree-read", arrange_wide_text)
     app.connect("missing-reference", resolve_short_name)

@@ -33,8 +33,8 @@ HOMES = {
 
 _ABOUT_PICTURES = """Scores of both classes are normally distributed: of a weak, a fair and a good
 detector those of anomalies are 0.8, 1.6 and 2.6 standard deviations higher. There are ten
-normal samples for an anomaly. A measure with an operating point is shown by it, others by the
-distance of the classes."""
+normal samples for an anomaly, unless the legend names another fraction of anomalies. A measure
+with an operating point is shown by it, others by the distance of the classes."""
 
 _KINDS = {
     "value": "a value",
@@ -148,7 +148,7 @@ def measure_table() -> str:
     ]
     gallery = [
         f"[![{row.name}: {row.title}](../_build/pictures/{row.name}.svg)]({row.name}.md)\n"
-        f"[`{row.name}`]({row.name}.md)\n"
+        f"[`{row.name}`]({row.name}.md): {row.title}\n"
         for row in MEASURES.values()
     ]
     contents = "\n".join(["```{toctree}", ":hidden:", "", *MEASURES, "```"])

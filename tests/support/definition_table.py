@@ -1,5 +1,6 @@
 """The table of definitions in the guide; ``python -m tests.support.definition_table`` writes it."""
 
+import re
 from pathlib import Path
 
 from fastad.evaluation.definitions.table import DEFINITIONS
@@ -15,9 +16,31 @@ def make_table() -> str:
         rows.setdefault((one.source, one.reason), []).append(one.name)
     lines = ["| what | who | why it differs |", "| --- | --- | --- |"]
     lines += [
-        f"| {'; '.join(names)} | {source} | {reason} |" for (source, reason), names in rows.items()
+        f"| {join_names(names)} | {source} | {reason} |" for (source, reason), names in rows.items()
     ]
     return "\n".join(lines) + "\n"
+
+
+def join_names(names: list[str]) -> str:
+    """Return names in short: those that differ in a number as one, a common end only once."""
+    numbers: dict[str, list[str]] = {}
+    for name in names:
+        number = re.search(r"(?<= )[\d.]+%?(?=\W|$)", name)
+        shape = name if number is None else name[: number.start()] + "\0" + name[number.end() :]
+        numbers.setdefault(shape, []).append("" if number is None else number[0])
+    merged = [shape.replace("\0", _either(values)) for shape, values in numbers.items()]
+    words = [name.split() for name in merged]
+    n_common = 0
+    while len(words) > 1 and len({" ".join(one[-n_common - 1 :]) for one in words}) == 1:
+        n_common += 1
+    if n_common == 0:
+        return "; ".join(merged)
+    common = " ".join(words[0][-n_common:])
+    return f"{_either([' '.join(one[:-n_common]) for one in words])} {common}"
+
+
+def _either(values: list[str]) -> str:
+    return " or ".join(filter(None, [", ".join(values[:-1]), values[-1]]))
 
 
 def parts_of(page: str) -> tuple[str, str, str]:
