@@ -98,9 +98,12 @@ def arrange_wide_text(app: Sphinx, tree: nodes.document) -> None:
         text = cell.astext()
         if len(text) > 24 and re.search("[a-z]{3}", text):
             cell["classes"].append("prose")
+        for name in cell.findall(nodes.literal):
+            if len(name.astext()) > 18:
+                name["classes"].append("long")
         for part in list(cell.findall(nodes.Text)):
             # An interval, a pair and a factor each stay in one line.
-            joined = re.sub(r"(?<=\d),? (?=\d[\d.]*\]|×)", _join_words, part)
+            joined = re.sub(r"(?<=\d),? (?=\d[\d.]*\]|\N{MULTIPLICATION SIGN})", _join_words, part)
             joined = re.sub(r"(?<=\d) / (?=\d)", _join_words, joined)
             if joined != part:
                 part.parent.replace(part, nodes.Text(joined))
