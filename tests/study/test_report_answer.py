@@ -85,11 +85,12 @@ def test_the_leader_has_the_best_mean_rank(
 
 
 def test_sentences_are_those_of_the_comparisons(study: StudyTables, answer: Section) -> None:
+    recommendations = sections_of(study)["recommendation"]
     for name in PROBLEMS:
         results = study.results(collection=name)
         nemenyi = fastad.benchmarking.nemenyi(results, measure="auc", **HOW)
         assert f"{name} at 0 % contamination: {nemenyi.leaders}." in sentences(answer)
-        text = table(sections_of(study)["recommendation"], f"recommendation-tpr-0.05-{name}-0").text
+        text = table(recommendations, f"recommendation-tpr-0.05-{name}-0").text
         assert f"{name} at 0 % contamination: {text}" in sentences(answer)
 
 
