@@ -69,12 +69,21 @@ def list_references(
     lines[:] = [re.sub(r"^\.\. \[\d+\] ", "#. ", line) for line in lines]
 
 
-def hide_constructor(
-    app: Sphinx, what: str, name: str, obj: object, options: object, signature: str, returns: str
-) -> tuple[str, str] | None:
-    """Leave out the parameters of classes that only functions of fastad construct."""
-    constructed = "Parameters\n" in (obj.__doc__ or "")
-    return ("", "") if what == "class" and not constructed else None
+def shorten_signature(
+    app: Sphinx,
+    what: str,
+    name: str,
+    obj: object,
+    options: object,
+    signature: str | None,
+    returns: str | None,
+) -> tuple[str, str | None] | None:
+    """Leave out the parameters of classes that only functions construct, and numbers in a row."""
+    if what == "class" and "Parameters\n" not in (obj.__doc__ or ""):
+        return "", ""
+    if signature is None:
+        return None
+    return re.sub(r"\(0, 1, (\d+, )+(?=\d+\))", "(0, 1, ..., ", signature), returns
 
 
 def unlink_keys(app: Sphinx, tree: nodes.document) -> None:
@@ -138,7 +147,7 @@ def setup(app: Sphinx) -> None:
     app.connect("builder-inited", draw_pictures)
     app.connect("source-read", add_generated_text)
     app.connect("autodoc-process-docstring", list_references, priority=600)
-    app.connect("autodoc-process-signature", hide_constructor)
+    app.connect("autodoc-process-signature", shorten_signature)
     app.connect("doctree-read", unlink_keys)
     app.connect("doctree-read", unlink_words)
     app.connect("doctree-read", arrange_wide_text)
