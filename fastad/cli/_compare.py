@@ -88,11 +88,14 @@ def _compare_groups(
             **options,
         )
         return {(): comparisons}, []
-    keys = list(zip(*(values.tolist() for values in table.groups.values()), strict=True))
+    rows_of: dict[tuple[Any, ...], list[int]] = {}
+    keys = zip(*(values.tolist() for values in table.groups.values()), strict=True)
+    for row, key in enumerate(keys):
+        rows_of.setdefault(key, []).append(row)
     results: dict[tuple[Any, ...], Comparisons] = {}
     skipped = []
-    for group in sorted(set(keys)):
-        rows = np.array([key == group for key in keys])
+    for group in sorted(rows_of):
+        rows = np.array(rows_of[group])
         scores = {name: values[rows] for name, values in table.scores.items()}
         try:
             results[group] = compare_all(

@@ -11,20 +11,14 @@ from fastad._core.progress import LATE
 from fastad._core.results import TableResult, json_text, plain_rows, with_versions
 from fastad._core.types import Blocks
 from fastad.cli._console import (
-    DataError,
     data_from,
     print_message,
     print_result,
     print_table,
     progress_bar,
 )
-from fastad.cli._saving import TYPESET, check_output, joined_columns, typeset
-from fastad.cli.table_files import (
-    ScoreColumns,
-    read_scored_table,
-    save_columns,
-    save_text,
-)
+from fastad.cli._saving import check_output, save_results
+from fastad.cli.table_files import ScoreColumns, read_scored_table
 from fastad.evaluation.entry import evaluate
 from fastad.evaluation.groups import GroupedEvaluation
 from fastad.evaluation.results import Evaluation
@@ -111,7 +105,8 @@ def run(files: Sequence[Path], task: Task) -> None:
     for message in filter(None, messages):
         print_message(message)
     if task.output is not None:
-        _save(results, task, task.output)
+        shown = {name: _shown(result, task) for name, result in results.items()}
+        save_results(shown, task.output, lambda: _as_json(results, task))
     if task.as_json:
         print_result(_as_json(results, task))
         return
@@ -233,19 +228,3 @@ def _as_json(results: Mapping[str, Result], task: Task) -> str:
         for detector in result.to_dict()["detectors"]
     ]
     return json_text(with_versions({"detectors": detectors}), indent=2)
-
-
-def _save(results: Mapping[str, Result], task: Task, output: Path) -> None:
-    try:
-        if output.suffix.lower() == ".json":
-            save_text(_as_json(results, task) + "\n", output)
-            return
-        shown = {name: _shown(result, task) for name, result in results.items()}
-        if output.suffix.lower() in TYPESET:
-            save_text(typeset(shown, output.suffix.lower()), output)
-            return
-        save_columns(
-            joined_columns({name: each.to_columns() for name, each in shown.items()}), output
-        )
-    except OSError as error:
-        raise DataError(f"{output}: the file cannot be written: {error.strerror}") from None

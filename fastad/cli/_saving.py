@@ -7,7 +7,8 @@ from typing import Any
 import typer
 
 from fastad._core.results import TableResult
-from fastad.cli.table_files import SAVED_FORMATS
+from fastad.cli._console import DataError
+from fastad.cli.table_files import SAVED_FORMATS, save_columns, save_text
 
 # Tables for papers: how a table is written, and what names its file before it.
 TYPESET: Mapping[str, tuple[Callable[[TableResult], str], str]] = {
@@ -27,7 +28,25 @@ def check_output(output: Path | None) -> None:
         )
 
 
-def typeset(results: Mapping[str, TableResult], extension: str) -> str:
+def save_results(
+    results: Mapping[str, TableResult], output: Path, as_json: Callable[[], str]
+) -> None:
+    """Save the results of files in the format that the name of the output says."""
+    extension = output.suffix.lower()
+    try:
+        if extension == ".json":
+            save_text(as_json() + "\n", output)
+        elif extension in TYPESET:
+            save_text(_typeset(results, extension), output)
+        else:
+            tables = {name: each.to_columns() for name, each in results.items()}
+            save_columns(_joined_columns(tables), output)
+    except OSError as error:
+        # Its own message names a file that was written aside.
+        raise DataError(f"{output}: the file cannot be written: {error.strerror}") from None
+
+
+def _typeset(results: Mapping[str, TableResult], extension: str) -> str:
     """Return tables in Markdown or LaTeX, each below its file if there are several."""
     write, title = TYPESET[extension]
     tables = [
@@ -37,7 +56,7 @@ def typeset(results: Mapping[str, TableResult], extension: str) -> str:
     return "\n\n".join(tables) + "\n"
 
 
-def joined_columns(tables: Mapping[str, Mapping[str, Sequence[Any]]]) -> dict[str, list[Any]]:
+def _joined_columns(tables: Mapping[str, Mapping[str, Sequence[Any]]]) -> dict[str, list[Any]]:
     """Return the columns of all tables, below a column of their files."""
     joined: dict[str, list[Any]] = {}
     for name, columns in tables.items():

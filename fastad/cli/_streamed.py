@@ -8,8 +8,8 @@ from typing import Any
 from fastad._core.available_memory import available_memory
 from fastad._core.results import json_text, with_versions
 from fastad.cli._console import data_from, print_message, print_result, print_table, progress_bar
-from fastad.cli._saving import TYPESET, joined_columns, typeset
-from fastad.cli.table_files import ScoreColumns, check_columns, check_label, save_columns, save_text
+from fastad.cli._saving import save_results
+from fastad.cli.table_files import ScoreColumns, check_columns, check_label
 from fastad.streaming.evaluation import evaluate
 from fastad.streaming.files import ScoreFiles
 from fastad.streaming.streamed_evaluation import StreamedEvaluation
@@ -81,7 +81,7 @@ def run(
                 **options,
             )
     if output is not None:
-        _save(results, output)
+        save_results(results, output, lambda: _as_json(results))
     if as_json:
         print_result(_as_json(results))
         return
@@ -114,15 +114,3 @@ def _as_json(results: Mapping[str, StreamedEvaluation]) -> str:
     """Return one list of detectors, each with its file."""
     rows = [{"file": name, **row} for name, result in results.items() for row in result.plain()]
     return json_text(with_versions({"results": rows}), indent=2)
-
-
-def _save(results: Mapping[str, StreamedEvaluation], output: Path) -> None:
-    extension = output.suffix.lower()
-    if extension == ".json":
-        save_text(_as_json(results) + "\n", output)
-    elif extension in TYPESET:
-        save_text(typeset(results, extension), output)
-    else:
-        save_columns(
-            joined_columns({name: each.to_columns() for name, each in results.items()}), output
-        )

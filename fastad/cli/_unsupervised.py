@@ -74,7 +74,9 @@ def run(
     check_usage(detectors)
     if subspaces.n_features is not None and options["method"] not in _SUBSPACE_METHODS:
         raise typer.BadParameter(
-            f"in subspaces points are uniform; found {options['method']!r}", param_hint="--method"
+            f"must be {' or '.join(_SUBSPACE_METHODS)} with --n-features, as points of subspaces "
+            f"are uniform; found {options['method']!r}",
+            param_hint="--method",
         )
     loaded = {str(model): load(model) for model in detectors.models}
     order = fitted_order(columns, loaded)

@@ -28,8 +28,8 @@ class PartitionedTable:
         self._types: dict[str, Any]
         self._arrays: dict[str, Any] | None = None
         if isinstance(source, Mapping):
-            self._types = {name: array.dtype for name, array in source.items()}
             self._arrays = _aligned(source)
+            self._types = {name: array.dtype for name, array in self._arrays.items()}
         elif hasattr(source, "to_delayed") and hasattr(source, "dtypes"):
             self._types = dict(source.dtypes.items())
             self._frame = source
@@ -190,11 +190,13 @@ def _aligned(source: Mapping[str, Any]) -> dict[str, Any]:
     arrays = dict(source)
     if not arrays:
         raise InvalidInputError("source must have columns; found none", argument="source")
+    kind = importlib.import_module("dask.array").Array
     for name, array in arrays.items():
-        if not hasattr(array, "to_delayed") or array.ndim != 1:
+        if not isinstance(array, kind) or array.ndim != 1:
+            shape = f" of shape {array.shape}" if isinstance(array, kind) else ""
             raise InvalidInputError(
-                f"source must have Dask arrays of one dimension; found "
-                f"{type(array).__name__} in {name!r}",
+                "source must have Dask arrays of one dimension; found "
+                f"{type(array).__name__}{shape} in {name!r}",
                 argument="source",
             )
     first = next(iter(arrays.values()))

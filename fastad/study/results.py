@@ -100,7 +100,8 @@ class StudyTables:
             rows = _where(rows, "contamination", contamination)
         if not rows.num_rows:
             raise InvalidInputError(
-                f"there is no task of collection={collection!r}, contamination={contamination!r}"
+                f"collection and contamination must be those of a task; found no task of "
+                f"{collection!r} and {contamination!r}"
             )
         succeeded = _where(rows, "reason", "")
         if not succeeded.num_rows:

@@ -60,12 +60,13 @@ def test_the_version_goes_to_stdout() -> None:
 
 
 @pytest.mark.parametrize("extension", [".csv", ".json"])
+@pytest.mark.parametrize("passes", [(), ("--memory", "1MB")])
 @pytest.mark.parametrize("place", ["missing folder", "folder is a file", "is a folder"])
 def test_a_file_that_cannot_be_written_is_named_and_nothing_left(
-    tmp_path: Path, place: str, extension: str
+    tmp_path: Path, place: str, passes: tuple[str, ...], extension: str
 ) -> None:
-    scores = tmp_path / "scores.npz"
-    np.savez(scores, y=[0, 1, 0, 1], s=[1, 2, 3, 4])
+    scores = tmp_path / "scores.csv"
+    scores.write_text("y,s\n0,1\n1,2\n0,3\n1,4\n")
     folder = tmp_path / "place"
     output = folder / f"out{extension}"
     if place == "folder is a file":
@@ -73,7 +74,7 @@ def test_a_file_that_cannot_be_written_is_named_and_nothing_left(
     elif place == "is a folder":
         output.mkdir(parents=True)
     before = sorted(tmp_path.rglob("*"))
-    options = ("--score", "s", "--measure", "auc", "--output", output)
+    options = ("--score", "s", "--measure", "auc", "--output", output, *passes)
     message = error_of("evaluate", scores, *options)
     assert message.startswith(f"Error: {output}: the file cannot be written")
     assert sorted(tmp_path.rglob("*")) == before

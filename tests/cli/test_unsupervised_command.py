@@ -415,7 +415,7 @@ def test_a_detector_is_loaded_only_on_the_user_s_word(table: Path, tmp_path: Pat
         (["--model", "m", "--trust", "--standardize"], "is of use only with --detector"),
         (["--model", "m", "--trust", "--n-features", "2"], "detectors are trained anew"),
         (["--detector", "knn", "--method", "magic"], "--method"),
-        (["--detector", "knn", *DRAWS, "--method", "splitting"], "--method: in subspaces"),
+        (["--detector", "knn", *DRAWS, "--method", "splitting"], "--method: must be auto"),
         (["--detector", "knn", "--mass", "0.9", "0.1"], "--mass"),
         (["--detector", "knn", "--mass", "0.9", "2"], "--mass"),
         (["--detector", "knn", "--excess-mass", "1"], "--excess-mass"),

@@ -264,7 +264,9 @@ def test_wrong_sources_and_columns(table: pd.DataFrame) -> None:
         fastad.dask.evaluate(table.to_numpy())
     arrays = {"label": da.zeros(5), "a": da.zeros(6)}
     assert "arrays of one length" in refused(arrays)
-    assert "one dimension" in refused({"label": da.zeros(5), "a": da.zeros((5, 1))})
+    assert "of shape (5, 1) in 'a'" in refused({"label": da.zeros(5), "a": da.zeros((5, 1))})
+    for column in ([0.0] * 5, np.zeros(5), frame["a"]):
+        assert f"{type(column).__name__} in 'a'" in refused({"label": da.zeros(5), "a": column})
     assert "found none" in refused({})
 
 
