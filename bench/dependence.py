@@ -113,8 +113,10 @@ def band_covers(sample: Sample, *, simultaneous: bool, plain: bool) -> bool:
 def bands(n_samples: int) -> None:
     print("design,band,coverage,as_if_independent")
     for name, draw in DESIGNS.items():
+        if "10^5" in name:
+            continue
         hits = np.zeros((2, 2))
-        for seed in range(n_samples if "10^5" not in name else 0):
+        for seed in range(n_samples):
             sample = draw(np.random.default_rng([seed, len(name)]))
             for i, simultaneous in enumerate((False, True)):
                 hits[i, 0] += band_covers(sample, simultaneous=simultaneous, plain=False)
@@ -150,7 +152,7 @@ def guarantees(n_samples: int) -> None:
     print("design,fpr,holds,as_if_independent,without_threshold")
     for name, draw in NORMALS.items():
         for rate in (0.01, 0.05):
-            holds, n_none = np.zeros(2), 0
+            holds, n_none = np.zeros(2), np.zeros(2)
             for seed in range(n_samples):
                 sample = draw(np.random.default_rng([seed, len(name)]))
                 for i, design in enumerate((sample.design, {})):
@@ -158,10 +160,10 @@ def guarantees(n_samples: int) -> None:
                         found = fastad.threshold_with_guarantee(sample.y_score, fpr=rate, **design)
                         holds[i] += norm.sf(found.threshold) <= rate
                     except fastad.UndefinedMeasureError:
-                        n_none += 1
-            held = holds[0] / max(n_samples - n_none, 1)
+                        n_none[i] += 1
+            held, plain = holds / np.maximum(n_samples - n_none, 1)
             print(
-                f'"{name}",{rate:g},{held:.3f},{holds[1] / n_samples:.3f},{n_none / n_samples:.3f}',
+                f'"{name}",{rate:g},{held:.3f},{plain:.3f},{n_none[0] / n_samples:.3f}',
                 flush=True,
             )
 

@@ -56,21 +56,26 @@ def main(path: str, *, write: bool = False) -> None:
     runs: dict[str, dict[str, float]] = {}
     starts: dict[str, float] = {}
     batches: dict[int, tuple[float, float]] = {}
+    others: dict[str, float] = {}
     for entry in run["benchmarks"]:
         info, median = entry["extra_info"], 1e3 * entry["stats"]["median"]
         if "start" in info:
             starts[info["start"]] = median
-        elif "batch" in info:
+        elif "batch" in info and "threads" not in info:
             batches[info["batch"]] = info["p50"], info["p99"]
         elif "runs" in info:
             runs.setdefault(info["runs"], {})[info["library"]] = median
-        else:
+        elif info.keys() >= {*Row._fields, "library"}:
             row = Row(*(info[field] for field in Row._fields))
             medians.setdefault(row, {})[info["library"]] = median
+        else:
+            others[entry["name"]] = median
     _print_measures(medians)
     _print_runs(runs)
     _print_batches(batches)
     _print_starts(starts)
+    print("All others, median time in ms.\n")
+    _print_table(["test", "ms"], ([name, _number(time, 3)] for name, time in others.items()))
     if write:
         _write_documents(medians)
     _print_machine(run["machine_info"])

@@ -1,0 +1,36 @@
+"""The tables of what benchmarks have measured."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from bench.table import main
+
+
+def test_every_benchmark_has_its_row(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    case = {"n": 1000, "proportion": 0.5, "dtype": "float64", "kind": "continuous"}
+    infos = {
+        "auc": {**case, "measure": "AUC", "library": "fastad"},
+        "service": {"batch": 500, "p50": 1.25, "p99": 2.5},
+        "window": {"batch": 500, "threads": 8, "p50": 7.25, "p99": 8.5},
+        "share": {"share": 0.5},
+        "other": {"n": 1000, "proportion": 0.5, "what": "curve"},
+    }
+    entries = [
+        {"name": name, "extra_info": info, "stats": {"median": 0.003}}
+        for name, info in infos.items()
+    ]
+    machine = {
+        "versions": {"numpy": "2"},
+        "threads": {"fastad": 1},
+        "cpu": {"brand_raw": "cpu", "count": 1},
+        "python_version": "3",
+    }
+    path = tmp_path / "run.json"
+    path.write_text(json.dumps({"benchmarks": entries, "machine_info": machine}))
+    main(str(path))
+    printed = capsys.readouterr().out
+    assert "| 500 | 1.25 | 2.50 |" in printed
+    for name in ("window", "share", "other"):
+        assert f"| {name} | 3.00 |" in printed
