@@ -97,10 +97,8 @@ def _mixed(x: Any) -> float:
 def _islands(x: Any) -> float:
     """Distance from the nearest of 64 points, at 1/4 or 3/4 of each of ten features."""
     total = 0.0
-    bits = 0
     for i in range(6):
         high = x[i] > 0.5
-        bits += high
         total += (x[i] - (0.75 if high else 0.25)) ** 2
     for i in range(6, x.shape[0]):
         total += (x[i] - 0.5) ** 2
