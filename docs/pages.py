@@ -20,15 +20,16 @@ HERE = Path(__file__).parent
 MARK = "<!-- generated -->"
 PICTURE = re.compile(r"<!-- picture: (\w+), (.+) -->")
 PACKAGES = [name for name in fastad.__all__ if inspect.ismodule(getattr(fastad, name))]
-PACKAGES.append("study.papers")
-# Of the functions that are called the same for scores elsewhere, such as in files, the first.
+PACKAGES += ["study.papers", "dask"]
+# Of the functions that are called the same for scores elsewhere, such as in files, the first; all
+# those of `dask` are.
 SAME_NAMES = {("streaming", "evaluate")}
 # The package of each public name.
 HOMES = {
     name: f"fastad.{package}"
     for package in PACKAGES
     for name in importlib.import_module(f"fastad.{package}").__all__
-    if (package, name) not in SAME_NAMES
+    if package != "dask" and (package, name) not in SAME_NAMES
 }
 
 _ABOUT_PICTURES = """Scores of both classes are normally distributed: of a weak, a fair and a good
