@@ -9,7 +9,7 @@ from fastad._core.arrays import as_readonly
 from fastad._core.declared import Prevalence
 from fastad._core.types import ArrayLike, BoolVector, Label, Point
 from fastad._kernels.curves import area
-from fastad._kernels.ordering import cells
+from fastad._kernels.ordering import cell_curves
 from fastad.measures.extremes import ROUNDED_AREA, Extremes
 from fastad.measures.measure import Measure
 from fastad.measures.points import (
@@ -139,7 +139,7 @@ def _lowest_average_precision(
     """
     need_anomalies(counts, "average_precision")
     weight = float(counts.normal_weight(prevalence))
-    total = cells.lowest_precision_sum(counts.fps, counts.tps, as_readonly(ties), weight)
+    total = cell_curves.lowest_precision_sum(counts.fps, counts.tps, as_readonly(ties), weight)
     return total / counts.n_anomalies
 
 

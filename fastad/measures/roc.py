@@ -9,7 +9,7 @@ from fastad._core.declared import Choice, Flag
 from fastad._core.threads import thread_map
 from fastad._core.types import ArrayLike, BoolVector, Label, Quadrature
 from fastad._kernels.curves import area as kernels
-from fastad._kernels.ordering import cells
+from fastad._kernels.ordering import cell_curves
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.measures.extremes import AREA, Extremes
 from fastad.measures.measure import Measure
@@ -227,7 +227,7 @@ def _highest_weighted_auc(
     if quadrature == "exact":
         return None
     need_both(counts, "weighted_auc")
-    area = cells.highest_inverse_fpr_area(counts.fps, counts.tps, as_readonly(ties))
+    area = cell_curves.highest_inverse_fpr_area(counts.fps, counts.tps, as_readonly(ties))
     return area / counts.n_anomalies
 
 

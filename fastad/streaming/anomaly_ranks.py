@@ -10,7 +10,7 @@ import numpy.typing as npt
 from fastad._core.arrays import as_readonly
 from fastad._core.threads import current_threads, thread_map
 from fastad._core.types import IntVector
-from fastad._kernels.ordering import cells as kernels
+from fastad._kernels.ordering import cell_curves, rank_ranges
 from fastad.ordering.orders import sort
 from fastad.streaming.cell_counts import ANOMALY, NORMAL
 from fastad.streaming.cell_table import SHORT
@@ -69,7 +69,7 @@ class KeptAnomalies:
         if not self._have_room(int(np.count_nonzero(points.kinds == ANOMALY))):
             return False
         raw = points.raw
-        self._n = kernels.take_bits(
+        self._n = rank_ranges.take_bits(
             raw.values, points.kinds, ANOMALY, raw.largest, raw.signed, self._bits, self._n
         )
         return True
@@ -139,7 +139,7 @@ class AnomalyRanks:
             if self._n_waiting == self._waiting.shape[0]:
                 self._flush()
             rows = slice(start, start + self._waiting.shape[0] - self._n_waiting)
-            self._n_waiting = kernels.take_bits(
+            self._n_waiting = rank_ranges.take_bits(
                 raw.values[rows],
                 points.kinds[rows],
                 NORMAL,
@@ -165,7 +165,7 @@ class AnomalyRanks:
 
         def count(i: int) -> None:
             some = slice(bounds[i], bounds[i + 1])
-            kernels.count_between(
+            rank_ranges.count_between(
                 anomalies[some],
                 as_readonly(normals[cuts[i] : cuts[i + 1]]),
                 between[some.start : some.stop + 1],
@@ -198,7 +198,7 @@ class AnomalyRanks:
                 # Down to the end of a tie.
                 stop = int(np.searchsorted(self._anomalies, self._anomalies[stop], side="left"))
             fps, tps = (np.empty(2 * (start - stop) + 2, np.int64) for _ in range(2))
-            n = kernels.write_corners(
+            n = cell_curves.write_corners(
                 self._anomalies, self._between, self._equal, start, stop, fp, tp, fps, tps
             )
             piece = Piece(as_readonly(fps[:n]), as_readonly(tps[:n]))
@@ -218,7 +218,7 @@ def rank_bits(points: StreamedPoints, kind: int) -> IntVector:
     raw = points.raw
     bits = np.empty(np.count_nonzero(points.kinds == kind) + 1, np.int64)
     # One more than there are: rows of the other kind are written there, too.
-    n = kernels.take_bits(raw.values, points.kinds, kind, raw.largest, raw.signed, bits, 0)
+    n = rank_ranges.take_bits(raw.values, points.kinds, kind, raw.largest, raw.signed, bits, 0)
     return bits[:n]
 
 

@@ -10,7 +10,7 @@ from fastad._core.arrays import as_readonly
 from fastad._core.interrupts import uninterrupted
 from fastad._core.parameters import check_type, exact_number
 from fastad._core.types import ArrayLike, BoolVector, FloatVector, IntVector, Label, Point
-from fastad._kernels.ordering import cells as kernels
+from fastad._kernels.ordering import rank_ranges
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.measures.measure import BoundMeasure, MeasureLike
 from fastad.measures.registry import MEASURES
@@ -299,7 +299,7 @@ def choose_cells(cells: ScoreCells, bound: BoundMeasure, tolerance: Fraction) ->
 def rows_inside(raw: RawScores, lows: IntVector, highs: IntVector) -> IntVector:
     """Return the rows whose rank bits lie in rising ranges, ends included."""
     rows = np.empty(raw.values.shape[0], np.int64)
-    n_rows = kernels.rows_between(raw.values, raw.largest, raw.signed, lows, highs, rows)
+    n_rows = rank_ranges.rows_between(raw.values, raw.largest, raw.signed, lows, highs, rows)
     return rows[:n_rows]
 
 

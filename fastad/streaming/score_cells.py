@@ -6,7 +6,7 @@ import numpy as np
 
 from fastad._core.arrays import as_readonly, set_readonly
 from fastad._core.types import BoolVector, IntVector
-from fastad._kernels.ordering import cells as kernels
+from fastad._kernels.ordering import cell_curves
 from fastad.ordering.counts import OrderedCounts
 from fastad.ordering.raw import KeyCodec
 from fastad.streaming.cell_counts import ANOMALY, NORMAL, CellCounts
@@ -120,7 +120,7 @@ class ScoreCells:
         n_cells = lowest.shape[0]
         keys = np.empty(2 * n_cells, np.int64)
         fps, tps = np.empty(2 * n_cells + 1, np.int64), np.empty(2 * n_cells + 1, np.int64)
-        points = kernels.arrange(
+        points = cell_curves.arrange(
             lowest, highest, self.normals, self.anomalies, anomalies_first, keys, fps, tps
         )
         n_normals, n_anomalies = int(fps[points]), int(tps[points])

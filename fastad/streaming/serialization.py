@@ -9,7 +9,7 @@ import numpy as np
 from fastad._core.arrays import as_readonly
 from fastad._core.parameters import short_repr
 from fastad._core.types import IntVector
-from fastad._kernels.ordering import cells as kernels
+from fastad._kernels.ordering import varints
 from fastad.errors import InvalidInputError, InvalidTypeError
 from fastad.streaming.cell_counts import N_KINDS, CellCounts
 from fastad.streaming.cell_table import CellTable
@@ -83,7 +83,7 @@ def to_bytes(state: SketchState) -> bytes:
     gaps = np.diff(listed.cells.view(np.uint64), prepend=np.uint64(0))
     numbers = np.concatenate([gaps, listed.counts.T.reshape(-1).view(np.uint64)])
     written = np.empty(10 * numbers.shape[0], np.uint8)
-    n_bytes = kernels.write_varints(as_readonly(numbers), written)
+    n_bytes = varints.write_varints(as_readonly(numbers), written)
     return seal(header + written[:n_bytes].tobytes(), _MAGIC, _VERSION)
 
 
@@ -98,7 +98,7 @@ def from_bytes(data: object) -> SketchState:
     if not valid or n_cells * (1 + N_KINDS) > payload.shape[0]:
         raise unfit("a header that no sketch has", _WHAT)
     numbers = np.empty(n_cells * (1 + N_KINDS), np.uint64)
-    if kernels.read_varints(as_readonly(payload), numbers) != payload.shape[0]:
+    if varints.read_varints(as_readonly(payload), numbers) != payload.shape[0]:
         raise unfit("cells that no sketch has", _WHAT)
     cells: IntVector = np.cumsum(numbers[:n_cells]).view(np.int64)
     counts = np.ascontiguousarray(numbers[n_cells:].view(np.int64).reshape(N_KINDS, n_cells).T)

@@ -11,7 +11,7 @@ import numpy as np
 
 from fastad._core.arrays import as_readonly
 from fastad._core.types import IntVector
-from fastad._kernels.ordering import cells as kernels
+from fastad._kernels.ordering import cell_curves
 from fastad.ordering.orders import sort
 from fastad.streaming.anomaly_ranks import AnomalyRanks, Piece
 from fastad.streaming.cell_counts import ANOMALY, NORMAL, CellCounts
@@ -169,7 +169,9 @@ def _points_of(anomalies: IntVector, normals: IntVector, fp: int, tp: int) -> Pi
     """Return all points of rising scores, below what has been flagged."""
     most = anomalies.shape[0] + normals.shape[0]
     keys, fps, tps = (np.empty(size, np.int64) for size in (most, most + 1, most + 1))
-    n = kernels.write_points(as_readonly(anomalies), as_readonly(normals), fp, tp, keys, fps, tps)
+    n = cell_curves.write_points(
+        as_readonly(anomalies), as_readonly(normals), fp, tp, keys, fps, tps
+    )
     return Piece(as_readonly(fps[: n + 1]), as_readonly(tps[: n + 1]), keys[:n])
 
 
