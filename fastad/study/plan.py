@@ -7,6 +7,7 @@ from datetime import datetime, timezone
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
+from fastad._core.version import __version__
 from fastad.study.config import StudyConfig
 from fastad.study.configurations import Configuration
 from fastad.study.extensions import Batch
@@ -18,7 +19,7 @@ from fastad.study.problems import FoundProblems, Problem
 from fastad.study.tasks import Settings, TaskBatch
 
 # Libraries whose versions are noted, with those of the detectors.
-_LIBRARIES = ("fastad", "numpy", "scipy", "numba", "scikit-learn", "pyod")
+_LIBRARIES = ("numpy", "scipy", "numba", "scikit-learn", "pyod")
 
 
 def plan_batches(config: StudyConfig, problems: Sequence[Problem]) -> list[Batch]:
@@ -80,6 +81,8 @@ def versions_here() -> dict[str, str]:
     versions = {
         "machine": f"{platform.system()} {platform.machine()}",
         "python": platform.python_version(),
+        # Also of a clone that is not installed.
+        "fastad": __version__,
     }
     for name in _LIBRARIES:
         with suppress(PackageNotFoundError):

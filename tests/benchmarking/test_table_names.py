@@ -96,8 +96,8 @@ def test_columns_that_are_left_out_are_named() -> None:
 
 @pytest.mark.parametrize(
     "options",
-    [{"confidence_level": 0.9, "chance": True}, {"threshold": 0.5}, {"threshold": {"a": 1, "b": 2}},
-     {"nan_policy": "omit"}],
+    [{"confidence_level": 0.9, "chance": True, "n_resamples": 20}, {"threshold": 0.5},
+     {"threshold": {"a": 1, "b": 2}}, {"nan_policy": "omit"}],
     ids=lambda options: next(iter(options)),
 )  # fmt: skip
 def test_what_evaluate_writes_beside_measures_is_not_named(options: Any) -> None:

@@ -25,7 +25,9 @@ def made(n: int) -> dict[str, Any]:
     labels = rng.random(n) < 0.3
     scores = {name: rng.normal(size=n) + labels for name in NAMES}
     first, second = scores.values()
-    evaluation = fastad.evaluate(labels, scores, confidence_level=0.9, chance=True, rng=0)
+    # Few replicates: numbers are of no interest here.
+    options: dict[str, Any] = {"n_resamples": 20, "rng": 0}
+    evaluation = fastad.evaluate(labels, scores, confidence_level=0.9, chance=True, **options)
     groups = fastad.evaluate(labels, scores, groups={"dataset": [ODD] * (n - 90) + [OTHER] * 90})
     table = fastad.ResultTable.from_arrays(
         {name: rng.random((max(n // 100, 5), 2, 3)) for name in ("auc", "tpr@0.05")},
@@ -33,18 +35,17 @@ def made(n: int) -> dict[str, Any]:
     )
     points = rng.normal(size=(n, 2))
     unsupervised = fastad.evaluate_unsupervised(
-        {name: lambda x: -np.abs(x).sum(axis=1) for name in NAMES}, points, rng=0
+        {name: lambda x: -np.abs(x).sum(axis=1) for name in NAMES}, points, **options
     )
-    options: dict[str, Any] = {"n_resamples": 20, "rng": 0}
     return {
         "evaluation": evaluation,
         "detector": evaluation[ODD],
         "groups": groups,
         "summary": groups.summary(),
-        "interval": fastad.interval(labels, first, measure="auc"),
-        "comparison": fastad.compare(labels, first, second, measure="auc"),
-        "comparisons": fastad.compare_all(labels, scores, measure="auc"),
-        "chance": fastad.chance_level(labels, first, measure="auc"),
+        "interval": fastad.interval(labels, first, measure="auc", **options),
+        "comparison": fastad.compare(labels, first, second, measure="auc", **options),
+        "comparisons": fastad.compare_all(labels, scores, measure="auc", **options),
+        "chance": fastad.chance_level(labels, first, measure="auc", **options),
         "roc": fastad.roc_curve(labels, first),
         "precision": fastad.precision_recall_curve(labels, first),
         "det": fastad.measures.det_curve(labels, first),

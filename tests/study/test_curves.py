@@ -24,13 +24,12 @@ from fastad.study.results import StudyTables
 from tests.support import study_tables
 from tests.support.study_tables import make_study
 
-SMALL = {"uci": {"cardio": ("5", "8"), "wine": (None,)}, "adbench": {"wide": (None,)}}
 DETECTORS = ("kNN", "LOF", "IForest", "OCSVM")
 
 
-@pytest.fixture(scope="module")
-def study() -> StudyTables:
-    return make_study(problems=SMALL, n_repeats=2, contaminations=(0.0, 0.05))
+@pytest.fixture
+def study(small_study: StudyTables) -> StudyTables:
+    return small_study
 
 
 def drawn(section: Section, place: int) -> Figure:

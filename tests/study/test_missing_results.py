@@ -15,7 +15,13 @@ from fastad.study.report.sections import Section
 from fastad.study.report.study_results import reasons_by_measure
 from fastad.study.results import StudyTables
 from tests.support.study_sections import HOW, SECTIONS, sections_of, table
-from tests.support.study_tables import CONFIGURATIONS, FAILURE, PROBLEMS, make_study
+from tests.support.study_tables import (
+    CONFIGURATIONS,
+    FAILURE,
+    PROBLEMS,
+    make_study,
+    with_reasons,
+)
 
 pytestmark = pytest.mark.system
 
@@ -203,9 +209,7 @@ def test_a_collection_where_everything_failed_is_named(study: StudyTables) -> No
         "out of memory" if name == "uci" else old
         for name, old in zip(names, study.tasks["reason"].to_pylist(), strict=True)
     ]
-    place = study.tasks.schema.get_field_index("reason")
-    failed = replace(study, tasks=study.tasks.set_column(place, "reason", pa.array(reasons)))
-    result = sections_of(failed)
+    result = sections_of(with_reasons(study, reasons))
     n = sum(
         row["collection"] == "uci" and row["contamination"] == 0 for row in study.tasks.to_pylist()
     )

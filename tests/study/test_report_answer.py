@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-import pyarrow as pa
 import pytest
 
 import fastad
@@ -17,7 +16,13 @@ from fastad.study.report.sections import Picture, Section
 from fastad.study.report.study_results import StudyResults
 from fastad.study.results import NOT_APPLICABLE, StudyTables
 from tests.support.study_sections import HOW, sections_of, table
-from tests.support.study_tables import CONFIGURATIONS, FAILURE, PROBLEMS, make_study
+from tests.support.study_tables import (
+    CONFIGURATIONS,
+    FAILURE,
+    PROBLEMS,
+    make_study,
+    with_reasons,
+)
 
 pytestmark = pytest.mark.system
 
@@ -35,11 +40,6 @@ def answer(study: StudyTables) -> Section:
 def sentences(section: Section) -> list[str]:
     """All sentences of its lists."""
     return [sentence for _, each in section.lists for sentence in each]
-
-
-def with_reasons(study: StudyTables, reasons: Sequence[str]) -> StudyTables:
-    place = study.tasks.schema.get_field_index("reason")
-    return replace(study, tasks=study.tasks.set_column(place, "reason", pa.array(reasons)))
 
 
 def mean_ranks(study: StudyTables, collections: Sequence[str], measure: str) -> dict[str, float]:

@@ -1,11 +1,8 @@
 """How the page is arranged: contents, folds, and tables that fit into their cards."""
 
-from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -20,7 +17,7 @@ from fastad.study.report.sections import Picture, Section, SectionBuilder, Simpl
 from fastad.study.results import NOT_APPLICABLE, StudyTables
 from tests.support.report_pages import Cells, Page, small_figure
 from tests.support.study_sections import HOW, sections_of
-from tests.support.study_tables import CONFIGURATIONS, PROBLEMS, make_study
+from tests.support.study_tables import CONFIGURATIONS, PROBLEMS, make_study, with_reasons
 
 pytestmark = pytest.mark.system
 
@@ -177,11 +174,6 @@ def test_type_of_all_pictures_can_be_read() -> None:
 
 
 # --- what a table lacks
-
-
-def with_reasons(study: StudyTables, reasons: Sequence[str]) -> StudyTables:
-    place = study.tasks.schema.get_field_index("reason")
-    return replace(study, tasks=study.tasks.set_column(place, "reason", pa.array(reasons)))
 
 
 def test_what_a_table_has_no_values_of_is_named_below_it(study: StudyTables) -> None:

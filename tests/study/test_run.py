@@ -20,7 +20,6 @@ from fastad.regions.box import Box
 from fastad.regions.uniform import Draws
 from fastad.study import runner
 from fastad.study.config import StudyConfig, read_config
-from fastad.study.configurations import Configuration
 from fastad.study.extensions import BatchResult
 from fastad.study.papers import GoixPlan, goix_cell
 from fastad.study.papers.goix_plan import GoixBatch
@@ -315,7 +314,7 @@ def test_results_are_the_same_bytes_on_a_cluster_and_saved_as_they_come(
     assert result.tasks["reason"].to_pylist() == ["", ""]
 
 
-def test_the_seed_decides(config: StudyConfig, expected: Path, tmp_path: Path) -> None:
+def test_the_seed_decides(tmp_path: Path) -> None:
     detectors: list[dict[str, Any]] = [{"kind": "iforest", "n_estimators": 5}]
     tables: list[list[dict[str, Any]]] = []
     for seed in (0, 0, 10**25):
@@ -479,9 +478,3 @@ def test_costs_grow_with_what_there_is_to_do(config: StudyConfig) -> None:
         assert batch.estimated_seconds() > 0
         if not isinstance(batch, GoixBatch):
             assert larger.estimated_seconds() > batch.estimated_seconds()
-
-
-def test_configurations_of_a_study_differ(config: StudyConfig) -> None:
-    keys = [one.key for one in config.detectors]
-    assert len(set(keys)) == len(keys)
-    assert all(isinstance(one, Configuration) for one in config.detectors)

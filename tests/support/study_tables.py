@@ -104,6 +104,12 @@ def make_study(shape: Shape = DEFAULT, **changes: Any) -> StudyTables:
     )
 
 
+def with_reasons(study: StudyTables, reasons: Sequence[str]) -> StudyTables:
+    """Return a study whose tasks failed for some reasons, or did not where these are empty."""
+    place = study.tasks.schema.get_field_index("reason")
+    return replace(study, tasks=study.tasks.set_column(place, "reason", pa.array(reasons)))
+
+
 def _manifest(shape: Shape, n_batches: int) -> dict[str, Any]:
     """Return what ``study.json`` would hold."""
     problems = [

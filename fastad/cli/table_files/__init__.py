@@ -142,9 +142,10 @@ def read_scored_table(path: Path, columns: ScoreColumns) -> ScoredTable:
 def check_label(path: Path, names: Sequence[str], label: str) -> None:
     """Check that there is a column of labels."""
     if label not in names:
+        found = some_of(names, N_NAMED) or "none"
         raise DataError(
-            f"{path}: there is no column {label!r}; found {some_of(names, N_NAMED)}: --label names "
-            "the column of the labels"
+            f"{path}: there is no column {label!r}; found {found}: --label names the column of the "
+            "labels"
         )
 
 

@@ -7,6 +7,7 @@ from contextlib import suppress
 from itertools import islice
 from operator import itemgetter
 from pathlib import Path
+from reprlib import repr as short
 from typing import Any
 
 import numpy as np
@@ -198,22 +199,26 @@ class DelimitedFile:
         return np.where(cells == "", "nan", cells).astype(np.float64)
 
     def _bad_cell(self, names: Sequence[str], may_miss: Sequence[str] = ()) -> str | None:
-        """Return where the first cell is that is not a number; None where even that fails."""
-        with suppress(csv.Error), self._content.lines() as lines:
+        """Return where the first cell is that is not a number; None if there is none."""
+        with self._content.lines() as lines:
             # Python 3.10 refuses lines with NUL, which are the ones to name.
             readable = (line.replace("\0", "\N{REPLACEMENT CHARACTER}") for line in lines)
             rows = csv.reader(readable, delimiter=self.delimiter)
             next(rows)
-            for row in rows:
-                if row and len(row) < len(self.names):
-                    name = self.names[len(row)]
-                    return f"column {name!r}, line {rows.line_num}: the cell is missing"
-                if len(row) > len(self.names):
-                    return f"line {rows.line_num}: there are more cells than columns"
-                for name in names if row else ():
-                    cell = row[self.names.index(name)]
-                    if not is_number(cell) and (cell.strip() or name not in may_miss):
-                        return f"column {name!r}, line {rows.line_num}: {cell!r} is not a number"
+            try:
+                for row in rows:
+                    if row and len(row) < len(self.names):
+                        name = self.names[len(row)]
+                        return f"column {name!r}, line {rows.line_num}: the cell is missing"
+                    if len(row) > len(self.names):
+                        return f"line {rows.line_num}: there are more cells than columns"
+                    for name in names if row else ():
+                        cell = row[self.names.index(name)]
+                        if not is_number(cell) and (cell.strip() or name not in may_miss):
+                            where = f"column {name!r}, line {rows.line_num}"
+                            return f"{where}: {short(cell)} is not a number"
+            except csv.Error as error:
+                return f"line {rows.line_num} cannot be read: {error}"
         return None
 
 
