@@ -52,6 +52,13 @@ def with_curves(study: StudyTables, change: Callable[[dict[str, Any]], None]) ->
     return replace(study, curves=pa.Table.from_pylist(rows, study_tables.CURVE_SCHEMA))
 
 
+def with_tasks(study: StudyTables, change: Callable[[dict[str, Any]], None]) -> StudyTables:
+    rows = study.tasks.to_pylist()
+    for row in rows:
+        change(row)
+    return replace(study, tasks=pa.Table.from_pylist(rows, study.tasks.schema))
+
+
 def words_of(figure: Figure) -> list[str]:
     texts = [text.get_text() for axes in figure.axes for text in axes.texts]
     return texts + [text.get_text() for text in figure.texts]
@@ -127,6 +134,20 @@ def test_undefined_curves_are_named(study: StudyTables) -> None:
     assert "EM is undefined: no uniform point lies inside a level set" in said(everyone, 0)
 
 
+def test_a_reason_may_contain_a_semicolon(study: StudyTables) -> None:
+    def fail(row: dict[str, Any]) -> None:
+        row["undefined"] = "em: must be few; found 120; mv: why: 2"
+
+    def without_levels(row: dict[str, Any]) -> None:
+        row.update(em_level=[], em_mass=[])
+
+    failed = with_curves(with_tasks(study, fail), without_levels)
+    figure = drawn(curves_section(failed), 2)
+    said = " ".join(" ".join(words_of(figure)).split())
+    assert "EM is undefined: must be few; found 120" in said
+    assert "why" not in said
+
+
 def one_detector(name: str = "kNN", style: int = 0, **curves: npt.ArrayLike) -> DetectorCurves:
     row = study_tables._curve(np.random.default_rng(style))
     known = {key: np.array(curves.get(key, values)) for key, values in row.items()}
@@ -189,13 +210,6 @@ def test_scores_without_percentiles_or_without_range() -> None:
 
 
 # --- which configuration
-
-
-def with_tasks(study: StudyTables, change: Callable[[dict[str, Any]], None]) -> StudyTables:
-    rows = study.tasks.to_pylist()
-    for row in rows:
-        change(row)
-    return replace(study, tasks=pa.Table.from_pylist(rows, study.tasks.schema))
 
 
 def chosen(study: StudyTables) -> list[str]:

@@ -24,7 +24,7 @@ from fastad.study.report import make
 from fastad.study.report.curves import curves_section, scores_section
 from fastad.study.report.make import make_sections, write_report
 from fastad.study.report.page import PageTable
-from fastad.study.report.sections import Picture, Section, Table
+from fastad.study.report.sections import Part, Picture, Section, Table
 from fastad.study.results import StudyTables
 from tests.support.report_pages import (
     HOSTILE,
@@ -36,6 +36,15 @@ from tests.support.report_pages import (
 )
 from tests.support.study_sections import SECTIONS
 from tests.support.study_tables import make_study
+
+
+def with_small_figures(section: Section) -> list[Part]:
+    """Return the parts of a section, with pictures that take no time."""
+    return [
+        replace(part, draw=small_figure) if isinstance(part, Picture) else part
+        for part in section.parts
+    ]
+
 
 # --- the page
 
@@ -246,7 +255,16 @@ def test_titles_are_no_formulas(tmp_path: Path) -> None:
     study = make_study(
         problems=problems, n_repeats=1, contaminations=(0.0,), failures=False, goix=False
     )
-    path = write_report(study, tmp_path, [curves_section(study), scores_section(study)])
+    sections = [curves_section(study), scores_section(study)]
+    for section in sections:
+        for part in section.parts:
+            assert isinstance(part, Picture)
+            figure = part.draw()
+            figure.canvas.draw()
+            assert part.title in figure.texts[0].get_text().replace("\\", "")
+    path = write_report(
+        study, tmp_path, [replace(one, parts=with_small_figures(one)) for one in sections]
+    )
     assert "$x^{ (uci)" in Page(path.read_text("utf-8")).text
 
 
@@ -269,16 +287,7 @@ def test_no_name_of_a_study_leaves_its_place(tmp_path: Path) -> None:
     study = make_study(**HOSTILE_NAMES, n_repeats=2, contaminations=(0.0,), goix=False)
     sections = list(make_sections(study, n_resamples=10))
     # As many pictures as there are, but small ones.
-    plain = [
-        replace(
-            one,
-            parts=[
-                replace(part, draw=small_figure) if isinstance(part, Picture) else part
-                for part in one.parts
-            ],
-        )
-        for one in sections
-    ]
+    plain = [replace(one, parts=with_small_figures(one)) for one in sections]
     path = write_report(study, tmp_path / "report", plain)
     text = path.read_text("utf-8")
     result = Page(text)

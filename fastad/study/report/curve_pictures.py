@@ -52,8 +52,8 @@ class DetectorCurves:
         are undefined.
     values : mapping of str to float
         Measures of the configuration: ``auc``, ``auc_pr``, ``mv``, ``em``.
-    undefined : str
-        Why measures are undefined, as in a study: ``"em: why; mv: why"``.
+    undefined : mapping of str to str
+        Why measures are undefined.
     """
 
     detector: str
@@ -61,7 +61,7 @@ class DetectorCurves:
     style: int
     curves: Mapping[str, FloatVector]
     values: Mapping[str, float] = field(default_factory=dict)
-    undefined: str = ""
+    undefined: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,7 +275,8 @@ def _name_undefined(
     drawn = {detector.style for detector, _, _ in lines}
     missing = [detector for detector in detectors if detector.style not in drawn]
     if missing and not drawn:
-        _fill_with(axes, f"{name.upper()} is undefined: {_reason(missing[0], name)}")
+        reason = missing[0].undefined.get(name, _NO_VOLUME)
+        _fill_with(axes, f"{name.upper()} is undefined: {reason}")
     elif missing:
         place: dict[str, Any] = {"transform": axes.transAxes, "ha": "right", "va": "top"}
         text = drawing.plain_text(f"undefined: {_named(missing)}")
@@ -292,14 +293,6 @@ def _fill_with(axes: "Axes", text: str) -> None:
     wrapped = drawing.plain_text(textwrap.fill(text, 36))
     axes.text(0.5, 0.5, wrapped, color="0.2", fontsize=_SMALL, **place)
     axes.set(xticks=[], yticks=[])
-
-
-def _reason(detector: DetectorCurves, name: str) -> str:
-    for part in detector.undefined.split("; "):
-        measure, _, why = part.partition(": ")
-        if measure == name and why:
-            return why
-    return _NO_VOLUME
 
 
 def _label(axes: "Axes", title: str, x: str, y: str) -> None:

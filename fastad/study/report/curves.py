@@ -12,6 +12,7 @@ import numpy as np
 from fastad._core.text_tables import some_of
 from fastad.study.report.curve_pictures import DetectorCurves, draw_curves, draw_scores
 from fastad.study.report.sections import Picture, Section
+from fastad.study.report.study_results import reasons_by_measure
 from fastad.study.results import KEYS, StudyTables
 
 if TYPE_CHECKING:
@@ -218,6 +219,10 @@ def _read(study: StudyTables, dataset: _Dataset, names: Sequence[str]) -> list[D
     """Return the curves of a data set."""
     rows = study.curves.take([best.curve for best in dataset.best]).to_pylist()
     order = _positions(study)
+    labels = [name for name in study.tasks.column_names if name not in KEYS]
+    undefined = [
+        reasons_by_measure([best.task.get("undefined", "")], labels) for best in dataset.best
+    ]
     return [
         DetectorCurves(
             row["detector"],
@@ -225,9 +230,9 @@ def _read(study: StudyTables, dataset: _Dataset, names: Sequence[str]) -> list[D
             order[row["detector"]],
             {name: np.array(row[name] or [], np.float64) for name in names},
             {name: best.task.get(name, math.nan) for name in _SHOWN},
-            best.task.get("undefined", ""),
+            {label: reason for label, own in reasons.items() for reason in own},
         )
-        for row, best in zip(rows, dataset.best, strict=True)
+        for row, best, reasons in zip(rows, dataset.best, undefined, strict=True)
     ]
 
 
