@@ -12,7 +12,8 @@ from fastad._core.arrays import set_all_readonly
 from fastad._core.parameters import check_choice, check_inside, short_repr
 from fastad._core.results import ShortRepr, TableResult
 from fastad._core.text_tables import TextTable, some_of
-from fastad._core.types import Correction, FloatVector, IntVector, Point
+from fastad._core.types import Correction, FloatMatrix, FloatVector, IntVector, Point
+from fastad.benchmarking.means import defined_mean, differences
 from fastad.benchmarking.ranks import intervals_text
 from fastad.benchmarking.result_table import Results, ResultTable, as_results
 from fastad.errors import InvalidInputError, UndefinedMeasureError
@@ -161,7 +162,7 @@ def resampled_t_test(
     InvalidInputError
         If an argument is not as described, or there is one model only.
     UndefinedMeasureError
-        If two models share fewer than two splits.
+        If two models share fewer than two splits, or one alone is infinite on a split.
 
     See Also
     --------
@@ -201,7 +202,7 @@ def resampled_t_test(
     values = table.by_fold(column.name)[problem]
     pairs = list(combinations(range(len(table.models)), 2))
     rows = [
-        _test(values[i] - values[j], fraction, alpha, f"{table.models[i]} and {table.models[j]}")
+        _test(values[[i, j]], fraction, alpha, f"{table.models[i]} and {table.models[j]}")
         for i, j in pairs
     ]
     difference, error, low, high, statistic, p_values, n_splits = np.array(rows).T
@@ -245,20 +246,27 @@ def _problem(table: ResultTable, dataset: str | None) -> int:
 
 
 def _test(
-    differences: FloatVector, fraction: float, alpha: float, names: str
+    values: FloatMatrix, fraction: float, alpha: float, names: str
 ) -> tuple[float, float, float, float, float, float, int]:
     """Return difference, error, ends, statistic, p-value and number of splits of one pair."""
     # Here, because SciPy's special functions take a tenth of a second to import.
     from scipy.special import stdtr, stdtrit
 
-    defined = differences[~np.isnan(differences)]
-    n = defined.shape[0]
+    defined = values[:, ~np.isnan(values).any(axis=0)]
+    n = defined.shape[1]
     if n < 2:
         raise UndefinedMeasureError(
             f"a comparison of {names} needs two splits in which both have a value; found {n}"
         )
-    mean = float(defined.mean())
-    error = math.sqrt((1 / n + fraction / (1 - fraction)) * float(defined.var(ddof=1)))
+    # Of rates as fractions, whose differences may be equal where those of floats are not.
+    difference = differences(defined[:1], defined[1:])[0]
+    if not np.isfinite(difference).all():
+        raise UndefinedMeasureError(
+            f"a comparison of {names} needs finite differences; found an infinite value of one"
+        )
+    mean = float(defined_mean(difference, axis=0))
+    variance = float(np.sum((difference - mean) ** 2)) / (n - 1)
+    error = math.sqrt((1 / n + fraction / (1 - fraction)) * variance)
     if error == 0:
         return mean, 0.0, mean, mean, math.nan, float(mean == 0), n
     statistic = mean / error

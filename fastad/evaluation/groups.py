@@ -196,8 +196,9 @@ class GroupedEvaluation(TableResult, Mapping[Any, Evaluation]):
         columns = self.to_columns()
         kept = [name for name in self._columns if over is not None and name != over]
         keys = {name: columns[name] for name in dict.fromkeys([*kept, "detector"]) if name != over}
-        values = {label: columns[label] for label in self.labels}
         results = [result for results in self._runs() for result in results]
+        # Not of the columns, where a group may have the name of a measure.
+        values = {label: [result[label] for result in results] for label in self.labels}
         unresolved = [result.unresolved.keys() for result in results]
         return summarize(keys, values, unresolved, self.notes)
 

@@ -89,6 +89,22 @@ def test_equal_models_do_not_differ_and_constant_differences_do() -> None:
     assert apart.p_values[0] == 0
 
 
+def test_differences_are_those_of_fractions() -> None:
+    # In floats, 0.1 + 0.7 is not 0.4 + 0.4, nor 0.7 - 0.6 the same as 0.4 - 0.3.
+    even = resampled_t_test(table([[0.1, 0.7], [0.4, 0.4]]), test_fraction=0.5)
+    assert (even.difference[0], even.p_values[0]) == (0, 1)
+    constant = resampled_t_test(table([[0.4, 0.5, 0.7], [0.3, 0.4, 0.6]]), test_fraction=0.5)
+    assert (constant.low[0], constant.high[0], constant.p_values[0]) == (0.1, 0.1, 0)
+
+
+def test_equal_infinities_do_not_differ_and_others_cannot_be_compared() -> None:
+    inf = math.inf
+    found = resampled_t_test(table([[inf, 0.5, 0.75], [inf, 0.25, 0.5]]), test_fraction=0.5)
+    assert (found.difference[0], found.n_splits[0]) == (pytest.approx(1 / 6), 3)
+    with pytest.raises(fastad.UndefinedMeasureError, match="0 and 1 needs finite differences"):
+        resampled_t_test(table([[inf, 0.5], [0.25, 0.5]]), test_fraction=0.5)
+
+
 @pytest.mark.parametrize(
     ("values", "options", "error", "message"),
     [

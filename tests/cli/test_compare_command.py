@@ -26,10 +26,12 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_table_with_intervals_shows_those_of_python(file: Path) -> None:
-    options = ("--measure", "auc", "--ci", "--confidence-level", 0.9, "--seed", 3)
-    shown = stdout_of("evaluate", file, *options)
+    options = ("--measure", "ap", "--ci", "--confidence-level", 0.9, "--seed", 3)
+    shown = stdout_of("evaluate", file, *options, "--n-resamples", 200)
     for scores in SCORES.values():
-        found = fastad.interval(Y, scores, measure="auc", confidence_level=0.9, rng=3)
+        found = fastad.interval(
+            Y, scores, measure="ap", confidence_level=0.9, n_resamples=200, rng=3
+        )
         assert f"{found.value:.4f} [{found.low:.4f}, {found.high:.4f}]" in shown
 
 
@@ -64,9 +66,8 @@ def test_without_the_options_nothing_is_said_of_certainty(file: Path) -> None:
 
 
 def test_saved_columns_hold_the_ends(file: Path, tmp_path: Path) -> None:
-    stdout_of(
-        "evaluate", file, "--measure", "auc", "--ci", "--chance", "--output", tmp_path / "t.csv"
-    )
+    options = ("--measure", "auc", "--ci", "--chance", "--n-resamples", 20)
+    stdout_of("evaluate", file, *options, "--output", tmp_path / "t.csv")
     head = (tmp_path / "t.csv").read_text().splitlines()[0]
     for column in ("auc_low", "auc_high", "auc_adjusted", "auc_p"):
         assert column in head.split(",")
@@ -74,12 +75,12 @@ def test_saved_columns_hold_the_ends(file: Path, tmp_path: Path) -> None:
 
 def test_groups_have_intervals_too(tmp_path: Path) -> None:
     np.savez(tmp_path / "g.npz", y=Y, a=SCORES["a"], fold=np.arange(600) % 2)
-    options = ("--group", "fold", "--measure", "auc", "--ci", "--seed", 3, "--json")
-    runs = json.loads(stdout_of("evaluate", tmp_path / "g.npz", *options))["detectors"]
+    options = ("--group", "fold", "--measure", "auc", "--ci", "--seed", 3, "--n-resamples", 200)
+    runs = json.loads(stdout_of("evaluate", tmp_path / "g.npz", *options, "--json"))["detectors"]
     assert len(runs) == 2
     for one in runs:
         own = np.arange(600) % 2 == one["group"]["fold"] if "group" in one else slice(None)
-        found = fastad.interval(Y[own], SCORES["a"][own], measure="auc", rng=3)
+        found = fastad.interval(Y[own], SCORES["a"][own], measure="auc", n_resamples=200, rng=3)
         assert one["intervals"]["auc"] == found.to_dict()
 
 

@@ -94,8 +94,10 @@ def test_each_group_has_its_own_marks() -> None:
 
 def test_a_group_may_have_the_name_of_a_measure() -> None:
     groups = {"tpr@0.01": np.arange(N + M) % 2}
-    table = fastad.evaluate(Y, SCORES["a"], groups=groups, measures=MEASURES).text_table()
-    assert [row[0] for row in table.rows] == ["0", "1"]
+    runs = fastad.evaluate(Y, SCORES["a"], groups=groups, measures=MEASURES)
+    assert [row[0] for row in runs.text_table().rows] == ["0", "1"]
+    expected = np.mean([runs[group]["score"]["tpr@0.01"] for group in (0, 1)])
+    assert runs.summary().mean["tpr@0.01"] == pytest.approx([expected])
 
 
 @pytest.mark.parametrize(
