@@ -15,6 +15,7 @@ from fastad.benchmarking.pairwise_tests.pairs import CRITERIA
 from fastad.benchmarking.runs_overview import RunsOverview
 from fastad.errors import InvalidInputError
 from fastad.plot.overview import draw_overview
+from tests.support.comparison_oracles import numbers
 
 RATES = (0.01, 0.05, 0.1)
 DETECTORS = ["knn", "knn", "lof", "lof", "svm", "svm"]
@@ -58,11 +59,6 @@ def table() -> fastad.ResultTable:
 @pytest.fixture(scope="module")
 def overview(table: fastad.ResultTable) -> RunsOverview:
     return compare_runs(table, reference="tpr@0.05", **HOW)
-
-
-def numbers(found: Any) -> dict[str, list[str]]:
-    """All cells as texts, in which NaN equals NaN and no bit is lost."""
-    return {name: [repr(cell) for cell in cells] for name, cells in found.to_columns().items()}
 
 
 # --- what there is

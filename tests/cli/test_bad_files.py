@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.support.command_line import error_of, invoke
+from tests.support.command_line import error_of, invoke, save
 
 GOOD = "y,s\n0,0.1\n1,0.2\n"
 
@@ -21,11 +21,6 @@ def refused(*arguments: object) -> str:
 def misused(*arguments: object) -> str:
     """Evaluate with bad options; return the message."""
     return error_of("evaluate", *arguments, code=2)
-
-
-def save(path: Path, content: str | bytes) -> Path:
-    path.write_bytes(content.encode() if isinstance(content, str) else content)
-    return path
 
 
 def npy(array: Any) -> bytes:

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 import fastad
-from tests.support.command_line import error_of, invoke, json_of, stdout_of
+from tests.support.command_line import error_of, invoke, json_of, save, stdout_of
 
 # y and s of four points: of the four pairs three are in order, AUC 0.75.
 ROWS = "0,0.1\n0,0.3\n1,0.2\n1,0.4\n"
@@ -35,11 +35,6 @@ def run(*arguments: object) -> str:
 def aucs(*arguments: object) -> dict[str, float]:
     detectors = json_of("evaluate", *arguments, "--measure", "auc")["detectors"]
     return {detector["detector"]: detector["values"]["auc"] for detector in detectors}
-
-
-def save(path: Path, content: str | bytes) -> Path:
-    path.write_bytes(content.encode() if isinstance(content, str) else content)
-    return path
 
 
 def save_table(path: Path) -> Path:

@@ -15,7 +15,7 @@ import typer
 from fastad.cli.app import app
 from fastad.cli.table_files import arrow_text
 from fastad.cli.table_files.delimited import DelimitedFile
-from tests.support.command_line import error_of, pipe
+from tests.support.command_line import error_of, pipe, save
 from tests.support.runs import RUNS
 
 N = 120
@@ -51,11 +51,6 @@ def printed(command: str, path: object, stdin: bytes = b"") -> str:
     result = pipe(stdin, command, path, *COMMANDS[command][1], "--json")
     assert result.exit_code == 0, result.stderr
     return result.stdout.replace(f'"{path}"', '"FILE"')
-
-
-def save(path: Path, content: bytes) -> Path:
-    path.write_bytes(content)
-    return path
 
 
 def test_no_command_that_reads_a_table_is_left_out() -> None:

@@ -23,6 +23,7 @@ from tests.support.command_line import (
     assert_wrong_usage,
     invoke,
     json_of,
+    save,
     stdout_of,
 )
 
@@ -285,8 +286,6 @@ def test_a_detector_is_loaded_only_on_the_user_s_word(table: Path, tmp_path: Pat
     [
         ([], "a detector is needed"),
         (["--detector", "magic"], "iforest, knn, lof, mahalanobis, ocsvm; found 'magic'"),
-        (["--model", "m", "--trust", "--train", "t.csv"], "is of use only with --detector"),
-        (["--model", "m", "--trust", "--standardize"], "is of use only with --detector"),
         (["--detector", "knn", "--method", "magic"], "--method"),
         (["--detector", "knn", "--rtol", "2"], "--rtol"),
         (["--detector", "knn", "--fpr", "2"], "--fpr"),
@@ -297,11 +296,6 @@ def test_a_detector_is_loaded_only_on_the_user_s_word(table: Path, tmp_path: Pat
 )
 def test_wrong_usage(table: Path, arguments: list[str], message: str) -> None:
     assert_wrong_usage(call(table, *arguments), message)
-
-
-def save(path: Path, text: str) -> Path:
-    path.write_text(text)
-    return path
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,8 @@ from fastad.study.papers.pair_counts import count_pairs
 from fastad.study.report.make import make_sections
 from fastad.study.report.sections import Picture, Section, Table
 from fastad.study.results import StudyTables
-from tests.support.study_sections import HOW, SECTIONS, numbers, table
+from tests.support.comparison_oracles import numbers
+from tests.support.study_sections import HOW, SECTIONS, table
 from tests.support.study_tables import CONFIGURATIONS, MEASURES, PROBLEMS
 
 pytestmark = pytest.mark.system

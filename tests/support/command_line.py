@@ -57,6 +57,12 @@ def error_of(*arguments: object, code: int = 1) -> str:
     return " ".join(result.stderr.split())
 
 
+def save(path: Path, content: str | bytes) -> Path:
+    """Write a file as it is, and return its path."""
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
 def examples_of(command: str) -> list[str]:
     """Return the arguments of the examples of a command in the docs."""
     start = f"$ fastad {command} "

@@ -144,3 +144,8 @@ def bits_of(matrix: Any) -> dict[tuple[str, str], tuple[Any, ...]]:
             (row, name): (np.float64(mean.value[i]).tobytes(),) for i, row in enumerate(matrix.rows)
         }
     return cells
+
+
+def numbers(found: Any) -> dict[str, list[str]]:
+    """All cells as texts, in which NaN equals NaN and no bit is lost."""
+    return {name: [repr(cell) for cell in cells] for name, cells in found.to_columns().items()}

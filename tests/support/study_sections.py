@@ -25,8 +25,3 @@ def sections_of(study: StudyTables) -> dict[str, Section]:
 def table(section: Section, name: str) -> Any:
     (found,) = (one for one in section.parts if isinstance(one, Table) and one.name == name)
     return found.content
-
-
-def numbers(found: Any) -> dict[str, list[str]]:
-    """All cells as texts, in which NaN equals NaN and no bit is lost."""
-    return {name: [repr(cell) for cell in cells] for name, cells in found.to_columns().items()}
