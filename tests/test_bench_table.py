@@ -12,13 +12,17 @@ def test_every_benchmark_has_its_row(tmp_path: Path, capsys: pytest.CaptureFixtu
     case = {"n": 1000, "proportion": 0.5, "dtype": "float64", "kind": "continuous"}
     infos = {
         "auc": {**case, "measure": "AUC", "library": "fastad"},
+        "peer": {**case, "measure": "AUC", "library": "sklearn"},
+        "grouped": {"runs": "100 groups", "library": "fastad"},
+        "grouped peer": {"runs": "100 groups", "library": "loop"},
+        "import": {"start": "import fastad"},
         "service": {"batch": 500, "p50": 1.25, "p99": 2.5},
         "window": {"batch": 500, "threads": 8, "p50": 7.25, "p99": 8.5},
         "share": {"share": 0.5},
         "other": {"n": 1000, "proportion": 0.5, "what": "curve"},
     }
     entries = [
-        {"name": name, "extra_info": info, "stats": {"median": 0.003}}
+        {"name": name, "extra_info": info, "stats": {"median": 0.006 if "peer" in name else 0.003}}
         for name, info in infos.items()
     ]
     machine = {
@@ -31,6 +35,11 @@ def test_every_benchmark_has_its_row(tmp_path: Path, capsys: pytest.CaptureFixtu
     path.write_text(json.dumps({"benchmarks": entries, "machine_info": machine}))
     main(str(path))
     printed = capsys.readouterr().out
-    assert "| 500 | 1.25 | 2.50 |" in printed
-    for name in ("window", "share", "other"):
-        assert f"| {name} | 3.00 |" in printed
+    for row in (
+        "| AUC | 10^3 | 50% | float64 | continuous | 3.00 | 6.00 (2.0x) |",
+        "| 100 groups | fastad | 3.00 (1.0x) |",
+        "| 100 groups | loop | 6.00 (2.0x) |",
+        "| 500 | 1.25 | 2.50 |",
+        *(f"| {name} | 3.00 |" for name in ("import fastad", "window", "share", "other")),
+    ):
+        assert row in printed

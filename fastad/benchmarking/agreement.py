@@ -10,6 +10,7 @@ import numpy as np
 from fastad._core.arrays import real_vector
 from fastad._core.frames import as_array
 from fastad._core.parameters import check_flag, check_type, short_repr
+from fastad._core.text_tables import count_text
 from fastad._core.types import ArrayLike, IntMatrix, IntVector, ScoreVector
 from fastad.errors import InvalidInputError, InvalidTypeError, UndefinedMeasureError
 
@@ -329,7 +330,7 @@ def _check_one_shape(criteria: dict[str, list[ScoreVector]]) -> None:
 
 
 def _describe(shape: tuple[int, int]) -> str:
-    return f"{shape[0]} data set{'s' * (shape[0] > 1)} of {shape[1]} detector{'s' * (shape[1] > 1)}"
+    return f"{count_text(shape[0], 'data set')} of {count_text(shape[1], 'detector')}"
 
 
 def _ranks(rows: list[ScoreVector], *, up: bool) -> IntMatrix:

@@ -210,14 +210,15 @@ def test_compare_independent_prints_json(weeks: tuple[Path, Path], tmp_path: Pat
     (tmp_path / "there").mkdir()
     same = tmp_path / "there" / "week1.npz"
     np.savez(same, y=Y, a=SCORES["a"], b=SCORES["b"])
-    options = ("--independent", same, "--method", "hybrid", "--correction", "bonferroni", "--json")
-    rows = json.loads(stdout_of("compare", weeks[0], *options))["comparisons"]
+    options = ("--independent", same, "--n-resamples", 100)
+    more = ("--method", "hybrid", "--correction", "bonferroni", "--json")
+    rows = json.loads(stdout_of("compare", weeks[0], *options, *more))["comparisons"]
     assert [row["detector"] for row in rows] == ["a", "b"]
     assert [row["names"] for row in rows] == 2 * [[str(weeks[0]), str(same)]]
     for row in rows:
         assert row["adjusted_p_value"] == min(1, 2 * row["p_value"])
         assert row["method"] == "hybrid"
-    assert "Of 2 comparisons, holm: p = " in stdout_of("compare", weeks[0], "--independent", same)
+    assert "Of 2 comparisons, holm: p = " in stdout_of("compare", weeks[0], *options)
 
 
 def test_compare_independent_refuses_what_it_would_ignore(weeks: tuple[Path, Path]) -> None:
