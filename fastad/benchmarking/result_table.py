@@ -28,6 +28,7 @@ from fastad.benchmarking.reading import (
     is_numeric,
     numbers,
     problem_names,
+    problems_text,
     read_keys,
     refuse_masked,
     table_of,
@@ -251,7 +252,7 @@ class ResultTable:
 
     def __repr__(self) -> str:
         return (
-            f"<ResultTable of {self.n_datasets} data sets, {len(self.models)} models, "
+            f"<ResultTable of {problems_text(self.clusters)}, {len(self.models)} models, "
             f"{len(self.folds)} folds: {', '.join(self.labels)}>"
         )
 

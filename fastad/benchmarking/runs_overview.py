@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fastad._core.results import TableResult
 from fastad._core.text_tables import html_text, some_of
 from fastad.benchmarking.rank_comparison import RankComparison
+from fastad.benchmarking.reading import problem_noun
 from fastad.benchmarking.recommendation import Recommendation
 from fastad.benchmarking.result_table import ResultTable
 
@@ -212,7 +213,7 @@ class RunsOverview(Mapping[str, TableResult]):
 
 def _summary(table: ResultTable) -> str:
     counts = {
-        "data sets": table.n_datasets,
+        f"{problem_noun(table.clusters)}s": table.n_datasets,
         "detectors": len(table.detectors),
         "models": len(table.models),
         "folds": len(table.folds),

@@ -8,11 +8,11 @@ import numpy as np
 
 from fastad._core.arrays import set_all_readonly
 from fastad._core.results import TableResult
-from fastad._core.text_tables import TextTable, number_text
+from fastad._core.text_tables import TextTable, count_text, number_text
 from fastad._core.types import FloatMatrix, IntMatrix
 from fastad.benchmarking.columns import MeasureColumn
 from fastad.benchmarking.ranks import best_ranks, check_detectors
-from fastad.benchmarking.reading import problem_names
+from fastad.benchmarking.reading import problem_names, problem_noun
 from fastad.benchmarking.result_table import Results, ResultTable, as_results
 
 # So many cells are named in a note.
@@ -59,10 +59,12 @@ class MeanValues(TableResult):
     _signs: Sequence[float]
     _most_folds: int
     _omissions: Sequence[str]
+    _noun: str
 
     def __repr__(self) -> str:
         return (
-            f"<MeanValues of {len(self.detectors)} detectors on {len(self.datasets)} data sets: "
+            f"<MeanValues of {len(self.detectors)} detectors on "
+            f"{count_text(len(self.datasets), self._noun)}: "
             f"{', '.join(self.measures)}>"
         )
 
@@ -77,8 +79,7 @@ class MeanValues(TableResult):
                 cells = map(_cell, self.mean[i, j].tolist(), self.std[i, j].tolist())
                 rows.append([label, problem, *cells])
                 marks.append([0, *best[j]])
-        noun = "data set" if self.anomaly_classes is None else "problem"
-        return TextTable(["measure", noun, *self.detectors], rows, marks)
+        return TextTable(["measure", self._noun, *self.detectors], rows, marks)
 
     @property
     def notes(self) -> list[str]:
@@ -191,6 +192,7 @@ def mean_values(results: Results, *, measures: Sequence[str] | None = None) -> M
         [measure.sign for measure in table.measures],
         len(table.folds),
         table.omissions(),
+        problem_noun(table.clusters),
     )
 
 

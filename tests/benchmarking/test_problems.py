@@ -51,6 +51,10 @@ COUNTING: dict[str, Callable[[fastad.ResultTable], object]] = {
     "leaders": lambda table: benchmarking.nemenyi(table, measure="auc", **HOW).leaders,
     "recommendation": lambda table: benchmarking.recommend(table, target_measure="auc", **HOW).text,
     "values": lambda table: benchmarking.mean_values(table),
+    "overview": lambda table: fastad.compare_runs(table, **HOW),
+    "page": lambda table: fastad.compare_runs(table, **HOW).to_markdown(),
+    "name of a table": repr,
+    "name of values": lambda table: repr(benchmarking.mean_values(table)),
 }
 
 
@@ -63,6 +67,7 @@ def test_problems_are_not_called_data_sets(name: str) -> None:
     # Six problems of three data sets; of five, where one is left out.
     for n in (5, 6):
         assert f"{n} data sets" not in several
+        assert f"data sets: {n}" not in several
 
 
 def test_the_picture_of_rates_says_problems() -> None:

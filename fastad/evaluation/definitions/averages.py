@@ -7,18 +7,18 @@ import numpy as np
 from fastad._core.types import FloatVector, IntVector
 from fastad.evaluation.definitions.definition import Definition, ScoredRows
 from fastad.evaluation.definitions.points import Points, area, partial_area
-from fastad.evaluation.definitions.summaries import AREAS, BEST_F1, Summary
+from fastad.evaluation.definitions.summaries import AREAS, BEST_F1, CurveSummary
 
 _FPR_LIMIT = 0.3
 
 
-def _mean(rows: ScoredRows, summary: Summary) -> float:
+def _mean(rows: ScoredRows, summary: CurveSummary) -> float:
     if len(rows.parts) < 2:
         return np.nan
     return float(np.mean([summary.compute(part.points) for part in rows.parts]))
 
 
-def _weighted_mean(rows: ScoredRows, summary: Summary) -> float:
+def _weighted_mean(rows: ScoredRows, summary: CurveSummary) -> float:
     if len(rows.parts) < 2:
         return np.nan
     values = [summary.compute(part.points) for part in rows.parts]

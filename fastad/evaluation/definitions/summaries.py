@@ -16,7 +16,7 @@ from fastad.evaluation.definitions.points import (
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class CurveSummary:
     """A number of points, and the measure of fastad that it is taken for."""
 
     name: str
@@ -24,10 +24,10 @@ class Summary:
     compute: Callable[[Points], float]
 
 
-AUC = Summary("area under the ROC curve", "auc", roc_area)
-AP = Summary("average precision", "ap", step_area)
-TRAPEZOID = Summary("trapezoid area under the precision-recall curve", "ap", trapezoid_area)
-BEST_F1 = Summary("best F1", "f1_best", best_f1_of)
+AUC = CurveSummary("area under the ROC curve", "auc", roc_area)
+AP = CurveSummary("average precision", "ap", step_area)
+TRAPEZOID = CurveSummary("trapezoid area under the precision-recall curve", "ap", trapezoid_area)
+BEST_F1 = CurveSummary("best F1", "f1_best", best_f1_of)
 PRECISION_AREAS = (AP, TRAPEZOID)
 AREAS = (AUC, AP, TRAPEZOID)
 
@@ -37,7 +37,7 @@ def of_other_points(
     what: str,
     source: str,
     reason: str,
-    summaries: Sequence[Summary] = AREAS,
+    summaries: Sequence[CurveSummary] = AREAS,
 ) -> list[Definition]:
     """Return the definitions that read a usual summary from unusual points.
 
@@ -47,11 +47,11 @@ def of_other_points(
         The points; None where they are not to be had.
     what, source, reason : str
         What is read, who does so, and why the numbers differ.
-    summaries : sequence of Summary
+    summaries : sequence of CurveSummary
         What is computed.
     """
 
-    def computed(summary: Summary) -> Callable[[ScoredRows], float]:
+    def computed(summary: CurveSummary) -> Callable[[ScoredRows], float]:
         def compute(rows: ScoredRows) -> float:
             points = change(rows)
             # What changes nothing on these rows is not another definition.

@@ -11,7 +11,7 @@ from fastad.evaluation.definitions.summaries import (
     AREAS,
     AUC,
     TRAPEZOID,
-    Summary,
+    CurveSummary,
     of_other_points,
 )
 
@@ -124,7 +124,7 @@ def _spark_points(rows: ScoredRows, n_bins: int) -> Points | None:
     return rows.points.keep(kept)
 
 
-_ANCHORED = Summary(
+_ANCHORED = CurveSummary(
     "trapezoid area under the precision-recall curve from its first precision", "ap", anchored_area
 )
 _MISSING_POINTS = "Points between the thresholds are missing"
