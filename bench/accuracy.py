@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 import fastad
+from bench.pages import line, table
 from bench.volume_coverage import Shape, islands
 from fastad.errors import InsufficientMixingWarning, InvalidInputError
 from tests.support import hidden, rare
@@ -27,6 +28,10 @@ from tests.support import hidden, rare
 DIMENSIONS = (2, 5, 10, 20, 50, 100)
 N_DRAWS = {"importance": 300_000, "splitting": 1_000_000, "auto": 300_000}
 N_DATA, N_SEEDS = 1000, 10
+HEAD = (
+    *("region", "d", "log fraction", "answered", "warned", "covered", "error", "claimed"),
+    *("calls", "seconds", "methods"),
+)
 
 
 def regions() -> Iterator[tuple[str, Shape]]:
@@ -78,7 +83,7 @@ def row(name: str, shape: Shape, method: str, n_seeds: int) -> str:
     cells += [_root_mean_square(errors), f"{math.sqrt(np.mean(claims)):.2g}" if claims else "-"]
     cells += [f"{np.mean([one.n_scored for one in found]):.2g}" if found else "-"]
     cells += [f"{seconds / n_seeds:.1f}", ", ".join(f"{key} {n}" for key, n in methods.items())]
-    return f"| {' | '.join(cells)} |"
+    return line(cells)
 
 
 def _root_mean_square(errors: list[float]) -> str:
@@ -87,11 +92,7 @@ def _root_mean_square(errors: list[float]) -> str:
 
 def main(method: str, n_seeds: int = N_SEEDS, *names: str) -> None:
     """Print the table, row by row."""
-    print(
-        "| region | d | log fraction | answered | warned | covered | error | claimed | calls "
-        "| seconds | methods |"
-    )
-    print("|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---|")
+    print(table(HEAD, []))
     for name, shape in regions():
         if not names or name in names:
             print(row(name, shape, method, n_seeds), flush=True)

@@ -9,11 +9,11 @@ that came with a note about its reliability counts apart.
 import itertools
 import os
 import sys
-from pathlib import Path
 from typing import Any
 
-from bench.coverage import RATES, Cell, rows_of_cells, write
+from bench.coverage import RATES, Cell, rows_of_cells
 from bench.families import FAMILIES
+from bench.pages import EVIDENCE, write_rows
 from fastad.errors import UndefinedMeasureError
 from fastad.measures.measure import BoundMeasure
 from fastad.measures.requests import bind
@@ -23,7 +23,7 @@ from fastad.uncertainty.intervals import check_interval_options
 ANOMALIES = (30, 400)
 NORMALS = (60, 300, 1000)
 FIRST_SEED, N_SEEDS, N_RESAMPLES = 10_000, 120, 150
-TABLE = Path(__file__).parent.parent / "docs" / "evidence" / "auto_coverage.csv"
+TABLE = EVIDENCE / "auto_coverage.csv"
 SCALE = 1000
 
 
@@ -72,7 +72,7 @@ def main(n_processes: int = 2) -> None:
     """Measure all cells, and write the table."""
     os.environ["FASTAD_NUM_THREADS"] = "1"
     cells = [Cell(*cell) for cell in itertools.product(ANOMALIES, NORMALS, FAMILIES)]
-    write(TABLE, rows_of_cells(measure, cells, n_processes))
+    write_rows(TABLE, rows_of_cells(measure, cells, n_processes))
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
+from bench.pages import table
 from fastad.benchmarking.resampling import check_resampling
 
 Floats = npt.NDArray[np.float64]
@@ -42,9 +43,8 @@ def coverage(kind: str, n_datasets: int) -> float:
 
 def main() -> None:
     """Print the table."""
-    print("| values | " + " | ".join(map(str, SIZES)) + " |")
-    for kind in KINDS:
-        print(f"| {kind} | " + " | ".join(f"{coverage(kind, n):.2f}" for n in SIZES) + " |")
+    rows = [[kind, *(f"{coverage(kind, n):.2f}" for n in SIZES)] for kind in KINDS]
+    print(table(["values", *map(str, SIZES)], rows))
 
 
 if __name__ == "__main__":

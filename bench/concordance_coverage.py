@@ -4,13 +4,13 @@
 an hour, and prints the lowest coverage of each model and number of data sets.
 """
 
-import csv
 from collections.abc import Callable
-from pathlib import Path
+from itertools import product
 
 import numpy as np
 import numpy.typing as npt
 
+from bench.pages import EVIDENCE, table, write_rows
 from fastad.benchmarking.concordance_interval import MIN_DATASETS, concordance_interval
 from fastad.benchmarking.ranks import rank_rows
 
@@ -18,7 +18,7 @@ Floats = npt.NDArray[np.float64]
 # Values of detectors on data sets, by the strength of the concordance.
 Model = Callable[[np.random.Generator, tuple[int, int], float], Floats]
 
-FILE = Path(__file__).parent.parent / "docs" / "evidence" / "concordance.csv"
+TABLE = EVIDENCE / "concordance.csv"
 N_DATASETS = (3, 4, 5, 6, 8, 12, 20, 30)
 N_DETECTORS = (3, 6, 20)
 CONCORDANCES = (0.0, 0.05, 0.2, 0.4, 0.6, 0.8, 0.9)
@@ -143,27 +143,24 @@ def coverage(
 def main() -> None:
     """Measure all cells, write them, and print the lowest coverages."""
     assert min(N_DATASETS) == MIN_DATASETS
+    rows = []
     lowest: dict[tuple[str, int], float] = {}
-    with FILE.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(HEAD)
-        for model in MODELS:
-            for n_detectors in N_DETECTORS:
-                for target in CONCORDANCES:
-                    found = strength_of(model, n_detectors, target)
-                    if found is None:
-                        continue
-                    for n in N_DATASETS:
-                        covers, width = coverage(model, n_detectors, *found, n)
-                        name = model.__name__
-                        row = [name, n_detectors, target, n, f"{covers:.3f}", f"{width:.2f}"]
-                        writer.writerow(row)
-                        lowest[name, n] = min(lowest.get((name, n), 1.0), covers)
-            file.flush()
-    print("| data sets | " + " | ".join(map(str, N_DATASETS)) + " |")
-    for model in MODELS:
-        cells = [f"{lowest[model.__name__, n]:.2f}" for n in N_DATASETS]
-        print(f"| {model.__name__} | " + " | ".join(cells) + " |")
+    for model, n_detectors, target in product(MODELS, N_DETECTORS, CONCORDANCES):
+        found = strength_of(model, n_detectors, target)
+        if found is None:
+            continue
+        for n in N_DATASETS:
+            covers, width = coverage(model, n_detectors, *found, n)
+            name = model.__name__
+            row = (name, n_detectors, target, n, f"{covers:.3f}", f"{width:.2f}")
+            rows.append(dict(zip(HEAD, row, strict=True)))
+            lowest[name, n] = min(lowest.get((name, n), 1.0), covers)
+        write_rows(TABLE, rows)
+    lines = [
+        [model.__name__, *(f"{lowest[model.__name__, n]:.2f}" for n in N_DATASETS)]
+        for model in MODELS
+    ]
+    print(table(["data sets", *map(str, N_DATASETS)], lines))
 
 
 if __name__ == "__main__":

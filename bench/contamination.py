@@ -7,7 +7,6 @@ import math
 import sys
 import warnings
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,13 +14,13 @@ import numpy.typing as npt
 from scipy import stats
 
 import fastad
-from bench.coverage import write
+from bench.pages import EVIDENCE, write_rows
 from fastad.errors import LowCoverageWarning
 from fastad.ordering.counts import OrderedCounts
 from fastad.uncertainty import contamination_sensitivity
 from fastad.uncertainty.enclosing_curves import counts_of_curve
 
-TABLE = Path(__file__).parent.parent / "docs" / "evidence" / "contamination.csv"
+TABLE = EVIDENCE / "contamination.csv"
 COLUMNS = (
     *("family", "measure", "truth", "plain_value", "plain", "corrected_value", "known"),
     *("within_30_percent", "bounds", "width_known", "width_range", "n_sets"),
@@ -162,7 +161,7 @@ def main() -> None:
             print(rows[-1], flush=True)
     assert all(math.isfinite(float(row["truth"])) for row in rows)
     if n_sets == N_SETS:
-        write(TABLE, rows, COLUMNS)
+        write_rows(TABLE, rows, COLUMNS)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ cells are kept: a run that was stopped continues.
     python -m bench.coverage [PROCESSES]
 """
 
-import csv
 import itertools
 import json
 import math
@@ -23,6 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bench.families import FAMILIES
+from bench.pages import write_rows
 from fastad.errors import UndefinedMeasureError
 from fastad.measures.measure import BoundMeasure
 from fastad.measures.requests import bind
@@ -248,7 +248,7 @@ def main(n_processes: int = 2) -> None:
             print(json.dumps({"cell": cell, "rows": rows}), file=file, flush=True)
             print(f"{len(done)} of {len(cells)} cells", flush=True)
     rows = [row for cell in cells for row in done[cell]]
-    write(TABLE, table(rows))
+    write_rows(TABLE, table(rows))
     notes.unlink()
 
 
@@ -262,18 +262,6 @@ def rows_of_cells(
             rows += of_cell
             print(f"{i + 1} of {len(cells)} cells", flush=True)
     return rows
-
-
-def write(
-    path: Path, rows: Sequence[Mapping[str, Any]], columns: Sequence[str] | None = None
-) -> None:
-    """Write a table aside, and put it into its place; by default the columns of its first row."""
-    aside = path.with_suffix(".new")
-    with aside.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, list(columns or rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
-    aside.replace(path)
 
 
 if __name__ == "__main__":

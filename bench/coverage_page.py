@@ -3,29 +3,22 @@
 python -m bench.coverage_page
 """
 
-import csv
 import itertools
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Mapping, Sequence
 
 from bench import auto_coverage, coverage, false_positives
 from bench.families import FAMILIES
+from bench.pages import EVIDENCE, fill, read_rows, table
 
-PAGE = Path(__file__).parent.parent / "docs" / "evidence" / "coverage.md"
+PAGE = EVIDENCE / "coverage.md"
 Rows = Sequence[Mapping[str, str]]
 # With so few intervals a coverage says nothing.
 _FEWEST = 50
 
 
-def read(path: Path) -> Rows:
-    """Read a table."""
-    with path.open(encoding="utf-8") as file:
-        return list(csv.DictReader(file))
-
-
 def auto() -> str:
     """Return the lowest coverage of `auto` over the families, by key and numbers of samples."""
-    rows = read(auto_coverage.TABLE)
+    rows = read_rows(auto_coverage.TABLE)
     sizes = list(itertools.product(auto_coverage.ANOMALIES, auto_coverage.NORMALS))
 
     def cell(key: str, size: tuple[int, int]) -> str:
@@ -46,7 +39,7 @@ def auto() -> str:
 
 def methods() -> str:
     """Return the lowest coverage of each method over the families and numbers of anomalies."""
-    rows = read(coverage.TABLE)
+    rows = read_rows(coverage.TABLE)
 
     def cell(key: tuple[str, str], m: int) -> str:
         values = [
@@ -66,7 +59,7 @@ def methods() -> str:
 
 def comparisons() -> str:
     """Return the highest rate of false positives over the families."""
-    rows = read(false_positives.BY_FAMILY)
+    rows = read_rows(false_positives.BY_FAMILY)
     sizes = list(dict.fromkeys(_size(row) for row in rows if _size(row)[0] in (30, 100, 1000)))
 
     def cell(key: tuple[str, str], size: tuple[int, int]) -> str:
@@ -81,21 +74,9 @@ def comparisons() -> str:
     return _table(["key", "method"], [f"{n}, {m}" for n, m in sizes], keys, sizes, cell)
 
 
-TABLES: Mapping[str, Callable[[], str]] = {
-    "auto": auto,
-    "methods": methods,
-    "comparisons": comparisons,
-}
-
-
-def page() -> str:
-    """Return the page with its tables."""
-    text = PAGE.read_text(encoding="utf-8")
-    for name, table in TABLES.items():
-        begin, end = f"<!-- {name} -->", f"<!-- /{name} -->"
-        before, _, rest = text.partition(begin)
-        text = f"{before}{begin}\n{table()}\n{end}{rest.partition(end)[2]}"
-    return text
+def tables() -> dict[str, str]:
+    """Return the tables of the page."""
+    return {"auto": auto(), "methods": methods(), "comparisons": comparisons()}
 
 
 def _size(row: Mapping[str, str]) -> tuple[int, int]:
@@ -113,18 +94,14 @@ def _table(
     sizes: Sequence[object],
     cell: Callable[..., str],
 ) -> str:
-    lines = [_line([*names, *columns]), _line(["---"] * (len(names) + len(columns)))]
+    rows = []
     for key in keys:
         cells = [cell(key, size) for size in sizes]
         first, *rest = key if isinstance(key, tuple) else (key,)
         if any(entry != "-" for entry in cells):
-            lines.append(_line([f"`{first}`", *map(str, rest), *cells]))
-    return "\n".join(lines)
-
-
-def _line(cells: Iterable[str]) -> str:
-    return f"| {' | '.join(cells)} |"
+            rows.append([f"`{first}`", *rest, *cells])
+    return table([*names, *columns], rows)
 
 
 if __name__ == "__main__":
-    PAGE.write_text(page(), encoding="utf-8")
+    fill(PAGE, tables())

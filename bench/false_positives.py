@@ -20,7 +20,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bench.coverage import rows_of_cells, write
+from bench.coverage import rows_of_cells
+from bench.pages import EVIDENCE, write_rows
 from fastad.errors import UndefinedMeasureError
 from fastad.measures.requests import bind
 from fastad.ordering.labels import check_labels
@@ -49,7 +50,7 @@ MEASURES: tuple[tuple[str, dict[str, Any]], ...] = (
     ("dcf@threshold1.5", {}),
 )
 TABLE = Path(__file__).parent.parent / "fastad" / "uncertainty" / "false_positives.csv"
-BY_FAMILY = Path(__file__).parent.parent / "docs" / "evidence" / "comparisons.csv"
+BY_FAMILY = EVIDENCE / "comparisons.csv"
 
 Scores = npt.NDArray[np.float64]
 Labels = npt.NDArray[np.bool_]
@@ -157,8 +158,8 @@ def main(n_processes: int = 2) -> None:
     os.environ["FASTAD_NUM_THREADS"] = "1"
     cells = list(itertools.product(ANOMALIES, NORMALS, PAIRS))
     rows = rows_of_cells(measure, cells, n_processes)
-    write(BY_FAMILY, rows)
-    write(TABLE, summarize(rows))
+    write_rows(BY_FAMILY, rows)
+    write_rows(TABLE, summarize(rows))
 
 
 if __name__ == "__main__":

@@ -3,13 +3,12 @@
 Rows of the table are kept as they come: a run that was stopped goes on.
 
     python -m bench.goix FOLDER    measures, where FOLDER has the folders adbench and goix
-    python -m bench.goix           says what the table says
+    python -m bench.goix           puts what the table says into the page
 
 At most 10 000 rows train and 20 000 test, the first ones of each shuffled half, because the
 one-class SVM needs a time of the square of its training rows.
 """
 
-import csv
 import json
 import sys
 import time
@@ -17,13 +16,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from bench.pages import EVIDENCE, fill, read_rows, table, write_rows
 from fastad.benchmarking.agreement import LabelAgreement, PairAgreement
 from fastad.study.papers.goix import goix_cell
 from fastad.study.papers.goix_data import FILES, SETTINGS, GoixProtocol, Setting, load_goix
 from fastad.study.papers.goix_results import GoixBenchmark, GoixRow
 from fastad.unsupervised.criteria import CRITERIA
 
-TABLE = Path(__file__).parent.parent / "docs" / "evidence" / "goix.csv"
+TABLE = EVIDENCE / "goix.csv"
+PAGE = EVIDENCE.parent / "guide" / "unsupervised.md"
 SEED = 0
 # The fast ones first.
 NAMES = (
@@ -34,13 +35,13 @@ NAMES = (
 
 def run(
     folder: Path,
-    table: Path = TABLE,
+    path: Path = TABLE,
     names: Sequence[str] = NAMES,
     protocol: GoixProtocol | None = None,
     detectors: Any = None,
 ) -> None:
     """Measure the cells that are lacking, and write the table."""
-    notes = table.with_suffix(".partial")
+    notes = path.with_suffix(".partial")
     known = [json.loads(line) for line in notes.read_text().splitlines()] if notes.exists() else []
     done: dict[tuple[str, Setting], list[GoixRow]] = {}
     for row in map(GoixRow.from_dict, known):
@@ -67,31 +68,26 @@ def run(
                 GoixBenchmark(found), f"{time.perf_counter() - begin:.1f} s", sep="\n", flush=True
             )
     ordered = [(name, setting) for setting in SETTINGS for name in FILES if name in names]
-    write(GoixBenchmark(row for cell in ordered for row in done[cell]), table)
+    write(GoixBenchmark(row for cell in ordered for row in done[cell]), path)
     notes.unlink()
 
 
-def write(benchmark: GoixBenchmark, table: Path = TABLE) -> None:
-    """Write the table, whole or not at all."""
-    aside = table.with_suffix(".new")
-    with aside.open("w", newline="", encoding="utf-8") as file:
-        columns = benchmark.to_columns()
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(columns)
-        writer.writerows(zip(*columns.values(), strict=True))
-    aside.replace(table)
+def write(benchmark: GoixBenchmark, path: Path = TABLE) -> None:
+    """Write the table."""
+    columns = benchmark.to_columns()
+    rows = zip(*columns.values(), strict=True)
+    write_rows(path, [dict(zip(columns, row, strict=True)) for row in rows])
 
 
-def read(table: Path = TABLE) -> GoixBenchmark:
+def read(path: Path = TABLE) -> GoixBenchmark:
     """Return what the table holds."""
-    with table.open(encoding="utf-8") as file:
-        return GoixBenchmark(map(GoixRow.from_dict, csv.DictReader(file)))
+    return GoixBenchmark(map(GoixRow.from_dict, read_rows(path)))
 
 
 def lines(benchmark: GoixBenchmark) -> str:
     """Return how far EM and MV agree with labels, as a table of a page."""
     head = ["setting", "criterion", "pairs", "as ROC", "as PR", "as both", "labels"]
-    found = [_line(head), _line(["---"] * len(head))]
+    found = []
     for setting in (*SETTINGS, None):
         for criterion in CRITERIA:
             for pairs in ("all", "significant", "not_significant"):
@@ -99,8 +95,8 @@ def lines(benchmark: GoixBenchmark) -> str:
                 cells = [_cell(one) for one in (own.roc, own.pr, own.both)]
                 labels = _cell(own.labels) if pairs == "all" else ""
                 which = pairs.replace("_", " ")
-                found.append(_line([setting or "both", criterion.upper(), which, *cells, labels]))
-    return "\n".join(found)
+                found.append([setting or "both", criterion.upper(), which, *cells, labels])
+    return table(head, found)
 
 
 def _cell(found: PairAgreement | LabelAgreement | None) -> str:
@@ -114,11 +110,7 @@ def _cell(found: PairAgreement | LabelAgreement | None) -> str:
     return f"{counts[0]:.4g} of {counts[1]} ({found.fraction:.0%})"
 
 
-def _line(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"
-
-
 if __name__ == "__main__":
     if len(sys.argv) > 1:
         run(Path(sys.argv[1]))
-    print(lines(read()))
+    fill(PAGE, {"agreement": lines(read())})

@@ -16,6 +16,7 @@ import numpy as np
 from numba import njit
 
 import fastad
+from bench.pages import line, table
 from fastad import Box
 from fastad.errors import InsufficientMixingWarning
 from tests.support import hidden
@@ -55,13 +56,12 @@ def row(name: str, region: tuple[Any, float, Box], truth: float, has_data: bool,
         silent += not (is_covered or is_warned)
         errors.append(abs(found.log_value - truth))
     error = f"{np.median(errors):.2g}"
-    print(f"| {name} | {covered} | {warned} | {silent} | {n} | {error} |", flush=True)
+    print(line([name, covered, warned, silent, n, error]), flush=True)
 
 
 def main(n_seeds: int = 100) -> None:
     """Print the table."""
-    print("| region | covered | warned | neither | of seeds | error |")
-    print("| --- | --- | --- | --- | --- | --- |")
+    print(table(["region", "covered", "warned", "neither", "of seeds", "error"], []))
     for d, has_data in ((5, False), (10, False), (10, True)):
         needle = hidden.needle_in_valley(d)
         region = needle.jitted, needle.threshold, needle.box

@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import bdtrc, betaincinv, ndtr, ndtri
 
-from bench.monitoring_peer import CHANGES, RATE, delays, outcomes, write
+from bench.monitoring_peer import CHANGES, HEAD, RATE, TABLE, delays, outcomes
+from bench.pages import write_rows
 from fastad.uncertainty.binomial_mixture import log_mixture
 from fastad.uncertainty.distribution_radius import radius_at_all_times, radius_at_one_time
 from fastad.uncertainty.rate_evidence import RateBets, RateEvidence
@@ -189,7 +190,7 @@ def main() -> None:
             values = delays(np.where(found < 0, -1, BATCH * (found + 1)), BATCH * change)
             sized = sizes | {"n_looks": n_looks}
             add(f"scores higher by {SHIFT}", "DriftMonitor" + kind, **sized, **values)
-    write(list(rows))
+    write_rows(TABLE, rows, HEAD)
 
 
 if __name__ == "__main__":

@@ -5,15 +5,14 @@ bench.monitoring_peer`` adds its rows to ``docs/evidence/monitoring.csv``, in se
 ``python -m bench.monitoring`` has written those of fastad on the same streams.
 """
 
-import csv
-from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-FILE = Path(__file__).parent.parent / "docs" / "evidence" / "monitoring.csv"
+from bench.pages import EVIDENCE, read_rows, write_rows
+
+TABLE = EVIDENCE / "monitoring.csv"
 HEAD = [
     "question", "method", "n_streams", "n_looks", "points_a_look", "change", "false_alarms",
     "missed", "mean_delay", "median_delay", "delay_90",
@@ -49,15 +48,6 @@ def delays(first: npt.NDArray[np.int64], change: int) -> dict[str, Any]:
     }
 
 
-def write(rows: list[Mapping[str, Any]], mode: str = "w") -> None:
-    """Write rows, or add them."""
-    with FILE.open(mode, newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, HEAD, restval="", lineterminator="\n")
-        if mode == "w":
-            writer.writeheader()
-        writer.writerows(rows)
-
-
 def first_alarm(flagged: npt.NDArray[np.bool_], n_first: int) -> int:
     """Return the point at which MAPIE raises its alarm, -1 for none; it looks at every point.
 
@@ -88,7 +78,7 @@ def main() -> None:
             **delays(first, change),
         }
         print(row, flush=True)
-        write([row], "a")
+        write_rows(TABLE, [*read_rows(TABLE), row], HEAD)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ kept as they come: a run that was stopped goes on.
     python -m bench.rare_study           puts the table into the page
 """
 
-import csv
 import json
 import math
 import sys
@@ -26,7 +25,7 @@ from sklearn.neighbors import LocalOutlierFactor
 from sklearn.svm import OneClassSVM
 
 import fastad
-from bench.coverage import write
+from bench.pages import EVIDENCE, fill, read_rows, table, write_rows
 from fastad.regions.plan import VolumeMethod
 
 DATA = (
@@ -44,9 +43,7 @@ BUDGETS: Mapping[VolumeMethod, int | None] = {
 METHODS = tuple(BUDGETS)
 FPR = 0.05
 MOST_NORMALS = 2500
-TABLE = Path(__file__).parent.parent / "docs" / "evidence" / "rare.csv"
-PAGE = TABLE.with_suffix(".md")
-BEGIN, END = "<!-- rare -->", "<!-- /rare -->"
+TABLE, PAGE = EVIDENCE / "rare.csv", EVIDENCE / "rare.md"
 
 LOW, HIGH = "log10_low", "log10_high"
 
@@ -142,12 +139,12 @@ def _short(value: float, digits: int) -> str:
 
 def run(
     folder: Path,
-    table: Path = TABLE,
+    path: Path = TABLE,
     names: Sequence[str] = DATA,
     budgets: Mapping[VolumeMethod, int | None] = BUDGETS,
 ) -> None:
     """Measure the cells that are lacking, and write the table."""
-    notes = table.with_suffix(".partial")
+    notes = path.with_suffix(".partial")
     known = [json.loads(line) for line in notes.read_text().splitlines()] if notes.exists() else []
     done = {(row["data"], row["detector"], row["method"]): row for row in known}
     cells = [(name, detector) for name in names for detector in DETECTORS]
@@ -166,14 +163,8 @@ def run(
                 print(json.dumps(row), file=file, flush=True)
                 print(name, detector, _cell(row), row["seconds"], flush=True)
     rows = [done[name, detector, method] for name, detector in cells for method in budgets]
-    write(table, rows)
+    write_rows(path, rows)
     notes.unlink()
-
-
-def read(table: Path = TABLE) -> list[Row]:
-    """Return the rows of the table."""
-    with table.open(encoding="utf-8") as file:
-        return list(csv.DictReader(file))
 
 
 def by_cell(rows: Iterable[Row]) -> dict[tuple[str, str], dict[str, Row]]:
@@ -208,12 +199,12 @@ def pairs(rows: Iterable[Row]) -> list[tuple[Row, Row]]:
 def lines(rows: Iterable[Row]) -> str:
     """Return the table of the page."""
     head = ["data", "d", "detector", *METHODS[:-1], "`auto` takes"]
-    found = [_line(head), _line(["---"] * len(head))]
+    found = []
     for (name, detector), cell in by_cell(rows).items():
         auto = cell["auto"]
         own = [_cell(cell[method]) for method in METHODS[:-1]]
-        found.append(_line([name, auto["n_features"], detector, *own, auto["chosen"]]))
-    return "\n".join(found)
+        found.append([name, auto["n_features"], detector, *own, auto["chosen"]])
+    return table(head, found)
 
 
 def _cell(row: Row) -> str:
@@ -230,18 +221,7 @@ def _cell(row: Row) -> str:
     return f"{round(value, 3) + 0:.3f} ± {(high - low) / 2:.3f}{star}"
 
 
-def _line(cells: Iterable[str]) -> str:
-    return f"| {' | '.join(cells)} |"
-
-
-def page(rows: Iterable[Row]) -> str:
-    """Return the page with its table."""
-    before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
-    return f"{before}{BEGIN}\n{lines(rows)}\n{END}{rest.partition(END)[2]}"
-
-
 if __name__ == "__main__":
     if len(sys.argv) > 1:
         run(Path(sys.argv[1]))
-    if PAGE.exists():
-        PAGE.write_text(page(read()), encoding="utf-8")
+    fill(PAGE, {"rare": lines(read_rows(TABLE))})

@@ -21,6 +21,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 import fastad
+from bench.pages import EVIDENCE, fill, table
 from bench.papers_f1 import PAPERS_F1 as PAPERS_F1_MEASURE
 from fastad._core.files import written_aside
 from fastad.benchmarking.matrix import RowMeans
@@ -32,7 +33,7 @@ from fastad.study.papers.goix_results import GoixBenchmark, GoixRow
 from fastad.study.papers.pair_counts import count_pairs
 from fastad.study.results import KEYS, ONE_CLASS, StudyTables
 
-HERE = Path(__file__).parent.parent / "docs" / "evidence" / "reproduction"
+HERE = EVIDENCE / "reproduction"
 PAGE, RESULTS, GOIX = HERE / "index.md", HERE / "results.parquet", HERE / "goix.parquet"
 # The splits of the multi-class data sets without contamination, at all rates.
 SPLITS = HERE / "splits.parquet"
@@ -72,9 +73,9 @@ def keep(folder: Path) -> None:
     well = study.tasks.filter(pc.equal(study.tasks["reason"], ""))
     chosen = (np.asarray(well["contamination"]) == 0) & in_group(well, "full")
     splits = well.filter(chosen).select(list(dict.fromkeys([*KEYS, *MEASURES, *at_rates])))
-    for path, table in ((RESULTS, means_of(study)), (SPLITS, splits), (GOIX, study.extra["goix"])):
+    for path, kept in ((RESULTS, means_of(study)), (SPLITS, splits), (GOIX, study.extra["goix"])):
         with written_aside(path) as aside:
-            pq.write_table(table, aside, compression="zstd", compression_level=19)
+            pq.write_table(kept, aside, compression="zstd", compression_level=19)
 
 
 def means_of(study: StudyTables) -> Any:
@@ -141,12 +142,6 @@ def in_group(table: Any, group: str) -> np.ndarray[Any, np.dtype[np.bool_]]:
         return np.asarray((collections == "uci") & classes)
     collection = {"umap": "uci-umap", "adbench": "adbench"}[group]
     return np.asarray((collections == collection) & (names != CONTRADICTORY))
-
-
-def table(header: Sequence[str], body: Sequence[Sequence[str]]) -> str:
-    """Return a table in Markdown."""
-    lines = [header, ["---", *["---:"] * (len(header) - 1)], *body]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
 def sizes() -> str:
@@ -355,28 +350,15 @@ def distances() -> str:
     return table(["reference: measure", "full", "adbench"], body)
 
 
-TABLES: Mapping[str, Callable[[], str]] = {
-    "sizes": sizes,
-    "ranks": ranks,
-    "correlation": correlation,
-    "losses": losses,
-    "f1": f1,
-    "classes": classes,
-    "operating": operating,
-    "agreement": agreement,
-    "distances": distances,
-}
+TABLES: Sequence[Callable[[], str]] = (
+    *(sizes, ranks, correlation, losses, f1),
+    *(classes, operating, agreement, distances),
+)
 
 
-def filled(text: str) -> str:
-    """Return a page with its tables made anew."""
-    for name, make in TABLES.items():
-        pattern = re.compile(rf"(<!-- {name} -->\n).*?(\n<!-- /{name} -->)", re.DOTALL)
-        if not pattern.search(text):
-            raise SystemExit(f"{PAGE}: there is no place for {name}")
-        found = make()
-        text = pattern.sub(lambda place, found=found: place[1] + found + place[2], text)  # type: ignore[misc]
-    return text
+def tables() -> dict[str, str]:
+    """Return the tables of the page."""
+    return {make.__name__: make() for make in TABLES}
 
 
 def main() -> None:
@@ -384,7 +366,7 @@ def main() -> None:
     if len(sys.argv) > 1:
         keep(Path(sys.argv[1]))
     else:
-        PAGE.write_text(filled(PAGE.read_text("utf-8")), encoding="utf-8")
+        fill(PAGE, tables())
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """How often intervals and bounds of splitting leave out the true fraction, as a table.
 
-    python -m bench.splitting_bounds > docs/evidence/splitting.csv
+    python -m bench.splitting_bounds    writes docs/evidence/splitting.csv
 
 For regions whose size is known, one row for each region, number of features and budget. Of the
 seeds it counts those whose upper end is below the truth, whose interval leaves it out, that ended
@@ -8,20 +8,32 @@ in a bound, and that warned; the false ones without a warning; and those whose i
 draws alone leaves out the truth.
 """
 
-import csv
 import math
-import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
 import fastad
+from bench.pages import EVIDENCE, fill, table, write_rows
 from fastad.errors import InsufficientMixingWarning
 from fastad.regions import VolumeEstimate
 from tests.support import hidden, rare
 
+TABLE, PAGE = EVIDENCE / "splitting.csv", EVIDENCE / "rare.md"
+# Columns of the file that the page shows, and what it calls them.
+SHOWN = {
+    "region": "region",
+    "d": "d",
+    "n_draws": "calls",
+    "bounds": "bounds",
+    "interval_false": "`low` to `high` false",
+    "warned": "warned",
+    "false_unwarned": "false, not warned",
+    "by_uniform_draws_false": "`uniform_low` to `uniform_high` false",
+    "seeds": "of seeds",
+}
 # Features, and score calls.
 CELLS = ((5, 10_000), (10, 10_000), (20, 20_000))
 # Where so many calls come down, without the part that is the most of the region.
@@ -73,18 +85,21 @@ def row(region: rare.Rare, n_draws: int, n_seeds: int = N_SEEDS) -> dict[str, An
     }
 
 
-def main(names: list[str]) -> None:
-    """Print the table, row by row."""
-    writer = None
-    for name in names or SHAPES:
+def lines(rows: Iterable[Mapping[str, Any]]) -> str:
+    """Return the table of the page."""
+    return table(list(SHOWN.values()), [[row[name] for name in SHOWN] for row in rows])
+
+
+def main() -> None:
+    """Write the table, and put it into the page."""
+    rows = []
+    for name, shape in SHAPES.items():
         for d, n_draws in (*CELLS, *MORE.get(name, ())):
-            found = row(SHAPES[name](d), n_draws)
-            if writer is None:
-                writer = csv.DictWriter(sys.stdout, list(found), lineterminator="\n")
-                writer.writeheader()
-            writer.writerow(found)
-            sys.stdout.flush()
+            rows.append(row(shape(d), n_draws))
+            print(rows[-1], flush=True)
+            write_rows(TABLE, rows)
+    fill(PAGE, {"bounds": lines(rows)})
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

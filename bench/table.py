@@ -10,6 +10,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from bench.pages import EVIDENCE, fill, table
+
 PLAIN = "continuous"
 # How many times the time of fastad another library is to take, on continuous scores.
 TO_REACH: dict[tuple[str, int], dict[str, float]] = {
@@ -28,11 +30,9 @@ TO_REACH_AT = {("AUC@5%", 10**6, 0.01): 120, ("AUC@5%", 10**6, 0.5): 55}
 TO_REACH_ELSEWHERE = 20
 # Machines differ from run to run: so much of a ratio counts as reached.
 ENOUGH = 0.9
-ROOT = Path(__file__).parent.parent
-README, PAGE = ROOT / "README.md", ROOT / "docs" / "evidence" / "benchmarks.md"
+README, PAGE = EVIDENCE.parents[1] / "README.md", EVIDENCE / "benchmarks.md"
 # Measure, number of scores and kind of the rows of the README; fastad loses the second one.
 README_ROWS = (("AUC", 10**6, PLAIN), ("AUC", 10**3, PLAIN), ("TPR@5%", 10**6, PLAIN))
-BEGIN, END = "<!-- bench -->", "<!-- /bench -->"
 SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -136,7 +136,7 @@ def _write_documents(medians: dict[Row, dict[str, float]]) -> None:
     libraries = list(dict.fromkeys(name for times in medians.values() for name in times))
     measures = list(dict.fromkeys(row.measure for row in medians))
     rows = sorted(medians, key=lambda row: (measures.index(row.measure), row.kind, row.n))
-    head = [["measure", "n", "scores", *libraries], ["---"] * (3 + len(libraries))]
+    head = ["measure", "n", "scores", *libraries]
     lines = {
         (row.measure, row.n, row.kind): [
             row.measure,
@@ -149,16 +149,8 @@ def _write_documents(medians: dict[Row, dict[str, float]]) -> None:
         ]
         for row in rows
     }
-    replace_table(PAGE, [*head, *lines.values()])
-    replace_table(README, [*head, *(lines[key] for key in README_ROWS)])
-
-
-def replace_table(path: Path, rows: Iterable[Sequence[str]]) -> None:
-    """Replace what stands between the marks of a document."""
-    before, _, rest = path.read_text(encoding="utf-8").partition(BEGIN)
-    after = rest.partition(END)[2]
-    table = "".join(f"| {' | '.join(cells)} |\n" for cells in rows)
-    path.write_text(f"{before}{BEGIN}\n{table}{END}{after}", encoding="utf-8")
+    fill(PAGE, {"bench": table(head, list(lines.values()))})
+    fill(README, {"bench": table(head, [lines[key] for key in README_ROWS])})
 
 
 def _print_batches(batches: dict[int, tuple[float, float]]) -> None:
@@ -191,10 +183,8 @@ def _print_machine(info: dict[str, Any]) -> None:
     print(f"Python {info['python_version']}, {versions}.")
 
 
-def _print_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    for cells in (header, ["---"] * len(header), *rows):
-        print(f"| {' | '.join(cells)} |")
-    print()
+def _print_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    print(table(head, rows), end="\n\n")
 
 
 def _number(value: float, digits: int) -> str:

@@ -14,6 +14,7 @@ import numpy as np
 from scipy import stats
 
 import fastad
+from bench.pages import line, table
 from fastad.errors import LowCoverageWarning, UndefinedMeasureError
 from fastad.uncertainty import tail_model
 
@@ -141,27 +142,26 @@ def plain_coverage(
 def main() -> None:
     """Print both tables."""
     n_runs = int(sys.argv[1]) if len(sys.argv) > 1 else 200
-    print("| scores | n · FPR | coverage | median width |\n| --- | --- | --- | --- |")
+    print(table(["scores", "n · FPR", "coverage", "median width"], []))
     for name in FAMILIES:
         for expected in (5.0, 0.1):
             coverage, width = plain_coverage(name, 1000, expected, n_runs, seed=1)
-            print(f"| {name} | {expected:g} | {coverage:.3f} | {width:.2f} |", flush=True)
+            cells = [name, f"{expected:g}", f"{coverage:.3f}", f"{width:.2f}"]
+            print(line(cells), flush=True)
     print_models(FAMILIES, (1000, 10_000, 100_000), n_runs)
     print_models(HELD_OUT, (1000, 10_000), n_runs)
 
 
 def print_models(names: Iterable[str], sizes: Iterable[int], n_runs: int) -> None:
     """Print the table of the model for families and numbers of normals."""
-    print("\n| scores | normals | refused | threshold | TPR | median width |")
-    print("| --- | --- | --- | --- | --- | --- |")
+    head = ["scores", "normals", "refused", "threshold", "TPR", "median width"]
+    print("\n" + table(head, []))
     for name in names:
         for n_normals in sizes:
             x = model_coverage(name, n_normals, 0.1, n_runs, seed=2)
-            print(
-                f"| {name} | {n_normals} | {x.n_refused / n_runs:.3f} | {x.threshold:.3f} | "
-                f"{x.tpr:.3f} | {x.width:.2f} |",
-                flush=True,
-            )
+            numbers = (x.n_refused / n_runs, x.threshold, x.tpr)
+            cells = [name, n_normals, *(f"{number:.3f}" for number in numbers), f"{x.width:.2f}"]
+            print(line(cells), flush=True)
 
 
 if __name__ == "__main__":

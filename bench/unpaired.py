@@ -6,18 +6,17 @@
 import sys
 import warnings
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import fastad
-from bench.coverage import write
 from bench.families import FAMILIES
+from bench.pages import EVIDENCE, write_rows
 from fastad.errors import LowCoverageWarning
 from fastad.measures.requests import bind
 
-TABLE = Path(__file__).parent.parent / "docs" / "evidence" / "unpaired.csv"
+TABLE = EVIDENCE / "unpaired.csv"
 N_SETS = 200
 N_RESAMPLES = 300
 MEASURES: tuple[dict[str, Any], ...] = (
@@ -80,7 +79,7 @@ def main() -> None:
                 rows.append(run(options, pair, sizes, n_sets))
                 print(rows[-1], flush=True)
     if n_sets == N_SETS:
-        write(TABLE, rows)
+        write_rows(TABLE, rows)
 
 
 if __name__ == "__main__":

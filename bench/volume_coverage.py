@@ -21,6 +21,7 @@ import numpy as np
 from numba import njit
 
 import fastad
+from bench.pages import line, table
 from fastad import Box
 from fastad.errors import InsufficientMixingWarning
 
@@ -261,8 +262,8 @@ SHAPES: Mapping[str, Callable[[], Shape]] = {
 
 def main(method: str = "importance", n_seeds: int = N_SEEDS, *names: str) -> None:
     """Print a row for each shape."""
-    print("| shape | fraction | answered | covered | width | error | score calls | methods |")
-    print("| --- | --- | --- | --- | --- | --- | --- | --- |")
+    head = ["shape", "fraction", "answered", "covered", "width", "error", "score calls"]
+    print(table([*head, "methods"], []))
     for name in names or SHAPES:
         shape = SHAPES[name]()
         found = []
@@ -285,7 +286,7 @@ def main(method: str = "importance", n_seeds: int = N_SEEDS, *names: str) -> Non
             f"{np.mean([x.n_scored for x in found]):.3g}" if found else "-",
             ", ".join(f"{method} {n}" for method, n in methods.most_common()),
         ]
-        print(f"| {' | '.join(cells)} |", flush=True)
+        print(line(cells), flush=True)
 
 
 def estimated(shape: Shape, method: str, seed: int) -> Any:

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import fastad
+from bench.pages import line, table
 from tests.support import rare
 
 CELLS = (("ball", 20, 50, 5), ("simplex", 20, 50, 3), ("ball", 50, 50, 2))
@@ -33,9 +34,6 @@ class Runs(NamedTuple):
     error: float
     claimed: float
     calls: float
-
-    def __str__(self) -> str:
-        return f"{self.error:.3g} | {self.claimed:.3g} | {self.calls:.3g}"
 
     @property
     def calls_for_one(self) -> float:
@@ -107,8 +105,8 @@ def _runs(region: rare.Rare, found: list[tuple[float, float, float]]) -> Runs:
 
 def main(cells: Any = CELLS) -> None:
     """Print a row for each method and region."""
-    print("| region | d | method | seeds | error | claimed | calls | calls for an error of 1 |")
-    print("| --- | --- | --- | --- | --- | --- | --- | --- |")
+    head = ["region", "d", "method", "seeds", "error", "claimed", "calls"]
+    print(table([*head, "calls for an error of 1"], []))
     warnings.simplefilter("ignore")
     for name, d, n_live, n_seeds in cells:
         region = rare.SHAPES[name](d)
@@ -117,8 +115,8 @@ def main(cells: Any = CELLS) -> None:
 
 
 def _print(name: str, d: int, method: str, n_seeds: int, runs: Runs) -> None:
-    cells = [name, d, method, n_seeds, runs, f"{runs.calls_for_one:.3g}"]
-    print(f"| {' | '.join(map(str, cells))} |", flush=True)
+    numbers = (*runs, runs.calls_for_one)
+    print(line([name, d, method, n_seeds, *(f"{number:.3g}" for number in numbers)]), flush=True)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from bench.pages import filled, table
 from bench.table import main
 
 
@@ -43,3 +44,21 @@ def test_every_benchmark_has_its_row(tmp_path: Path, capsys: pytest.CaptureFixtu
         *(f"| {name} | 3.00 |" for name in ("import fastad", "window", "share", "other")),
     ):
         assert row in printed
+
+
+def test_columns_of_numbers_are_aligned_right() -> None:
+    rows = [["ball", 5, "-", "refused"], ["cube", 10, "-1.5 ± 0.2", "-"]]
+    assert table(["shape", "d", "log", "by"], rows).splitlines() == [
+        "| shape | d | log | by |",
+        "| --- | ---: | ---: | --- |",
+        "| ball | 5 | - | refused |",
+        "| cube | 10 | -1.5 ± 0.2 | - |",
+    ]
+
+
+def test_pages_are_filled_between_their_marks_alone() -> None:
+    page = "a\n<!-- one -->\nold\n<!-- /one -->\nb\n<!-- two -->\nold\n<!-- /two -->\nc\n"
+    new = "a\n<!-- one -->\nx\\1\ny\n<!-- /one -->\nb\n<!-- two -->\nold\n<!-- /two -->\nc\n"
+    assert filled(page, {"one": "x\\1\ny"}) == new
+    with pytest.raises(ValueError, match="no place for three"):
+        filled(page, {"three": ""})

@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 from sklearn import metrics
 
+from bench.pages import filled
 from fastad._core.types import AnyVector, FloatVector
 from fastad.evaluation.definitions.definition import ScoredRows
 from fastad.evaluation.definitions.points import Points
 from fastad.evaluation.definitions.table import DEFINITIONS
 from tests.support import peer_definitions as slow
-from tests.support.definition_table import PAGE, make_table, parts_of
+from tests.support.definition_table import PAGE, make_table
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "peer_definitions.json"
 BY_NAME = {definition.name: definition for definition in DEFINITIONS}
@@ -296,4 +297,5 @@ def test_every_definition_has_a_name_of_its_own_and_says_why() -> None:
 
 def test_the_guide_lists_all_definitions() -> None:
     """`python -m tests.support.definition_table` writes the table."""
-    assert parts_of(PAGE.read_text(encoding="utf-8"))[1] == make_table()
+    page = PAGE.read_text(encoding="utf-8")
+    assert filled(page, {"definitions": make_table()}) == page

@@ -1,14 +1,14 @@
 """Bounds of splitting that ran out of draws, and what is said of parts that may be missed."""
 
-import csv
 import math
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy import stats
 
+from bench import splitting_bounds
+from bench.pages import filled, read_rows
 from fastad.errors import InsufficientMixingWarning
 from fastad.regions.splitting.particles import Particles
 from fastad.regions.splitting.repeats import SplittingRun, estimates
@@ -16,7 +16,6 @@ from tests.support import hidden, rare
 from tests.support.rare import Rare
 from tests.support.splitting import of
 
-_EVIDENCE = Path(__file__).parents[2] / "docs" / "evidence"
 ALL = {**rare.SHAPES, **hidden.SHAPES}
 
 
@@ -128,14 +127,11 @@ def test_the_interval_by_uniform_draws_holds_where_parts_are_missed(name: str) -
 
 def test_the_page_shows_the_measured_table_and_it_holds() -> None:
     """Silently false are only those that miss the needle, which the page says."""
-    with (_EVIDENCE / "splitting.csv").open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
-    page = (_EVIDENCE / "rare.md").read_text(encoding="utf-8")
+    rows = read_rows(splitting_bounds.TABLE)
+    page = splitting_bounds.PAGE.read_text(encoding="utf-8")
+    assert filled(page, {"bounds": splitting_bounds.lines(rows)}) == page
     assert {row["region"] for row in rows} == set(ALL)
-    names = ("interval_false", "warned", "false_unwarned", "by_uniform_draws_false", "seeds")
     for row in rows:
-        cells = [row[name] for name in ("region", "d", "n_draws", "bounds", *names)]
-        assert f"| {' | '.join(cells)} |" in page
         n = int(row["seeds"])
         most = stats.binom.ppf(0.999, n, 0.05)
         assert int(row["by_uniform_draws_false"]) <= most

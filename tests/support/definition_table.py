@@ -3,10 +3,10 @@
 import re
 from pathlib import Path
 
+from bench.pages import fill, table
 from fastad.evaluation.definitions.table import DEFINITIONS
 
 PAGE = Path(__file__).parents[2] / "docs" / "guide" / "explain.md"
-MARKS = ("<!-- definitions -->\n", "<!-- /definitions -->\n")
 
 
 def make_table() -> str:
@@ -14,11 +14,10 @@ def make_table() -> str:
     rows: dict[tuple[str, str], list[str]] = {}
     for one in DEFINITIONS:
         rows.setdefault((one.source, one.reason), []).append(one.name)
-    lines = ["| what | who | why it differs |", "| --- | --- | --- |"]
-    lines += [
-        f"| {join_names(names)} | {source} | {reason} |" for (source, reason), names in rows.items()
-    ]
-    return "\n".join(lines) + "\n"
+    return table(
+        ["what", "who", "why it differs"],
+        [(join_names(names), source, reason) for (source, reason), names in rows.items()],
+    )
 
 
 def join_names(names: list[str]) -> str:
@@ -43,13 +42,5 @@ def _either(values: list[str]) -> str:
     return " or ".join(filter(None, [", ".join(values[:-1]), values[-1]]))
 
 
-def parts_of(page: str) -> tuple[str, str, str]:
-    """Return what stands before, in and behind the table."""
-    before, _, rest = page.partition(MARKS[0])
-    table, _, after = rest.partition(MARKS[1])
-    return before, table, after
-
-
 if __name__ == "__main__":
-    before, _, after = parts_of(PAGE.read_text(encoding="utf-8"))
-    PAGE.write_text(before + MARKS[0] + make_table() + MARKS[1] + after, encoding="utf-8")
+    fill(PAGE, {"definitions": make_table()})

@@ -1,7 +1,6 @@
 """The tables that ``method="auto"`` follows: where they come from, and what is selected by them."""
 
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,6 +8,7 @@ import pytest
 from bench import auto_coverage, coverage_page, false_positives
 from bench import coverage as study
 from bench.families import FAMILIES
+from bench.pages import filled, read_rows
 from fastad.measures.measure import BoundMeasure
 from fastad.measures.registry import MEASURES
 from fastad.measures.requests import bind
@@ -28,7 +28,7 @@ from fastad.uncertainty.methods import (
 )
 from fastad.uncertainty.results import Interval
 
-ROWS = coverage_page.read(study.TABLE)
+ROWS = read_rows(study.TABLE)
 # Of 120 intervals with a coverage of 92 %, fewer cover the true value in one cell of a thousand.
 LEAST = 0.92 - 3.1 * math.sqrt(0.92 * 0.08 / 120)
 # Of 1000 pairs of equal detectors of which 6.5 % differ.
@@ -98,14 +98,15 @@ def test_resampled_rows_come_from_the_study(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_the_page_shows_the_tables() -> None:
-    assert Path(coverage_page.PAGE).read_text(encoding="utf-8") == coverage_page.page()
+    page = coverage_page.PAGE.read_text(encoding="utf-8")
+    assert filled(page, coverage_page.tables()) == page
 
 
 def test_intervals_without_a_note_cover_the_true_value() -> None:
     """In every cell of the table of `auto`, over five families and both numbers."""
     few = [
         row
-        for row in coverage_page.read(auto_coverage.TABLE)
+        for row in read_rows(auto_coverage.TABLE)
         if int(row["without_note"]) >= 100
         and int(row["covering"]) < LEAST * int(row["without_note"])
     ]
@@ -113,7 +114,7 @@ def test_intervals_without_a_note_cover_the_true_value() -> None:
 
 
 def test_equal_detectors_seldom_differ_where_delong_is_selected() -> None:
-    for row in coverage_page.read(false_positives.BY_FAMILY):
+    for row in read_rows(false_positives.BY_FAMILY):
         if row["method"] != "delong":
             continue
         options = false_positives.RANGE if row["key"] in ("auc_rp", "auc_p", "auc_scored") else {}

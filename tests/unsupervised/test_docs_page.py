@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from bench import goix
+from bench.pages import filled
 from fastad.study.papers.goix_data import FILES, SETTINGS
 
 PAGE = Path(__file__).parents[2] / "docs" / "guide" / "unsupervised.md"
@@ -29,8 +30,7 @@ def test_every_cell_was_measured() -> None:
 
 def test_the_page_shows_the_table() -> None:
     page = PAGE.read_text(encoding="utf-8")
-    begin, end = "<!-- agreement -->\n", "\n<!-- /agreement -->"
-    assert page.split(begin)[1].split(end)[0] == goix.lines(BENCHMARK)
+    assert filled(page, {"agreement": goix.lines(BENCHMARK)}) == page
 
 
 @pytest.mark.parametrize("criterion", ["em", "mv"])
