@@ -1,8 +1,8 @@
 """Areas under curves that are given by cumulative counts.
 
 Counts have the shape (g + 1,), for g distinct scores: those above all scores, which are 0, and then
-those at or above each. Sums of floats carry Neumaier's compensation: they are right to the last
-digits in any length, and the order of the points fixes their bits.
+those at or above each. Sums of floats are compensated: they are right to the last digits in any
+length, and the order of the points fixes their bits.
 """
 
 import math
@@ -10,6 +10,7 @@ from typing import Any
 
 from fastad._core.jit import kernel
 from fastad._core.types import CountVector, KeyVector
+from fastad._kernels.sums import add
 
 
 @kernel
@@ -49,9 +50,7 @@ def twice_area(xs: CountVector, ys: CountVector, start: int, stop: int) -> Any:
     lost = total
     for i in range(start + 1, stop + 1):
         term = (xs[i] - xs[i - 1]) * (ys[i] + ys[i - 1])
-        added = total + term
-        lost += (total - added) + term if total >= term else (term - added) + total
-        total = added
+        total, lost = add(total, lost, term)
     return total + lost
 
 
@@ -69,9 +68,7 @@ def inverse_fpr_area(
         # No branch: an upright segment adds exactly 0.
         end = fps[i] if width > 0 else 1.0
         term = width / end * (0.5 * (tps[i] + tps[i - 1]))
-        added = total + term
-        lost += (total - added) + term if total >= term else (term - added) + total
-        total = added
+        total, lost = add(total, lost, term)
     return total, lost
 
 
@@ -105,9 +102,7 @@ def logarithmic_area(
             start = tps[i - 1] + slope * (left - fps[i - 1])
             step = (fps[i] - left) / left
             term = start * math.log1p(step) + slope * left * log1p_less(step)
-            added = total + term
-            lost += (total - added) + term if total >= term else (term - added) + total
-            total = added
+            total, lost = add(total, lost, term)
     return total, lost
 
 
@@ -132,9 +127,7 @@ def precision_area(fps: CountVector, tps: CountVector) -> float:
             else:
                 u = (dx + dy) / start
                 term = float(tps[i - 1]) / a * math.log1p(u) + start / (a * a) * log1p_less(u)
-            added = total + term
-            lost += (total - added) + term if total >= term else (term - added) + total
-            total = added
+            total, lost = add(total, lost, term)
     return total + lost
 
 
@@ -146,9 +139,7 @@ def precision_sum(
     for i in range(1, fps.shape[0]):
         # No branch: a score without anomalies adds exactly 0.
         term = (tps[i] - tps[i - 1]) * (tps[i] / (tps[i] + fps[i]))
-        added = total + term
-        lost += (total - added) + term if total >= term else (term - added) + total
-        total = added
+        total, lost = add(total, lost, term)
     return total, lost
 
 
@@ -170,7 +161,5 @@ def precision_sum_packed(
         hits = tp - before if last else 0
         before += hits
         term = hits * (tp / (above + i + 1))
-        added = total + term
-        lost += (total - added) + term if total >= term else (term - added) + total
-        total = added
+        total, lost = add(total, lost, term)
     return total, lost

@@ -1,7 +1,7 @@
 """How early anomalies come: sums of exponential weights of ranks, areas over log(FPR).
 
-Counts have the shape (g + 1,), as for `area`. Sums carry Neumaier's compensation, and the order of
-the points fixes their bits.
+Counts have the shape (g + 1,), as for `area`. Sums are compensated, and the order of the points
+fixes their bits.
 """
 
 import math
@@ -9,6 +9,7 @@ import math
 from fastad._core.jit import kernel
 from fastad._core.types import CountVector
 from fastad._kernels.curves.area import log1p_less
+from fastad._kernels.sums import add
 
 
 @kernel
@@ -64,9 +65,7 @@ def early_gain(
                     if fps[i] > fps[i - 1]:
                         gain -= p * mean_difference(p, rate * float(fps[i] - fps[i - 1]))
                     term += gain * math.exp(-rate * (fps[i - 1] + tps[i - 1]))
-        added = total + term
-        lost += (total - added) + term if total >= term else (term - added) + total
-        total = added
+        total, lost = add(total, lost, term)
     return total, lost
 
 
@@ -117,7 +116,5 @@ def logarithmic_area_between(fps: CountVector, tps: CountVector, low: float, hig
                 wide = (right - left) / left
                 term += height * math.log1p(wide) + slope * left * log1p_less(wide)
             begin = right
-        added = total + term
-        lost += (total - added) + term if total >= term else (term - added) + total
-        total = added
+        total, lost = add(total, lost, term)
     return total + lost

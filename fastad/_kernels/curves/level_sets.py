@@ -21,6 +21,7 @@ from fastad._core.types import (
 )
 from fastad._kernels.random import bits
 from fastad._kernels.resampling.draws import draw_evenly
+from fastad._kernels.sums import add
 
 
 @kernel
@@ -157,9 +158,7 @@ def excess_area(
             width = (upper - height) / volumes[level]
             lower = height
         term = (upper + lower) / 2 * width
-        added = total + term
-        lost += (total - added) + term if total >= term else (term - added) + total
-        total = added
+        total, lost = add(total, lost, term)
         upper = lower
         mass_behind = mass
         volume_behind = volume

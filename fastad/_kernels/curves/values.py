@@ -2,6 +2,7 @@
 
 from fastad._core.jit import kernel
 from fastad._core.types import CountVector, FloatVector
+from fastad._kernels.sums import add
 
 
 @kernel
@@ -10,26 +11,16 @@ def class_sums(
     fps: CountVector,  # (g + 1,)
     tps: CountVector,  # (g + 1,)
 ) -> tuple[float, float]:
-    """Return the sums of the normals' and of the anomalies' scores (Neumaier's compensation)."""
+    """Return the sums of the normals' and of the anomalies' scores."""
     normal = 0.0
     normal_lost = 0.0
     anomalous = 0.0
     anomalous_lost = 0.0
     for i in range(scores.shape[0]):
         term = scores[i] * (fps[i + 1] - fps[i])
-        added = normal + term
-        if abs(normal) >= abs(term):
-            normal_lost += (normal - added) + term
-        else:
-            normal_lost += (term - added) + normal
-        normal = added
+        normal, normal_lost = add(normal, normal_lost, term)
         term = scores[i] * (tps[i + 1] - tps[i])
-        added = anomalous + term
-        if abs(anomalous) >= abs(term):
-            anomalous_lost += (anomalous - added) + term
-        else:
-            anomalous_lost += (term - added) + anomalous
-        anomalous = added
+        anomalous, anomalous_lost = add(anomalous, anomalous_lost, term)
     return normal + normal_lost, anomalous + anomalous_lost
 
 
@@ -50,9 +41,7 @@ def positive_differences(
     for i in range(scores.shape[0] - 1):
         pairs = float(tps[i + 1]) * (normals - float(fps[i + 1]))
         term = (scores[i] - scores[i + 1]) * pairs
-        added = total + term
-        lost += (total - added) + term if total >= term else (term - added) + total
-        total = added
+        total, lost = add(total, lost, term)
     return total + lost
 
 

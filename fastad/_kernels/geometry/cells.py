@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from fastad._core.jit import kernel
 from fastad._core.types import FloatMatrix, FloatVector, IntVector
+from fastad._kernels.sums import add
 
 IndexVector: TypeAlias = npt.NDArray[np.int32]
 IndexMatrix: TypeAlias = npt.NDArray[np.int32]
@@ -153,7 +154,8 @@ def search(
             first = _class_of(breaks, least)
             last = _class_of(breaks, largest)
         if first >= last:
-            _add(sums, first, _fraction(edges, firsts, widths, low, high))
+            term = _fraction(edges, firsts, widths, low, high)
+            sums[0, first], sums[1, first] = add(sums[0, first], sums[1, first], term)
             continue
         for child in range(top, top + 2):
             for j in range(d):
@@ -254,14 +256,3 @@ def _fraction(
         first = firsts[j]
         fraction *= (edges[first + high[j]] - edges[first + low[j]]) / widths[j]
     return fraction
-
-
-@kernel
-def _add(sums: FloatMatrix, index: int, term: float) -> None:
-    """Add a term of at least 0 to a sum, and the rounding error to another (Neumaier 1974)."""
-    total = sums[0, index] + term
-    if sums[0, index] >= term:
-        sums[1, index] += (sums[0, index] - total) + term
-    else:
-        sums[1, index] += (term - total) + sums[0, index]
-    sums[0, index] = total

@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from fastad._core.jit import kernel
 from fastad._core.types import CountVector, IntVector
+from fastad._kernels.sums import add
 
 # From here on, the first terms of the harmonic numbers' expansion are right to the last digits.
 _MANY = 1000
@@ -178,9 +179,7 @@ def lowest_precision_sum(
             # The precision rises in j, so that the sum is above the integral from 0 to n. What
             # its difference of two numbers near n may be wrong by is taken off.
             term = max(n - fp * math.log1p(n / (first + fp)) - 1e-14 * n, 0.0)
-        added = total + term
-        lost += (total - added) + term if total >= term else (term - added) + total
-        total = added
+        total, lost = add(total, lost, term)
     return total + lost
 
 
@@ -203,7 +202,5 @@ def highest_inverse_fpr_area(
             term = (fps[i] - fps[i - 1]) / fps[i] * (0.5 * (tps[i] + tps[i - 1]))
         else:
             term = tps[i] * harmonic_difference(fps[i - 1], fps[i])
-        added = total + term
-        lost += (total - added) + term if total >= term else (term - added) + total
-        total = added
+        total, lost = add(total, lost, term)
     return total + lost

@@ -8,6 +8,7 @@ import numpy as np
 
 from fastad._core.jit import kernel
 from fastad._core.types import CountVector, IntVector, KeyVector, LabelVector
+from fastad._kernels.sums import add
 
 
 @kernel
@@ -52,8 +53,8 @@ def count_rows(
 ) -> tuple[int, int]:
     """Add up the weights of normals and anomalies at each distinct score.
 
-    Neumaier's compensation keeps sums of real weights right to the last digit whatever the
-    order within a tie; for whole weights the compensation is exactly 0.
+    Compensation keeps sums of real weights right to the last digit whatever the order within a
+    tie; for whole weights the compensation is exactly 0.
     """
     n = rows.shape[0]
     zero = weights[0] - weights[0]
@@ -68,13 +69,9 @@ def count_rows(
         row = rows[i]
         weight = weights[row]
         if labels[row]:
-            total = tp + weight
-            tp_lost += (tp - total) + weight if tp >= weight else (weight - total) + tp
-            tp = total
+            tp, tp_lost = add(tp, tp_lost, weight)
         else:
-            total = fp + weight
-            fp_lost += (fp - total) + weight if fp >= weight else (weight - total) + fp
-            fp = total
+            fp, fp_lost = add(fp, fp_lost, weight)
         if i + 1 == n or falling[rows[i + 1]] != falling[row]:
             keys[points] = falling[row]
             fps[points] = fp + fp_lost

@@ -6,6 +6,7 @@ import numpy as np
 
 from fastad._core.jit import kernel
 from fastad._core.types import FloatMatrix, FloatVector, IntVector
+from fastad._kernels.sums import add
 
 # Fractions of two denominators up to this differ by more than floats below 1 do.
 _LARGEST_DENOMINATOR = 2.0**26
@@ -98,10 +99,8 @@ def mean_of_sorted(
         value = values[i]
         if i == 0 or value != values[i - 1]:
             beyond = beyond_float(value)
-        larger = total + value
-        rest = larger - total
-        lost += (total - (larger - rest)) + (value - rest) + beyond
-        total = larger
+        total, lost = add(total, lost, value)
+        lost += beyond
     return round_mean(total, lost, n) / scale
 
 
@@ -127,11 +126,7 @@ def summarize(
         total = 0.0
         lost = 0.0
         for j in range(k):
-            value = folds[i, j]
-            added = total + value
-            back = added - total
-            lost += (total - (added - back)) + (value - back)
-            total = added
+            total, lost = add(total, lost, folds[i, j])
         mean = round_mean(total, lost, k)
         largest = max(folds[i, k - 1] - mean, mean - folds[i, 0])
         means[i] = mean
