@@ -229,6 +229,22 @@ def test_first_draws_contradict_what_cannot_be(n_inside: int, contradicts: bool)
     assert first.contradict([sure, other]) == contradicts
 
 
+@pytest.mark.parametrize("answers", [[True], [False, True]])
+def test_what_the_first_draws_contradict_is_rejected(
+    answers: list[bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Be it the pilot, or the estimate by all draws behind it."""
+    left = list(answers)
+    monkeypatch.setattr(choice._First, "contradict", lambda *_: left.pop(0))
+    region = ball(6)
+    score = Seen(region.batch)
+    found = volume(score, 0.7, region.box, data=region.data(300, 0), n_draws=60_000, rng=2)
+    assert not left
+    assert found.method == "sobol"
+    assert found.reason.endswith("rejected: importance sampling (the first draws contradict it)")
+    assert found.n_scored == score.n
+
+
 @numba.njit
 def of_two_discs(x: Any) -> float:
     return min(math.hypot(x[0] - 0.2, x[1] - 0.5), math.hypot(x[0] - 0.8, x[1] - 0.5))
