@@ -1,11 +1,10 @@
 """``StudyConfig``: what a study runs, read from TOML or made in Python."""
 
 import dataclasses
-import difflib
 import importlib
 import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -16,6 +15,7 @@ from fastad.benchmarking.columns import label_list
 from fastad.errors import InvalidInputError, InvalidTypeError
 from fastad.measures.measure import BoundMeasure, Measure, MeasureLike
 from fastad.measures.requests import function_of, parse_measures, read_key, suggestion_for
+from fastad.study.config_tables import check_keys, check_table, check_tables
 from fastad.study.configurations import (
     Configuration,
     check_configurations,
@@ -254,7 +254,7 @@ def make_config(values: Mapping[str, Any], *, folder: Path | None = None) -> Stu
     }
     if "detectors" in merged:
         options["detectors"] = read_detectors(
-            _check_tables(merged["detectors"], "detectors"), folder=folder
+            check_tables(merged["detectors"], "detectors"), folder=folder
         )
     options["extra"] = {
         name: read(check_table(merged[name], name))
@@ -360,34 +360,6 @@ def _section(kind: type[Section], values: Any, name: str) -> Section:
     check_keys(table, [option.name for option in dataclasses.fields(kind)], f"{name}.")  # type: ignore[arg-type]
     options = {key: tuple(x) if isinstance(x, list) else x for key, x in table.items()}
     return kind(**options)
-
-
-def check_table(values: Any, name: str) -> Mapping[str, Any]:
-    """Check that a value of a configuration is a table."""
-    if not isinstance(values, Mapping):
-        raise InvalidTypeError(f"{name} must be a table; found {short_repr(values)}", argument=name)
-    return values
-
-
-def _check_tables(values: Any, name: str) -> Sequence[Mapping[str, Any]]:
-    if not isinstance(values, list | tuple):
-        raise InvalidTypeError(
-            f"{name} must be an array of tables; found {short_repr(values)}", argument=name
-        )
-    return [check_table(value, f"{name}[{i}]") for i, value in enumerate(values)]
-
-
-def check_keys(values: Mapping[str, Any], allowed: Iterable[str], prefix: str) -> None:
-    """Check the keys of a table; prefix is what messages put before a key."""
-    names = list(allowed)
-    for key in values:
-        if key not in names:
-            close = difflib.get_close_matches(str(key), names, n=1)
-            meant = f"did you mean {prefix}{close[0]}? " if close else ""
-            raise InvalidInputError(
-                f"{prefix}{key} is no key of a study; {meant}Known are {', '.join(names)}",
-                argument=f"{prefix}{key}",
-            )
 
 
 def _plain(value: Any) -> Any:

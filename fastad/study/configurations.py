@@ -16,6 +16,7 @@ from fastad.detectors.knn import Kind as Score
 from fastad.detectors.neighbours import Rule
 from fastad.detectors.scorer import CompiledScorer
 from fastad.errors import InvalidInputError, InvalidTypeError
+from fastad.study.config_tables import check_keys
 from fastad.study.extensions import extensions
 from fastad.study.factories import (
     SEED,
@@ -328,14 +329,7 @@ def _named(name: str, value: Any, where: str) -> str:
 def _check_keys(
     entry: Mapping[str, Any], allowed: Sequence[str], where: str, *, needed: str | None = None
 ) -> None:
-    for key in entry:
-        if key not in allowed:
-            expected = (
-                f"known are {', '.join(allowed)}" if allowed else "no other key is known here"
-            )
-            raise InvalidInputError(
-                f"{where}.{key} is no key of a detector: {expected}", argument=f"{where}.{key}"
-            )
+    check_keys(entry, allowed, f"{where}.", of="detector")
     if needed is not None and needed not in entry:
         raise InvalidInputError(
             f"{where}.{needed} must be given; found no such key", argument=f"{where}.{needed}"
