@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from fastad._core.jit import kernel
 from fastad._core.types import IntMatrix, IntVector, KeyVector, LabelVector
+from fastad._kernels.ordering.keys import rank_bits
 
 # Fibonacci hashing: the fractional part of the golden ratio in 64 bits.
 _FIBONACCI = np.uint64(0x9E3779B97F4A7C15)
@@ -69,9 +70,7 @@ def count_cells(
         columns = kinds[start : start + _BLOCK]
         size = block.shape[0]
         for i in range(size):
-            value = np.int64(block[i])
-            sign = (value >> 63) & signed
-            cells[i] = (((value & largest) ^ sign) - sign) >> shift
+            cells[i] = rank_bits(block[i], largest, signed) >> shift
         for i in range(size):
             slot = directory[entry_of(cells[i] >> page_bits, directory, drop), 1]
             if slot < 0:
@@ -108,9 +107,7 @@ def add_pages(
     """
     drop = hash_shift(directory.shape[0])
     for k in range(rows.shape[0]):
-        value = np.int64(values[rows[k]])
-        sign = (value >> 63) & signed
-        page = (((value & largest) ^ sign) - sign) >> shift
+        page = rank_bits(values[rows[k]], largest, signed) >> shift
         entry = entry_of(page, directory, drop)
         if directory[entry, 1] < 0:
             if n_pages == pages.shape[0]:

@@ -43,6 +43,14 @@ def label_counts(
 
 
 @kernel
+def rank_bits(value: Any, largest: int, signed: int) -> int:
+    """Return the rank bits of a score, from its bits."""
+    value = np.int64(value)
+    sign = (value >> 63) & signed
+    return int(((value & largest) ^ sign) - sign)
+
+
+@kernel
 def scan_floats(
     values: KeyVector,  # (n,) bits of floats
     largest: int,
@@ -56,13 +64,11 @@ def scan_floats(
     base: Any = largest
     for i in range(values.shape[0]):
         value = np.int64(values[i])
-        magnitude = value & largest
-        sign = value >> 63
-        bits = (magnitude ^ sign) - sign
+        bits = rank_bits(value, largest, -1)
         low = min(low, bits)
         high = max(high, bits)
         # Less one, magnitude 0 becomes the largest: no branch, so that the loop vectorises.
-        base = min(base, (magnitude - 1) & largest)
+        base = min(base, ((value & largest) - 1) & largest)
     return low, high, base
 
 
@@ -81,9 +87,7 @@ def count_above(
         block = values[start : start + _BLOCK]
         flags = labels[start : start + _BLOCK]
         for i in range(block.shape[0]):
-            value = np.int64(block[i])
-            sign = (value >> 63) & signed
-            bits[i] = ((value & largest) ^ sign) - sign
+            bits[i] = rank_bits(block[i], largest, signed)
         for k in range(cuts.shape[0]):
             cut = cuts[k]
             points = 0
@@ -116,10 +120,8 @@ def take_sample(
     """
     normals = 0
     for i in range(sample.shape[0]):
-        value = np.int64(values[i * step])
-        sign = (value >> 63) & signed
         label = np.int64(labels[i * step])
-        sample[i] = (((value & largest) ^ sign) - sign) & -2 | label
+        sample[i] = rank_bits(values[i * step], largest, signed) & -2 | label
         normals += label == 0
     return normals
 
@@ -217,9 +219,7 @@ def fall(
 ) -> None:
     """Write the falling key of each score, without a label and with no range removed."""
     for i in range(values.shape[0]):
-        value = np.int64(values[i])
-        sign = (value >> 63) & signed
-        falling[i] = ~(((value & largest) ^ sign) - sign)
+        falling[i] = ~rank_bits(values[i], largest, signed)
 
 
 @kernel

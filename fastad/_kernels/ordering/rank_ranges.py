@@ -2,11 +2,11 @@
 
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
 from fastad._core.jit import kernel
 from fastad._core.types import IntVector, KeyVector, LabelVector
+from fastad._kernels.ordering.keys import rank_bits
 
 
 @kernel
@@ -23,9 +23,7 @@ def rows_between(
     lowest = lows[0]
     highest = highs[-1]
     for i in range(values.shape[0]):
-        value = np.int64(values[i])
-        sign = (value >> 63) & signed
-        bits = ((value & largest) ^ sign) - sign
+        bits = rank_bits(values[i], largest, signed)
         if bits < lowest or bits > highest:
             continue
         # The last range that does not begin above it.
@@ -55,10 +53,8 @@ def take_bits(
 ) -> int:
     """Write the rank bits of the points of one kind; return where the next one goes."""
     for i in range(values.shape[0]):
-        value = np.int64(values[i])
-        sign = (value >> 63) & signed
         # Something is written for each row, and over it unless it is of the kind.
-        taken[position] = ((value & largest) ^ sign) - sign
+        taken[position] = rank_bits(values[i], largest, signed)
         position += kinds[i] == kind
     return position
 
