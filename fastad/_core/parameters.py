@@ -252,6 +252,19 @@ def check_generator(rng: int | np.random.Generator | None) -> np.random.Generato
     return np.random.default_rng(None if rng is None else int(rng))
 
 
+def check_seed(value: Any, name: str) -> int:
+    """Check a seed that is kept, so that the same numbers can be drawn again."""
+    if isinstance(value, _NO_NUMBERS) or not isinstance(value, Integral):
+        raise InvalidTypeError(
+            f"{name} must be an integer; found {short_repr(value)}", argument=name
+        )
+    if value < 0:
+        raise InvalidInputError(
+            f"{name} must not be negative; found {short_repr(value)}", argument=name
+        )
+    return int(value)
+
+
 def short_repr(value: object) -> str:
     """Return how a message shows a value, which Python may refuse to write in digits."""
     try:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from fastad._core.extras import missing_extra
-from fastad._core.parameters import check_count, check_rate, exact_rate, short_repr
+from fastad._core.parameters import check_count, check_rate, check_seed, exact_rate, short_repr
 from fastad.benchmarking.columns import label_list
 from fastad.errors import InvalidInputError, InvalidTypeError
 from fastad.measures.measure import BoundMeasure, Measure, MeasureLike
@@ -132,14 +132,7 @@ class StudyConfig:
             raise InvalidTypeError(
                 f"title must be a string; found {short_repr(self.title)}", argument="title"
             )
-        if isinstance(self.seed, bool) or not isinstance(self.seed, int):
-            raise InvalidTypeError(
-                f"seed must be an integer; found {short_repr(self.seed)}", argument="seed"
-            )
-        if self.seed < 0:
-            raise InvalidInputError(
-                f"seed must not be negative; found {self.seed}", argument="seed"
-            )
+        object.__setattr__(self, "seed", check_seed(self.seed, "seed"))
         object.__setattr__(
             self, "measures", check_measures(self.measures, self.volumes.fpr, "measures")
         )

@@ -88,6 +88,7 @@ def test_arguments_are_checked_before_any_section_is_made(study: StudyTables) ->
         make_sections(study, rng=np.random.default_rng(0))  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="rng must not be negative"):
         make_sections(study, rng=-1)
+    make_sections(study, rng=np.int64(3))
     with pytest.raises(ValueError, match="n_resamples must be"):
         make_sections(study, n_resamples=0)
 

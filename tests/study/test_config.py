@@ -120,6 +120,11 @@ def test_rates_may_be_any_sequence() -> None:
     assert VolumePlan(fpr=[1]).fpr == (1.0,)
 
 
+def test_a_seed_may_be_an_integer_of_numpy() -> None:
+    seed = make_config({"data": {"bundled": True}, "seed": np.uint8(7)}).seed
+    assert (seed, type(seed)) == (7, int)
+
+
 # --- what is refused, with file and key
 
 

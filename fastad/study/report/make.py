@@ -14,8 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastad._core.extras import missing_extra
-from fastad._core.parameters import N_RESAMPLES, check_count, check_generator
-from fastad.errors import InvalidTypeError
+from fastad._core.parameters import N_RESAMPLES, check_count, check_seed
 from fastad.study.extensions import extensions
 from fastad.study.report.answer import answer_section
 from fastad.study.report.curves import curves_section, scores_section
@@ -114,12 +113,7 @@ def make_sections(
     Takes the time of the comparisons, of which those at all false positive rates are the slowest:
     O(n_models^2) for each data set and rate, for AUC and for TPR.
     """
-    if not isinstance(rng, int):
-        raise InvalidTypeError(
-            f"rng must be an integer; found {type(rng).__name__}", argument="rng"
-        )
-    check_generator(rng)
-    results = StudyResults(study, rng, check_count(n_resamples, "n_resamples"))
+    results = StudyResults(study, check_seed(rng, "rng"), check_count(n_resamples, "n_resamples"))
     makers = (answer_section, overview_section, values_section)
     of_extensions = [make for extension in extensions() for make in extension.sections()]
     of_curves = (curves_section, scores_section)
