@@ -4,15 +4,15 @@ import ast
 import re
 
 from tests.support.imports import (
-    ARROWS,
     HEIGHT,
     LAZY,
     MODULES,
-    NAMED,
     PICTURE,
     REGISTERED,
+    arrows,
     draw,
     package_of,
+    strings,
 )
 
 HEAD_OF_MODULE = re.compile(r"^# .*\bimport", re.MULTILINE)
@@ -24,32 +24,32 @@ def test_every_package_has_its_layer() -> None:
     assert {package_of(module) for module in MODULES} - set(HEIGHT) == {"fastad", "__main__"}
 
 
-def upwards(arrows: dict[str, set[str]]) -> set[tuple[str, str]]:
+def upwards(found: dict[str, set[str]]) -> set[tuple[str, str]]:
     return {
         (module, imported)
         for module in set(MODULES) - {"fastad", "fastad.__main__"}
-        for imported in arrows[module] - {"fastad"}
+        for imported in found[module] - {"fastad"}
         if package_of(module) != package_of(imported)
         and HEIGHT[package_of(imported)] >= HEIGHT[package_of(module)]
     }
 
 
 def test_nothing_imports_upwards() -> None:
-    assert upwards(ARROWS) == set()
+    assert upwards(arrows()) == set()
 
 
 def test_only_what_is_registered_names_a_module_above() -> None:
     """A string that is loaded later is an import, too."""
-    assert upwards(NAMED) == REGISTERED
+    assert upwards(strings()) == REGISTERED
 
 
 def test_only_the_command_line_imports_fastad_itself() -> None:
-    users = {package_of(module) for module, imported in ARROWS.items() if "fastad" in imported}
+    users = {package_of(module) for module, imported in arrows().items() if "fastad" in imported}
     assert users <= {"cli"}
 
 
 def test_no_modules_import_in_circles() -> None:
-    left = {module: ARROWS[module] - LAZY for module in MODULES if module not in LAZY}
+    left = {module: below - LAZY for module, below in arrows().items() if module not in LAZY}
     while free := {module for module, imported in left.items() if not imported & set(left)}:
         left = {module: imported for module, imported in left.items() if module not in free}
     assert sorted(left) == []

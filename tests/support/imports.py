@@ -6,6 +6,7 @@
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from html import escape
 from pathlib import Path
 
@@ -46,9 +47,9 @@ def package_of(module: str) -> str:
     return "study.papers" if inner.startswith("study.papers") else inner.partition(".")[0]
 
 
-def imports(module: str) -> Iterator[str]:
+def imports(tree: ast.AST) -> Iterator[str]:
     """All modules of fastad that a module imports, inside its functions too."""
-    for node in ast.walk(ast.parse(MODULES[module].read_text(encoding="utf-8"))):
+    for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("fastad"):
             for name in node.names:
                 full = f"{node.module}.{name.name}"
@@ -57,9 +58,9 @@ def imports(module: str) -> Iterator[str]:
             yield from (name.name for name in node.names if name.name.startswith("fastad"))
 
 
-def named(module: str) -> Iterator[str]:
+def named(tree: ast.AST) -> Iterator[str]:
     """All modules of fastad that a module names in strings, by themselves or before a name."""
-    for node in ast.walk(ast.parse(MODULES[module].read_text(encoding="utf-8"))):
+    for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             name = node.value.replace(":", ".")
             while re.fullmatch(r"fastad(\.\w+)+", name):
@@ -69,8 +70,22 @@ def named(module: str) -> Iterator[str]:
                 name = name.rpartition(".")[0]
 
 
-ARROWS = {module: set(imports(module)) - {module} for module in MODULES}
-NAMED = {module: set(named(module)) - {module} for module in MODULES}
+@cache
+def trees() -> dict[str, ast.AST]:
+    """Parse all modules; not on import, which every process of a test run does."""
+    return {module: ast.parse(path.read_text("utf-8")) for module, path in MODULES.items()}
+
+
+def arrows() -> dict[str, set[str]]:
+    """Return what each module imports."""
+    return {module: set(imports(tree)) - {module} for module, tree in trees().items()}
+
+
+def strings() -> dict[str, set[str]]:
+    """Return what each module names in strings."""
+    return {module: set(named(tree)) - {module} for module, tree in trees().items()}
+
+
 # What the lists of public names load lazily is no import of the package itself.
 LAZY = {module for module, path in MODULES.items() if path.name == "__init__.py"}
 
@@ -102,7 +117,7 @@ PURPOSE = {
 def package_arrows() -> dict[str, set[str]]:
     """Return the packages that each package imports, without those reached through others."""
     direct: dict[str, set[str]] = {package: set() for package in HEIGHT}
-    for module, imported in ARROWS.items():
+    for module, imported in arrows().items():
         package = package_of(module)
         if package in direct:
             others = {package_of(x) for x in imported if x != "fastad"}
