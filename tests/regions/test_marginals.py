@@ -25,6 +25,9 @@ def test_truncated_normal_distributions(mean: float, spread: float, low: bool) -
     for j in range(2):
         centre, width = cut.centres[j, 0], cut.widths[j, 0]
         oracle = truncnorm(-centre / width, (1 - centre) / width, centre, width)
+        # Of all such distributions the one with the moments of the points is the most likely.
+        moments = points[j].mean(), points[j].std()
+        assert (oracle.mean(), oracle.std()) == pytest.approx(moments, rel=1e-9)
         z = np.where(grid < centre, norm.ppf(oracle.cdf(grid)), -norm.ppf(oracle.sf(grid)))
         np.testing.assert_allclose(normal[j], np.clip(z, -least, least), rtol=1e-6, atol=1e-7)
         logs += oracle.logpdf(grid) - norm.logpdf(normal[j])

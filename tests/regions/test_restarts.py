@@ -1,7 +1,6 @@
 """Points that come to a region each by itself, and what they show of parts that particles miss."""
 
 import math
-import warnings
 from typing import Any
 
 import numpy as np
@@ -118,25 +117,20 @@ def test_a_bridge_does_not_mind_in_which_part_the_particles_of_a_repeat_are() ->
 
 
 def test_data_show_a_needle_beside_a_wide_valley() -> None:
-    """Which no draw meets: without data it is missed, and with them found or warned of."""
+    """Which no draw meets: without data it is missed."""
     region = hidden.needle_in_valley(10)
-    for seed in range(2):
-        rng = np.random.default_rng(seed)
-        half = 0.12 * 0.3 ** (1 / 6)
-        data = 0.87 + half * (2 * rng.random((30, 10)) - 1)
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            found = fastad.volume(
-                *(region.jitted, region.threshold, region.box),
-                method="splitting",
-                data=data,
-                n_draws=100_000,
-                rng=seed,
-                confidence_level=0.999,
-            )
-        warned = any(issubclass(one.category, InsufficientMixingWarning) for one in caught)
-        assert warned or found.log_low <= region.log_fraction <= found.log_high
-        assert warned or abs(found.log_value - region.log_fraction) < 0.4
+    half = 0.12 * 0.3 ** (1 / 6)
+    data = 0.87 + half * (2 * np.random.default_rng(0).random((30, 10)) - 1)
+    found = fastad.volume(
+        *(region.jitted, region.threshold, region.box),
+        method="splitting",
+        data=data,
+        n_draws=100_000,
+        rng=0,
+        confidence_level=0.999,
+    )
+    assert found.log_low <= region.log_fraction <= found.log_high
+    assert abs(found.log_value - region.log_fraction) < 0.4
 
 
 def test_a_point_where_no_particle_is_is_warned_of() -> None:

@@ -221,17 +221,13 @@ def test_few_effective_draws_are_refused() -> None:
         estimates(region.jitted, region.box, [1.0], region.data(100, 0), 5000)
 
 
-@pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("d", [15, 20, 30])
-def test_data_on_a_plane_of_a_thick_region_are_refused_or_right(d: int, seed: int) -> None:
+def test_data_on_a_plane_of_a_thick_region_are_refused(d: int) -> None:
     region = ball(d)
-    X = region.data(500, seed) * 0.8
+    X = region.data(500, d) * 0.8
     X[:, -1] = X[:, 0]
-    try:
-        found = estimates(region.jitted, region.box, [1.0], X, 20_000, seed, 0.99999)[0]
-    except RefusedError:
-        return
-    assert found.log_low <= region.log_fraction <= found.log_high
+    with pytest.raises(RefusedError, match="method='importance' needs"):
+        estimates(region.jitted, region.box, [1.0], X, 20_000, d)
 
 
 # --- how the score is asked
@@ -298,14 +294,14 @@ def slab_of(d: int, width: float, seed: int, n: int) -> tuple[FloatMatrix, float
 def test_the_ends_of_a_diagonal_slab_are_reached() -> None:
     """Normal distributions along the diagonal hardly reach the two corners."""
     covered = 0
-    for seed in range(10):
+    for seed in range(20):
         X, fraction = slab_of(2, 0.005, seed, 500)
         found = estimates(
             lambda X: np.abs(X[:, 0] - X[:, 1]), Box([0, 0], [1, 1]), [0.005], X, 10_000, seed
         )[0]
         covered += found.log_low <= math.log(fraction) <= found.log_high
-    # 91 of 100, less two standard deviations of ten.
-    assert covered >= 7
+    # 91 of 100, less one standard deviation.
+    assert covered >= 17
 
 
 @pytest.mark.parametrize("n_missed", [0, 1, 25, 26])
