@@ -52,6 +52,11 @@ def exact_rate(value: Any, name: str) -> Fraction:
     return exact_point(value, name, highest=1)
 
 
+def significance_level(confidence_level: float) -> float:
+    """Return the p-value up to which a difference is significant: 0.1 at 0.9, as is written."""
+    return float(1 - exact_rate(confidence_level, "confidence_level"))
+
+
 def exact_point(value: Any, name: str, *, highest: int | None) -> Fraction:
     """Return the decimal that was written for a number in [0, highest]."""
     exact = exact_number(value, name)
@@ -172,14 +177,6 @@ def check_threshold(value: Any, name: str = "threshold") -> Threshold:
         # Not float, which NumPy would round to float16 beside scores of that type.
         number = np.float64(number)
     return number  # type: ignore[no-any-return]
-
-
-def nearest_float(value: Any) -> float:
-    """Return a number as a float, infinite where it is beyond all others."""
-    try:
-        return float(value)
-    except OverflowError:
-        return math.inf if value > 0 else -math.inf
 
 
 def check_thresholds(value: Any) -> list[Threshold] | dict[str, Threshold]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from fastad._core.arrays import set_all_readonly
-from fastad._core.parameters import check_choice, check_inside, short_repr
+from fastad._core.parameters import check_choice, check_inside, short_repr, significance_level
 from fastad._core.results import ShortRepr, TableResult
 from fastad._core.text_tables import TextTable, some_of
 from fastad._core.types import Correction, FloatMatrix, FloatVector, IntVector, Point
@@ -83,7 +83,7 @@ class ResampledComparison(ShortRepr, TableResult):
             for pair, difference, p_value in zip(
                 self.pairs, self.difference, self.adjusted, strict=True
             )
-            if p_value <= 1 - self.confidence_level
+            if p_value <= significance_level(self.confidence_level)
         ]
 
     def text_table(self) -> TextTable:

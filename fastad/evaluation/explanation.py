@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from fastad._core.floats import nearest_float
 from fastad._core.frames import table_columns
-from fastad._core.parameters import exact_number, nearest_float, short_repr
+from fastad._core.parameters import exact_number, short_repr
 from fastad._core.results import ShortRepr, TableResult, plain_rows, plain_value, with_versions
 from fastad._core.text_tables import TextTable, count_text
 from fastad._core.types import ArrayLike, IntVector, Label

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from fastad._core.parameters import nearest_float
+from fastad._core.floats import nearest_float
 from fastad._core.results import TableResult, plain_value, with_versions
 from fastad._core.text_tables import DASH, TextTable
 from fastad._core.types import Count, Threshold

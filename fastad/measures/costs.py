@@ -7,7 +7,7 @@ from typing import NamedTuple, overload
 import numpy as np
 
 from fastad._core.declared import Positive, Prevalence, ThresholdValue
-from fastad._core.parameters import nearest_float
+from fastad._core.floats import nearest_float
 from fastad._core.types import ArrayLike, CountVector, FloatVector, Label, Point, Points, Threshold
 from fastad.measures.extremes import POINT, Extremes
 from fastad.measures.flagged import points_flagged

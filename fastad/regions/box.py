@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastad._core.arrays import as_readonly
+from fastad._core.floats import exp
 from fastad._core.frames import as_array
 from fastad._core.parameters import exact_number, short_repr
 from fastad._core.types import ArrayLike, FloatMatrix, FloatVector, Point
@@ -19,7 +20,6 @@ from fastad.errors import InvalidInputError, InvalidTypeError
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-_LOG_LARGEST = math.log(sys.float_info.max)
 # Widths below this lose digits when they are divided into 2**53 parts.
 _NARROW = 1e-290
 _NONE = np.empty(0)
@@ -209,8 +209,7 @@ class Box:
         # On the way it may have left the range of floats, and come back or not.
         if sys.float_info.min <= product <= sys.float_info.max:
             return product
-        logarithm = self.log_volume
-        return math.exp(logarithm) if logarithm < _LOG_LARGEST else math.inf
+        return exp(self.log_volume)
 
     def contains(self, X: ArrayLike) -> npt.NDArray[np.bool_]:
         """Tell which rows lie in the box, its ends included; discrete features by their range.

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from fastad._core.floats import exp
 from fastad._core.types import ArrayLike, Label, Point
 from fastad.errors import InvalidInputError
 from fastad.measures.flagged import lowest_flagged
@@ -204,7 +205,7 @@ class RateMonitor:
     def e_value(self) -> float:
         """Evidence against the expected rate now: the capital of bets, which began as 1."""
         with self._lock:
-            return _exp(float(self._evidence.log_value))
+            return exp(float(self._evidence.log_value))
 
     @property
     def p_value(self) -> float:
@@ -372,10 +373,5 @@ class RateMonitor:
             self._log_most = max(self._log_most, log_value)
             if self._alarm is None and log_value >= math.log(self._settings.limit):
                 self._alarm = RateAlarm(
-                    self._n_updates, self._n_samples, self._n_events, _exp(log_value)
+                    self._n_updates, self._n_samples, self._n_events, exp(log_value)
                 )
-
-
-def _exp(x: float) -> float:
-    """Return the exponential, infinite where it is beyond all floats."""
-    return math.exp(x) if x < 709 else math.inf

@@ -6,11 +6,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from fastad._core.floats import nearest_float
 from fastad._core.parameters import (
     check_choice,
     check_inside,
     check_threshold,
-    nearest_float,
     short_repr,
 )
 from fastad._core.types import Point, Threshold

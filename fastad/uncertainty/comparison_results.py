@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from fastad._core.parameters import significance_level
 from fastad._core.results import TableResult, with_versions
 from fastad._core.text_tables import TextTable
 from fastad.uncertainty.results import Interval, SamplingEffect, coverage_note, plain_values
@@ -84,7 +85,7 @@ class Comparison:
     @property
     def is_significant(self) -> bool:
         """Whether the difference is significant at this confidence level."""
-        return self.p_value <= 1 - self.confidence_level
+        return self.p_value <= significance_level(self.confidence_level)
 
     @property
     def reliability_note(self) -> str | None:
@@ -184,7 +185,7 @@ class IndependentComparison:
     @property
     def is_significant(self) -> bool:
         """Whether the difference is significant at this confidence level."""
-        return self.p_value <= 1 - self.confidence_level
+        return self.p_value <= significance_level(self.confidence_level)
 
     @property
     def reliability_note(self) -> str | None:
@@ -272,7 +273,7 @@ class Comparisons(TableResult, Mapping[tuple[str, str], Comparison]):
         rows = []
         for names, comparison in self.items():
             adjusted = self.adjusted[names]
-            is_significant = adjusted <= 1 - comparison.confidence_level
+            is_significant = adjusted <= significance_level(comparison.confidence_level)
             rows.append(
                 [
                     " - ".join(names),

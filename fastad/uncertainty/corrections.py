@@ -80,6 +80,16 @@ def possible(n_groups: int) -> ShortVector:
     return largest
 
 
+def error_degrees_of_freedom(of_data: float, n_replicates: int) -> float:
+    """Return the degrees of freedom of an error that replicates estimate; 0 of fewer than two.
+
+    The variances of both estimates, of the data and of the replicates, add up (Satterthwaite 1946).
+    """
+    if of_data <= 0 or n_replicates < 2:
+        return 0.0
+    return 1 / (1 / of_data + 1 / (n_replicates - 1))
+
+
 def significantly_larger(
     values: FloatVector, replicates: FloatMatrix, degrees_of_freedom: FloatVector, level: float
 ) -> npt.NDArray[np.bool_]:
@@ -87,7 +97,8 @@ def significantly_larger(
 
     Differences of all pairs at once: each is compared with its error, and the largest of them all
     with that of the replicates (single-step max-T, Westfall and Young 1993). The error is the root
-    of the mean square by which replicates differ from the value, their bias included. Values are
+    of the mean square by which replicates differ from the value, their bias included. With fewer
+    replicates than 1 / (1 - level) - 1 none is significantly larger. Values are
     compared as they are: subtracting the bias of EM, which two identical detectors share, would add
     noise; of 120 samples 18 to 28 then found equal distributions significantly different.
 
@@ -109,7 +120,11 @@ def significantly_larger(
     """
     k = values.shape[0]
     larger = np.zeros((k, k), np.bool_)
-    errors, scores = {}, []
+    rank = math.ceil((replicates.shape[0] + 1) * level)  # of the largest of random differences
+    if rank > replicates.shape[0]:
+        return larger
+    errors: dict[tuple[int, int], tuple[float, float]] = {}
+    scores = []
     for i, j in combinations(range(k), 2):
         with np.errstate(invalid="ignore"):  # of infinities
             differences = replicates[:, i] - replicates[:, j]
@@ -118,18 +133,19 @@ def significantly_larger(
             continue
         mean, deviation = defined.mean(), defined.std(ddof=1)
         if deviation > 0 and np.isfinite(values[i] - values[j]):
-            errors[i, j] = math.hypot(deviation, mean - (values[i] - values[j]))
+            error = math.hypot(deviation, mean - (values[i] - values[j]))
+            df = float(min(degrees_of_freedom[i], degrees_of_freedom[j]))
+            errors[i, j] = error, error_degrees_of_freedom(df, defined.shape[0])
             score = abs(differences - mean) / deviation
             scores.append(np.where(np.isfinite(score), score, 0.0))
     if not errors:
         return larger
-    farthest = float(np.quantile(np.max(scores, axis=0), level))
-    for (i, j), error in errors.items():
-        df = min(degrees_of_freedom[i], degrees_of_freedom[j])
+    farthest = float(np.sort(np.max(scores, axis=0))[rank - 1])
+    for (i, j), (error, df) in errors.items():
         if df < _MIN_DEGREES_OF_FREEDOM:
             continue
         # The quantile of Student's distribution that corresponds to the normal one.
-        critical = -float(stdtrit(df, ndtr(-farthest)))
+        critical = -float(stdtrit(df, float(ndtr(-farthest))))
         if abs(values[i] - values[j]) > critical * error:
             larger[(i, j) if values[i] > values[j] else (j, i)] = True
     return larger

@@ -10,7 +10,8 @@ import numpy.typing as npt
 from scipy.special import ndtri, stdtrit
 
 from fastad._core.declared import ThresholdValue
-from fastad._core.parameters import check_flag, check_inside, nearest_float
+from fastad._core.floats import nearest_float
+from fastad._core.parameters import check_flag, check_inside
 from fastad._core.random import random_key
 from fastad._core.threads import slices, thread_limit, thread_map
 from fastad._core.types import (

@@ -9,10 +9,12 @@ import numpy as np
 from scipy.special import stdtrit
 
 from fastad._core.arrays import as_readonly
+from fastad._core.floats import exp
 from fastad._core.threads import in_steps, thread_limit, thread_map
 from fastad._core.types import FloatMatrix, FloatVector, Point, ScoreVector, ShortVector
 from fastad._kernels.curves import level_sets as kernels
 from fastad.errors import UndefinedMeasureError
+from fastad.uncertainty.corrections import error_degrees_of_freedom
 from fastad.unsupervised.criteria import (
     EXCESS_MASS,
     MASS,
@@ -23,7 +25,7 @@ from fastad.unsupervised.criteria import (
     check_criteria,
 )
 from fastad.unsupervised.excess_mass import excess_mass_curve
-from fastad.unsupervised.levels import LARGEST_LOG, LevelSets, Volumes, exp
+from fastad.unsupervised.levels import LARGEST_LOG, LevelSets, Volumes
 from fastad.unsupervised.mass_volume import Window, mass_volume_curve
 
 # Replicates that estimate the errors of test and of uniform points by themselves to a twentieth.
@@ -173,10 +175,9 @@ def estimate_with_points(
             ratio = max(spread.deviation / monte_carlo_error, 1.0)
             df = (len(levels.log_fractions) - 1) * ratio**4
         degrees_of_freedom.append(df)
-        # Student's interval around the logarithm without bias.
-        centre = area.log_value - (spread.mean - area.log_value) / area.bias_shown
-        half_width = float(stdtrit(df, (1 + plan.level) / 2)) * spread.deviation
-        log_low, log_high = centre - half_width, centre + half_width
+        log_low, log_high = student_interval(
+            area.log_value, spread, df, plan.level, bias_shown=area.bias_shown
+        )
         if area.log_value == -math.inf:
             log_low, log_high = -math.inf, _log_bound_of_zero(levels, plan)
         criteria.append(
@@ -322,6 +323,7 @@ class Spread(NamedTuple):
 
     mean: float
     deviation: float
+    n_defined: int
     n_undefined: int
 
     @classmethod
@@ -330,5 +332,23 @@ class Spread(NamedTuple):
         defined = logs[np.isfinite(logs)]
         n_undefined = logs.shape[0] - defined.shape[0]
         if 2 * n_undefined > logs.shape[0] or defined.shape[0] < 2:
-            return cls(math.nan, math.nan, n_undefined)
-        return cls(float(defined.mean()), float(defined.std(ddof=1)), n_undefined)
+            return cls(math.nan, math.nan, defined.shape[0], n_undefined)
+        deviation = float(defined.std(ddof=1))
+        return cls(float(defined.mean()), deviation, defined.shape[0], n_undefined)
+
+
+def student_interval(
+    value: float, spread: Spread, df: float, level: float, *, bias_shown: float = 1.0
+) -> tuple[float, float]:
+    """Return Student's interval around a value without its bias.
+
+    Of the bias replicates show a part. The fewer they are, the less is known of it and of the
+    error, of which the data leave ``df`` degrees of freedom.
+    """
+    centre = value - (spread.mean - value) / bias_shown
+    deviation = math.hypot(1, 1 / (bias_shown * math.sqrt(max(spread.n_defined, 1))))
+    deviation *= spread.deviation
+    half_width = deviation * float(
+        stdtrit(error_degrees_of_freedom(df, spread.n_defined), (1 + level) / 2)
+    )
+    return centre - half_width, centre + half_width

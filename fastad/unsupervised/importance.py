@@ -9,13 +9,13 @@ import numpy.typing as npt
 from scipy.special import stdtrit
 
 from fastad._core.arrays import set_readonly
+from fastad._core.floats import exp
 from fastad._core.parameters import check_generator
 from fastad._core.progress import Progress, reporting
 from fastad._core.results import Result
 from fastad._core.types import ArrayLike, FloatVector, Point
 from fastad.errors import InvalidInputError
 from fastad.unsupervised.criteria import CRITERIA, EXCESS_MASS, MASS, SIGNS, check_criteria
-from fastad.unsupervised.levels import exp
 from fastad.unsupervised.subspaces import (
     Factory,
     check_factory,

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fastad._core.arrays import as_readonly
+from fastad._core.floats import exp, nearest_float
 from fastad._core.parameters import check_positive, exact_number
 from fastad._core.types import CountVector, FloatMatrix, FloatVector, IntVector, Point, ScoreVector
 from fastad._kernels.curves import level_sets as kernels
@@ -42,10 +43,7 @@ class Extent(NamedTuple):
         if number == 0:
             return 0.0
         if self.value is not None:
-            try:
-                return float(self.value * Fraction(number))
-            except OverflowError:
-                return math.inf
+            return nearest_float(self.value * Fraction(number))
         return exp(self.log_times(number))
 
     def log_times(self, number: Fraction | float) -> float:
@@ -112,14 +110,6 @@ def log(number: Fraction | float) -> float:
     if isinstance(number, Fraction):
         return math.log(number.numerator) - math.log(number.denominator)
     return math.log(number)
-
-
-def exp(logarithm: float) -> float:
-    """Return e to a power, inf beyond all floats."""
-    try:
-        return math.exp(logarithm)
-    except OverflowError:
-        return math.inf
 
 
 @dataclass(frozen=True, slots=True, eq=False)

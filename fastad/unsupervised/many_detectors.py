@@ -59,6 +59,7 @@ def emmv(
         Excess mass at which the area EM under the excess-mass curve ends.
     n_resamples : int, default 1000
         Bootstrap replicates, which draw data and uniform points anew, the same for all detectors.
+        Few make intervals wider; below 1 / (1 - confidence_level) - 1 no pair is significant.
     confidence_level : float, default 0.95
         Of each interval, and of all significant pairs of a ranking at once; in (0, 1).
     rng : int or numpy.random.Generator, optional

@@ -8,10 +8,12 @@ import numpy as np
 from scipy.special import logsumexp, stdtrit
 
 from fastad._core.arrays import set_readonly
+from fastad._core.floats import exp
 from fastad._core.parameters import check_generator
 from fastad._core.progress import Progress, reporting
 from fastad._core.results import plain_value
 from fastad._core.types import ArrayLike, FloatMatrix, FloatVector, IntMatrix, Point
+from fastad.uncertainty.corrections import error_degrees_of_freedom
 from fastad.unsupervised.criteria import (
     EXCESS_MASS,
     MASS,
@@ -22,7 +24,6 @@ from fastad.unsupervised.criteria import (
     check_criteria,
 )
 from fastad.unsupervised.criteria_estimation import CriterionEstimates, Spread
-from fastad.unsupervised.levels import exp
 from fastad.unsupervised.ranking import UnsupervisedEvaluation
 from fastad.unsupervised.subspaces import (
     Factory,
@@ -115,7 +116,7 @@ def emmv_subsampled(
     mass, excess_mass
         As for `emmv`.
     n_resamples : int, default 1000
-        Bootstrap replicates of the subspaces.
+        Bootstrap replicates of the subspaces; as for `emmv`.
     confidence_level : float, default 0.95
         As for `emmv`.
     rng : int or numpy.random.Generator, optional
@@ -239,8 +240,10 @@ def _criterion(
     low = high = math.nan
     if n_defined > max(n_undefined, 1):
         # Student's interval: the variance is estimated from the subspaces alone.
-        error = Spread.of(_log_means(logs, drawn)).deviation * _correction(n_defined)
-        half_width = float(stdtrit(n_defined - 1, (1 + plan.level) / 2)) * error
+        spread = Spread.of(_log_means(logs, drawn))
+        error = spread.deviation * _correction(n_defined)
+        df = error_degrees_of_freedom(n_defined - 1, spread.n_defined)
+        half_width = float(stdtrit(df, (1 + plan.level) / 2)) * error
         low, high = log_value - half_width, log_value + half_width
     return Criterion(
         value=exp(log_value),

@@ -278,6 +278,23 @@ def test_a_drawn_p_value_is_never_0() -> None:
     assert found.p_value == 1 / 100
 
 
+@pytest.mark.parametrize(("level", "n_resamples"), [(0.9, 9), (0.95, 19), (0.98, 49), (0.99, 99)])
+def test_a_p_value_of_just_the_level_is_significant(level: float, n_resamples: int) -> None:
+    """1 - 0.9 is below 0.1 as a float; here p-value, interval, summary and table agree."""
+    y = np.repeat([0, 1], [60, 40])
+    scores = {"up": range(100), "down": range(100, 0, -1)}
+    options: Any = {"method": "permutation", "rng": 0, "confidence_level": level}
+    table = fastad.compare_all(
+        y, scores, measure="auc", n_resamples=n_resamples, correction="none", **options
+    )
+    found = table["up", "down"]
+    assert found.p_value == 1 / (n_resamples + 1)
+    assert found.is_significant
+    assert found.low > 0
+    assert "up is better than down" in found.summary
+    assert "not significant" not in str(table)
+
+
 @pytest.mark.parametrize("n_resamples", [50, 4096])
 def test_permutations_read_only_ranks(n_resamples: int) -> None:
     y, scores = correlated_detectors(9, 5, 7, [0.5, 1.0])

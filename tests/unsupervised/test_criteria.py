@@ -2,7 +2,6 @@
 
 import json
 import math
-import warnings
 from fractions import Fraction
 from typing import Any
 
@@ -16,7 +15,13 @@ from fastad import InvalidInputError, UndefinedMeasureError
 from fastad._kernels.random import bits
 from fastad._kernels.resampling.draws import draw_evenly
 from fastad.unsupervised import estimate_criteria
-from fastad.unsupervised.criteria_estimation import PointLevels, Resampled, replicate_logs
+from fastad.unsupervised.criteria_estimation import (
+    PointLevels,
+    Resampled,
+    Spread,
+    replicate_logs,
+    student_interval,
+)
 from fastad.unsupervised.mass_volume import Window
 from tests.support import levels as slow
 from tests.support.criteria import Array, Scores, evaluate, first, one, points, text
@@ -48,7 +53,9 @@ def test_values_are_the_areas_of_the_curves(scored: Scored) -> None:
         assert found.em.log_value == excess.log_area()
     assert found.em.reason == reason
     for criterion in found:
-        assert isinstance(str(criterion), str)
+        assert str(criterion).startswith(
+            "undefined" if criterion.reason else f"{criterion.value:.3g} ["
+        )
         assert criterion.n_test == len(scored.test)
         assert criterion.n_uniform == len(scored.uniform)
         assert criterion.n_resamples == 20
@@ -315,19 +322,32 @@ def test_a_value_without_an_interval_is_told() -> None:
     assert em.value > 0
     assert 2 * em.n_undefined > em.n_resamples
     assert math.isnan(em.low)
-    assert isinstance(str(em), str)
-    assert isinstance(str(found), str)
+    assert str(em) == f"{em.value:.3g} [nan, nan]"
+    assert str(em) in str(found)
     assert json.loads(found.to_json())
 
 
-@pytest.mark.parametrize("n_resamples", [1, 2, 3])
-def test_few_replicates_say_nothing_and_do_no_harm(n_resamples: int) -> None:
-    X, U = points(0, 100, 1000)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        found = evaluate({"a": norm, "b": first}, X, U, n_resamples=n_resamples)
-        assert isinstance(str(found), str)
-        assert json.loads(found.to_json())
+@pytest.mark.parametrize("n_resamples", [1, 2, 3, 18, 19])
+def test_fewer_replicates_than_a_level_needs_tell_no_difference(n_resamples: int) -> None:
+    """At 95 % one of twenty is beyond the quantile."""
+    X, U = points(0, 200, 2000)
+    found = evaluate({"a": norm, "b": first}, X, U, n_resamples=n_resamples)
+    pairs = [("a", "b")] if n_resamples == 19 else []
+    assert [found.significant_pairs("em"), found.significant_pairs("mv")] == [pairs, pairs]
+    assert ("nan" in str(found)) == (n_resamples == 1)
+    assert json.loads(found.to_json())
+
+
+@pytest.mark.parametrize("n_resamples", [2, 3, 10, 1000])
+def test_intervals_of_few_replicates_are_those_of_student(n_resamples: int) -> None:
+    """Of normal errors with a known mean, which a value and its replicates share."""
+    rng = np.random.default_rng(n_resamples)
+    n, covered = 4000, 0
+    for value in rng.normal(size=n):
+        replicates = value + rng.normal(size=n_resamples)
+        low, high = student_interval(value, Spread.of(replicates), math.inf, 0.95)
+        covered += low <= 0 <= high
+    assert abs(covered / n - 0.95) < 4 * math.sqrt(0.95 * 0.05 / n)
 
 
 @pytest.mark.parametrize(("test", "uniform"), [([1.0], [0.0]), ([1.0], [2.0]), ([1.0], [1.0])])

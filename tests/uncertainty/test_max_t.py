@@ -1,0 +1,68 @@
+"""Which of several values are significantly larger, by the largest difference of replicates."""
+
+import math
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from fastad.uncertainty.corrections import significantly_larger
+
+
+def slow(values: Any, replicates: Any, df: float, level: float) -> set[tuple[int, int]]:
+    """Return the pairs by the definition, replicate by replicate."""
+    n, k = replicates.shape
+    pairs = list(combinations(range(k), 2))
+    means = {(i, j): np.mean(replicates[:, i] - replicates[:, j]) for i, j in pairs}
+    spreads = {(i, j): np.std(replicates[:, i] - replicates[:, j], ddof=1) for i, j in pairs}
+    largest = sorted(
+        max(abs(row[i] - row[j] - means[i, j]) / spreads[i, j] for i, j in pairs)
+        for row in replicates
+    )
+    freedom = 1 / (1 / df + 1 / (n - 1))
+    rank = math.ceil((n + 1) * level)
+    if rank > n or freedom < 4:
+        return set()
+    critical = stats.t.isf(stats.norm.sf(largest[rank - 1]), freedom)
+    found = set()
+    for i, j in pairs:
+        difference = values[i] - values[j]
+        if abs(difference) > critical * math.hypot(spreads[i, j], means[i, j] - difference):
+            found.add((i, j) if difference > 0 else (j, i))
+    return found
+
+
+@given(
+    seed=st.integers(0, 1000),
+    n=st.integers(2, 60),
+    k=st.integers(2, 5),
+    df=st.sampled_from([2.0, 7.0, math.inf]),
+    level=st.sampled_from([0.5, 0.9, 0.95]),
+)
+def test_pairs_are_those_of_the_definition(
+    seed: int, n: int, k: int, df: float, level: float
+) -> None:
+    rng = np.random.default_rng(seed)
+    values = 2 * rng.normal(size=k)
+    replicates = values + rng.normal(size=(n, k))
+    found = significantly_larger(values, replicates, np.full(k, df), level)
+    assert {(int(i), int(j)) for i, j in np.argwhere(found)} == slow(values, replicates, df, level)
+
+
+@pytest.mark.parametrize("k", [2, 4])
+@pytest.mark.parametrize("n_replicates", [2, 18, 19, 40, 200])
+def test_equal_values_seldom_differ(n_replicates: int, k: int) -> None:
+    """However few replicates there are; of 2, half of all pairs did."""
+    rng = np.random.default_rng([n_replicates, k])
+    n_tried, wrong = 600, 0
+    for _ in range(n_tried):
+        values = rng.normal(size=k)
+        replicates = values + rng.normal(size=(n_replicates, k))
+        found = significantly_larger(values, replicates, np.full(k, math.inf), 0.95)
+        wrong += bool(found.any())
+    assert wrong <= stats.binom.ppf(0.999, n_tried, 0.05)
+    assert wrong > 0 or n_replicates < 19
