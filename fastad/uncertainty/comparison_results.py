@@ -8,7 +8,13 @@ from typing import Any
 from fastad._core.parameters import significance_level
 from fastad._core.results import TableResult, with_versions
 from fastad._core.text_tables import TextTable
-from fastad.uncertainty.results import Interval, SamplingEffect, coverage_note, plain_values
+from fastad.uncertainty.results import (
+    NO_WIDTH,
+    Interval,
+    SamplingEffect,
+    coverage_note,
+    plain_values,
+)
 
 # Comparisons at 95 % with more false positives than this are reported as unreliable.
 _HIGHEST_FALSE_POSITIVE_RATE = 0.065
@@ -191,7 +197,7 @@ class IndependentComparison:
     def reliability_note(self) -> str | None:
         """Why the verdict is unreliable, or None."""
         if self.low == self.high:
-            return "the estimated variance is zero and the interval has no width"
+            return NO_WIDTH
         return coverage_note(self.coverage, self.method)
 
     @property

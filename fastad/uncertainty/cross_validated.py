@@ -1,6 +1,7 @@
 """``cross_validated_interval``: an interval of a mean over folds, from the samples in them."""
 
 import math
+import warnings
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
@@ -12,13 +13,14 @@ from fastad._core.parameters import check_inside
 from fastad._core.threads import thread_limit, thread_map
 from fastad._core.types import ArrayLike, Label, Point, ScoreVector
 from fastad._kernels.curves.influence import sum_of_powers
-from fastad.errors import InvalidInputError, UndefinedMeasureError
+from fastad.errors import InvalidInputError, LowCoverageWarning, UndefinedMeasureError
 from fastad.measures.measure import BoundMeasure, MeasureLike
 from fastad.measures.requests import bind
 from fastad.ordering.counts import count_scores
 from fastad.ordering.groups import factorize
 from fastad.ordering.labels import Labels, check_labels, check_scores
 from fastad.uncertainty.influence import INFLUENCES, has_influence, influence
+from fastad.uncertainty.results import NO_WIDTH
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,11 @@ class CrossValidatedInterval:
     folds: Mapping[str, float]
     n_anomalies: int
     n_normals: int
+
+    @property
+    def reliability_note(self) -> str | None:
+        """Why the interval is unreliable, or None."""
+        return NO_WIDTH if self.standard_error == 0 else None
 
     def __str__(self) -> str:
         return (
@@ -115,6 +122,11 @@ def cross_validated_interval(
     UndefinedMeasureError
         If the measure is undefined in a fold.
 
+    Warns
+    -----
+    LowCoverageWarning
+        If the interval has no width, as where all folds are separated.
+
     See Also
     --------
     fastad.benchmarking.resampled_t_test : Compares models on the folds of one data set.
@@ -164,7 +176,7 @@ def cross_validated_interval(
     value = float(values.mean())
     half = -float(ndtri(float(1 - level) / 2)) * error
     low, high = bound.bounds
-    return CrossValidatedInterval(
+    result = CrossValidatedInterval(
         value=value,
         low=max(value - half, low),
         high=min(value + half, high),
@@ -176,6 +188,9 @@ def cross_validated_interval(
         n_anomalies=labels.n_anomalies,
         n_normals=labels.values.shape[0] - labels.n_anomalies,
     )
+    if result.reliability_note is not None:
+        warnings.warn(f"{bound.key}: {result.reliability_note}", LowCoverageWarning, stacklevel=2)
+    return result
 
 
 class _Part(NamedTuple):

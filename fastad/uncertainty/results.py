@@ -12,6 +12,8 @@ import numpy.typing as npt
 
 from fastad._core.results import ShortRepr
 
+# Why an interval is unreliable that ends where it begins.
+NO_WIDTH = "the estimated variance is zero and the interval has no width"
 # Intervals at 95 % that cover less often than this are reported as unreliable.
 _LEAST_COVERAGE = 0.92
 # From so many clusters or blocks on the variance between them is known well enough.
@@ -111,7 +113,7 @@ class Interval:
     def reliability_note(self) -> str | None:
         """Why the interval is unreliable, or None."""
         if self.low == self.high:
-            return "the estimated variance is zero and the interval has no width"
+            return NO_WIDTH
         if self.sampling is not None and self.sampling.reliability_note is not None:
             return self.sampling.reliability_note
         return coverage_note(self.coverage, self.method)
