@@ -255,6 +255,11 @@ def compare_all(
     UndefinedMeasureError
         If the measure is undefined for a detector, or a class has fewer than two samples.
 
+    Warns
+    -----
+    LowCoverageWarning
+        As for `compare`.
+
     Notes
     -----
     O(n log n) time for each detector, then O(n) for each pair or replicate.
