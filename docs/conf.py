@@ -83,7 +83,16 @@ def shorten_signature(
         return "", ""
     if signature is None:
         return None
-    return re.sub(r"\(0, 1, (\d+, )+(?=\d+\))", "(0, 1, ..., ", signature), returns
+    number = r"[\d.e-]+"
+    many = rf"\(({number}, {number}), (?:{number}, ){{5,}}({number})\)"
+    return re.sub(many, r"(\1, ..., \2)", signature), returns
+
+
+def leave_out_fields(
+    app: Sphinx, what: str, name: str, obj: object, skip: bool, options: object
+) -> bool | None:
+    """Leave out the fields of named tuples, which the docstring of the class describes."""
+    return True if type(obj).__name__ == "_tuplegetter" else None
 
 
 def unlink_keys(app: Sphinx, tree: nodes.document) -> None:
@@ -148,6 +157,7 @@ def setup(app: Sphinx) -> None:
     app.connect("source-read", add_generated_text)
     app.connect("autodoc-process-docstring", list_references, priority=600)
     app.connect("autodoc-process-signature", shorten_signature)
+    app.connect("autodoc-skip-member", leave_out_fields)
     app.connect("doctree-read", unlink_keys)
     app.connect("doctree-read", unlink_words)
     app.connect("doctree-read", arrange_wide_text)

@@ -65,10 +65,10 @@ def volume(
     >>> from sklearn.ensemble import IsolationForest
     >>> import numpy as np
     >>> X = np.random.default_rng(0).normal(size=(500, 2))
-    >>> forest = IsolationForest(random_state=0).fit(X)
+    >>> forest = IsolationForest(n_estimators=10, random_state=0).fit(X)
     >>> box = fastad.Box.from_data(X)
-    >>> here = fastad.volume(forest, 0.5, box, method="uniform", n_draws=2**21, rng=0)
-    >>> there = fastad.dask.volume(forest, 0.5, box, n_draws=2**21, rng=0)
+    >>> here = fastad.volume(forest, 0.5, box, method="uniform", n_draws=2**18, rng=0)
+    >>> there = fastad.dask.volume(forest, 0.5, box, n_draws=2**18, rng=0)
     >>> there.value == here.value
     True
     """
@@ -109,6 +109,19 @@ def volume_at_fpr(
     ------
     InvalidInputError
         If an argument is not as described.
+
+    Examples
+    --------
+    >>> import fastad, fastad.dask
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).normal(size=(500, 2))
+    >>> def radius(X):
+    ...     return np.hypot(*X.T)
+    >>> arguments = radius, np.zeros(500), radius(X), fastad.Box.from_data(X)
+    >>> options = {"fpr": 0.05, "n_draws": 10_000, "rng": 0}
+    >>> there = fastad.dask.volume_at_fpr(*arguments, **options)
+    >>> there.value == fastad.volume_at_fpr(*arguments, method="uniform", **options).value
+    True
     """
     find: Any = at_fpr.volume_at_fpr
     return _on_cluster(
@@ -147,6 +160,17 @@ def volumes(
     ------
     InvalidInputError
         If an argument is not as described.
+
+    Examples
+    --------
+    >>> import fastad, fastad.dask
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).normal(size=(500, 2))
+    >>> detectors = {"round": lambda X: np.hypot(*X.T), "square": lambda X: abs(X).max(axis=1)}
+    >>> options = {"fpr": 0.05, "n_draws": 10_000, "rng": 0}
+    >>> there = fastad.dask.volumes(detectors, X, np.zeros(500), **options)
+    >>> str(there) == str(fastad.volumes(detectors, X, np.zeros(500), method="uniform", **options))
+    True
     """
     return _on_cluster(
         lambda: at_fpr.volumes(scores, X, y_true, method="uniform", **options),

@@ -13,7 +13,6 @@ from fastad._core.frames import as_array, refuse_missing
 from fastad._core.threads import current_threads, thread_map
 from fastad._core.types import BoolVector, IntVector, KeyVector, ScoreVector
 from fastad._kernels.ordering import groups as kernels
-from fastad._kernels.ordering.groups import bring_together, count_anomalies
 from fastad.errors import InvalidInputError
 from fastad.ordering.labels import Labels
 from fastad.ordering.orders import PackedOrder, Range, pack_values, sort
@@ -219,7 +218,7 @@ def order_groups(
     packed, centre, codec = keyed
     if codes is not None:
         together = np.empty_like(packed)
-        bring_together(codes, starts.copy(), as_readonly(packed), together)
+        kernels.bring_together(codes, starts.copy(), as_readonly(packed), together)
         packed = together
     anomalies = np.empty(starts.shape[0] - 1, np.int64)
 
@@ -227,7 +226,7 @@ def order_groups(
         bounds = starts[block.start : block.stop + 1]
         for start, stop in pairwise(bounds.tolist()):
             sort(packed[start:stop])
-        count_anomalies(as_readonly(packed), bounds, anomalies[block])
+        kernels.count_anomalies(as_readonly(packed), bounds, anomalies[block])
 
     thread_map(sort_block, group_blocks(starts))
     return GroupOrder(as_readonly(packed), starts, anomalies, centre, codec)
