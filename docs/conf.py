@@ -89,7 +89,7 @@ def shorten_signature(
 
 
 def leave_out_fields(
-    app: Sphinx, what: str, name: str, obj: object, skip: bool, options: object
+    app: Sphinx, what: str, name: str, obj: object, skip: object, options: object
 ) -> bool | None:
     """Leave out the fields of named tuples, which the docstring of the class describes."""
     return True if type(obj).__name__ == "_tuplegetter" else None

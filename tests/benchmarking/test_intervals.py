@@ -108,6 +108,7 @@ def test_the_interval_of_the_concordance_covers_the_true_value(
     model: simulated.Model, target: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(simulated, "N_SAMPLES", 400)
+    monkeypatch.setattr(simulated, "N_TRUE", 20_000)
     for n_detectors, n_datasets in ((3, 8), (6, 3), (20, 12)):
         found = simulated.strength_of(model, n_detectors, target)
         if found is not None:

@@ -69,7 +69,7 @@ def test_state_depends_on_the_points_alone(sample: Sample, seed: int, n_parts: i
 def test_a_thousand_shards_along_random_trees() -> None:
     shards = [sketch_of(Y[i::1000], S[i::1000], 4000) for i in range(1000)]
     whole = sketch_of(Y, S, 4000).to_bytes()
-    for seed in range(20):
+    for seed in range(8):
         tree = merged_along_a_tree(shards, np.random.default_rng(seed))
         assert tree.to_bytes() == whole
 
