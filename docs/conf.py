@@ -39,6 +39,8 @@ myst_heading_anchors = 3
 # Types stand in the docstrings; overloads would repeat each signature.
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
+# Beside a page, methods stand below their class.
+toc_object_entries_show_parents = "hide"
 napoleon_google_docstring = False
 napoleon_use_rtype = False
 # A list that takes several names in one line, and does not describe fields a second time.
@@ -91,8 +93,9 @@ def shorten_signature(
 def leave_out_fields(
     app: Sphinx, what: str, name: str, obj: object, skip: object, options: object
 ) -> bool | None:
-    """Leave out the fields of named tuples, which the docstring of the class describes."""
-    return True if type(obj).__name__ == "_tuplegetter" else None
+    """Leave out what named tuples have as tuples; the docstring of the class has their fields."""
+    of_tuple = type(obj).__name__ == "_tuplegetter" or obj in (tuple.count, tuple.index)
+    return True if of_tuple else None
 
 
 def unlink_keys(app: Sphinx, tree: nodes.document) -> None:
