@@ -94,7 +94,7 @@ def leave_out_fields(
     app: Sphinx, what: str, name: str, obj: object, skip: object, options: object
 ) -> bool | None:
     """Leave out what named tuples have as tuples; the docstring of the class has their fields."""
-    of_tuple = type(obj).__name__ == "_tuplegetter" or obj in (tuple.count, tuple.index)
+    of_tuple = type(obj).__name__ == "_tuplegetter" or obj is tuple.count or obj is tuple.index
     return True if of_tuple else None
 
 

@@ -3,7 +3,6 @@
 import importlib
 import pickle
 import warnings
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,10 +17,10 @@ from fastad.detectors import forest as compiled_forest
 from fastad.detectors.compilation import compile_scorer
 from fastad.detectors.scorer import CompiledScorer
 from fastad.errors import InvalidInputError
+from tests.support.shared_data import shared_file
 
 Matrix = npt.NDArray[np.float64]
 
-_SHARED = Path(__file__).parents[3] / "shared" / "data" / "adbench"
 _rng = np.random.default_rng(0)
 TRAINING = _rng.normal(size=(400, 4))
 POINTS = _rng.uniform(-4, 4, size=(150, 4))
@@ -79,10 +78,7 @@ def test_scores_have_the_bits_of_pyod(options: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("name", ["breastw", "cardio", "InternetAds", "mammography", "shuttle"])
 def test_real_data(name: str) -> None:
-    path = _SHARED / f"{name}.npz"
-    if not path.exists():
-        pytest.skip(f"the data set {name} of ADBench lies beside the repository, and here does not")
-    with np.load(path) as data:
+    with np.load(shared_file(f"adbench/{name}")) as data:
         X = data["X"][:3000]
     check_bits(fit(X, n_estimators=20), X)
     check_bits(fit(X, n_estimators=5, max_features=0.5, max_samples=1.0), X)

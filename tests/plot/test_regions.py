@@ -1,7 +1,6 @@
 """Decision regions as drawn: scores, boundaries, volumes; those of a published comparison."""
 
 from fractions import Fraction
-from pathlib import Path as FilePath
 from typing import Any
 
 import numpy as np
@@ -16,13 +15,13 @@ from sklearn.svm import OneClassSVM
 import fastad
 from fastad.plot import DecisionRegion, DecisionRegionDisplay, ScoreMap
 from tests.support.drawn import new_axes
+from tests.support.shared_data import shared_file
 
 RNG = np.random.default_rng(2)
 NORMALS = RNG.uniform(-1, 1, (400, 2))
 X = np.concatenate([NORMALS, RNG.uniform(-1, 1, (30, 2))])
 LABELS = np.repeat([0, 1], [400, 30])
 AXIS = np.linspace(-1, 1, 101)
-CARDIO = FilePath(__file__).parents[3] / "shared/data/uci-umap/cardiotocography.npz"
 
 
 def distance(rows: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
@@ -277,9 +276,7 @@ TABLE_9 = {
 
 def problem(anomalies: str) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
     """Return class 2 and one other class, standardised together as in the study."""
-    if not CARDIO.exists():
-        pytest.skip("the data set uci-umap/cardiotocography is not beside the repository")
-    with np.load(CARDIO, allow_pickle=False) as data:
+    with np.load(shared_file("uci-umap/cardiotocography"), allow_pickle=False) as data:
         keep = np.isin(data["cls"], ["2", anomalies])
         samples, labels = data["X"][keep].astype(np.float64), data["y"][keep].astype(np.int64)
     return (samples - samples.mean(axis=0)) / samples.std(axis=0, ddof=1), labels

@@ -22,8 +22,8 @@ from fastad.study.papers.goix_data import (
 from fastad.study.papers.goix_results import GoixBenchmark, GoixRow
 from fastad.unsupervised.criteria import Criterion
 from tests.support.goix import FAST, FEW, data
+from tests.support.shared_data import DATA, needs_shared_data
 
-SHARED = Path(__file__).parents[3] / "shared" / "data"
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "goix_tables.json").read_text("utf-8"))
 
 
@@ -228,10 +228,10 @@ def test_the_table_of_the_docs_is_whole() -> None:
         assert one.n_subspaces == (50 if one.n_features > 8 else 0)
 
 
-@pytest.mark.skipif(not SHARED.exists(), reason="needs the shared data")
+@needs_shared_data
 def test_real_data() -> None:
     protocol = dataclasses.replace(FEW, n_subspaces=2)
-    result = goix_benchmark(load_goix(SHARED, ["pima", "ionosphere"]), protocol=protocol, rng=0)
+    result = goix_benchmark(load_goix(DATA, ["pima", "ionosphere"]), protocol=protocol, rng=0)
     pima, ionosphere = result.rows[:3], result.rows[6:9]
     assert {(one.n_features, one.n_subspaces) for one in pima} == {(8, 0)}
     assert {(one.n_features, one.n_subspaces) for one in ionosphere} == {(32, 2)}

@@ -17,9 +17,7 @@ from fastad.errors import InvalidInputError
 from fastad.study.data import read_data
 from fastad.study.problems import DataSelection, Problem, find_problems
 from tests.support.data_files import KINDS, classed, columns, find, graded, names, table, write
-
-SHARED = Path(__file__).parents[3] / "shared" / "data"
-needs_shared = pytest.mark.skipif(not SHARED.is_dir(), reason="the shared data sets are not here")
+from tests.support.shared_data import DATA, needs_shared_data
 
 
 def test_a_file_without_classes_is_one_problem(tmp_path: Path) -> None:
@@ -275,7 +273,7 @@ def readme_rows() -> dict[str, Sequence[str]]:
     """Return the rows of the README's tables, by the names of data sets."""
     rows: dict[str, Sequence[str]] = {}
     collection = ""
-    for line in (SHARED / "README.md").read_text("utf-8").splitlines():
+    for line in (DATA / "README.md").read_text("utf-8").splitlines():
         if heading := re.match(r"### `([\w-]+)/`", line):
             collection = heading[1]
         cells = [cell.strip() for cell in line.strip("|").split("|")]
@@ -284,10 +282,10 @@ def readme_rows() -> dict[str, Sequence[str]]:
     return rows
 
 
-@needs_shared
+@needs_shared_data
 def test_all_shared_files_are_what_their_readme_says() -> None:
     paths = ("uci", "uci-umap", "adbench", "goix")
-    problems = find(SHARED, *paths, min_anomalies=2).problems
+    problems = find(DATA, *paths, min_anomalies=2).problems
     by_name: dict[str, list[Problem]] = {}
     for one in problems:
         by_name.setdefault(f"{one.collection}/{one.dataset}", []).append(one)
@@ -307,9 +305,9 @@ def test_all_shared_files_are_what_their_readme_says() -> None:
             assert several[0].anomaly_class is None
 
 
-@needs_shared
+@needs_shared_data
 def test_grades_of_a_shared_file() -> None:
-    chosen = find(SHARED, "uci", include=("uci/abalone",), difficulties=("easy", "hard"))
+    chosen = find(DATA, "uci", include=("uci/abalone",), difficulties=("easy", "hard"))
     (one,) = chosen.problems
     assert one.n_anomalies == one.load()[1].sum() == 7 + 955
 

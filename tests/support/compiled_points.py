@@ -1,19 +1,16 @@
 """Points to fit and to score, and what it means that compiled scores are those of a detector."""
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pytest
 
 from fastad.detectors.scorer import CompiledScorer
+from tests.support.shared_data import shared_file
 
 # Kernels add up two or four coordinates at a time: each remainder, alone and behind others.
 DIMENSIONS = [1, 2, 3, 4, 5, 8, 30]
 REAL = ["wine", "cardio", "mammography", "vowels"]
-# Data sets beside the repository; nothing depends on them but tests on real data.
-_DATA = Path(__file__).parents[3] / "shared" / "data" / "adbench"
 
 
 def training(d: int, n: int = 200) -> npt.NDArray[np.float64]:
@@ -35,10 +32,7 @@ def queries(d: int) -> npt.NDArray[np.float64]:
 
 def real(name: str) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     """Return up to 400 points to fit and up to 2500 to score, or skip the test."""
-    path = _DATA / f"{name}.npz"
-    if not path.exists():
-        pytest.skip(f"the data set {name} is not beside the repository")
-    with np.load(path, allow_pickle=False) as data:
+    with np.load(shared_file(f"adbench/{name}"), allow_pickle=False) as data:
         X = data["X"].astype(np.float64)
     X = X[np.random.default_rng(0).permutation(len(X))]
     return X[:400], X[:2500]
