@@ -102,6 +102,9 @@ def test_exact_value_lies_within(
     try:
         value = exact(row, many_y, many_s, chosen)
     except UndefinedMeasureError:
+        if sketch.resolution == "exact":
+            with pytest.raises(UndefinedMeasureError):
+                sketch.bounds(bind_any(row, chosen))
         return
     bounds = sketch.bounds(bind_any(row, chosen))
     assert bounds.low <= value <= bounds.high
@@ -167,6 +170,8 @@ def test_bounds_hold_for_all_orders_and_are_attained(
         except UndefinedMeasureError:
             undefined += 1
     if not values:
+        with pytest.raises(UndefinedMeasureError):
+            bounds_of(cells_of(normals, anomalies), bind_any(row, chosen))
         return
     bounds = bounds_of(cells_of(normals, anomalies), bind_any(row, chosen))
     assert bounds.low <= min(values)

@@ -6,7 +6,7 @@ import pytest
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 needs_shared_data = pytest.mark.skipif(
-    not DATA.is_dir(), reason=f"the data sets of {DATA} are not here"
+    not DATA.is_dir(), reason="the data sets of ../shared are not here"
 )
 
 
