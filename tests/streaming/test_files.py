@@ -1,5 +1,6 @@
 """Files of scores: formats, parts, columns, groups, and everything that can be wrong with them."""
 
+import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -193,7 +194,7 @@ def test_groups_cross_batches_and_files(tmp_path: Path, suffix: str) -> None:
 def test_a_group_without_a_class_says_so(tmp_path: Path) -> None:
     columns = {"label": [0, 1, 0, 0], "score": [1, 2, 3, 4.0], "g": ["x", "x", "y", "y"]}
     result = evaluate(save(tmp_path / "scores.csv", columns), groups="g", measures="auc")
-    assert result["x", "score"]["auc"].value == 0.5 * 2
+    assert result["x", "score"]["auc"].value == 1
     assert "auc" not in result["y", "score"]
     assert result.notes == [f"y, score: {result['y', 'score'].undefined['auc']}"]
     assert "without anomalies" in result.notes[0]
@@ -416,7 +417,7 @@ def test_without_pyarrow_it_says_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = save(tmp_path / "a.csv", COLUMNS)
-    monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(MissingExtraError, match="needs pyarrow: pip install pyarrow"):
         evaluate(path)
 

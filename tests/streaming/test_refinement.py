@@ -113,6 +113,7 @@ def asked(row: Measure[Any], y: Any, s: Any) -> tuple[dict[str, Any], Any]:
     try:
         return parameters, defined(row, y, s, parameters)
     except InvalidInputError:
+        assert "score_range" in parameters
         return parameters, None  # scores beyond the range that a measure is given
 
 

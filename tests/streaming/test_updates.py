@@ -49,9 +49,15 @@ def test_merging_another_dtype_is_refused() -> None:
     assert sketch.to_bytes() == before
 
 
-@pytest.mark.parametrize("memory", [0, -5, 1, "lots", 2.5, None, True])
-def test_memory_that_is_none_is_refused(memory: Any) -> None:
-    with pytest.raises((InvalidInputError, InvalidTypeError), match="memory must"):
+@pytest.mark.parametrize(
+    "memory",
+    [
+        *(0, -5, 1, "lots", 2.5, None, True, "0", "1.5"),
+        *(2**63, 10**400, "9" * 30, "9" * 400, "9" * 5000),
+    ],
+)
+def test_memories_that_no_sketch_can_have_are_refused(memory: Any) -> None:
+    with pytest.raises((InvalidInputError, InvalidTypeError), match=r"^memory must "):
         ScoreSketch(memory)
 
 
