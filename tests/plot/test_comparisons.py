@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 import fastad
 from fastad import ResultTable
 from fastad.plot import DiscriminabilityDisplay, MatrixDisplay
-from tests.support.drawn import legend_of, new_axes
+from tests.support.drawn import draw, legend_of, new_axes
 
 nan = math.nan
 CRITERIA: list[Any] = ["tukey-q", "tukey-mean", "tukey-median", "welch-mean", "welch-median"]
@@ -25,11 +25,6 @@ def _figures_stay_as_many() -> Iterator[None]:
     before = pyplot.get_fignums()
     yield
     assert pyplot.get_fignums() == before
-
-
-def draw(display: Any) -> None:
-    assert isinstance(display.figure_, Figure)
-    display.figure_.draw_without_rendering()
 
 
 def results(n: int, *, seed: int = 0, names: list[str] | None = None) -> ResultTable:
@@ -303,8 +298,7 @@ def test_a_new_figure_is_of_pyplot() -> None:
 
 
 def test_two_data_sets_on_the_same_axes_have_their_critical_values() -> None:
-    found, axes = separated(2, seed=3), new_axes()
-    rng = np.random.default_rng(0)
+    axes, rng = new_axes(), np.random.default_rng(0)
     values = rng.normal(size=(2, 3, 4))
     values[0, 0] = nan  # two models on the one data set, three on the other
     found = fastad.benchmarking.discriminability(

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from matplotlib import pyplot
 from matplotlib.colors import to_hex
-from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.text import Annotation
 from matplotlib.transforms import Bbox
@@ -16,7 +15,7 @@ from matplotlib.transforms import Bbox
 import fastad
 from fastad.plot import CriticalDifferenceDisplay
 from tests.support.demsar import demsar, results_of
-from tests.support.drawn import new_axes
+from tests.support.drawn import draw, new_axes
 
 LONG = "abcdefghijklmnopqrst"
 
@@ -24,12 +23,6 @@ LONG = "abcdefghijklmnopqrst"
 def spread(k: int, n: int = 30, detectors: Sequence[str] | None = None) -> Any:
     values = np.random.default_rng(k).normal(size=(n, k)) + np.linspace(3, 0, k)
     return results_of(values, detectors=detectors or [f"detector-{one}" for one in LONG[:k]])
-
-
-def draw(display: CriticalDifferenceDisplay) -> None:
-    figure = display.figure_
-    assert isinstance(figure, Figure)
-    figure.draw_without_rendering()
 
 
 def data_of(line: Line2D) -> tuple[list[float], list[float]]:

@@ -106,9 +106,10 @@ def test_edges_may_be_given_and_are_checked() -> None:
 
 @pytest.mark.parametrize("scores", [[5, 5, 5], [0, 2**60, 2**61], [1e-300, 2e-300, 0], [1, 2, 9]])
 def test_strange_scales_of_scores(scores: list[float]) -> None:
-    ax = new_axes()
-    ScoreDistributionDisplay.from_predictions([0, 1, 1], scores, ax=ax)
-    ax.figure.canvas.draw()
+    display = ScoreDistributionDisplay.from_predictions([0, 1, 1], scores, ax=new_axes())
+    display.figure_.canvas.draw()
+    for density in map(data_of, display.steps_["score"]):
+        assert np.sum(density.values * np.diff(density.edges)) == pytest.approx(1)
 
 
 def test_tags_keep_their_distance() -> None:

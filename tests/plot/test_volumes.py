@@ -4,11 +4,10 @@ import math
 
 import numpy as np
 import pytest
-from matplotlib.figure import Figure
 
 import fastad
 from fastad.plot import VolumeCurveDisplay, VolumeDisplay
-from tests.support.drawn import legend_of
+from tests.support.drawn import legend_of, new_axes, x_of, y_of
 
 X = np.random.default_rng(0).normal(size=(400, 2))
 SCORES = {
@@ -21,17 +20,17 @@ VOLUMES = fastad.volumes(SCORES, X, np.zeros(400), fpr=RATES, n_draws=4096, rng=
 
 @pytest.mark.parametrize("xscale", ["log", "linear"])
 def test_lines_are_the_volumes_by_rising_rate(xscale: str) -> None:
-    display = VolumeDisplay(VOLUMES).plot(Figure().subplots(), xscale=xscale)  # type: ignore[arg-type]
+    display = VolumeDisplay(VOLUMES).plot(new_axes(), xscale=xscale)  # type: ignore[arg-type]
     assert list(display.lines_) == ["round", "square"]
     for name, line in display.lines_.items():
-        assert list(line.get_xdata()) == sorted(RATES)  # type: ignore[arg-type]
+        assert x_of(line).tolist() == sorted(RATES)
         values = [VOLUMES[name][f"vol@{rate:g}"].value for rate in sorted(RATES)]
-        assert list(line.get_ydata()) == values  # type: ignore[arg-type]
+        assert y_of(line).tolist() == values
     assert display.ax_.get_xscale() == xscale
 
 
 def test_intervals_are_filled_in_the_colour_of_the_line() -> None:
-    display = VolumeDisplay(VOLUMES).plot(Figure().subplots(), legend=False)
+    display = VolumeDisplay(VOLUMES).plot(new_axes(), legend=False)
     assert len(display.ax_.collections) == 2
     assert display.ax_.get_legend() is None
     low = VOLUMES["round"]["vol@0.01"].low
@@ -43,7 +42,7 @@ def test_what_is_no_table_of_volumes_is_refused() -> None:
     with pytest.raises(TypeError, match=r"volumes must be a fastad\.regions\.Volumes; found dict"):
         VolumeDisplay({"a": 1})  # type: ignore[arg-type]
     with pytest.raises(fastad.InvalidInputError, match="xscale must be one of"):
-        VolumeDisplay(VOLUMES).plot(Figure().subplots(), xscale="cubic")  # type: ignore[arg-type]
+        VolumeDisplay(VOLUMES).plot(new_axes(), xscale="cubic")  # type: ignore[arg-type]
 
 
 # --- by threshold
@@ -56,20 +55,18 @@ CURVES = {
 
 
 def test_lines_are_the_logarithms_of_the_fractions() -> None:
-    display = VolumeCurveDisplay(CURVES).plot(Figure().subplots())
+    display = VolumeCurveDisplay(CURVES).plot(new_axes())
     assert list(display.lines_) == ["round", "square"]
     for name, line in display.lines_.items():
-        x, y = line.get_data()
-        assert np.array_equal(x, CURVES[name].threshold)
-        assert np.allclose(np.asarray(y), CURVES[name].log_fraction / math.log(10))
+        assert np.array_equal(x_of(line), CURVES[name].threshold)
+        assert np.allclose(y_of(line), CURVES[name].log_fraction / math.log(10))
     # A disc of radius 1 in a square of side 8.
-    x, y = (np.asarray(values)[::-1] for values in display.lines_["round"].get_data())
-    at_one = np.interp(1, x, y)
+    at_one = np.interp(1, x_of(display.line_)[::-1], y_of(display.line_)[::-1])
     assert at_one == pytest.approx(math.log10(math.pi / 64), abs=0.1)
 
 
 def test_intervals_are_filled_around_the_curves() -> None:
-    display = VolumeCurveDisplay(CURVES["round"]).plot(Figure().subplots())
+    display = VolumeCurveDisplay(CURVES["round"]).plot(new_axes())
     (band,) = display.ax_.collections
     heights = np.asarray(band.get_paths()[0].vertices)[:, 1]
     for ends in (CURVES["round"].log_low, CURVES["round"].log_high):
@@ -78,7 +75,7 @@ def test_intervals_are_filled_around_the_curves() -> None:
 
 
 def test_the_legend_has_the_intervals_of_several_detectors_once() -> None:
-    display = VolumeCurveDisplay(CURVES).plot(Figure().subplots())
+    display = VolumeCurveDisplay(CURVES).plot(new_axes())
     assert len(display.ax_.collections) == 2
     assert legend_of(display.ax_) == ["round", "square", "90 %, each volume by itself"]
 
@@ -88,7 +85,7 @@ def test_a_curve_that_ends_in_a_bound_is_drawn() -> None:
         lambda X: np.maximum(X[:, 0], 0.01), 0.01, BOX, n_draws=20_000, rng=0
     )
     assert curve.log_low[-1] == -math.inf
-    display = VolumeCurveDisplay(curve).plot(Figure().subplots())
+    display = VolumeCurveDisplay(curve).plot(new_axes())
     assert np.isfinite(display.ax_.get_ylim()).all()
 
 

@@ -13,6 +13,11 @@ def new_axes(**options: Any) -> Axes:
     return Figure(**options).subplots()
 
 
+def draw(display: Any) -> None:
+    assert isinstance(display.figure_, Figure)
+    display.figure_.draw_without_rendering()
+
+
 def x_of(line: Line2D) -> npt.NDArray[np.float64]:
     return np.asarray(line.get_xdata(), np.float64)
 
