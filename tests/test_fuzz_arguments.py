@@ -68,7 +68,7 @@ UNUSUAL: list[Any] = [
     datetime.date(2020, 2, 2),
     datetime.timedelta(1),
     np.datetime64("2020"),
-    np.datetime64("NaT"),
+    np.datetime64("NaT", "s"),
     np.timedelta64(3, "s"),
     np.void(b"abc"),
     np.str_("width"),

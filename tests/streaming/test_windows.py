@@ -363,7 +363,7 @@ def test_the_longest_window_comes_back_from_its_bytes() -> None:
         ([1.0, 2.0], "time must be one time, or one for each of the 3 samples"),
         ([1.0, np.inf, 2.0], "the first at index 1"),
         (1e300, "finite times"),
-        (np.datetime64("NaT"), "found NaT"),
+        (np.datetime64("NaT", "s"), "found NaT"),
         (pd.NaT, "found NaT"),
         ([datetime(2026, 3, 1), pd.NaT, pd.NaT], "found NaT, the first at index 1"),
         (1000 * START, "before the year 10000, as dates or in seconds; found 1772323200000"),
