@@ -99,6 +99,8 @@ def test_detectors_that_score_a_batch_together_are_refused(name: str) -> None:
         compile_scorer(of_pyod(name))
 
 
+# COF calls functions of SciPy's that are deprecated from 1.18 on.
+@pytest.mark.filterwarnings("ignore:`.*` is deprecated in favor of `scipy:DeprecationWarning")
 @pytest.mark.parametrize("name", ["COF", "SOS"])
 def test_their_scores_depend_on_the_batch(name: str) -> None:
     """The reason: the same point, in two batches."""

@@ -197,9 +197,11 @@ def test_methods_without_a_correction_are_refused() -> None:
 def test_ranked_scores_have_the_same_intervals() -> None:
     y, s = contaminated(5, 200, 3000, 0.03, 2.0)
     ranked = fastad.rank_scores(y, s, contamination=0.03)
+    # As text, for they have standard errors that are NaN.
     for key in ("auc", "tpr@0.1", "ap"):
-        assert ranked.interval(measure=key, n_resamples=100, rng=1) == fastad.interval(
-            y, s, measure=key, n_resamples=100, rng=1, contamination=0.03
+        found = ranked.interval(measure=key, n_resamples=100, rng=1)
+        assert repr(found) == repr(
+            fastad.interval(y, s, measure=key, n_resamples=100, rng=1, contamination=0.03)
         )
     table = fastad.evaluate(
         y,
@@ -210,7 +212,8 @@ def test_ranked_scores_have_the_same_intervals() -> None:
         rng=1,
     )
     for key in ("auc", "tpr@0.1"):
-        assert table["score"].intervals[key] == ranked.interval(measure=key, rng=1)
+        expected = ranked.interval(measure=key, rng=1)
+        assert repr(table["score"].intervals[key]) == repr(expected)
 
 
 # --- evidence
