@@ -7,7 +7,7 @@ import fastad
 from fastad.plot import ContaminationSensitivityDisplay
 from fastad.uncertainty import contamination_sensitivity
 from tests.support.drawn import legend_of, new_axes
-from tests.uncertainty.test_corrected import contaminated
+from tests.support.uncertainty import contaminated
 
 Y, S = contaminated(1, 200, 4000, 0.02, 3.0)
 GRID = [0, 0.01, 0.02, 0.5]

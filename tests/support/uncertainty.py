@@ -44,6 +44,14 @@ def correlated_detectors(seed: int, n: int, m: int, shifts: Any) -> tuple[Any, A
     return y, np.array(scores)
 
 
+def contaminated(seed: int, n: int, m: int, fraction: float, shift: float) -> tuple[Any, Any]:
+    """Labels as they are seen, and normal scores of one unit of deviation."""
+    rng = np.random.default_rng(seed)
+    y = np.repeat([1, 0], [n, m])
+    hidden = rng.random(m) < fraction
+    return y, rng.normal(size=n + m) + shift * np.r_[np.ones(n), hidden]
+
+
 def replicates_of(
     y: Any,
     s: Any,

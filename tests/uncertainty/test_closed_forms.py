@@ -196,9 +196,11 @@ def test_binomial_intervals_are_those_of_scipy(data: st.DataObject, level: float
 @pytest.mark.parametrize("threshold", [1, 3, 5.5, 8])
 def test_a_proportion_counts_its_trials(rate: str, threshold: float) -> None:
     k, n = oracles.trials(rate, *oracles.confusion(Y, S, threshold))
-    if n == 0:
-        return
     for method in ("wilson", "clopper-pearson", "jeffreys"):
+        if n == 0:
+            with pytest.raises(UndefinedMeasureError):
+                fastad.interval(Y, S, measure=rate, method=method, threshold=threshold)
+            continue
         found = fastad.interval(Y, S, measure=rate, method=method, threshold=threshold)
         assert found.value == k / n
         assert (found.low, found.high) == BINOMIAL[method](k, n, 0.05)

@@ -17,14 +17,7 @@ from fastad.measures.contamination import corrected
 from fastad.measures.requests import bind
 from fastad.ordering.counts import count
 from fastad.uncertainty.corrected import fractions_between
-
-
-def contaminated(seed: int, n: int, m: int, fraction: float, shift: float) -> tuple[Any, Any]:
-    """Labels as they are seen, and normal scores of one unit of deviation."""
-    rng = np.random.default_rng(seed)
-    y = np.repeat([1, 0], [n, m])
-    hidden = rng.random(m) < fraction
-    return y, rng.normal(size=n + m) + shift * np.r_[np.ones(n), hidden]
+from tests.support.uncertainty import contaminated
 
 
 def clopper_pearson(k: int, n: int, alpha: float) -> tuple[float, float]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from fastad.measures.measure import BoundMeasure
@@ -235,8 +235,7 @@ def test_whole_weights_are_repeated_rows(sample: Sample) -> None:
     assert sample.w is not None
     times = sample.w.astype(np.int64)
     y, s = np.repeat(sample.y, times), np.repeat(sample.s, times)
-    if np.unique(y).shape[0] < 2:
-        return
+    assume(np.unique(y).shape[0] == 2)
     weighted, repeated = count(sample.y, sample.s, sample_weight=sample.w), count(y, s)
     for bound in asked_of(Sample(y, s)):
         found, expected = influence(weighted, bound), influence(repeated, bound)

@@ -166,7 +166,7 @@ def test_long_run_variance_is_that_of_the_definition(values: list[int], length: 
     np.testing.assert_allclose(autocovariances(series), covariances, atol=1e-9)
     p = 1 / length
     weights = [(1 - k / n) * (1 - p) ** k + k / n * (1 - p) ** (n - k) for k in range(1, n)]
-    expected = n * (covariances[0] + 2 * sum(w * c for w, c in zip(weights, covariances[1:])))  # noqa: B905
+    expected = n * (covariances[0] + 2 * float(np.dot(weights, covariances[1:])))
     assert long_run_variance(series, length) == pytest.approx(max(expected, 0.0), abs=1e-6)
 
 

@@ -10,7 +10,7 @@ import pytest
 import fastad
 from fastad import InvalidInputError, UndefinedMeasureError
 from fastad.uncertainty import contamination_sensitivity
-from tests.uncertainty.test_corrected import contaminated
+from tests.support.uncertainty import contaminated
 
 Y, S = contaminated(1, 200, 4000, 0.02, 3.0)
 GRID = [0, 0.01, 0.02, 0.025]
