@@ -1,10 +1,9 @@
 """Wherever scores are cut into ranges, for threads or for a part of the curve: the same bits."""
 
-import contextlib
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 from unittest import mock
@@ -25,22 +24,10 @@ from fastad.ordering.cuts import CurvePart
 from fastad.ordering.labels import check_labels, check_scores
 from fastad.ordering.orders import order_values
 from tests.support import oracles
+from tests.support.ranges import tiny_ranges
 from tests.support.strategies import Sample, samples
 
 Array = npt.NDArray[Any]
-
-
-@contextlib.contextmanager
-def tiny_ranges(n_threads: int) -> Iterator[None]:
-    """Cut into ranges, for threads and for parts of the curve, from a handful of points on."""
-    with (
-        mock.patch("fastad._core.threads._POINTS_A_THREAD", 2),
-        mock.patch("fastad.ordering.orders.FEWEST_POINTS", 1),
-        mock.patch("fastad.ordering.cuts._SMALLEST_SAMPLE", 1),
-        mock.patch("fastad.ordering.cuts._MARGIN", 0),
-        thread_limit(n_threads),
-    ):
-        yield
 
 
 def outcome(measure: Callable[[], Any]) -> Any:

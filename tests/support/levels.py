@@ -220,3 +220,51 @@ def curve_bits(curve: MassVolumeCurve) -> list[bytes]:
     arrays = (curve.mass, curve.volume, curve.thresholds, levels.masses, counted(levels))
     # Arrays of objects hold places in memory.
     return [repr(array.tolist()).encode() for array in arrays]
+
+
+# Maps after which scores have the same order, of every type.
+INCREASING: list[Any] = [
+    lambda s: 3 * s - 7,
+    lambda s: np.exp(s) * 1e300,
+    lambda s: np.arctan(s - 1),
+    lambda s: s.astype(np.float16),
+    lambda s: (2 * s).astype(np.int64) + 2**62,
+    lambda s: (2 * s).astype(np.int8),
+    lambda s: (2 * s).astype(np.uint64) + np.uint64(2**63),
+]
+
+
+def large(kind: str, n: int, m: int) -> Scored:
+    """Draw many scores of one of the kinds below."""
+    rng = np.random.default_rng(7)
+    both: Array = rng.normal(size=n + m)
+    if kind == "ties":
+        both = np.round(both, 2)
+    elif kind == "float32":
+        both = both.astype(np.float32)
+    elif kind == "float16":
+        both = both.astype(np.float16)
+    elif kind == "wide":
+        # More than a key with a label can tell apart in one range.
+        both = np.sign(both) * 10.0 ** rng.uniform(-320, 308, size=n + m)
+    elif kind == "int64":
+        both = rng.integers(-(2**63), 2**63 - 1, size=n + m)
+    elif kind == "uint64":
+        both = rng.integers(0, 2**64 - 1, size=n + m, dtype=np.uint64)
+    elif kind == "int8":
+        both = rng.integers(-128, 128, size=n + m).astype(np.int8)
+    elif kind == "apart":
+        both = np.concatenate([rng.random(n) - 2, rng.random(m)])
+    elif kind == "apart, upside down":
+        both = np.concatenate([rng.random(n) + 2, rng.random(m)])
+    elif kind == "one score":
+        both = np.full(n + m, 1.5)
+    elif kind == "infinite":
+        both[rng.integers(n + m, size=n)] = rng.choice([-np.inf, np.inf], size=n)
+    return Scored(both[:n], both[n:])
+
+
+KINDS = (
+    *("plain", "ties", "float32", "float16", "wide", "int64", "uint64", "int8"),
+    *("apart", "apart, upside down", "one score", "infinite"),
+)

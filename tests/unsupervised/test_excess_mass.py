@@ -14,13 +14,11 @@ import fastad
 from fastad import InvalidInputError, UndefinedMeasureError
 from fastad._core.threads import thread_limit
 from fastad.unsupervised import ExcessMassCurve
-from tests.ordering.test_ordering import tiny_ranges
 from tests.support import levels as slow
-from tests.support.levels import Scored
+from tests.support.levels import INCREASING, KINDS, Scored, large
 from tests.support.oracles import UndefinedError, written
+from tests.support.ranges import tiny_ranges
 from tests.support.volumes import ball_volume
-from tests.unsupervised.test_level_set_counts import KINDS, large
-from tests.unsupervised.test_mass_volume import INCREASING
 
 Array = npt.NDArray[Any]
 
@@ -216,7 +214,7 @@ def test_any_order_of_the_rows_gives_the_same_bits(scored: Scored, order: list[i
     assert outcome(one) == outcome(other)
 
 
-@given(slow.small_floats(), st.sampled_from(INCREASING[:-1]))
+@given(slow.small_floats(), st.sampled_from(INCREASING))
 def test_only_the_order_of_the_scores_counts(scored: Scored, transform: Any) -> None:
     moved = curve_of(Scored(transform(scored.test), transform(scored.uniform)))
     expected = curve_of(scored)

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 import fastad
 from fastad import Box, InvalidInputError
 from fastad._core.threads import thread_limit
-from tests.ordering.test_ordering import tiny_ranges
 from tests.support import levels as slow
-from tests.support.levels import Array, Scored, counted, curve_bits, curve_of
+from tests.support.levels import KINDS, Array, Scored, counted, curve_bits, curve_of, large
 from tests.support.oracles import written
+from tests.support.ranges import tiny_ranges
 
 # --- all ways of ordering
 
@@ -38,49 +38,6 @@ def sorted_counts(scored: Scored) -> tuple[Array, Array]:
         np.concatenate([[0], np.searchsorted(test, own, side="right")]),
         np.concatenate([[0], np.searchsorted(uniform, own, side="right")]),
     )
-
-
-def large(kind: str, n: int, m: int) -> Scored:
-    rng = np.random.default_rng(7)
-    both: Array = rng.normal(size=n + m)
-    if kind == "ties":
-        both = np.round(both, 2)
-    elif kind == "float32":
-        both = both.astype(np.float32)
-    elif kind == "float16":
-        both = both.astype(np.float16)
-    elif kind == "wide":
-        # More than a key with a label can tell apart in one range.
-        both = np.sign(both) * 10.0 ** rng.uniform(-320, 308, size=n + m)
-    elif kind == "int64":
-        both = rng.integers(-(2**63), 2**63 - 1, size=n + m)
-    elif kind == "uint64":
-        both = rng.integers(0, 2**64 - 1, size=n + m, dtype=np.uint64)
-    elif kind == "int8":
-        both = rng.integers(-128, 128, size=n + m).astype(np.int8)
-    elif kind == "apart":
-        both = np.concatenate([rng.random(n) - 2, rng.random(m)])
-    elif kind == "apart, upside down":
-        both = np.concatenate([rng.random(n) + 2, rng.random(m)])
-    elif kind == "one score":
-        both = np.full(n + m, 1.5)
-    elif kind == "infinite":
-        both[rng.integers(n + m, size=n)] = rng.choice([-np.inf, np.inf], size=n)
-    return Scored(both[:n], both[n:])
-
-
-KINDS: tuple[str, ...] = (
-    "plain",
-    "ties",
-    "float32",
-    "float16",
-    "wide",
-    "int64",
-    "uint64",
-    "int8",
-    "apart",
-)
-KINDS += ("apart, upside down", "one score", "infinite")
 
 
 @pytest.mark.parametrize("kind", KINDS)

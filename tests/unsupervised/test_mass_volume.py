@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import fastad
 from fastad import InvalidInputError, UndefinedMeasureError
 from fastad.unsupervised import MassVolumeCurve
 from tests.support import levels as slow
-from tests.support.levels import Array, Scored, counted, curve_bits, curve_of
+from tests.support.levels import INCREASING, Array, Scored, counted, curve_bits, curve_of
 from tests.support.oracles import written
 from tests.support.strategies import rates_of
 
@@ -103,8 +103,7 @@ def test_the_area_is_the_exact_one_rounded_once(
     scored: Scored, volume: Any, data: st.DataObject
 ) -> None:
     ends = {written(x): x for x in (data.draw(rates_of(scored.n_test)) for _ in range(2))}
-    if len(ends) < 2:
-        return
+    assume(len(ends) == 2)
     low, high = (ends[one] for one in sorted(ends))
     expected = slow.mass_volume_area(
         slow.level_sets(scored, written(volume)), written(low), written(high)
@@ -182,19 +181,7 @@ def test_any_order_of_the_rows_gives_the_same_bits(scored: Scored, order: list[i
     assert curve_bits(curve_of(Scored(test, uniform), 0.7)) == curve_bits(curve_of(scored, 0.7))
 
 
-INCREASING: list[Any] = [
-    lambda s: 3 * s - 7,
-    lambda s: np.exp(s) * 1e300,
-    lambda s: np.arctan(s - 1),
-    lambda s: s.astype(np.float16),
-    lambda s: (2 * s).astype(np.int64) + 2**62,
-    lambda s: (2 * s).astype(np.int8),
-    lambda s: (2 * s).astype(np.uint64) + np.uint64(2**63),
-    lambda s: s * 5e-324,
-]
-
-
-@given(slow.small_floats(), st.sampled_from(INCREASING[:-1]))
+@given(slow.small_floats(), st.sampled_from(INCREASING))
 def test_only_the_order_of_the_scores_counts(scored: Scored, transform: Any) -> None:
     moved = curve_of(Scored(transform(scored.test), transform(scored.uniform)))
     expected = curve_of(scored)
@@ -237,9 +224,8 @@ def test_integers_beyond_two_to_the_53_are_not_merged(dtype: Any) -> None:
 
 @given(slow.scores())
 def test_it_is_the_roc_curve_turned(scored: Scored) -> None:
+    assume(scored.test.dtype == scored.uniform.dtype)
     together = np.concatenate([scored.test, scored.uniform])
-    if scored.test.dtype != scored.uniform.dtype:
-        return
     y = np.repeat([0, 1], [len(scored.test), len(scored.uniform)])
     roc = fastad.roc_curve(y, together)
     curve = curve_of(scored, 1)
