@@ -214,6 +214,20 @@ def test_keras_reads_rates_above_200_thresholds() -> None:
     assert np.isnan(value_of(name, y, 2 * s))
 
 
+def test_ludwig_reads_rates_at_201_thresholds_and_both_ends() -> None:
+    rng = np.random.default_rng(5)
+    y = np.repeat([0, 1], 50)
+    # Many thresholds have scores; the lowest and the highest score are 0 and 1.
+    s = np.append(rng.integers(0, 401, 98) / 400, [0.0, 1.0]).astype(np.float32).astype(np.float64)
+    thresholds = np.array([-1e-7, *(np.arange(1, 200) / 200), 1 + 1e-7], np.float32)
+    points = [slow.rates(y, s >= float(t)) for t in thresholds]
+    expected = slow.trapezoid([p[0] for p in points], [p[1] for p in points])
+    name = f"{AUC} at 201 thresholds from below 0 to above 1"
+    assert value_of(name, y, s) == pytest.approx(expected, abs=1e-12)
+    assert value_of(name, y, s) != pytest.approx(metrics.roc_auc_score(y, s), abs=1e-4)
+    assert np.isnan(value_of(name, y, 2 * s))
+
+
 def test_the_confidence_of_the_predicted_class_is_no_score() -> None:
     y, s = np.array([0, 0, 0, 1, 1]), np.array([0.05, 0.3, 0.6, 0.7, 0.9])
     name = "the confidence of the predicted class"

@@ -4,7 +4,7 @@ from functools import partial
 
 import numpy as np
 
-from fastad._core.types import FloatVector
+from fastad._core.types import FloatVector, IntVector
 from fastad.evaluation.definitions.definition import Definition, ScoredRows
 from fastad.evaluation.definitions.points import Points, anchored_area, area
 from fastad.evaluation.definitions.summaries import (
@@ -18,7 +18,9 @@ from fastad.evaluation.definitions.summaries import (
 _TORCHMETRICS_GRIDS = (5, 10, 11, 20, 50, 100, 101, 200, 500, 1000)
 _TORCHEVAL_AUC_GRID = 200
 _KERAS_GRID = 200
-_KERAS_EPSILON = 1e-7
+_LUDWIG_GRID = 201
+# By which the outermost thresholds of Keras and Ludwig lie outside [0, 1].
+_MARGIN = 1e-7
 _PYCALEVA_GRID = 250
 _SPARK_BINS = (1000, 100)
 
@@ -70,10 +72,13 @@ def _torch_points(rows: ScoredRows) -> Points:
     )
 
 
+def _area_at(points: Points, at: IntVector) -> float:
+    return area(points.fps[at] / points.n_normals, points.tps[at] / points.n_anomalies)
+
+
 def _torchmetrics_auc(rows: ScoredRows, n_thresholds: int) -> float:
     points = _torch_points(rows)
-    at = points.at(_torch_grid(n_thresholds))
-    return area(points.fps[at] / points.n_normals, points.tps[at] / points.n_anomalies)
+    return _area_at(points, points.at(_torch_grid(n_thresholds)))
 
 
 def _torchmetrics_ap(rows: ScoredRows, n_thresholds: int) -> float:
@@ -97,11 +102,19 @@ def _keras_auc(rows: ScoredRows) -> float:
     if not _are_fractions(rows.scores):
         return np.nan
     inner = np.arange(_KERAS_GRID - 2, 0, -1) / (_KERAS_GRID - 1)
-    thresholds = np.concatenate([[1 + _KERAS_EPSILON], inner, [-_KERAS_EPSILON]])
+    thresholds = np.concatenate([[1 + _MARGIN], inner, [-_MARGIN]])
     at = rows.points.at(thresholds.astype(np.float32).astype(np.float64), strict=True)
-    return area(
-        rows.points.fps[at] / rows.points.n_normals, rows.points.tps[at] / rows.points.n_anomalies
-    )
+    return _area_at(rows.points, at)
+
+
+def _ludwig_auc(rows: ScoredRows) -> float:
+    if not _are_fractions(rows.scores):
+        return np.nan
+    points = _torch_points(rows)
+    thresholds = _torch_grid(_LUDWIG_GRID)
+    thresholds[0] += _MARGIN
+    thresholds[-1] -= _MARGIN
+    return _area_at(points, points.at(thresholds))
 
 
 def _pycaleva_auc(rows: ScoredRows) -> float:
@@ -182,6 +195,13 @@ THRESHOLDS: list[Definition] = [
         "auc",
         f"{_MISSING_POINTS}.",
         _keras_auc,
+    ),
+    Definition(
+        f"area under the ROC curve at {_LUDWIG_GRID} thresholds from below 0 to above 1",
+        "Ludwig roc_auc of 2022, ludwig#1758",
+        "auc",
+        f"{_MISSING_POINTS}.",
+        _ludwig_auc,
     ),
     Definition(
         f"sum of rectangles under the ROC curve at {_PYCALEVA_GRID + 1} thresholds",
