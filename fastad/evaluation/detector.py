@@ -258,12 +258,12 @@ def _intervals(
     if request.intervals is None:
         return {}
     # Here, because SciPy's functions take a sixth of a second to import.
+    from fastad.uncertainty.designed_intervals import intervals_of_design
     from fastad.uncertainty.interval_estimation import intervals_of
-    from fastad.uncertainty.intervals import intervals_of_sample
 
     with _part(request.progress) as report:
         if sample is not None:
-            intervals = intervals_of_sample(sample, measures, request.intervals, report)
+            intervals = intervals_of_design(sample, measures, request.intervals, report)
         else:
             intervals = intervals_of(counts, measures, request.intervals, report)
     return {bound.key: interval for bound, interval in zip(measures, intervals, strict=True)}
@@ -394,5 +394,6 @@ def _undefined(
                 for key, x in request.thresholds.items()
             ),
         ],
+        contamination=float(request.contamination),
         n_omitted=request.none_omitted,
     )

@@ -227,6 +227,7 @@ def evaluate(
         bound = next(iter(own_measures.values()))
     else:
         bound = table_measures(measures, points, ranges, thresholds)
+    check_flag(chance, "chance")
     hidden = Fraction(0) if contamination is None else check_contamination(contamination)
     if hidden:
         if chance:
@@ -246,7 +247,7 @@ def evaluate(
     check_count(n_resamples, "n_resamples")
     if rng is not None:
         check_generator(rng)
-    if check_flag(chance, "chance") or confidence_level is not None:
+    if chance or confidence_level is not None:
         # Here, because SciPy's functions take a sixth of a second to import.
         from fastad.uncertainty.intervals import check_interval_options
 

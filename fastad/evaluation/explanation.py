@@ -28,7 +28,7 @@ from fastad.ordering.named_scores import Table
 
 # Operating points at which numbers are printed.
 _RATES = (Fraction(1, 100), Fraction(1, 20), Fraction(1, 10))
-_OTHER_KEYS = (*("auc_pr", "eer", "f1_best", "precision@n", "fpr@tpr0.95", "auc@0.2", "auc@0.3"),)
+_OTHER_KEYS = ("auc_pr", "eer", "f1_best", "precision@n", "fpr@tpr0.95", "auc@0.2", "auc@0.3")
 # Others compute in single precision, whatever digits they print.
 _FINEST = 5e-7
 # A number of fewer decimals, such as 0.5, is taken to have two.
@@ -225,8 +225,9 @@ def explain(
     --------
     >>> import fastad
     >>> y_true, y_score = [0, 0, 1, 1], [0.1, 0.2, 0.8, 0.9]
-    >>> found = fastad.evaluation.explain(y_true, y_score, value="0.8750")
-    >>> found.matches[0].name, found.matches[0].measure, found.matches[0].measure_value
+    >>> explanation = fastad.evaluation.explain(y_true, y_score, value="0.8750")
+    >>> match = explanation.matches[0]
+    >>> match.name, match.measure, match.measure_value
     ('trapezoid area under the precision-recall curve sorted by recall', 'ap', 1.0)
     """
     text, number, tolerance = _check_value(value)

@@ -11,7 +11,7 @@ import numpy as np
 from fastad._core.buffers import ReusedBuffers
 from fastad._core.parameters import short_repr
 from fastad._core.results import TableResult, with_versions
-from fastad._core.text_tables import TextTable
+from fastad._core.text_tables import TextTable, count_text
 from fastad._core.threads import thread_map
 from fastad._core.types import ArrayLike, ScoreVector
 from fastad._kernels.ordering.groups import twice_areas
@@ -84,7 +84,7 @@ class GroupedEvaluation(TableResult, Mapping[Any, Evaluation]):
     def _blocks(self) -> list[TextTable | str]:
         table = self.text_table()
         n_more = len(table.rows) - _SHOWN
-        more = [f"and {n_more} more runs"] if n_more > 0 else []
+        more = [f"and {count_text(n_more, 'more run')}"] if n_more > 0 else []
         return [TextTable(table.header, table.rows[:_SHOWN]), *more, *self.notes]
 
     def text_table(self) -> TextTable:
@@ -102,11 +102,11 @@ class GroupedEvaluation(TableResult, Mapping[Any, Evaluation]):
             for name, cells in self.to_columns().items()
             if name not in empty
         }
-        results = [result for results in self._runs() for result in results]
+        runs = self._runs()
         for label in self.labels:
             if label in columns and label not in self._columns:
-                cells = zip(results, columns[label], strict=True)
-                columns[label] = [result.mark(label) + cell for result, cell in cells]
+                cells = zip(runs, columns[label], strict=True)
+                columns[label] = [run.mark(label) + cell for run, cell in cells]
         return TextTable(list(columns), list(zip(*columns.values(), strict=True)))
 
     @property
@@ -115,18 +115,19 @@ class GroupedEvaluation(TableResult, Mapping[Any, Evaluation]):
 
         Others for intervals and levels of chance that are missing or not reliable.
         """
-        results = [result for results in self._runs() for result in results]
-        omitted = [result.n_omitted for result in results if result.n_omitted]
-        total = [f"{sum(omitted)}, in {len(omitted)} of {len(results)} runs"] if omitted else []
-        reasons = [result.undefined for result in results]
-        shown, left_out = self._split_labels()
+        runs = self._runs()
+        n_runs = count_text(len(runs), "run")
+        omitted = [run.n_omitted for run in runs if run.n_omitted]
+        total = [f"{sum(omitted)}, in {len(omitted)} of {n_runs}"] if omitted else []
+        reasons = [run.undefined for run in runs]
+        labels, left_out = self._split_labels()
         return [
-            *lines_of_runs("nan", reasons, shown),
-            *line_left_out(reasons, left_out, f"all {len(results)} runs"),
+            *lines_of_runs("nan", reasons, labels),
+            *line_left_out(reasons, left_out, f"all {n_runs}" if len(runs) > 1 else n_runs),
             *line_of_omitted(total),
-            *line_of_unresolved(result.unresolved for result in results),
-            *line_of_contamination(results[0].contamination),
-            *lines_of_runs("note", [result.interval_notes for result in results], self.labels),
+            *line_of_unresolved(run.unresolved for run in runs),
+            *line_of_contamination(runs[0].contamination),
+            *lines_of_runs("note", [run.interval_notes for run in runs], self.labels),
         ]
 
     @property
@@ -137,24 +138,22 @@ class GroupedEvaluation(TableResult, Mapping[Any, Evaluation]):
     @property
     def n_undefined(self) -> dict[str, int]:
         """For each label the number of runs in which it is undefined."""
-        return {
-            label: sum(math.isnan(result[label]) for results in self._runs() for result in results)
-            for label in self.labels
-        }
+        runs = self._runs()
+        return {label: sum(math.isnan(run[label]) for run in runs) for label in self.labels}
 
     def to_columns(self) -> dict[str, list[Any]]:
         """Return the columns of `to_frame` as lists: a row for each run and detector.
 
         Columns are those of the groups, then those of `Evaluation.to_columns`.
         """
-        results = [result for results in self._runs() for result in results]
-        n_detectors = len(self._runs()[0])
+        runs = self._runs()
+        n_detectors = len(runs) // len(self)
         groups = {
             name: [value for value in values for _ in range(n_detectors)]
             for name, values in self._columns.items()
         }
         # Groups stand first; a group named "detector" takes the place of the scores' names.
-        return {**groups, **columns_of(results), **groups}
+        return {**groups, **columns_of(runs), **groups}
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values: versions, and for each run its group, counts and values."""
@@ -162,7 +161,7 @@ class GroupedEvaluation(TableResult, Mapping[Any, Evaluation]):
         detectors = [
             {"group": dict(zip(names, map(_finite, group), strict=True)), **result.to_dict()}
             for group, results in zip(
-                zip(*self._columns.values(), strict=True), self._runs(), strict=True
+                zip(*self._columns.values(), strict=True), self._results.values(), strict=True
             )
             for result in results
         ]
@@ -196,18 +195,18 @@ class GroupedEvaluation(TableResult, Mapping[Any, Evaluation]):
         columns = self.to_columns()
         kept = [name for name in self._columns if over is not None and name != over]
         keys = {name: columns[name] for name in dict.fromkeys([*kept, "detector"]) if name != over}
-        results = [result for results in self._runs() for result in results]
+        runs = self._runs()
         # Not of the columns, where a group may have the name of a measure.
-        values = {label: [result[label] for result in results] for label in self.labels}
-        unresolved = [result.unresolved.keys() for result in results]
+        values = {label: [run[label] for run in runs] for label in self.labels}
+        unresolved = [run.unresolved.keys() for run in runs]
         return summarize(keys, values, unresolved, self.notes)
 
     def _split_labels(self) -> tuple[list[str], list[str]]:
-        reasons = [result.undefined for results in self._runs() for result in results]
-        return split_labels(reasons, self.labels)
+        return split_labels([run.undefined for run in self._runs()], self.labels)
 
-    def _runs(self) -> list[Sequence[DetectorEvaluation]]:
-        return list(self._results.values())
+    def _runs(self) -> list[DetectorEvaluation]:
+        """Return the detectors of each group, one group after the other."""
+        return list(chain.from_iterable(self._results.values()))
 
 
 def evaluate_groups(
@@ -230,9 +229,8 @@ def _evaluate_runs(
     name: str, y_score: ArrayLike, labels: Labels, groups: Groups, request: EvaluationRequest
 ) -> list[DetectorEvaluation]:
     """Evaluate each group of one detector."""
-    shown = score_name(name)
     try:
-        scores = check_scores(y_score, labels, name=shown)
+        scores = check_scores(y_score, labels, name=score_name(name))
     except InvalidInputError as error:
         if request.on_error == "raise":
             raise
@@ -261,10 +259,10 @@ def _evaluate_scores(
 ) -> list[DetectorEvaluation]:
     """Evaluate each group of scores of the right length."""
     # With weights, clusters or blocks, and where scores are NaN, groups are ordered one by one.
-    shown, order = score_name(name), None
+    order = None
     if labels.weights is None and request.design is None:
         try:
-            order = order_groups(scores, labels, groups.codes, groups.starts, shown)
+            order = order_groups(scores, labels, groups.codes, groups.starts, score_name(name))
         except InvalidInputError:
             if request.on_error == "raise":
                 raise
@@ -335,7 +333,7 @@ def _areas(
 
 
 def _finite(value: Any) -> Any:
-    """Return an infinite number as the text that thresholds have, which JSON can hold."""
+    """Return an infinite number as a string, as thresholds are, which JSON can hold."""
     return str(value) if isinstance(value, float) and math.isinf(value) else value
 
 

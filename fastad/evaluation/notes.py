@@ -63,7 +63,8 @@ def lines_of_runs(kind: str, runs: Sequence[Mapping[str, str]], labels: Sequence
     for label in labels:
         reasons = Counter(short_reason(run[label]) for run in runs if label in run)
         if reasons:
-            text = f"in {reasons.total()} of {len(runs)} runs: {_reasons(reasons)}"
+            n_runs = count_text(len(runs), "run")
+            text = f"in {reasons.total()} of {n_runs}: {_reasons(reasons)}"
             lines.setdefault(text, []).append(label)
     return [f"{kind}: {_measures(concerned, labels)} {text}" for text, concerned in lines.items()]
 

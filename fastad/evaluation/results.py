@@ -296,9 +296,9 @@ class Evaluation(TableResult, Mapping[str, DetectorEvaluation]):
         missing or not reliable.
         """
         results = list(self._detectors.values())
-        shown, left_out = self._split_labels()
+        labels, left_out = self._split_labels()
         reasons = [
-            (x.detector, {label: x.undefined[label] for label in shown if label in x.undefined})
+            (x.detector, {label: x.undefined[label] for label in labels if label in x.undefined})
             for x in results
         ]
         where = "all detectors" if len(results) > 1 else results[0].detector
@@ -307,7 +307,7 @@ class Evaluation(TableResult, Mapping[str, DetectorEvaluation]):
             result.exact_intervals.keys() - result.intervals.keys() for result in results
         )
         return [
-            *lines_of_reasons("nan", reasons, shown),
+            *lines_of_reasons("nan", reasons, labels),
             *line_left_out([result.undefined for result in results], left_out, where),
             *line_of_omitted([f"{x.n_omitted} of {x.detector}" for x in results if x.n_omitted]),
             *line_of_unresolved((result.unresolved for result in results), is_exact=is_exact),
@@ -326,11 +326,11 @@ class Evaluation(TableResult, Mapping[str, DetectorEvaluation]):
         """Return the columns of `to_frame` as lists: a row for each detector.
 
         Columns are ``detector``, ``n_anomalies``, ``n_normals``, ``tied_fraction``, ``n_omitted``
-        where rows without a score are left out, the keys of
-        the measures, for each false positive rate ``threshold@`` and ``flagged@``, and
-        ``threshold`` where each detector has its own; with the options for them, ``_low`` and
-        ``_high``, ``_adjusted`` and ``_p`` of each label. The last one, ``unresolved``, has the
-        keys of the measures for which the samples are too few.
+        where rows without a score are left out, the keys of the measures, for each false positive
+        rate ``threshold@`` and ``flagged@``, and ``threshold`` where each detector has its own;
+        with the options for them, ``_low`` and ``_high``, ``_adjusted`` and ``_p`` of each label.
+        The last one, ``unresolved``, has the keys of the measures for which the samples are too
+        few.
         """
         return columns_of(list(self._detectors.values()))
 

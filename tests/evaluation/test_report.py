@@ -77,7 +77,7 @@ def test_without_anomalies_thresholds_remain() -> None:
     assert (point.tp, point.fp) == (0, 2)
 
 
-def test_a_share_that_takes_no_anomaly_is_nan_with_its_reason() -> None:
+def test_a_fraction_that_takes_no_anomaly_is_nan_with_its_reason() -> None:
     """floor(10 * 0.05 / 0.95) is 0 anomalies; floor(10 * 0.5 / 0.5) is more than 3."""
     labels = np.repeat([0, 1], [10, 3])
     result = fastad.evaluate(labels, np.arange(13), measures=["precision@p0.05", "precision@p0.5"])
@@ -182,6 +182,16 @@ def test_bad_detectors_are_recorded_and_the_others_measured() -> None:
         assert math.isnan(result.tied_fraction)
     strict(found.to_json())
     assert str(found).count("must not contain NaN; found 67, the first at index 1") == 1
+
+
+def test_a_bad_detector_hides_no_correction() -> None:
+    scores = {"nan": BAD["nan"], "good": _RAW}
+    options: dict[str, Any] = {"contamination": 0.02, "measures": ["auc"], "on_error": "record"}
+    result = fastad.evaluate(Y, scores, **options)
+    note = "note: values are corrected for a fraction 0.02 of anomalies among normals"
+    assert note in result.notes
+    assert [x["contamination"] for x in result.to_dict()["detectors"]] == [0.02, 0.02]
+    assert note in fastad.evaluate(Y, scores, groups=np.arange(N + M) % 2, **options).notes
 
 
 def test_recording_covers_scores_not_labels() -> None:
@@ -378,6 +388,17 @@ def test_what_one_detector_defines_is_printed() -> None:
     assert alone.splitlines()[1].split() == ["auc", "0.0000"]
     only = str(fastad.evaluate(y, -s, measures=measures[:1]))
     assert only.splitlines()[1].split() == ["precision@fpr0", "nan"]
+
+
+def test_runs_are_counted() -> None:
+    y, s = np.tile([0, 1], 21), np.arange(42)
+    measures = ["auc", UNDEFINED[1]]
+    runs = fastad.evaluate(y, s, groups=np.arange(42) // 2, measures=measures)
+    assert str(runs).splitlines()[21] == "and 1 more run"
+    one = fastad.evaluate(y, s, groups=np.zeros(42), measures=measures)
+    assert f"not shown: {UNDEFINED[1]} of 1 run: " in str(one)
+    one = fastad.evaluate(y, s, groups=np.zeros(42), measures=UNDEFINED[1:])
+    assert f"nan: {UNDEFINED[1]} in 1 of 1 run: " in str(one)
 
 
 @pytest.mark.parametrize("level", [None, 0.95])

@@ -12,17 +12,13 @@ from fastad.evaluation.definitions.summaries import AREAS, BEST_F1, CurveSummary
 _FPR_LIMIT = 0.3
 
 
-def _mean(rows: ScoredRows, summary: CurveSummary) -> float:
-    if len(rows.parts) < 2:
-        return np.nan
-    return float(np.mean([summary.compute(part.points) for part in rows.parts]))
-
-
-def _weighted_mean(rows: ScoredRows, summary: CurveSummary) -> float:
+def _mean(rows: ScoredRows, summary: CurveSummary, *, by_rows: bool) -> float:
+    """Return the mean over groups, each of which counts once or by its rows."""
     if len(rows.parts) < 2:
         return np.nan
     values = [summary.compute(part.points) for part in rows.parts]
-    return float(np.average(values, weights=[part.labels.shape[0] for part in rows.parts]))
+    weights = [part.labels.shape[0] for part in rows.parts] if by_rows else None
+    return float(np.average(values, weights=weights))
 
 
 def _regions(rows: ScoredRows) -> list[Points]:
@@ -85,21 +81,15 @@ def _resampled(points: Points, size: int) -> tuple[FloatVector, FloatVector]:
 AVERAGES: list[Definition] = [
     *(
         Definition(
-            f"mean of the {summary.name} over groups",
-            "cross_val_score, tables of benchmarks",
+            f"mean of the {summary.name} over groups{weighting}",
+            source,
             summary.measure,
-            "Each group is ranked by itself and counts the same; pooled rows are ranked together.",
-            partial(_mean, summary=summary),
+            f"Each group is ranked by itself{same}; pooled rows are ranked together.",
+            partial(_mean, summary=summary, by_rows=bool(weighting)),
         )
-        for summary in (*AREAS, BEST_F1)
-    ),
-    *(
-        Definition(
-            f"mean of the {summary.name} over groups, weighted by their rows",
-            "federated learning, averages over batches",
-            summary.measure,
-            "Each group is ranked by itself; pooled rows are ranked together.",
-            partial(_weighted_mean, summary=summary),
+        for weighting, source, same in (
+            ("", "cross_val_score, tables of benchmarks", " and counts the same"),
+            (", weighted by their rows", "federated learning, averages over batches", ""),
         )
         for summary in (*AREAS, BEST_F1)
     ),
