@@ -25,6 +25,8 @@ N_REPLICATES = 16
 _FEW = 15
 # The most features that there are direction numbers for.
 MOST_FEATURES = qmc.Sobol.MAXDIM
+# Points of a sequence at most: SciPy's numbers have 30 bits.
+_LONGEST = 2**30
 
 
 def estimate_fractions(
@@ -71,6 +73,12 @@ def replicate_counts(
             f"n_draws must be at least {N_REPLICATES} for method='sobol'; found {n_draws}",
             argument="n_draws",
         )
+    if n_draws >= 2 * N_REPLICATES * _LONGEST:
+        raise InvalidInputError(
+            f"n_draws must be less than {2 * N_REPLICATES * _LONGEST} for method='sobol'; found "
+            f"{n_draws}",
+            argument="n_draws",
+        )
     size = points_at_once(box.n_features)
     exponent = (n_draws // N_REPLICATES).bit_length() - 1
     engines = [
@@ -113,7 +121,11 @@ def _rounds(
     if not score.on_threads:
         for replicate in range(N_REPLICATES):
             for part in score.ranges(0, n_each, n_features):
-                yield [(replicate, len(part))]
+                # SciPy warns of first points whose number is no power of two.
+                n_first = 1 << (len(part).bit_length() - 1) if part.start == 0 else len(part)
+                yield [(replicate, n_first)]
+                if n_first < len(part):
+                    yield [(replicate, len(part) - n_first)]
         return
     pace, start = Pace(), 0
     while start < n_each:

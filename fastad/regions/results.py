@@ -225,4 +225,6 @@ def format_exp(logarithm: float, digits: int) -> str:
     if not math.isfinite(logarithm) or abs(logarithm) < _LARGEST:
         return f"{math.exp(logarithm):.{digits}g}"
     exponent, rest = divmod(logarithm / math.log(10), 1)
-    return f"{10**rest:.{digits}g}e{int(exponent):+d}"
+    # Rounded, the digits may be those of 10.
+    mantissa, carry = f"{10**rest:.{digits - 1}e}".split("e")
+    return f"{float(mantissa):.{digits}g}e{int(exponent) + int(carry):+d}"

@@ -278,6 +278,11 @@ class Cube:
         """Number of features."""
         return self.box.n_features
 
+    @property
+    def n_values(self) -> list[int]:
+        """Number of values of each feature, 0 where it is continuous."""
+        return [0 if values is None else values.shape[0] for values in self.box.values]
+
     def scores(self, points: FloatMatrix, report: Callable[[], None] | None = None) -> FloatVector:
         """Return the scores of points of shape (n_features, n_points), which stay as they are.
 

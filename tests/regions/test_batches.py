@@ -164,6 +164,20 @@ def test_progress_of_slow_functions_is_shown_after_each_batch(
         assert max(np.diff(reports)) <= most, name
 
 
+def test_first_sobol_points_of_any_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tenth of a second is that of three batches: SciPy warns of numbers like theirs."""
+    now = [0.0]
+    monkeypatch.setattr(batches, "perf_counter", lambda: now[0])
+
+    def slow(rows: Any) -> Any:
+        now[0] += 3e-5 * len(rows)
+        return radius(rows)
+
+    options: dict[str, Any] = {"n_draws": 2**16, "rng": 0}
+    found, expected = (TAKERS["sobol"](score, **options) for score in (slow, radius))
+    assert found.to_dict() == expected.to_dict()
+
+
 def test_detectors_that_are_not_compiled_score_in_such_batches() -> None:
     fitted = SGDOneClassSVM(random_state=0).fit(X)
     reports: list[int] = []

@@ -12,6 +12,7 @@ import pytest
 from sklearn.ensemble import IsolationForest
 
 import fastad
+from fastad.regions.results import format_exp
 from fastad.regions.scores import into_cube
 
 Floats = npt.NDArray[np.float64]
@@ -158,6 +159,13 @@ def test_a_wished_error_asks_for_few_points() -> None:
     found = fastad.volume(score, 2.0, SQUARE, rtol=0.3, rng=0)
     assert found.n_drawn == 14
     assert asked <= 100
+
+
+@pytest.mark.parametrize(
+    ("digits", "text"), [(1, "1e-867"), (3, "1e-867"), (4, "9.996e-868"), (5, "9.996e-868")]
+)
+def test_digits_that_round_up_to_ten_are_those_of_one(digits: int, text: str) -> None:
+    assert format_exp(math.log(9.996) - 868 * math.log(10), digits) == text
 
 
 def test_a_box_can_be_changed_by_parts() -> None:

@@ -149,6 +149,7 @@ def test_bad_thresholds_are_named(threshold: Any, message: str, options: dict[st
         ({"n_draws": True}, "n_draws must be an integer; found bool"),
         ({"n_draws": "10"}, "n_draws must be an integer; found str"),
         ({"n_draws": 15, "method": "sobol"}, "n_draws must be at least 16 for method='sobol'"),
+        ({"n_draws": 2**35, "method": "sobol"}, "n_draws must be less than 34359738368"),
         ({"rtol": 0}, "rtol must lie strictly between 0 and 1"),
         ({"rtol": 1}, "rtol must lie strictly between 0 and 1"),
         ({"rtol": -0.1}, "rtol must lie in"),

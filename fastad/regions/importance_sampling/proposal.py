@@ -1,7 +1,7 @@
 """Mixtures that points of the unit cube are drawn from, and their fit to weighted points."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 from typing import NamedTuple, TypeVar
 
@@ -51,8 +51,8 @@ _SHARPEST = 1e6
 _PARTS = 5
 _FLATTEST = 1e-4
 _TINY = 1e-300
-# Points whose densities a thread finds at once.
-_POINTS_AT_ONCE = 2**13
+# Points that are drawn at once, and whose densities a thread finds at once.
+POINTS_AT_ONCE = 2**13
 # Fewer are done before another thread has begun.
 _NUMBERS_A_THREAD = 2**17
 _LOG_TWO_PI = math.log(2 * math.pi)
@@ -130,10 +130,33 @@ class Mixture(NamedTuple):
             some = slice(part.start, part.stop)
             logs[k, some] = self.components[k].log_density(points[:, some])
 
-        blocks = in_steps(0, points.shape[1], _POINTS_AT_ONCE)
+        blocks = in_steps(0, points.shape[1], POINTS_AT_ONCE)
         _each(write, list(product(range(len(self.components)), blocks)), points.size)
         logs += np.log(self.weights)[:, None]
         return logs
+
+
+def components_drawn(
+    mixture: Mixture, n: float
+) -> tuple[tuple[Component | Neighbourhoods, ...], IntVector]:
+    """Return the components that about so many draws are from, and the fixed number of each."""
+    counts = np.floor(n * mixture.weights).astype(np.int64)
+    pairs = zip(mixture.components, counts, strict=True)
+    return tuple(component for component, count in pairs if count), counts[counts > 0]
+
+
+def draw_in_cube(
+    components: Sequence[Component | Neighbourhoods], counts: IntVector, rng: np.random.Generator
+) -> Iterator[tuple[FloatMatrix, IntVector]]:
+    """Draw from components, block by block; yield the points in the cube, and which they are.
+
+    Points are numbered from 0 for each component, those outside of the cube too.
+    """
+    for component, count in zip(components, counts.tolist(), strict=True):
+        for block in in_steps(0, count, POINTS_AT_ONCE):
+            points = component.draw(len(block), rng)
+            kept = np.flatnonzero(np.all((points >= 0) & (points < 1), axis=0))
+            yield points[:, kept], block.start + kept
 
 
 def fit_component(points: FloatMatrix, weights: FloatVector, n_values: Sequence[int]) -> Component:

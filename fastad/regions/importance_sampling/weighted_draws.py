@@ -17,7 +17,17 @@ from fastad._core.types import FloatMatrix, FloatVector, IntVector
 from fastad.errors import InvalidInputError
 from fastad.regions.importance_sampling.neighbourhoods import neighbourhoods
 from fastad.regions.importance_sampling.nested import points_below
-from fastad.regions.importance_sampling.proposal import Mask, Mixture, adapt, beside, mixed, start
+from fastad.regions.importance_sampling.proposal import (
+    POINTS_AT_ONCE,
+    Mask,
+    Mixture,
+    adapt,
+    beside,
+    components_drawn,
+    draw_in_cube,
+    mixed,
+    start,
+)
 from fastad.regions.importance_sampling.weights import Missed, WeightSums
 from fastad.regions.scores import Cube
 
@@ -36,7 +46,6 @@ _POOLED = 3
 _MOST_HITS = 30_000
 # Part of the draws around single data points, where the mixture misses some.
 _NEAR_PART = 0.2
-_BLOCK = 2**13
 
 
 class Hits(NamedTuple):
@@ -93,16 +102,10 @@ def weighted_draws(
     report()
     mixture, log_fractions = _refined(cube, inside, int(_PILOT_PART * n_draws), rng, report)
     n_drawn = n_draws - (cube.n_scored - first)
-    n_values = _numbers_of_values(cube)
-    mixture, missed = _reaching(mixture, inside, log_fractions, n_drawn, n_values, rng)
+    mixture, missed = _reaching(mixture, inside, log_fractions, n_drawn, cube.n_values, rng)
     return WeightedDraws(
         n_drawn, missed, _drawn(cube, mixture, n_drawn, max(thresholds), rng, report)
     )
-
-
-def _numbers_of_values(cube: Cube) -> list[int]:
-    """Return the numbers of values of the features, 0 for those of any value."""
-    return [0 if values is None else values.shape[0] for values in cube.box.values]
 
 
 def _refined(
@@ -121,7 +124,7 @@ def _refined(
     log_fractions : dict
         Logarithms of the fractions below them, from the pilots.
     """
-    n_values = _numbers_of_values(cube)
+    n_values = cube.n_values
     mixtures = {threshold: start(points, n_values, rng) for threshold, points in inside.items()}
     pilots: list[Hits] = []
     for _ in range(_N_PILOTS):
@@ -243,23 +246,15 @@ def _drawn(
 
     What lies outside of the cube has no weight and is not scored.
     """
-    counts = np.floor((1 - _UNIFORM_PART) * n_drawn * mixture.weights).astype(np.int64)
+    components, counts = components_drawn(mixture, (1 - _UNIFORM_PART) * n_drawn)
     n_uniform = n_drawn - int(counts.sum())
     # Weights by the numbers that are drawn in truth: only with those is the estimate unbiased.
-    drawn = Mixture(
-        tuple(part for part, n in zip(mixture.components, counts, strict=True) if n),
-        counts[counts > 0] / n_drawn,
-    )
+    drawn = Mixture(components, counts / n_drawn)
     log_uniform = math.log(n_uniform / n_drawn)
-    for component, n in zip(drawn.components, counts[counts > 0].tolist(), strict=True):
-        for block in in_steps(0, n, _BLOCK):
-            points = component.draw(len(block), rng)
-            kept = np.flatnonzero(np.all((points >= 0) & (points < 1), axis=0))
-            yield _weighted(
-                cube, drawn, log_uniform, points[:, kept], block.start + kept, threshold, report
-            )
-            report()
-    for block in in_steps(0, n_uniform, _BLOCK):
+    for points, numbers in draw_in_cube(components, counts, rng):
+        yield _weighted(cube, drawn, log_uniform, points, numbers, threshold, report)
+        report()
+    for block in in_steps(0, n_uniform, POINTS_AT_ONCE):
         points = rng.random((cube.n_features, len(block)))
         yield _weighted(cube, drawn, log_uniform, points, np.asarray(block), threshold, report)
         report()

@@ -9,18 +9,19 @@ much of q is in the region, and the others how much of the region is in q.
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from scipy.special import logsumexp
 
-from fastad._core.threads import in_steps
 from fastad._core.types import FloatMatrix, FloatVector
 from fastad.regions.algebra import dot
 from fastad.regions.importance_sampling.proposal import (
     Mixture,
     adapt,
+    components_drawn,
+    draw_in_cube,
     fit_component,
     from_responsibilities,
     refine,
@@ -56,7 +57,6 @@ _SPREADING_PART, _MOST_COMPARED = 0.2, 1000
 # begin at so many of its points, with this part of the draws for all.
 _MOST_APART = 40
 _CHAINS, _CHAINS_PART = 2, 0.1
-_BLOCK = 2**13
 # Part of each repeat's particles that the density must cover; it covers a point where it is so much
 # of the region's uniform density.
 _COVERED, _LOG_THIN = 0.5, math.log(0.01)
@@ -123,7 +123,7 @@ def bridge(
     last = cube.n_scored + n_draws
     inside, visited = splitting.wander(threshold, int(_WANDERING_PART * n_draws))
     report()
-    n_values = [0 if values is None else values.shape[0] for values in cube.box.values]
+    n_values = cube.n_values
     points = np.unique(np.concatenate(inside, axis=1), axis=1)
     # The number of components by particles alone: of the places that each has been to it would be
     # the number of particles.
@@ -249,7 +249,7 @@ def _fit(
     begun : tuple of numpy.ndarray of shapes (n_features, n_particles) and (n_features, n_places)
         Where the particles are, and where they have been.
     """
-    n_values = [0 if values is None else values.shape[0] for values in cube.box.values]
+    n_values = cube.n_values
     pilots: list[tuple[FloatMatrix, FloatVector]] = []
     particles, places = ((points, np.zeros(points.shape[1])) for points in begun)
     places[1][:] = math.log(particles[1].shape[0] / places[1].shape[0])
@@ -322,23 +322,14 @@ def _draw(
 
     What lies outside of the cube is not scored.
     """
-    counts = np.floor(n * mixture.weights).astype(np.int64)
+    components, counts = components_drawn(mixture, n)
     n_drawn = int(counts.sum())
-    drawn = Mixture(
-        tuple(part for part, count in zip(mixture.components, counts, strict=True) if count),
-        counts[counts > 0] / n_drawn,
-    )
-
-    def blocks() -> Iterator[FloatMatrix]:
-        yield np.empty((cube.n_features, 0))
-        for component, count in zip(drawn.components, counts[counts > 0].tolist(), strict=True):
-            for block in in_steps(0, count, _BLOCK):
-                points = component.draw(len(block), rng)
-                points = points[:, np.all((points >= 0) & (points < 1), axis=0)]
-                yield points[:, cube.scores(points) < threshold]
-                report()
-
-    points = np.concatenate(list(blocks()), axis=1)
+    drawn = Mixture(components, counts / n_drawn)
+    blocks = [np.empty((cube.n_features, 0))]
+    for inside, _ in draw_in_cube(components, counts, rng):
+        blocks.append(inside[:, cube.scores(inside) < threshold])
+        report()
+    points = np.concatenate(blocks, axis=1)
     return _Draws(drawn, n_drawn, points, _log_density(drawn, points))
 
 

@@ -144,7 +144,7 @@ class Particles:
 
     def log_fractions_below(self, thresholds: FloatVector) -> FloatVector:
         """Return what `log_fraction` returns of each of many thresholds, bit for bit."""
-        stages = np.searchsorted(-np.array(self.levels), -thresholds, "right") - 1
+        stages = self._stages(thresholds)
         order = np.argsort(stages, kind="stable")
         ends = np.searchsorted(stages[order], np.arange(len(self.levels) + 1)).tolist()
         counts = np.empty(thresholds.shape[0], np.int64)
@@ -173,6 +173,10 @@ class Particles:
         """Return the last level that is not below a threshold."""
         return bisect_right(self.levels, -threshold, key=lambda level: -level) - 1
 
+    def _stages(self, thresholds: FloatVector) -> IntVector:
+        """Return what `_stage` returns of each of many thresholds."""
+        return np.searchsorted(-np.array(self.levels), -thresholds, "right") - 1
+
     def variance(self, threshold: float) -> float:
         """Return the variance of that logarithm, were all particles independent."""
         steps = zip(self.levels, self.log_fractions, strict=True)
@@ -184,7 +188,7 @@ class Particles:
 
     def variances_below(self, thresholds: FloatVector) -> FloatVector:
         """Return what `variance` returns of each of many thresholds, nearly."""
-        stages = np.searchsorted(-np.array(self.levels), -thresholds, "right") - 1
+        stages = self._stages(thresholds)
         passed = np.array(self.log_fractions)
         sums = np.concatenate([[0.0], np.cumsum(np.expm1(passed[:-1] - passed[1:]))])
         variances: FloatVector = sums[stages] + np.expm1(

@@ -134,8 +134,7 @@ def split(
             if found is not None:
                 report()
                 return SplittingRun.of(sets, found)
-        if n_kept:
-            n_kept = 0
+        n_kept = 0
     report()
     sets = sets or [trial]  # the trial where it alone took most of the budget
     return SplittingRun.of(sets, n_apart=_n_apart(sets, alone, target))
