@@ -121,6 +121,17 @@ def too_few_samples(
     )
 
 
+def too_often_undefined(
+    what: str, n_undefined: int, n_resamples: int
+) -> UndefinedMeasureError | None:
+    """Return the error that a measure is undefined on more than half of the resamples."""
+    if 2 * n_undefined <= n_resamples:
+        return None
+    return UndefinedMeasureError(
+        f"{what} needs the measure on resamples; it is undefined on {n_undefined} of {n_resamples}"
+    )
+
+
 def plan(counts: OrderedCounts, n_resamples: int, key: np.uint64, *, stratified: bool) -> Resamples:
     """Return the numbers of samples that each replicate draws from each class.
 

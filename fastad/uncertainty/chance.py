@@ -28,6 +28,7 @@ from fastad.uncertainty.null_distributions import (
     sizes_of,
 )
 from fastad.uncertainty.null_moments import moments, normal_approximation
+from fastad.uncertainty.results import plain_values
 from fastad.uncertainty.sampling import DesignedSample, check_design
 
 # Equal values may differ by rounding, some 1e-15 of the largest of them. Values this close to the
@@ -75,7 +76,7 @@ class ChanceLevel:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values; NaN becomes None."""
-        return {name: None if x != x else x for name, x in asdict(self).items()}
+        return plain_values(asdict(self))
 
 
 def chance_level(

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 import numpy as np
-from scipy.special import betaincinv, expit, logit, ndtri
+from scipy.special import betaincinv, expit, logit, ndtri, stdtrit
 
 from fastad._kernels.curves.influence import sum_of_powers
 from fastad.ordering.counts import OrderedCounts
@@ -14,9 +14,25 @@ from fastad.uncertainty.influence import Influence
 Bounds = tuple[float, float]
 
 
+def normal_quantile(alpha: float) -> float:
+    """Return the standard deviations beyond which, on both sides, lies a probability of alpha."""
+    return -float(ndtri(alpha / 2))
+
+
+def student_quantile(alpha: float, df: float) -> float:
+    """Return the same of Student's distribution, which for many degrees is the normal one."""
+    return normal_quantile(alpha) if math.isinf(df) else -float(stdtrit(df, alpha / 2))
+
+
+def student_over_normal(alpha: float, df: float) -> float:
+    """Return the ratio of both quantiles; 1 where they are 0, at a confidence level near 0."""
+    normal = normal_quantile(alpha)
+    return student_quantile(alpha, df) / normal if normal else 1.0
+
+
 def wilson(k: float, n: float, alpha: float) -> Bounds:
     """Return the proportions that a score test does not reject (Wilson 1927)."""
-    z = -float(ndtri(alpha / 2))
+    z = normal_quantile(alpha)
     centre = (k + z * z / 2) / (n + z * z)
     half = z / (n + z * z) * math.sqrt(k * (n - k) / n + z * z / 4)
     # Rounding must not leave the ends.
@@ -60,7 +76,7 @@ def newcombe(area: float, n: float, m: float, alpha: float) -> Bounds:
     # Imported here, because scipy.optimize takes a while to import.
     from scipy.optimize import brentq
 
-    quantile = -float(ndtri(alpha / 2))
+    quantile = normal_quantile(alpha)
 
     def excess(candidate: float) -> float:
         distance = abs(area - candidate)
@@ -95,23 +111,23 @@ def variance(counts: OrderedCounts, influence: Influence) -> float:
     return total
 
 
-def plain_interval(value: float, standard_error: float, bounds: Bounds, alpha: float) -> Bounds:
-    """Return normal quantiles around the value, clipped to the range of the measure."""
-    half = -float(ndtri(alpha / 2)) * standard_error
+def symmetric_ends(value: float, half: float, bounds: Bounds) -> Bounds:
+    """Return the ends so far from the value, clipped to the range of the measure."""
     return max(value - half, bounds[0]), min(value + half, bounds[1])
 
 
-def logit_interval(value: float, standard_error: float, bounds: Bounds, alpha: float) -> Bounds:
+def logit_ends(value: float, half: float, bounds: Bounds) -> Bounds:
     """Return the same on the scale of the log odds, which has no ends to clip at.
 
-    Pepe 2003, "The Statistical Evaluation of Medical Tests", section 5.2.
+    A value at an end of the range has no log odds. Pepe 2003, "The Statistical Evaluation of
+    Medical Tests", section 5.2.
     """
     low, high = bounds
     scaled = (value - low) / (high - low)
-    if standard_error == 0 or not 0 < scaled < 1:
-        return value, value
-    half = -float(ndtri(alpha / 2)) * standard_error / (high - low) / (scaled * (1 - scaled))
-    ends = expit(logit(scaled) + np.array([-half, half]))
+    if half == 0 or not 0 < scaled < 1:
+        return symmetric_ends(value, half, bounds)
+    step = half / (high - low) / (scaled * (1 - scaled))
+    ends = expit(logit(scaled) + np.array([-step, step]))
     return tuple((low + (high - low) * ends).tolist())
 
 

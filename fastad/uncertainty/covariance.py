@@ -5,14 +5,14 @@ from typing import Any
 
 import numpy as np
 
+from fastad._core.arrays import set_all_readonly
 from fastad._core.threads import thread_limit
 from fastad._core.types import ArrayLike, Label
-from fastad.errors import InvalidInputError
 from fastad.measures.measure import MeasureLike
 from fastad.measures.requests import bind
 from fastad.ordering.named_scores import Table
 from fastad.uncertainty.bootstrap import too_few_samples
-from fastad.uncertainty.influence import INFLUENCES, has_influence
+from fastad.uncertainty.influence import check_smooth
 from fastad.uncertainty.paired import rank_table, row_influences
 from fastad.uncertainty.results import Covariance
 
@@ -73,11 +73,7 @@ def delong_covariance(
            [0.   , 0.   ]])
     """
     bound = bind(measure, operating_point, delong_covariance)
-    if not has_influence(bound.measure):
-        raise InvalidInputError(
-            f"measure must be smooth, one of {', '.join(INFLUENCES)}; found {bound.measure.name!r}",
-            argument="measure",
-        )
+    check_smooth(bound)
     with thread_limit(n_threads):
         detectors = rank_table(y_true, y_score, pos_label)
         error = too_few_samples(
@@ -90,4 +86,6 @@ def delong_covariance(
     anomalies, normals = (
         np.atleast_2d(np.cov(rows)) / len(rows[0]) for rows in zip(*influences, strict=True)
     )
-    return Covariance(detectors.names, values, anomalies + normals)
+    matrix = anomalies + normals
+    set_all_readonly(values, matrix)
+    return Covariance(detectors.names, values, matrix)

@@ -7,20 +7,20 @@ from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import ndtri
 
 from fastad._core.parameters import check_inside
 from fastad._core.threads import thread_limit, thread_map
 from fastad._core.types import ArrayLike, Label, Point, ScoreVector
 from fastad._kernels.curves.influence import sum_of_powers
-from fastad.errors import InvalidInputError, LowCoverageWarning, UndefinedMeasureError
+from fastad.errors import LowCoverageWarning, UndefinedMeasureError
 from fastad.measures.measure import BoundMeasure, MeasureLike
 from fastad.measures.requests import bind
 from fastad.ordering.counts import count_scores
 from fastad.ordering.groups import factorize
 from fastad.ordering.labels import Labels, check_labels, check_scores
-from fastad.uncertainty.influence import INFLUENCES, has_influence, influence
-from fastad.uncertainty.results import NO_WIDTH
+from fastad.uncertainty.closed_forms import normal_quantile, symmetric_ends
+from fastad.uncertainty.influence import check_smooth, influence
+from fastad.uncertainty.results import NO_WIDTH, plain_values
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class CrossValidatedInterval:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values; NaN becomes None."""
-        return {name: None if x != x else x for name, x in asdict(self).items()}
+        return plain_values(asdict(self))
 
 
 def cross_validated_interval(
@@ -157,11 +157,7 @@ def cross_validated_interval(
     """
     bound = bind(measure, operating_point, cross_validated_interval)
     level = check_inside(confidence_level, "confidence_level")
-    if not has_influence(bound.measure):
-        raise InvalidInputError(
-            f"measure must be smooth, one of {', '.join(INFLUENCES)}; found {bound.measure.name!r}",
-            argument="measure",
-        )
+    check_smooth(bound)
     with thread_limit(n_threads):
         labels = check_labels(y_true, pos_label=pos_label)
         scores = check_scores(y_score, labels)
@@ -174,12 +170,12 @@ def cross_validated_interval(
     values = np.array([value for value, _ in measured])
     error = math.sqrt(np.mean([spread for _, spread in measured]) / labels.values.shape[0])
     value = float(values.mean())
-    half = -float(ndtri(float(1 - level) / 2)) * error
-    low, high = bound.bounds
+    half = normal_quantile(float(1 - level)) * error
+    low, high = symmetric_ends(value, half, bound.bounds)
     result = CrossValidatedInterval(
         value=value,
-        low=max(value - half, low),
-        high=min(value + half, high),
+        low=low,
+        high=high,
         standard_error=error,
         std=float(values.std(ddof=1)) if len(parts) > 1 else math.nan,
         confidence_level=float(level),

@@ -11,8 +11,9 @@ from fastad._core.types import ArrayLike, FloatVector
 from fastad.errors import InvalidInputError
 from fastad.measures.measure import BoundMeasure
 from fastad.ordering.labels import Labels, check_scores
+from fastad.uncertainty.closed_forms import student_quantile
 from fastad.uncertainty.comparison_options import ComparisonOptions
-from fastad.uncertainty.designed_intervals import degrees_of_freedom, student_quantile, widening
+from fastad.uncertainty.designed_intervals import degrees_of_freedom, widening
 from fastad.uncertainty.influence import has_influence
 from fastad.uncertainty.paired import PAIRED, PairEstimate, estimate_of_replicates, rounding_of
 from fastad.uncertainty.sampling import DesignedSample, SamplingDesign
@@ -28,7 +29,9 @@ def order_designed(
     checked = [
         (name, check_scores(values, labels, name=name, hint=PAIRED)) for _, name, values in scores
     ]
-    samples = thread_map(lambda one: DesignedSample.of(one[1], labels, design, one[0]), checked)
+    samples = thread_map(
+        lambda detector: DesignedSample.of(detector[1], labels, design, detector[0]), checked
+    )
     lengths = [sample.length for sample in samples if sample.length is not None]
     return [sample.in_blocks(max(lengths)) for sample in samples] if lengths else samples
 
@@ -90,21 +93,21 @@ def _of_contributions(
     bound: BoundMeasure,
     options: ComparisonOptions,
 ) -> PairEstimate:
-    found = sample.variances(contributions)
-    deviation = math.sqrt(found.total)
+    variances = sample.variances(contributions)
+    deviation = math.sqrt(variances.total)
     rounding = rounding_of(bound)
     if deviation > rounding:
         ratio = -abs(difference) / deviation
-        tail = ndtr(ratio) if math.isinf(found.df) else stdtr(found.df, ratio)
+        tail = ndtr(ratio) if math.isinf(variances.df) else stdtr(variances.df, ratio)
         p_value = 2 * float(tail)
     else:
         p_value = float(abs(difference) <= rounding)
-    half = student_quantile(options.alpha, found.df) * deviation
+    half = student_quantile(options.alpha, variances.df) * deviation
     return PairEstimate(
         difference - half,
         difference + half,
         p_value,
-        found.total,
-        min(found.df, sample.n_independent),
+        variances.total,
+        min(variances.df, sample.n_independent),
         "delong",
     )

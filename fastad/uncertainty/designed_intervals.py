@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import expit, logit, ndtri, stdtrit
 
 from fastad._core.progress import Progress
 from fastad._core.types import FloatVector
@@ -13,9 +12,15 @@ from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.measures.measure import BoundMeasure
 from fastad.measures.partial import AUC_AT_FPR
 from fastad.measures.roc import ROC_AUC
-from fastad.uncertainty.bootstrap import basic, percentile
-from fastad.uncertainty.closed_forms import Bounds
+from fastad.uncertainty.bootstrap import basic, percentile, too_often_undefined
+from fastad.uncertainty.closed_forms import (
+    logit_ends,
+    student_over_normal,
+    student_quantile,
+    symmetric_ends,
+)
 from fastad.uncertainty.influence import has_influence
+from fastad.uncertainty.interval_estimation import IntervalOptions
 from fastad.uncertainty.results import Interval
 from fastad.uncertainty.sampling import DesignedSample
 
@@ -53,21 +58,17 @@ class _Task(NamedTuple):
 def intervals_of_design(
     sample: DesignedSample,
     measures: Sequence[BoundMeasure],
-    *,
-    method: str,
-    alpha: float,
-    n_resamples: int,
-    key: np.uint64,
+    options: IntervalOptions,
     progress: Progress | None = None,
 ) -> list[Interval | UndefinedMeasureError]:
     """Return the interval of each measure, or why there is none; all share their replicates."""
     refusal = sample.refusal("an interval")
-    tasks = [refusal or _task(sample, bound, method) for bound in measures]
+    tasks = [refusal or _task(sample, bound, options.method) for bound in measures]
     replicated = [task for task in tasks if isinstance(task, _Task) and task.method in REPLICATED]
     drawn: dict[str, FloatVector] = {}
     if replicated:
         bounds = [task.bound for task in replicated]
-        values = sample.replicates(bounds, n_resamples, key, progress)
+        values = sample.replicates(bounds, options.n_resamples, options.key, progress)
         drawn = dict(zip([bound.key for bound in bounds], values, strict=True))
     effect = None if refusal is not None else sample.effect()
     results: list[Interval | UndefinedMeasureError] = []
@@ -76,45 +77,39 @@ def intervals_of_design(
             results.append(task)
             continue
         bound, value = task.bound, task.value
-        n_undefined = 0
+        n_resamples = n_undefined = 0
         df = degrees_of_freedom(sample, bound)
         if task.method in REPLICATED:
             replicates = drawn[bound.key]
             defined = replicates[~np.isnan(replicates)]
-            n_undefined = replicates.shape[0] - defined.shape[0]
-            if 2 * n_undefined > replicates.shape[0]:
-                results.append(
-                    UndefinedMeasureError(
-                        f"an interval of {bound.key} needs the measure on resamples; it is "
-                        f"undefined on {n_undefined} of {replicates.shape[0]}"
-                    )
-                )
+            n_resamples = replicates.shape[0]
+            n_undefined = n_resamples - defined.shape[0]
+            refusal = too_often_undefined(f"an interval of {bound.key}", n_undefined, n_resamples)
+            if refusal is not None:
+                results.append(refusal)
                 continue
-            low, high, error = _from_replicates(task, defined, widening(sample, df, alpha), alpha)
+            factor = widening(sample, df, options.alpha)
+            low, high, error = _from_replicates(task, defined, factor, options.alpha)
         else:
             error = math.sqrt(sample.variances(sample.contributions(bound)).total)
-            half = student_quantile(alpha, df) * error
-            low, high = _ends(value, half, bound.bounds, task.method)
+            half = student_quantile(options.alpha, df) * error
+            ends = logit_ends if task.method == "logit" else symmetric_ends
+            low, high = ends(value, half, bound.bounds)
         results.append(
             Interval(
                 value=value,
                 low=min(low, value),
                 high=max(high, value),
                 standard_error=error,
-                confidence_level=1 - alpha,
+                confidence_level=float(options.level),
                 method=task.method,
                 coverage=math.nan if df < _FEWEST_DEGREES else None,
-                n_resamples=n_resamples if task.method in REPLICATED else 0,
+                n_resamples=n_resamples,
                 n_undefined=n_undefined,
                 sampling=effect,
             )
         )
     return results
-
-
-def student_quantile(alpha: float, df: float) -> float:
-    """Return the quantile of Student's distribution, which for many degrees is the normal one."""
-    return float(-ndtri(alpha / 2) if math.isinf(df) else -stdtrit(df, alpha / 2))
 
 
 def degrees_of_freedom(sample: DesignedSample, bound: BoundMeasure) -> float:
@@ -133,7 +128,7 @@ def widening(sample: DesignedSample, df: float, alpha: float) -> float:
     if math.isinf(df):
         return 1.0
     n = sample.n_units
-    return student_quantile(alpha, df) / student_quantile(alpha, math.inf) * math.sqrt(n / (n - 1))
+    return student_over_normal(alpha, df) * math.sqrt(n / (n - 1))
 
 
 def _task(
@@ -148,17 +143,6 @@ def _task(
     except UndefinedMeasureError as error:
         return error
     return _Task(bound, value, methods_of_design(bound)[0] if method == "auto" else method)
-
-
-def _ends(value: float, half: float, bounds: Bounds, method: str) -> Bounds:
-    """Return the ends so far from the value, on the scale of the log odds where that is asked."""
-    low, high = bounds
-    scaled = (value - low) / (high - low) if method == "logit" else math.nan
-    if half == 0 or not 0 < scaled < 1:
-        return max(value - half, low), min(value + half, high)
-    step = half / (high - low) / (scaled * (1 - scaled))
-    ends = expit(logit(scaled) + np.array([-step, step]))
-    return tuple((low + (high - low) * ends).tolist())
 
 
 def _from_replicates(

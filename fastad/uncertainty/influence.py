@@ -19,6 +19,7 @@ import numpy as np
 from fastad._core.floats import nearest_float
 from fastad._core.types import CountVector, FloatVector
 from fastad._kernels.curves import influence as kernels
+from fastad.errors import InvalidInputError
 from fastad.measures.costs import weights_of
 from fastad.measures.early import exponent_of, highest_gain, weights_of_ties
 from fastad.measures.flagged import points_flagged
@@ -238,8 +239,8 @@ def _bedroc(counts: OrderedCounts, parameters: Parameters) -> Influence:
     return _scaled(_early(counts, parameters), 1 / highest_gain(counts, parameters["alpha"]))
 
 
-def _scaled(found: Influence, factor: float) -> Influence:
-    return Influence(factor * found.anomalies, factor * found.normals)
+def _scaled(influence: Influence, factor: float) -> Influence:
+    return Influence(factor * influence.anomalies, factor * influence.normals)
 
 
 def _detection_cost(counts: OrderedCounts, parameters: Parameters) -> Influence:
@@ -276,6 +277,15 @@ INFLUENCES: Mapping[str, Callable[[OrderedCounts, Parameters], Influence]] = Map
 def has_influence(measure: Measure[Any]) -> bool:
     """Return whether the influences on a measure are known."""
     return measure.name in INFLUENCES or measure.slopes is not None
+
+
+def check_smooth(bound: BoundMeasure) -> None:
+    """Raise where the influences on a measure are not known."""
+    if not has_influence(bound.measure):
+        raise InvalidInputError(
+            f"measure must be smooth, one of {', '.join(INFLUENCES)}; found {bound.measure.name!r}",
+            argument="measure",
+        )
 
 
 def influence(counts: OrderedCounts, bound: BoundMeasure) -> Influence:

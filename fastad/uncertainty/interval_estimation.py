@@ -25,15 +25,17 @@ from fastad.uncertainty.bootstrap import (
     plan,
     replicate_values,
     too_few_samples,
+    too_often_undefined,
 )
 from fastad.uncertainty.closed_forms import (
     BINOMIAL,
     Bounds,
-    logit_interval,
+    logit_ends,
     newcombe,
     newcombe_variance,
+    normal_quantile,
     pairs_interval,
-    plain_interval,
+    symmetric_ends,
     variance,
 )
 from fastad.uncertainty.corrected import interval_of_area, inversion, observed_area
@@ -179,11 +181,9 @@ def estimate_interval(
         defined = drawn[~np.isnan(drawn)]
         n_resamples = drawn.shape[0]
         n_undefined = n_resamples - defined.shape[0]
-        if 2 * n_undefined > n_resamples:
-            return UndefinedMeasureError(
-                f"an interval of {task.bound.key} needs the measure on resamples; it is "
-                f"undefined on {n_undefined} of {n_resamples}"
-            )
+        error = too_often_undefined(f"an interval of {task.bound.key}", n_undefined, n_resamples)
+        if error is not None:
+            return error
         low, high = _from_replicates(counts, task, defined, options.alpha)
         standard_error = float(np.std(defined, ddof=1)) if defined.shape[0] > 1 else math.nan
     method = task.method
@@ -241,5 +241,6 @@ def _closed_form(
     if task.method == "order":
         return order_interval(counts, bound, options.level), math.nan
     standard_error = math.sqrt(variance(counts, influence(counts, bound)))
-    ends = plain_interval if task.method == "delong" else logit_interval
-    return ends(value, standard_error, bound.bounds, alpha), standard_error
+    ends = symmetric_ends if task.method == "delong" else logit_ends
+    half = normal_quantile(alpha) * standard_error
+    return ends(value, half, bound.bounds), standard_error

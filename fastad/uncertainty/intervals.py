@@ -1,7 +1,7 @@
 """``interval``: confidence intervals of measures, from one order and one set of replicates."""
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -281,27 +281,9 @@ def _interval_of_design(
             argument="contamination",
         )
     check_method_of_design(options.method, bound)
-    result = intervals_of_sample(sample, [bound], options, progress)[0]
+    result = intervals_of_design(sample, [bound], options, progress)[0]
     if isinstance(result, UndefinedMeasureError):
         raise result
     if result.reliability_note is not None:
-        warnings.warn(f"{bound.key}: {result.reliability_note}", LowCoverageWarning, stacklevel=4)
+        warnings.warn(f"{bound.key}: {result.reliability_note}", LowCoverageWarning, stacklevel=3)
     return result
-
-
-def intervals_of_sample(
-    sample: DesignedSample,
-    measures: Sequence[BoundMeasure],
-    options: IntervalOptions,
-    progress: Progress | None = None,
-) -> list[Interval | UndefinedMeasureError]:
-    """Return intervals that allow for clusters, blocks or real weights."""
-    return intervals_of_design(
-        sample,
-        measures,
-        method=options.method,
-        alpha=options.alpha,
-        n_resamples=options.n_resamples,
-        key=options.key,
-        progress=progress,
-    )

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtr, ndtri
+from scipy.special import ndtr
 
 from fastad._core.arrays import as_readonly
 from fastad._core.buffers import MemoryPool
@@ -27,6 +27,7 @@ from fastad.ordering.named_scores import named_scores, score_name
 from fastad.ordering.orders import RowOrder, order_rows
 from fastad.ordering.raw import KeyCodec
 from fastad.uncertainty.bootstrap import Ranking, plan, replicate_values
+from fastad.uncertainty.closed_forms import normal_quantile
 from fastad.uncertainty.comparison_options import ComparisonOptions
 from fastad.uncertainty.influence import influence
 from fastad.uncertainty.methods import limits_of
@@ -157,7 +158,7 @@ def _delong(
     differences: Sequence[float],
 ) -> list[PairEstimate]:
     influences = [row_influences(ranking, bound) for ranking in detectors.rankings]
-    quantile = -float(ndtri(options.alpha / 2))
+    quantile = normal_quantile(options.alpha)
     rounding = rounding_of(bound)
     estimates = []
     for (i, j), difference in zip(pairs, differences, strict=True):

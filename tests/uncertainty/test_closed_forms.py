@@ -119,6 +119,19 @@ def test_logit_of_a_measure_that_ends_elsewhere() -> None:
     assert 0.5 < upper.low < upper.value < upper.high < 1
 
 
+def test_a_value_at_an_end_of_its_range_has_no_log_odds() -> None:
+    """A partial area just at the level of chance, which other samples would not have."""
+    y = np.isin(np.arange(8), [0, 3, 4, 5])
+    options: Any = {"measure": "auc_at_fpr", "fpr": 0.5, "normalize": "mcclish"}
+    logit, plain = (
+        fastad.interval(y, -np.arange(8), method=method, **options)
+        for method in ("logit", "delong")
+    )
+    assert logit.standard_error > 0
+    assert (logit.value, logit.low, logit.high) == (0.5, 0.5, plain.high)
+    assert plain.high > 0.9
+
+
 @given(st.integers(0, 2**32), st.booleans())
 def test_covariance_of_many_detectors(seed: int, ties: bool) -> None:
     rng = np.random.default_rng(seed)
@@ -160,6 +173,8 @@ def test_one_detector_has_a_matrix_too() -> None:
     assert list(found.names) == ["score"]
     assert found.matrix.shape == (1, 1)
     assert found.matrix[0, 0] == pytest.approx(PROC["variance"]["ndka"], rel=PRINTED)
+    assert not found.matrix.flags.writeable
+    assert not found.values.flags.writeable
 
 
 @given(st.data(), st.sampled_from([0.5, 0.9, 0.95, 0.999, 1e-6]))

@@ -286,8 +286,27 @@ def test_too_few_clusters() -> None:
     one = np.where(Y, 0, np.arange(N) % 20)
     with pytest.raises(UndefinedMeasureError, match="anomalies in two clusters at least"):
         fastad.interval(Y, S, measure="auc", clusters=one)
-    with pytest.warns(LowCoverageWarning, match="with 20 clusters, fewer than 30"):
+    with pytest.warns(LowCoverageWarning, match="with 20 clusters, fewer than 30") as caught:
         fastad.interval(Y, S, measure="auc", clusters=np.arange(N) % 20)
+    assert [warning.filename for warning in caught] == [__file__]
+
+
+@pytest.mark.filterwarnings("ignore:.*the interval has no width")
+@pytest.mark.parametrize("method", ["logit", "delong", "bootstrap", "basic"])
+def test_extreme_confidence_levels(method: Any) -> None:
+    for level in (0.001, 1e-17, 1 - 2**-53):
+        found = fastad.interval(
+            Y,
+            S,
+            measure="auc",
+            method=method,
+            clusters=CLUSTERS,
+            confidence_level=level,
+            n_resamples=20,
+            rng=0,
+        )
+        assert 0 <= found.low <= found.value <= found.high <= 1
+        assert found.confidence_level == level
 
 
 def test_tables_refuse_what_nothing_allows_for() -> None:
