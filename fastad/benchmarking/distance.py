@@ -10,7 +10,7 @@ from fastad._core.arrays import set_all_readonly
 from fastad._core.parameters import N_RESAMPLES
 from fastad._core.results import TableResult
 from fastad._core.text_tables import TextTable, best_three, count_text, interval_text, number_text
-from fastad._core.types import FloatMatrix, Point
+from fastad._core.types import FloatMatrix, FloatVector, Point
 from fastad.benchmarking.ranks import best_merits, check_detectors, rank_rows
 from fastad.benchmarking.reading import problem_noun
 from fastad.benchmarking.resampling import Means, check_resampling
@@ -48,7 +48,7 @@ class RankDistances(TableResult):
     datasets: Sequence[str]
     distances: FloatMatrix
     means: Means
-    closest: FloatMatrix
+    closest: FloatVector
     missing: Sequence[str]
     noun: str
 
@@ -175,7 +175,7 @@ def rank_distance(
     )
     if not others:
         raise InvalidInputError(
-            f"results must have a measure beside {reference}; found none", argument="results"
+            f"results must have a measure beside {target.name}; found none", argument="results"
         )
     goal = rank_rows(best_merits(table, target))
     ranks = np.stack([rank_rows(best_merits(table, column)) for column in others], axis=1)
@@ -189,7 +189,7 @@ def rank_distance(
         closest = np.where(defined.any(axis=0), np.mean(common == nearest, axis=0), np.nan)
     set_all_readonly(distances, closest)
     return RankDistances(
-        reference,
+        target.name,
         [column.name for column in others],
         table.problems,
         distances,

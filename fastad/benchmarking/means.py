@@ -68,6 +68,23 @@ def differences(first: FloatMatrix, second: FloatMatrix) -> FloatMatrix:
     Those of means with a common denominator up to 2^26. Equal infinities do not differ.
     """
     # Half of a difference is the mean of one and the other's negative, rounded once.
-    difference = 2 * defined_mean(np.stack([first, -second]), axis=0)
+    with np.errstate(over="ignore"):
+        difference = 2 * defined_mean(np.stack([first, -second]), axis=0)
     difference[first == second] = 0.0
     return difference
+
+
+def in_units(values: FloatMatrix) -> tuple[FloatMatrix, npt.NDArray[np.intc]]:
+    """Divide rows by powers of two so that their squares neither overflow nor vanish.
+
+    Volumes in many dimensions are as small as 1e-200, and their squares are 0.
+
+    Returns
+    -------
+    numpy.ndarray of shape (n_rows, n_columns)
+        Quotients, the largest of a row between 1/2 and 1.
+    numpy.ndarray of shape (n_rows, 1)
+        Exponents of the powers.
+    """
+    _, exponents = np.frexp(np.abs(values).max(axis=1, keepdims=True))
+    return np.ldexp(values, -exponents), exponents

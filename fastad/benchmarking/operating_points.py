@@ -11,7 +11,13 @@ import numpy.typing as npt
 from fastad._core.arrays import set_all_readonly
 from fastad._core.parameters import N_RESAMPLES, check_choice, check_inside, exact_rate, short_repr
 from fastad._core.results import TableResult
-from fastad._core.text_tables import TextTable, count_text, interval_text, number_text
+from fastad._core.text_tables import (
+    TextTable,
+    count_text,
+    interval_text,
+    number_text,
+    some_of,
+)
 from fastad._core.threads import thread_limit
 from fastad._core.types import FloatMatrix, FloatVector, Point
 from fastad.benchmarking.columns import columns_by_rate
@@ -189,9 +195,8 @@ class Discriminability(TableResult):
         )
         notes = list(self.left_out[:_SHOWN])
         if len(self.left_out) > _SHOWN:
-            notes.append(
-                f"and {len(self.left_out) - _SHOWN} more {self.noun}s with models left out"
-            )
+            more = count_text(len(self.left_out) - _SHOWN, f"more {self.noun}")
+            notes.append(f"and {more} with models left out")
         if infinite:
             notes.append(
                 f"left out: {infinite} infinite statistics, of different means without variance"
@@ -349,13 +354,17 @@ def discriminate(
         runs = np.stack([values_of_level[i] for values_of_level in by_level], axis=-1)
         # Data sets may have different folds.
         runs = runs[:, ~np.isnan(runs).all(axis=(0, 2))]
-        whole = np.isfinite(runs).all(axis=(1, 2)) & (runs.shape[1] > 1)
+        if runs.shape[1] < 2:
+            n_folds = count_text(runs.shape[1], "fold")
+            left_out.append(f"{name}: {n_folds} with values, fewer than two")
+            continue
+        whole = np.isfinite(runs).all(axis=(1, 2))
         few = bool(np.count_nonzero(whole) < 2)
         if not whole.all():
-            first = table.models[int(np.argmin(whole))]
+            lacking = [model for model, kept in zip(table.models, whole, strict=True) if not kept]
             left_out.append(
-                f"{name}: {np.count_nonzero(~whole)} of {len(whole)} models lack a value on some "
-                f"fold ({first}, …)" + ", and fewer than two are left" * few
+                f"{name}: {len(lacking)} of {len(whole)} models lack a value on some fold "
+                f"({some_of(lacking, 1)})" + ", and fewer than two are left" * few
             )
         if few:
             continue

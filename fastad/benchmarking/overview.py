@@ -177,7 +177,13 @@ def compare_runs(
         if report is not None:
             report(len(makers), len(makers))
     return RunsOverview(
-        table, request.measures, request.measure, control, reference, skipped, sections
+        table,
+        request.measures,
+        request.measure,
+        request.control,
+        request.reference,
+        skipped,
+        sections,
     )
 
 
@@ -189,11 +195,10 @@ def _check_request(
     reference: str | None,
     control: str | None,
 ) -> _Request:
-    """Check the arguments, and set those that are not given."""
+    """Check the arguments, and set those that are not given; names of functions become labels."""
     target = None if operating_fpr is None else tpr_column(table.measures, operating_fpr).name
-    for argument, label in (("measure", measure), ("reference", reference)):
-        if label is not None:
-            table.measure(label, argument)
+    measure = None if measure is None else table.measure(measure).name
+    reference = None if reference is None else table.measure(reference, "reference").name
     check_control(table, control)
     if measures is None:
         labels = {column.name for column in usual_measures(table)} | {target, measure, reference}

@@ -93,6 +93,7 @@ class Recommendation(TableResult):
     data: str
     confidence_level: float
     missing: Sequence[str]
+    _compared: Means  # the losses on ``evidence``, of the data sets that decide
 
     def __repr__(self) -> str:
         return f"<Recommendation of {self.measure} for {self.target_measure}>"
@@ -106,15 +107,14 @@ class Recommendation(TableResult):
     @property
     def text(self) -> str:
         """The recommendation in words."""
-        losses = self.losses[self.evidence]
         sentences = [
             f"To select models for {self.target_measure}, select them by {self.measure}: it loses "
-            f"{_cell(losses, list(self.measures).index(self.measure), '.1%')} "
+            f"{_cell(self._compared, list(self.measures).index(self.measure), '.1%')} "
             f"{_EVIDENCE[self.evidence]}, over {self.data}."
         ]
         if self.not_worse:
             # Without an interval there is one data set, and nothing was tested.
-            tested = not np.isnan(losses.low).all()
+            tested = not np.isnan(self._compared.low).all()
             level = f"At {100 * self.confidence_level:g} % not significantly worse"
             others = level if tested else "Others, not tested"
             sentences.append(f"{others}: {self._named(self.not_worse)}.")
@@ -174,7 +174,7 @@ class Recommendation(TableResult):
         return columns
 
     def _named(self, names: Sequence[str]) -> str:
-        losses = self.losses[self.evidence].value[[list(self.measures).index(n) for n in names]]
+        losses = self._compared.value[[list(self.measures).index(name) for name in names]]
         parts = [f"{name} ({number_text(x, '.1%')})" for name, x in zip(names, losses, strict=True)]
         return some_of(parts, _NAMED)
 
@@ -273,7 +273,8 @@ def recommend(
     if operating_fpr is not None:
         target = tpr_column(table.measures, operating_fpr)
     else:
-        target = table.measure(str(target_measure), "target_measure")
+        assert target_measure is not None
+        target = table.measure(target_measure, "target_measure")
     candidates = table.measures if measures is None else table.select(measures, "measures")
     if unseen_anomaly_classes and table.anomaly_classes is None:
         raise InvalidInputError(
@@ -336,6 +337,9 @@ def recommend(
         ),
         confidence_level=resampling.confidence_level,
         missing=table.omissions(),
+        _compared=resampling.means(
+            np.where(counted[:, np.newaxis], losses[evidence], np.nan)[:, order]
+        ),
     )
 
 

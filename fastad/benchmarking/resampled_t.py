@@ -13,7 +13,7 @@ from fastad._core.parameters import check_choice, check_inside, short_repr, sign
 from fastad._core.results import ShortRepr, TableResult
 from fastad._core.text_tables import TextTable, some_of
 from fastad._core.types import Correction, FloatMatrix, FloatVector, IntVector, Point
-from fastad.benchmarking.means import defined_mean, differences
+from fastad.benchmarking.means import defined_mean, differences, in_units
 from fastad.benchmarking.ranks import intervals_text
 from fastad.benchmarking.result_table import Results, ResultTable, as_results
 from fastad.errors import InvalidInputError, UndefinedMeasureError
@@ -194,7 +194,8 @@ def resampled_t_test(
     knn - lof      0.0640  [0.0428, 0.0852]       5  0.0011   0.0011     knn
     """
     fraction = float(check_inside(test_fraction, "test_fraction"))
-    alpha = float(1 - check_inside(confidence_level, "confidence_level"))
+    level = check_inside(confidence_level, "confidence_level")
+    alpha = float(1 - level)
     check_choice(correction, tuple(CORRECTIONS), "correction")
     table = as_results(results, None)
     column = table.only_measure() if measure is None else table.measure(measure)
@@ -225,7 +226,7 @@ def resampled_t_test(
         higher_is_better=column.higher_is_better,
         correction=correction,
         test_fraction=fraction,
-        confidence_level=1 - alpha,
+        confidence_level=float(level),
         notes=table.notes,
     )
 
@@ -265,8 +266,10 @@ def _test(
             f"a comparison of {names} needs finite differences; found an infinite value of one"
         )
     mean = float(defined_mean(difference, axis=0))
-    variance = float(np.sum((difference - mean) ** 2)) / (n - 1)
-    error = math.sqrt((1 / n + fraction / (1 - fraction)) * variance)
+    deviations, exponents = in_units((difference - mean)[np.newaxis])
+    variance = float(np.sum(deviations**2)) / (n - 1)
+    scaled_error = math.sqrt((1 / n + fraction / (1 - fraction)) * variance)
+    error = float(np.ldexp(scaled_error, exponents[0, 0]))
     if error == 0:
         return mean, 0.0, mean, mean, math.nan, float(mean == 0), n
     statistic = mean / error

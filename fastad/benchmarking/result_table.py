@@ -212,10 +212,14 @@ class ResultTable:
         >>> results.n_datasets, results.models
         (3, ['knn', 'lof'])
         """
-        if not isinstance(values, Mapping) or not values:
+        if not isinstance(values, Mapping):
             raise InvalidTypeError(
                 f"values must map labels to arrays; found {type(values).__name__}",
                 argument="values",
+            )
+        if not values:
+            raise InvalidInputError(
+                "values must contain at least one measure; found none", argument="values"
             )
         arrays = {
             name: numbers(array, f"values[{name!r}]", kind="an array of numbers")

@@ -13,6 +13,7 @@ from fastad._core.text_tables import count_text
 from fastad._core.types import IntVector, Point
 from fastad.benchmarking.matrix import MeasureMatrix, averaged
 from fastad.benchmarking.means import cell_means, defined_mean
+from fastad.benchmarking.reading import problem_names
 from fastad.benchmarking.resampling import check_resampling
 from fastad.benchmarking.result_table import Merits, Results, ResultTable, as_results
 from fastad.errors import InvalidInputError, UndefinedMeasureError
@@ -198,7 +199,7 @@ def class_sensitivity(
     columns = table.measures
     merits = table.merits(columns)
     losses = list(class_losses(table, best_models(merits), shortfalls(merits)))
-    names = [str(table.datasets[classes[0]]) for classes, _ in losses]
+    names = problem_names([table.datasets[classes[0]] for classes, _ in losses], None)
     values = np.array([loss for _, loss in losses])
     missing = table.omissions()
     if n_datasets < len(n_classes):
@@ -261,8 +262,8 @@ def class_losses(
         classes = np.flatnonzero(table.clusters == cluster)
         if len(classes) > 1:
             losses = []
-            for known in classes:
-                others = classes[classes != known]
-                selected = np.broadcast_to(best[known], (len(others), *best.shape[1:]))
+            for selecting in classes:
+                others = classes[classes != selecting]
+                selected = np.broadcast_to(best[selecting], (len(others), *best.shape[1:]))
                 losses.append(loss_of(selected, short[others]))
             yield classes, defined_mean(np.concatenate(losses), axis=0)

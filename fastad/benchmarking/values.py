@@ -11,6 +11,7 @@ from fastad._core.results import TableResult
 from fastad._core.text_tables import TextTable, count_text, number_text
 from fastad._core.types import FloatMatrix, IntMatrix
 from fastad.benchmarking.columns import MeasureColumn
+from fastad.benchmarking.means import in_units
 from fastad.benchmarking.ranks import best_ranks, check_detectors
 from fastad.benchmarking.reading import problem_names, problem_noun
 from fastad.benchmarking.result_table import Results, ResultTable, as_results
@@ -219,9 +220,11 @@ def _fill(
         model_of[:, j] = np.where(n > 0, best, -1)
         several = n > 1
         # About the mean that is rounded once: equal values do not vary.
-        with np.errstate(invalid="ignore"):  # infinities have no deviation
-            squares = np.where(defined, values - mean[:, j, np.newaxis], 0.0)[several] ** 2
-        std[several, j] = np.sqrt(squares.sum(axis=1) / (n[several] - 1))
+        with np.errstate(invalid="ignore", over="ignore"):  # infinities have no deviation
+            deviations = np.where(defined, values - mean[:, j, np.newaxis], 0.0)[several]
+            scaled, exponents = in_units(deviations)
+            variance = np.sum(scaled**2, axis=1) / (n[several] - 1)
+            std[several, j] = np.ldexp(np.sqrt(variance), exponents[:, 0])
 
 
 def _cell(mean: float, std: float) -> str:

@@ -217,8 +217,9 @@ def test_models_that_lack_a_value_are_left_out_and_named() -> None:
     )
     assert found.models == {"a": ["iforest", "knn", "ocsvm"], "c": names}
     assert found.left_out == [
-        "a: 1 of 4 models lack a value on some fold (lof, …)",
-        "b: 3 of 4 models lack a value on some fold (iforest, …), and fewer than two are left",
+        "a: 1 of 4 models lack a value on some fold (lof)",
+        "b: 3 of 4 models lack a value on some fold (iforest and 2 more), and fewer than two are "
+        "left",
     ]
     assert list(found.pairwise_tests) == list(found.selected) == ["a", "c"]
     whole = discriminability(
@@ -236,9 +237,24 @@ def test_models_that_lack_a_value_are_left_out_and_named() -> None:
 
 def test_the_number_of_data_sets_with_models_left_out() -> None:
     values = runs(seed=4, shape=(3, 2, 4))
-    values["tpr@0.1"][:2, 0, 0] = nan  # two data sets, with two remarks each
+    values["tpr@0.1"][:2, 0, 0] = nan  # two data sets, with one note each
     found = discriminability(ResultTable.from_arrays(values), rng=0)
-    assert "more data sets" not in str(found)
+    assert "more data set" not in str(found)
+    values = runs(seed=4, shape=(5, 3, 4))
+    values["tpr@0.1"][:4, 0, 0] = nan
+    found = discriminability(ResultTable.from_arrays(values), rng=0)
+    assert "and 1 more data set with models left out" in str(found)
+
+
+def test_a_data_set_of_one_fold_is_named() -> None:
+    values = np.random.default_rng(0).uniform(size=(3, 2, 4))
+    values[1, :, 1:] = nan
+    values[2] = nan
+    found = discriminability(ResultTable.from_arrays({"tpr@0.1": values}), rng=0)
+    assert found.left_out == [
+        "1: 1 fold with values, fewer than two",
+        "2: 0 folds with values, fewer than two",
+    ]
 
 
 def test_missing_rows_are_missing_values() -> None:
@@ -246,7 +262,7 @@ def test_missing_rows_are_missing_values() -> None:
     rows = {"dataset": ["a"] * 8, "detector": detectors, "fold": ([1, 2, 3] * 3)[:-1]}
     found = discriminability(rows | {"tpr@0.1": np.arange(8) / 8}, rng=0)
     assert found.models == {"a": ["knn", "lof"]}
-    assert "(svm, …)" in found.left_out[0]
+    assert "(svm)" in found.left_out[0]
 
 
 def test_means_over_data_sets_draw_their_classes_together() -> None:

@@ -5,6 +5,7 @@ import statistics
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -69,10 +70,10 @@ def test_values_are_the_definition(data: st.DataObject) -> None:
                 assert math.isnan(found.std[0, i, j])
         defined = [one for one in exact if one is not None]
         top = (max(defined) if higher else min(defined)) if defined else None
-        wanted_names = [
+        best_names = [
             name for name, one in zip("abc", exact, strict=True) if one is not None and one == top
         ]
-        assert marked(found)[i] == wanted_names
+        assert marked(found)[i] == best_names
 
 
 def test_the_best_is_marked_by_the_direction_of_the_measure() -> None:
@@ -126,6 +127,14 @@ def test_infinite_values_have_no_deviation() -> None:
     assert marked(found) == [["0"]]
     assert math.isnan(found.std[0, 0, 0])
     assert found.std[0, 0, 1] == 0
+
+
+@pytest.mark.parametrize("unit", [2.0**-700, 2.0**700])
+def test_deviations_neither_vanish_nor_overflow(unit: float) -> None:
+    values = np.random.default_rng(0).uniform(size=(2, 3, 4))
+    found = mean_values(table_of(values * unit, "vol@0.05"))
+    expected = mean_values(table_of(values, "vol@0.05"))
+    np.testing.assert_allclose(found.std, expected.std * unit, rtol=1e-12)
 
 
 def test_markdown_and_latex_mark_the_best() -> None:

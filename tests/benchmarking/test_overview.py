@@ -151,6 +151,13 @@ def test_detectors_are_compared_by_the_principal_measure(
     assert rates == (["recommendation_tpr@0.1"] if "operating_fpr" in arguments else ALL[-2:])
 
 
+def test_names_of_functions_are_labels(table: fastad.ResultTable, overview: RunsOverview) -> None:
+    found = compare_runs(table, measure="roc_auc", reference="roc_auc", **HOW)
+    assert (found.measure, found.reference, found.measures) == ("auc", "auc", overview.measures)
+    assert found["rank_distance"].measures == overview.measures[1:]  # type: ignore[attr-defined]
+    assert "roc_auc" not in str(found)
+
+
 def test_a_control_is_what_the_others_are_compared_with(table: fastad.ResultTable) -> None:
     found = compare_runs(table, control="lof", **HOW)
     for name in ("nemenyi", "wilcoxon"):

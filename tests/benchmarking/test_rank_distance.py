@@ -216,6 +216,13 @@ def test_measures_are_chosen_from_a_table_or_its_columns() -> None:
     assert own.distances.tolist() == [[0]]
 
 
+def test_the_reference_may_be_the_name_of_a_function() -> None:
+    for reference in ("auc", "roc_auc"):
+        found = rank_distance(TWO, reference=reference, rng=0)
+        assert (found.reference, found.measures) == ("auc", ["tpr@0.4"])
+        assert found.to_columns()["reference"] == ["auc"]
+
+
 TWO = {"dataset": ["a"] * 2, "detector": ["k", "l"], "tpr@0.4": [1, 2], "auc": [1, 2]}
 
 

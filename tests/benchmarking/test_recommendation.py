@@ -319,9 +319,11 @@ def test_measures_are_compared_where_all_have_losses() -> None:
     tpr = [[0.8, 0.4], [0.6, 0.3], [0.5, 0.4]]
     table = arrays(auc=[[1, 2], [1, 2], [nan] * 2], ap=[[nan] * 2, [1, 2], [1, 2]], tpr=tpr)
     found = recommend(table, operating_fpr=0.1, measures=["auc", "ap"], rng=0)
-    # On the second data set both lose a half.
+    # On the second data set both lose a half; on the third ap loses a fifth.
     assert (found.measure, found.not_worse, found.not_evaluated) == ("auc", ["ap"], [])
-    assert "over 1 data set." in found.text
+    assert "it loses 50.0% on the data that selected, over 1 data set." in found.text
+    assert "Others, not tested: ap (50.0%)." in found.text
+    assert found.losses["same folds"].value == pytest.approx([0.5, 0.35])
 
 
 def test_data_sets_where_the_target_measure_is_undefined_do_not_count() -> None:

@@ -2,6 +2,7 @@
 
 import json
 import math
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -95,6 +96,21 @@ def test_differences_are_those_of_fractions() -> None:
     assert (even.difference[0], even.p_values[0]) == (0, 1)
     constant = resampled_t_test(table([[0.4, 0.5, 0.7], [0.3, 0.4, 0.6]]), test_fraction=0.5)
     assert (constant.low[0], constant.high[0], constant.p_values[0]) == (0.1, 0.1, 0)
+
+
+@pytest.mark.parametrize("unit", [2.0**-700, 2.0**700])
+def test_squares_neither_vanish_nor_overflow(unit: float) -> None:
+    values = np.random.default_rng(3).uniform(size=(2, 6))
+    found = resampled_t_test(table(values * unit), test_fraction=0.2)
+    expected = resampled_t_test(table(values), test_fraction=0.2)
+    assert found.standard_error[0] == expected.standard_error[0] * unit
+    assert found.p_values[0] == pytest.approx(expected.p_values[0], rel=1e-9)
+
+
+def test_the_confidence_level_is_the_given_one() -> None:
+    found = resampled_t_test(table([[0.5, 0.75], [0.5, 0.5]]), test_fraction=0.5,
+                             confidence_level=0.68)  # fmt: skip
+    assert found.confidence_level == 0.68 != 1 - float(1 - Fraction("0.68"))
 
 
 def test_equal_infinities_do_not_differ_and_others_cannot_be_compared() -> None:

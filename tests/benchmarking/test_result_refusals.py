@@ -134,7 +134,7 @@ def test_arrays_without_names() -> None:
     ("values", "options", "message"),
     [
         ([1, 2], {}, "values must map labels to arrays; found list"),
-        ({}, {}, "values must map labels to arrays"),
+        ({}, {}, "values must contain at least one measure; found none"),
         ({"auc": [1, 2]}, {}, r"values\['auc'\] must have shape .* found \(2,\)"),
         ({"auc": np.zeros((1, 2, 3, 4))}, {}, r"values\['auc'\] .* found \(1, 2, 3, 4\)"),
         ({"auc": np.zeros((0, 2))}, {}, r"values\['auc'\] .* found \(0, 2\)"),

@@ -206,6 +206,14 @@ def test_class_sensitivity_refuses() -> None:
         class_sensitivity(columns, measures="auc")
 
 
+def test_data_sets_of_several_columns_have_names_as_elsewhere() -> None:
+    rows = {"set": ["a"] * 4, "size": [1] * 4, "anomaly_class": ["x", "x", "y", "y"]}
+    table = ResultTable.from_table(
+        {**rows, "detector": ["k", "l"] * 2, "auc": [0.5, 0.6, 0.7, 0.8]}, dataset=["set", "size"]
+    )
+    assert class_sensitivity(table, rng=0).datasets == ["a 1"]
+
+
 def test_class_sensitivity_of_the_papers_example() -> None:
     # Table 9 of skvara-2019: a choice on one class is wrong on the other, but not by the volume.
     table = {
