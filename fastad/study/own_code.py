@@ -84,7 +84,7 @@ def library_versions(values: Iterable[Any]) -> dict[str, str]:
 def _codes_of(values: Iterable[Any]) -> list[Code]:
     """Return classes and functions of values, and of what these contain."""
     codes: dict[Code, None] = {}
-    # Objects may contain each other; kept, so that no other gets the number of one.
+    # Objects may contain each other. They are kept, so that ids are not used again.
     seen: dict[int, Any] = {}
     waiting = list(values)
     while waiting:
@@ -115,7 +115,8 @@ def _contents(value: Any) -> list[Any]:
         return [type(value), *value.get_params(deep=False).values()]
     # Of what a library has made of a function, the function.
     contents = [getattr(value, name, None) for name in _WRAPPED]
-    if _library(type(value).__module__) is None:
+    # Objects of fastad too: a measure of the user's has his function as an attribute.
+    if _library(type(value).__module__) in (None, "fastad"):
         contents += vars(value).values() if hasattr(value, "__dict__") else []
     return [type(value), *contents]
 
@@ -165,10 +166,10 @@ def _digest_of_file(code: Code) -> str:
 
 def _attribute(module: ModuleType, path: str) -> Any:
     """Return what a module calls by a name, without what it is wrapped in."""
-    found: Any = module
+    value: Any = module
     for name in path.split("."):
-        found = getattr(found, name, None)
-    return _unwrapped(found)
+        value = getattr(value, name, None)
+    return _unwrapped(value)
 
 
 def _unwrapped(value: Any) -> Any:
@@ -205,7 +206,7 @@ def _digest_of_compiled(code: Code) -> str:
     parts = [
         (
             name,
-            [_plain_function(one) for one in _functions([member])],
+            [_plain_function(each) for each in _functions([member])],
             repr(member) if isinstance(member, _PLAIN) and not name.startswith("__") else "",
         )
         for name, member in sorted(members.items())

@@ -92,7 +92,8 @@ class StudyTables:
             If there is no such task, or all of them failed.
         """
         rows = self.tasks
-        if collection is not None:
+        # Without rows there are no columns.
+        if collection is not None and rows.num_rows:
             rows = _where(rows, "collection", collection)
         if contamination is None and rows.num_rows:
             contamination = min(rows["contamination"].to_pylist())
@@ -117,14 +118,17 @@ class StudyTables:
             columns["anomaly_class"] = [ONE_CLASS if name is None else name for name in classes]
         several = len(set(columns["collection"].to_pylist())) > 1
         dataset = ("collection", "dataset") if several else "dataset"
-        own = self.manifest.get("config", {}).get("own_measures", {})
-        directions = {key: facts["higher_is_better"] for key, facts in own.items()}
         return ResultTable.from_table(
-            columns, dataset=dataset, fold="repeat", higher_is_better=directions or None
+            columns,
+            dataset=dataset,
+            fold="repeat",
+            higher_is_better=own_directions(self.manifest) or None,
         )
 
     def failed_detectors(self) -> list[str]:
         """Return the detectors, with their parameters, of which every task failed."""
+        if not self.tasks.num_rows:
+            return []
         outcomes: dict[str, list[bool]] = {}
         columns = (self.tasks[name].to_pylist() for name in ("detector", "params", "reason"))
         for detector, params, reason in zip(*columns, strict=True):
@@ -157,6 +161,12 @@ class StudyStatus:
     not_applicable: Mapping[str, int]
     runner: str | None
     at_work: Mapping[str, str]
+
+
+def own_directions(manifest: Mapping[str, Any]) -> dict[str, bool]:
+    """Return of measures that the user has made whether higher is better, by their keys."""
+    measures = manifest.get("config", {}).get("own_measures", {})
+    return {key: facts["higher_is_better"] for key, facts in measures.items()}
 
 
 def is_failure(reason: str) -> bool:

@@ -1,5 +1,6 @@
 """Sections of a study: what ran, what failed, and what is missing is named."""
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -11,8 +12,9 @@ from hypothesis import strategies as st
 
 from fastad.study.papers.grids import TABLE_MEASURES
 from fastad.study.report.make import make_sections
+from fastad.study.report.overview import overview_section
 from fastad.study.report.sections import Section
-from fastad.study.report.study_results import reasons_by_measure
+from fastad.study.report.study_results import StudyResults, reasons_by_measure
 from fastad.study.results import StudyTables
 from tests.support.study_sections import HOW, SECTIONS, sections_of, table
 from tests.support.study_tables import (
@@ -232,6 +234,24 @@ def test_collections_with_awkward_names_have_files_of_their_own() -> None:
     assert len(set(names)) == len(names)
     assert all(SAFE.fullmatch(name) for name in names)
     assert any("a/b" in part.title for one in made for part in one.parts)
+
+
+def test_names_of_files_differ_where_case_does_not_count() -> None:
+    small = make_study(
+        problems={name: {"x": (None,)} for name in "Aa"}, n_repeats=1, curves=False, goix=False
+    )
+    assert [*StudyResults(small, 0, 10).slugs.values()] == ["A", "a-2"]
+
+
+def test_undefined_measures_of_ones_own_are_counted_too() -> None:
+    small = make_study(problems={"a": {"b": (None,)}}, n_repeats=1, failures=False, goix=False)
+    n = small.tasks.num_rows
+    columns = {name: small.tasks[name] for name in small.tasks.column_names}
+    columns |= {"auc": [math.nan] * n, "own": [math.nan] * n, "undefined": ["auc: x; own: y"] * n}
+    config = {**small.manifest["config"], "own_measures": {"own": {"higher_is_better": True}}}
+    study = replace(small, tasks=pa.table(columns), manifest={**small.manifest, "config": config})
+    rows = table(overview_section(StudyResults(study, 0, 10)), "undefined").rows
+    assert rows == [("a", name, n, n, "b", why) for name, why in (("auc", "x"), ("own", "y"))]
 
 
 REASONS = st.text("ab; @0.5", min_size=1, max_size=8).filter(lambda text: text == text.strip("; "))

@@ -11,6 +11,7 @@ from fastad.errors import InvalidInputError
 from fastad.measures import from_counts
 from fastad.study import StudyConfig, make_config, run_study
 from fastad.study.config import keys_of
+from fastad.study.own_code import own_code
 from fastad.study.plan import plan_batches
 from fastad.study.problems import find_problems
 from tests.support import custom
@@ -47,6 +48,8 @@ def test_declared_measures_are_columns(tmp_path: Path, n_jobs: int) -> None:
 
 def test_other_code_of_a_measure_is_another_task(monkeypatch: pytest.MonkeyPatch) -> None:
     config = config_with("auc", COST)
+    code = [bound.measure.compute for bound in config.own_measures.values()]
+    assert {*own_code(code)} == {"tests.support.custom"}
 
     def tasks() -> list[Any]:
         problems = find_problems(config.data, folder=config.folder, seed=0).problems

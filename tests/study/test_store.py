@@ -84,6 +84,9 @@ def test_a_new_study_has_empty_tables(tmp_path: Path) -> None:
     study = read_study(tmp_path / "a" / "b")
     assert study.tasks.num_rows == study.curves.num_rows == study.extra["goix"].num_rows == 0
     assert study.n_done == 0
+    assert study.failed_detectors() == []
+    with pytest.raises(InvalidInputError, match="found no task of 'uci' and None"):
+        study.results(collection="uci")
     with pytest.raises(InvalidInputError, match=r"no study\.json"):
         read_study(tmp_path)
     with pytest.raises(InvalidInputError, match=r"no study\.json"):

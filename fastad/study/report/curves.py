@@ -1,7 +1,6 @@
 """Sections of curves: a picture for each data set, with the best configuration of each detector."""
 
 import math
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -12,7 +11,7 @@ import numpy as np
 from fastad._core.text_tables import some_of
 from fastad.study.report.curve_pictures import DetectorCurves, draw_curves, draw_scores
 from fastad.study.report.sections import Picture, Section
-from fastad.study.report.study_results import reasons_by_measure
+from fastad.study.report.study_results import file_names, reasons_by_measure
 from fastad.study.results import KEYS, StudyTables
 
 if TYPE_CHECKING:
@@ -163,7 +162,7 @@ def _with_curves(study: StudyTables) -> list[_Dataset]:
     tried: dict[tuple[Any, ...], set[str]] = {}
     for task in tasks:
         tried.setdefault(tuple(task[key] for key in _PROBLEM), set()).add(task["detector"])
-    names = _file_names(list(best))
+    names = file_names(f"{collection}-{dataset}" for collection, dataset, *_ in best)
     return [
         _Dataset(
             _title(problem),
@@ -240,17 +239,3 @@ def _title(problem: tuple[Any, ...]) -> str:
     collection, dataset, anomaly_class = problem
     text = f"{dataset} ({collection})"
     return text if anomaly_class is None else f"{text}, anomalies of class {anomaly_class}"
-
-
-def _file_names(problems: Sequence[tuple[Any, ...]]) -> list[str]:
-    """Return names for files; those that would be equal get numbers."""
-    names: list[str] = []
-    used: set[str] = set()
-    for collection, dataset, *_ in problems:
-        plain = re.sub(r"[^A-Za-z0-9._-]+", "-", f"{collection}-{dataset}").strip("-.") or "data"
-        name, number = plain, 2
-        while name.lower() in used:
-            name, number = f"{plain}-{number}", number + 1
-        used.add(name.lower())
-        names.append(name)
-    return names

@@ -11,7 +11,13 @@ from fastad.benchmarking.columns import find_measures
 from fastad.study.parquet_files import ArrowTable
 from fastad.study.report.sections import Section, SectionBuilder, SimpleTable
 from fastad.study.report.study_results import StudyResults, reasons_by_measure
-from fastad.study.results import NOT_APPLICABLE, StudyTables, count_reasons, is_failure
+from fastad.study.results import (
+    NOT_APPLICABLE,
+    StudyTables,
+    count_reasons,
+    is_failure,
+    own_directions,
+)
 
 _SPLIT = ("dataset", "anomaly_class", "contamination", "repeat")
 _MODEL = ("detector", "params")
@@ -56,7 +62,7 @@ def overview_section(results: StudyResults) -> Section:
             ("failures", "Tasks that failed", _FAILED, failed),
             ("not-applicable", "Tasks that are not applicable", _FAILED, not_applicable),
             ("missing", "Tasks that are missing", _MISSING, _missing(gaps)),
-            ("undefined", "Measures that are undefined", _UNDEFINED, _undefined(rows)),
+            ("undefined", "Measures that are undefined", _UNDEFINED, _undefined(study, rows)),
         ):
             if rows_of_table:
                 builder.table(name, title, SimpleTable(header, rows_of_table), folded=True)
@@ -95,7 +101,7 @@ def _counts(rows: Mapping[str, ArrowTable], gaps: Mapping[str, Sequence[Row]]) -
                 ", ".join(f"{100 * level:g} %" for level in levels),
                 len(_distinct(table, ("repeat",))),
                 table.num_rows,
-                *(sum(counts.values()) for counts in count_reasons(table["reason"].to_pylist())),
+                *(sum(n_of.values()) for n_of in count_reasons(table["reason"].to_pylist())),
                 len(gaps[name]),
             ]
         )
@@ -162,17 +168,17 @@ def _missing(gaps: Mapping[str, Sequence[Row]]) -> list[Row]:
 _UNDEFINED = ("collection", "measure", "undefined", "tasks", "data sets", "reason")
 
 
-def _undefined(rows: Mapping[str, ArrowTable]) -> list[Row]:
+def _undefined(study: StudyTables, rows: Mapping[str, ArrowTable]) -> list[Row]:
     """Return in how many tasks that succeeded each measure is undefined, where, and why."""
     undefined: list[Row] = []
+    directions = own_directions(study.manifest)
     for name, table in rows.items():
         succeeded = table.filter(np.asarray(table["reason"]) == "")
         if not succeeded.num_rows:
             continue
         keys = [*_SPLIT, *_MODEL, "collection", "reason", "undefined"]
-        labels = [
-            measure.name for measure in find_measures(succeeded.column_names, keys, None, None)
-        ]
+        measures = find_measures(succeeded.column_names, keys, None, directions)
+        labels = [measure.name for measure in measures]
         reasons = reasons_by_measure(succeeded["undefined"].to_pylist(), labels)
         for label in labels:
             values = np.asarray(succeeded[label].to_numpy(), np.float64)

@@ -127,13 +127,7 @@ class StudyResults:
     @cached_property
     def slugs(self) -> Mapping[str, str]:
         """The name of each collection in names of files, all different."""
-        slugs: dict[str, str] = {}
-        for name in self.collections:
-            slug = file_name(name)
-            while slug in slugs.values():
-                slug += "_"
-            slugs[name] = slug
-        return slugs
+        return dict(zip(self.collections, file_names(self.collections), strict=True))
 
     def rows_of(self, collection: str, contamination: float | None = None) -> ArrowTable:
         """Return the rows of a collection, at one contamination if that is given."""
@@ -177,14 +171,14 @@ class StudyResults:
         succeeded: dict[str, dict[str, bool]] = {}
         columns = (rows[name].to_pylist() for name in ("detector", "params", "reason"))
         for detector, params, reason in zip(*columns, strict=True):
-            own = succeeded.setdefault(detector, {})
-            own[params] = own.get(params, False) or not reason
+            by_params = succeeded.setdefault(detector, {})
+            by_params[params] = by_params.get(params, False) or not reason
         names = []
-        for detector, own in succeeded.items():
-            if not any(own.values()):
+        for detector, by_params in succeeded.items():
+            if not any(by_params.values()):
                 names.append(detector)
             else:
-                names += [f"{detector} {params}" for params, any_ in own.items() if not any_]
+                names += [f"{detector} {params}" for params, any_ in by_params.items() if not any_]
         return names
 
     def whole(self) -> Cell | None:
@@ -201,9 +195,9 @@ class StudyResults:
         """Return the measures that are compared: those of extensions, and all that they lack."""
         labels = cell.table.labels
         wanted = [label for each in extensions() for label in each.compared_measures()]
-        known = {*wanted, EM, MV}.union(*(each.measures() for each in extensions()))
-        own = [label for label in labels if label not in known]
-        return [label for label in wanted if label in labels] + own or list(labels)
+        of_papers = {*wanted, EM, MV}.union(*(each.measures() for each in extensions()))
+        others = [label for label in labels if label not in of_papers]
+        return [label for label in wanted if label in labels] + others or list(labels)
 
     def principal_measures(self, cell: Cell) -> list[str]:
         """Return the measures by which detectors are tested."""
@@ -271,6 +265,20 @@ def describe_cell(collection: str, contamination: float) -> str:
 def file_name(text: str) -> str:
     """Return a string with no characters but those that every file system allows."""
     return re.sub(r"[^A-Za-z0-9._-]+", "-", text)
+
+
+def file_names(texts: Iterable[str]) -> list[str]:
+    """Return names for files; those that would be equal, also in lower case, get numbers."""
+    names: list[str] = []
+    used: set[str] = set()
+    for text in texts:
+        plain = file_name(text).strip("-.") or "data"
+        name, number = plain, 2
+        while name.lower() in used:
+            name, number = f"{plain}-{number}", number + 1
+        used.add(name.lower())
+        names.append(name)
+    return names
 
 
 def reasons_by_measure(cells: Iterable[str], labels: Sequence[str]) -> dict[str, Counter[str]]:
