@@ -5,13 +5,14 @@ so each worker has a pipe of its own, and is given one batch at a time.
 """
 
 import contextlib
+import math
 import os
 import pickle
 import signal
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from time import monotonic
 from typing import Any, TypeAlias
@@ -84,7 +85,8 @@ class _Worker:
     life: Connection
     ready: bool = False
     batch: Batch | None = None
-    began: float = field(default=0.0)
+    # When it began the batch; infinite until then, as the import of libraries is no part of a task.
+    began: float = math.inf
 
 
 class _Pool:
@@ -130,7 +132,7 @@ class _Pool:
         busy = sum(worker.batch is not None for worker in self._workers)
         for worker in self._workers:
             if queue and worker.ready and worker.batch is None and busy < n_at_once:
-                worker.batch, worker.began = queue.popleft(), monotonic()
+                worker.batch, worker.began = queue.popleft(), math.inf
                 busy += 1
                 # One that has just ended is noticed when it is asked for the result.
                 with contextlib.suppress(BrokenPipeError, ConnectionResetError):
@@ -139,7 +141,8 @@ class _Pool:
     def _receive(self, worker: _Worker) -> BatchResult | str | None:
         """Return what a worker sends, or how it ended."""
         message: tuple[str, Any] | None = None
-        with contextlib.suppress(EOFError, ConnectionResetError):
+        # An OSError where it ended in the middle of a message.
+        with contextlib.suppress(EOFError, OSError):
             message = worker.pipe.recv() if worker.pipe.poll() else None
         if message is None:
             self._end(worker, patience_s=_TICK_S)  # it is ending, and its exit code comes last
@@ -209,7 +212,7 @@ def _outcome(content: bytes, run: RunCall, pipe: Connection) -> tuple[str, Any]:
     """Return the result of a batch, what it raised to end the process, or an error."""
     try:
         batch = pickle.loads(content)
-        pipe.send((_BEGAN, None))  # the import of libraries is not part of a task
+        pipe.send((_BEGAN, None))
         return _RESULT, run(batch)
     except (SystemExit, KeyboardInterrupt) as error:
         return _RESULT, f"raised {reason_of(error)}"

@@ -1,7 +1,10 @@
 """Detectors that end their process, and worker processes that end with their runner."""
 
 import os
+import struct
+from multiprocessing import Pipe
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,13 +16,14 @@ from fastad.study.plan import plan_batches
 from fastad.study.problems import find_problems
 from fastad.study.results import study_status
 from fastad.study.runner import Progress, run_study
+from fastad.study.workers import _Pool, _Worker
 from tests.support.study_runs import GOOD, Ends, Waits, few
 
 HOWS = {
     "exit code": "ended its process: exit code 3",
     "SIGSEGV": "ended its process: signal 11",
     "KeyboardInterrupt": "raised KeyboardInterrupt:",
-    "endless": "took longer than 8 s",
+    "endless": "took longer than 2 s",
 }
 
 
@@ -28,7 +32,7 @@ HOWS = {
 def test_a_detector_that_ends_its_process_fails_alone(tmp_path: Path) -> None:
     detectors = [{"name": "ends", "estimator": Ends, "how": [*HOWS]}, GOOD]
     config = few(tmp_path, detectors, data={"paths": ["toy/plain.csv"]})
-    study = run_study(config, tmp_path / "out", n_jobs=2, timeout=8)
+    study = run_study(config, tmp_path / "out", n_jobs=2, timeout=2)
     rows = {row["params"]: row for row in study.tasks.to_pylist()}
     for how, reason in HOWS.items():
         row = rows[f"how={how}"]
@@ -37,6 +41,19 @@ def test_a_detector_that_ends_its_process_fails_alone(tmp_path: Path) -> None:
     assert rows[""]["reason"] == ""
     alone = run_study(few(tmp_path, [GOOD], data={"paths": ["toy/plain.csv"]}), tmp_path / "good")
     assert rows[""]["auc"] == alone.tasks["auc"].to_pylist()[0]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="writes to the pipe itself")
+def test_a_process_may_end_in_the_middle_of_a_message() -> None:
+    ours, theirs = Pipe()
+    life, _ = Pipe(duplex=False)
+    ended = SimpleNamespace(exitcode=-9, join=lambda *_: None, is_alive=lambda: False)
+    worker = _Worker(ended, ours, life, ready=True)
+    pool = _Pool(print, 1, None, print)  # type: ignore[arg-type]
+    pool._workers.append(worker)
+    os.write(theirs.fileno(), struct.pack("!i", 100) + b"half")
+    theirs.close()
+    assert str(pool._receive(worker)).startswith("ended its process: signal 9")
 
 
 def test_what_is_no_error_of_python_is_a_failure_too(tmp_path: Path) -> None:
