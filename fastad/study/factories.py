@@ -24,8 +24,8 @@ def import_class(path: str, folder: str | None, where: str) -> Any:
         # Behind all others, and to stay: the module may import what is beside it when it is used.
         sys.path.append(folder)
     try:
-        found = importlib.import_module(module)
-        kind = getattr(found, name)
+        imported = importlib.import_module(module)
+        kind = getattr(imported, name)
     except Exception as error:  # whatever a library does when it is imported
         if isinstance(error, ModuleNotFoundError) and error.name == "sklearn":
             raise missing_extra(where, "scikit-learn", extra="study") from None
@@ -34,20 +34,20 @@ def import_class(path: str, folder: str | None, where: str) -> Any:
             f"found {path!r}: {error}",
             argument=where,
         ) from None
-    _check_place(found, module, folder, where)
+    _check_file(imported, module, folder, where)
     return kind
 
 
 def _file_beside(module: str, folder: str) -> Path | None:
     """Return the file or folder of a module beside the study's file, None where there is none."""
     top = Path(folder, module.partition(".")[0])
-    return next((one for one in (top.with_suffix(".py"), top) if one.exists()), None)
+    return next((path for path in (top.with_suffix(".py"), top) if path.exists()), None)
 
 
-def _check_place(found: Any, module: str, folder: str | None, where: str) -> None:
+def _check_file(imported: Any, module: str, folder: str | None, where: str) -> None:
     """Refuse a module of the same name that lies elsewhere than the one beside the file."""
     beside = None if folder is None else _file_beside(module, folder)
-    file = getattr(found, "__file__", None)
+    file = getattr(imported, "__file__", None)
     if beside is None or beside.is_dir() or file is None:
         return
     if Path(file).resolve() != beside.resolve():
@@ -100,7 +100,10 @@ def _parameters(factory: Any) -> tuple[list[str], list[str], bool]:
     """Return the parameters, those without a default, and whether it accepts any other name."""
     if not isinstance(factory, type):
         return sorted(factory.get_params()) if hasattr(factory, "get_params") else [], [], False
-    listed = inspect.signature(factory).parameters.values()
+    try:
+        listed = inspect.signature(factory).parameters.values()
+    except ValueError:  # compiled classes do not tell their parameters
+        return [], [], True
     named = [p for p in listed if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
     required = [p.name for p in named if p.default is p.empty]
     takes_all = any(p.kind == p.VAR_KEYWORD for p in listed)

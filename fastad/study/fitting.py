@@ -137,7 +137,9 @@ class _SingleScorer:
 
 def _is_machine(configuration: Configuration) -> bool:
     kernel = dict(configuration.options).get("kernel", "rbf")
-    return bool(configuration.factory == _MACHINE and kernel == "rbf")
+    # What states another orientation is refused where it is scored by itself.
+    is_stated_wrongly = configuration.higher_is == "anomalous"
+    return bool(configuration.factory == _MACHINE and kernel == "rbf" and not is_stated_wrongly)
 
 
 def _fit_neighbours(

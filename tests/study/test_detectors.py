@@ -136,6 +136,20 @@ def test_what_is_wrong_in_a_table_is_named(entries: list[Any], problem: str) -> 
         read_detectors(entries)
 
 
+class Compiled(dict):  # type: ignore[type-arg]
+    """A detector that does not tell its parameters, as compiled ones do not."""
+
+    def fit(self, X: Points) -> None:
+        """Learn nothing."""
+
+    def score_samples(self, X: Points) -> Points:
+        return np.zeros(X.shape[0])
+
+
+def test_parameters_of_compiled_classes_are_not_checked() -> None:
+    assert _keys({"name": "C", "estimator": Compiled, "k": [1, 2]}) == ["C k=1", "C k=2"]
+
+
 def test_what_is_no_table_is_refused() -> None:
     for entries in ({"kind": "knn"}, "paper", None):
         with pytest.raises(TypeError, match="detectors must be a list of tables"):

@@ -96,6 +96,10 @@ def test_machines_fail_one_by_one() -> None:
             {"name": "own", "estimator": Centre, "higher_is": "anomalous"},
             "own .*higher_is must be 'normal' for Centre, which is of the kind outlier detector",
         ),
+        (
+            {"kind": "ocsvm", "higher_is": "anomalous"},
+            r"OCSVM \(.*higher_is must be 'normal' for OneClassSVM",
+        ),
     ],
 )
 def test_what_cannot_work_is_refused_before_any_work(
