@@ -18,7 +18,7 @@ from fastad.study.papers import comparison_sections
 from fastad.study.papers.criteria_section import middle_models
 from fastad.study.papers.goix_results import GoixBenchmark, GoixRow
 from fastad.study.papers.grids import TABLE_MEASURES
-from fastad.study.papers.pair_counts import count_pairs
+from fastad.study.papers.pair_counts import count_pairs, proportion_text
 from fastad.study.report.make import make_sections
 from fastad.study.report.sections import Picture, Section, Table
 from fastad.study.results import StudyTables
@@ -332,6 +332,11 @@ def test_pairs_are_counted_as_one_by_one(data: st.DataObject) -> None:
                 n += 1
                 alike += 1 - abs(signs[0] - signs[1]) / 2
     assert (result.n_agreeing, result.n_pairs, result.n_left_out) == (alike, n, left_out)
+
+
+def test_large_counts_have_all_their_digits() -> None:
+    assert proportion_text(1_234_567.5, 2_469_135) == "1234567.5 of 2469135 (50.0 %)"
+    assert proportion_text(3.0, 4) == "3 of 4 (75.0 %)"
 
 
 def test_goix_protocol_has_the_counts_of_its_benchmark(

@@ -108,6 +108,14 @@ def test_a_feature_constant_in_training_keeps_its_unit() -> None:
     assert set(split.X_test[split.y_test == 1, 1]) <= set(range(97, 117))
 
 
+def test_rounding_is_no_deviation() -> None:
+    X, y = numbered(150, 20)
+    # The mean of so many is not 0.1.
+    X = np.column_stack([X[:, 0], np.where(y, X[:, 0], 0.1)])
+    assert cut(X, y, "novelty").X_train[:, 1].std() > 0
+    assert np.ptp(cut(X, y, "novelty", FEW).X_test[:, 1]) < 170
+
+
 @pytest.mark.parametrize(
     ("X", "y", "setting", "message"),
     [

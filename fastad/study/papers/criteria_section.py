@@ -15,7 +15,7 @@ from fastad.benchmarking.result_table import ResultTable
 from fastad.errors import UndefinedMeasureError
 from fastad.study.papers.goix_data import SETTINGS
 from fastad.study.papers.goix_results import GoixBenchmark, GoixRow, WhichPairs
-from fastad.study.papers.pair_counts import PairCounts, count_pairs, share_text
+from fastad.study.papers.pair_counts import PairCounts, count_pairs, proportion_text
 from fastad.study.report.sections import Section, SectionBuilder, SimpleTable
 from fastad.study.report.study_results import Cell, StudyResults, reasons_by_measure
 from fastad.unsupervised.criteria import CRITERIA, CriterionName
@@ -215,5 +215,5 @@ def _text(agreement: PairAgreement | LabelAgreement | None) -> str:
     if agreement is None:
         return DASH
     if isinstance(agreement, PairAgreement):
-        return share_text(agreement.n_agreeing, agreement.n_pairs)
-    return share_text(agreement.n_recovered, agreement.n_labels)
+        return proportion_text(agreement.n_agreeing, agreement.n_pairs)
+    return proportion_text(agreement.n_recovered, agreement.n_labels)

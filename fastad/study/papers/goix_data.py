@@ -233,7 +233,7 @@ def _without_surplus(
 
 def _standardized(rows: FloatMatrix, train: FloatMatrix) -> FloatMatrix:
     """Return rows in units of the training rows; what is constant there keeps its unit."""
-    deviations = train.std(axis=0)
-    units = np.where(deviations > 0, deviations, 1.0)
+    # Not where deviations are 0: of equal numbers those of rounding may be left.
+    units = np.where(np.ptp(train, axis=0) > 0, train.std(axis=0), 1.0)
     scaled: FloatMatrix = (rows - train.mean(axis=0)) / units
     return scaled

@@ -49,12 +49,14 @@ class PairCounts:
         return self.n_agreeing / self.n_pairs if self.n_pairs else float("nan")
 
     def __str__(self) -> str:
-        return share_text(self.n_agreeing, self.n_pairs)
+        return proportion_text(self.n_agreeing, self.n_pairs)
 
 
-def share_text(n: float, total: int) -> str:
+def proportion_text(n: float, total: int) -> str:
     """Return a number of a total with its percentage, such as 123 of 170 (72.4 %)."""
-    return f"{round(n, 1):g} of {total} ({100 * n / total:.1f} %)" if total else "0 of 0"
+    if not total:
+        return "0 of 0"
+    return f"{f'{n:.1f}'.removesuffix('.0')} of {total} ({100 * n / total:.1f} %)"
 
 
 def count_pairs(
