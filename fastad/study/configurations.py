@@ -278,9 +278,9 @@ def _of_factors(entry: dict[str, Any], where: str) -> Iterator[Configuration]:
 def _of_estimator(
     label: str, factory: Any, entry: dict[str, Any], where: str, folder: Path | None
 ) -> Iterator[Configuration]:
-    place = None if folder is None else str(folder)
+    folder_name = None if folder is None else str(folder)
     named = isinstance(factory, str)
-    maker = import_class(factory, place, f"{where}.estimator") if named else factory
+    maker = import_class(factory, folder_name, f"{where}.estimator") if named else factory
     check_estimator(maker, f"{where}.estimator")
     described(maker, f"{where}.estimator")  # which refuses what differs from process to process
     higher_is: HigherIs | None = None
@@ -299,7 +299,7 @@ def _of_estimator(
             factory=factory,
             options=options,
             higher_is=higher_is,
-            folder=place if named else None,
+            folder=folder_name if named else None,
         )
 
 

@@ -65,16 +65,16 @@ class Manifest:
     code: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for one in fields(self):
+        for each in fields(self):
             # As after reading JSON: lists for tuples, and copies of what callers may change.
-            value = _plain(getattr(self, one.name), one.name)
-            if not isinstance(value, _TYPES[one.name]):
+            value = _plain(getattr(self, each.name), each.name)
+            if not isinstance(value, _TYPES[each.name]):
                 raise InvalidTypeError(
-                    f"{one.name} must be a {_TYPES[one.name].__name__}; found "
+                    f"{each.name} must be a {_TYPES[each.name].__name__}; found "
                     f"{type(value).__name__}",
-                    argument=one.name,
+                    argument=each.name,
                 )
-            object.__setattr__(self, one.name, value)
+            object.__setattr__(self, each.name, value)
         _check_names(self.problems)
         _check_batches(self.batches)
 
@@ -94,7 +94,7 @@ class Manifest:
     def to_dict(self) -> dict[str, Any]:
         """Return what ``study.json`` contains."""
         return {"schema_version": SCHEMA_VERSION} | {
-            one.name: getattr(self, one.name) for one in fields(self)
+            each.name: getattr(self, each.name) for each in fields(self)
         }
 
     def to_json(self) -> str:
@@ -122,15 +122,15 @@ class Manifest:
                 f"its schema_version is {schema}, and this fastad reads {SCHEMA_VERSION} only"
             )
         required = [
-            one.name
-            for one in fields(cls)
-            if one.default is MISSING and one.default_factory is MISSING
+            each.name
+            for each in fields(cls)
+            if each.default is MISSING and each.default_factory is MISSING
         ]
         missing = [name for name in required if name not in values]
         if missing:
             raise InvalidInputError(f"it lacks {', '.join(missing)}")
         try:
-            names = {one.name for one in fields(cls)} & values.keys()
+            names = {each.name for each in fields(cls)} & values.keys()
             return cls(**{name: values[name] for name in names})
         except TypeError as error:
             raise InvalidInputError(str(error)) from None

@@ -118,11 +118,11 @@ def check_beside(path: Path, table: ArrowTable) -> None:
         file = path.with_name(name)
         try:
             with damage(file):
-                found = pa.parquet.read_metadata(file).num_rows
+                n_present = pa.parquet.read_metadata(file).num_rows
         except FileNotFoundError:
             raise DamagedFileError(f"{file} is missing") from None
-        if found != n_rows:
-            raise DamagedFileError(f"{file} is damaged: it has {found} rows and not {n_rows}")
+        if n_present != n_rows:
+            raise DamagedFileError(f"{file} is damaged: it has {n_present} rows and not {n_rows}")
 
 
 def read_table(path: Path, columns: Sequence[str] | None = None) -> ArrowTable | None:

@@ -115,7 +115,7 @@ def _task_batches(config: StudyConfig, problems: Sequence[Problem]) -> Iterator[
                 split = digest_of("task", common, data, contamination, repeat, with_curves)
                 for group, members in groups.items():
                     yield TaskBatch(
-                        tuple(digest_of(split, digests[one]) for one in members),
+                        tuple(digest_of(split, digests[member]) for member in members),
                         problem,
                         contamination,
                         repeat,

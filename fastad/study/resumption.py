@@ -50,7 +50,8 @@ def begin_study(root: Path, manifest: Manifest) -> tuple[Manifest, list[str]]:
             argument="folder",
         )
     notes = [
-        f"{one}: earlier results that depend on it do not count" for one in changes(manifest, old)
+        f"{change}: earlier results that depend on it do not count"
+        for change in changes(manifest, old)
     ]
     notes += _of_versions(manifest.versions, old.versions)
     merged = _merged(manifest, old)
@@ -76,29 +77,32 @@ def conflicts(here: Manifest, there: Manifest) -> list[str]:
         A sentence for each difference; empty where results can be shared.
     """
     settings = (_settings(manifest.config) for manifest in (here, there))
-    found = list(_of_values(*settings))
+    differences = list(_of_values(*settings))
     problems = (manifest.problems for manifest in (here, there))
     detectors = (manifest.config.get("detectors", []) for manifest in (here, there))
     for what, parts in (
-        ("data set", [[str(one["name"]) for one in part] for part in problems]),
+        ("data set", [[str(problem["name"]) for problem in part] for part in problems]),
         ("detector", [list(part) for part in detectors]),
     ):
         if all(parts) and set(parts[0]).isdisjoint(parts[1]):
             new, old = (some_of(part, _MAX_DIFFERENCES) for part in parts)
-            found.append(f"no {what} is in both: {new} here and {old} in the folder")
-    return found
+            differences.append(f"no {what} is in both: {new} here and {old} in the folder")
+    return differences
 
 
 def changes(here: Manifest, there: Manifest) -> list[str]:
     """Return which data, code and additional tables of the folder are named here and changed."""
-    found = []
-    new, old = ({str(one["name"]): one for one in study.problems} for study in (here, there))
+    changed = []
+    new, old = (
+        {str(problem["name"]): problem for problem in study.problems} for study in (here, there)
+    )
     for name in new.keys() & old.keys():
         if new[name].get("digest") != old[name].get("digest"):
-            found.append(f'the data of "{name}" changed')
+            changed.append(f'the data of "{name}" changed')
         else:
-            found += _of_values(*(dict(_leaves(one[name], f'"{name}"')) for one in (new, old)))
-    found += [
+            facts = (dict(_leaves(problems[name], f'"{name}"')) for problems in (new, old))
+            changed += _of_values(*facts)
+    changed += [
         f"the code of {module} changed"
         for module in here.code.keys() & there.code.keys()
         if here.code[module] != there.code[module]
@@ -106,8 +110,8 @@ def changes(here: Manifest, there: Manifest) -> list[str]:
     for name in here.config.keys() & there.config.keys():
         if name not in (*SETTINGS, *_SHARED):
             parts = (dict(_leaves({name: study.config[name]})) for study in (here, there))
-            found += _of_values(*parts)
-    return sorted(found)
+            changed += _of_values(*parts)
+    return sorted(changed)
 
 
 def _settings(config: Mapping[str, Any]) -> dict[str, Any]:

@@ -194,11 +194,11 @@ def _untried(detectors: Sequence[Configuration], before: Manifest | None) -> lis
     """Return the detectors that a study does not have, or with other code."""
     if before is None:
         return list(detectors)
-    known, code = set(before.config.get("detectors", ())), before.code.items()
+    tried, code = set(before.config.get("detectors", ())), before.code.items()
     return [
-        one
-        for one in detectors
-        if repr(one) not in known or not own_code(one.code()).items() <= code
+        detector
+        for detector in detectors
+        if repr(detector) not in tried or not own_code(detector.code()).items() <= code
     ]
 
 

@@ -38,19 +38,19 @@ def scorer_of(fitted: Any, higher_is: HigherIs | None) -> CompiledScorer:
         If neither or both say it, differently.
     """
     kind = kind_of(fitted)
-    known = _OF_KIND.get(kind)
-    if higher_is is not None and known is None:
+    of_kind = _OF_KIND.get(kind)
+    if higher_is is not None and of_kind is None:
         return _StatedScorer(fitted, negate=higher_is == "normal")
-    if higher_is not in (None, known):
+    if higher_is not in (None, of_kind):
         raise InvalidInputError(
-            f"higher_is must be {known!r} for {type(fitted).__name__}, which is of the kind "
+            f"higher_is must be {of_kind!r} for {type(fitted).__name__}, which is of the kind "
             f"{kind}; found {short_repr(higher_is)}",
             argument="higher_is",
         )
     try:
         return compile_scorer(fitted)
     except InvalidInputError:
-        if known is not None or higher_is is not None or _is_compiled(fitted):
+        if of_kind is not None or higher_is is not None or _is_compiled(fitted):
             raise
         raise InvalidInputError(
             f"higher_is must say whether higher scores of {type(fitted).__name__} are 'anomalous' "
@@ -65,7 +65,7 @@ def _is_compiled(fitted: Any) -> bool:
 
 
 class _StatedScorer(CompiledScorer):
-    """A detector that scores itself, of whom it was said what higher means."""
+    """A detector that scores itself, with a stated orientation."""
 
     on_threads = False
 

@@ -143,7 +143,7 @@ class StudyStore:
                 continue
             reasons = rows.table["reason"].to_pylist()
             tasks = rows.table[TASK].to_pylist()
-            failed = {one for one, why in zip(tasks, reasons, strict=True) if is_failure(why)}
+            failed = {task for task, why in zip(tasks, reasons, strict=True) if is_failure(why)}
             folder.remove(failed)
             self._done -= failed
 
@@ -231,15 +231,15 @@ class StudyStore:
             If they cannot be written; nothing is left of the file that failed.
         """
         self._refuse_unfinished()
-        found = {name: folder.read() for name, folder in self._folders.items()}
-        self._done = set().union(*(rows.tasks for rows in found.values()))
+        saved = {name: folder.read() for name, folder in self._folders.items()}
+        self._done = set().union(*(rows.tasks for rows in saved.values()))
         # What the foot of a file promised may turn out to be damaged when all of it is read.
-        for rows in found.values():
+        for rows in saved.values():
             for path, error in rows.damaged.items():
                 self._discard(path, error)
         self._refuse_unfinished()
         with _on_full_disk(self.folder):
-            for name, rows in found.items():
+            for name, rows in saved.items():
                 table = rows.table
                 beside: dict[str, int] = {}
                 if name == TASKS:

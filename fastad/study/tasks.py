@@ -55,10 +55,7 @@ class Settings(NamedTuple):
 
     Attributes
     ----------
-    seed : int
-    protocol : Protocol
-    volumes : VolumePlan
-    measures : sequence of str and BoundMeasure
+    seed, protocol, volumes, measures
         As of `StudyConfig`.
     """
 
@@ -120,8 +117,8 @@ class TaskBatch:
     def run(self) -> BatchResult:
         """Return a row for each task; that of a detector that fails has the reason."""
         settings = self.settings
-        own = [x.measure.compute for x in self.settings.measures if isinstance(x, BoundMeasure)]
-        check_code([*own, *(one.code() for one in self.configurations)], self.code)
+        own = [x.measure.compute for x in settings.measures if isinstance(x, BoundMeasure)]
+        check_code([*own, *(each.code() for each in self.configurations)], self.code)
         split, box = _split_of(
             self.problem, self.contamination, self.repeat, settings.seed, settings.protocol
         )
@@ -228,7 +225,7 @@ class TaskBatch:
         uniform_score: FloatVector | None,
         reason: str,
     ) -> Measured | str:
-        """Return what scores are worth, or why that cannot be said."""
+        """Return the measures of scores, or why there are none."""
         nan = _nan_reason(y_score, "test rows")
         if nan:
             return nan

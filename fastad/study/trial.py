@@ -47,8 +47,8 @@ def try_detectors(
     InvalidInputError
         If a detector fails in both; the message names it with its reason.
     """
-    candidates = [one for one in configurations if one.factory is not None]
-    problem = max(problems, key=lambda one: one.n_normals)
+    candidates = [each for each in configurations if each.factory is not None]
+    problem = max(problems, key=lambda each: each.n_normals)
     few: dict[str, Any] = {"max_train": _ROWS, "max_test": _TEST_ROWS}
     failed = dict.fromkeys(candidates, "")
     for limits in (few, {}):
@@ -64,12 +64,12 @@ def try_detectors(
             (reason,) = result.rows["reason"]
             if is_failure(reason):
                 reasons[named[name].configurations[0]] = reason
-        failed = {one: reasons[one] for one in failed if one in reasons}
+        failed = {each: reasons[each] for each in failed if each in reasons}
     if failed:
-        found = [f"{one.key} ({reason})" for one, reason in failed.items()]
+        named_failures = [f"{each.key} ({reason})" for each, reason in failed.items()]
         raise InvalidInputError(
-            f"detectors must be able to fit and score; on {problem.name} {len(found)} of "
-            f"{len(candidates)} cannot: {some_of(found, _MAX_NAMES)}",
+            f"detectors must be able to fit and score; on {problem.name} {len(failed)} of "
+            f"{len(candidates)} cannot: {some_of(named_failures, _MAX_NAMES)}",
             argument="detectors",
         )
 

@@ -32,7 +32,7 @@ def value_text(value: Any, where: str) -> str:
     ------
     InvalidInputError
         If the string would be another one in another process: a lambda, a function within a
-        function, an object that is shown by its place in memory.
+        function, an object that is shown by its address in memory.
     """
     text = _text(value, where)
     if len(text) > _MAX_TEXT:
@@ -108,10 +108,10 @@ def _imported_name(value: Any) -> str | None:
     name = getattr(value, "__qualname__", getattr(value, "__name__", None))
     if not isinstance(name, str):
         return None
-    found: Any = sys.modules.get(module)
+    imported: Any = sys.modules.get(module)
     for part in name.split("."):
-        found = getattr(found, part, None)
-    return f"{module}.{name}" if found is value else None
+        imported = getattr(imported, part, None)
+    return f"{module}.{name}" if imported is value else None
 
 
 def _refuse(value: Any, where: str) -> None:

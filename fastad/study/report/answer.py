@@ -25,7 +25,7 @@ def answer_section(results: StudyResults) -> Section:
         "Results in short",
         "Mean ranks are over data sets, each detector with the parameters that are best there by "
         "the measure; differences of ranks are significant or not by Nemenyi's test. The tables "
-        "and figures of all that is said here are below.",
+        "and figures of all these results are below.",
     )
     cells = list(results.cells(builder))
     whole = results.whole()
@@ -91,7 +91,7 @@ def _add_ranks(
             for name in names
         ]
         values: dict[str, list[Any]] = {"detector": names}
-        values |= {where: [own.get(name) for name in names] for where, own in ranks.items()}
+        values |= {where: [each.get(name) for name in names] for where, each in ranks.items()}
         title = f"Mean ranks by {measure}, in all collections and in each"
         content = SimpleTable(["detector", *ranks], rows, (), values)
         builder.table(f"leaders-{measure.replace('@', '-')}", title, content)

@@ -96,8 +96,8 @@ def draw_curves(
     second = _TOP + _PANEL[1] + _BETWEEN
     figure = _new_figure(max(height, second + _HEAD + _ROW * len(detectors) + 0.1), title)
     # The table takes the place of a sixth panel.
-    places = [*((x, _TOP) for x in columns), *((x, second) for x in columns[:2])]
-    panels = [_add_axes(figure, x, y, _PANEL) for x, y in places]
+    corners = [*((x, _TOP) for x in columns), *((x, second) for x in columns[:2])]
+    panels = [_add_axes(figure, x, y, _PANEL) for x, y in corners]
     _draw_rates(panels[0], panels[1], panels[2], detectors, anomaly_fraction)
     _draw_volumes(panels[3], detectors)
     _draw_excess(panels[4], detectors)
@@ -227,8 +227,8 @@ def _draw_volumes(axes: "Axes", detectors: Sequence[DetectorCurves]) -> None:
     axes.yaxis.get_offset_text().set(x=1, horizontalalignment="right", fontsize=_SMALL)
     if edge and not volumes.all():
         axes.set_ylim(bottom=0.7 * edge)
-        place: dict[str, Any] = {"transform": axes.get_yaxis_transform(), "fontsize": _SMALL}
-        axes.text(-0.025, edge, "0", ha="right", va="center", **place)
+        style: dict[str, Any] = {"transform": axes.get_yaxis_transform(), "fontsize": _SMALL}
+        axes.text(-0.025, edge, "0", ha="right", va="center", **style)
     _name_undefined(axes, "mv", detectors, lines)
 
 
@@ -278,9 +278,9 @@ def _name_undefined(
         reason = missing[0].undefined.get(name, _NO_VOLUME)
         _fill_with(axes, f"{name.upper()} is undefined: {reason}")
     elif missing:
-        place: dict[str, Any] = {"transform": axes.transAxes, "ha": "right", "va": "top"}
+        style: dict[str, Any] = {"transform": axes.transAxes, "ha": "right", "va": "top"}
         text = drawing.plain_text(f"undefined: {_named(missing)}")
-        drawing.draw_text(axes, 0.97, 0.96, text, color="0.3", fontsize=_SMALL, **place)
+        drawing.draw_text(axes, 0.97, 0.96, text, color="0.3", fontsize=_SMALL, **style)
 
 
 def _named(detectors: Sequence[DetectorCurves]) -> str:
@@ -289,9 +289,9 @@ def _named(detectors: Sequence[DetectorCurves]) -> str:
 
 def _fill_with(axes: "Axes", text: str) -> None:
     """Write a sentence into a panel that has no lines."""
-    place: dict[str, Any] = {"transform": axes.transAxes, "ha": "center", "va": "center"}
+    style: dict[str, Any] = {"transform": axes.transAxes, "ha": "center", "va": "center"}
     wrapped = drawing.plain_text(textwrap.fill(text, 36))
-    axes.text(0.5, 0.5, wrapped, color="0.2", fontsize=_SMALL, **place)
+    axes.text(0.5, 0.5, wrapped, color="0.2", fontsize=_SMALL, **style)
     axes.set(xticks=[], yticks=[])
 
 
@@ -364,13 +364,13 @@ def _draw_distances(
 
 
 def _draw_table(
-    figure: "Figure", place: tuple[float, float], heads: Sequence[str], rows: Sequence[_Row]
+    figure: "Figure", corner: tuple[float, float], heads: Sequence[str], rows: Sequence[_Row]
 ) -> None:
     """Draw the legend as a table: line, name and parameters, and below them the values.
 
-    Its place is in inches from the left and from the top.
+    Its upper left corner is in inches from the left and from the top.
     """
-    x, top = place
+    x, top = corner
     width, height = figure.get_size_inches()
     axes = figure.add_axes((x / width, 0, 1 - x / width, 1))
     axes.set(xlim=(0, width - x), ylim=(height, 0))
