@@ -6,7 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 from tests.support.command_line import error_of, invoke, save
 
@@ -250,6 +252,12 @@ def test_a_damaged_archive_is_read_or_refused_wherever_it_is_damaged(tmp_path: P
 def test_a_text_names_no_label_among_numbers(tmp_path: Path, option: str) -> None:
     path = archive(tmp_path / "scores.npz", {"y.npy": Y_NPY, "s.npy": S_NPY})
     assert "'y' are numbers" in refused(path, "--pos-label", option)
+
+
+def test_columns_without_rows_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "scores.parquet"
+    parquet.write_table(pa.table({name: pa.array([], "double") for name in "sty"}), path)
+    assert f"{path}: column 'y' must not be empty" in refused(path)
 
 
 # --- usage

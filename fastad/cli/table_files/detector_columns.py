@@ -110,6 +110,7 @@ def _counts_rows(values: AnyVector) -> bool:
     """Return whether values are the numbers of the rows, from 0 or 1."""
     return bool(
         values.ndim == 1
+        and values.size
         and values.dtype.kind in "iuf"
         and values[0] in (0, 1)
         and np.array_equal(values, np.arange(len(values)) + values[0])
