@@ -1,12 +1,13 @@
-"""Detectors by the centres of clusters and by spheres (PyOD's CBLOF and INNE), compiled."""
+"""Detectors by distances from a few points, compiled: PyOD's CBLOF, INNE and PCA."""
 
 from typing import Any
 
 import numpy as np
 
 from fastad._kernels.detectors.centres import distance_to_large, mean_of_spheres
-from fastad._kernels.detectors.support import write_squared_distances
+from fastad._kernels.detectors.support import sum_distances, write_squared_distances
 from fastad.detectors.scorer import CompiledScorer, floats, is_exactly
+from fastad.detectors.transformation import after
 
 
 def compile_cblof(detector: Any) -> CompiledScorer | None:
@@ -82,3 +83,25 @@ class SphereScorer(CompiledScorer):
             np.take_along_axis(floats(detector._ratio), order, 1).ravel(),
             size,
         )
+
+
+def compile_pca(detector: Any) -> CompiledScorer:
+    """Compile PyOD's PCA, which may scale before."""
+    scorer = ComponentScorer(detector)
+    return after(detector.scaler_, scorer) if detector.standardization else scorer
+
+
+class ComponentScorer(CompiledScorer):
+    """``decision_function`` of PyOD's PCA.
+
+    That is the sum over components of the distance from the point to the tip of the component's
+    unit vector, divided by the component's weight.
+    """
+
+    name = "PCA"
+    kernel = sum_distances
+
+    def __init__(self, detector: Any) -> None:
+        components = floats(detector.selected_components_)
+        self.n_features = components.shape[1]
+        self.arguments = (components, floats(detector.selected_w_components_))

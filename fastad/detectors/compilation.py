@@ -10,7 +10,7 @@ from fastad._core.parameters import short_repr
 from fastad._core.types import FloatMatrix, FloatVector
 from fastad._core.user_warnings import warn_user
 from fastad._kernels.geometry.draws import write_rows
-from fastad.detectors import centres, density, forest, knn, linear, support
+from fastad.detectors import centres, density, forest, knn, support
 from fastad.detectors.scorer import CompiledScorer, is_exactly
 from fastad.detectors.transformation import after, can_compile
 from fastad.errors import BatchScorerWarning, InvalidInputError, InvalidTypeError
@@ -55,7 +55,7 @@ _COMPILERS = {
         _Compiler("pyod.models.knn", "KNN", "decision_scores_", knn.compile_knn),
         _Compiler("pyod.models.lof", "LOF", "decision_scores_", knn.compile_lof),
         _Compiler("pyod.models.hbos", "HBOS", "decision_scores_", density.HistogramScorer),
-        _Compiler("pyod.models.pca", "PCA", "decision_scores_", linear.compile_pca),
+        _Compiler("pyod.models.pca", "PCA", "decision_scores_", centres.compile_pca),
         _Compiler("pyod.models.loda", "LODA", "decision_scores_", density.ProjectionScorer),
         _Compiler("pyod.models.cblof", "CBLOF", "decision_scores_", centres.compile_cblof),
         _Compiler("pyod.models.inne", "INNE", "decision_scores_", centres.SphereScorer),

@@ -39,7 +39,7 @@ class KNNDetector:
     Parameters
     ----------
     k : int
-        Number of neighbours, at most that of the samples.
+        Number of neighbours, at most the number of training points.
     kind : {"kappa", "gamma", "delta"}, default "kappa"
         The distance to the k-th neighbour; the mean of the distances to all k; the length of the
         mean of the vectors to them, which for a point amid its neighbours is near 0 although each

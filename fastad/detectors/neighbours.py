@@ -76,9 +76,6 @@ def impossible_rules(n_train: int, rules: Sequence[Rule]) -> dict[Rule, str]:
     }
 
 
-# --- one rule
-
-
 class NeighbourScorer(CompiledScorer):
     """A score by the k nearest points of a tree.
 
@@ -173,9 +170,6 @@ class NeighbourScorer(CompiledScorer):
             count_nearer(self._tree, points, self.p, self.k, thresholds, counts)
         else:
             super().count_below(points, thresholds, counts, scores)
-
-
-# --- several rules
 
 
 class Neighbourhood:

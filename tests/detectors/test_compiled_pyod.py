@@ -1,4 +1,4 @@
-"""PyOD's principal components and histograms, compiled: scores against the originals."""
+"""PyOD's PCA and HBOS, compiled: scores against the originals."""
 
 from typing import Any
 
