@@ -195,7 +195,8 @@ def recall_at_precision(
     InvalidInputError
         If an argument is not as described; the message says which and where.
     UndefinedMeasureError
-        If there is no anomaly, or no threshold reaches the precision.
+        If there is no anomaly, or no threshold reaches the precision; with ``prevalence`` also if
+        there is no normal sample.
 
     Notes
     -----

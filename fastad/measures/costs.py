@@ -45,7 +45,8 @@ class Weights(NamedTuple):
 def weights_of(counts: OrderedCounts, prevalence: Fraction | None, **costs: Fraction) -> Weights:
     """Return the weights at a prevalence, by default that of the samples."""
     if prevalence is None:
-        prevalence = exact(counts.n_anomalies) / exact(counts.total)
+        n, m = exact(counts.n_anomalies), exact(counts.n_normals)
+        prevalence = n / (n + m)
     return Weights.of(prevalence, **costs)
 
 
@@ -112,7 +113,7 @@ def detection_cost(
     y_score : array-like of shape (n_samples,)
         Anomaly score, higher is more anomalous.
     threshold : float or int
-        Points with ``score >= threshold`` are flagged, compared as NumPy compares the scores
+        Samples with ``score >= threshold`` are flagged, compared as NumPy compares the scores
         with a Python number.
     prevalence : float, optional
         Fraction of anomalies in (0, 1) where the detector is used; by default as they are.

@@ -128,18 +128,17 @@ class CountsFunction:
         self, counts: OrderedCounts, tp: Fraction | Count, fp: Fraction | Count, threshold: Any
     ) -> float:
         """Return the value at the counts of one point."""
-        (value,) = self.values(
+        value: float = self.values(
             np.array([float(tp)]),
             np.array([float(fp)]),
             counts.n_anomalies,
             counts.n_normals,
             np.array([nearest_float(threshold)]),
-        ).tolist()
+        ).item()
         if value != value:
             where = _counts_text(float(tp), float(fp), counts.n_anomalies, counts.n_normals)
             raise UndefinedMeasureError(f"{self.name} is undefined at {where}")
-        found: float = value
-        return found
+        return value
 
     def at_point(self, counts: OrderedCounts, point: int, threshold: Any = None) -> float:
         """Return the value at a point of the curve."""

@@ -71,7 +71,7 @@ def from_counts(
         Its name, an identifier that no measure of fastad has; tables show it as the key.
     function : callable
         ``function(tp, fp, n_anomalies, n_normals)``: arrays of shape (n_points,) of the flagged
-        anomalies and the flagged normals, floats that need not be whole, and the sizes of both
+        anomalies and the flagged normals, floats that need not be integers, and the sizes of both
         classes; returns an array of shape (n_points,). A function that Numba has compiled takes
         numbers of one point and returns a number. NaN stands for undefined, and is refused where
         none of the four confusion counts is 0. It must depend on nothing else; threads may call it
@@ -156,9 +156,9 @@ def from_counts(
 def _check_name(name: Any) -> None:
     check_type(name, str, "name", "a string")
     declared = [*MEASURES.values(), *RATES.values()]
-    taken = {text for each in declared for text in (each.name, each.key)}
-    taken |= {each.prefix.partition("@")[0] for each in declared}
-    if not name.isidentifier() or name in taken:
+    reserved = {text for each in declared for text in (each.name, each.key)}
+    reserved |= {each.prefix.partition("@")[0] for each in declared}
+    if not name.isidentifier() or name in reserved:
         raise InvalidInputError(
             f"name must be an identifier that no measure of fastad has; found {name!r}",
             argument="name",
@@ -174,7 +174,7 @@ def _check_value_range(value_range: Any) -> tuple[float, float]:
             argument="value_range",
         ) from None
     ends = [
-        each if each in (math.inf, -math.inf) else float(exact_number(each, "value_range"))
+        each if each in (math.inf, -math.inf) else nearest_float(exact_number(each, "value_range"))
         for each in (low, high)
     ]
     if not ends[0] < ends[1]:
@@ -235,8 +235,8 @@ def _at_threshold(
         counts.n_normals,
         np.array([nearest_float(each) for each in given]),
     )
-    for point, each in zip(points[np.isnan(values)], given, strict=False):
-        of.at_point(counts, int(point), each)  # which raises
+    for i in np.flatnonzero(np.isnan(values)).tolist():
+        of.at_point(counts, int(points[i]), given[i])  # which raises
     return values
 
 

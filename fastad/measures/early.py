@@ -104,7 +104,7 @@ def enrichment_factor(
         Anomaly score, higher is more anomalous.
     fraction : float or sequence of floats
         Fraction of all samples, in (0, 1], taken as the decimal that is written. Where it is not
-        a whole number of samples, the last one counts in part; ties at the cut count by
+        an integer number of samples, the last one counts in part; ties at the cut count by
         expectation over their order.
     sample_weight : array-like of shape (n_samples,), optional
         Weights, not negative; 0 leaves a row out, an integer k counts it k times.
@@ -183,7 +183,9 @@ def _robust_initial_enhancement(counts: OrderedCounts, alpha: Rates) -> float | 
     def enhancement(exponent: Fraction) -> float:
         about = exponent_of(exponent)
         weight = _gain(counts, about / counts.total, math.inf)
-        return weight * (counts.total / counts.n_anomalies) / -math.expm1(-about)
+        # Where real weights differ by many digits, rounding may exceed the highest value.
+        scaled = min(weight * (counts.total / counts.n_anomalies), about)
+        return scaled / -math.expm1(-about)
 
     return at_each(alpha, enhancement)
 

@@ -1,6 +1,6 @@
-"""How far a measure can go where only the numbers of points in ranges of scores are known.
+"""How far a measure can go where only the numbers of samples in ranges of scores are known.
 
-In each range, a *cell*, the order of the points and their ties are unknown. The curve then lies
+In each range, a *cell*, the order of the samples and their ties are unknown. The curve then lies
 between the best one, on which each cell has its anomalies first, and the worst one, on which it has
 its normals first. What a measure does within these, ties included, is declared with it.
 """
@@ -51,4 +51,4 @@ ROUNDED_AREA = Extremes(exact=False)
 POINT = Extremes(local=True)
 # Why there is none.
 NOT_A_NUMBER = "it is not one number"
-UNPROVEN = "no order of the points in a cell is proven to be the best or the worst one for it"
+UNPROVEN = "no order of the samples in a cell is proven to be the best or the worst one for it"

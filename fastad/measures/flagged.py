@@ -44,7 +44,7 @@ _BEYOND_FLOATS = 2**1024
 def _f1_at_fpr(
     counts: OrderedCounts, fpr: Rates, *, prevalence: Fraction | None
 ) -> float | FloatVector:
-    """F1 score of the points that a threshold flags."""
+    """F1 score of the samples that a threshold flags."""
     need_both(counts, "f1_at_fpr")
     scaled = counts.at_prevalence(prevalence)
     return at_each(fpr, lambda rate: confusion(scaled, last_point(counts, rate)).f1)
@@ -121,7 +121,7 @@ def f1_at_fpr(
     sample_weight: ArrayLike | None = None,
     pos_label: Label | None = None,
 ) -> float | FloatVector:
-    """F1 score of the points that `threshold_at_fpr` flags.
+    """F1 score of the samples that `threshold_at_fpr` flags.
 
     2 tp / (2 tp + fp + fn); 0 where nothing is flagged.
 
@@ -176,7 +176,7 @@ def f1_at_fpr(
 def _precision_at_fpr(
     counts: OrderedCounts, fpr: Rates, *, prevalence: Fraction | None
 ) -> float | FloatVector:
-    """Precision of the points that a threshold flags."""
+    """Precision of the samples that a threshold flags."""
     need_both(counts, "precision_at_fpr")
     scaled = counts.at_prevalence(prevalence)
 
@@ -245,7 +245,7 @@ def precision_at_fpr(
     sample_weight: ArrayLike | None = None,
     pos_label: Label | None = None,
 ) -> float | FloatVector:
-    """Precision of the points that `threshold_at_fpr` flags.
+    """Precision of the samples that `threshold_at_fpr` flags.
 
     tp / (tp + fp).
 
@@ -354,10 +354,10 @@ def confusion_at(
     y_score : array-like of shape (n_samples,)
         Anomaly score, higher is more anomalous.
     threshold : float or int, optional
-        Points with ``score >= threshold`` are flagged, compared as NumPy compares the scores
+        Samples with ``score >= threshold`` are flagged, compared as NumPy compares the scores
         with a Python number.
     k : int, optional
-        Number of flagged points (their total weight under weights). Ties at the cut are shared
+        Number of flagged samples (their total weight under weights). Ties at the cut are shared
         out by expectation, so that counts may be fractional. Give either ``threshold`` or ``k``.
     sample_weight : array-like of shape (n_samples,), optional
         Weights, not negative; 0 leaves a row out, an integer k counts it k times.
@@ -375,7 +375,7 @@ def confusion_at(
     InvalidInputError
         If an argument is not as described; the message says which and where.
     UndefinedMeasureError
-        If ``k`` exceeds the number of points.
+        If ``k`` exceeds the number of samples.
 
     Notes
     -----

@@ -144,10 +144,10 @@ def localized_auc(
 
     Notes
     -----
-    The authors' code draws subsamples of all points at random and takes the smallest and the
+    The authors' code draws subsamples of all samples at random and takes the smallest and the
     largest rate that it meets, a range that grows with the number of draws. Here it is a stated
     part of the exact distribution, without random numbers; so that it has no end that depends on
-    the anomalies, of the thresholds that flag the same points of a subsample the lowest is taken.
+    the anomalies, of the thresholds that flag the same samples of a subsample the lowest is taken.
     O(n log n) time for n samples.
 
     References
@@ -273,7 +273,7 @@ def beta_weighted_auc(
     On a straight piece of the curve the integral is a closed form of two incomplete beta
     functions; over short pieces, where it would lose digits, a rule of five points that is exact
     to rounding. The authors' code estimates mean and variance from random subsamples of all
-    points and adds up a thousand or more trapezoids. O(n log n) time for n samples.
+    samples and adds up a thousand or more trapezoids. O(n log n) time for n samples.
 
     References
     ----------
@@ -511,8 +511,8 @@ def histogram_weighted_auc(
 
     Notes
     -----
-    The authors' code fills the histogram with random subsamples of all points; this is what its
-    weights tend to, but that h is fixed and that of the thresholds which flag the same points of
+    The authors' code fills the histogram with random subsamples of all samples; this is what its
+    weights tend to, but that h is fixed and that of the thresholds which flag the same samples of
     a subsample the lowest is taken, which depends on normals alone. At ``fpr`` 1 all rates are 1.
     O(n log n) time for n samples.
 

@@ -89,7 +89,7 @@ class Measure(Generic[Result]):
         Whether it depends on the ROC curve and the classes' sizes alone, also of real weights, and
         never gets worse where the curve rises.
     extremes : Extremes or str
-        How far it can go where only the numbers of points in ranges of scores are known, or why
+        How far it can go where only the numbers of samples in ranges of scores are known, or why
         that is not known.
     higher_is_better : bool or None
         Direction of merit; None where there is none.
@@ -188,18 +188,18 @@ class Measure(Generic[Result]):
     def refuse_unknown(
         self,
         options: Mapping[str, Any],
-        known: Iterable[str],
+        allowed: Iterable[str],
         function: Callable[..., Any] | None = None,
     ) -> None:
         """Refuse an option that neither the measure nor the function that takes it has."""
         for name, value in options.items():
-            if name not in known:
+            if name not in allowed:
                 of = "" if function is None else f"{function.__name__}, or of "
-                own = [] if function is None else inspect.signature(function).parameters
+                options_of = [] if function is None else inspect.signature(function).parameters
                 raise InvalidTypeError(
                     f"{name} must be an option of {of}{self.name}, which has "
-                    f"{', '.join(known) or 'none'}; found {name}={short_repr(value)}"
-                    f"{did_you_mean(name, {each: each for each in (*own, *known)})}",
+                    f"{', '.join(allowed) or 'none'}; found {name}={short_repr(value)}"
+                    f"{did_you_mean(name, {each: each for each in (*options_of, *allowed)})}",
                     argument=name,
                 )
 
@@ -250,11 +250,11 @@ class Measure(Generic[Result]):
         return self.range_text or f"[{low:g}, {high:g}]"
 
     def _check(
-        self, parameters: Mapping[str, Any], known: Mapping[str, Parameter]
+        self, parameters: Mapping[str, Any], declared: Mapping[str, Parameter]
     ) -> dict[str, Any]:
-        self.refuse_unknown(parameters, known)
+        self.refuse_unknown(parameters, declared)
         checked = {}
-        for name, parameter in known.items():
+        for name, parameter in declared.items():
             value = parameters.get(name, parameter.default)
             if value is REQUIRED:
                 raise InvalidTypeError(

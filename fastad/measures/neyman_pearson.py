@@ -7,6 +7,7 @@ from typing import overload
 import numpy as np
 
 from fastad._core.declared import Positive
+from fastad._core.floats import nearest_float
 from fastad._core.types import ArrayLike, FloatVector, Label, Point, Points
 from fastad.measures.extremes import POINT
 from fastad.measures.measure import Measure
@@ -19,10 +20,7 @@ from fastad.ordering.counts import OrderedCounts
 def _np_curve(counts: OrderedCounts, *, alpha: Fraction) -> NpCurve:
     """Neyman-Pearson score at every point."""
     need_both(counts, "np_curve")
-    fpr, fnr = counts.fps / counts.n_normals, 1 - counts.tps / counts.n_anomalies
-    with np.errstate(over="ignore"):  # a bound near 0 makes scores infinite
-        score = np.maximum(fpr - float(alpha), 0) / float(alpha) + fnr
-    return NpCurve.of(score, thresholds_from_infinity(counts))
+    return NpCurve.of(_scores(counts, alpha), thresholds_from_infinity(counts))
 
 
 NP_CURVE = Measure(
@@ -99,7 +97,7 @@ def _np_score(counts: OrderedCounts, alpha: Rates) -> float | FloatVector:
     """Lowest Neyman-Pearson score."""
 
     def lowest(bound: Fraction) -> float:
-        point = int(np.argmin(_np_curve(counts, alpha=bound).score))
+        point = int(np.argmin(_scores(counts, bound)))
         fpr = exact(counts.fps[point]) / exact(counts.n_normals)
         tpr = exact(counts.tps[point]) / exact(counts.n_anomalies)
         return float(max(fpr - bound, Fraction(0)) / bound + 1 - tpr)
@@ -198,6 +196,15 @@ def np_score(
     0.5
     """
     return NP_SCORE.of(y_true, y_score, sample_weight, pos_label, alpha=alpha)
+
+
+def _scores(counts: OrderedCounts, alpha: Fraction) -> FloatVector:
+    """Return the score of each point."""
+    fpr, fnr = counts.fps / counts.n_normals, 1 - counts.tps / counts.n_anomalies
+    bound = nearest_float(alpha) or math.ulp(0.0)
+    with np.errstate(over="ignore"):  # a bound near 0 makes scores infinite
+        scores: FloatVector = np.maximum(fpr - bound, 0) / bound + fnr
+    return scores
 
 
 MEASURES = (NP_CURVE, NP_SCORE)

@@ -67,8 +67,8 @@ def _part_up_to_fpr(parameters: Mapping[str, Any]) -> CurvePart:
 
 def _range_of_area(parameters: Mapping[str, Any], *, ends: tuple[str, str]) -> tuple[float, float]:
     """Return the lowest and the highest area as it is normalised."""
-    low, high = (float(parameters[name]) for name in ends)
-    ranges = {"width": (0.0, 1.0), "none": (0.0, high - low), "mcclish": (0.5, 1.0)}
+    low, high = (parameters[name] for name in ends)
+    ranges = {"width": (0.0, 1.0), "none": (0.0, float(high - low)), "mcclish": (0.5, 1.0)}
     return ranges[parameters["normalize"]]
 
 
@@ -364,6 +364,9 @@ def _normalized(
     normalize: Normalize,
 ) -> float:
     part, whole = area
+    if counts.weighting == "real":
+        # Rounding may take the area of a perfect order beyond the whole range.
+        part = min(part, whole * width)
     if normalize == "none":
         return quotient(part, whole)
     if normalize == "width":

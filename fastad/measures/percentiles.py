@@ -72,7 +72,7 @@ def class_percentiles(
 ) -> ClassPercentiles:
     """Percentiles of the scores of each class.
 
-    The percentile p of a class is the lowest score that at least p percent of its points do not
+    The percentile p of a class is the lowest score that at least p percent of its samples do not
     exceed (NumPy's ``inverted_cdf``).
 
     Parameters
@@ -214,7 +214,7 @@ def rp_distance(
 
 
 def _rp_curve(counts: OrderedCounts) -> RpCurve:
-    """Distances at all whole percentiles."""
+    """Distances at the integer percentiles."""
     need_both(counts, "rp_curve")
     need_finite(counts, "rp_curve")
     distance = np.array([_distance(counts, Fraction(p)) for p in range(101)])

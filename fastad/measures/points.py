@@ -83,7 +83,7 @@ def first_reaching(counts: CountVector, goal: Exact, divisor: int = 1) -> int:
 
 
 def last_flagging(counts: OrderedCounts, n_flagged: Count | Fraction) -> int:
-    """Return the last point that flags at most so many points."""
+    """Return the last point that flags at most so many samples."""
     points = range(counts.fps.shape[0])
     # As Python's numbers, which are compared with a fraction exactly.
     return (
@@ -129,7 +129,7 @@ def hits_among(counts: OrderedCounts, k: Count | Fraction, measure: str) -> Frac
     """Return the anomalies among the k highest scores, ties at the cut by expectation."""
     if k > counts.total:
         raise UndefinedMeasureError(
-            f"{measure} is undefined for more than all points: k = {k} of {counts.total}"
+            f"{measure} is undefined for more than all samples: k = {k} of {counts.total}"
         )
     left = last_flagging(counts, k)
     hits = exact(counts.tps[left])
@@ -212,10 +212,10 @@ def twice_area(xs: CountVector, ys: CountVector, start: int, stop: int) -> Count
 
 
 def need_whole(counts: OrderedCounts, measure: str) -> None:
-    """Raise where points have real weights."""
+    """Raise where samples have real weights."""
     if counts.weighting == "real":
         raise InvalidInputError(
-            f"sample_weight must contain integers for {measure}, which counts whole points; "
+            f"sample_weight must contain integers for {measure}, which counts whole samples; "
             "found other values",
             argument="sample_weight",
         )

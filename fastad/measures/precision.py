@@ -112,7 +112,8 @@ def precision_recall_curve(
 def _average_precision(counts: OrderedCounts, *, prevalence: Fraction | None) -> float:
     """Mean precision over the anomalies."""
     counts = _reweighted(counts, "average_precision", prevalence)
-    return sum(area.precision_sum(counts.fps, counts.tps, 0.0, 0.0)) / counts.n_anomalies
+    total = sum(area.precision_sum(counts.fps, counts.tps, 0.0, 0.0))
+    return min(total / counts.n_anomalies, 1.0)  # which real weights may exceed by rounding
 
 
 def _average_precision_of_order(order: PackedOrder, *, prevalence: Fraction | None) -> float | None:
@@ -217,7 +218,8 @@ def average_precision(
 def _pr_auc(counts: OrderedCounts, *, prevalence: Fraction | None) -> float:
     """Area under the interpolated curve."""
     counts = _reweighted(counts, "pr_auc", prevalence)
-    return area.precision_area(counts.fps, counts.tps) / counts.n_anomalies
+    total = area.precision_area(counts.fps, counts.tps)
+    return min(total / counts.n_anomalies, 1.0)  # which real weights may exceed by rounding
 
 
 PR_AUC = Measure(
@@ -378,7 +380,7 @@ def precision_gain_auc(
 
 
 def need_classes(counts: OrderedCounts, measure: str, prevalence: Fraction | None) -> None:
-    """Raise where there is no anomaly or, at a prevalence of its own, no normal sample."""
+    """Raise where there is no anomaly or, at a given prevalence, no normal sample."""
     need_anomalies(counts, measure)
     if prevalence is not None:
         need_normals(counts, measure)

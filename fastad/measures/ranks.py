@@ -68,7 +68,7 @@ def rank_power(
     """Rank power: how near to the top the anomalies among the k highest scores are.
 
     j (j + 1) / (2 sum of ranks) over the j anomalies among the k highest; rank 1 is the highest
-    score, tied points share their mean rank. At a tied cut the expectation over its order.
+    score, tied samples share their mean rank. At a tied cut the expectation over its order.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def rank_power(
     InvalidInputError
         If an argument is not as described; the message says which and where.
     UndefinedMeasureError
-        If ``k`` exceeds the number of points, or no anomaly may be among them.
+        If ``k`` exceeds the number of samples, or no anomaly may be among them.
 
     Notes
     -----
@@ -115,7 +115,7 @@ def rank_power(
 def _power_among(counts: OrderedCounts, k: int) -> float:
     if k > counts.total:
         raise UndefinedMeasureError(
-            f"rank_power is undefined for more than all points: k = {k} of {counts.total}"
+            f"rank_power is undefined for more than all samples: k = {k} of {counts.total}"
         )
     point = last_flagging(counts, k)
     before = int(counts.fps[point] + counts.tps[point])
@@ -128,15 +128,15 @@ def _power_among(counts: OrderedCounts, k: int) -> float:
     # Of the tie at the cut, s of its anomalies are among the k highest: a hypergeometric number.
     tied_anomalies = int(counts.tps[point + 1]) - hits
     tied_normals = int(counts.fps[point + 1]) - int(counts.fps[point])
-    places = k - before
+    rest = k - before
     twice_rank = 2 * before + tied_anomalies + tied_normals + 1
-    _need_hits(hits + max(0, places - tied_normals))
+    _need_hits(hits + max(0, rest - tied_normals))
     population = tied_anomalies + tied_normals
-    chances = np.empty(subsample.window_capacity(population, places))
-    first, size = subsample.hypergeometric_window(population, tied_anomalies, places, chances)
+    probabilities = np.empty(subsample.window_capacity(population, rest))
+    first, size = subsample.hypergeometric_window(population, tied_anomalies, rest, probabilities)
     s = np.arange(first, first + size, dtype=np.float64)
     powers = (hits + s) * (hits + s + 1) / (twice_ranks + s * twice_rank)
-    return float(np.dot(chances[:size], powers))
+    return float(np.dot(probabilities[:size], powers))
 
 
 def _need_hits(hits: int) -> None:

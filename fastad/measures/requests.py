@@ -237,11 +237,11 @@ def _parse(text: str, fpr: Sequence[Fraction], argument: str = "measures") -> li
     named = read_key(text, argument)
     if named is not None:
         return [named]
-    known = ", ".join(example_key(row) for row in MEASURES.values() if row.kind == "value")
+    examples = ", ".join(example_key(row) for row in MEASURES.values() if row.kind == "value")
     expected = "contain labels" if argument == "measures" else "be a label"
     raise InvalidInputError(
-        f"{argument} must {expected} such as {known}, or names of functions that return a value; "
-        f"found {text!r}{suggestion_for(text)}",
+        f"{argument} must {expected} such as {examples}, or names of functions that return a "
+        f"value; found {text!r}{suggestion_for(text)}",
         argument=argument,
     )
 
@@ -309,30 +309,30 @@ def _bind_all(
         )
     bound: dict[str, BoundMeasure] = {}
     for each in named:
-        one = each if isinstance(each, BoundMeasure) else _bind_named(each, score_range)
-        known = bound.setdefault(one.key, one)
-        if known.measure is not one.measure:
+        new = each if isinstance(each, BoundMeasure) else _bind_named(each, score_range)
+        first = bound.setdefault(new.key, new)
+        if first.measure is not new.measure:
             raise InvalidInputError(
-                f"measures must have keys of their own; found two for {one.key!r}",
+                f"measures must have keys of their own; found two for {new.key!r}",
                 argument="measures",
             )
-        if known.parameters != one.parameters:
-            _refuse_alike(repr(one.key))
+        if first.parameters != new.parameters:
+            _refuse_same_key(repr(new.key))
     rates: dict[str, Fraction] = {}
     for rate in rates_of(bound.values()):
         if rates.setdefault(f"{float(rate):g}", rate) != rate:
-            _refuse_alike(f"{float(rate):g}")
+            _refuse_same_key(f"{float(rate):g}")
     return list(bound.values())
 
 
 def _bind_named(named: _Named, score_range: tuple[Fraction, Fraction] | None) -> BoundMeasure:
     measure, parameters, own_point = named
     ranged = {"score_range": score_range} if measure.takes_score_range else {}
-    one = measure.bind(**parameters, **ranged)
-    return replace(one, key=measure.key) if own_point else one
+    bound = measure.bind(**parameters, **ranged)
+    return replace(bound, key=measure.key) if own_point else bound
 
 
-def _refuse_alike(key: str) -> NoReturn:
+def _refuse_same_key(key: str) -> NoReturn:
     raise InvalidInputError(
         f"operating points of fpr, threshold and measures must differ in six digits; found two for "
         f"{key}",

@@ -1,6 +1,7 @@
 """What public functions return: immutable dataclasses whose arrays are read-only."""
 
 import math
+import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,9 @@ from fastad._core.types import Count, FloatVector, ScoreVector, Threshold
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+# Floats of all digits.
+_LEAST, _MOST = sys.float_info.min, sys.float_info.max
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -140,7 +144,7 @@ class ValueAtThreshold(float):
     Attributes
     ----------
     threshold : float or int
-        Points with ``score >= threshold`` are flagged.
+        Samples with ``score >= threshold`` are flagged.
     """
 
     __slots__ = ("threshold",)
@@ -185,8 +189,8 @@ def _ratio(part: Count, whole: Count) -> float:
 class Confusion:
     """Counts of right and wrong alarms, and all their rates.
 
-    Counts are whole unless points tied at a cut were shared out by expectation, or sample
-    weights were real. A rate whose denominator is 0 is NaN.
+    Counts are integers unless samples tied at a cut count by expectation, or sample weights are
+    real. A rate whose denominator is 0 is NaN.
 
     Attributes
     ----------
@@ -201,7 +205,7 @@ class Confusion:
 
     @property
     def n_flagged(self) -> Count:
-        """Number of flagged points, tp + fp."""
+        """Number of flagged samples, tp + fp."""
         return self.tp + self.fp
 
     @property
@@ -251,7 +255,7 @@ class Confusion:
 
     @property
     def accuracy(self) -> float:
-        """Fraction of points that are classified correctly."""
+        """Fraction of samples that are classified correctly."""
         return _ratio(self.tp + self.tn, self.tp + self.fp + self.tn + self.fn)
 
     @property
@@ -269,4 +273,10 @@ class Confusion:
         """Matthews correlation coefficient, in [-1, 1]."""
         margins = (self.tp + self.fp, self.tp + self.fn, self.tn + self.fp, self.tn + self.fn)
         covariance = self.tp * self.tn - self.fp * self.fn
-        return _ratio(covariance, math.sqrt(math.prod(margins)))
+        product = math.prod(margins)
+        if _LEAST <= product <= _MOST:
+            return covariance / math.sqrt(product)
+        # Of weights near 1e-100 or 1e100 it leaves the range of floats; of two margins it does not.
+        return _ratio(
+            covariance, math.sqrt(math.prod(margins[:2])) * math.sqrt(math.prod(margins[2:]))
+        )

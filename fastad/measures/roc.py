@@ -59,7 +59,7 @@ def roc_curve(
 ) -> RocCurve:
     """Receiver operating characteristic of anomaly scores.
 
-    A point is flagged when ``y_score >= threshold``. Tied scores are one step of the curve.
+    A sample is flagged when ``y_score >= threshold``. Tied scores are one step of the curve.
 
     Parameters
     ----------
@@ -108,8 +108,9 @@ def _roc_auc(counts: OrderedCounts) -> float:
     """Area under the curve."""
     need_both(counts, "roc_auc")
     twice = twice_area(counts.fps, counts.tps, 0, counts.fps.shape[0] - 1)
-    # Python divides integers of any length with one rounding.
-    return twice / (2 * counts.n_anomalies * counts.n_normals)
+    # Python divides integers of any length with one rounding. The sum of real weights is rounded,
+    # and may exceed that of all pairs.
+    return min(twice / (2 * counts.n_anomalies * counts.n_normals), 1.0)
 
 
 def _roc_auc_of_order(order: PackedOrder) -> float | None:
@@ -267,7 +268,7 @@ def weighted_auc(
         Anomaly score, higher is more anomalous.
     quadrature : {"right", "exact"}, default "right"
         ``"right"``: each trapezoid is divided by its right end, and segments that end at FPR 0
-        are dropped. ``"exact"``: closed form over FPR in [1/m, 1], without weights.
+        are dropped. ``"exact"``: closed form over FPR in [1/m, 1]; refuses ``sample_weight``.
     sample_weight : array-like of shape (n_samples,), optional
         Weights, not negative; 0 leaves a row out, an integer k counts it k times.
     pos_label : label, optional
@@ -283,7 +284,7 @@ def weighted_auc(
     InvalidInputError
         If an argument is not as described; the message says which and where.
     UndefinedMeasureError
-        If a class is absent.
+        If a class is absent, or ``"exact"`` has a single normal sample, so no range.
 
     Notes
     -----
@@ -303,12 +304,12 @@ def weighted_auc(
     return WEIGHTED_AUC.of(y_true, y_score, sample_weight, pos_label, quadrature=quadrature)
 
 
-def _corners(counts: OrderedCounts) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+def _corners(counts: OrderedCounts) -> BoolVector:
     """Tell the end points and the points where the slope changes."""
     widths, heights = np.diff(counts.fps), np.diff(counts.tps)
     if widths.dtype.kind == "i" and counts.n_anomalies * counts.n_normals >= LARGEST_AREA:
         widths, heights = widths.astype(object), heights.astype(object)
-    kept = np.ones(counts.fps.shape[0], np.bool_)
+    kept: BoolVector = np.ones(counts.fps.shape[0], np.bool_)
     kept[1:-1] = widths[:-1] * heights[1:] != widths[1:] * heights[:-1]
     return kept
 

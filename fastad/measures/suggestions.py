@@ -51,8 +51,8 @@ def suggest_measure(
         word = point[1].partition("@")[0].lower()
         of_word = [key for prefix, key in prefixes.items() if prefix.partition("@")[0] == word]
         return suggestion(of_word) or did_you_mean(point[1], prefixes)
-    known = {key: key for key in [*(measure.name for measure in values), *examples]}
-    return did_you_mean(name, known)
+    candidates = {key: key for key in [*(measure.name for measure in values), *examples]}
+    return did_you_mean(name, candidates)
 
 
 def _takes(parameter: Parameter, number: str) -> bool:

@@ -1,6 +1,6 @@
 """The distribution of the threshold at a false positive rate, and means under it.
 
-The threshold at a false positive rate p is uncertain: on other points it would be another one. Of
+The threshold at a false positive rate p is uncertain: on other samples it would be another one. Of
 the m normals draw h without replacement and keep the lowest threshold that flags at most the
 fraction p of them: just above the normal of rank k + 1 among the h, k = floor(p h). It depends
 on normals alone. J of all normals lie above it, by a negative hypergeometric distribution (tied
@@ -26,7 +26,7 @@ from fastad._core.types import Count, CountVector, FloatVector
 from fastad.errors import InvalidInputError
 from fastad.ordering.counts import OrderedCounts
 
-# So many rates take a third of a second; beyond a billion points only weights can ask for more.
+# So many rates take a third of a second; beyond a billion samples only weights can ask for more.
 _MOST_RATES = 2**22
 # Probabilities below this part of the largest one cannot move the sixteenth digit of a sum.
 _NEGLIGIBLE = 1e-18
@@ -95,7 +95,7 @@ def threshold_distribution(m: int, h: int, k: int) -> _Distribution:
 
 
 def _likelihoods(m: int, h: int, k: int, first: int, last: int) -> FloatVector:
-    """Return the probabilities from one place to another, relative to that of the mode."""
+    """Return the probabilities of the numbers from first to last, relative to that of the mode."""
     j = np.arange(first, last, dtype=np.float64)
     growth = (j + 1) / (j + 1 - k) * ((m - h + k - j) / (m - 1 - j))
     # From the mode outwards, so that errors grow where the distribution falls.
@@ -137,25 +137,25 @@ def _is_exactly_within(m: int, h: int, k: int, j: int, outside: Fraction) -> boo
     return ways * outside.denominator <= outside.numerator * math.comb(m, h)
 
 
-def heights_at(counts: OrderedCounts, places: CountVector) -> FloatVector:
+def heights_at(counts: OrderedCounts, fps: CountVector) -> FloatVector:
     """Return TPR at integers of false positives, at the upper end of a vertical piece."""
-    left = np.searchsorted(counts.fps, places, side="right") - 1
+    left = np.searchsorted(counts.fps, fps, side="right") - 1
     right = np.minimum(left + 1, counts.fps.shape[0] - 1)
     start, end = counts.fps[left], counts.fps[right]
-    along = (places - start) / np.maximum(end - start, 1)
+    along = (fps - start) / np.maximum(end - start, 1)
     below, above = counts.tps[left], counts.tps[right]
     heights: FloatVector = (below + (above - below) * along) / counts.n_anomalies
     return heights
 
 
 def mean_height(counts: OrderedCounts, weights: _Weights) -> float:
-    """Return the mean of TPR: an anomaly counts by the weight that lies beyond its place.
+    """Return the mean of TPR: an anomaly counts by the weight that lies beyond its position.
 
-    That is the integral of TPR by parts. Tied normals spread the anomaly over a range of places,
+    That is the integral of TPR by parts. Tied normals spread the anomaly over a range of positions,
     of whose weights it takes the mean.
     """
     steps = np.flatnonzero(np.diff(counts.fps))
-    # Each place once, whatever the number of anomalies at it.
+    # Each position once, whatever the number of anomalies at it.
     first, last = np.append(0, steps + 1), np.append(steps, counts.fps.shape[0] - 1)
     upright = counts.tps[last] - counts.tps[first]
     sloped = counts.tps[steps + 1] - counts.tps[steps]
@@ -175,7 +175,7 @@ def _mean_beyond(weights: _Weights, starts: FloatVector, ends: FloatVector) -> F
     if starts.shape[0] == 0:
         return starts
     highest, lowest = weights.beyond(starts), weights.beyond(ends)
-    # Of weights beyond 2^53, places that are next to each other may be one float.
+    # Of weights beyond 2^53, positions that are next to each other may be one float.
     widths = np.maximum(ends - starts, np.finfo(np.float64).tiny)
     means = ends * lowest - starts * highest
     means += weights.moment_beyond(starts) - weights.moment_beyond(ends)
@@ -243,7 +243,7 @@ class NormalWeights:
     @staticmethod
     @_remembered
     def of(m: int, rate: Fraction) -> "NormalWeights":
-        """Return the density of the rate of m points."""
+        """Return the density of the rate of m samples."""
         centre, deviation = float(rate), _root(rate * (1 - rate) / m)
         if deviation == 0:
             return NormalWeights(centre, deviation, 0.0, 0.0)

@@ -153,7 +153,7 @@ def threshold_at_fpr(
 def _threshold_at_rate(
     counts: OrderedCounts, rate: Rates, *, interpolation: Interpolation
 ) -> Threshold | ScoreVector:
-    """Threshold that flags at most a fraction of all points."""
+    """Threshold that flags at most a fraction of all samples."""
     return _threshold_at_fpr(as_flagged(counts), rate, interpolation=interpolation)
 
 
@@ -186,16 +186,16 @@ def threshold_at_rate(
 def threshold_at_rate(
     y_score: ArrayLike, *, rate: Point | Points, interpolation: Interpolation = "linear"
 ) -> Threshold | ScoreVector:
-    """Threshold for a budget of alerts: flags at most a fraction of all points; no labels.
+    """Threshold for a budget of alerts: flags at most a fraction of all samples; no labels.
 
     Parameters
     ----------
     y_score : array-like of shape (n_samples,)
         Anomaly score, higher is more anomalous.
     rate : float or sequence of floats
-        Fraction of the points in [0, 1], compared as the decimal that is written.
+        Fraction of the samples in [0, 1], compared as the decimal that is written.
     interpolation : {"linear", "conservative"}, default "linear"
-        As in `threshold_at_fpr`, with every point in the part of a normal one.
+        As in `threshold_at_fpr`, where every sample counts as a normal one.
 
     Returns
     -------
@@ -232,7 +232,7 @@ def threshold_at_rate(
 
 
 def as_flagged(counts: OrderedCounts) -> OrderedCounts:
-    """Return the counts with all points as normals: their rate is that of flagged points."""
+    """Return the counts with all samples as normals, so that the FPR is the flagged fraction."""
     return replace(
         counts,
         fps=counts.fps + counts.tps,
@@ -249,8 +249,8 @@ def last_point(counts: OrderedCounts, rate: Fraction) -> int:
     if point == 0 and counts.threshold(1) == np.inf and counts.fps[1] > 0:
         lowest = float(exact(counts.fps[1]) / exact(counts.n_normals))
         raise UndefinedMeasureError(
-            f"no threshold has a false positive rate of at most {float(rate)}: "
-            f"normal samples that score +inf make the lowest rate {lowest}"
+            f"no threshold has a rate of at most {float(rate)}: every threshold flags scores of "
+            f"+inf, which make the lowest rate {lowest}"
         )
     return point
 
@@ -271,9 +271,9 @@ def threshold_from(
         return upper
     # The step is below 1, so that the exact value lies above the next threshold; rounding it
     # up keeps it there, and never raises it above the upper one.
-    place, divisor = at_fraction(rate, counts.n_normals)
+    goal, divisor = at_fraction(rate, counts.n_normals)
     start, end = entry(counts.fps, left), entry(counts.fps, left + 1)
-    step = Fraction(place - start * divisor) / ((end - start) * divisor)
+    step = Fraction(goal - start * divisor) / ((end - start) * divisor)
     top, top_over = upper.as_integer_ratio()
     bottom, bottom_over = lower.as_integer_ratio()
     fall = top * bottom_over - bottom * top_over

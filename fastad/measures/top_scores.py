@@ -106,7 +106,7 @@ def precision_at_k(
     InvalidInputError
         If an argument is not as described; the message says which and where.
     UndefinedMeasureError
-        If ``k`` exceeds the number of points, or by default if there is no anomaly.
+        If ``k`` exceeds the number of samples, or by default if there is no anomaly.
 
     Notes
     -----
@@ -207,7 +207,7 @@ def recall_at_k(
     InvalidInputError
         If an argument is not as described; the message says which and where.
     UndefinedMeasureError
-        If ``k`` exceeds the number of points, or if there is no anomaly.
+        If ``k`` exceeds the number of samples, or if there is no anomaly.
 
     Notes
     -----

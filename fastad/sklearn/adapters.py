@@ -96,7 +96,7 @@ class AdaptedDetector:
         Warns
         -----
         OrientationWarning
-            If the AUC on all points is below 0.5. The result is not changed.
+            If the AUC on all samples is below 0.5. The result is not changed.
         """
         scores = self.score_samples(X)
         table: Evaluation | GroupedEvaluation = evaluate(
@@ -118,7 +118,7 @@ class AdaptedDetector:
             "anomalies. Check that y_true has 1 for anomalies, or that pos_label= names them; "
             f"that {self.method} of {name_of(self.estimator)}, whose values were {orientation}, "
             "follows the convention of its library; and that it was not fitted to anomalies as if "
-            "they were normal. If so, it is worse than chance on these points. Nothing was flipped"
+            "they were normal. If so, it is worse than chance on these samples. Nothing was flipped"
         )
 
 

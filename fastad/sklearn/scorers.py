@@ -223,7 +223,7 @@ class EvaluationScorer(Scorer[dict[str, float]]):
         return "evaluation_scorer"
 
     def _check_options(self) -> None:
-        # Any two points tell, with scores in the range of possible scores.
+        # Any two samples tell, with scores in the range of possible scores.
         score_range = self.options.get("score_range")
         score = 0.0 if score_range is None else float(sum(check_range(score_range)) / 2)
         with suppress(UndefinedMeasureError):

@@ -172,6 +172,23 @@ def test_thresholds_that_functions_get() -> None:
     assert (float(best), best.threshold) == (1, 1)
 
 
+def test_of_several_thresholds_the_undefined_one_is_refused() -> None:
+    def above(tp: Any, fp: Any, n: Any, m: Any, threshold: Any) -> Any:
+        return np.where((fp == 0) & (threshold > 4), np.nan, tp)
+
+    measure = from_counts("own", above, at="threshold", takes_threshold=True)
+    assert measure.of([0, 1], [1, 3], threshold=[2, 4]).tolist() == [1, 0]
+    with pytest.raises(UndefinedMeasureError, match="own is undefined at tp = 0, fp = 0"):
+        measure.of([0, 1], [1, 3], threshold=[2, 5])
+
+
+def test_a_range_that_ends_beyond_all_floats() -> None:
+    assert from_counts("own", custom.f2, at="best", value_range=(0, 10**400)).value_range == (
+        0,
+        math.inf,
+    )
+
+
 def test_alerts_per_day_of_a_threshold() -> None:
     alerts = from_counts("alerts", custom.alerts_per_day, at="threshold", higher_is_better=None)
     # Of one anomaly in 100 half is found, and one normal sample of four is flagged.
@@ -442,9 +459,8 @@ def late(tp: Any, fp: Any, n: Any, m: Any) -> Any:
 @pytest.mark.parametrize("at", ["best", "curve", "k"])
 def test_a_function_that_goes_wrong_later_names_the_counts(at: Any) -> None:
     measure = from_counts("own", late, at=at)
-    options = {"k": 50} if at == "k" else {}
     with pytest.raises(InvalidInputError, match=r"found nan at tp = 50, fp = 1, n_anomalies = 60"):
-        measure.of([0, *[1] * 60, *[0] * 60], range(121, 0, -1), **({"k": 51} if options else {}))
+        measure.of([0, *[1] * 60, *[0] * 60], range(121, 0, -1), **({"k": 51} if at == "k" else {}))
 
 
 def test_values_beyond_the_range_are_refused() -> None:

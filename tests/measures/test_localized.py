@@ -358,7 +358,7 @@ def test_options_lie_inside(option: str, value: Any) -> None:
 
 @pytest.mark.parametrize("name", ALL)
 def test_real_weights_are_refused(name: str) -> None:
-    with pytest.raises(InvalidInputError, match=f"for {name}, which counts whole points") as error:
+    with pytest.raises(InvalidInputError, match=f"for {name}, which counts whole samples") as error:
         getattr(fastad.measures, name)(Y, S, fpr=0.1, sample_weight=[0.5] * 9)
     assert error.value.argument == "sample_weight"
 

@@ -456,6 +456,14 @@ def test_costs_that_no_float_can_weigh_together() -> None:
     )
 
 
+def test_costs_at_the_prevalence_of_weights_of_which_one_is_nothing_beside_the_other() -> None:
+    y, s, w = [0, 1, 1], [2, 3, 1], [1e-100, 1e100, 1e100]
+    at_3 = fastad.measures.detection_cost(y, s, threshold=3, sample_weight=w)
+    assert at_3 == pytest.approx(1e200, rel=1e-14)  # 1e100 of misses beside 1e-100 of alarms
+    best = fastad.measures.min_detection_cost(y, s, sample_weight=w)
+    assert (float(best), best.threshold) == (1, 1)
+
+
 @pytest.mark.parametrize("name", ["cost_miss", "cost_false_alarm"])
 @pytest.mark.parametrize("wrong", [0, -1, math.nan, math.inf])
 def test_costs_are_positive(name: str, wrong: float) -> None:

@@ -93,6 +93,14 @@ def test_thresholds_of_boolean_scores_are_whole(interpolation: Any, fpr: float) 
     assert fastad.confusion_at([0, 0], scores, threshold=found).fp == 2 * fpr // 1
 
 
+def test_a_rate_that_infinite_scores_exceed() -> None:
+    message = "rate of at most 0.1: every threshold flags scores of .inf, .* the lowest rate 0.25$"
+    with pytest.raises(fastad.UndefinedMeasureError, match=message):
+        fastad.measures.threshold_at_rate([math.inf, 1, 2, 3], rate=0.1)
+    with pytest.raises(fastad.UndefinedMeasureError, match=message):
+        fastad.threshold_at_fpr([0, 0, 0, 0, 1], [math.inf, 1, 2, 3, 4], fpr=0.1)
+
+
 @given(sample=samples(), data=st.data(), interpolation=INTERPOLATIONS)
 def test_flagged_rate_never_exceeds_what_was_requested(
     sample: Sample, data: st.DataObject, interpolation: Any
@@ -180,6 +188,13 @@ def test_confusion_of_the_k_highest_shares_out_ties(weights: str, data: st.DataO
         float(m - fp),
         float(n - tp),
     )
+
+
+@pytest.mark.parametrize("weight", [1e-100, 1e-80, 1e77, 1e100])
+def test_correlation_under_weights_whose_products_no_float_holds(weight: float) -> None:
+    y, s = [0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]
+    found = fastad.confusion_at(y, s, threshold=0.35, sample_weight=[weight] * 4)
+    assert found.mcc == pytest.approx(1 / math.sqrt(3), rel=1e-14)
 
 
 @given(counts=st.tuples(*[st.integers(0, 4)] * 4))

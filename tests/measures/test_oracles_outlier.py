@@ -239,22 +239,22 @@ def test_pr_auc_keeps_its_digits_where_the_closed_form_cancels() -> None:
 
 @given(points())
 def test_precision_gain_area(sample: Points) -> None:
-    """By thin slices: gains of points in steps of 1/200 anomaly along the straight pieces."""
+    """By slices of the straight pieces, from where the recall gain is 0."""
     anomalies, normals = classes(sample)
-    odds = Fraction(len(anomalies), len(normals))
-    n = len(anomalies)
+    n, odds = len(anomalies), Fraction(len(anomalies), len(normals))
+    start = Fraction(n * n, len(sample[0]))
     gains = []
-    path = curve(sample)
-    for (fp0, tp0), (fp1, tp1) in pairwise(path):
-        for k in range(201):
-            tp = tp0 + Fraction(k, 200) * (tp1 - tp0)
-            fp = fp0 + Fraction(k, 200) * (fp1 - fp0)
-            if tp > 0 and 1 - odds * (n - tp) / tp >= 0:
-                gains.append((float(1 - odds * (n - tp) / tp), float(1 - odds * fp / tp)))
-    x, y = zip(*gains, strict=True)
-    # The first slice, before the first point with a gain of recall, is at most 0.02 wide.
-    area = np.trapezoid(y, x) + x[0] * y[0]
-    assert fastad.measures.precision_gain_auc(*sample) == pytest.approx(area, abs=0.05)
+    for (fp0, tp0), (fp1, tp1) in pairwise(curve(sample)):
+        if tp1 < start:
+            continue
+        first = (start - tp0) / (tp1 - tp0) if tp0 < start else Fraction(0)
+        for k in range(8):
+            part = first + (1 - first) * Fraction(k, 7)
+            fp, tp = fp0 + part * (fp1 - fp0), tp0 + part * (tp1 - tp0)
+            gains.append((1 - odds * (n - tp) / tp, 1 - odds * fp / tp))
+    area = sum((x1 - x0) * (y0 + y1) / 2 for (x0, y0), (x1, y1) in pairwise(gains))
+    found = fastad.measures.precision_gain_auc(*sample)
+    assert found == pytest.approx(float(area), rel=1e-13, abs=1e-14)
 
 
 percentages = st.integers(0, 40).map(lambda k: k * 2.5)
@@ -368,5 +368,14 @@ def test_a_range_that_scores_violate_is_refused(name: str) -> None:
         measure([0, 1], [0.5, np.inf], score_range=(0, 1))
 
 
-def test_a_bound_near_zero_makes_infinite_scores_without_a_warning() -> None:
-    assert fastad.measures.np_curve([0, 1, 0, 1], [1, 2, 3, 4], alpha=2e-309).score[-1] == np.inf
+@pytest.mark.parametrize("alpha", [2e-309, Fraction(1, 10**400)])
+def test_a_bound_near_zero_makes_infinite_scores_without_a_warning(alpha: Any) -> None:
+    y, s = [0, 1, 0, 1], [1, 2, 3, 4]
+    assert fastad.measures.np_curve(y, s, alpha=alpha).score.tolist() == [1, 0.5] + [np.inf] * 3
+    assert fastad.measures.np_score(y, s, alpha=alpha) == 0.5
+
+
+def test_a_bound_beyond_all_floats_makes_false_positives_free() -> None:
+    y, s = [0, 1, 0, 1], [1, 2, 3, 4]
+    assert fastad.measures.np_curve(y, s, alpha=10**400).score.tolist() == [1, 0.5, 0.5, 0, 0]
+    assert fastad.measures.np_score(y, s, alpha=10**400) == 0

@@ -9,6 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fastad
+from fastad.measures.registry import MEASURES
+from fastad.measures.requests import bind
+from fastad.ordering.counts import count
 from tests.support import oracles, strategies
 from tests.support.agreement import assert_close, assert_equal
 from tests.support.strategies import Sample, rates_of, samples
@@ -193,6 +196,25 @@ def test_partial_areas_and_rates_under_real_weights(data: st.DataObject, normali
         1e-13,
         1e-13,
     )
+
+
+def test_a_perfect_order_has_no_more_than_1_under_real_weights() -> None:
+    """Sums of weights are rounded; areas stay in their ranges."""
+    rng = np.random.default_rng(0)
+    measures = [bind(key, {}) for key in ("auc", "auc@1", "auc@tpr0", "ap", "auc_pr")]
+    for _ in range(300):
+        s = np.append(rng.integers(0, 10, 11), [0, 9])
+        counts = count(s > 5, s, sample_weight=rng.uniform(0.1, 3, 13))
+        for bound in measures:
+            assert 1 - 1e-14 <= bound.value(counts) <= 1, bound.key
+
+
+@pytest.mark.parametrize("name", ["auc_at_fpr", "auc_at_tpr"])
+def test_the_range_of_an_area_that_is_not_normalised_is_its_exact_width(name: str) -> None:
+    ends = ("min_fpr", "fpr") if name == "auc_at_fpr" else ("min_tpr", "max_tpr")
+    bound = MEASURES[name].bind(**dict(zip(ends, (0.1, 0.3), strict=True)), normalize="none")
+    # As floats, 0.3 - 0.1 is less than 0.2.
+    assert bound.bounds == (0, bound.value(count([0, 0, 1, 1], [1, 2, 3, 4]))) == (0, 0.2)
 
 
 @WEIGHTS
