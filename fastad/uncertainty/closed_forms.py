@@ -8,6 +8,7 @@ import numpy as np
 from scipy.special import betaincinv, expit, logit, ndtri, stdtrit
 
 from fastad._kernels.curves.influence import sum_of_powers
+from fastad.measures.measure import BoundMeasure
 from fastad.ordering.counts import OrderedCounts
 from fastad.uncertainty.influence import Influence
 
@@ -61,6 +62,9 @@ BINOMIAL: Mapping[str, Callable[[float, float, float], Bounds]] = MappingProxyTy
 )
 
 
+# The measures are right to 1e-14 or so: below this fraction of their range, and this, differences
+# and standard deviations are 0 but for rounding.
+_ROUNDING = 1e-12
 # Closer to 0 and 1 than this no end of an interval is searched.
 _NEAREST = 1e-15
 
@@ -109,6 +113,18 @@ def variance(counts: OrderedCounts, influence: Influence) -> float:
         n = int(cumulative[-1])
         total += sum_of_powers(values, cumulative, 2) / (n - 1) / n
     return total
+
+
+def rounding_of(bound: BoundMeasure) -> float:
+    """Return the largest difference that may be rounding alone."""
+    low, high = bound.bounds
+    return _ROUNDING * min(1.0, high - low)
+
+
+def standard_error_of(variance: float, bound: BoundMeasure) -> float:
+    """Return the root of the variance of a measure, 0 where that is rounding alone."""
+    error = math.sqrt(variance)
+    return error if error > rounding_of(bound) else 0.0
 
 
 def symmetric_ends(value: float, half: float, bounds: Bounds) -> Bounds:

@@ -18,7 +18,7 @@ from fastad.measures.requests import bind
 from fastad.ordering.counts import count_scores
 from fastad.ordering.groups import factorize
 from fastad.ordering.labels import Labels, check_labels, check_scores
-from fastad.uncertainty.closed_forms import normal_quantile, symmetric_ends
+from fastad.uncertainty.closed_forms import normal_quantile, standard_error_of, symmetric_ends
 from fastad.uncertainty.influence import check_smooth, influence
 from fastad.uncertainty.results import NO_WIDTH, plain_values
 
@@ -168,7 +168,8 @@ def cross_validated_interval(
         ]
         measured = thread_map(lambda part: _measure_part(part, bound, labels), parts)
     values = np.array([value for value, _ in measured])
-    error = math.sqrt(np.mean([spread for _, spread in measured]) / labels.values.shape[0])
+    variance = float(np.mean([spread for _, spread in measured])) / labels.values.shape[0]
+    error = standard_error_of(variance, bound)
     value = float(values.mean())
     half = normal_quantile(float(1 - level)) * error
     low, high = symmetric_ends(value, half, bound.bounds)

@@ -11,11 +11,11 @@ from fastad._core.types import ArrayLike, FloatVector
 from fastad.errors import InvalidInputError
 from fastad.measures.measure import BoundMeasure
 from fastad.ordering.labels import Labels, check_scores
-from fastad.uncertainty.closed_forms import student_quantile
+from fastad.uncertainty.closed_forms import rounding_of, student_quantile
 from fastad.uncertainty.comparison_options import ComparisonOptions
 from fastad.uncertainty.designed_intervals import degrees_of_freedom, widening
 from fastad.uncertainty.influence import has_influence
-from fastad.uncertainty.paired import PAIRED, PairEstimate, estimate_of_replicates, rounding_of
+from fastad.uncertainty.paired import PAIRED, PairEstimate, estimate_of_replicates
 from fastad.uncertainty.sampling import DesignedSample, SamplingDesign
 
 

@@ -15,6 +15,7 @@ from fastad.measures.roc import ROC_AUC
 from fastad.uncertainty.bootstrap import basic, percentile, too_often_undefined
 from fastad.uncertainty.closed_forms import (
     logit_ends,
+    standard_error_of,
     student_over_normal,
     student_quantile,
     symmetric_ends,
@@ -91,7 +92,8 @@ def intervals_of_design(
             factor = widening(sample, df, options.alpha)
             low, high, error = _from_replicates(task, defined, factor, options.alpha)
         else:
-            error = math.sqrt(sample.variances(sample.contributions(bound)).total)
+            variance = sample.variances(sample.contributions(bound)).total
+            error = standard_error_of(variance, bound)
             half = student_quantile(options.alpha, df) * error
             ends = logit_ends if task.method == "logit" else symmetric_ends
             low, high = ends(value, half, bound.bounds)

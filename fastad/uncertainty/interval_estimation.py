@@ -35,6 +35,7 @@ from fastad.uncertainty.closed_forms import (
     newcombe_variance,
     normal_quantile,
     pairs_interval,
+    standard_error_of,
     symmetric_ends,
     variance,
 )
@@ -240,7 +241,7 @@ def _closed_form(
         return newcombe(value, n, m, alpha), math.sqrt(newcombe_variance(value, n, m))
     if task.method == "order":
         return order_interval(counts, bound, options.level), math.nan
-    standard_error = math.sqrt(variance(counts, influence(counts, bound)))
+    standard_error = standard_error_of(variance(counts, influence(counts, bound)), bound)
     ends = symmetric_ends if task.method == "delong" else logit_ends
     half = normal_quantile(alpha) * standard_error
     return ends(value, half, bound.bounds), standard_error

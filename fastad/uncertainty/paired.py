@@ -27,13 +27,12 @@ from fastad.ordering.named_scores import named_scores, score_name
 from fastad.ordering.orders import RowOrder, order_rows
 from fastad.ordering.raw import KeyCodec
 from fastad.uncertainty.bootstrap import Ranking, plan, replicate_values
-from fastad.uncertainty.closed_forms import normal_quantile
+from fastad.uncertainty.closed_forms import normal_quantile, rounding_of
 from fastad.uncertainty.comparison_options import ComparisonOptions
 from fastad.uncertainty.influence import influence
 from fastad.uncertainty.methods import limits_of
 
-# Differences that are equal but for rounding are equal: the measures are right to 1e-14 or so.
-# Below this fraction of a measure's range a standard deviation is 0 but for rounding.
+# Relative to a level, what counts of resamples may be wrong by.
 _ROUNDING = 1e-12
 _SAMPLES_PER_STEP = 1_000_000
 
@@ -184,12 +183,6 @@ def _delong(
             )
         )
     return estimates
-
-
-def rounding_of(bound: BoundMeasure) -> float:
-    """Return the largest difference that may be rounding alone."""
-    low, high = bound.bounds
-    return _ROUNDING * min(1.0, high - low)
 
 
 def _df_of_influences(

@@ -21,7 +21,7 @@ from fastad.measures.rates import TRIALS
 from fastad.ordering.counts import OrderedCounts, count_scores
 from fastad.ordering.labels import Labels
 from fastad.uncertainty.bootstrap import Ranking, plan, replicate_values
-from fastad.uncertainty.closed_forms import Bounds, variance
+from fastad.uncertainty.closed_forms import Bounds, rounding_of, variance
 from fastad.uncertainty.comparison_options import ComparisonOptions
 from fastad.uncertainty.enclosing_curves import fiducial_values
 from fastad.uncertainty.influence import has_influence, influence
@@ -31,7 +31,6 @@ from fastad.uncertainty.paired import (
     PairEstimate,
     estimate_of_permutations,
     estimate_of_replicates,
-    rounding_of,
 )
 from fastad.uncertainty.results import Interval
 

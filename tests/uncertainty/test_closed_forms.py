@@ -311,6 +311,20 @@ def test_no_width_is_warned_of() -> None:
         assert found.reliability_note is not None
 
 
+@pytest.mark.parametrize("measure", ["auc_pr", "bedroc@20", "ht_auc@0.2", "auc@0.05"])
+def test_a_width_of_rounding_alone_is_warned_of(measure: str) -> None:
+    y, s, folds = np.repeat([0, 1], [60, 40]), np.arange(100), np.arange(100) % 4
+    methods: list[IntervalMethod] = ["delong", "logit"]
+    for options in ({}, {"clusters": np.arange(100) // 2}):
+        for method in methods:
+            with pytest.warns(fastad.errors.LowCoverageWarning, match="variance is zero"):
+                found = fastad.interval(y, s, measure=measure, method=method, **options)
+            assert found.low == found.high == found.value == 1
+            assert found.standard_error == 0
+    with pytest.warns(fastad.errors.LowCoverageWarning, match="variance is zero"):
+        fastad.uncertainty.cross_validated_interval(y, s, folds, measure=measure)
+
+
 @pytest.mark.parametrize("method", ["delong", "logit", "bootstrap", "basic", "bca"])
 def test_two_samples_of_each_class_are_required(method: Any) -> None:
     for y in ([0, 0, 0, 1], [1, 1, 1, 0]):
