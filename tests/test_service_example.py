@@ -78,12 +78,14 @@ def running(folder: Path) -> Iterator[Service]:
     ) as process:
         service = Service(process, port)
         try:
-            for _ in range(600):
+            deadline = time.monotonic() + 300
+            while True:
                 try:
                     service.get("/health")
                     break
                 except URLError:
                     assert process.poll() is None, process.communicate()[1]
+                    assert time.monotonic() < deadline
                     time.sleep(0.1)
             yield service
         finally:

@@ -1,7 +1,7 @@
 """Validation of arrays, and read-only views of them."""
 
 from collections.abc import Sequence
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, NoReturn
 
 import numpy as np
@@ -23,7 +23,7 @@ def real_vector(values: ArrayLike, name: str) -> ScoreVector:
             f"found {describe_type(vector)}",
             argument=name,
         )
-    if isinstance(values, list | tuple) and kind == "f" and np.max(np.abs(vector)) >= 2.0**53:
+    if isinstance(values, list | tuple) and kind == "f" and np.any(np.abs(vector) >= 2.0**53):
         _refuse_merged(values, name)
     return vector if vector.dtype.isnative else vector.astype(vector.dtype.newbyteorder("="))
 
@@ -31,7 +31,7 @@ def real_vector(values: ArrayLike, name: str) -> ScoreVector:
 def _refuse_merged(values: Sequence[Any], name: str) -> None:
     """Refuse integers that NumPy has made floats, because no integer type holds them all."""
     for i, value in enumerate(values):
-        if isinstance(value, int) and int(float(value)) != value:
+        if isinstance(value, Integral) and int(float(value)) != int(value):
             raise InvalidInputError(
                 f"{name} must not mix integers that no single type holds; found {value} at "
                 f"index {i}, which a float would round. Give an array of int64 or uint64",
@@ -76,10 +76,11 @@ def set_readonly(vector: npt.NDArray[Any]) -> npt.NDArray[Any]:
 def set_all_readonly(*arrays: npt.NDArray[Any]) -> None:
     """Make the arrays of a result read-only."""
     for array in arrays:
-        array.flags.writeable = False
+        set_readonly(array)
 
 
 def as_vector(values: ArrayLike, name: str) -> npt.NDArray[Any]:
+    """Check that an argument is a vector of at least one value, of whatever type."""
     if type(values) is np.ndarray:
         vector: npt.NDArray[Any] = values
     elif isinstance(values, np.ma.MaskedArray):
@@ -100,7 +101,11 @@ def as_vector(values: ArrayLike, name: str) -> npt.NDArray[Any]:
 
 
 def describe_type(vector: npt.NDArray[Any]) -> str:
-    kinds = {"c": "complex numbers", "U": "strings", "S": "bytes", "M": "dates", "m": "durations"}
+    """Return how a message calls the type of a vector."""
+    kinds = {
+        **{"c": "complex numbers", "U": "strings", "T": "strings", "S": "bytes"},
+        **{"M": "dates", "m": "durations"},
+    }
     if vector.dtype.kind == "O":
         example = next((x for x in vector if not isinstance(x, Real)), vector[0])
         return f"objects such as {short_repr(example)}"

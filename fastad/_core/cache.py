@@ -13,7 +13,6 @@ import os
 import pickle
 import sys
 import threading
-import uuid
 import warnings
 from collections.abc import Callable
 from functools import cache, cached_property
@@ -24,6 +23,7 @@ from typing import Any
 import numba
 from numba.core import caching, compiler, serialize
 
+from fastad._core.files import written_aside
 from fastad._core.version import __version__
 from fastad.errors import CompilationCacheWarning
 
@@ -84,7 +84,7 @@ class KernelCache(caching.NullCache):
         """The folder to write to, which need not exist yet."""
         named = os.environ.get(VARIABLE)
         if named:
-            return _own_folder(named)
+            return _version_folder(named)
         try:
             return Path(_caching.FunctionCache(self._function).cache_path)
         except RuntimeError as error:
@@ -127,7 +127,7 @@ class KernelCache(caching.NullCache):
 
 
 @cache
-def _own_folder(named: str) -> Path:
+def _version_folder(named: str) -> Path:
     """Return this version's folder, the same for all kernels if the process changes directory."""
     version = f"fastad-{__version__}-{_sources().hex()[:12]}"
     return Path(os.path.abspath(os.path.expanduser(named)), version)
@@ -162,12 +162,9 @@ def _read(path: Path) -> bytes | None:
 def _write(path: Path, data: bytes) -> None:
     """Write a file that other processes find whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    # Not by `tempfile`, whose files only their owner may read.
-    partial = path.with_name(f"{path.name}.{uuid.uuid4().hex}")
     try:
-        partial.write_bytes(_mark(data) + data)
-        os.replace(partial, path)
+        with written_aside(path) as aside:
+            aside.write_bytes(_mark(data) + data)
     except OSError:
-        partial.unlink(missing_ok=True)
         if _read(path) is None:  # Windows refuses to replace a file that is just being read
             raise

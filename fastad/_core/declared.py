@@ -7,6 +7,7 @@ of tables and from the command line checks them through it, once.
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,14 +15,13 @@ import numpy as np
 from fastad._core.parameters import (
     check_choice,
     check_count,
+    check_each,
     check_flag,
     check_generator,
     check_inside,
-    check_points,
     check_positive,
     check_range,
     check_threshold,
-    entries_of,
     exact_point,
 )
 from fastad._core.types import Threshold
@@ -91,10 +91,9 @@ class Parameter:
         """
         if value is None and self.default is None:
             return None
-        entries = entries_of(value, name, expected) if self.sequence else value
-        if isinstance(entries, list) and self.sequence:
-            return [check_one(entry, f"{name}[{i}]") for i, entry in enumerate(entries)]
-        return check_one(entries, name)
+        if self.sequence:
+            return check_each(value, name, check_one, expected)
+        return check_one(value, name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,9 +105,7 @@ class Rate(Parameter):
     example: Any = Fraction(1, 100)
 
     def check(self, value: Any, name: str) -> Any:
-        if self.sequence:
-            return check_points(value, name, highest=self.highest)
-        return exact_point(value, name, highest=self.highest)
+        return self._check_each(value, name, partial(exact_point, highest=self.highest))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,12 +141,7 @@ class Positive(Parameter):
     example: Any = Fraction(5, 4)
 
     def check(self, value: Any, name: str) -> Any:
-        if not self.sequence:
-            return check_positive(value, name)
-        points = check_points(value, name, highest=None)
-        if not isinstance(points, list):
-            return check_positive(points, name)
-        return [check_positive(point, f"{name}[{i}]") for i, point in enumerate(points)]
+        return self._check_each(value, name, check_positive)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,6 +23,6 @@ def written_aside(path: Path) -> Iterator[Path]:
         aside.chmod(0o600)
         yield aside
         aside.chmod(usual)
-        aside.replace(path)
+        os.replace(aside, path)
     finally:
         aside.unlink(missing_ok=True)

@@ -36,8 +36,8 @@ def lazy_names(
         return value
 
     public = sorted([*module_of, *packages])
-    own = ["__version__"] if hasattr(sys.modules[package], "__version__") else []
-    return load, lambda: [*public, *own], public
+    version = ["__version__"] if hasattr(sys.modules[package], "__version__") else []
+    return load, lambda: [*public, *version], public
 
 
 def _suggestion(name: str, public: Sequence[str]) -> str:

@@ -1,7 +1,7 @@
 """Checks of arguments, before any work."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from numbers import Integral, Rational, Real
@@ -14,6 +14,7 @@ from fastad._core.types import Point, Points, Threshold
 from fastad.errors import InvalidInputError, InvalidTypeError
 
 Word = TypeVar("Word", bound=str)
+Checked = TypeVar("Checked")
 
 # So many resamples fix the ends of an interval at 95 % to a fifteenth of the standard deviation.
 N_RESAMPLES = 2000
@@ -30,17 +31,17 @@ _NO_NUMBERS = (bool, np.bool_, np.timedelta64)
 
 def check_rate(value: Point | Points, name: str) -> Fraction | list[Fraction]:
     """Check one operating point or a sequence of them, each a rate in [0, 1]."""
-    return check_points(value, name, highest=1)
+    return check_each(value, name, exact_rate)
 
 
-def check_points(
-    value: Point | Points, name: str, *, highest: int | None
-) -> Fraction | list[Fraction]:
-    """Check one point of an axis from 0 on, or a sequence of them."""
-    entries = entries_of(value, name, "a number")
+def check_each(
+    value: Any, name: str, check_one: Callable[[Any, str], Checked], expected: str = "a number"
+) -> Checked | list[Checked]:
+    """Check one value, or each of a sequence of them; messages expect one, or a sequence."""
+    entries = entries_of(value, name, expected)
     if isinstance(entries, list):
-        return [exact_point(x, f"{name}[{i}]", highest=highest) for i, x in enumerate(entries)]
-    return exact_point(entries, name, highest=highest)
+        return [check_one(entry, f"{name}[{i}]") for i, entry in enumerate(entries)]
+    return check_one(entries, name)
 
 
 def exact_rate(value: Any, name: str) -> Fraction:
@@ -184,10 +185,8 @@ def check_thresholds(value: Any) -> list[Threshold] | dict[str, Threshold]:
     columns = table_columns(value, "threshold")
     if columns is not None:
         return {name: check_threshold(x, f"threshold[{name!r}]") for name, x in columns}
-    entries = entries_of(value, "threshold", "a number")
-    if not isinstance(entries, list):
-        return [check_threshold(entries)]
-    return [check_threshold(x, f"threshold[{i}]") for i, x in enumerate(entries)]
+    checked = check_each(value, "threshold", check_threshold)
+    return checked if isinstance(checked, list) else [checked]
 
 
 def check_flag(value: object, name: str) -> bool:

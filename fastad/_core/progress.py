@@ -60,13 +60,15 @@ def reporting(
     The bar is that of rich or else of tqdm; without both of them there is none. It is drawn when so
     many seconds are over, and not at all if it is closed before.
     """
-    if progress is not True:
-        if not (progress is None or progress is False or callable(progress)):
-            raise InvalidTypeError(
-                f"progress must be True, False or a function; found {type(progress).__name__}",
-                argument="progress",
-            )
-        yield progress or None
+    if callable(progress):
+        yield progress
+    elif progress is None or progress is False:
+        yield None
+    elif progress is not True:
+        raise InvalidTypeError(
+            f"progress must be True, False or a function; found {type(progress).__name__}",
+            argument="progress",
+        )
     elif importlib.util.find_spec("rich") is not None:
         # Here, because rich is an optional extra.
         from rich.console import Console

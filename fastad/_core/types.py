@@ -22,7 +22,7 @@ FloatVector: TypeAlias = npt.NDArray[np.float64]
 FloatMatrix: TypeAlias = npt.NDArray[np.float64]
 IntVector: TypeAlias = npt.NDArray[np.int64]
 IntMatrix: TypeAlias = npt.NDArray[np.int64]
-# Places among the points of a class, or counts of them.
+# Positions among the points of a class, or counts of them.
 ShortVector: TypeAlias = npt.NDArray[np.int32]
 # Keys have the width of the scores: 32 or 64 bits.
 KeyVector: TypeAlias = npt.NDArray[np.int64] | npt.NDArray[np.int32]

@@ -36,7 +36,7 @@ def bits(key: np.uint64, position: int) -> np.uint64:
 
 @kernel
 def log_of_unit(numerator: float) -> float:
-    """Return the logarithm of numerator / 2**53, for a whole numerator from 1 to 2**53."""
+    """Return the logarithm of numerator / 2**53, for an integer from 1 to 2**53."""
     # The factor beside the power of two is brought between sqrt(1/2) and sqrt(2).
     shifted = np.float64(numerator).view(np.int64) + (_ONE - _ROOT_HALF)
     power = np.float64((shifted >> np.int64(52)) - np.int64(1023 + 53))

@@ -125,9 +125,16 @@ def _count_ranges(
     """Count in threads; return the numbers of distinct scores and of tied rows."""
 
     def sweep_range(where: Range) -> tuple[int, int]:
-        own, behind = slice(where.start, where.stop), slice(where.start + 1, where.stop + 1)
+        rows = slice(where.start, where.stop)
+        points = slice(where.start + 1, where.stop + 1)
         counted: tuple[int, int] = sweep.count_packed(
-            order.packed[own], where.centre, where.fp, where.tp, keys[own], fps[behind], tps[behind]
+            order.packed[rows],
+            where.centre,
+            where.fp,
+            where.tp,
+            keys[rows],
+            fps[points],
+            tps[points],
         )
         return counted
 

@@ -99,7 +99,11 @@ def make_groups(columns: Mapping[str, Any], n_rows: int, kept: IntVector | None)
 
 
 def factorize(column: Any, name: str, n_rows: int) -> tuple[IntVector, npt.NDArray[Any]]:
-    """Return the code of each row and the distinct values, sorted where they can be."""
+    """Return the code of each row and the distinct values.
+
+    These are sorted where they are strings or of a type of NumPy's; other objects stand in the
+    order in which they come.
+    """
     values = as_array(column, name)
     if values.shape != (n_rows,):
         raise InvalidInputError(
@@ -124,9 +128,7 @@ def factorize(column: Any, name: str, n_rows: int) -> tuple[IntVector, npt.NDArr
 
 
 def _factorize_integers(values: npt.NDArray[Any]) -> tuple[IntVector, npt.NDArray[Any]]:
-    """Number integers by their order; O(n) where their range is not much wider than n."""
-    if values.dtype.kind == "b":
-        values = values.view(np.uint8)
+    """Number integers, or booleans, by their order; O(n) where their range is not much wider."""
     lowest, highest = int(values.min()), int(values.max())
     if highest - lowest > _TABLE_LIMIT * len(values) + 1000:
         distinct, codes = np.unique(values, return_inverse=True)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import fastad
-from fastad._core import buffers as _scratch
+from fastad._core import buffers as _buffers
 from fastad._core.buffers import MemoryPool, ReusedBuffers, borrow_buffer
 from fastad.measures.registry import MEASURES
 from tests.support.operating import options_of
@@ -63,7 +63,7 @@ def address(array: Any) -> int:
 
 def test_outside_of_a_block_memory_is_new_and_inside_it_is_used_again() -> None:
     assert not np.shares_memory(borrow_buffer("a", 10, np.int64), borrow_buffer("a", 10, np.int64))
-    with mock.patch.object(_scratch, "_idle", deque[Any]()):
+    with mock.patch.object(_buffers, "_idle", deque[Any]()):
         with ReusedBuffers():
             place = address(borrow_buffer("a", 10, np.int64))
             assert address(borrow_buffer("a", 7, np.int64)) == place
@@ -120,15 +120,15 @@ def test_a_block_that_fails_ends() -> None:
 
 
 def test_large_memory_is_given_back() -> None:
-    with mock.patch.object(_scratch, "_idle", deque[Any]()) as idle:
+    with mock.patch.object(_buffers, "_idle", deque[Any]()) as idle:
         for _ in range(3):
             with ReusedBuffers():
-                borrow_buffer("large", _scratch._KEPT // 8 + 1, np.int64)
+                borrow_buffer("large", _buffers._KEPT // 8 + 1, np.int64)
             assert not idle
         for _ in range(3):
             with ReusedBuffers(), ReusedBuffers(), ReusedBuffers():
-                borrow_buffer("small", _scratch._KEPT // 8 // 2, np.int64)
-        assert sum(buffers.nbytes for buffers in idle) <= _scratch._KEPT
+                borrow_buffer("small", _buffers._KEPT // 8 // 2, np.int64)
+        assert sum(buffers.nbytes for buffers in idle) <= _buffers._KEPT
 
 
 @pytest.mark.system

@@ -42,7 +42,7 @@ for detector in (IsolationForest(), LocalOutlierFactor(novelty=True), OneClassSV
 fastad.volume(lambda rows: (rows**2).sum(axis=1), 1.0, box, method="importance", data=X / 3)
 """
 # A user's functions have no place in the cache: what they do may change from process to process.
-OWN = """
+USER_FUNCTIONS = """
 import json, sys
 import numba, numpy as np, fastad
 
@@ -55,25 +55,25 @@ def write(points, scores):
     for i in range(points.shape[1]):
         scores[i] = score(points[:, i])
 
-class Own(fastad.detectors.CompiledScorer):
-    n_features, name, kernel = 1, "own", write
+class Scorer(fastad.detectors.CompiledScorer):
+    n_features, name, kernel = 1, "scorer", write
 
 box = fastad.Box([0], [1])
 shares = [
     fastad.volume(one, 0.5, box, method="uniform", n_draws=20_000, rng=0).value
-    for one in (score, Own())
+    for one in (score, Scorer())
 ]
 assert shares[0] == shares[1] and abs(shares[0] - {share}) < 0.02, shares
 """
-UNLABELLED = """
+UNSUPERVISED = """
 import json
 import numpy as np, fastad
 rng = np.random.default_rng(1)
 for dtype in (np.float64, np.float32, np.int64, np.int32):
     y_score, uniform_score = (100 * rng.normal(size=50)).astype(dtype), np.arange(70, dtype=dtype)
-    for own in (y_score, np.repeat(y_score, 2)):
-        fastad.mass_volume_curve(own, uniform_score, 1.0).area()
-        fastad.excess_mass_curve(own, uniform_score, 1.0)
+    for scores in (y_score, np.repeat(y_score, 2)):
+        fastad.mass_volume_curve(scores, uniform_score, 1.0).area()
+        fastad.excess_mass_curve(scores, uniform_score, 1.0)
     fastad.unsupervised.emmv({"it": y_score}, {"it": uniform_score}, 1.0, n_resamples=3, rng=0)
 fastad.mass_volume_curve(rng.normal(size=200), 9 * rng.normal(size=250_000), 1.0).area()
 X = rng.normal(size=(80, 3))
@@ -109,13 +109,13 @@ rules = [Rule(kind, k) for kind in ("kappa", "gamma", "delta", "lof") for k in (
 for n, d in ((2500, 2), (300, 7)):
     X = np.random.default_rng(1).normal(size=(n, d))
     for k in (1, 8):
-        own = Neighbourhood(X, rules[:k])
-        own.score_rows(X)
+        neighbourhood = Neighbourhood(X, rules[:k])
+        neighbourhood.score_rows(X)
         points = X.T[:, :300].copy()
         scores = np.empty((8, 900))
-        own.write(points, scores[:k, 7:307])
+        neighbourhood.write(points, scores[:k, 7:307])
         points.flags.writeable = False
-        own.write(points, scores[:k, :300])
+        neighbourhood.write(points, scores[:k, :300])
 """
 STREAMS = """
 import json
@@ -216,17 +216,18 @@ def test_after_warmup_nothing_is_compiled(tmp_path: Path) -> None:
     assert str(version) in said
     assert {path.suffix for path in version.iterdir()} == {".kernel"}
     # What is compiled is named, so one process does for all.
-    parts = (EVERYTHING, CERTAINTY, VOLUMES, UNLABELLED, COMPARISON, NEIGHBOURS, STREAMS, FILES)
+    parts = (EVERYTHING, CERTAINTY, VOLUMES, UNSUPERVISED, COMPARISON, NEIGHBOURS, STREAMS, FILES)
     assert misses("\n".join(parts), FASTAD_CACHE_DIR=str(folder)) == {}
 
 
 @pytest.mark.system
 def test_the_loops_of_a_users_functions_are_not_kept(tmp_path: Path) -> None:
     for expression, share in (("point[0]", 0.5), ("point[0] / 2", 1.0), ("point[0] + 1", 0.0)):
-        code = OWN.format(expression=expression, share=share)
+        code = USER_FUNCTIONS.format(expression=expression, share=share)
         run(code, FASTAD_CACHE_DIR=str(tmp_path))
-    assert any(tmp_path.rglob("*.kernel"))
-    assert not any(tmp_path.rglob("drawn.*.kernel"))
+    assert any(tmp_path.rglob("draws.draw-*.kernel"))
+    for loop in ("count", "write"):
+        assert not any(tmp_path.rglob(f"draws.{loop}-*.kernel"))
 
 
 @pytest.mark.system
@@ -296,7 +297,7 @@ def test_code_for_another_machine_is_not_used(
 
 @pytest.mark.system
 @pytest.mark.parametrize(
-    ("changed", "own_folder"),
+    ("changed", "is_named"),
     [
         ("_core/version.py", True),
         ("_core/jit.py", True),
@@ -309,10 +310,10 @@ def test_code_of_another_version_is_not_used(
     copied: Path,
     install: Path,
     changed: str,
-    own_folder: bool,
+    is_named: bool,
 ) -> None:
     """`roc_auc` calls no kernel of the file `subsample`: any change of any kernel counts."""
-    env = {**NUMBA_CHOOSES, **({"FASTAD_CACHE_DIR": str(copied)} if own_folder else {})}
+    env = {**NUMBA_CHOOSES, **({"FASTAD_CACHE_DIR": str(copied)} if is_named else {})}
     assert misses(cwd=install, **env) == {}
     file = install / "fastad" / changed
     before = file.read_text(encoding="utf-8")
@@ -320,7 +321,7 @@ def test_code_of_another_version_is_not_used(
     after = before.replace(version, '__version__ = "99.0"')
     file.write_text(after if after != before else before + "# changed\n", encoding="utf-8")
     assert misses(cwd=install, **env) == filled[1]
-    assert len(list(copied.iterdir())) == 1 + own_folder
+    assert len(list(copied.iterdir())) == 1 + is_named
 
 
 # --- folders that cannot be written

@@ -145,7 +145,7 @@ def test_a_child_process_finds_the_same_values_after_use_of_threads(
     child = context.Process(target=put_values, args=(queue, values))
     child.start()
     try:
-        assert queue.get(timeout=60) == alone
+        assert queue.get(timeout=300) == alone
         child.join(60)
         assert child.exitcode == 0
     finally:

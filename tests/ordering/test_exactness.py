@@ -9,6 +9,7 @@ import numpy.typing as npt
 import pytest
 
 import fastad
+from fastad._kernels.ordering import cell_curves
 from fastad.ordering.counts import OrderedCounts
 from fastad.ordering.counts import count as count_rows
 from tests.support import oracles
@@ -349,6 +350,15 @@ def test_real_weights_to_1e_14_at_a_hundred_thousand_points(decimals: int) -> No
         expected = getattr(exact, name)(**parameters)
         value = getattr(found, name)(**parameters)
         assert value == pytest.approx(expected, rel=1e-14, abs=0), name
+
+
+@pytest.mark.parametrize("n", [99_999, 100_000, 10**6])
+def test_the_lowest_precision_of_anomalies_without_normals_above_is_1(n: int) -> None:
+    """From 100 000 of them on the sum in a cell is an integral, here over 0 / 0."""
+    counts = np.array([0, 0, 5]), np.array([0, n, n])
+    for tied in (True, False):
+        ties = np.array([tied, False])
+        assert cell_curves.lowest_precision_sum(*counts, ties, 1.0) == n
 
 
 def test_standardized_area_of_constant_scores_is_one_half_at_every_rate() -> None:

@@ -124,6 +124,13 @@ def test_columns_of_every_library_name_the_same_groups(column: Any) -> None:
     assert fastad.evaluate(Y, SCORES, groups=column).to_dict() == expected
 
 
+@pytest.mark.parametrize("wrap", [np.array, list, pd.Series, pl.Series, pa.array])
+def test_groups_of_booleans_are_named_by_booleans(wrap: Any) -> None:
+    result = fastad.evaluate(Y, SCORES["a"], groups=wrap((FOLD > 0).tolist()), measures=["auc"])
+    assert [*map(repr, result)] == ["False", "True"]
+    assert json.loads(result.to_json())["detectors"][0]["group"] == {"group": False}
+
+
 @pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
 def test_a_table_of_columns_is_several_groups(library: Any) -> None:
     expected = fastad.evaluate(Y, SCORES, groups=COLUMNS)

@@ -1,8 +1,5 @@
 """Wherever scores are cut into ranges, for threads or for a part of the curve: the same bits."""
 
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -156,7 +153,7 @@ def test_parts_of_a_million_scores_in_threads() -> None:
                 assert fastad.tpr_at_fpr(y, s, fpr=rate) == ranked.tpr_at_fpr(fpr=rate)
 
 
-# --- sorting without SIMD
+# --- sorting without fast instructions
 
 
 @given(
@@ -176,35 +173,43 @@ def test_digit_by_digit_is_sorted(dtype: Any, bits: int, size: int, seed: int) -
     assert keys.tolist() == expected.tolist()
 
 
-def test_without_simd_large_orders_are_sorted_digit_by_digit() -> None:
+def test_where_numpy_sorts_slowly_large_orders_are_sorted_digit_by_digit() -> None:
     y, s = large(4)
     expected = everything(y, s), everything(y, s.astype(np.float32))
     with (
-        mock.patch.object(sorting, "numpy_has_simd", return_value=False),
+        mock.patch.object(sorting, "numpy_sorts_fast", return_value=False),
         mock.patch.object(sorting, "radix_sort", wraps=radix_sort) as spy,
     ):
         assert (everything(y, s), everything(y, s.astype(np.float32))) == expected
         assert spy.call_count > 0
 
 
-def test_the_trial_tells_whether_numpy_has_simd() -> None:
-    """Once more in a process where NumPy may not use what the processor offers."""
-    umath = pytest.importorskip("numpy._core._multiarray_umath")
-    features = [name for name in umath.__cpu_dispatch__ if umath.__cpu_features__.get(name)]
-    if not any(name.startswith(("X86_V", "AVX", "SVE", "ASIMD")) for name in features):
-        pytest.skip("NumPy has no SIMD sort here that could be switched off")
-    shown = []
-    for disabled in ("", " ".join(features)):
-        program = "from fastad.ordering.orders import numpy_has_simd; print(numpy_has_simd())"
-        result = subprocess.run(
-            [sys.executable, "-c", program],
-            env={**os.environ, "NPY_DISABLE_CPU_FEATURES": disabled},
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        shown.append(result.stdout.strip())
-    assert shown == ["True", "False"]
+@pytest.mark.parametrize(
+    ("quick", "stable", "expected"),
+    [
+        ([1, 1, 1], [10, 10, 10], True),
+        ([10, 10, 10], [10, 10, 10], False),
+        ([7, 7, 7], [10, 10, 10], False),
+        ([90, 1, 90], [90, 90, 10], True),
+        ([10, 90, 90], [90, 10, 90], False),
+    ],
+    ids=["fast", "no SIMD", "slow SIMD", "fast while busy", "no SIMD while busy"],
+)
+def test_the_trial_compares_the_fastest_runs_of_both_sorts(
+    monkeypatch: pytest.MonkeyPatch, quick: list[int], stable: list[int], expected: bool
+) -> None:
+    """By a clock that only the sorts move on."""
+    now, durations = 0, {"quicksort": iter(quick), "stable": iter(stable)}
+
+    def sort(values: Array, kind: str) -> Array:
+        nonlocal now
+        assert len(np.unique(values)) == len(values) > 1000
+        now += next(durations[kind])
+        return values
+
+    monkeypatch.setattr(np, "sort", sort)
+    monkeypatch.setattr(sorting, "perf_counter", lambda: now)
+    assert sorting.numpy_sorts_fast.__wrapped__() == expected
 
 
 # --- groups

@@ -169,7 +169,9 @@ def lowest_precision_sum(
         n = tps[i] - first
         if n == 0:
             continue
-        if ties[i - 1]:
+        if fp == 0.0:
+            term = float(n)
+        elif ties[i - 1]:
             term = n * (tps[i] / (tps[i] + fp))
         elif n < _TOO_MANY:
             term = 0.0

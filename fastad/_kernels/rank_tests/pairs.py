@@ -297,20 +297,20 @@ def select_difference(means: FloatVector, rank: int) -> float:
 
     `rank` counts from 0. Floats from 0 on are ordered as their bits are, which are halved.
     """
-    place = np.empty(1)
-    bits = place.view(np.int64)
-    place[0] = means[-1] - means[0]
+    difference = np.empty(1)
+    bits = difference.view(np.int64)
+    difference[0] = means[-1] - means[0]
     low = np.int64(0)
     high = bits[0]
     while low < high:
         middle = (low + high) // 2
         bits[0] = middle
-        if count_differences(means, 1.0, place[0]) > rank:
+        if count_differences(means, 1.0, difference[0]) > rank:
             high = middle
         else:
             low = middle + 1
     bits[0] = low
-    return float(place[0])
+    return float(difference[0])
 
 
 @kernel
