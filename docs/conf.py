@@ -119,9 +119,9 @@ def arrange_wide_text(app: Sphinx, tree: nodes.document) -> None:
         text = cell.astext()
         if len(text) > 24 and re.search("[a-z]{3}", text):
             cell["classes"].append("prose")
-        for name in cell.findall(nodes.literal):
+        for name in list(cell.findall(nodes.literal)):
             if len(name.astext()) > 18:
-                name["classes"].append("long")
+                _allow_breaks(name)
         for part in list(cell.findall(nodes.Text)):
             # An interval, a pair and a factor each stay in one line.
             joined = re.sub(r"(?<=\d),? (?=\d[\d.]*\]|\N{MULTIPLICATION SIGN})", _join_words, part)
@@ -129,8 +129,19 @@ def arrange_wide_text(app: Sphinx, tree: nodes.document) -> None:
             if joined != part:
                 part.parent.replace(part, nodes.Text(joined))
     for block in tree.findall(nodes.literal_block):
+        # Doctests end with an empty line, which is no part of what is shown.
+        block.rawsource = block.rawsource.rstrip("\n")
+        block[:] = [nodes.Text(block.astext().rstrip("\n"))]
         if max(map(len, block.astext().splitlines()), default=0) > 120:
             block["classes"].append("sentences")
+
+
+def _allow_breaks(name: nodes.literal) -> None:
+    """Let a long name in a cell continue in the next line, behind a dot or an underscore."""
+    parts = re.split(r"(?<=[._(=@])(?=[\w…])", name.astext())
+    name[:] = [nodes.Text(parts[0])]
+    for part in parts[1:]:
+        name += [nodes.raw("", "<wbr>", format="html"), nodes.Text(part)]
 
 
 def _join_words(found: re.Match[str]) -> str:

@@ -35,7 +35,7 @@ HOMES = {
 _ABOUT_PICTURES = """Scores of both classes are normally distributed: of a weak, a fair and a good
 detector those of anomalies are 0.8, 1.6 and 2.6 standard deviations higher. There are ten
 normal samples for an anomaly, unless the legend names another fraction of anomalies. A measure
-with an operating point is shown by it, others by the distance of the classes."""
+with an operating point is shown over that point, others over the distance of the classes."""
 
 _KINDS = {
     "value": "a value",
@@ -77,7 +77,8 @@ def check_pages(names: Iterable[str] = MEASURES, folder: Path = HERE / "measures
 def complete(docname: str, text: str) -> str:
     """Return the text of a page with what is generated for it."""
     folder, _, name = docname.rpartition("/")
-    text = PICTURE.sub(lambda found: picture(found[1], found[2]), text)
+    up = "../" if folder else ""
+    text = PICTURE.sub(lambda found: picture(found[1], found[2], up), text)
     if folder == "measures" and name in MEASURES:
         return complete_measure(MEASURES[name], text)
     if docname in GENERATED:
@@ -106,10 +107,10 @@ def complete_measure(row: Measure[Any], text: str) -> str:
     )
 
 
-def picture(name: str, alt: str) -> str:
-    """Return the directive that shows a picture on a page of a folder."""
+def picture(name: str, alt: str, up: str = "../") -> str:
+    """Return the directive that shows a picture, by default on a page of a folder."""
     lines = [
-        f"```{{image}} ../_build/pictures/{name}.svg",
+        f"```{{image}} {up}_build/pictures/{name}.svg",
         ":class: picture",
         f":alt: {alt}",
         "```",
@@ -136,12 +137,12 @@ def facts(row: Measure[Any]) -> dict[str, str]:
 
 def measure_table() -> str:
     """Return the table of all measures, and their order in the contents."""
-    head = ["Function", "Key", "What it is", "Range", "Better is"]
+    head = ["Function", "What it is", "Key", "Range", "Better is"]
     lines = [
         [
             f"[`{row.name}`]({row.name}.md)",
-            _label(row),
             row.title,
+            _label(row),
             row.shown_range,
             _BETTER[row.higher_is_better],
         ]
@@ -186,7 +187,7 @@ def package_reference(package: str) -> str:
         else:
             classes.append(f"autoclass:: {path}")
     # Of these their own documentation tells.
-    others = "Mapping, BaseException, BaseEstimator, _MetadataRequester, object"
+    others = "Mapping, BaseException, ImportError, BaseEstimator, _MetadataRequester, float, object"
     options = f":members:\n   :inherited-members: {others}"
     sections = [
         _directives("## Functions", functions),
@@ -211,7 +212,7 @@ GENERATED = {
 
 def _label(row: Measure[Any]) -> str:
     if row.kind != "value":
-        return "does not stand in tables"
+        return "none"
     if row.operating_point is None:
         return f"`{row.key}`"
     example = f"`{row.key_at(row.point_parameter.example)}`"

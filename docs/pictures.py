@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import displays
 import numpy as np
 from matplotlib.figure import Figure
 from scipy import stats
@@ -51,6 +52,17 @@ _OWN_POINTS: Mapping[str, tuple[Any, bool]] = {
     "robust_initial_enhancement": (np.geomspace(1, 200, 30), True),
     "rp_distance": (np.linspace(50, 99, 50), False),
 }
+# What axes are called; other names are written as they are.
+_LABELS = {
+    "fpr": "false positive rate",
+    "tpr": "true positive rate",
+    "fnr": "false negative rate",
+    "min_fpr": "lowest false positive rate",
+    "min_tpr": "lowest true positive rate",
+    "rate": "fraction that is flagged",
+    "fraction": "fraction that is flagged",
+    "k": "number of flagged samples k",
+}
 # Horizontal and vertical field of the curves.
 _FIELDS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "roc_curve": ("fpr", ("tpr",)),
@@ -73,9 +85,9 @@ def scores_of(separation: float, n_anomalies: int = _SIZES[1]) -> tuple[Any, Any
 
 def draw_measure(measure: Measure[Any]) -> Figure:
     """Draw a measure of detectors that anybody can imagine."""
-    figure = Figure(figsize=(5.4, 3.4))
+    figure = Figure(figsize=(4.8, 3.2))
     axes = figure.subplots()
-    figure.subplots_adjust(left=0.13, right=0.98, bottom=0.15, top=0.97)
+    figure.subplots_adjust(left=0.14, right=0.98, bottom=0.16, top=0.97)
     options = {"score_range": _RANGE} if measure.takes_score_range else {}
     if measure.kind == "curve":
         _draw_curves(axes, measure, options)
@@ -101,7 +113,7 @@ def _draw_curves(axes: Any, measure: Measure[Any], options: dict[str, Any]) -> N
             style = line_style(i)
             style["linestyle"] = "solid" if field == up[0] else "dashed"
             axes.plot(getattr(curve, across), getattr(curve, field), label=label, **style)
-    axes.set(xlabel=across.replace("_", " "), ylabel=" or ".join(up))
+    axes.set(xlabel=_label(across), ylabel=" or ".join(_label(field) for field in up))
 
 
 def _draw_by_point(axes: Any, measure: Measure[Any], options: dict[str, Any]) -> None:
@@ -113,7 +125,7 @@ def _draw_by_point(axes: Any, measure: Measure[Any], options: dict[str, Any]) ->
         axes.plot(points, values, label=name, **line_style(i))
     axes.set(
         xscale="log" if is_log else "linear",
-        xlabel=point.replace("_", " "),
+        xlabel=_label(point),
         ylabel=_name_of_value(measure),
     )
 
@@ -127,9 +139,13 @@ def _draw_by_separation(axes: Any, measure: Measure[Any], options: dict[str, Any
         ]
         axes.plot(separations, values, label=name, **line_style(i))
     axes.set(
-        xlabel="Distance of the classes' means, in standard deviations",
+        xlabel="distance of the means, in standard deviations",
         ylabel=_name_of_value(measure),
     )
+
+
+def _label(name: str) -> str:
+    return _LABELS.get(name, name.replace("_", " "))
 
 
 def _name_of_value(measure: Measure[Any]) -> str:
@@ -206,6 +222,7 @@ def draw_volume_curve() -> Figure:
 PICTURES: Mapping[str, Callable[[], Figure]] = {
     "volume_by_dimension": draw_volume_by_dimension,
     "volume_curve": draw_volume_curve,
+    **displays.PICTURES,
 }
 
 
