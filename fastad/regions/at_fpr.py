@@ -70,7 +70,7 @@ def volume_at_fpr(
     y_true : array-like of shape (n_samples,)
         1 for an anomaly, 0 for a normal sample, or booleans; there need be no anomalies.
     y_score : array-like of shape (n_samples,)
-        Scores of these points, by the same score.
+        Scores of these samples, by the same score.
     box : Box
         Where points are drawn.
     fpr : float or sequence of floats
@@ -220,7 +220,8 @@ def volumes(
     scores : mapping of str to detector, callable or CompiledScorer
         Anomaly score of each detector, as for `volume`.
     X : array-like of shape (n_samples, n_features)
-        Points whose scores give the thresholds; finite numbers.
+        Samples whose scores give the thresholds; finite numbers. The normal ones are the ``data``
+        of `volume`.
     y_true : array-like of shape (n_samples,)
         1 for an anomaly, 0 for a normal sample, or booleans; there need be no anomalies.
     fpr : float or sequence of floats, default (0.01, 0.05)

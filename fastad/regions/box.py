@@ -222,6 +222,11 @@ class Box:
         Returns
         -------
         numpy.ndarray of bool of shape (n_samples,)
+
+        Raises
+        ------
+        InvalidInputError
+            If X has another shape, no rows, or contains what is no finite number.
         """
         samples = _table(X)
         if samples.shape[1] != self.n_features:

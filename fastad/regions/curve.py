@@ -16,7 +16,8 @@ from fastad.regions.plan import check_plan
 from fastad.regions.results import VolumeEstimate
 from fastad.regions.scores import Cube, Score, block_score
 from fastad.regions.splitting.diagnostics import warn_of_mixing
-from fastad.regions.splitting.repeats import SplittingRun, estimates, mixing_problems, split
+from fastad.regions.splitting.estimation import estimates_of, mixing_problems
+from fastad.regions.splitting.repeats import SplittingRun, split
 
 
 class VolumeCurve(Result):
@@ -47,7 +48,7 @@ class VolumeCurve(Result):
         self._run, self._lowest, self.confidence_level = run, lowest, level
         self.box, self.n_scored = box, n_scored
         passed = [passed for passed in run.repeats[0].levels if lowest < passed < np.inf]
-        column = estimates(run, (*passed, lowest), level, n_scored)
+        column = estimates_of(run, (*passed, lowest), level, n_scored)
         self.threshold = as_readonly(np.array([estimate.threshold for estimate in column]))
         self.log_fraction = as_readonly(np.array([estimate.log_value for estimate in column]))
         self.log_low = as_readonly(np.array([estimate.log_low for estimate in column]))
@@ -88,7 +89,7 @@ class VolumeCurve(Result):
                 f"{threshold}",
                 argument="threshold",
             )
-        return estimates(self._run, [checked], self.confidence_level, self.n_scored)[0]
+        return estimates_of(self._run, [checked], self.confidence_level, self.n_scored)[0]
 
     def to_columns(self) -> dict[str, list[Any]]:
         """Return the columns of `to_frame` as lists: a row for each threshold.

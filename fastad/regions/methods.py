@@ -14,8 +14,9 @@ from fastad.regions.importance_sampling.weights import RefusedError
 from fastad.regions.plan import Plan
 from fastad.regions.results import VolumeEstimate
 from fastad.regions.scores import BlockScore, Cube, into_cube
-from fastad.regions.splitting import repeats
 from fastad.regions.splitting.diagnostics import warn_of_mixing
+from fastad.regions.splitting.estimation import estimates_of, mixing_problems
+from fastad.regions.splitting.repeats import split
 
 # Draws of the first run until a relative error is reached.
 _FIRST_RUN = {"sobol": 2**12, "importance": 2 * 10**4, "splitting": 10**5}
@@ -59,9 +60,9 @@ def _run(
     cube = Cube(box, score)
     points = None if plan.data is None else into_cube(box, plan.data, rng)
     if method == "splitting":
-        run = repeats.split(cube, min(thresholds), n_draws, rng, progress, points)
-        problems = repeats.mixing_problems(run, min(thresholds))
-        return repeats.estimates(run, thresholds, level, cube.n_scored), problems
+        run = split(cube, min(thresholds), n_draws, rng, progress, points)
+        problems = mixing_problems(run, min(thresholds))
+        return estimates_of(run, thresholds, level, cube.n_scored), problems
     # A plan of this method has data.
     points = cast(FloatMatrix, points)
     return importance.estimate_fractions(cube, thresholds, points, *options), []

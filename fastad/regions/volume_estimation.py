@@ -87,7 +87,7 @@ def volume(
     rtol : float, optional
         Relative error to reach: draw until the standard error is at most this fraction of the
         volume, or the budget is used up (10⁹ by default).
-    data : array-like of shape (n_points, n_features), optional
+    data : array-like of shape (n_samples, n_features), optional
         Normal samples, which say where the region is. Importance sampling needs them: it misses a
         part of the region in which there are none. Splitting finds by them parts that its particles
         have missed.

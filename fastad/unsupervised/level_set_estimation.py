@@ -19,7 +19,8 @@ from fastad.regions.box import Box, check_box
 from fastad.regions.importance_sampling.sampling import repeat_log_fractions
 from fastad.regions.scores import BlockScore, Cube, Score, block_score, into_cube
 from fastad.regions.splitting.diagnostics import warn_of_mixing
-from fastad.regions.splitting.repeats import log_fractions, mixing_problems, split
+from fastad.regions.splitting.estimation import log_fractions, mixing_problems
+from fastad.regions.splitting.repeats import split
 from fastad.regions.uniform import Draws, count_draws
 from fastad.unsupervised.counted import level_sets_of_scores
 from fastad.unsupervised.levels import LevelSets, check_extent

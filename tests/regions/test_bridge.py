@@ -13,8 +13,9 @@ from fastad.regions.importance_sampling.proposal import Mixture, start
 from fastad.regions.scores import Cube, block_score
 from fastad.regions.splitting import bridge as bridges
 from fastad.regions.splitting.bridge import bridge
+from fastad.regions.splitting.levels import Splitting
 from fastad.regions.splitting.moves import Shape
-from fastad.regions.splitting.particles import Particles, Splitting
+from fastad.regions.splitting.particles import Particles
 from tests.support.rare import SHAPES
 from tests.support.splitting import of
 from tests.support.volumes import Batch
@@ -169,16 +170,16 @@ def test_a_curve_ends_at_its_bridge_and_falls_to_it() -> None:
         assert abs(curve(radius**2).log_value - truth) < 0.2
 
 
-def test_places_of_moving_particles_are_uniform_in_the_region() -> None:
+def test_positions_of_moving_particles_are_uniform_in_the_region() -> None:
     """Few particles, all near a corner of it, are spread over it."""
     rng = np.random.default_rng(0)
     points = [uniform(rng, 12, 0, 0.02) for _ in range(8)]
     cube = cube_of(largest)
     run = splitting_of(cube, [come_down(one, one.max(axis=0), 0.1) for one in points])
-    ends, places = run.wander(0.1, 20_000)
+    ends, positions = run.wander(0.1, 20_000)
     assert [one.shape for one in ends] == [(3, 12)] * 8
     assert 20_000 <= cube.n_scored <= 22_000
-    visited = np.concatenate(places, axis=1)
+    visited = np.concatenate(positions, axis=1)
     assert visited.shape[1] > 500
     assert ((visited >= 0) & (visited < 0.1)).all()
     assert visited.mean(axis=1) == pytest.approx(np.full(3, 0.05), abs=0.01)

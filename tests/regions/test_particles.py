@@ -22,7 +22,7 @@ Array = Any
 
 
 def particles(scores: list[float]) -> Particles:
-    """In two features, the first of which is the place in the list."""
+    """In two features, the first of which is the index in the list."""
     n = len(scores)
     points = np.stack([np.arange(n, dtype=np.float64), -np.arange(n, dtype=np.float64)])
     return Particles(points, np.array(scores, np.float64))
@@ -185,8 +185,8 @@ def test_fractions_below_any_threshold_are_products_of_the_factors(
         if len(kept) < len(before) // 2:
             assert sum(score <= loss.level for score in before) > len(before) // 2
         new = [random.choice(kept) for _ in loss.lost]
-        places = np.random.default_rng(len(slow.stages)).random((2, len(new)))
-        own.replace(loss, places, np.array(new, np.float64))
+        positions = np.random.default_rng(len(slow.stages)).random((2, len(new)))
+        own.replace(loss, positions, np.array(new, np.float64))
         share = slow.stages[-1][2] + math.log(len(kept) / len(before))
         slow.stages.append((loss.level, own.scores.tolist(), share))
     assert own.levels == [one[0] for one in slow.stages]

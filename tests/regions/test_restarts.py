@@ -12,7 +12,8 @@ from fastad.errors import InsufficientMixingWarning
 from fastad.regions.importance_sampling.proposal import start
 from fastad.regions.scores import Cube, block_score
 from fastad.regions.splitting import bridge as bridges
-from fastad.regions.splitting.repeats import mixing_problems, split
+from fastad.regions.splitting.estimation import mixing_problems
+from fastad.regions.splitting.repeats import split
 from fastad.regions.splitting.restarts import Cells, apart, found_alone, parts, roam
 from tests.support import hidden
 
@@ -40,11 +41,11 @@ def test_points_come_down_and_are_uniform_below() -> None:
     way = roam(cube, points, cube.scores(points), 0.1, 3000, 400, rng)
     assert (way.scores < 0.1).all()
     assert (way.scores == way.points.max(axis=0)).all()
-    assert ((way.places >= 0) & (way.places < 0.1)).all()
-    # Each place of a chain is like the next: 40 chains of some tens of independent ones.
-    assert way.places.mean(axis=1) == pytest.approx(np.full(3, 0.05), abs=0.005)
-    assert way.places.std(axis=1) == pytest.approx(np.full(3, 0.1 / math.sqrt(12)), rel=0.08)
-    corner = (way.places < 0.02).all(axis=0).mean()
+    assert ((way.positions >= 0) & (way.positions < 0.1)).all()
+    # Each position of a chain is like the next: 40 chains of some tens of independent ones.
+    assert way.positions.mean(axis=1) == pytest.approx(np.full(3, 0.05), abs=0.005)
+    assert way.positions.std(axis=1) == pytest.approx(np.full(3, 0.1 / math.sqrt(12)), rel=0.08)
+    corner = (way.positions < 0.02).all(axis=0).mean()
     assert 0.004 < corner < 0.014  # 0.008
 
 

@@ -10,8 +10,9 @@ from scipy import stats
 from bench import splitting_bounds
 from bench.pages import filled, read_rows
 from fastad.errors import InsufficientMixingWarning
+from fastad.regions.splitting.estimation import estimates_of
 from fastad.regions.splitting.particles import Particles
-from fastad.regions.splitting.repeats import SplittingRun, estimates
+from fastad.regions.splitting.repeats import SplittingRun
 from tests.support import hidden, rare
 from tests.support.rare import Rare
 from tests.support.splitting import of
@@ -64,7 +65,8 @@ def test_the_bound_is_of_the_last_level_that_all_have_passed() -> None:
     near = [passed(log) for log in first]
     far = [passed(log, *([log - 30] if k else [])) for k, log in enumerate(first)]
     bounds = [
-        estimates(SplittingRun(run, [], []), [0.1], 0.95, 10_000)[0].log_high for run in (near, far)
+        estimates_of(SplittingRun(run, [], []), [0.1], 0.95, 10_000)[0].log_high
+        for run in (near, far)
     ]
     assert bounds[0] == pytest.approx(bounds[1])
     assert bounds[0] > float(np.mean(first))
@@ -77,7 +79,7 @@ def test_the_interval_by_uniform_draws_counts_the_first_particles(threshold: flo
     for repeat in repeats:
         repeat.lose(0.0)
         repeat._rising.append(scores / 10)  # below the level, where they count for nothing
-    found = estimates(SplittingRun(repeats, [], []), [threshold], 0.95, 10_000)[0]
+    found = estimates_of(SplittingRun(repeats, [], []), [threshold], 0.95, 10_000)[0]
     oracle = stats.binomtest(8 * int((scores < threshold).sum()), 400).proportion_ci(0.95)
     assert (found.uniform_low, found.uniform_high) == pytest.approx(tuple(oracle), rel=1e-9)
 

@@ -15,9 +15,10 @@ import fastad
 from fastad import Box, InvalidInputError, volume
 from fastad.errors import InsufficientMixingWarning
 from fastad.regions.scores import Cube, block_score
-from fastad.regions.splitting import repeats
+from fastad.regions.splitting.estimation import estimates_of, log_fractions
 from fastad.regions.splitting.particles import Particles
-from fastad.regions.splitting.repeats import SplittingRun, estimates
+from fastad.regions.splitting.repeats import SplittingRun
+from fastad.regions.splitting.repeats import split as run_of
 from tests.support.rare import ball, simplex
 from tests.support.splitting import Array, of, split, values
 
@@ -178,7 +179,7 @@ def repeats_of(logs: Sequence[float], n: int = 100) -> SplittingRun:
 
 def test_estimates_below_the_smallest_float_can_be_written() -> None:
     logs = np.array([-800, -801, -799, -800.5, -799.5, -800, -800, -801])
-    found = estimates(repeats_of(logs.tolist()), [0.5], 0.95, 10_000)[0]
+    found = estimates_of(repeats_of(logs.tolist()), [0.5], 0.95, 10_000)[0]
     assert (found.value, found.is_bound) == (0, False)
     # Each of a thousand levels adds to the variance.
     assert -820 < found.log_low < found.log_value < found.log_high < -770
@@ -195,7 +196,7 @@ def test_estimates_below_the_smallest_float_can_be_written() -> None:
 def test_intervals_are_those_of_a_log_normal_mean() -> None:
     """Cox: the mean logarithm and half its variance; the scatter of both."""
     logs = np.random.default_rng(0).normal(-20, 0.5, 8)
-    found = estimates(repeats_of(logs.tolist(), 10_000), [0.5], 0.9, 10_000)[0]
+    found = estimates_of(repeats_of(logs.tolist(), 10_000), [0.5], 0.9, 10_000)[0]
     variance = float(logs.var(ddof=1))
     centre = float(logs.mean()) + variance / 2
     error = math.sqrt(variance / 8 + variance**2 / (2 * 7))
@@ -207,7 +208,7 @@ def test_intervals_are_those_of_a_log_normal_mean() -> None:
 
 
 def test_intervals_are_not_narrower_than_those_of_independent_particles() -> None:
-    found = estimates(repeats_of([-20.0] * 8), [0.5], 0.95, 10_000)[0]
+    found = estimates_of(repeats_of([-20.0] * 8), [0.5], 0.95, 10_000)[0]
     # Each of 28 factors of about a half, and the last half, of 100 particles.
     n_levels = math.ceil((20 - math.log(2)) / math.log(2))
     factor = math.exp((math.log(2) - 20) / n_levels)
@@ -226,26 +227,26 @@ def test_intervals_are_not_narrower_than_those_of_independent_particles() -> Non
 )
 def test_fractions_below_many_thresholds_are_those_of_each(score: Any, target: float) -> None:
     cube = Cube(Box([0] * 4, [1] * 4), block_score(score, 4))
-    run = repeats.split(cube, target, 20_000, np.random.default_rng(0))
+    run = run_of(cube, target, 20_000, np.random.default_rng(0))
     levels = [level for one in run.repeats for level in one.levels]
     scores = score(np.random.default_rng(1).random((100, 4)) ** 4)
     near = [math.nextafter(x, side) for x in levels for side in (-math.inf, math.inf)]
     thresholds = np.array([*levels, *near, *scores, target, math.inf, -math.inf, 0.0])
-    found = repeats.log_fractions(run, thresholds)
+    found = log_fractions(run, thresholds)
     assert found.tolist() == [
         [one.log_fraction(threshold) for threshold in thresholds.tolist()] for one in run.repeats
     ]
     # In each repeat the larger the threshold, the larger the share.
     rising = found[:, np.argsort(thresholds)]
     assert (rising[:, 1:] >= rising[:, :-1]).all()
-    assert repeats.log_fractions(run, np.empty(0)).shape == (8, 0)
+    assert log_fractions(run, np.empty(0)).shape == (8, 0)
 
 
 def test_estimates_of_many_thresholds_are_those_of_each() -> None:
     run = repeats_of(np.random.default_rng(0).normal(-20, 0.5, 8).tolist())
     thresholds = [0.5, -1.0, 3.0, 0.25, math.inf]  # -1 is below all scores
-    together = repeats.estimates(run, thresholds, 0.95, 10_000)
-    alone = [estimates(run, [threshold], 0.95, 10_000)[0] for threshold in thresholds]
+    together = estimates_of(run, thresholds, 0.95, 10_000)
+    alone = [estimates_of(run, [threshold], 0.95, 10_000)[0] for threshold in thresholds]
     assert [values(one) for one in together] == [values(one) for one in alone]
 
 
@@ -254,7 +255,7 @@ def test_repeats_that_have_not_come_down_do_not_count_as_nothing(n_unfinished: i
     """They were above the threshold as the budget ended: at e**-10 of the box, not at none."""
     run = repeats_of([-20.0] * (8 - n_unfinished))
     run.repeats.extend(passed(-10.0, np.linspace(0.6, 0.9, 100)) for _ in range(n_unfinished))
-    found = estimates(run, [0.5], 0.95, 10_000)[0]
+    found = estimates_of(run, [0.5], 0.95, 10_000)[0]
     assert found.log_high >= -20
 
 

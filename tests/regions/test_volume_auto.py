@@ -160,8 +160,8 @@ def test_particles_where_importance_sampling_is_refused() -> None:
     )
     assert found.method == "splitting"
     assert found.reason.split("; rejected: ")[0] == (
-        "too few uniform draws fall inside, and importance sampling is not reliable, because too "
-        "few of the data lie in the region (0 of 1024 first draws; 0 of at least 5 distinct points)"
+        "too few uniform draws fall inside, and importance sampling is not reliable, because too few "
+        "of the data lie in the region (0 of 1024 first draws; 0 of at least 5 distinct samples)"
     )
     assert found.log_low <= region.log_fraction + 6 * math.log(0.1) <= found.log_high
 

@@ -193,19 +193,19 @@ def test_several_thresholds_share_draws_and_are_in_their_order() -> None:
 @pytest.mark.parametrize("threshold", [-math.inf, -1.0, 0.0])
 def test_a_region_without_data_is_refused(threshold: float) -> None:
     region = ball(3)
-    with pytest.raises(RefusedError, match=r"at least 5 distinct points.*found 0"):
+    with pytest.raises(RefusedError, match=r"at least 5 distinct samples.*found 0"):
         estimates(region.jitted, region.box, [1.0, threshold], region.data(100, 0))
 
 
 def test_no_data_are_refused() -> None:
     region = ball(3)
-    with pytest.raises(RefusedError, match=r"at least 5 distinct points.*found 0"):
+    with pytest.raises(RefusedError, match=r"at least 5 distinct samples.*found 0"):
         estimates(region.jitted, region.box, [1.0], np.full((3, 3), 2.0))
 
 
 def test_one_point_many_times_is_refused() -> None:
     region = ball(3)
-    with pytest.raises(RefusedError, match=r"at least 5 distinct points.*found 1"):
+    with pytest.raises(RefusedError, match=r"at least 5 distinct samples.*found 1"):
         estimates(region.jitted, region.box, [1.0], np.zeros((100, 3)))
 
 
@@ -308,7 +308,7 @@ def test_the_ends_of_a_diagonal_slab_are_reached() -> None:
 def test_what_draws_miss_is_bounded_or_too_much(n_missed: int) -> None:
     missed, level = Missed(n_missed, 100), 0.9
     if n_missed > 25:
-        with pytest.raises(RefusedError, match=r"found 26 of 100 data points below 0\.5"):
+        with pytest.raises(RefusedError, match=r"found 26 of 100 samples of data below 0\.5"):
             missed.check(0.5)
         return
     missed.check(0.5)

@@ -112,7 +112,7 @@ def test_few_data_are_refused_at_once() -> None:
         calls[0] += len(X)
         return REGION.batch(X)
 
-    with pytest.raises(InvalidInputError, match="at least 5 distinct points"):
+    with pytest.raises(InvalidInputError, match="at least 5 distinct samples"):
         volume(score, 0.5, REGION.box, method="importance", rtol=0.1, data=DATA[:3], rng=0)
     assert calls[0] <= 3
 

@@ -68,10 +68,10 @@ def _check_points(threshold: float, points: FloatMatrix, n_data: int) -> None:
     """Refuse a region with too few distinct data."""
     if (n_points := np.unique(points, axis=1).shape[1]) < FEWEST_POINTS:
         raise RefusedError(
-            f"data must contain at least {FEWEST_POINTS} distinct points with scores below "
+            f"data must contain at least {FEWEST_POINTS} distinct samples with scores below "
             f"{threshold} for method='importance'; found {n_points} among {n_data} "
-            "points of the box: give more data, or use method='splitting'",
+            "samples of the box: give more data, or use method='splitting'",
             why="too few of the data lie in the region",
-            numbers=f"{n_points} of at least {FEWEST_POINTS} distinct points",
+            numbers=f"{n_points} of at least {FEWEST_POINTS} distinct samples",
             argument="data",
         )

@@ -62,10 +62,10 @@ class Missed(NamedTuple):
         if self.n_missed > _MOST_MISSED * self.n_points:
             raise RefusedError(
                 "method='importance' needs draws that reach what the data do; found "
-                f"{self.n_missed} of {self.n_points} data points below {threshold} where hardly "
-                "any draw falls: raise n_draws, give more data, or use method='splitting'",
+                f"{self.n_missed} of {self.n_points} samples of data below {threshold} where "
+                "hardly any draw falls: raise n_draws, give more data, or use method='splitting'",
                 why="draws around the data miss parts of the region",
-                numbers=f"{self.n_missed} of {self.n_points} data points where hardly any falls",
+                numbers=f"{self.n_missed} of {self.n_points} samples where hardly any falls",
             )
 
     def most(self, level: float) -> float:

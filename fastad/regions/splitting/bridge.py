@@ -29,7 +29,7 @@ from fastad.regions.importance_sampling.proposal import (
     tempered,
 )
 from fastad.regions.scores import Cube
-from fastad.regions.splitting.particles import Splitting
+from fastad.regions.splitting.levels import Splitting
 from fastad.regions.splitting.restarts import Cells, apart, parts, roam
 
 # Of fewer draws nothing is fitted.
@@ -50,8 +50,9 @@ _EVEN = 0.5
 # A point is near a component that is responsible for more than this part of it.
 _NEAR = 0.01
 # Parts of the region that points are spread over each by itself, at most; points that this begins
-# with, and places of each; part of the draws for this; and points that parts are looked for among.
-_MOST_PARTS, _MOST_STARTS, _PLACES = 6, 40, 1500
+# with, and positions of each; part of the draws for this; and points among which parts are looked
+# for.
+_MOST_PARTS, _MOST_STARTS, _POSITIONS = 6, 40, 1500
 _SPREADING_PART, _MOST_COMPARED = 0.2, 1000
 # Points apart from particles that count, at most. Where a repeat has no particle in a part, chains
 # begin at so many of its points, with this part of the draws for all.
@@ -125,12 +126,12 @@ def bridge(
     report()
     n_values = cube.n_values
     points = np.unique(np.concatenate(inside, axis=1), axis=1)
-    # The number of components by particles alone: of the places that each has been to it would be
-    # the number of particles.
-    places = np.concatenate(visited, axis=1)
-    strange = points[:, :0] if alone is None else apart(alone, places)[:, :_MOST_APART]
+    # The number of components by particles alone: of the positions that each has been at it would
+    # be the number of particles.
+    positions = np.concatenate(visited, axis=1)
+    distant = points[:, :0] if alone is None else apart(alone, positions)[:, :_MOST_APART]
     some = points[:, :: -(-points.shape[1] // _MOST_COMPARED)]
-    some = np.concatenate([some, strange], axis=1)
+    some = np.concatenate([some, distant], axis=1)
     labels = parts(some)
     n_parts = labels.max() + 1
     if 1 < n_parts <= _MOST_PARTS:
@@ -141,15 +142,15 @@ def bridge(
         report()
         if min(one.shape[1] for one in spread) == 0:
             return None
-        places = np.concatenate(spread, axis=1)
+        positions = np.concatenate(spread, axis=1)
         rows = np.repeat(np.eye(n_parts), [one.shape[1] for one in spread], axis=1)
         rows /= rows.sum(axis=1, keepdims=True)
-        mixture = from_responsibilities(rows, places, n_values)
+        mixture = from_responsibilities(rows, positions, n_values)
     else:
-        even = np.full(places.shape[1], 1 / places.shape[1])
-        mixture = refine(start(points, n_values, rng), places, even, n_values)
-        labels = (np.arange(some.shape[1]) >= some.shape[1] - strange.shape[1]).astype(np.int64)
-    begun = np.concatenate([points, strange], axis=1), places
+        even = np.full(positions.shape[1], 1 / positions.shape[1])
+        mixture = refine(start(points, n_values, rng), positions, even, n_values)
+        labels = (np.arange(some.shape[1]) >= some.shape[1] - distant.shape[1]).astype(np.int64)
+    begun = np.concatenate([points, distant], axis=1), positions
     fitted = _fit(cube, mixture, begun, threshold, int(_PILOT_PART * n_draws), rng, report)
     if fitted is None:
         return None
@@ -183,7 +184,7 @@ def _by_cell(
     n_calls: int,
     rng: np.random.Generator,
 ) -> list[FloatMatrix]:
-    """Return the particles in each cell; where there is none, places of chains from its points."""
+    """Return the particles in each cell; where there is none, positions of chains from there."""
     labels, found = cells.of(particles), []
     for k in range(cells.n):
         near = particles[:, labels == k]
@@ -225,8 +226,8 @@ def _spread(
     points = points[:, :: -(-points.shape[1] // _MOST_STARTS)]
     n = points.shape[1]
     scores = cube.scores(np.ascontiguousarray(points))
-    n_views = -(-_PLACES // n)
-    return roam(cube, points, scores, threshold, n_calls // n, n_views, rng).places
+    n_views = -(-_POSITIONS // n)
+    return roam(cube, points, scores, threshold, n_calls // n, n_views, rng).positions
 
 
 def _fit(
@@ -242,17 +243,17 @@ def _fit(
 
     And to the particles, each as one draw: a part that few of the first draws meet, or such with
     too small weights, would fall out of the next ones. They tell the number of components; of
-    several each is fitted to the places of particles too: a part with few particles has many.
+    several each is fitted to the positions of particles too: a part with few particles has many.
 
     Parameters
     ----------
-    begun : tuple of numpy.ndarray of shapes (n_features, n_particles) and (n_features, n_places)
+    begun : tuple of numpy.ndarray of shapes (n_features, n_particles) and (n_features, n_positions)
         Where the particles are, and where they have been.
     """
     n_values = cube.n_values
     pilots: list[tuple[FloatMatrix, FloatVector]] = []
-    particles, places = ((points, np.zeros(points.shape[1])) for points in begun)
-    places[1][:] = math.log(particles[1].shape[0] / places[1].shape[0])
+    particles, positions = ((points, np.zeros(points.shape[1])) for points in begun)
+    positions[1][:] = math.log(particles[1].shape[0] / positions[1].shape[0])
     efficiency = 0.0
     for _ in range(_N_PILOTS):
         drawn = _draw(cube, mixture, threshold, n_pilot, rng, report)
@@ -267,7 +268,7 @@ def _fit(
         pilots = [*pilots[1 - _POOLED :], (drawn.points[:, some], logs)]
         mixture = adapt(mixture, *_joined(particles, *pilots), n_values, rng)
         if len(mixture.components) > 1:
-            joined, logs = _joined(places, *pilots)
+            joined, logs = _joined(positions, *pilots)
             mixture = _each_fitted(mixture, joined, logs, n_values)
         mixture = _evened(mixture)
         if efficiency >= _GOOD:

@@ -49,13 +49,13 @@ class Way(NamedTuple):
         At the end.
     scores : numpy.ndarray of shape (n_points,)
         There.
-    places : numpy.ndarray of shape (n_features, n_places)
-        Some places below the threshold where they have been.
+    positions : numpy.ndarray of shape (n_features, n_positions)
+        Some positions below the threshold where they have been.
     """
 
     points: FloatMatrix
     scores: FloatVector
-    places: FloatMatrix
+    positions: FloatMatrix
 
 
 class Cells:
@@ -107,7 +107,7 @@ def roam(
 ) -> Way:
     """Move points, each by itself: down to a threshold, and at random below it.
 
-    Without views of the places below they stay where they have come below it.
+    Without views of the positions below they stay where they have come below it.
 
     By normal steps whose length each learns by how many are taken (Rechenberg 1973).
     """

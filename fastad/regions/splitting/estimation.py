@@ -1,0 +1,255 @@
+"""The volumes that repeats of multilevel splitting estimate, and why these may be wrong."""
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import chdtrc, stdtrit
+
+from fastad._core.types import FloatMatrix, FloatVector
+from fastad.regions.results import VolumeEstimate, from_log_fraction
+from fastad.regions.splitting.bridge import Bridge
+from fastad.regions.splitting.particles import Particles
+from fastad.regions.splitting.repeats import SplittingRun
+from fastad.uncertainty.closed_forms import clopper_pearson
+
+# P-values that are warned of; and up to how many times the variance of independent particles is no
+# reason to warn.
+_SUSPICIOUS = 1e-3
+_TOLERATED = 2.0
+# Correlations with the beginning that are warned of.
+_CORRELATED = 0.9
+
+
+def log_fractions(run: SplittingRun, thresholds: FloatVector) -> FloatMatrix:
+    """Return the logarithm of the fraction below each threshold, as each repeat has it.
+
+    Parameters
+    ----------
+    run : SplittingRun
+        The repeats.
+    thresholds : numpy.ndarray of shape (n_thresholds,)
+        In any order.
+
+    Returns
+    -------
+    numpy.ndarray of shape (n_repeats, n_thresholds)
+        -inf where no particle of a repeat was below; in each repeat non-decreasing in the
+        threshold.
+    """
+    logs = np.array([repeat.log_fractions_below(thresholds) for repeat in run.repeats])
+    if run.bridge is None:
+        return logs
+    # Above the region of the bridges, whose logarithm they give, a repeat's logarithm is corrected
+    # in proportion to the variance up to there: the best estimate of a sum of independent terms of
+    # which the whole is known.
+    for i, repeat in enumerate(run.repeats):
+        error = run.bridge.log_fractions[i] - repeat.log_fraction(run.bridge.threshold)
+        whole = repeat.variance(run.bridge.threshold)
+        logs[i] += error * np.minimum(repeat.variances_below(thresholds) / whole, 1.0)
+    return logs
+
+
+def estimates_of(
+    run: SplittingRun, thresholds: Sequence[float], level: float, n_scored: int
+) -> list[VolumeEstimate]:
+    """Return the estimate of each threshold.
+
+    Logarithms of the repeats' fractions are nearly normal, and these unbiased but for the choice
+    of levels. So the estimate is the mean logarithm and half its variance, with the interval of
+    Cox (Land 1972) for such means; never narrower than for particles that are independent.
+    """
+    # A row for each threshold, whose sums do not depend on how many there are.
+    by_threshold = np.ascontiguousarray(log_fractions(run, np.array(thresholds, np.float64)).T)
+    return [
+        _estimate_at(run, threshold, logs, level, n_scored)
+        for threshold, logs in zip(thresholds, by_threshold, strict=True)
+    ]
+
+
+def _estimate_at(
+    run: SplittingRun, threshold: float, logs: FloatVector, level: float, n_scored: int
+) -> VolumeEstimate:
+    repeats = run.repeats
+    fields: dict[str, Any] = {
+        "n_drawn": n_scored,
+        "n_inside": sum(repeat.n_below(threshold) for repeat in repeats),
+        "n_scored": n_scored,
+        "method": "splitting",
+        "confidence_level": level,
+        "threshold": threshold,
+        "mixing_p_value": run.mixing_p_value,
+    }
+    # The first particles are independent uniform draws: this interval holds for any region.
+    n_first = sum(repeat.n_particles for repeat in repeats)
+    n_first_below = sum(repeat.n_first_below(threshold) for repeat in repeats)
+    low, high = clopper_pearson(n_first_below, n_first, 1 - level)
+    fields["uniform_low"], fields["uniform_high"] = low, high
+    quantile = float(stdtrit(len(repeats) - 1, (1 + level) / 2))
+    if n_first_below and all(repeat.is_first(threshold) for repeat in repeats):
+        # No level was passed: no other draws count.
+        value = n_first_below / n_first
+        error = math.sqrt((1 - value) / n_first_below)
+        return _estimate(math.log(value), error, (math.log(low), math.log(high)), fields)
+    if np.isneginf(logs).any():
+        return _bound(run, logs, quantile, level, fields)
+    log_value, error = _Scatter.of(repeats, logs, threshold, run.bridge).log_value()
+    if run.bridge is not None:
+        error = math.hypot(error, run.bridge.missed)
+    fields["reason"] = _condition(repeats, level)
+    return _estimate(
+        log_value, error, (log_value - quantile * error, log_value + quantile * error), fields
+    )
+
+
+def _estimate(
+    log_value: float, error: float, ends: tuple[float, float], fields: dict[str, Any]
+) -> VolumeEstimate:
+    ess = 1 / error**2 if error else math.inf
+    return from_log_fraction(
+        log_value, error, *ends, effective_sample_size=ess, is_bound=False, **fields
+    )
+
+
+class _Scatter(NamedTuple):
+    """How much the logarithms of the repeats' fractions differ, larger repeats counting for more.
+
+    Attributes
+    ----------
+    n_repeats : int
+        How many they are.
+    n_particles : float
+        Of all repeats.
+    mean : float
+        Of the logarithms.
+    squares : float
+        Sum of their squared deviations from it, each times the repeat's particles.
+    independent : float
+        Their variance times the particles, were these independent.
+    """
+
+    n_repeats: int
+    n_particles: float
+    mean: float
+    squares: float
+    independent: float
+
+    @classmethod
+    def of(
+        cls,
+        repeats: Sequence[Particles],
+        logs: FloatVector,
+        threshold: float,
+        bridge: Bridge | None = None,
+    ) -> "_Scatter":
+        """Compute it from logarithms that are finite; of those that a bridge corrects, with it."""
+        sizes = np.array([repeat.n_particles for repeat in repeats])
+        n_particles = float(sizes.sum())
+        mean = float(sizes @ logs) / n_particles
+        squares = float(sizes @ (logs - mean) ** 2)
+        variances = np.array([repeat.variance(threshold) for repeat in repeats])
+        if bridge is not None:
+            parts = variances / [repeat.variance(bridge.threshold) for repeat in repeats]
+            variances = variances * (1 - parts) + parts**2 * bridge.variance
+        return cls(len(repeats), n_particles, mean, squares, float(np.mean(sizes * variances)))
+
+    def log_value(self) -> tuple[float, float]:
+        """Return the logarithm of the mean fraction, and its standard error."""
+        # Variances are in inverse proportion to the particles.
+        each = max(self.squares / (self.n_repeats - 1), self.independent)
+        shift = self.n_repeats * each / (2 * self.n_particles)
+        error = math.sqrt(each / self.n_particles + 2 * shift**2 / (self.n_repeats - 1))
+        return self.mean + shift, error
+
+    def ratio(self) -> float:
+        """Return how many times those of independent particles the squared deviations are."""
+        return self.squares / max(self.independent, math.ulp(0.0))
+
+
+def _bound(
+    run: SplittingRun, logs: FloatVector, quantile: float, level: float, fields: dict[str, Any]
+) -> VolumeEstimate:
+    """Return an upper bound: of some repeats no particle has come below the threshold.
+
+    The region lies below the last level that all repeats have passed: the bound is the upper end
+    of the interval of the fraction there, or that by the first particles if it is lower. Each fails
+    in half of the cases that the level leaves, so that the lower one fails in all of them at most.
+    """
+    repeats = run.repeats
+    above = [repeat for repeat, log in zip(repeats, logs, strict=True) if log == -math.inf]
+    high, condition = math.log(fields["uniform_high"]), ""
+    if all(len(repeat.levels) > 1 for repeat in above):
+        common = max(repeat.levels[-1] for repeat in above)
+        passed = np.array([repeat.log_fraction(common) for repeat in repeats])
+        log_value, error = _Scatter.of(repeats, passed, common).log_value()
+        if log_value + quantile * error < high:
+            high = log_value + quantile * error
+            condition = f"; {_condition(repeats, level)}"
+    lowest = min(float(repeat.scores.min()) for repeat in above)
+    stuck = all(repeat.is_stuck for repeat in above)
+    what = "all particles have the same score" if stuck else "n_draws was used up"
+    where = "" if len(above) == len(repeats) else f" in {len(above)} of {len(repeats)} repeats"
+    return from_log_fraction(
+        *(high, math.nan, -math.inf, high),
+        **fields,
+        effective_sample_size=0.0,
+        is_bound=True,
+        reason=f"{what} above the threshold{where}, the lowest {lowest:.6g}{condition}",
+    )
+
+
+def _condition(repeats: Sequence[Particles], level: float) -> str:
+    """Return what the interval assumes.
+
+    A part that no particle has found changes neither the particles nor how repeats differ.
+    """
+    n_particles = sum(repeat.n_particles for repeat in repeats)
+    missed = -math.expm1(math.log1p(-level) / n_particles)
+    return (
+        "the interval assumes that no part of the region was missed, as those below "
+        f"{missed:.2g} of each level may be; uniform_low and uniform_high do not"
+    )
+
+
+def mixing_problems(run: SplittingRun, threshold: float) -> list[str]:
+    """Return why the interval may be wrong.
+
+    Particles have moved too little, have not come down, or repeats differ by more than chance.
+    """
+    problems = []
+    if run.mixing_p_value < _SUSPICIOUS:
+        problems.append(
+            "ranks of moved particles among the others are not those of new points (p-value "
+            f"{run.mixing_p_value:.2g})"
+        )
+    correlation = float(np.mean(run.correlations)) if run.correlations else 0.0
+    if correlation > _CORRELATED:
+        problems.append(
+            "particles were still close to those they are copies of (correlation "
+            f"{correlation:.2f})"
+        )
+    logs = np.array([repeat.log_fraction(threshold) for repeat in run.repeats])
+    n_above = sum(
+        log == -math.inf and not repeat.is_stuck
+        for repeat, log in zip(run.repeats, logs, strict=True)
+    )
+    if n_above:
+        problems.append(
+            f"n_draws was used up above the threshold in {n_above} of {len(logs)} repeats"
+        )
+    if run.n_apart:
+        problems.append(
+            f"{run.n_apart} points below the threshold, from data or from single draws, lie where "
+            "no particle is"
+        )
+    # A bridge has the parts of its region by draws, wherever the particles of each repeat are.
+    by_levels = run.bridge is None or threshold > run.bridge.threshold
+    if by_levels and np.isfinite(logs).all():
+        ratio, df = _Scatter.of(run.repeats, logs, threshold).ratio(), len(logs) - 1
+        if float(chdtrc(df, ratio / _TOLERATED)) < _SUSPICIOUS:
+            problems.append(
+                f"repeats differ {math.sqrt(ratio / df):.1f} times as much as those of "
+                "independent particles"
+            )
+    return problems
