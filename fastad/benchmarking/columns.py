@@ -20,12 +20,12 @@ Names: TypeAlias = str | Sequence[str]
 # Measures without labels, by what stands before their operating point.
 _VOLUMES = {"cvol@": True, "vol@": False}
 _CRITERIA = {"em": True, "mv": False}
-# What `evaluate` writes beside the measures, and behind their labels.
-_OWN = (
+# What `evaluate` writes beside the measures or behind their labels, and pandas beside both.
+_WRITTEN = (
     *("n_anomalies", "n_normals", "n_omitted", "tied_fraction"),
     *("threshold", "unresolved", "error"),
 )
-_OWN_PREFIXES = ("threshold@", "flagged@", "__index_level_", "Unnamed: ")
+_WRITTEN_PREFIXES = ("threshold@", "flagged@", "__index_level_", "Unnamed: ")
 _ENDINGS = ("_low", "_high", "_adjusted", "_p")
 # So many columns are named where one is missing.
 _NAMED = 4
@@ -115,26 +115,26 @@ def find_columns(
     for key, given in {"anomaly_class": anomaly_class, "params": params, "fold": fold}.items():
         default = [key] if key in names else []
         keys[key] = default if given is None else _name_list(given, key)
-    for argument, columns in keys.items():
-        for name in columns:
+    for argument, key_columns in keys.items():
+        for name in key_columns:
             if name not in names:
                 raise InvalidInputError(
                     f"{argument} must name a column of the table; found {name!r}, and the "
                     f"columns {', '.join(names)}{_wide_hint(argument, name, names, keys)}",
                     argument=argument,
                 )
-    used = [name for columns in keys.values() for name in columns]
+    used = [name for key_columns in keys.values() for name in key_columns]
     if len(set(used)) < len(used):
         raise InvalidInputError(
             "dataset, detector, params, fold and anomaly_class must name different columns; found "
             f"{keys}"
         )
-    found = find_measures(names, used, measures, higher_is_better)
+    columns = find_measures(names, used, measures, higher_is_better)
     if measures is not None:
-        return TableColumns(keys, found)
-    read = {*used, *(column.column for column in found)}
-    unknown = [name for name in names if name not in read and not _is_own(name, read)]
-    return TableColumns(keys, found, unknown)
+        return TableColumns(keys, columns)
+    read = {*used, *(column.column for column in columns)}
+    unknown = [name for name in names if name not in read and not _is_written(name, read)]
+    return TableColumns(keys, columns, unknown)
 
 
 def find_measures(
@@ -286,9 +286,9 @@ def _measure_column(name: str, directions: Mapping[str, bool]) -> MeasureColumn 
     return MeasureColumn(label, measure.higher_is_better, rate, name)
 
 
-def _is_own(name: str, read: Iterable[str]) -> bool:
+def _is_written(name: str, read: Iterable[str]) -> bool:
     """Return whether a column is one that fastad writes beside measures, or an index of pandas."""
-    if name in _OWN or name.startswith(_OWN_PREFIXES):
+    if name in _WRITTEN or name.startswith(_WRITTEN_PREFIXES):
         return True
     return any(name == f"{label}{ending}" for label in read for ending in _ENDINGS)
 

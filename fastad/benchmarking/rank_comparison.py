@@ -110,7 +110,8 @@ class RankComparison(TableResult):
         )
         if self.control is not None:
             return f"{first}; {self._with_control()}"
-        # Those of the best rank differ from the same others, but for what a test of values finds.
+        # By ranks, detectors that share the best one are better than the same others; by a test of
+        # values one of them may be better than more.
         similar = ~best & ~self.wins[best].any(axis=0)
         others = f"{self._named(similar)}" if similar.any() else "no other"
         return (

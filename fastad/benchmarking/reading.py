@@ -26,7 +26,7 @@ def table_of(table: Any, argument: str = "table") -> dict[str, Any]:
     """Return the columns of a table by name."""
     if isinstance(table, Result):
         return table.to_columns()
-    columns = table_columns(table, "table")
+    columns = table_columns(table, argument)
     if columns is None:
         raise InvalidTypeError(
             f"{argument} must be a data frame, a mapping of columns or an evaluation of groups; "
@@ -87,7 +87,7 @@ class Keys:
             row = int(order[repeated + 1].min())
             raise InvalidInputError(
                 "table must contain each data set, detector, params and fold once; found "
-                f"{len(repeated)} repeated rows, the first at row {row}: "
+                f"{count_text(len(repeated), 'repeated row')}, the first at row {row}: "
                 f"{self.datasets[self.problem[row]]}, {self.models[self.model[row]]}, "
                 f"fold {self.folds[self.fold[row]]}",
                 argument="table",
@@ -259,7 +259,7 @@ def given_names(given: Any, n: int, argument: str) -> npt.NDArray[Any]:
         ) from None
     if len(names) != n:
         raise InvalidInputError(
-            f"{argument} must have {n} names; found {len(names)}", argument=argument
+            f"{argument} must have {count_text(n, 'name')}; found {len(names)}", argument=argument
         )
     entries = np.empty(n, object)
     entries[:] = names

@@ -376,12 +376,15 @@ class ResultTable:
     @property
     def missing(self) -> list[tuple[str, str, Any]]:
         """Data set, model and fold of each row that is missing."""
+        return self._first_missing(self.n_missing)
+
+    def _first_missing(self, most: int) -> list[tuple[str, str, Any]]:
         present = np.zeros((len(self._starts) - 1, len(self.folds)), np.bool_)
         present[self._cell_of, self._fold_of] = True
         problems, n_models = self.problems, len(self.models)
         return [
             (problems[cell // n_models], self.models[cell % n_models], self.folds[fold])
-            for cell, fold in np.argwhere(~present).tolist()
+            for cell, fold in np.argwhere(~present)[:most].tolist()
         ]
 
     def omissions(self) -> list[str]:
@@ -403,11 +406,11 @@ class ResultTable:
     def _missing_rows(self) -> list[str]:
         if not self.n_missing:
             return []
-        missing = self.missing
-        named = "; ".join(f"{a}, {b}, fold {c}" for a, b, c in missing[:_NAMED])
-        more = "; …" * (len(missing) > _NAMED)
-        total = len(missing) + self.n_rows
-        return [f"missing: {len(missing)} of {total} rows ({named}{more})"]
+        rows = self._first_missing(_NAMED)
+        named = "; ".join(f"{problem}, {model}, fold {fold}" for problem, model, fold in rows)
+        more = "; …" * (self.n_missing > _NAMED)
+        total = self.n_missing + self.n_rows
+        return [f"missing: {self.n_missing} of {total} rows ({named}{more})"]
 
     @property
     def notes(self) -> list[str]:

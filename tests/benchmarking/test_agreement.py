@@ -1,4 +1,4 @@
-"""Agreement of criteria: pairs ordered alike, labels best, between and worst recovered."""
+"""Agreement of criteria: pairs in the same order, labels best, between and worst recovered."""
 
 import dataclasses
 import itertools
@@ -130,11 +130,11 @@ def test_labels_of_the_marks_are_those_of_the_text(
 
 
 # The marks count 24 of 31 clear pairs for MV, as the text does; 23 for EM, where it has 24.
-@pytest.mark.parametrize(("criterion", "alike"), [("em", 23), ("mv", 24)])
-def test_clear_pairs_of_the_unsupervised_marks(criterion: str, alike: float) -> None:
+@pytest.mark.parametrize(("criterion", "agreeing"), [("em", 23), ("mv", 24)])
+def test_clear_pairs_of_the_unsupervised_marks(criterion: str, agreeing: float) -> None:
     roc, pr = marked("unsupervised", "roc"), marked("unsupervised", "pr")
     found = pairwise_agreement(marked("unsupervised", criterion), roc, references=(roc, pr))
-    assert (found.n_agreeing, found.n_pairs) == (alike, 31)
+    assert (found.n_agreeing, found.n_pairs) == (agreeing, 31)
 
 
 def test_the_opposite_of_roc_recovers_one_label_of_three_and_no_pair() -> None:
@@ -157,7 +157,7 @@ def slow_pairs(
     up: tuple[bool, bool],
     references: tuple[list[list[float]], list[list[float]]] | None,
 ) -> PairAgreement | None:
-    alike, counts = Fraction(0), {"pairs": 0, "undecided": 0, "left out": 0}
+    agreeing, counts = Fraction(0), {"pairs": 0, "undecided": 0, "left out": 0}
     tables = (a, b, *(references or ()))
     for row in range(len(a)):
         for i, j in itertools.combinations(range(len(a[0])), 2):
@@ -172,16 +172,16 @@ def slow_pairs(
             x = orders[0] if up[0] else -orders[0]
             y = orders[1] if up[1] else -orders[1]
             if x == y:
-                alike += 1
+                agreeing += 1
             elif x == 0 or y == 0:
-                alike += Fraction(1, 2)
+                agreeing += Fraction(1, 2)
     if not counts["pairs"]:
         return None
-    return PairAgreement(float(alike / counts["pairs"]), float(alike), *counts.values())
+    return PairAgreement(float(agreeing / counts["pairs"]), float(agreeing), *counts.values())
 
 
 def label_chances(values: list[float], *, up: bool) -> list[dict[str, Fraction]]:
-    """For each detector, the share of the orders that fit the values in which it has a label."""
+    """For each detector, the fraction of the orders that fit the values in which it has a label."""
     n = len(values)
     better = [x if up else -x for x in values]
     orders = [
@@ -311,7 +311,7 @@ def test_of_two_detectors_labels_and_pairs_agree(tables: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("a", "b", "alike"),
+    ("a", "b", "agreeing"),
     [
         ([1, 2], [1, 2], 1),
         ([1, 2], [2, 1], 0),
@@ -324,8 +324,8 @@ def test_of_two_detectors_labels_and_pairs_agree(tables: Any) -> None:
         ([1.0, math.nextafter(1.0, 2.0)], [3, 4], 1),
     ],
 )
-def test_a_tie_counts_half_and_two_ties_agree(a: Any, b: Any, alike: float) -> None:
-    assert pairwise_agreement(a, b) == PairAgreement(alike, alike, 1, 0, 0)
+def test_a_tie_counts_half_and_two_ties_agree(a: Any, b: Any, agreeing: float) -> None:
+    assert pairwise_agreement(a, b) == PairAgreement(agreeing, agreeing, 1, 0, 0)
 
 
 def test_a_tie_in_a_reference_is_no_strict_order() -> None:

@@ -210,7 +210,7 @@ def test_models_that_lack_a_value_are_left_out_and_named() -> None:
     values = runs(seed=4)
     values["tpr@0.05"][0, 2, 3] = nan
     values["tpr@0.1"][1, :3, 0] = [nan, math.inf, nan]
-    values["auc"][2] = nan  # nobody asks for it
+    values["auc"][2] = nan  # not read
     names = ["iforest", "knn", "lof", "ocsvm"]
     found = discriminability(
         ResultTable.from_arrays(values, detectors=names, datasets=["a", "b", "c"]), rng=0

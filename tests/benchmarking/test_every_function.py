@@ -25,7 +25,7 @@ from fastad.benchmarking import (
     selection_loss,
     wilcoxon_holm,
 )
-from fastad.errors import InvalidInputError
+from fastad.errors import InvalidInputError, InvalidTypeError
 
 Columns = dict[str, list[Any]]
 
@@ -205,10 +205,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"confidence_level": 1}, "confidence_level must lie strictly between 0 and 1"),
     ({"confidence_level": "0.9"}, "confidence_level must be a number; found str"),
     ({"n_resamples": 0}, "n_resamples must be at least 1; found 0"),
-    (
-        {"n_resamples": 10.5},
-        "n_resamples must be .*; found 10.5|n_resamples must be .*; found float",
-    ),
+    ({"n_resamples": 10.5}, "n_resamples must be an integer; found 10.5"),
     ({"n_resamples": True}, "n_resamples must be .*; found bool"),
     ({"rng": "x"}, "rng must be an int, .* found str"),
     ({"rng": 1.5}, "rng must be an int, .* found float"),
@@ -235,9 +232,11 @@ def test_arguments_that_are_refused(function: Callable[..., Any]) -> None:
         (name,) = options
         if takes(function, name):
             n_refused += 1
-            with pytest.raises((TypeError, InvalidInputError), match=f"^{message}") as caught:
+            with pytest.raises(
+                (InvalidTypeError, InvalidInputError), match=f"^{message}"
+            ) as caught:
                 function(table, **options)
-            assert getattr(caught.value, "argument", name) == name
+            assert caught.value.argument == name
     assert n_refused >= 4
     with pytest.raises(TypeError, match=r"results must be a data frame, .* found int"):
         function(3)

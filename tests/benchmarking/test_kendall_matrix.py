@@ -246,8 +246,8 @@ def test_notes_name_the_measure_that_is_undefined() -> None:
     table = ResultTable.from_arrays(
         {"auc": [[0.9, 0.8]], "ap": [[0.5, 0.5]], "tpr@0.05": [[0.2, 0.1]]}
     )
-    (remark,) = kendall_matrix(table, rng=0).notes
-    assert remark.startswith("nan: no tau by ap in 1 of 1 data set,")
+    (note,) = kendall_matrix(table, rng=0).notes
+    assert note.startswith("nan: no tau by ap in 1 of 1 data set,")
 
 
 def test_the_mean_of_a_diagonal_alone_is_not_the_best() -> None:

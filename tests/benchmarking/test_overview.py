@@ -19,7 +19,7 @@ from tests.support.comparison_oracles import numbers
 
 RATES = (0.01, 0.05, 0.1)
 DETECTORS = ["knn", "knn", "lof", "lof", "svm", "svm"]
-HOW: dict[str, Any] = {"n_resamples": 40, "rng": 0}
+OPTIONS: dict[str, Any] = {"n_resamples": 40, "rng": 0}
 LOSSES = [f"loss_at_{criterion}" for criterion in CRITERIA]
 ALL = [
     *("ranks", "friedman", "nemenyi", "wilcoxon", "values", "kendall", "selection_loss"),
@@ -58,7 +58,7 @@ def table() -> fastad.ResultTable:
 
 @pytest.fixture(scope="module")
 def overview(table: fastad.ResultTable) -> RunsOverview:
-    return compare_runs(table, reference="tpr@0.05", **HOW)
+    return compare_runs(table, reference="tpr@0.05", **OPTIONS)
 
 
 # --- what there is
@@ -69,19 +69,23 @@ def test_each_comparison_is_what_its_function_returns_with_the_same_seed(
 ) -> None:
     usual = ["auc", "auc@0.01", "auc@0.05", "tpr@0.01", "tpr@0.05"]
     assert overview.measures == usual
-    several = {"measures": usual, **HOW}
+    several = {"measures": usual, **OPTIONS}
     wanted = {
         "ranks": fastad.benchmarking.average_ranks(table, **several),
         "friedman": fastad.benchmarking.friedman(table, measures=usual),
-        "nemenyi": fastad.benchmarking.nemenyi(table, measure="auc", **HOW),
-        "wilcoxon": fastad.benchmarking.wilcoxon_holm(table, measure="auc", **HOW),
+        "nemenyi": fastad.benchmarking.nemenyi(table, measure="auc", **OPTIONS),
+        "wilcoxon": fastad.benchmarking.wilcoxon_holm(table, measure="auc", **OPTIONS),
         "values": fastad.benchmarking.mean_values(table, measures=usual),
         "kendall": fastad.benchmarking.kendall_matrix(table, **several),
         "selection_loss": fastad.benchmarking.selection_loss(table, **several),
-        "discriminability_auc": fastad.benchmarking.discriminability(table, measure="auc", **HOW),
-        "discriminability_tpr": fastad.benchmarking.discriminability(table, measure="tpr", **HOW),
+        "discriminability_auc": fastad.benchmarking.discriminability(
+            table, measure="auc", **OPTIONS
+        ),
+        "discriminability_tpr": fastad.benchmarking.discriminability(
+            table, measure="tpr", **OPTIONS
+        ),
         "rank_distance": fastad.benchmarking.rank_distance(
-            table, reference="tpr@0.05", measures=usual[:-1], **HOW
+            table, reference="tpr@0.05", measures=usual[:-1], **OPTIONS
         ),
         "recommendation_tpr@0.01": fastad.benchmarking.recommend(
             table, operating_fpr=0.01, **several
@@ -99,7 +103,7 @@ def test_losses_at_selected_rates_are_those_of_the_function(
     table: fastad.ResultTable, overview: RunsOverview, criterion: Any
 ) -> None:
     found: Any = overview[f"loss_at_{criterion}"]
-    wanted = fastad.benchmarking.loss_at_selected_fpr(table, criterion=criterion, **HOW)
+    wanted = fastad.benchmarking.loss_at_selected_fpr(table, criterion=criterion, **OPTIONS)
     assert (found.rows, found.columns) == (wanted.rows, wanted.columns)
     assert np.array_equal(found.by_dataset, wanted.by_dataset, equal_nan=True)
     # Of the same draws as the losses without these rates.
@@ -109,11 +113,11 @@ def test_losses_at_selected_rates_are_those_of_the_function(
 
 
 def test_tests_are_at_one_minus_the_confidence_level(table: fastad.ResultTable) -> None:
-    found: Any = compare_runs(table, confidence_level=0.9, **HOW)
+    found: Any = compare_runs(table, confidence_level=0.9, **OPTIONS)
     assert found["discriminability_auc"].significance_level == 0.1
     assert found["loss_at_tukey-q"].confidence_level == found["nemenyi"].confidence_level == 0.9
     wanted = fastad.benchmarking.discriminability(
-        table, measure="tpr", significance_level=0.1, confidence_level=0.9, **HOW
+        table, measure="tpr", significance_level=0.1, confidence_level=0.9, **OPTIONS
     )
     assert numbers(found["discriminability_tpr"]) == numbers(wanted)
 
@@ -122,8 +126,8 @@ def test_classes_of_anomalies_add_their_loss() -> None:
     rows = columns()
     rows["anomaly_class"] = [name[-1:] in "02" for name in rows["dataset"]]
     rows["dataset"] = ["ab"[name in ("d2", "d3")] for name in rows["dataset"]]
-    found = compare_runs(rows, **HOW)
-    wanted = fastad.benchmarking.class_sensitivity(rows, measures=found.measures, **HOW)
+    found = compare_runs(rows, **OPTIONS)
+    wanted = fastad.benchmarking.class_sensitivity(rows, measures=found.measures, **OPTIONS)
     assert numbers(found["class_sensitivity"]) == numbers(wanted)
 
 
@@ -140,7 +144,7 @@ def test_classes_of_anomalies_add_their_loss() -> None:
 def test_detectors_are_compared_by_the_principal_measure(
     table: fastad.ResultTable, arguments: dict[str, Any], measure: str
 ) -> None:
-    found = compare_runs(table, **arguments, **HOW)
+    found = compare_runs(table, **arguments, **OPTIONS)
     assert found.measure == measure
     assert found["nemenyi"].measure == found["wilcoxon"].measure == measure  # type: ignore[attr-defined]
     if "measures" in arguments:
@@ -152,14 +156,14 @@ def test_detectors_are_compared_by_the_principal_measure(
 
 
 def test_names_of_functions_are_labels(table: fastad.ResultTable, overview: RunsOverview) -> None:
-    found = compare_runs(table, measure="roc_auc", reference="roc_auc", **HOW)
+    found = compare_runs(table, measure="roc_auc", reference="roc_auc", **OPTIONS)
     assert (found.measure, found.reference, found.measures) == ("auc", "auc", overview.measures)
     assert found["rank_distance"].measures == overview.measures[1:]  # type: ignore[attr-defined]
     assert "roc_auc" not in str(found)
 
 
 def test_a_control_is_what_the_others_are_compared_with(table: fastad.ResultTable) -> None:
-    found = compare_runs(table, control="lof", **HOW)
+    found = compare_runs(table, control="lof", **OPTIONS)
     for name in ("nemenyi", "wilcoxon"):
         assert found[name].control == "lof"  # type: ignore[attr-defined]
         assert "against lof" in found.title(name)
@@ -193,7 +197,7 @@ def test_a_control_is_what_the_others_are_compared_with(table: fastad.ResultTabl
 def test_what_cannot_be_made_has_its_reason_and_stops_nothing(
     rows: fastad.ResultTable, reasons: dict[str, str | None]
 ) -> None:
-    found = compare_runs(rows, **HOW)
+    found = compare_runs(rows, **OPTIONS)
     for name, reason in reasons.items():
         assert (name in found) == (reason is None)
         assert reason is None or reason in found.skipped[name]
@@ -251,7 +255,7 @@ def test_gaps_are_named_and_never_stop_the_rest(data: st.DataObject) -> None:
             rows[name][i] = math.nan
     kept = sorted(data.draw(st.sets(st.integers(0, n - 1), min_size=n // 2)))
     rows = {name: [cells[i] for i in kept] for name, cells in rows.items()}
-    found = compare_runs(rows, reference="auc", **HOW)
+    found = compare_runs(rows, reference="auc", **OPTIONS)
     assert {*found, *found.skipped} == set(ALL)
     remarks = "\n".join(found.notes)
     for name in ("auc", "tpr@0.05", "auc@0.1"):
@@ -266,7 +270,7 @@ def test_gaps_are_named_and_never_stop_the_rest(data: st.DataObject) -> None:
 
 
 def test_intervals_do_not_depend_on_what_else_there_is(overview: RunsOverview) -> None:
-    few = compare_runs(results("auc", "auc@0.01", "auc@0.05", "tpr@0.01", "tpr@0.05"), **HOW)
+    few = compare_runs(results("auc", "auc@0.01", "auc@0.05", "tpr@0.01", "tpr@0.05"), **OPTIONS)
     assert "discriminability_auc" in few.skipped
     for name in set(few) & set(overview):
         assert numbers(few[name]) == numbers(overview[name])
@@ -276,7 +280,7 @@ def test_neither_threads_nor_the_order_of_rows_change_a_bit(overview: RunsOvervi
     rows = columns()
     order = np.random.default_rng(1).permutation(len(rows["auc"]))
     turned = {name: [cells[i] for i in order] for name, cells in rows.items()}
-    found = compare_runs(turned, reference="tpr@0.05", n_threads=1, **HOW)
+    found = compare_runs(turned, reference="tpr@0.05", n_threads=1, **OPTIONS)
     assert str(found) == str(overview)
     for name in overview:
         assert numbers(found[name]) == numbers(overview[name])
@@ -302,14 +306,14 @@ def test_a_seed_is_a_seed_whatever_its_type() -> None:
 def test_progress_is_an_option_as_elsewhere() -> None:
     table = results("auc", "tpr@0.05")
     for progress in (True, False):
-        assert "kendall" in compare_runs(table, progress=progress, **HOW)
+        assert "kendall" in compare_runs(table, progress=progress, **OPTIONS)
     with pytest.raises(TypeError, match="progress must be True, False or a function; found int"):
-        compare_runs(table, progress=3, **HOW)  # type: ignore[arg-type]
+        compare_runs(table, progress=3, **OPTIONS)  # type: ignore[arg-type]
 
 
 def test_progress_tells_how_many_are_done(table: fastad.ResultTable) -> None:
     seen: list[tuple[int, int | None]] = []
-    compare_runs(table, progress=lambda done, wanted: seen.append((done, wanted)), **HOW)
+    compare_runs(table, progress=lambda done, wanted: seen.append((done, wanted)), **OPTIONS)
     assert seen == [(i, len(ALL)) for i in range(len(ALL) + 1)]
 
 
@@ -342,7 +346,7 @@ def test_notes_stand_once_and_name_measures_that_lack_the_same() -> None:
     for name in lacking:
         rows[name][:3] = [math.nan] * 3  # of one model on all folds
     rows = {name: cells[:5] + cells[6:] for name, cells in rows.items()}
-    found = compare_runs(rows, **HOW)
+    found = compare_runs(rows, **OPTIONS)
     assert found.notes == [
         "missing: 1 of 72 rows (d0, knn k=1, fold 2)",
         "nan: auc, auc@0.01, auc@0.05, auc@0.1 and 3 more are undefined in 3 of 71 rows",
@@ -354,11 +358,11 @@ def test_notes_stand_once_and_name_measures_that_lack_the_same() -> None:
 def test_a_note_of_two_comparisons_stands_once() -> None:
     rows = columns()
     rows["auc"][:6] = [math.nan] * 6  # of knn on d0
-    found = compare_runs(rows, **HOW)
-    said = "auc: 1 of 4 data sets is left out"
+    found = compare_runs(rows, **OPTIONS)
+    note = "auc: 1 of 4 data sets is left out"
     for name in ("ranks", "friedman", "nemenyi"):
-        assert any(line.startswith(said) for line in found.notes_of(name))
-    assert str(found).count(said) == found.to_markdown().count(said) == 1
+        assert any(line.startswith(note) for line in found.notes_of(name))
+    assert str(found).count(note) == found.to_markdown().count(note) == 1
 
 
 # --- the answer
@@ -405,7 +409,7 @@ def steps(n_datasets: int, **merits: float) -> fastad.ResultTable:
 def test_the_answer_says_who_leads_and_who_does_not_differ(
     rows: fastad.ResultTable, control: str | None, line: str
 ) -> None:
-    found = compare_runs(rows, control=control, **HOW)
+    found = compare_runs(rows, control=control, **OPTIONS)
     assert found.answer() == [f"By auc {line}"]
     assert str(found).startswith(f"By auc {line}\n")
     assert f"- By auc {line}\n" in found.to_markdown().partition("\n## ")[0]
@@ -423,7 +427,7 @@ def test_without_ranks_the_answer_has_no_leader() -> None:
         fastad.ResultTable.from_arrays(
             {"auc": [[0.5, 0.6]], "em": [[1, 2]]}, detectors=["a", "a"], params=["1", "2"]
         ),
-        **HOW,
+        **OPTIONS,
     )
     assert alone.answer() == []
 

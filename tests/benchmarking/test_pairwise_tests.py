@@ -1,4 +1,4 @@
-"""Pairs of models told apart, against slow definitions, SciPy and tables made by hand."""
+"""Tests of all pairs of models, against slow definitions, SciPy and tables made by hand."""
 
 import math
 import threading
@@ -109,7 +109,7 @@ def test_tukey_of_scipy(n_models: int) -> None:
     # Its integral is one less another.
     found = pair_p_values(values, test="tukey")
     np.testing.assert_allclose(found, expected, rtol=1e-7, atol=1e-13)
-    # Either way pairs are told apart alike.
+    # Either way the same pairs are significant.
     counts = compare_pairs(values[:, :, None], alpha=0.05).n_significant["tukey"]
     assert counts is not None
     assert counts[0] == (expected[np.triu_indices(n_models, 1)] <= 0.05).sum()

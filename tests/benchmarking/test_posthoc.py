@@ -149,19 +149,19 @@ def test_p_values_and_the_critical_difference_agree() -> None:
 
 
 def test_signed_ranks_of_demsar() -> None:
-    """The p-value is twice the share of signs of his ranks that make so small a sum."""
+    """The p-value is twice the fraction of signs of his ranks that make so small a sum."""
     example = DEMSAR["signed_ranks"]
     ranks = np.array(example["ranks"])
     signs = np.array(list(itertools.product([0, 1], repeat=12)))
     changing = ranks[ranks > 1.5]
-    share = np.mean(signs @ changing + 1.5 <= example["sums"][1])
+    fraction = np.mean(signs @ changing + 1.5 <= example["sums"][1])
     names = example["of"]
     columns = [DEMSAR["detectors"].index(name) for name in names]
     auc = [[row[column] for column in columns] for row in DEMSAR["auc"].values()]
     found = fastad.benchmarking.wilcoxon_holm(
         results_of(auc, detectors=names), measure="auc", rng=0
     )
-    assert found.p_values[0, 1] == 2 * share
+    assert found.p_values[0, 1] == 2 * fraction
     assert found.significant_pairs == [tuple(names)]
     assert found.critical_difference is None
 

@@ -10,7 +10,7 @@ import fastad
 from fastad import benchmarking
 from fastad.plot import DiscriminabilityDisplay
 
-HOW: dict[str, Any] = {"rng": 0, "n_resamples": 20}
+OPTIONS: dict[str, Any] = {"rng": 0, "n_resamples": 20}
 
 
 def results(n_classes: int) -> fastad.ResultTable:
@@ -42,17 +42,19 @@ def results(n_classes: int) -> fastad.ResultTable:
 
 # What counts data sets in its table, its notes or its sentences.
 COUNTING: dict[str, Callable[[fastad.ResultTable], object]] = {
-    "ranks": lambda table: benchmarking.average_ranks(table, **HOW),
-    "kendall": lambda table: benchmarking.kendall_matrix(table, **HOW),
-    "loss": lambda table: benchmarking.selection_loss(table, **HOW),
-    "distance": lambda table: benchmarking.rank_distance(table, reference="auc@0.2", **HOW),
-    "rates": lambda table: benchmarking.discriminability(table, measure="auc", **HOW),
-    "nemenyi": lambda table: benchmarking.nemenyi(table, measure="auc@0.2", **HOW),
-    "leaders": lambda table: benchmarking.nemenyi(table, measure="auc", **HOW).leaders,
-    "recommendation": lambda table: benchmarking.recommend(table, target_measure="auc", **HOW).text,
+    "ranks": lambda table: benchmarking.average_ranks(table, **OPTIONS),
+    "kendall": lambda table: benchmarking.kendall_matrix(table, **OPTIONS),
+    "loss": lambda table: benchmarking.selection_loss(table, **OPTIONS),
+    "distance": lambda table: benchmarking.rank_distance(table, reference="auc@0.2", **OPTIONS),
+    "rates": lambda table: benchmarking.discriminability(table, measure="auc", **OPTIONS),
+    "nemenyi": lambda table: benchmarking.nemenyi(table, measure="auc@0.2", **OPTIONS),
+    "leaders": lambda table: benchmarking.nemenyi(table, measure="auc", **OPTIONS).leaders,
+    "recommendation": lambda table: (
+        benchmarking.recommend(table, target_measure="auc", **OPTIONS).text
+    ),
     "values": lambda table: benchmarking.mean_values(table),
-    "overview": lambda table: fastad.compare_runs(table, **HOW),
-    "page": lambda table: fastad.compare_runs(table, **HOW).to_markdown(),
+    "overview": lambda table: fastad.compare_runs(table, **OPTIONS),
+    "page": lambda table: fastad.compare_runs(table, **OPTIONS).to_markdown(),
     "name of a table": repr,
     "name of values": lambda table: repr(benchmarking.mean_values(table)),
 }
@@ -71,7 +73,7 @@ def test_problems_are_not_called_data_sets(name: str) -> None:
 
 
 def test_the_picture_of_rates_says_problems() -> None:
-    table = benchmarking.discriminability(results(2), measure="auc", **HOW)
+    table = benchmarking.discriminability(results(2), measure="auc", **OPTIONS)
     axes = DiscriminabilityDisplay(table).plot().ax_
     labels = axes.get_legend_handles_labels()[1]
     assert "each problem" in labels

@@ -43,26 +43,26 @@ def arrays(**measures: Any) -> ResultTable:
     return ResultTable.from_arrays(measures)
 
 
-def on_same_folds(rows: Rows, label: str, judge: str) -> Losses:
-    select, by = mean_over_folds(rows, label), mean_over_folds(rows, judge)
-    return {name: loss(select[name], by[name], UP[label], UP[judge]) for name in select}
+def on_same_folds(rows: Rows, label: str, target: str) -> Losses:
+    select, by = mean_over_folds(rows, label), mean_over_folds(rows, target)
+    return {name: loss(select[name], by[name], UP[label], UP[target]) for name in select}
 
 
-def on_other_folds(rows: Rows, label: str, judge: str) -> Losses:
-    """All folds but one choose; that one judges, as a share of the best mean of all folds."""
+def on_other_folds(rows: Rows, label: str, target: str) -> Losses:
+    """All folds but one select; that one evaluates, as a fraction of the best mean of all folds."""
     found: Losses = {}
-    best_of = mean_over_folds(rows, judge)
+    best_of = mean_over_folds(rows, target)
     for name in {row["dataset"] for row in rows}:
         own = [row for row in rows if row["dataset"] == name]
         means = [mean for mean in best_of[name,].values() if mean is not None]
-        best = (max if UP[judge] else min)(means, default=None)
+        best = (max if UP[target] else min)(means, default=None)
         losses: list[Fraction | None] = []
         for fold in {row["fold"] for row in rows}:
             others: dict[Any, list[float]] = {}
             here: dict[Any, Fraction | None] = {}
             for row in own:
                 if row["fold"] == fold:
-                    here[model_of(row)] = mean_of([row[judge]])
+                    here[model_of(row)] = mean_of([row[target]])
                 else:
                     others.setdefault(model_of(row), []).append(row[label])
             merits = {model: mean_of(values) for model, values in others.items()}
@@ -73,7 +73,7 @@ def on_other_folds(rows: Rows, label: str, judge: str) -> Losses:
             used = [here.get(model) for model, merit in merits.items() if merit == top]
             if any(one is None for one in used):
                 continue
-            short = [(best - (one or 0)) * (1 if UP[judge] else -1) / abs(best) for one in used]
+            short = [(best - (one or 0)) * (1 if UP[target] else -1) / abs(best) for one in used]
             losses.append(sum(short, Fraction(0)) / len(short))
         found[name,] = mean_of(losses)
     return found
@@ -129,9 +129,9 @@ def can_be_compared(losses: dict[str, dict[Any, Any]]) -> bool:
 
 
 @given(result_rows(LABELS), st.sampled_from(LABELS))
-def test_losses_and_choice_are_those_of_the_loops(rows: Rows, judge: str) -> None:
-    same = {label: on_same_folds(rows, label, judge) for label in LABELS}
-    other = {label: on_other_folds(rows, label, judge) for label in LABELS}
+def test_losses_and_choice_are_those_of_the_loops(rows: Rows, target: str) -> None:
+    same = {label: on_same_folds(rows, label, target) for label in LABELS}
+    other = {label: on_other_folds(rows, label, target) for label in LABELS}
     table = table_of(rows)
     evidence = {"other folds": other} if len(table.folds) > 1 else {}
     evidence["same folds"] = same
@@ -141,16 +141,16 @@ def test_losses_and_choice_are_those_of_the_loops(rows: Rows, judge: str) -> Non
         if any(one is not None for values in losses.values() for one in values.values())
     ]
     if not defined:
-        with pytest.raises(UndefinedMeasureError, match=f"{judge} has no loss on any of"):
-            recommend(table, target_measure=judge, rng=0, n_resamples=3)
+        with pytest.raises(UndefinedMeasureError, match=f"{target} has no loss on any of"):
+            recommend(table, target_measure=target, rng=0, n_resamples=3)
         return
     if not can_be_compared(evidence[defined[0]]):
         with pytest.raises(UndefinedMeasureError, match="no data set on which two measures"):
-            recommend(table, target_measure=judge, rng=0, n_resamples=3)
+            recommend(table, target_measure=target, rng=0, n_resamples=3)
         return
-    found = recommend(table, target_measure=judge, rng=0, n_resamples=3)
+    found = recommend(table, target_measure=target, rng=0, n_resamples=3)
     assert found.evidence == defined[0]
-    assert found.target_measure == judge
+    assert found.target_measure == target
     assert list(found.losses) == list(evidence)
     for name, losses in evidence.items():
         check_means(found.losses[name], found.measures, losses)
@@ -158,25 +158,25 @@ def test_losses_and_choice_are_those_of_the_loops(rows: Rows, judge: str) -> Non
 
 
 @given(result_rows(LABELS, classes=3), st.sampled_from(LABELS))
-def test_losses_on_other_classes_are_those_of_the_loops(rows: Rows, judge: str) -> None:
+def test_losses_on_other_classes_are_those_of_the_loops(rows: Rows, target: str) -> None:
     keys = ("dataset", "anomaly_class")
     means = {label: mean_over_folds(rows, label, keys) for label in LABELS}
     losses = {
-        label: losses_between_classes(means[label], means[judge], UP[label], UP[judge])
+        label: losses_between_classes(means[label], means[target], UP[label], UP[target])
         for label in LABELS
     }
     defined = any(one is not None for values in losses.values() for one in values.values())
     table = table_of(rows, anomaly_class=True)
     new: dict[str, Any] = {"unseen_anomaly_classes": True, "rng": 0, "n_resamples": 3}
     if not defined:
-        with pytest.raises(UndefinedMeasureError, match=f"{judge} has no loss on any of"):
-            recommend(table, target_measure=judge, **new)
+        with pytest.raises(UndefinedMeasureError, match=f"{target} has no loss on any of"):
+            recommend(table, target_measure=target, **new)
         return
     if not can_be_compared(losses):
         with pytest.raises(UndefinedMeasureError, match="no data set on which two measures"):
-            recommend(table, target_measure=judge, **new)
+            recommend(table, target_measure=target, **new)
         return
-    found = recommend(table, target_measure=judge, **new)
+    found = recommend(table, target_measure=target, **new)
     assert found.evidence == "other classes"
     check_decision(found, losses)
     for i, label in enumerate(found.measures):
@@ -184,7 +184,7 @@ def test_losses_on_other_classes_are_those_of_the_loops(rows: Rows, judge: str) 
         value = found.losses["other classes"].value[i]
         assert math.isnan(value) if expected is None else value == pytest.approx(float(expected))
     try:
-        known = recommend(table, target_measure=judge, rng=0, n_resamples=3)
+        known = recommend(table, target_measure=target, rng=0, n_resamples=3)
     except UndefinedMeasureError:
         return
     assert known.evidence != "other classes"
@@ -270,14 +270,14 @@ def test_comparisons_are_paired_over_data_sets() -> None:
 def test_the_level_decides_what_is_significant() -> None:
     differences = np.tile([0.1, -0.06, 0.09, -0.05], 5)
     table = losing(np.full(20, 0.2), 0.2 + differences)
-    told = {}
+    outcomes = {}
     for level in (0.5, 0.999):
         found = recommend(
             table, operating_fpr=0.1, measures=["auc", "ap"], confidence_level=level, rng=0
         )
         assert found.measure == "auc"
-        told[level] = (list(found.not_worse), list(found.worse))
-    assert told == {0.5: ([], ["ap"]), 0.999: (["ap"], [])}
+        outcomes[level] = (list(found.not_worse), list(found.worse))
+    assert outcomes == {0.5: ([], ["ap"]), 0.999: (["ap"], [])}
     assert "At 99.9 % not significantly worse: ap (22.0%)." in found.text
 
 

@@ -84,16 +84,16 @@ def test_it_is_the_loss_of_a_table_with_the_selected_columns(
 def test_the_lowest_rate_is_another_and_lacks_where_nothing_exceeds() -> None:
     values = runs(3)
     values["auc@0.1"] = values["auc@0.3"] = values["auc@0.05"] = values["auc@0.01"]
-    told = {
+    losses_at = {
         choice: loss_at_selected_fpr(read(values), choice=choice, rng=0)
         for choice in ("optimal", "lowest")
     }
-    label = told["lowest"].columns.index("tpr@tukey-mean")
-    lacking = told["lowest"].n_undefined[label, label]
-    assert told["optimal"].n_undefined[label, label] == 0 < lacking < 6
-    assert f"nan: no loss by tpr@tukey-mean in {lacking} of 6 data sets" in str(told["lowest"])
-    both = ~np.isnan(told["lowest"].by_dataset[:, 0, label])
-    losses = [one.by_dataset[both, 0, label].tolist() for one in told.values()]
+    label = losses_at["lowest"].columns.index("tpr@tukey-mean")
+    lacking = losses_at["lowest"].n_undefined[label, label]
+    assert losses_at["optimal"].n_undefined[label, label] == 0 < lacking < 6
+    assert f"nan: no loss by tpr@tukey-mean in {lacking} of 6 data sets" in str(losses_at["lowest"])
+    both = ~np.isnan(losses_at["lowest"].by_dataset[:, 0, label])
+    losses = [one.by_dataset[both, 0, label].tolist() for one in losses_at.values()]
     assert losses[0] != losses[1]
 
 

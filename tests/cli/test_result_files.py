@@ -144,7 +144,7 @@ def test_a_wrong_option_is_named(runs: Path, options: str, code: int, message: s
         (lambda t: t.assign(auc=["good", *t.auc[1:]]), "column 'auc', line 2: 'good' is not a num"),
         (lambda t: t.assign(auc=["1_0", *t.auc[1:]]), "column 'auc', line 2: '1_0' is not a num"),
         (lambda t: t.assign(dataset=[*t.dataset[:-1], None]), f"'dataset', line {N + 1}: the cell"),
-        (lambda t: pd.concat([t, t[3:4]]), "found 1 repeated rows, the first at row 24: cardio, "),
+        (lambda t: pd.concat([t, t[3:4]]), "found 1 repeated row, the first at row 24: cardio, "),
         (lambda t: t.drop(columns="fold"), "columns that distinguish rows are named by --params"),
         (lambda t: t[["dataset", "detector", "fold"]], "table must have a column of a measure"),
         (lambda t: t[t.detector == "knn"], "at least two models"),

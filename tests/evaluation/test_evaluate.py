@@ -312,9 +312,15 @@ def test_threads_change_no_bit(n_threads: int) -> None:
     assert many.to_json() == one.to_json()
 
 
-@pytest.mark.parametrize("n_threads", [0, -1, 1.5, True, "2"])
-def test_a_bad_number_of_threads_is_refused(n_threads: Any) -> None:
-    with pytest.raises((InvalidInputError, TypeError), match="n_threads"):
+@pytest.mark.parametrize(
+    ("n_threads", "error", "found"),
+    [(0, InvalidInputError, 0), (-1, InvalidInputError, -1), (1.5, TypeError, 1.5),
+     (True, TypeError, "bool"), ("2", TypeError, "str")],
+)  # fmt: skip
+def test_a_bad_number_of_threads_is_refused(
+    n_threads: Any, error: type[Exception], found: Any
+) -> None:
+    with pytest.raises(error, match=f"n_threads must be .*; found {found}$"):
         fastad.evaluate(Y, _RAW, n_threads=n_threads)
 
 

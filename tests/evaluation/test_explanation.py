@@ -304,18 +304,18 @@ def test_scores_may_be_infinite() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "message"),
+    ("value", "error", "message"),
     [
-        ("half", "value must be a number; found 'half'"),
-        ("", "value must be a number; found ''"),
-        ("nan", "value must be finite; found 'nan'"),
-        (float("inf"), "value must be finite; found inf"),
-        (None, "value must be a number; found NoneType"),
-        (True, "value must be a number; found bool"),
+        ("half", InvalidInputError, "value must be a number; found 'half'"),
+        ("", InvalidInputError, "value must be a number; found ''"),
+        ("nan", InvalidInputError, "value must be finite; found 'nan'"),
+        (float("inf"), InvalidInputError, "value must be finite; found inf"),
+        (None, InvalidTypeError, "value must be a number; found NoneType"),
+        (True, InvalidTypeError, "value must be a number; found bool"),
     ],
 )
-def test_other_values_are_refused(value: Any, message: str) -> None:
-    with pytest.raises((InvalidInputError, InvalidTypeError), match=f"^{message}$") as caught:
+def test_other_values_are_refused(value: Any, error: Any, message: str) -> None:
+    with pytest.raises(error, match=f"^{message}$") as caught:
         explain([0, 1], [1, 2], value=value)
     assert caught.value.argument == "value"
 
