@@ -184,9 +184,6 @@ def _check_value_range(value_range: Any) -> tuple[float, float]:
     return ends[0], ends[1]
 
 
-# --- at an operating point
-
-
 def _at_fpr(counts: OrderedCounts, fpr: Rates, *, of: CountsFunction) -> float | FloatVector:
     need_normals(counts, of.name)
     return at_each(fpr, lambda rate: of.at_point(counts, last_point(counts, rate)))

@@ -29,8 +29,6 @@ Classes = Literal["both", "anomalies", "normals", "any"]
 Reads = Literal["all", "prefix", "values"]
 Result = TypeVar("Result")
 
-_NO_PARAMETERS: Mapping[str, Parameter] = {}
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Measure(Generic[Result]):
@@ -108,7 +106,7 @@ class Measure(Generic[Result]):
     key: str
     compute: Callable[..., Result]
     source: str
-    parameters: Mapping[str, Parameter] = field(default_factory=lambda: _NO_PARAMETERS)
+    parameters: Mapping[str, Parameter] = field(default_factory=dict)
     operating_point: str | None = None
     tail: Tail | None = None
     default_points: tuple[Any, ...] | None = None

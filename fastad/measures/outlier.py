@@ -145,7 +145,7 @@ def _ht_auc(counts: OrderedCounts, alpha: Rates) -> float | FloatVector:
 
     def forgiving(fraction: Fraction) -> float:
         dropped = int(fraction * m)
-        # A dropped normal loses the anomalies above it and half of those tied with it.
+        # Pairs of dropped normals count as won, whatever their order.
         won = whole - _twice_wins(counts, dropped)
         return (won + 2 * n * dropped) / (2 * n * m)
 
@@ -356,13 +356,13 @@ def _whole_classes(counts: OrderedCounts, measure: str) -> tuple[int, int]:
 
 
 def _twice_wins(counts: OrderedCounts, n_highest: int) -> Count:
-    """Return twice the pairs that the highest normals lose, ties counting half."""
+    """Return twice the pairs that anomalies win against the highest normals, ties counting half."""
     point = last_within(counts.fps, Fraction(n_highest))
     rest = n_highest - int(counts.fps[point])
-    lost = twice_area(counts.fps, counts.tps, 0, point)
+    won = twice_area(counts.fps, counts.tps, 0, point)
     if rest:
-        lost += rest * (int(counts.tps[point]) + int(counts.tps[point + 1]))
-    return lost
+        won += rest * (int(counts.tps[point]) + int(counts.tps[point + 1]))
+    return won
 
 
 MEASURES = (COST_AUC, HT_AUC, LF_AUC)

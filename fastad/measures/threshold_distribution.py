@@ -22,7 +22,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from fastad._core.arrays import as_readonly
-from fastad._core.types import Count, CountVector, FloatVector
+from fastad._core.types import CountVector, FloatVector
 from fastad.errors import InvalidInputError
 from fastad.ordering.counts import OrderedCounts
 
@@ -76,7 +76,7 @@ def threshold_distribution(m: int, h: int, k: int) -> _Distribution:
     lowest, highest = k, m - h + k
     reach = 10.0
     while True:
-        spread = reach * _root(variance) + 1
+        spread = reach * math.sqrt(variance) + 1
         first, last = max(lowest, math.floor(mean - spread)), min(highest, math.ceil(mean + spread))
         if last - first > _MOST_RATES:
             raise InvalidInputError(
@@ -208,7 +208,7 @@ class BetaWeights:
         # Positive: only a distribution of 0 and 1 has the largest possible variance.
         strength = mean * (1 - mean) / variance - 1
         a, b = mean * strength, (1 - mean) * strength
-        return BetaWeights(float(a), float(b), float(mean), _root(variance))
+        return BetaWeights(float(a), float(b), float(mean), math.sqrt(variance))
 
     def beyond(self, x: FloatVector) -> FloatVector:
         """Return the mass beyond x."""
@@ -244,7 +244,7 @@ class NormalWeights:
     @_remembered
     def of(m: int, rate: Fraction) -> "NormalWeights":
         """Return the density of the rate of m samples."""
-        centre, deviation = float(rate), _root(rate * (1 - rate) / m)
+        centre, deviation = float(rate), math.sqrt(rate * (1 - rate) / m)
         if deviation == 0:
             return NormalWeights(centre, deviation, 0.0, 0.0)
         ends = np.array([-centre, float(rate - 1)]) / deviation
@@ -272,8 +272,3 @@ def _special(name: str) -> Callable[..., FloatVector]:
 
     function: Callable[..., FloatVector] = getattr(special, name)
     return function
-
-
-def _root(variance: Fraction | Count) -> float:
-    """Return the root of a variance."""
-    return math.sqrt(variance)

@@ -366,7 +366,7 @@ def _n_drawn(counts: OrderedCounts, fraction: Fraction) -> int:
     if not 1 <= k <= n:
         raise UndefinedMeasureError(
             f"precision_at_p is undefined at p = {float(fraction)}: a fraction p beside {m} "
-            f"normals takes {'all too many' if fraction == 1 else k} of {n} anomalies"
+            f"normals takes {'infinitely many' if fraction == 1 else k} of {n} anomalies"
         )
     return k
 

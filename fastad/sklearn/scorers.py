@@ -110,7 +110,8 @@ class Scorer(ABC, Generic[_Result]):
             shown["pos_label"] = self.pos_label
         if self.response_method != "auto":
             shown["response_method"] = self.response_method
-        return f"{self._factory}({', '.join(f'{key}={value!r}' for key, value in shown.items())})"
+        shown_options = [f"{name}={value!r}" for name, value in shown.items()]
+        return f"{self._factory}({', '.join([*self._positional, *shown_options])})"
 
     def set_score_request(self: _Self, *, sample_weight: bool | str | None) -> _Self:
         """Request sample weights where scikit-learn's metadata routing is enabled.
@@ -148,6 +149,11 @@ class Scorer(ABC, Generic[_Result]):
     def _factory(self) -> str:
         """Name of the function that makes it."""
 
+    @property
+    def _positional(self) -> Sequence[str]:
+        """What that function takes beside keywords."""
+        return ()
+
     @abstractmethod
     def _measure(self, y_true: ArrayLike, scores: ScoreVector, weight: ArrayLike | None) -> _Result:
         """Measure anomaly scores."""
@@ -179,7 +185,12 @@ class MeasureScorer(Scorer[float]):
 
     @property
     def _factory(self) -> str:
-        return factory_name(self._declaration.name)
+        return "measure_scorer" if self._positional else factory_name(self._declaration.name)
+
+    @property
+    def _positional(self) -> Sequence[str]:
+        measure = self._declaration
+        return () if MEASURES.get(measure.name) is measure else (measure.name,)
 
     @property
     def _declaration(self) -> Measure[Any]:

@@ -40,8 +40,8 @@ def test_golden_value(
     found = getattr(fastad.measures, name)(y, s, **as_given(parameters))
     # Within one rounding: the golden numbers are fractions, and so is what fastad counts.
     assert float(found) == pytest.approx(float(expected), rel=2**-52, abs=0)
-    asked = getattr(fastad.rank_scores(y, s), name)(**as_given(parameters))
-    assert asked == found
+    of_ranked = getattr(fastad.rank_scores(y, s), name)(**as_given(parameters))
+    assert of_ranked == found
 
 
 def test_golden_curve() -> None:

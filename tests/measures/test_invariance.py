@@ -38,7 +38,7 @@ RANGE = (-64, 64)
 DATA_ARGUMENTS = {"y_true", "y_score", "sample_weight", "pos_label"}
 
 
-def questions() -> list[Any]:
+def cases() -> list[Any]:
     """Every row of the registry at some operating points."""
     found = []
     for row in MEASURES.values():
@@ -51,15 +51,15 @@ def questions() -> list[Any]:
     return found
 
 
-QUESTIONS = questions()
-EVERY = pytest.mark.parametrize(("name", "parameters"), QUESTIONS)
+CASES = cases()
+EVERY = pytest.mark.parametrize(("name", "parameters"), CASES)
 
 
 def only(*, rank: bool = False, real_weights: bool = False) -> pytest.MarkDecorator:
-    """Some of the questions: of the order alone, or of real weights that have no unit."""
+    """Some of the cases: of the order alone, or of real weights that have no unit."""
     kept = []
-    for question in QUESTIONS:
-        row = MEASURES[str(question.values[0])]
+    for case in CASES:
+        row = MEASURES[str(case.values[0])]
         of_order = row.reads != "values" and row.kind not in ("threshold", "counts")
         if rank and not of_order:
             continue
@@ -67,12 +67,12 @@ def only(*, rank: bool = False, real_weights: bool = False) -> pytest.MarkDecora
             continue
         if real_weights and row.name == "rp_curve":
             continue  # whole percentiles fall onto sums of weights, where a quantile jumps
-        kept.append(question)
+        kept.append(case)
     return pytest.mark.parametrize(("name", "parameters"), kept)
 
 
-def is_value(question: Any) -> bool:
-    return MEASURES[str(question.values[0])].kind == "value"
+def is_value(case: Any) -> bool:
+    return MEASURES[str(case.values[0])].kind == "value"
 
 
 def dataset(seed: int, size: int = 60) -> tuple[Vector, Vector]:
@@ -88,8 +88,8 @@ def dataset(seed: int, size: int = 60) -> tuple[Vector, Vector]:
 SEEDS = (0, 1)
 
 
-def ask(name: str, y: Any, s: Any, *, w: Any = None, **parameters: Any) -> Any:
-    """The public function; what needs no labels is asked for the scores alone."""
+def measured(name: str, y: Any, s: Any, *, w: Any = None, **parameters: Any) -> Any:
+    """The public function; what needs no labels takes the scores alone."""
     if name == "threshold_at_rate":
         if w is not None:
             return fastad.rank_scores(y, s, sample_weight=w).threshold_at_rate(**parameters)
@@ -100,7 +100,7 @@ def ask(name: str, y: Any, s: Any, *, w: Any = None, **parameters: Any) -> Any:
 @EVERY
 def test_measure_has_a_value_on_the_test_data(name: str, parameters: dict[str, Any]) -> None:
     # Else the tests below would compare nothing.
-    found = [outcome(ask, name, *dataset(seed), **parameters) for seed in SEEDS]
+    found = [outcome(measured, name, *dataset(seed), **parameters) for seed in SEEDS]
     assert found != ["undefined", "undefined"]
     assert found[0] != found[1]
 
@@ -111,11 +111,11 @@ def test_permutation_keeps_every_bit(name: str, parameters: dict[str, Any]) -> N
         y, s = dataset(seed)
         w = np.random.default_rng(seed).integers(0, 4, len(y))
         for weights in (None, w, w.astype(float)):
-            expected = outcome(ask, name, y, s, w=weights, **parameters)
+            expected = outcome(measured, name, y, s, w=weights, **parameters)
             for turn in range(3):
                 p = np.random.default_rng(turn).permutation(len(y))
                 moved = None if weights is None else weights[p]
-                assert outcome(ask, name, y[p], s[p], w=moved, **parameters) == expected
+                assert outcome(measured, name, y[p], s[p], w=moved, **parameters) == expected
 
 
 @EVERY
@@ -123,9 +123,9 @@ def test_whole_weights_are_repeated_rows(name: str, parameters: dict[str, Any]) 
     for seed in SEEDS:
         y, s = dataset(seed)
         w = np.random.default_rng(seed).integers(0, 5, len(y))
-        expected = outcome(ask, name, np.repeat(y, w), np.repeat(s, w), **parameters)
-        assert outcome(ask, name, y, s, w=w, **parameters) == expected
-        assert outcome(ask, name, y, s, w=w.astype(np.float32), **parameters) == expected
+        expected = outcome(measured, name, np.repeat(y, w), np.repeat(s, w), **parameters)
+        assert outcome(measured, name, y, s, w=w, **parameters) == expected
+        assert outcome(measured, name, y, s, w=w.astype(np.float32), **parameters) == expected
 
 
 @EVERY
@@ -136,8 +136,8 @@ def test_a_row_of_weight_0_is_absent(name: str, parameters: dict[str, Any]) -> N
         w[::3] = 0
         dirty = s.copy()
         dirty[::3] = np.nan
-        expected = outcome(ask, name, y[w > 0], s[w > 0], **parameters)
-        assert outcome(ask, name, y, dirty, w=w, **parameters) == expected
+        expected = outcome(measured, name, y[w > 0], s[w > 0], **parameters)
+        assert outcome(measured, name, y, dirty, w=w, **parameters) == expected
 
 
 @only(real_weights=True)
@@ -145,8 +145,8 @@ def test_real_weights_have_no_unit(name: str, parameters: dict[str, Any]) -> Non
     # 0.1 k instead of k: only the rounding of sums differs.
     y, s = dataset(0)
     w = np.random.default_rng(1).integers(1, 5, len(y))
-    found = numbers(ask(name, y, s, w=0.1 * w, **parameters))
-    expected = numbers(ask(name, y, s, w=w, **parameters))
+    found = numbers(measured(name, y, s, w=0.1 * w, **parameters))
+    expected = numbers(measured(name, y, s, w=w, **parameters))
     if name == "confusion_at":
         expected = [0.1 * count for count in expected]
     assert found == pytest.approx(expected, rel=1e-13, abs=1e-14)
@@ -157,10 +157,10 @@ def test_real_weights_in_any_order_to_1e_14(name: str, parameters: dict[str, Any
     y, s = dataset(1)
     rng = np.random.default_rng(3)
     w = rng.uniform(0.1, 2, len(y))
-    expected = numbers(ask(name, y, s, w=w, **parameters))
+    expected = numbers(measured(name, y, s, w=w, **parameters))
     for _ in range(3):
         p = rng.permutation(len(y))
-        found = numbers(ask(name, y[p], s[p], w=w[p], **parameters))
+        found = numbers(measured(name, y[p], s[p], w=w[p], **parameters))
         assert found == pytest.approx(expected, rel=1e-14, abs=1e-14 * max(map(abs, expected)))
 
 
@@ -178,10 +178,10 @@ def test_increasing_transforms_of_the_scores_change_nothing(
 ) -> None:
     y, s = dataset(1)
     y[np.argmax(s)] = 1  # +inf, below, must not be a normal's
-    expected = ask(name, y, s, **parameters)
+    expected = measured(name, y, s, **parameters)
     for transformed in increasing(s):
         assert len(np.unique(transformed)) == len(np.unique(s))
-        found = ask(name, y, transformed, **parameters)
+        found = measured(name, y, transformed, **parameters)
         for field in ("fpr", "tpr", "fnr", "precision", "recall", "score"):
             if hasattr(expected, field):
                 assert getattr(found, field).tolist() == getattr(expected, field).tolist()
@@ -195,15 +195,15 @@ def test_types_that_keep_order_and_ties_change_nothing(
 ) -> None:
     y, s = dataset(1)
     s = s - s.min()  # integers from 0
-    expected = numbers(ask(name, y, s, **parameters))
+    expected = numbers(measured(name, y, s, **parameters))
     if MEASURES[name].kind == "threshold":
         parameters = {**parameters, "interpolation": "conservative"}
-        expected = numbers(ask(name, y, s, **parameters))
+        expected = numbers(measured(name, y, s, **parameters))
     types = ("i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f2", "f4", ">f8", ">f4", ">i4", ">u8")
     for dtype in types:
-        assert numbers(ask(name, y, s.astype(dtype), **parameters)) == expected, dtype
+        assert numbers(measured(name, y, s.astype(dtype), **parameters)) == expected, dtype
     for labels in (y.astype(bool), y.astype(np.uint8), y.astype(">f4"), y.tolist()):
-        assert numbers(ask(name, labels, s, **parameters)) == expected
+        assert numbers(measured(name, labels, s, **parameters)) == expected
 
 
 @EVERY
@@ -212,7 +212,7 @@ def test_method_is_the_function_bit_for_bit(name: str, parameters: dict[str, Any
         y, s = dataset(seed)
         for w in (None, np.random.default_rng(seed).integers(0, 3, len(y))):
             ranked = fastad.rank_scores(y, s, sample_weight=w)
-            expected = outcome(ask, name, y, s, w=w, **parameters)
+            expected = outcome(measured, name, y, s, w=w, **parameters)
             assert outcome(getattr(ranked, name), **parameters) == expected
 
 
@@ -239,7 +239,7 @@ def test_row_names_the_classes_it_needs(name: str, parameters: dict[str, Any]) -
     _, s = dataset(0)
     classes = MEASURES[name].classes
     for label, needed in ((0, ("both", "anomalies")), (1, ("both", "normals"))):
-        found = outcome(ask, name, np.full(len(s), label), s, **parameters)
+        found = outcome(measured, name, np.full(len(s), label), s, **parameters)
         default_k = domain(MEASURES[name]) == "count" and not parameters
         if name != "threshold_at_rate" and not default_k:
             assert (found == "undefined") == (classes in needed)
@@ -251,18 +251,18 @@ def test_row_names_the_weights_it_takes(name: str, parameters: dict[str, Any]) -
     w = np.linspace(0.5, 1.7, len(y))
     if MEASURES[name].weights == "whole":
         with pytest.raises(fastad.InvalidInputError, match="whole"):
-            ask(name, y, s, w=w, **parameters)
+            measured(name, y, s, w=w, **parameters)
     else:
-        found = ask(name, y, s, w=w, **parameters)
+        found = measured(name, y, s, w=w, **parameters)
         assert MEASURES[name].kind != "value" or math.isfinite(found)
 
 
-@pytest.mark.parametrize(("name", "parameters"), [q for q in QUESTIONS if is_value(q)])
+@pytest.mark.parametrize(("name", "parameters"), [q for q in CASES if is_value(q)])
 def test_row_names_the_direction_of_merit(name: str, parameters: dict[str, Any]) -> None:
     y, s = dataset(0)
     s = s / 4
-    best = outcome(ask, name, y, s + 10 * y, **parameters)  # anomalies above all normals
-    worst = outcome(ask, name, y, s - 10 * y, **parameters)  # and below them
+    best = outcome(measured, name, y, s + 10 * y, **parameters)  # anomalies above all normals
+    worst = outcome(measured, name, y, s - 10 * y, **parameters)  # and below them
     assert best != "undefined"
     if worst == "undefined":
         assert name in ("recall_at_precision", "rank_power", "precision_at_fpr")
@@ -301,13 +301,13 @@ def test_a_sequence_of_operating_points_is_each_of_them(name: str) -> None:
     parameter, points = SEQUENCES[name]
     y, s = dataset(1)
     for scores in (s, s.astype(int), s.astype(np.float32)):
-        expected = [ask(name, y, scores, **{parameter: point}) for point in points]
+        expected = [measured(name, y, scores, **{parameter: point}) for point in points]
         for form in (points, tuple(points), np.array(points), np.array(points)[::-1][::-1]):
-            found = ask(name, y, scores, **{parameter: form})
+            found = measured(name, y, scores, **{parameter: form})
             assert isinstance(found, np.ndarray)
             assert found.tolist() == expected
         short = np.array(points, np.float32) if parameter != "k" else np.array(points, np.int32)
-        assert ask(name, y, scores, **{parameter: short}).tolist() == expected
+        assert measured(name, y, scores, **{parameter: short}).tolist() == expected
 
 
 def test_negated_scores_mirror_the_area() -> None:
@@ -376,7 +376,7 @@ def test_arrays_of_results_are_read_only() -> None:
             result.thresholds = result.thresholds  # type: ignore[misc]
 
 
-def test_tied_share_counts_the_rows_that_share_their_score() -> None:
+def test_tied_fraction_counts_the_rows_with_equal_scores() -> None:
     ranked = fastad.rank_scores([0, 1, 0, 1, 1], [1, 1, 2, -0.0, 0.0])
     assert ranked.tied_fraction == 0.8
     assert (ranked.n_anomalies, ranked.n_normals) == (3, 2)
@@ -388,12 +388,12 @@ def test_tied_share_counts_the_rows_that_share_their_score() -> None:
 def test_threads_at_once_find_the_same_bits(name: str, parameters: dict[str, Any]) -> None:
     y, s = dataset(0)
     ranked = fastad.rank_scores(y, s)
-    expected = outcome(ask, name, y, s, **parameters)
+    expected = outcome(measured, name, y, s, **parameters)
 
     def work(turn: int) -> Any:
         if turn % 2:
             return outcome(getattr(ranked, name), **parameters)
-        return outcome(ask, name, y, s, **parameters)
+        return outcome(measured, name, y, s, **parameters)
 
     with ThreadPoolExecutor(4) as pool:
         assert list(pool.map(work, range(8))) == [expected] * 8

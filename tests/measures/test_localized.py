@@ -18,10 +18,10 @@ import fastad
 from fastad import InvalidInputError, UndefinedMeasureError
 from tests.support import oracles
 
-Law = dict[Fraction, Fraction]
+Distribution = dict[Fraction, Fraction]
 Sample = tuple[list[int], list[int]]
-BY_LAW = ("localized_auc", "beta_weighted_auc", "histogram_weighted_auc")
-ALL = (*BY_LAW, "gaussian_weighted_auc")
+OF_SUBSAMPLES = ("localized_auc", "beta_weighted_auc", "histogram_weighted_auc")
+ALL = (*OF_SUBSAMPLES, "gaussian_weighted_auc")
 
 
 @st.composite
@@ -36,24 +36,24 @@ def samples(draw: st.DrawFn, most: int = 10, distinct: bool = False) -> Sample:
 
 
 rates = st.integers(0, 19).map(lambda i: i / 20)
-shares = st.sampled_from([0.5, 0.3, 0.9, 0.71])
+fractions = st.sampled_from([0.5, 0.3, 0.9, 0.71])
 
 
-def law(m: int, rate: float, share: float = 0.5) -> Law:
+def distribution(m: int, rate: float, part: float = 0.5) -> Distribution:
     """The FPR of the threshold of each subsample, with normals in one order of their ties."""
-    h = math.floor(oracles.written(share) * m)
+    h = math.floor(oracles.written(part) * m)
     if h == 0:
         reject()  # the measure is undefined
     k = math.floor(oracles.written(rate) * h)
     # The normal of rank k + 1 is the highest that is not flagged.
-    found = Counter(sorted(places)[k] for places in combinations(range(m), h))
+    found = Counter(sorted(ranks)[k] for ranks in combinations(range(m), h))
     return {Fraction(j, m): Fraction(ways, found.total()) for j, ways in found.items()}
 
 
-def law_of_scores(sample: Sample, rate: float, share: float) -> Law:
+def distribution_of_scores(sample: Sample, rate: float, part: float) -> Distribution:
     """The same from scores: the lowest threshold with a rate of at most this in the subsample."""
     normals = [score for score, label in zip(sample[1], sample[0], strict=True) if not label]
-    h = math.floor(oracles.written(share) * len(normals))
+    h = math.floor(oracles.written(part) * len(normals))
     if h == 0:
         reject()  # the measure is undefined
     found: Counter[Fraction] = Counter()
@@ -66,12 +66,12 @@ def law_of_scores(sample: Sample, rate: float, share: float) -> Law:
     return {x: Fraction(ways, found.total()) for x, ways in found.items()}
 
 
-def moments(weights: Law) -> tuple[Fraction, Fraction]:
+def moments(weights: Distribution) -> tuple[Fraction, Fraction]:
     mean = sum((x * p for x, p in weights.items()), Fraction(0))
     return mean, sum((x * x * p for x, p in weights.items()), Fraction(0)) - mean**2
 
 
-def central(weights: Law, coverage: Fraction) -> tuple[Fraction, Fraction]:
+def central(weights: Distribution, coverage: Fraction) -> tuple[Fraction, Fraction]:
     tail = (1 - coverage) / 2
     low = max(x for x in weights if sum(p for z, p in weights.items() if z < x) <= tail)
     high = min(x for x in weights if sum(p for z, p in weights.items() if z > x) <= tail)
@@ -97,28 +97,32 @@ def integral(sample: Sample, density: Callable[[float], float]) -> float:
 
 
 @settings(max_examples=25, deadline=None)
-@given(samples(), rates, shares)
-def test_histogram_weights_are_all_subsamples(sample: Sample, rate: float, share: float) -> None:
-    weights = law(sample[0].count(0), rate, share)
+@given(samples(), rates, fractions)
+def test_histogram_weights_are_all_subsamples(sample: Sample, rate: float, part: float) -> None:
+    weights = distribution(sample[0].count(0), rate, part)
     data = oracles.rows(*sample)
     expected = sum(p * oracles.tpr_at_fpr(data, x, "linear") for x, p in weights.items())
-    found = fastad.measures.histogram_weighted_auc(*sample, fpr=rate, subsample=share)
+    found = fastad.measures.histogram_weighted_auc(*sample, fpr=rate, subsample=part)
     assert found == pytest.approx(float(expected), rel=1e-14, abs=1e-15)
 
 
 @settings(max_examples=25, deadline=None)
-@given(samples(distinct=True), rates, shares)
-def test_the_law_of_places_is_that_of_thresholds(sample: Sample, rate: float, share: float) -> None:
-    assert law_of_scores(sample, rate, share) == law(sample[0].count(0), rate, share)
+@given(samples(distinct=True), rates, fractions)
+def test_the_distribution_of_ranks_is_that_of_thresholds(
+    sample: Sample, rate: float, part: float
+) -> None:
+    assert distribution_of_scores(sample, rate, part) == distribution(
+        sample[0].count(0), rate, part
+    )
 
 
 @settings(max_examples=25, deadline=None)
-@given(samples(), rates, shares, st.sampled_from([0.95, 0.5, Fraction(2, 3), 0.2]))
+@given(samples(), rates, fractions, st.sampled_from([0.95, 0.5, Fraction(2, 3), 0.2]))
 def test_localized_is_the_central_part_of_all_subsamples(
-    sample: Sample, rate: float, share: float, coverage: Any
+    sample: Sample, rate: float, part: float, coverage: Any
 ) -> None:
-    low, high = central(law(sample[0].count(0), rate, share), oracles.written(coverage))
-    options = {"fpr": rate, "subsample": share, "coverage": coverage}
+    low, high = central(distribution(sample[0].count(0), rate, part), oracles.written(coverage))
+    options = {"fpr": rate, "subsample": part, "coverage": coverage}
     if low == high:
         with pytest.raises(UndefinedMeasureError, match="no width"):
             fastad.measures.localized_auc(*sample, **options)
@@ -128,14 +132,14 @@ def test_localized_is_the_central_part_of_all_subsamples(
 
 
 @settings(max_examples=25, deadline=None)
-@given(samples(), rates, shares)
+@given(samples(), rates, fractions)
 def test_beta_weights_have_the_moments_of_all_subsamples(
-    sample: Sample, rate: float, share: float
+    sample: Sample, rate: float, part: float
 ) -> None:
-    mean, variance = map(float, moments(law(sample[0].count(0), rate, share)))
+    mean, variance = map(float, moments(distribution(sample[0].count(0), rate, part)))
     strength = mean * (1 - mean) / variance - 1
     density = stats.beta(mean * strength, (1 - mean) * strength).pdf
-    found = fastad.measures.beta_weighted_auc(*sample, fpr=rate, subsample=share)
+    found = fastad.measures.beta_weighted_auc(*sample, fpr=rate, subsample=part)
     # Densities that are infinite at an end are hard for the quadrature alone.
     assert found == pytest.approx(integral(sample, density), abs=1e-6)
 
@@ -193,14 +197,14 @@ def test_perfect_and_reversed_order(name: str, rate: float) -> None:
 
 
 @pytest.mark.parametrize("rate", [0.0, 0.05, 0.29, 0.5, 0.99])
-@pytest.mark.parametrize(("m", "share"), [(12, 0.5), (9, 0.3), (11, 0.9)])
+@pytest.mark.parametrize(("m", "part"), [(12, 0.5), (9, 0.3), (11, 0.9)])
 def test_constant_scores_have_the_mean_rate_of_the_weights(
-    rate: float, m: int, share: float
+    rate: float, m: int, part: float
 ) -> None:
     y, s = [0] * m + [1] * 3, [7] * (m + 3)
-    weights = law(m, rate, share)
+    weights = distribution(m, rate, part)
     mean = float(moments(weights)[0])
-    options = {"fpr": rate, "subsample": share}
+    options = {"fpr": rate, "subsample": part}
     assert fastad.measures.histogram_weighted_auc(y, s, **options) == pytest.approx(mean, rel=1e-14)
     assert fastad.measures.beta_weighted_auc(y, s, **options) == pytest.approx(mean, rel=1e-13)
     low, high = central(weights, Fraction(95, 100))
@@ -243,7 +247,7 @@ def test_weights_as_large_as_they_come() -> None:
             getattr(fastad.measures, name)(y, s, fpr=0.5, sample_weight=[1, 10**17, 1, 10**17])
 
 
-def test_random_subsamples_agree_with_the_law() -> None:
+def test_random_subsamples_agree_with_the_distribution() -> None:
     rng = np.random.default_rng(9)
     m, h, rate, n_draws = 1000, 500, 0.05, 4000
     y = np.arange(m + 200) < 200
@@ -273,7 +277,7 @@ def test_random_subsamples_agree_with_the_law() -> None:
     assert fastad.measures.beta_weighted_auc(y, s, fpr=rate) == pytest.approx(expected, abs=0.002)
 
 
-# --- ends of the law
+# --- ends of the distribution
 
 
 @pytest.mark.parametrize(("coverage", "high"), [(Fraction(2, 3), 1), (0.666, 1), (0.667, 2)])
@@ -305,7 +309,7 @@ def test_subsample_is_the_decimal_that_is_written() -> None:
 # --- undefined, and bad input
 
 
-@pytest.mark.parametrize("name", BY_LAW)
+@pytest.mark.parametrize("name", OF_SUBSAMPLES)
 def test_no_normal_is_drawn(name: str) -> None:
     with pytest.raises(UndefinedMeasureError, match=f"{name} .*subsample = 0.5 of 1"):
         getattr(fastad.measures, name)([0, 1, 1], [1, 2, 3], fpr=0.1)
@@ -324,7 +328,7 @@ def test_rates_0_and_1() -> None:
         assert fastad.measures.gaussian_weighted_auc(Y, S, fpr=tiny) == pytest.approx(1 / 3)
     with pytest.raises(UndefinedMeasureError, match="no variance"):
         fastad.measures.gaussian_weighted_auc(Y, S, fpr=Fraction(1, 10**700))
-    for name in BY_LAW:
+    for name in OF_SUBSAMPLES:
         assert 1 / 3 < getattr(fastad.measures, name)(Y, S, fpr=0) < 1
 
 
@@ -346,7 +350,7 @@ def test_operating_points_may_be_a_sequence(name: str) -> None:
 @pytest.mark.parametrize("option", ["subsample", "coverage"])
 @pytest.mark.parametrize("value", [0, 1, -0.1, 1.5, math.nan, "0.5", None, [0.5]])
 def test_options_lie_inside(option: str, value: Any) -> None:
-    names = BY_LAW if option == "subsample" else ("localized_auc",)
+    names = OF_SUBSAMPLES if option == "subsample" else ("localized_auc",)
     for name in names:
         for measure in (
             lambda name=name, **options: getattr(fastad.measures, name)(Y, S, **options),

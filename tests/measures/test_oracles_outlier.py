@@ -61,7 +61,7 @@ def curve(sample: Points) -> list[tuple[int, int]]:
 
 
 def mean_ranks(scores: Sequence[int]) -> list[Fraction]:
-    """Rank 1 is the highest score; ties share the mean of their ranks."""
+    """Rank 1 is the highest score; ties fraction the mean of their ranks."""
     return [
         Fraction(sum(v > score for v in scores)) + Fraction(sum(v == score for v in scores) + 1, 2)
         for score in scores
@@ -262,20 +262,20 @@ percentages = st.integers(0, 40).map(lambda k: k * 2.5)
 
 @given(points(), percentages)
 def test_rp_distance_is_that_of_inverted_cdf_percentiles(sample: Points, p: float) -> None:
-    def percentile(values: list[int], share: Fraction) -> int:
+    def percentile(values: list[int], fraction: Fraction) -> int:
         return next(
             v
             for v in sorted(values)
-            if Fraction(sum(x <= v for x in values)) >= share * len(values)
+            if Fraction(sum(x <= v for x in values)) >= fraction * len(values)
         )
 
     anomalies, normals = classes(sample)
-    share = decimal(p) / 100
-    expected = percentile(anomalies, 1 - share) - percentile(normals, share)
+    fraction = decimal(p) / 100
+    expected = percentile(anomalies, 1 - fraction) - percentile(normals, fraction)
     assert fastad.measures.rp_distance(*sample, p=p) == expected
     found = fastad.measures.class_percentiles(*sample, p=[p])
-    assert found.normals.tolist() == [percentile(normals, share)]
-    assert found.anomalies.tolist() == [percentile(anomalies, share)]
+    assert found.normals.tolist() == [percentile(normals, fraction)]
+    assert found.anomalies.tolist() == [percentile(anomalies, fraction)]
 
 
 @given(points())

@@ -89,7 +89,7 @@ def test_all_points_under_real_weights_whose_sum_is_rounded(weights: tuple[float
     assert (counts.tn, counts.fn) == pytest.approx((0, 0), abs=1e-15)
 
 
-SHARES: st.SearchStrategy[Any] = st.one_of(
+FRACTIONS: st.SearchStrategy[Any] = st.one_of(
     st.sampled_from([0, 1, 0.05, 0.1, 0.2, 0.25, 0.3, 0.5, 0.6, 0.75]),
     st.fractions(0, 1, max_denominator=12),
 )
@@ -97,7 +97,7 @@ SHARES: st.SearchStrategy[Any] = st.one_of(
 
 @WEIGHTS
 @settings(max_examples=60)
-@given(data=st.data(), p=SHARES)
+@given(data=st.data(), p=FRACTIONS)
 def test_precision_at_p_is_the_mean_over_all_subsamples(
     weights: str, data: st.DataObject, p: Any
 ) -> None:
@@ -110,15 +110,15 @@ def test_precision_at_p_is_the_mean_over_all_subsamples(
     )
 
 
-@given(sample=samples(max_size=9), p=SHARES)
+@given(sample=samples(max_size=9), p=FRACTIONS)
 def test_three_definitions_of_precision_at_p_agree(sample: Sample, p: Any) -> None:
-    rows, share = oracles.rows(sample.y, sample.s), oracles.written(p)
-    expected = oracles.attempt(lambda: oracles.precision_at_p(rows, share))
-    assert oracles.attempt(lambda: oracles.precision_at_p_groups(rows, share)) == expected
-    # The law of MEASURES.md holds without ties: every row gets its own place.
+    rows, fraction = oracles.rows(sample.y, sample.s), oracles.written(p)
+    expected = oracles.attempt(lambda: oracles.precision_at_p(rows, fraction))
+    assert oracles.attempt(lambda: oracles.precision_at_p_groups(rows, fraction)) == expected
+    # The distribution in MEASURES.md is that without ties: every row gets a score of its own.
     untied: oracles.Rows = [(y, i, w) for i, (y, _, w) in enumerate(rows)]
-    assert oracles.attempt(lambda: oracles.precision_at_p_law(untied, share)) == oracles.attempt(
-        lambda: oracles.precision_at_p(untied, share)
+    assert oracles.attempt(lambda: oracles.precision_at_p_law(untied, fraction)) == oracles.attempt(
+        lambda: oracles.precision_at_p(untied, fraction)
     )
 
 

@@ -26,7 +26,7 @@ def data_of(sample: Sample) -> oracles.Rows:
 
 
 @given(sample=samples())
-def test_auc_is_the_share_of_ordered_pairs(sample: Sample) -> None:
+def test_auc_is_the_fraction_of_ordered_pairs(sample: Sample) -> None:
     assert_equal(
         lambda: fastad.roc_auc(sample.y, sample.s), lambda: oracles.roc_auc(data_of(sample))
     )
@@ -43,7 +43,7 @@ def test_auc_under_whole_weights_is_exact(sample: Sample) -> None:
 @given(sample=samples(weights="real"))
 def test_areas_under_real_weights_to_1e_14(sample: Sample) -> None:
     # The weight of a step is a difference of sums, exact to a unit in the last place of the
-    # total: an area that is a small share of 1 has this absolute, not relative, error.
+    # total: an area that is a small fraction of 1 has this absolute, not relative, error.
     data, given_data = data_of(sample), (sample.y, sample.s)
     assert_close(
         lambda: fastad.roc_auc(*given_data, sample_weight=sample.w),
@@ -172,7 +172,7 @@ def test_partial_areas_and_rates_under_real_weights(data: st.DataObject, normali
     sample = data.draw(samples(weights="real"))
     rows, arguments = data_of(sample), (sample.y, sample.s)
     # At a point of the curve a sum of floats may fall to either side: the curve is continuous
-    # there unless it is vertical, and this rate is no share of sums of the drawn weights.
+    # there unless it is vertical, and this rate is no fraction of sums of the drawn weights.
     alpha = Fraction(data.draw(st.integers(1, 996)), 997)
     assert_close(
         lambda: fastad.auc_at_fpr(

@@ -22,6 +22,7 @@ from sklearn.svm import SVC, OneClassSVM
 import fastad
 import fastad.sklearn as scorers
 from fastad.measures.registry import MEASURES
+from tests.support import custom
 from tests.support.cells import FOLDS, NORMAL, WEIGHTS, X, Y
 from tests.support.operating import options_of
 
@@ -98,6 +99,9 @@ def test_repr_is_the_call() -> None:
         "tpr_at_fpr_scorer(fpr=0.05, pos_label=-1, response_method='decision_function')"
     )
     assert repr(scorers.roc_auc_scorer()) == "roc_auc_scorer()"
+    assert repr(scorers.measure_scorer("auc")) == "roc_auc_scorer()"
+    f2 = fastad.measures.from_counts("f2", custom.f2, at="threshold")
+    assert repr(scorers.measure_scorer(f2, threshold=0.5)) == "measure_scorer(f2, threshold=0.5)"
 
 
 # Orientation
@@ -117,7 +121,7 @@ def test_detectors_are_negated(detector: Any, labels: int | None) -> None:
 
 
 def test_a_bad_detector_is_not_flipped(forest: IsolationForest) -> None:
-    # Fitted to malignant cells only, it takes benign ones for anomalies.
+    # Fitted to malignant cells only, it scores benign ones higher.
     wrong = OneClassSVM(gamma=1.0).fit(X[Y == 1])
     assert scorers.roc_auc_scorer()(wrong, X, Y) == fastad.roc_auc(Y, -wrong.score_samples(X))
     swapped = scorers.roc_auc_scorer(pos_label=0)(forest, X, Y)
@@ -141,11 +145,11 @@ def test_classifiers_are_requested_the_class_of_the_anomalies(anomalous: int) ->
     expected = fastad.roc_auc(is_anomalous, sign * linear.decision_function(X))
     assert scorer(linear, X, Y) == expected > 0.9
     by_decision = scorers.roc_auc_scorer(pos_label=anomalous, response_method="predict_proba")
-    shares = linear.predict_proba(X)[:, anomalous]
-    assert by_decision(linear, X, Y) == fastad.roc_auc(is_anomalous, shares)
+    probabilities = linear.predict_proba(X)[:, anomalous]
+    assert by_decision(linear, X, Y) == fastad.roc_auc(is_anomalous, probabilities)
     trees = RandomForestClassifier(5, max_depth=2, random_state=0).fit(X, Y)
-    shares = trees.predict_proba(X)[:, anomalous]
-    assert scorer(trees, X, Y) == fastad.roc_auc(is_anomalous, shares) > 0.9
+    probabilities = trees.predict_proba(X)[:, anomalous]
+    assert scorer(trees, X, Y) == fastad.roc_auc(is_anomalous, probabilities) > 0.9
 
 
 def test_labels_of_scikit_learn(forest: IsolationForest) -> None:
@@ -160,7 +164,7 @@ def test_labels_of_scikit_learn(forest: IsolationForest) -> None:
     assert scorer(classifier, X, signs) == fastad.roc_auc(signs, scores, pos_label=-1) > 0.9
 
 
-def test_labels_that_are_texts() -> None:
+def test_labels_that_are_strings() -> None:
     names = np.where(Y == 1, "malignant", "benign")
     classifier = LogisticRegression().fit(X, names)
     value = scorers.roc_auc_scorer(pos_label="malignant")(classifier, X, names)
