@@ -62,7 +62,13 @@ def long_run_variance(series: FloatVector, length: float) -> float:
     """
     n = series.shape[0]
     covariances = autocovariances(series)
+    weights = lag_weights(n, length)
+    return float(max(n * (covariances[0] + 2 * (weights @ covariances[1:])), 0.0))
+
+
+def lag_weights(n: int, length: float) -> FloatVector:
+    """Return how much of the autocovariance at each lag from 1 on is kept in such blocks."""
     lags = np.arange(1, n)
     kept = 1 - 1 / length
-    decay = (1 - lags / n) * kept**lags + lags / n * kept ** (n - lags)
-    return float(max(n * (covariances[0] + 2 * (decay @ covariances[1:])), 0.0))
+    weights: FloatVector = (1 - lags / n) * kept**lags + lags / n * kept ** (n - lags)
+    return weights

@@ -24,15 +24,22 @@ from fastad.measures.contamination import (
     refuse_unidentified,
 )
 from fastad.measures.measure import BoundMeasure
+from fastad.measures.points import need_both
 from fastad.measures.rates import RATES, confusion_at_threshold, rate_of
 from fastad.ordering.counts import OrderedCounts
 from fastad.ordering.hidden import largest_contamination
 from fastad.uncertainty.closed_forms import Bounds, clopper_pearson
-from fastad.uncertainty.results import Interval
+from fastad.uncertainty.results import Interval, lowest_coverage
 
 # Rates that the hidden anomalies leave as they are.
 _OF_ANOMALIES = ("tpr", "recall", "fnr")
 _AT_ONE_POINT = ("tpr_at_fpr", "fpr_at_tpr")
+# So many steps over a range of fractions where the extremes may lie between its ends.
+_SEARCHED = 16
+# Quotients of linear functions of the fraction, which rise or fall throughout.
+_QUOTIENTS = ("roc_auc", *(name for name in RATES if name != "mcc"))
+# Parameters of measures of the highest ranks, which also depend on the anomalies' number.
+_OF_RANKS = {"k", "fraction", "alpha"}
 
 
 def has_inversion(measure: CorrectedMeasure[float]) -> bool:
@@ -152,16 +159,6 @@ def _clipped(rate: float) -> float:
     return min(max(rate, 0.0), 1.0)
 
 
-# So many steps over a range of fractions where the extremes may lie between its ends.
-_SEARCHED = 16
-# Quotients of linear functions of the fraction, which rise or fall throughout.
-_QUOTIENTS = ("roc_auc", *(name for name in RATES if name != "mcc"))
-
-
-# Parameters of measures of the highest ranks, which also depend on the anomalies' number.
-_OF_RANKS = {"k", "fraction", "alpha"}
-
-
 def fractions_between(
     counts: OrderedCounts, bound: BoundMeasure, low: Fraction, high: Fraction
 ) -> list[Fraction]:
@@ -194,6 +191,7 @@ def interval_over(
     lowest end to the highest of the intervals at those fractions that may be its extremes.
     """
     low, high = fractions
+    need_both(counts, bound.measure.name)
     refuse_impossible(counts, low)
     high = max(low, min(high, Fraction(largest_contamination(counts))))
     lowest = bound.parameters.get("fpr", bound.parameters.get("min_fpr"))
@@ -206,11 +204,9 @@ def interval_over(
         if isinstance(result, UndefinedMeasureError):
             raise result
         defined.append(result)
-    notes = [one.coverage for one in defined if one.coverage is not None]
     return replace(
         defined[0],
-        low=min(one.low for one in defined),
-        high=max(one.high for one in defined),
-        # NaN, which is not known, is the lowest.
-        coverage=min(notes, key=lambda x: -1.0 if x != x else x, default=None),
+        low=min(interval.low for interval in defined),
+        high=max(interval.high for interval in defined),
+        coverage=lowest_coverage(defined),
     )

@@ -2,17 +2,18 @@
 
 import math
 import warnings
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastad._core.parameters import check_inside
+from fastad._core.parameters import check_inside, short_repr
 from fastad._core.threads import thread_limit, thread_map
 from fastad._core.types import ArrayLike, Label, Point, ScoreVector
 from fastad._kernels.curves.influence import sum_of_powers
-from fastad.errors import LowCoverageWarning, UndefinedMeasureError
+from fastad.errors import InvalidInputError, LowCoverageWarning, UndefinedMeasureError
 from fastad.measures.measure import BoundMeasure, MeasureLike
 from fastad.measures.requests import bind
 from fastad.ordering.counts import count_scores
@@ -166,6 +167,7 @@ def cross_validated_interval(
             _Part(str(name), labels.keep(codes == i), scores[codes == i])
             for i, name in enumerate(names.tolist())
         ]
+        _refuse_equal_names(parts)
         measured = thread_map(lambda part: _measure_part(part, bound, labels), parts)
     values = np.array([value for value, _ in measured])
     variance = float(np.mean([spread for _, spread in measured])) / labels.values.shape[0]
@@ -191,11 +193,20 @@ def cross_validated_interval(
 
 
 class _Part(NamedTuple):
-    """One fold: its name, labels and scores."""
+    """One fold, with its name."""
 
     name: str
     labels: Labels
     scores: ScoreVector
+
+
+def _refuse_equal_names(parts: Sequence[_Part]) -> None:
+    """Raise where two folds have one name, as the number 1 and the string "1" do."""
+    equal = [name for name, times in Counter(part.name for part in parts).items() if times > 1]
+    if equal:
+        raise InvalidInputError(
+            f"folds must differ as strings; found {short_repr(equal[0])} twice", argument="folds"
+        )
 
 
 def _measure_part(part: _Part, bound: BoundMeasure, labels: Labels) -> tuple[float, float]:

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastad._core.types import Blocks, FloatMatrix, IntVector
-from fastad.uncertainty.block_length import block_length
+from fastad.uncertainty.block_length import block_length, lag_weights
 from fastad.uncertainty.sampling import DesignedSample
 
 
@@ -42,11 +42,9 @@ def covariance_of_design(
     if blocks is None:
         return n / (n - 1) * (added.T @ added), fewest
     length = max(map(block_length, added.T)) if blocks == "auto" else float(blocks)
-    # The weights of Politis and Romano 1994, lemma 1, at each lag, by one convolution.
-    lags = np.arange(1, n)
-    kept = 1 - 1 / length
-    weights = np.concatenate([[1.0], (1 - lags / n) * kept**lags + lags / n * kept ** (n - lags)])
-    kernel = np.concatenate([weights, [0.0], weights[:0:-1]])
+    # The long-run covariance, all lags by one convolution.
+    of_lags = lag_weights(n, length)
+    kernel = np.concatenate([[1.0], of_lags, [0.0], of_lags[::-1]])
     spectrum = np.fft.rfft(added, 2 * n, axis=0) * np.fft.rfft(kernel)[:, None]
     covariance: FloatMatrix = added.T @ np.fft.irfft(spectrum, 2 * n, axis=0)[:n]
     return (covariance + covariance.T) / 2, n / length

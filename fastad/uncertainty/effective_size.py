@@ -6,15 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtri, stdtrit
 
 from fastad._core.types import Blocks, BoolVector, CountVector, FloatVector, IntVector
 from fastad.errors import LowCoverageWarning, UndefinedMeasureError
 from fastad.uncertainty.block_length import block_length, long_run_variance
+from fastad.uncertainty.closed_forms import student_over_normal
+from fastad.uncertainty.results import ENOUGH_UNITS
 from fastad.uncertainty.sampling import FEWEST_UNITS, DesignedSample
-
-# With fewer clusters or blocks a design effect is hardly known.
-RELIABLE_UNITS = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +59,12 @@ def effective_size(
     member = sample.labels == label
     of_class = sample.weights[member]
     n = float(of_class.sum()) if of_class.dtype.kind == "i" else float(of_class.shape[0])
-    place = np.empty(sample.labels.shape[0], np.int64)
-    place[sample.rows] = np.repeat(np.arange(sample.ends.shape[0] - 1), np.diff(sample.ends))
+    position = np.empty(sample.labels.shape[0], np.int64)
+    position[sample.rows] = np.repeat(np.arange(sample.ends.shape[0] - 1), np.diff(sample.ends))
     n_units = float(np.unique(sample.units[member]).shape[0])
-    _refuse_few(sample, n_units, what)
+    refuse_few(sample, n_units, what)
     effect, longest = 1.0, 1.0
-    for rates, depth in ((from_top, place), (from_bottom, -place)):
+    for rates, depth in ((from_top, position), (from_bottom, -position)):
         for is_beyond, rate in _beyond(depth, member, sample.weights, rates):
             variance, length = _variance(
                 sample, member, is_beyond.astype(np.float64) - rate, n_units, blocks
@@ -75,19 +73,30 @@ def effective_size(
             longest = max(longest, length)
     if blocks is not None:
         n_units = sample.n_units / longest
-        _refuse_few(sample, n_units, what)
-    if sample.kind != "weights" and n_units < RELIABLE_UNITS:
-        warnings.warn(
-            f"with {n_units:.4g} {sample.kind}, fewer than {RELIABLE_UNITS}, it is not known how "
-            f"often {what} of such data holds",
-            LowCoverageWarning,
-            stacklevel=4,
-        )
-    widening = float(stdtrit(max(n_units - 1, 1.0), tail) / ndtri(tail)) if tail != 0.5 else 1.0
+        refuse_few(sample, n_units, what)
+    widening = widening_of_few(sample, n_units, 2 * tail, what, stacklevel=5)
     return EffectiveSize(n / effect / widening**2, effect, n_units)
 
 
-def _refuse_few(sample: DesignedSample, n_units: float, what: str) -> None:
+def widening_of_few(
+    sample: DesignedSample, n_units: float, alpha: float, what: str, *, stacklevel: int
+) -> float:
+    """Return the factor by which so many clusters, blocks or rows widen; warn of a few.
+
+    The ratio of Student's to the normal quantile, with one degree of freedom less.
+    """
+    if sample.kind != "weights" and n_units < ENOUGH_UNITS:
+        warnings.warn(
+            f"with {n_units:.4g} {sample.kind}, fewer than {ENOUGH_UNITS}, it is not known how "
+            f"often {what} of such data holds",
+            LowCoverageWarning,
+            stacklevel=stacklevel,
+        )
+    return student_over_normal(alpha, max(n_units - 1, 1.0))
+
+
+def refuse_few(sample: DesignedSample, n_units: float, what: str) -> None:
+    """Raise where a class is in too few clusters, blocks or rows."""
     fewest = 2 if sample.kind == "weights" else FEWEST_UNITS
     if n_units < fewest:
         unit = "rows" if sample.kind == "weights" else sample.kind
@@ -105,15 +114,15 @@ def _beyond(
     """Return, for each rate, the rows that have it, and what rate they have, where scores tie."""
     order = np.argsort(depth[member], kind="stable")
     sorted_depth = depth[member][order]
-    share = np.cumsum(weights[member][order]) / weights[member].sum()
-    found = []
+    fraction = np.cumsum(weights[member][order]) / weights[member].sum()
+    beyond = []
     for rate in rates:
-        cut = sorted_depth[min(int(np.searchsorted(share, rate)), share.shape[0] - 1)]
+        cut = sorted_depth[min(int(np.searchsorted(fraction, rate)), fraction.shape[0] - 1)]
         reached = int(np.searchsorted(sorted_depth, cut, side="right"))
         # Of a tie that has all rows no rate varies.
-        if reached < share.shape[0]:
-            found.append((depth <= cut, float(share[reached - 1])))
-    return found
+        if reached < fraction.shape[0]:
+            beyond.append((depth <= cut, float(fraction[reached - 1])))
+    return beyond
 
 
 def _variance(

@@ -101,12 +101,12 @@ def _profile(
 def log_likelihoods(excesses: FloatVector, shape: FloatVector, scale: FloatVector) -> FloatVector:
     """Return the log likelihood at each pair of parameters, -inf beyond the support."""
     ratio = (shape / scale)[:, None] * excesses
-    mean = excesses.sum()
+    total = excesses.sum()
     with np.errstate(divide="ignore", invalid="ignore"):
         logs = np.log1p(ratio).sum(axis=1)
         is_exponential = np.abs(shape) < _EXPONENTIAL
         sums = np.where(
-            is_exponential, mean / scale, (1 + 1 / np.where(is_exponential, 1, shape)) * logs
+            is_exponential, total / scale, (1 + 1 / np.where(is_exponential, 1, shape)) * logs
         )
     value = -excesses.shape[0] * np.log(scale) - sums
     return np.where(np.isnan(value), -np.inf, value)

@@ -15,13 +15,16 @@ from fastad._core.types import ArrayLike, IndependentMethod, Label, Point
 from fastad.errors import InvalidInputError, InvalidTypeError, LowCoverageWarning
 from fastad.measures.measure import BoundMeasure, MeasureLike
 from fastad.measures.requests import bind
-from fastad.ordering.counts import OrderedCounts, count_scores
+from fastad.ordering.counts import count_scores
 from fastad.ordering.labels import check_labels, check_scores
 from fastad.ordering.named_scores import series_names
 from fastad.uncertainty.bootstrap import too_few_samples
 from fastad.uncertainty.comparison_options import ComparisonOptions, check_method_of_comparison
 from fastad.uncertainty.comparison_results import IndependentComparison
+from fastad.uncertainty.pair_comparison import named_value
 from fastad.uncertainty.unpaired import UNPAIRED_METHODS, Pair, Sample, select_unpaired_method
+
+_ARGUMENTS = ("sample_a", "sample_b")
 
 
 def compare_independent(
@@ -97,7 +100,7 @@ def compare_independent(
         If an argument is not as described; the message says which and where.
     UndefinedMeasureError
         If the measure is undefined on a sample, or a class has fewer than two samples (one, for
-        permutations).
+        permutations, and for hybrid intervals that need no variance).
 
     Warns
     -----
@@ -137,7 +140,7 @@ def compare_independent(
     with thread_limit(n_threads), reporting(progress, "replicates", after=LATE) as report:
         samples = [
             _read(sample, argument, pos_label)
-            for sample, argument in ((sample_a, "sample_a"), (sample_b, "sample_b"))
+            for sample, argument in zip((sample_a, sample_b), _ARGUMENTS, strict=True)
         ]
         names = series_names([sample_a[1], sample_b[1]], ["a", "b"])
         pair = Pair((samples[0], samples[1]), (names[0], names[1]), keys)
@@ -191,7 +194,10 @@ def compare_samples(
     method, coverage = options.method, None
     if method == "auto":
         method, coverage = select_unpaired_method(bound, pair.counts)
-    values = tuple(_value(bound, sample, i) for i, sample in enumerate(pair.counts))
+    values = tuple(
+        named_value(bound, counts, f"{argument}[1]")
+        for counts, argument in zip(pair.counts, _ARGUMENTS, strict=True)
+    )
     for counts in pair.counts if method in ("delong", "bootstrap") else ():
         error = too_few_samples(
             f"a comparison of {bound.key}", counts.n_anomalies, counts.n_normals
@@ -218,13 +224,3 @@ def compare_samples(
         n_resamples=estimate.n_resamples,
         n_undefined=estimate.n_undefined,
     )
-
-
-def _value(bound: BoundMeasure, counts: OrderedCounts, i: int) -> float:
-    try:
-        return bound.value(counts)
-    except InvalidInputError as error:
-        # A measure of values, which these scores violate.
-        argument = ("sample_a", "sample_b")[i]
-        message = str(error).replace("y_score", f"{argument}[1]")
-        raise InvalidInputError(message, argument=argument) from None

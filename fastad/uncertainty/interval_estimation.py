@@ -146,13 +146,19 @@ def intervals_of(
 def _task(
     counts: OrderedCounts, bound: BoundMeasure, options: IntervalOptions
 ) -> Task | UndefinedMeasureError:
+    if options.method == "auto":
+        return task_of(counts, bound, *select_method(bound, counts))
+    return task_of(counts, bound, options.method)
+
+
+def task_of(
+    counts: OrderedCounts, bound: BoundMeasure, method: str, coverage: float | None = None
+) -> Task | UndefinedMeasureError:
+    """Return the task of an interval by a method, or why there is none."""
     try:
         value = bound.value(counts)
     except UndefinedMeasureError as error:
         return error
-    method, coverage = options.method, None
-    if method == "auto":
-        method, coverage = select_method(bound, counts)
     too_few = None
     if method not in _WITHOUT_VARIANCE:
         too_few = too_few_samples(

@@ -1,10 +1,12 @@
 """Comparisons of all pairs of detectors, from options that have been checked."""
 
 import math
+import sys
 from collections.abc import Sequence
+from fractions import Fraction
 from itertools import combinations
 
-from scipy.special import chdtri, ndtri
+from scipy.special import gammainccinv, gammaincinv, ndtri
 
 from fastad._core.types import ArrayLike
 from fastad.errors import InvalidInputError
@@ -19,6 +21,9 @@ from fastad.uncertainty.methods import select_paired_method
 from fastad.uncertainty.paired import PAIRED_METHODS, Detectors, PairEstimate, rank_detectors
 from fastad.uncertainty.results import SamplingEffect
 from fastad.uncertainty.sampling import SamplingDesign, needs_design
+
+# No quantile of a variance is lower: at a confidence level near 1 it may be no float.
+_SMALLEST = sys.float_info.min
 
 
 def compare_pairs(
@@ -36,7 +41,7 @@ def compare_pairs(
     if method != "permutation" and error is not None:
         raise error
     values = [
-        _value(bound, ranking.counts, name)
+        named_value(bound, ranking.counts, name)
         for ranking, name in zip(detectors.rankings, detectors.score_names, strict=True)
     ]
     pairs = list(combinations(range(len(values)), 2))
@@ -71,7 +76,7 @@ def _compare_designed(
     """Compare detectors on samples that depend on each other, or have weights."""
     samples = order_designed(labels, scores, design)
     values = [
-        _value(bound, sample.counts, name)
+        named_value(bound, sample.counts, name)
         for sample, (_, name, _) in zip(samples, scores, strict=True)
     ]
     pairs = list(combinations(range(len(values)), 2))
@@ -128,7 +133,8 @@ def _comparisons(
     return results
 
 
-def _value(bound: BoundMeasure, counts: OrderedCounts, score_name: str) -> float:
+def named_value(bound: BoundMeasure, counts: OrderedCounts, score_name: str) -> float:
+    """Return the measure of a detector, or raise why its scores, so named, have none."""
     try:
         return bound.value(counts)
     except InvalidInputError as error:
@@ -148,10 +154,15 @@ def _required_anomalies(
     if options.min_difference is None:
         return None, None
     quantiles = float(ndtri(float(options.power)) - ndtri(options.alpha / 2))
-    required = n_anomalies * estimate.variance * (quantiles / float(options.min_difference)) ** 2
-    ends = (required, required)
+    # Fractions, because the numbers may be larger than floats are.
+    required = n_anomalies * Fraction(estimate.variance)
+    required *= (Fraction(quantiles) / options.min_difference) ** 2
+    factors = [1.0, 1.0]
     if estimate.df < math.inf:
-        low, high = chdtri(estimate.df, [options.alpha / 2, 1 - options.alpha / 2]).tolist()
-        ends = (required * estimate.df / low, required * estimate.df / high)
-    n_low, n_required, n_high = (max(2, math.ceil(x)) for x in (ends[0], required, ends[1]))
+        tail, half = options.alpha / 2, estimate.df / 2
+        quantiles_of_gamma = gammainccinv(half, tail), max(gammaincinv(half, tail), _SMALLEST)
+        factors = [half / float(x) for x in quantiles_of_gamma]
+    n_required, n_low, n_high = (
+        max(2, math.ceil(required * Fraction(factor))) for factor in (1.0, *factors)
+    )
     return n_required, (n_low, n_high)

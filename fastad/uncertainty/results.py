@@ -3,7 +3,7 @@
 No SciPy is needed here, so that evaluations can name them without loading it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -17,7 +17,7 @@ NO_WIDTH = "the estimated variance is zero and the interval has no width"
 # Intervals at 95 % that cover less often than this are reported as unreliable.
 _LEAST_COVERAGE = 0.92
 # From so many clusters or blocks on the variance between them is known well enough.
-_ENOUGH_UNITS = 30
+ENOUGH_UNITS = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +50,10 @@ class SamplingEffect:
     @property
     def reliability_note(self) -> str | None:
         """Why intervals are unreliable, or None."""
-        if self.kind == "weights" or self.n_units >= _ENOUGH_UNITS:
+        if self.kind == "weights" or self.n_units >= ENOUGH_UNITS:
             return None
         return (
-            f"with {self.n_units:.3g} {self.kind}, fewer than {_ENOUGH_UNITS}, how much they "
+            f"with {self.n_units:.3g} {self.kind}, fewer than {ENOUGH_UNITS}, how much they "
             "vary is hardly known"
         )
 
@@ -133,6 +133,12 @@ def plain_values(values: dict[str, Any]) -> dict[str, Any]:
     else:
         values["sampling"] = plain_values(values["sampling"])
     return {name: None if x != x else x for name, x in values.items()}
+
+
+def lowest_coverage(intervals: Iterable[Interval]) -> float | None:
+    """Return the lowest coverage that intervals have; NaN, which is not known, is lower still."""
+    coverages = [interval.coverage for interval in intervals if interval.coverage is not None]
+    return min(coverages, key=lambda x: -1.0 if x != x else x, default=None)
 
 
 def coverage_note(coverage: float | None, method: str) -> str | None:

@@ -23,6 +23,7 @@ from fastad.measures.contamination import (
     corrected_value,
 )
 from fastad.measures.measure import BoundMeasure, MeasureLike
+from fastad.measures.points import need_both
 from fastad.measures.requests import bind
 from fastad.ordering.counts import OrderedCounts, count
 from fastad.ordering.hidden import CorrectedCounts, largest_contamination
@@ -224,8 +225,7 @@ def contamination_sensitivity(
         options = check_interval_options(method, confidence_level, n_resamples, rng)
     with thread_limit(n_threads), reporting(progress, "replicates", after=LATE) as report:
         counts = count(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label)
-        # A class that is absent is refused in the measure's own words.
-        bound.value(counts)
+        need_both(counts, bound.measure.name)
         return sensitivity_of(counts, bound, fractions, options, report)
 
 
@@ -279,12 +279,12 @@ def sensitivity_of(
         )
     intervals: dict[Fraction, Interval] = {}
     if options is not None and values:
-        found = intervals_of(
+        results = intervals_of(
             counts, [corrected(bound, fraction) for fraction in values], options, progress
         )
         intervals = {
             fraction: result
-            for fraction, result in zip(values, found, strict=True)
+            for fraction, result in zip(values, results, strict=True)
             if isinstance(result, Interval)
         }
     low, high = (

@@ -188,7 +188,7 @@ def _check_totals(values: ArrayLike, name: str) -> FloatVector:
         (~(counts == np.floor(counts)), "contain integers"),
         (counts < 0, "not be negative"),
         (counts > MOST, "be at most 2^53"),
-        (np.diff(counts, prepend=counts[:1]) < 0, "be totals, which do not fall"),
+        (np.append(False, counts[1:] < counts[:-1]), "be totals, which do not fall"),
     ):
         if np.any(wrong):
             first = int(np.argmax(wrong))

@@ -212,7 +212,8 @@ def tail_model(
     check_choice(tail, ("gpd",), "tail")
     rates = Rate(sequence=True).check(fpr, "fpr")
     rates = rates if isinstance(rates, list) else [rates]
-    alpha = float(1 - check_inside(confidence_level, "confidence_level"))
+    level = check_inside(confidence_level, "confidence_level")
+    alpha = float(1 - level)
     labels = check_labels(y_true, pos_label=pos_label)
     scores = check_scores(y_score, labels).astype(np.float64)
     anomalous = labels.values == 1
@@ -226,10 +227,10 @@ def tail_model(
         ratio = n_excesses / float(rate * normals.shape[0])
         value = location + fitted.scale * growth(np.array([fitted.shape]), ratio).item()
         low, high = _threshold_bounds(location, excesses, fitted, ratio, alpha)
-        thresholds.append(_interval(value, (low, high), alpha, tail))
+        thresholds.append(_interval(value, (low, high), level, tail))
         if anomalies.shape[0]:
             wide = _threshold_bounds(location, excesses, fitted, ratio, alpha / 2)
-            tprs.append(_interval(*_tpr(anomalies, value, wide, alpha), alpha, tail))
+            tprs.append(_interval(*_tpr(anomalies, value, wide, alpha), level, tail))
     return TailModel(
         tail=tail,
         fpr=tuple(map(float, rates)),
@@ -321,6 +322,6 @@ def _tpr(
     return k / n, (low, high)
 
 
-def _interval(value: float, bounds: Bounds, alpha: float, tail: str) -> Interval:
+def _interval(value: float, bounds: Bounds, level: Fraction, tail: str) -> Interval:
     low, high = min(bounds[0], value), max(bounds[1], value)
-    return Interval(value, low, high, math.nan, 1 - alpha, tail)
+    return Interval(value, low, high, math.nan, float(level), tail)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtri, stdtrit
+from scipy.special import ndtri
 
 from fastad._core.declared import ThresholdValue
 from fastad._core.floats import nearest_float
@@ -26,7 +26,7 @@ from fastad._core.types import (
     ScoreVector,
     Threshold,
 )
-from fastad.errors import InvalidInputError, LowCoverageWarning, UndefinedMeasureError
+from fastad.errors import InvalidInputError, LowCoverageWarning
 from fastad.measures.flagged import lowest_flagged
 from fastad.measures.measure import Measure
 from fastad.measures.results import Curve
@@ -34,8 +34,8 @@ from fastad.ordering.counts import count_scores
 from fastad.ordering.labels import Labels, check_labels, check_scores
 from fastad.uncertainty.bootstrap import too_few_samples
 from fastad.uncertainty.designed_covariance import covariance_of_design
-from fastad.uncertainty.effective_size import RELIABLE_UNITS
-from fastad.uncertainty.sampling import FEWEST_UNITS, DesignedSample, check_design, needs_design
+from fastad.uncertainty.effective_size import refuse_few, widening_of_few
+from fastad.uncertainty.sampling import DesignedSample, check_design, needs_design
 
 # Random curves of which the widest band is the quantile: it is known to a hundredth.
 _N_CURVES = 20_000
@@ -150,9 +150,9 @@ def difference_band(
     -----
     O(n log t) time for n samples and t thresholds, and O(t**3). The flagged fractions of each class
     are normal with the covariance of the samples, and the measure changes with them as its
-    derivatives say; a simultaneous band has the width that 95 % of random curves with this
-    covariance stay within, in standard deviations. The proportion of anomalies is taken as known:
-    it is that of the samples.
+    derivatives say; a simultaneous band has the width, in standard deviations, that a fraction
+    ``confidence_level`` of random curves with this covariance stay within. The proportion of
+    anomalies is taken as known: it is that of the samples.
 
     In clusters, series and with real weights the covariance is that of the sums within clusters,
     or the long-run covariance, and the width is multiplied by the ratio of Student's to the normal
@@ -297,24 +297,12 @@ def _count_together(
 
 def _widening(sample: DesignedSample, n_units: float, level: float) -> float:
     """Return the factor by which a band of few clusters is wider; refuse if there are too few."""
-    fewest = 2 if sample.kind == "weights" else FEWEST_UNITS
-    refusal = sample.refusal("a band of a difference")
-    if refusal is None and n_units < fewest:
-        refusal = UndefinedMeasureError(
-            f"a band of a difference needs samples of each class in {fewest} {sample.kind}; found "
-            f"{n_units:.4g}"
-        )
+    what = "a band of a difference"
+    refusal = sample.refusal(what)
     if refusal is not None:
         raise refusal
-    if sample.kind != "weights" and n_units < RELIABLE_UNITS:
-        warnings.warn(
-            f"with {n_units:.4g} {sample.kind}, fewer than {RELIABLE_UNITS}, it is not known how "
-            "often a band of a difference of such data holds",
-            LowCoverageWarning,
-            stacklevel=3,
-        )
-    tail = (1 - level) / 2
-    return float(stdtrit(max(n_units - 1, 1.0), tail) / ndtri(tail))
+    refuse_few(sample, n_units, what)
+    return widening_of_few(sample, n_units, 1 - level, what, stacklevel=4)
 
 
 def _covariance(table: IntMatrix, slopes: npt.NDArray[np.float64]) -> tuple[IntVector, FloatMatrix]:

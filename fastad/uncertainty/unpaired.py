@@ -25,20 +25,27 @@ from fastad.uncertainty.closed_forms import Bounds, rounding_of, variance
 from fastad.uncertainty.comparison_options import ComparisonOptions
 from fastad.uncertainty.enclosing_curves import fiducial_values
 from fastad.uncertainty.influence import has_influence, influence
-from fastad.uncertainty.interval_estimation import IntervalOptions, Task, estimate_interval
+from fastad.uncertainty.interval_estimation import (
+    IntervalOptions,
+    Task,
+    estimate_interval,
+    task_of,
+)
 from fastad.uncertainty.methods import RESAMPLING, limits_of, select_method, select_paired_method
 from fastad.uncertainty.paired import (
     PairEstimate,
     estimate_of_permutations,
     estimate_of_replicates,
 )
-from fastad.uncertainty.results import Interval
+from fastad.uncertainty.results import Interval, lowest_coverage
 
 # With so many samples beyond an operating point the bootstrap covers as often as it says.
 _MANY = 100
 # Below this no p-value is searched, and so often a search is halved.
 _SMALLEST_P, _HALVINGS = 1e-300, 60
 _SAMPLES_PER_STEP = 1_000_000
+# More permutations than 2 to this power are never enumerated.
+_MOST_BITS = 63
 
 
 class Sample(NamedTuple):
@@ -141,15 +148,13 @@ def _hybrid(
         lower, upper = hybrid_ends(*(side(1 - Fraction(alpha)) for side in sides))
         return not lower <= 0 <= upper
 
-    coverages = [side.coverage for side in (first, second) if side.coverage is not None]
     return _Estimate(
         low,
         high,
         1.0 if values[0] == values[1] else _smallest(excludes_zero, floor),
         "hybrid",
         intervals=(first, second),
-        # NaN, which is not known, is the lowest.
-        coverage=min(coverages, key=lambda x: -1.0 if x != x else x, default=None),
+        coverage=lowest_coverage((first, second)),
         n_resamples=n_resamples,
         n_undefined=max(first.n_undefined, second.n_undefined),
     )
@@ -177,7 +182,9 @@ def _side(
     """Return the interval of one side as a function of its level; replicates are drawn once."""
     counts = pair.counts[i]
     method, coverage = _interval_method(bound, counts)
-    task = Task(bound, bound.value(counts), method, coverage)
+    task = task_of(counts, bound, method, coverage)
+    if not isinstance(task, Task):
+        raise task
     settings = IntervalOptions(
         method, options.level, options.n_resamples, stratified=True, key=pair.keys[i]
     )
@@ -242,14 +249,14 @@ def _permutation(
     )
 
 
-def _resampled(found: PairEstimate) -> _Estimate:
+def _resampled(estimate: PairEstimate) -> _Estimate:
     return _Estimate(
-        found.low,
-        found.high,
-        found.p_value,
-        found.method,
-        n_resamples=found.n_resamples,
-        n_undefined=found.n_undefined,
+        estimate.low,
+        estimate.high,
+        estimate.p_value,
+        estimate.method,
+        n_resamples=estimate.n_resamples,
+        n_undefined=estimate.n_undefined,
     )
 
 
@@ -284,9 +291,9 @@ def _permuted_differences(
         _Class(positions[mask], int(np.count_nonzero(mask[: pair.samples[0].scores.shape[0]])))
         for mask in (is_anomaly, ~is_anomaly)
     ]
-    n_all = math.prod(math.comb(len(one.positions), one.n_first) for one in classes)
+    n_all = math.prod(map(_n_choices, classes))
     is_exact = n_all <= options.n_resamples
-    n_tried = n_all if is_exact else options.n_resamples
+    n_tried = int(n_all) if is_exact else options.n_resamples
     differences = np.empty(n_tried)
     chosen = list(itertools.product(*map(_choices, classes))) if is_exact else []
 
@@ -307,6 +314,14 @@ def _permuted_differences(
     return differences, is_exact
 
 
+def _n_choices(one: _Class) -> float:
+    """Return how many choices there are; infinity where they are more than can be drawn."""
+    n = len(one.positions)
+    fewer = min(one.n_first, n - one.n_first)
+    # At least 2**fewer; of a million samples the number has a million bits.
+    return math.comb(n, fewer) if fewer < _MOST_BITS else math.inf
+
+
 def _choices(one: _Class) -> Iterator[tuple[int, ...]]:
     """Return each choice of the samples of a class that are of the first sample."""
     return itertools.combinations(range(len(one.positions)), one.n_first)
@@ -318,7 +333,9 @@ def _pool(pair: Pair) -> tuple[OrderedCounts, ScoreVector, BoolVector]:
     start = 0
     for sample in pair.samples:
         part = scores[start : start + sample.scores.shape[0]]
-        if not np.array_equal(part.astype(sample.scores.dtype), sample.scores):
+        with np.errstate(invalid="ignore"):  # of the largest integers as floats
+            back = part.astype(sample.scores.dtype)
+        if not np.array_equal(back, sample.scores):
             raise InvalidInputError(
                 "sample_b must have scores of the type of sample_a for permutations, which mix "
                 f"them; found {pair.samples[1].scores.dtype} beside {pair.samples[0].scores.dtype}",

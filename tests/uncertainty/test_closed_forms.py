@@ -315,7 +315,8 @@ def test_no_width_is_warned_of() -> None:
 def test_a_width_of_rounding_alone_is_warned_of(measure: str) -> None:
     y, s, folds = np.repeat([0, 1], [60, 40]), np.arange(100), np.arange(100) % 4
     methods: list[IntervalMethod] = ["delong", "logit"]
-    for options in ({}, {"clusters": np.arange(100) // 2}):
+    designs: list[dict[str, Any]] = [{}, {"clusters": np.arange(100) // 2}]
+    for options in designs:
         for method in methods:
             with pytest.warns(fastad.errors.LowCoverageWarning, match="variance is zero"):
                 found = fastad.interval(y, s, measure=measure, method=method, **options)

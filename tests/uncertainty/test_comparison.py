@@ -213,6 +213,19 @@ def test_required_anomalies_has_a_minimum_and_a_default() -> None:
     large = fastad.compare(Y, A, B, measure="auc", method="delong", min_difference=1e-6)
     assert large.required_anomalies is not None
     assert large.required_anomalies > 10**9
+    larger = fastad.compare(Y, A, B, measure="auc", method="delong", min_difference=1e-200)
+    assert larger.required_anomalies is not None
+    digits = math.log10(larger.required_anomalies) - math.log10(large.required_anomalies)
+    assert digits == pytest.approx(2 * (200 - 6))
+
+
+def test_required_anomalies_at_an_extreme_level_have_an_interval() -> None:
+    options: Any = {"measure": "auc", "method": "delong", "min_difference": 0.1}
+    found = fastad.compare(Y, A, B, confidence_level=1 - 2**-53, **options)
+    assert found.required_anomalies_interval is not None
+    assert found.required_anomalies is not None
+    low, high = found.required_anomalies_interval
+    assert 2 <= low < found.required_anomalies < high
 
 
 def test_dictionary_of_a_comparison() -> None:

@@ -175,6 +175,13 @@ def test_fractions_that_the_data_rule_out_do_not_widen_the_interval() -> None:
     assert (wide.low, wide.high, wide.value) == (wider.low, wider.high, wider.value)
 
 
+@pytest.mark.parametrize(("label", "absent"), [(0, "anomalies"), (1, "normal samples")])
+def test_a_class_that_is_absent_is_refused(label: int, absent: str) -> None:
+    for fraction in (0.01, (0.01, 0.1)):
+        with pytest.raises(UndefinedMeasureError, match=f"roc_auc is undefined without {absent}"):
+            fastad.interval([label] * 9, range(9), measure="auc", contamination=fraction)
+
+
 def test_methods_without_a_correction_are_refused() -> None:
     y, s = contaminated(5, 200, 3000, 0.03, 2.0)
     with pytest.raises(InvalidInputError, match="method must be one of 'auto', 'inversion'"):

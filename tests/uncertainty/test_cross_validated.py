@@ -103,6 +103,7 @@ GOOD = ([0, 1, 0, 1], [1.0, 2.0, 3.0, 4.0], [0, 0, 1, 1])
     [
         ((*GOOD[:2], [0, 0, 1]), {}, "folds must have one value for each label"),
         ((*GOOD[:2], [0, 0, 1, math.nan]), {}, "folds must not have missing values"),
+        ((*GOOD[:2], np.array([1, 1, "1", "1"], object)), {}, "folds must differ as strings"),
         (GOOD, {"measure": "tpr@0.1"}, "measure must be smooth"),
         (GOOD, {"confidence_level": 0}, "confidence_level must lie"),
         ((GOOD[0], [1, 2, math.nan, 3], GOOD[2]), {}, "y_score must not contain NaN"),

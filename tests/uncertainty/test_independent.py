@@ -14,7 +14,7 @@ from scipy import stats
 
 import fastad
 from fastad.errors import LowCoverageWarning
-from fastad.uncertainty import IndependentComparison
+from fastad.uncertainty import IndependentComparison, unpaired
 from tests.support import oracles
 
 PROC = json.loads((Path(__file__).parents[1] / "golden" / "proc.json").read_text("utf-8"))
@@ -207,8 +207,15 @@ def test_all_permutations_are_those_of_the_definition() -> None:
     assert sampled.p_value == pytest.approx(expected, abs=0.2)
 
 
-def test_permutations_need_scores_in_one_type() -> None:
-    a = [0, 1, 0, 1], np.array([2**62 + 1, 3, 2, 1])
+def test_choices_that_cannot_be_drawn_are_not_counted() -> None:
+    """Of a million samples their number has a million bits, which take seconds."""
+    assert unpaired._n_choices(unpaired._Class(np.arange(40), 35)) == math.comb(40, 5)
+    assert unpaired._n_choices(unpaired._Class(np.arange(10**6), 5 * 10**5)) == math.inf
+
+
+@pytest.mark.parametrize("largest", [2**62 + 1, 2**63 - 1])
+def test_permutations_need_scores_in_one_type(largest: int) -> None:
+    a = [0, 1, 0, 1], np.array([largest, 3, 2, 1])
     b = [0, 1, 0, 1], [0.5, 1.5, 2.5, 3.5]
     with pytest.raises(fastad.InvalidInputError, match="scores of the type of sample_a"):
         fastad.compare_independent(a, b, measure="auc", method="permutation")
@@ -303,9 +310,13 @@ def test_bad_input_is_refused(a: Any, b: Any, options: dict[str, Any], message: 
 
 def test_a_class_of_one_sample_has_no_variance() -> None:
     one = [0, 0, 1], [1.0, 2.0, 3.0]
-    for method in ("delong", "bootstrap"):
+    cases: list[tuple[str, Any]] = [
+        *(("auc", "delong"), ("auc", "bootstrap"), ("f1_best", "hybrid"))
+    ]
+    for measure, method in cases:
         with pytest.raises(fastad.UndefinedMeasureError, match="two samples of each class"):
-            fastad.compare_independent(GOOD, one, measure="auc", method=method)
+            fastad.compare_independent(GOOD, one, measure=measure, method=method)
+    assert fastad.compare_independent(GOOD, one, measure="auc", method="hybrid").p_value <= 1
     assert fastad.compare_independent(GOOD, one, measure="auc", method="permutation").p_value <= 1
     with pytest.raises(fastad.UndefinedMeasureError, match="without anomalies"):
         fastad.compare_independent(GOOD, ([0, 0], [1, 2]), measure="auc")

@@ -101,6 +101,17 @@ def test_a_class_that_is_absent_is_refused() -> None:
         contamination_sensitivity([0, 0], [1, 2], measure="auc", contamination=[0, 0.1])
 
 
+def test_a_measure_may_be_defined_at_some_fractions_only() -> None:
+    """Without correction the area is below chance, which McClish's formula does not allow."""
+    y = np.repeat([1, 0], [20, 40])
+    s = np.random.default_rng(19).normal(size=60) + 0.05 * y
+    options: dict[str, Any] = {"measure": "auc_at_fpr", "fpr": 0.2, "normalize": "mcclish"}
+    found = contamination_sensitivity(y, s, contamination=[0, 0.1, 0.3], **options)
+    assert "below chance" in str(found.undefined[0])
+    assert found.undefined[2] is None
+    assert found.value[2] > 0.5
+
+
 def test_the_figure_of_the_issue_is_that_of_the_population() -> None:
     """1 % hidden anomalies turn a TPR at FPR 0.1 % of 0.82 into 0.10; corrected it is back."""
     y, s = contaminated(0, 1000, 99_000, 0.01, 4.0)

@@ -163,6 +163,7 @@ def test_looks_do_not_depend_on_each_other() -> None:
         ([1, 6], [2, 5], "n_events must not exceed n_samples; found 1, the first at index 1: 6 of"),
         ([1], [1, 2], "n_events must have as many counts as n_samples, 2; found 1"),
         ([1], [2**54], r"n_samples must be at most 2\^53"),
+        ([1, 1], [math.inf, math.inf], r"n_samples must be at most 2\^53; found 2"),
         ([], [], "n_events must not be empty"),
     ],
 )

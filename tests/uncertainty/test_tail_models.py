@@ -126,6 +126,12 @@ def test_the_order_of_rows_and_a_second_call_do_not_matter() -> None:
     assert tail_model(names, scores, fpr=1e-4, pos_label="bad").to_json() == first
 
 
+def test_intervals_have_the_level_that_was_given() -> None:
+    model = tail_model(*sample(), fpr=1e-4, confidence_level=0.001)
+    assert model.tprs is not None
+    assert model.thresholds[0].confidence_level == model.tprs[0].confidence_level == 0.001
+
+
 def test_it_is_marked_as_a_model_wherever_it_appears() -> None:
     labels, scores = sample()
     model = tail_model(labels, scores, fpr=[1e-4, 1e-3])
