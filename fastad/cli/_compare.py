@@ -46,8 +46,8 @@ def run_compare(
     """Compare the detectors of a file, and print which are better."""
     table = read_scored_table(path, columns)
     if len(table.scores) < 2:
-        found = f"; {table.message}" if table.message else ""
-        raise typer.BadParameter(f"two columns of scores are needed{found}", param_hint="--score")
+        reason = f"; {table.message}" if table.message else ""
+        raise typer.BadParameter(f"two columns of scores are needed{reason}", param_hint="--score")
     with data_from(path, table.columns):
         try:
             with progress_bar("replicates", after=LATE) as progress:

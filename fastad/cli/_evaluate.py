@@ -18,7 +18,7 @@ from fastad.cli._console import (
     progress_bar,
 )
 from fastad.cli._saving import check_output, save_results
-from fastad.cli.table_files import ScoreColumns, read_scored_table
+from fastad.cli.table_files import ScoreColumns, read_number, read_scored_table
 from fastad.evaluation.entry import evaluate
 from fastad.evaluation.groups import GroupedEvaluation
 from fastad.evaluation.results import Evaluation
@@ -157,11 +157,7 @@ def _thresholds(texts: Sequence[str]) -> list[float] | dict[str, float] | None:
 
 def _number(text: str) -> float:
     try:
-        return int(text)  # a float would merge large integers
-    except ValueError:
-        pass
-    try:
-        return float(text)
+        return read_number(text)
     except ValueError:
         raise typer.BadParameter(
             f"must be a number, or a detector with its number (NAME=0.5); found {text!r}",

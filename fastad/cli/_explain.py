@@ -21,36 +21,38 @@ def run(
             # The function takes the scores of one detector.
             named = {**table.columns, "y_score": name}
             with data_from(path, named):
-                found = explain(
+                explanation = explain(
                     table.labels,
                     scores,
                     groups=table.groups or None,
                     pos_label=table.pos_label,
                     **options,
                 )
-            results.append((path, name, found))
+            results.append((path, name, explanation))
         if table.message:
             print_message(table.message)
     if as_json:
         rows = [
-            {"file": str(path), "detector": name, **_without_versions(found)}
-            for path, name, found in results
+            {"file": str(path), "detector": name, **_without_versions(explanation)}
+            for path, name, explanation in results
         ]
         print_result(json_text(with_versions({"explanations": rows}), indent=2))
         return
-    for path, name, found in results:
+    for path, name, explanation in results:
         where = f"{path}, " if len(files) > 1 else ""
-        print_result(f"{where}{name}: {found.summary}" if len(results) > 1 else found.summary)
+        print_result(
+            f"{where}{name}: {explanation.summary}" if len(results) > 1 else explanation.summary
+        )
         print_result("")
-        print_table(found.text_table())
-        if found.notes:
-            print_result("\n".join([*found.notes, ""]))
+        print_table(explanation.text_table())
+        if explanation.notes:
+            print_result("\n".join([*explanation.notes, ""]))
 
 
-def _without_versions(found: Explanation) -> dict[str, object]:
-    """Return the plain values of one answer, of which versions stand above all."""
+def _without_versions(explanation: Explanation) -> dict[str, object]:
+    """Return the plain values of an explanation, of which versions stand above all."""
     return {
         name: part
-        for name, part in found.to_dict().items()
+        for name, part in explanation.to_dict().items()
         if name not in ("schema_version", "fastad_version")
     }

@@ -59,7 +59,7 @@ def _cache_folder() -> str:
     folder = getattr(stats, "cache_path", None)
     if folder is None:
         return "none: kernels are compiled in every process"
-    parent = next(place for place in (Path(folder), *Path(folder).parents) if place.exists())
+    parent = next(path for path in (Path(folder), *Path(folder).parents) if path.exists())
     return f"{folder} ({'writable' if os.access(parent, os.W_OK) else 'read-only'})"
 
 

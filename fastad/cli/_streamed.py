@@ -7,9 +7,10 @@ from typing import Any
 
 from fastad._core.available_memory import available_memory
 from fastad._core.results import json_text, with_versions
+from fastad._core.text_cells import is_number
 from fastad.cli._console import data_from, print_message, print_result, print_table, progress_bar
 from fastad.cli._saving import save_results
-from fastad.cli.table_files import ScoreColumns, check_columns, check_label
+from fastad.cli.table_files import ScoreColumns, check_columns, check_label, read_number
 from fastad.streaming.evaluation import evaluate
 from fastad.streaming.files import ScoreFiles
 from fastad.streaming.streamed_evaluation import StreamedEvaluation
@@ -101,13 +102,9 @@ def _pos_label(path: Path, columns: ScoreColumns) -> str | float | None:
     check_label(path, files.names, columns.label)
     check_columns(path, files.names, [*columns.groups, *(columns.scores or ())])
     text = columns.pos_label
-    if text is None or columns.label not in files.numbers():
+    if text is None or columns.label not in files.numbers() or not is_number(text):
         return text
-    try:
-        number = float(text)
-    except ValueError:
-        return text
-    return int(number) if number.is_integer() else number
+    return read_number(text)
 
 
 def _as_json(results: Mapping[str, StreamedEvaluation]) -> str:

@@ -111,10 +111,10 @@ def run(
     print_message(f"Tables and figures: fastad study report {folder}")
     if n_failed:
         print_message(f"Why: fastad study status {folder}; again: --retry-failed")
-    hopeless = tables.failed_detectors()
-    if hopeless:
+    always_failed = tables.failed_detectors()
+    if always_failed:
         raise DataError(
-            f"every task of {', '.join(map(repr, hopeless))} failed; all results are saved"
+            f"every task of {', '.join(map(repr, always_failed))} failed; all results are saved"
         )
 
 
@@ -171,12 +171,12 @@ def _config(path: Path | None, profile: str, data: Sequence[Path]) -> "StudyConf
 
     with _study_errors():
         if path is None:
-            bundled = {"paths": [str(place) for place in data], "bundled": not data}
+            bundled = {"paths": [str(item) for item in data], "bundled": not data}
             return make_config({"profile": profile, "data": bundled})
         config = read_config(path)
         if not data:
             return config
-        paths = tuple(str(place.resolve()) for place in data)
+        paths = tuple(str(item.resolve()) for item in data)
         return replace(config, data=replace(config.data, paths=paths))
 
 
@@ -186,8 +186,6 @@ def _study_errors() -> Iterator[None]:
     try:
         with data_from(""), _terminated_as_interrupted():
             yield
-    except TypeError as error:
-        raise DataError(str(error)) from None
     except KeyboardInterrupt:
         raise DataError(
             "interrupted; what is done is saved, and the same command continues"

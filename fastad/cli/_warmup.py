@@ -204,8 +204,8 @@ def _read_again(columns: dict[str, npt.NDArray[Any]]) -> None:
 def _estimate(score: Any, threshold: float, *methods: str) -> None:
     """Estimate a volume by several methods."""
     for method in methods:
-        how: Any = {"method": method, "n_draws": 10_000, "rng": 0, "data": _X}
-        fastad.volume(score, threshold, fastad.Box.from_data(_X), **how)
+        options: Any = {"method": method, "n_draws": 10_000, "rng": 0, "data": _X}
+        fastad.volume(score, threshold, fastad.Box.from_data(_X), **options)
 
 
 def _norm(rows: npt.NDArray[Any]) -> Any:
@@ -215,8 +215,8 @@ def _norm(rows: npt.NDArray[Any]) -> Any:
 def _rank_by_volumes(method: Literal["uniform", "splitting"]) -> None:
     """Evaluate level sets of counted volumes, most of them of no draw, or of estimated ones."""
     wide = fastad.Box([-9.0, -9.0], [9.0, 9.0])
-    how: Any = {"box": wide, "n_resamples": 2, "rng": 0, "n_draws": 20_000}
-    fastad.evaluate_unsupervised({"it": _norm}, _X, method=method, **how)
+    options: Any = {"box": wide, "n_resamples": 2, "rng": 0, "n_draws": 20_000}
+    fastad.evaluate_unsupervised({"it": _norm}, _X, method=method, **options)
 
 
 def _estimate_by_splitting() -> None:
@@ -250,9 +250,9 @@ def _score_by_neighbours() -> None:
 
 def _detectors() -> list[Any]:
     """Return detectors that are not fitted, those of scikit-learn where it is there."""
-    own = fastad.detectors.KNNDetector(3)
+    nearest = fastad.detectors.KNNDetector(3)
     if importlib.util.find_spec("sklearn") is None:
-        return [own]
+        return [nearest]
     from sklearn.covariance import EllipticEnvelope
     from sklearn.ensemble import IsolationForest
     from sklearn.mixture import GaussianMixture
@@ -260,7 +260,7 @@ def _detectors() -> list[Any]:
     from sklearn.svm import OneClassSVM
 
     return [
-        own,
+        nearest,
         *(OneClassSVM(kernel=kernel) for kernel in ("rbf", "linear", "poly", "sigmoid")),
         *(GaussianMixture(2, covariance_type=kind) for kind in ("full", "diag")),
         *(IsolationForest(n_estimators=5, random_state=0), LocalOutlierFactor(novelty=True)),
@@ -272,14 +272,14 @@ def _resample(kind: npt.DTypeLike) -> None:
     """Call what draws resamples, and what derives measures."""
     for scores in _scores(kind):
         ranked = fastad.rank_scores(_Y_TRUE, scores)
-        how: Any = {"n_resamples": 2, "rng": 0}
-        ranked.interval(measure="auc", method="bootstrap", **how)
+        options: Any = {"n_resamples": 2, "rng": 0}
+        ranked.interval(measure="auc", method="bootstrap", **options)
         for measure in ("auc", "ap"):
-            ranked.interval(measure=measure, method="bca", **how)
+            ranked.interval(measure=measure, method="bca", **options)
         for measure in ("auc", "eer"):
-            ranked.chance_level(measure=measure, **how)
+            ranked.chance_level(measure=measure, **options)
             for method in ("permutation", "bootstrap"):
-                fastad.compare(_Y_TRUE, scores, _Y_TRUE, measure=measure, method=method, **how)
+                fastad.compare(_Y_TRUE, scores, _Y_TRUE, measure=measure, method=method, **options)
 
 
 def _measure(kind: npt.DTypeLike) -> None:

@@ -155,7 +155,15 @@ def test_pos_label_names_the_anomalies_of_text(
     assert aucs(path, "--pos-label", option) == {"s": 0.75}
 
 
-@pytest.mark.parametrize(("labels", "option"), [(["n", "n", "a"], "a"), ([1, 1, -1], "-1")])
+@pytest.mark.parametrize(
+    ("labels", "option"),
+    [
+        (["n", "n", "a"], "a"),
+        ([1, 1, -1], "-1"),
+        # Floats would be equal.
+        ([2**53, 2**53, 2**53 + 1], f"{2**53 + 1}"),
+    ],
+)
 def test_pos_label_names_the_anomalies_of_arrays(
     tmp_path: Path, labels: list[Any], option: str
 ) -> None:

@@ -118,7 +118,7 @@ def test_other_measures_are_read_where_their_direction_is_said(tmp_path: Path) -
         (
             "--measure n_normals",
             2,
-            "--measure: must be known, or say which way is better",
+            "--measure: must be known, or",
         ),
         ("--by f1", 2, "--by: must be one of auc, "),
         ("--reference f1", 2, "--reference: must be one of auc, "),

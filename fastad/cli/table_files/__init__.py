@@ -142,9 +142,9 @@ def read_scored_table(path: Path, columns: ScoreColumns) -> ScoredTable:
 def check_label(path: Path, names: Sequence[str], label: str) -> None:
     """Check that there is a column of labels."""
     if label not in names:
-        found = some_of(names, N_NAMED) or "none"
+        shown = some_of(names, N_NAMED) or "none"
         raise DataError(
-            f"{path}: there is no column {label!r}; found {found}: --label names the column of the "
+            f"{path}: there is no column {label!r}; found {shown}: --label names the column of the "
             "labels"
         )
 
@@ -160,9 +160,9 @@ def check_columns(path: Path, names: Sequence[str], wanted: Sequence[str]) -> No
 def check_labels_are_numbers(path: Path, source: Source, label: str, pos_label: str | None) -> None:
     """Check that labels without --pos-label are no text, such as True and False."""
     if pos_label is None and source.texts([label]):
-        found = [repr(str(value)) for value in np.unique(source.values(label))]
+        texts = [repr(str(value)) for value in np.unique(source.values(label))]
         raise DataError(
-            f"{path}: the labels {label!r} must be 0 and 1; found {some_of(found, N_NAMED)}: "
+            f"{path}: the labels {label!r} must be 0 and 1; found {some_of(texts, N_NAMED)}: "
             "--pos-label names the label of the anomalies"
         )
 
@@ -173,7 +173,15 @@ def label_like(labels: AnyVector, pos_label: str, where: str) -> Label:
         return pos_label
     if not is_number(pos_label):
         raise DataError(f"{where} are numbers; found --pos-label {pos_label!r}")
-    return float(pos_label)
+    return read_number(pos_label)
+
+
+def read_number(text: str) -> int | float:
+    """Return a number, which is an integer if it is written so: a float would merge large ones."""
+    try:
+        return int(text)
+    except ValueError:
+        return float(text)
 
 
 def _integers_if_possible(values: AnyVector) -> AnyVector:

@@ -37,16 +37,16 @@ class ArrowText:
         table = self._read(dict.fromkeys(columns, "float64"))
         if table is None:
             return None
-        found = {}
+        numbers = {}
         for column in columns:
             cells = table[str(column)]
-            found[column] = cells.to_numpy()
+            numbers[column] = cells.to_numpy()
             n_missing = cells.null_count
             # It takes "nan(1)" for a number, too.
-            n_nan = np.count_nonzero(np.isnan(found[column]))
+            n_nan = np.count_nonzero(np.isnan(numbers[column]))
             if (n_missing and column not in may_miss) or n_nan > n_missing:
                 return None
-        return found
+        return numbers
 
     def texts(self, column: int) -> AnyVector | None:
         """Read a column of strings."""

@@ -82,11 +82,11 @@ class DelimitedFile:
         Empty cells are NaN in the columns that may miss some.
         """
         columns = {name: self.names.index(name) for name in names}
-        found = self._arrow.numbers(
+        read = self._arrow.numbers(
             list(columns.values()), {columns[name] for name in names if name in may_miss}
         )
-        if found is not None:
-            return {name: self._as_written(name, found[i]) for name, i in columns.items()}
+        if read is not None:
+            return {name: self._as_written(name, read[i]) for name, i in columns.items()}
         # All columns are read, so that each row must have as many as the first line.
         types = [np.float64 if name in names else "U1" for name in self.names]
         dtype = np.dtype([(f"column {i}", kind) for i, kind in enumerate(types)])
@@ -161,8 +161,8 @@ class DelimitedFile:
     def _texts(self, name: str) -> AnyVector:
         """Read one column as it is written."""
         column = self.names.index(name)
-        found = self._arrow.texts(column)
-        return self._load(np.dtype(np.str_), column) if found is None else found
+        cells = self._arrow.texts(column)
+        return self._load(np.dtype(np.str_), column) if cells is None else cells
 
     def _load(self, dtype: np.dtype[Any], column: int | None = None) -> npt.NDArray[Any]:
         with self._content.lines() as lines:

@@ -37,7 +37,7 @@ class DetectorColumns:
     left_out: Mapping[str, str]
 
     def message(self, path: Path) -> str:
-        """Return which columns were taken, and which were not."""
+        """Return which columns are detectors, and which are not."""
         return f"{path}: detectors: {some_of(list(self.scores), _NAMED)}{self.reasons()}"
 
     def reasons(self) -> str:
@@ -83,12 +83,12 @@ def guess_detectors(
         if name == first and len(columns) > 1 and _counts_rows(values):
             left_out[name] = "an index"
     scores = {name: values for name, values in columns.items() if not left_out[name]}
-    found = DetectorColumns(scores, {name: kind for name, kind in left_out.items() if kind})
+    detectors = DetectorColumns(scores, {name: kind for name, kind in left_out.items() if kind})
     if not scores:
         raise DataError(
-            f"{path}: there is no column of scores beside {others[0]!r}{found.reasons()}"
+            f"{path}: there is no column of scores beside {others[0]!r}{detectors.reasons()}"
         )
-    return found
+    return detectors
 
 
 def _kind_by_name(name: str) -> str:
@@ -102,7 +102,7 @@ def _kind_by_values(values: AnyVector) -> str:
     """Return what a column is by its values, other than scores."""
     if values.dtype.kind == "b":
         return "true or false"
-    # Not if a score is missing, which is to be said.
+    # Not if a score is missing, which is an error later.
     return "constant" if values.size > 1 and np.all(values == values.flat[0]) else ""
 
 

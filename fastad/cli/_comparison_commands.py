@@ -1,0 +1,195 @@
+"""The commands that compare detectors, and their options."""
+
+# They import what does their work in their own functions, so that each starts fast.
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fastad.cli._options import (
+    AsJson,
+    BlockLength,
+    Clusters,
+    ConfidenceLevel,
+    Files,
+    LabelColumn,
+    OneFile,
+    PosLabel,
+    Resamples,
+    ScoreColumn,
+    Seed,
+    block_length,
+)
+
+
+def compare(
+    *,
+    file: OneFile,
+    label: LabelColumn = "y",
+    score: ScoreColumn = None,
+    pos_label: PosLabel = None,
+    group: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Column of a segment, data set or fold, in each of which detectors are compared; "
+            "may be repeated. P-values are corrected for the comparisons of all groups.",
+        ),
+    ] = None,
+    independent: Annotated[
+        Path | None,
+        typer.Option(
+            help="Table of other samples, such as those of another week or site: the measure of "
+            "each detector here is compared with that there, unpaired.",
+        ),
+    ] = None,
+    measure: Annotated[
+        str, typer.Option(help='What to compare, by label: "auc", "tpr@0.01", ….')
+    ] = "auc",
+    method: Annotated[
+        str,
+        typer.Option(
+            help="auto, delong, bootstrap or permutation; with --independent also hybrid."
+        ),
+    ] = "auto",
+    clusters: Clusters = None,
+    blocks: BlockLength = None,
+    correction: Annotated[
+        str,
+        typer.Option(help="For several comparisons: holm, benjamini-hochberg, bonferroni or none."),
+    ] = "holm",
+    confidence_level: ConfidenceLevel = 0.95,
+    min_difference: Annotated[
+        float | None,
+        typer.Option(help="Print how many anomalies it takes to detect a difference of this size."),
+    ] = None,
+    n_resamples: Resamples = 2000,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Compare two or more detectors on the same data, or each on two data sets."""
+    from fastad.cli._compare import run_compare
+    from fastad.cli._compare_independent import run_compare_independent
+    from fastad.cli.table_files import ScoreColumns
+
+    columns = ScoreColumns(label, score or None, group or [], pos_label, clusters=clusters)
+    options = {
+        "measure": measure,
+        "method": method,
+        "confidence_level": confidence_level,
+        "n_resamples": n_resamples,
+        "rng": seed,
+    }
+    if independent is not None:
+        run_compare_independent(
+            (file, independent), columns, options, correction=correction, as_json=as_json
+        )
+        return
+    paired = {
+        "correction": correction,
+        "min_difference": min_difference,
+        "blocks": block_length(blocks),
+    }
+    run_compare(file, columns, {**options, **paired}, as_json=as_json)
+
+
+def compare_runs(
+    *,
+    files: Files,
+    dataset: Annotated[
+        list[str] | None,
+        typer.Option(help="Column of the data set, by default dataset; may be repeated."),
+    ] = None,
+    detector: Annotated[
+        str | None, typer.Option(help="Column of the detector, by default detector.")
+    ] = None,
+    params: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Column of a parameter of the detector; may be repeated. By default params, where "
+            "there is one.",
+        ),
+    ] = None,
+    fold: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Column of the fold or repeat; may be repeated. By default fold, where there is "
+            "one.",
+        ),
+    ] = None,
+    anomaly_class: Annotated[
+        str | None,
+        typer.Option(
+            help="Column of the class of the anomalies. By default anomaly_class, where there is "
+            "one.",
+        ),
+    ] = None,
+    measure: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Measure to compare with others, a column; may be repeated. By default all that "
+            "fastad knows.",
+        ),
+    ] = None,
+    higher_is_better: Annotated[
+        list[str] | None,
+        typer.Option(help="Column of a measure that fastad does not know; may be repeated."),
+    ] = None,
+    lower_is_better: Annotated[
+        list[str] | None,
+        typer.Option(help="Column of a measure that fastad does not know; may be repeated."),
+    ] = None,
+    by: Annotated[
+        str | None,
+        typer.Option(
+            help="Measure by which detectors are compared. By default tpr@ at --operating-fpr, "
+            "else auc.",
+        ),
+    ] = None,
+    operating_fpr: Annotated[
+        float | None,
+        typer.Option(help="False positive rate at which the detector will be used."),
+    ] = None,
+    reference: Annotated[
+        str | None,
+        typer.Option(help="Measure from whose ranking the distances of the others are taken."),
+    ] = None,
+    control: Annotated[
+        str | None, typer.Option(help="Detector to compare the others with.")
+    ] = None,
+    confidence_level: ConfidenceLevel = 0.95,
+    n_resamples: Resamples = 2000,
+    seed: Seed = 0,
+    output: Annotated[
+        Path | None, typer.Option(help="Folder to save tables and figures to.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Compare detectors, measures and operating points on many data sets."""
+    from fastad.cli._compare import run_compare_runs
+    from fastad.cli.table_files.results import ResultColumns
+
+    run_compare_runs(
+        files,
+        ResultColumns(
+            dataset or [],
+            detector,
+            params or [],
+            fold or [],
+            anomaly_class,
+            higher_is_better or [],
+            lower_is_better or [],
+        ),
+        {
+            "measures": measure or None,
+            "measure": by,
+            "operating_fpr": operating_fpr,
+            "reference": reference,
+            "control": control,
+            "confidence_level": confidence_level,
+            "n_resamples": n_resamples,
+            "rng": seed,
+        },
+        output=output,
+        as_json=as_json,
+    )
