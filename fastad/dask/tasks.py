@@ -26,7 +26,7 @@ def now_or_later(run: Callable[[], Any], *, compute: bool) -> Any:
     if compute:
         return run()
     # Nothing in a closure is taken for a part of the graph.
-    return dask.delayed(lambda: _in_task(run), name=f"fastad-{id(run)}")()
+    return dask.delayed(lambda: _in_task(run), pure=False)()
 
 
 def _in_task(run: Callable[[], Any]) -> Any:

@@ -83,19 +83,33 @@ def _located(error: InvalidInputError, batch: Batch, label: str, column: str) ->
 
 
 def split(batch: Batch, group_columns: Sequence[str]) -> Iterator[tuple[Any, AnyVector | slice]]:
-    """Yield the groups in a batch with their rows."""
+    """Yield the groups in a batch with their rows; refuse groups that are NaN."""
     if not group_columns:
         yield None, slice(None)
         return
-    codes = np.zeros(batch.n_rows, np.int64)
+    codes, firsts = np.zeros(batch.n_rows, np.int64), np.zeros(1, np.int64)
     for name in group_columns:
+        _refuse_nan(batch, name)
         values, inverse = np.unique(batch.columns[name], return_inverse=True)
-        codes = codes * values.shape[0] + inverse
-    _, firsts, inverse = np.unique(codes, return_index=True, return_inverse=True)
-    order = np.argsort(inverse, kind="stable")
-    bounds = np.searchsorted(inverse[order], np.arange(firsts.shape[0] + 1))
+        # Numbered anew, so that no product of the numbers of values is beyond 64 bits.
+        _, firsts, codes = np.unique(
+            codes * values.shape[0] + inverse, return_index=True, return_inverse=True
+        )
+    order = np.argsort(codes, kind="stable")
+    bounds = np.searchsorted(codes[order], np.arange(firsts.shape[0] + 1))
     for i, first in enumerate(firsts.tolist()):
         yield _group(batch, group_columns, first), order[bounds[i] : bounds[i + 1]]
+
+
+def _refuse_nan(batch: Batch, name: str) -> None:
+    values = batch.columns[name]
+    n_missing = np.count_nonzero(np.isnan(values)) if values.dtype.kind == "f" else 0
+    if n_missing:
+        raise InvalidInputError(
+            f"source must have no missing values; found {n_missing} in column {name!r} of "
+            f"{batch.where}",
+            argument="source",
+        )
 
 
 def _group(batch: Batch, group_columns: Sequence[str], row: int) -> Any:

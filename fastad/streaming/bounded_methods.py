@@ -39,12 +39,8 @@ def _method(measure: Measure[Any]) -> Callable[..., BoundedValue]:
     method.__qualname__ = f"ScoreSketch.{measure.name}"
     method.__doc__ = f"See `fastad.measures.{measure.name}`; its value with certain bounds."
     self_parameter = Parameter("self", Parameter.POSITIONAL_OR_KEYWORD)
-    method.__signature__ = Signature(  # type: ignore[attr-defined]
-        [
-            self_parameter,
-            *[each for each in measure.keywords if each.name in measure.number_parameters],
-        ]
-    )
+    options = [each for each in measure.keywords if each.name in measure.number_parameters]
+    method.__signature__ = Signature([self_parameter, *options])  # type: ignore[attr-defined]
     return method
 
 

@@ -2,8 +2,9 @@
 
 import numpy as np
 
+from fastad._core.parameters import check_type
 from fastad._core.types import IntVector
-from fastad.errors import InvalidInputError, InvalidTypeError, UndefinedMeasureError
+from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.streaming.cell_counts import CellCounts
 from fastad.streaming.results import BoundedValue
 from fastad.streaming.sketch import ScoreSketch
@@ -55,10 +56,7 @@ def kolmogorov_distance(a: ScoreSketch, b: ScoreSketch) -> BoundedValue:
     BoundedValue(value=0.5, low=0.5, high=0.5)
     """
     for name, sketch in (("a", a), ("b", b)):
-        if not isinstance(sketch, ScoreSketch):
-            raise InvalidTypeError(
-                f"{name} must be a ScoreSketch; found {type(sketch).__name__}", argument=name
-            )
+        check_type(sketch, ScoreSketch, name, "a ScoreSketch")
     if a.dtype is None or b.dtype is None:
         raise UndefinedMeasureError("a sketch without points has no distribution of scores")
     if a.dtype != b.dtype:
@@ -91,8 +89,8 @@ def distance_of(a: CellCounts, b: CellCounts) -> BoundedValue:
 def _up_to(cells: IntVector, counted: CellCounts) -> IntVector:
     """Return the numbers of points below all cells, and up to the upper end of each."""
     totals = np.concatenate([[0], np.cumsum(counted.counts.sum(axis=1))])
-    places = np.searchsorted(counted.cells, cells, side="right")
-    return np.concatenate([[0], totals[places]])
+    n_cells = np.searchsorted(counted.cells, cells, side="right")
+    return np.concatenate([[0], totals[n_cells]])
 
 
 def _largest_difference(a: IntVector, b: IntVector, n_a: int, n_b: int) -> float:

@@ -5,8 +5,6 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
-import numpy as np
-
 from fastad._core.parameters import check_flag, short_repr
 from fastad._core.progress import Progress, reporting
 from fastad._core.text_tables import some_of
@@ -17,7 +15,7 @@ from fastad.measures.measure import BoundMeasure, MeasureLike
 from fastad.streaming.batches import Counters, OtherLabel, count_batch, in_order, split
 from fastad.streaming.bounds import measures_to_bound
 from fastad.streaming.exact import FEWEST_BYTES, FinerPass, ScorePasses, SketchPass
-from fastad.streaming.files import Batch, NoIntegerError, ScoreFiles, names_of
+from fastad.streaming.files import NoIntegerError, ScoreFiles, names_of
 from fastad.streaming.results import BoundedEvaluation
 from fastad.streaming.sizes import check_memory
 from fastad.streaming.spill import spill_folder
@@ -306,22 +304,7 @@ class _Rows(NamedTuple):
                 report(self.files.n_read, None if n_rows is None else (n_passes + 1) * n_rows)
 
 
-def _refuse_nan(batch: Batch, name: str) -> None:
-    values = batch.columns[name]
-    n_missing = np.count_nonzero(np.isnan(values)) if values.dtype.kind == "f" else 0
-    if n_missing:
-        raise InvalidInputError(
-            f"source must have no missing values; found {n_missing} in column {name!r} of "
-            f"{batch.where}",
-            argument="source",
-        )
-
-
 def _groups(files: ScoreFiles, group_columns: Sequence[str]) -> list[Any]:
     """Return all groups."""
-    found: dict[Any, None] = {}
-    for batch in files.batches(group_columns):
-        for name in group_columns:
-            _refuse_nan(batch, name)
-        found.update({name: None for name, _ in split(batch, group_columns)})
-    return in_order(found)
+    batches = files.batches(group_columns)
+    return in_order(name for batch in batches for name, _ in split(batch, group_columns))

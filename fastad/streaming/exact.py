@@ -1,7 +1,9 @@
 """The passes over the scores of one detector, until its measures are exact."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -180,14 +182,14 @@ class ScorePasses:
         self.is_done = not self._refinements and not self._of_curve
 
     def _end_of_finer(self, counted: FinerPass) -> None:
+        left: dict[BoundMeasure, Refinement] = {}
         for bound, refinement in self._refinements.items():
             refinement.absorb(counted.counter(bound))
-            self._values[bound.key] = refinement.result()
-        self._refinements = {
-            bound: refinement.refine()
-            for bound, refinement in self._refinements.items()
-            if not self._values[bound.key].is_exact
-        }
+            with self._if_defined(bound):
+                value = self._values[bound.key] = refinement.result()
+                if not value.is_exact:
+                    left[bound] = refinement.refine()
+        self._refinements = left
         source = counted.spilled or counted.ranks
         if source is not None:
             assert self._cells is not None
@@ -196,8 +198,21 @@ class ScorePasses:
                 for bound in self._of_curve
                 if counted.spilled is not None or extremes_of(bound.measure).corners
             ]
-            self._values |= _curve_values(shown, source.pieces(), self._cells.codec, self._memory)
+            pieces = source.pieces()
+            for bound, value_of in _curve_values(shown, pieces, self._cells.codec, self._memory):
+                with self._if_defined(bound):
+                    exact = value_of()
+                    self._values[bound.key] = BoundedValue(exact, exact, exact)
         self._of_curve, self._anomalies = (), None
+
+    @contextmanager
+    def _if_defined(self, bound: BoundMeasure) -> Iterator[None]:
+        """Keep why a measure is undefined, which the sketch alone may not have shown."""
+        try:
+            yield
+        except UndefinedMeasureError as error:
+            del self._values[bound.key]
+            self._undefined[bound.key] = str(error)
 
     def result(self) -> BoundedEvaluation:
         """Return all measures with their bounds."""
@@ -243,8 +258,8 @@ class ScorePasses:
 
 def _curve_values(
     measures: Sequence[BoundMeasure], pieces: Iterable[Piece], codec: KeyCodec, memory: int
-) -> dict[str, BoundedValue]:
-    """Return measures of an exact curve: sums piece by piece, others where its points fit."""
+) -> Iterator[tuple[BoundMeasure, Callable[[], float]]]:
+    """Yield what computes measures of an exact curve: sums, and others where its points fit."""
     sums = {bound: sum_of(bound) for bound in measures}
     kept: list[Piece] | None = [] if None in sums.values() else None
     room = memory // _BYTES_A_POINT
@@ -258,11 +273,12 @@ def _curve_values(
             kept.append(piece)
             room -= piece.fps.shape[0]
             kept = kept if room >= 0 else None
-    values = {bound.key: each.value(fp, tp) for bound, each in sums.items() if each is not None}
-    if kept is not None:
-        counts = _joined(kept, codec)
-        values |= {bound.key: bound.value(counts) for bound, each in sums.items() if each is None}
-    return {key: BoundedValue(value, value, value) for key, value in values.items()}
+    counts = None if kept is None else _joined(kept, codec)
+    for bound, each in sums.items():
+        if each is not None:
+            yield bound, partial(each.value, fp, tp)
+        elif counts is not None:
+            yield bound, partial(bound.value, counts)
 
 
 def _joined(pieces: Sequence[Piece], codec: KeyCodec) -> OrderedCounts:

@@ -275,15 +275,12 @@ def _whole(cells: ScoreCells, finer: ScoreCells) -> tuple[BoolVector, BoolVector
 def choose_cells(cells: ScoreCells, bound: BoundMeasure, tolerance: Fraction) -> BoolVector:
     """Return which cells have to be counted in finer ones."""
     positions = uncertain_cells(cells, bound)
-    none = np.zeros(cells.lowest.shape[0], np.bool_)
-    uncertain: BoolVector = none.copy()
+    chosen, uncertain = (np.zeros(cells.lowest.shape[0], np.bool_) for _ in range(2))
     uncertain[positions] = True
-    extremes = extremes_of(bound.measure)
-    if _is_certain(cells, bound, tolerance, rounding=tolerance == 0):
-        return none
-    if extremes.local:
+    if _is_within(bounds_of(cells, bound, rounding=tolerance == 0), tolerance):
+        return chosen
+    if extremes_of(bound.measure).local:
         few = list(_influential(cells, bound, positions))
-        chosen: BoolVector = none.copy()
         chosen[few[:_MOST_CELLS]] = True
         if len(few) <= _MOST_CELLS and _is_certain(cells.known(chosen), bound, tolerance):
             return chosen
@@ -303,11 +300,17 @@ def rows_inside(raw: RawScores, lows: IntVector, highs: IntVector) -> IntVector:
     return rows[:n_rows]
 
 
-def _is_certain(
-    cells: ScoreCells, bound: BoundMeasure, tolerance: Fraction, *, rounding: bool = False
-) -> bool:
-    value = bounds_of(cells, bound, rounding=rounding)
+def _is_within(value: BoundedValue, tolerance: Fraction) -> bool:
     return value.is_exact or bool(value.error <= tolerance)
+
+
+def _is_certain(cells: ScoreCells, bound: BoundMeasure, tolerance: Fraction) -> bool:
+    """Tell whether a measure would be certain if these were the cells."""
+    try:
+        return _is_within(bounds_of(cells, bound, rounding=False), tolerance)
+    except UndefinedMeasureError:
+        # The scores that are asked for may still define it; nothing more can be asked for now.
+        return True
 
 
 def _depends(cells: ScoreCells, bound: BoundMeasure, some: IntVector) -> bool:

@@ -39,10 +39,12 @@ def check_duration(value: Duration, name: str) -> int:
     if isinstance(value, str) and (match := _LENGTH.fullmatch(value)):
         length = Fraction(match[1]) * _UNITS[match[2]]
     elif isinstance(value, timedelta | np.timedelta64):
-        # A duration of months has no length.
         with_unit = np.timedelta64(value)
+        # A duration of months has no length.
         if np.datetime_data(with_unit.dtype)[0] not in ("Y", "M", "generic"):
-            length = exact_number(int(with_unit.astype("timedelta64[us]").astype(np.int64)), name)
+            # Exactly: NumPy itself drops nanoseconds, and wraps what is too long.
+            unit = float(np.array(1, with_unit.dtype) / np.timedelta64(1, "us"))
+            length = int(with_unit.astype(np.int64)) * exact_number(unit, name)
     elif isinstance(value, Real) and not isinstance(value, bool):
         length = exact_number(value, name) * _SECOND
     most = _MOST_YEARS * 365 * _UNITS["d"]
@@ -98,6 +100,9 @@ def shown_time(micros: int) -> str:
 def _as_array(value: Any, name: str) -> AnyVector:
     """Return times as numbers of seconds, or as dates in UTC."""
     times = np.asarray(_in_utc(value) if isinstance(value, datetime) else value)
+    if times.dtype == object and all(isinstance(each, str) for each in times.flat):
+        # Series of pandas have strings as objects.
+        times = times.astype(np.str_)
     if times.dtype == object:
         if not all(isinstance(each, datetime) for each in times.flat):
             raise _no_times(value, name)

@@ -244,6 +244,9 @@ def test_missing_values_are_named(table: pd.DataFrame) -> None:
     labels[2500] = None
     frame = dd.from_pandas(table.assign(label=labels), npartitions=3, sort=False)
     assert "1 in column 'label' of partition 1" in refused(frame, pos_label="bad")
+    groups = np.where(table.index == 2500, np.nan, 1.0)
+    frame = dd.from_pandas(table.assign(group=groups), npartitions=3, sort=False)
+    assert "1 in column 'group' of partition 1" in refused(frame, groups="group")
 
 
 def test_a_third_label_in_another_partition_is_refused(table: pd.DataFrame) -> None:

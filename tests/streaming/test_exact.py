@@ -122,8 +122,8 @@ OF_ALL_POINTS = [
 
 def by_passes(
     bound: BoundMeasure, s: npt.NDArray[Any], memory: int, folder: Path
-) -> streaming.BoundedValue | None:
-    """Return a measure after as many passes over the scores as it takes, None if undefined."""
+) -> streaming.BoundedEvaluation:
+    """Return a measure after as many passes over the scores as it takes."""
     passes = exact.ScorePasses([bound], memory, exact=True)
     points = check_points(Y, s, None, None)
     assert points is not None
@@ -131,7 +131,7 @@ def by_passes(
         counted = passes.next_pass(folder if passes.can_spill else None)
         counted.add(points)
         passes.end(counted)
-    return passes.result().get(bound.key)
+    return passes.result()
 
 
 @pytest.mark.parametrize("measure", OF_ALL_POINTS, ids=lambda measure: str(measure.name))
@@ -153,17 +153,38 @@ def test_measures_of_all_points_are_exact_where_these_fit(
             by_passes(bound, s, 10_000_000, folder)
         return
     expected = measure.of(Y, s, None, None, **bound.parameters)
-    value = by_passes(bound, s, 10_000_000, folder)
-    assert value is not None
+    value = by_passes(bound, s, 10_000_000, folder)[bound.key]
     assert (value.low, value.value, value.high) == (expected,) * 3
     assert left_in(folder) == []
+
+
+@pytest.mark.parametrize(
+    "bound",
+    [
+        bind("precision_at_fpr", {"fpr": 0.0001}),
+        bind("auc_at_fpr", {"fpr": 0.0001, "normalize": "mcclish"}),
+    ],
+    ids=lambda bound: bound.key,
+)
+def test_what_only_the_exact_scores_leave_undefined_has_its_reason(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, bound: BoundMeasure
+) -> None:
+    """The two highest scores share a cell of the sketch, and the highest is a normal's."""
+    monkeypatch.setattr(exact, "_SKETCH", SMALL // 4)
+    s = NORMAL.copy()
+    s[np.argmin(Y)], s[np.argmax(Y)] = 100.0, np.nextafter(100.0, 0)
+    result = by_passes(bound, s, 10_000_000, folder)
+    assert bound.key not in result
+    with pytest.raises(fastad.UndefinedMeasureError) as error:
+        bound.measure.of(Y, s, None, None, **bound.parameters)
+    assert result.undefined == {bound.key: str(error.value)}
 
 
 @pytest.mark.parametrize("quadrature", ["right", "exact"])
 @pytest.mark.parametrize("name", SCORES)
 def test_sums_go_on_from_piece_to_piece(folder: Path, quadrature: str, name: str) -> None:
     bound = bind("weighted_auc", {"quadrature": quadrature})
-    value = by_passes(bound, SCORES[name], SMALL, folder)
+    value = by_passes(bound, SCORES[name], SMALL, folder)[bound.key]
     expected = bound.measure.of(Y, SCORES[name], None, None, **bound.parameters)
     assert value == streaming.BoundedValue(expected, expected, expected)
 

@@ -14,7 +14,8 @@ from pyarrow import csv, parquet
 from fastad import streaming
 from fastad.errors import InvalidInputError, InvalidTypeError, MissingExtraError
 from fastad.streaming import files as module
-from fastad.streaming.files import ScoreFiles
+from fastad.streaming.batches import split
+from fastad.streaming.files import Batch, ScoreFiles
 from tests.support.score_files import (
     FORMATS,
     check_bounds,
@@ -189,6 +190,16 @@ def test_groups_cross_batches_and_files(tmp_path: Path, suffix: str) -> None:
     columns_of = by_two.to_columns()
     assert list(columns_of) == ["name", "segment", "detector", "measure", "value", "low", "high"]
     assert columns_of["segment"][: len(MEASURES) + 1] == [0] * (len(MEASURES) + 1)
+
+
+def test_groups_of_more_combinations_than_integers_are_kept_apart() -> None:
+    """Five columns of 2^13 values, of which 2^12 steps of the first would be 2^64 combinations."""
+    n = 2**13
+    same = np.append(np.arange(n), 0)
+    columns = {name: same for name in "bcde"} | {"a": np.append(np.arange(n), n // 2)}
+    groups = [name for name, _ in split(Batch(columns, "here", n + 1), list("abcde"))]
+    assert len(set(groups)) == n + 1
+    assert {(0, 0, 0, 0, 0), (n // 2, 0, 0, 0, 0)} <= set(groups)
 
 
 def test_a_group_without_a_class_says_so(tmp_path: Path) -> None:

@@ -128,6 +128,18 @@ def test_any_scores_become_exact(sample: Sample, row: Measure[Any], seed: int) -
     assert same(value, row, expected)
 
 
+def test_a_precision_may_hang_on_the_order_of_the_two_highest_scores() -> None:
+    """They share a cell; where the normal is the first, nothing is flagged."""
+    s = np.append(S, [100.0, np.nextafter(100.0, 0)])
+    name = "precision@fpr0.0001"
+    y = np.append(Y, [1, 0])
+    *_, value = passes(sketch_of(y, s, TINY), y, s, measure=name)
+    assert value == BoundedValue(1.0, 1.0, 1.0)
+    y = np.append(Y, [0, 1])
+    with pytest.raises(UndefinedMeasureError, match="nothing is flagged"):
+        list(passes(sketch_of(y, s, TINY), y, s, measure=name))
+
+
 @pytest.mark.parametrize("tolerance", [0.1, 0.01, Fraction(1, 1000), 1e-6])
 @pytest.mark.parametrize("name", ["auc", "ap", "auc_w", "auc@0.05", "tpr@0.01", "f1_best"])
 def test_a_tolerance_is_reached(name: str, tolerance: Any) -> None:

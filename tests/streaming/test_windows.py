@@ -287,6 +287,7 @@ def test_threads_that_count_label_and_ask_change_no_byte() -> None:
         "2026-02-28T23:00-01:30",
         ["2026-03-01T02:30:59 +0200"],
         np.array(["2026-03-01T05:30+05"]),
+        pd.Series(["2026-03-01T00:30Z"]),
         np.datetime64("2026-03-01T00:30:00.123456789"),
         datetime(2026, 3, 1, 0, 30),
         datetime(2026, 3, 1, 2, 30, tzinfo=timezone(timedelta(hours=2))),
@@ -338,8 +339,10 @@ def test_lengths(length: Any, micros: int) -> None:
     "length",
     [
         *("1 month", "h", "-1h", 0, -5, True, None, 1e-7, np.timedelta64(1, "M"), "0s"),
+        *(np.timedelta64(3_600_000_000_500, "ns"), np.timedelta64("NaT", "s")),
         # Longer than all times that are taken.
         *("2000000000d", 1e300, 10**400, f"{'9' * 400}s", timedelta.max, f"0.{'1' * 400}s"),
+        np.timedelta64(30_500_569, "W"),
     ],
 )
 def test_wrong_lengths_are_named(length: Any) -> None:
