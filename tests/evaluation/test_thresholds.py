@@ -178,7 +178,7 @@ def test_every_value_has_a_binomial_interval(n: int, m: int, tp: int, fp: int) -
 
 def test_forms_hold_the_alarms_as_integers() -> None:
     result = fastad.evaluate(
-        Y, SCORES["forest"], threshold=1, confidence_level=0.95, chance=True, rng=0
+        Y, SCORES["forest"], threshold=1, confidence_level=0.95, chance=True, rng=0, n_resamples=99
     )
     n = int(np.sum(SCORES["forest"] >= 1))
     (detector,) = json.loads(result.to_json())["detectors"]
