@@ -17,6 +17,8 @@ _FIRST = 16
 # Parts of a round for each thread; one for all where a round takes less than so many seconds.
 _PARTS = 4
 _SHORT = 1e-3
+# Samples that a thread treats between two checks of whether it is to stop.
+_SAMPLES = 1_000_000
 
 
 class Pace:
@@ -61,9 +63,10 @@ class Pace:
 
 
 def fill_in_steps(
-    fill: Callable[[range], None], n_items: int, step: int, progress: Progress | None
+    fill: Callable[[range], None], n_items: int, size: float, progress: Progress | None
 ) -> None:
-    """Call a function with all items on threads, at most so many at once; report the progress."""
+    """Call a function with all items, of so many samples each, on threads; report the progress."""
+    step = max(1, int(_SAMPLES / size))
     if progress is None:
         thread_map(fill, in_steps(0, n_items, step))
         return

@@ -23,6 +23,11 @@ def random_seed(rng: int | np.random.Generator | None) -> int:
     return int(check_generator(rng).integers(2**63))
 
 
+def numbered_generator(key: np.uint64, number: int) -> np.random.Generator:
+    """Return the generator of a unit of work, which a key and its number determine."""
+    return np.random.Generator(np.random.Philox(key=[int(key), number]))
+
+
 def string_seed(text: str) -> int:
     """Return a number for a name, the same in all processes, as a part of a seed."""
     return crc32(text.encode())

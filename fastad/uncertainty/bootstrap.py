@@ -33,8 +33,6 @@ from fastad.uncertainty.influence import Influence
 _LARGEST_TOTAL = 2**31
 # Twice an area must fit into 64 bits.
 _LARGEST_AREA = 2**63
-# Work of a thread between two checks of whether it is to stop.
-_SAMPLES_PER_STEP = 1_000_000
 # How many standard deviations of a rank, and how many points, a part is wider than what is read of
 # it. Once in a thousand million replicates it is not enough, and all is drawn.
 _DEVIATIONS, _POINTS = 6, 64
@@ -178,8 +176,8 @@ def replicate_values(
                     for i in window.measures:
                         values[i, replicate] = measures[i].value_or_nan(counts)
 
-    step = max(1, int(_SAMPLES_PER_STEP / sum(window.cost for window in windows)))
-    fill_in_steps(fill, resamples.n_resamples, step, progress)
+    cost = sum(window.cost for window in windows)
+    fill_in_steps(fill, resamples.n_resamples, cost, progress)
     return values
 
 
@@ -334,8 +332,7 @@ def _areas(ranking: Ranking, resamples: Resamples, progress: Progress | None) ->
             twice[block],
         )
 
-    step = max(1, _SAMPLES_PER_STEP // int(counts.total))
-    fill_in_steps(fill, resamples.n_resamples, step, progress)
+    fill_in_steps(fill, resamples.n_resamples, int(counts.total), progress)
     pairs = resamples.n_drawn[:, 0] * resamples.n_drawn[:, 1]
     areas: FloatVector = np.full(twice.shape, np.nan)
     np.divide(twice, 2 * pairs, out=areas, where=pairs > 0)

@@ -18,16 +18,9 @@ from fastad.measures.requests import bind
 from fastad.ordering.counts import OrderedCounts, count, count_scores
 from fastad.ordering.labels import check_labels, check_scores
 from fastad.uncertainty.designed_chance import values_by_chance
-from fastad.uncertainty.null_distributions import (
-    NullDistribution,
-    drawn_values,
-    enumerated,
-    filled,
-    labelled,
-    null_distribution,
-    sizes_of,
-)
+from fastad.uncertainty.null_distributions import NullDistribution, null_distribution, sizes_of
 from fastad.uncertainty.null_moments import moments, normal_approximation
+from fastad.uncertainty.permutations import drawn_values, enumerated, filled, labelled
 from fastad.uncertainty.results import plain_values
 from fastad.uncertainty.sampling import DesignedSample, check_design
 

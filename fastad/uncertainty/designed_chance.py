@@ -8,12 +8,11 @@ import numpy as np
 from fastad._core.arrays import as_readonly
 from fastad._core.pace import fill_in_steps
 from fastad._core.progress import Progress
+from fastad._core.random import numbered_generator
 from fastad._core.types import FloatMatrix, IntVector, LabelVector
 from fastad.errors import UndefinedMeasureError
 from fastad.measures.measure import BoundMeasure
 from fastad.uncertainty.sampling import DesignedSample
-
-_SAMPLES_PER_STEP = 1_000_000
 
 
 def values_by_chance(
@@ -61,16 +60,12 @@ def values_by_chance(
             counts = replace(sample.counts, fps=as_readonly(flagged - tps), tps=as_readonly(tps))
             values[:, i] = [bound.value_or_nan(counts) for bound in measures]
 
-    fill_in_steps(fill, values.shape[1], max(1, _SAMPLES_PER_STEP // n), progress)
+    fill_in_steps(fill, values.shape[1], n, progress)
     return values, n_drawn
 
 
-def _random(key: np.uint64, replicate: int) -> np.random.Generator:
-    return np.random.Generator(np.random.Philox(key=[int(key), replicate]))
-
-
 def _shifted(labels: LabelVector, key: np.uint64) -> Callable[[int], LabelVector]:
-    return lambda i: np.roll(labels, int(_random(key, i).integers(labels.shape[0])))
+    return lambda i: np.roll(labels, int(numbered_generator(key, i).integers(labels.shape[0])))
 
 
 def _between_clusters(sample: DesignedSample, key: np.uint64) -> Callable[[int], LabelVector]:
@@ -93,7 +88,7 @@ def _between_clusters(sample: DesignedSample, key: np.uint64) -> Callable[[int],
         )
 
     def exchanged(i: int) -> LabelVector:
-        rng = _random(key, i)
+        rng = numbered_generator(key, i)
         labels: LabelVector = sample.labels.copy()
         for rows in groups:
             labels[rows] = sample.labels[rows[rng.permutation(rows.shape[0])]]

@@ -15,7 +15,8 @@ from fastad.uncertainty.closed_forms import rounding_of, student_quantile
 from fastad.uncertainty.comparison_options import ComparisonOptions
 from fastad.uncertainty.designed_intervals import degrees_of_freedom, widening
 from fastad.uncertainty.influence import has_influence
-from fastad.uncertainty.paired import PAIRED, PairEstimate, estimate_of_replicates
+from fastad.uncertainty.pair_estimates import PairEstimate, estimate_of_replicates
+from fastad.uncertainty.paired import PAIRED
 from fastad.uncertainty.sampling import DesignedSample, SamplingDesign
 
 

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from fastad._core.arrays import as_readonly, set_readonly
 from fastad._core.pace import fill_in_steps
 from fastad._core.progress import Progress
+from fastad._core.random import numbered_generator
 from fastad._core.types import CountVector, FloatVector, IntMatrix, IntVector
 from fastad.measures.flagged import points_flagged
 from fastad.measures.measure import BoundMeasure
@@ -36,8 +37,6 @@ _WITHOUT_FIDUCIAL = (
 )
 # Twice an area in counts must fit into 64 bits.
 _AREA_BITS = 61
-# Work of a thread between two checks of whether it is to stop.
-_SAMPLES_PER_STEP = 1_000_000
 
 
 def has_order(bound: BoundMeasure) -> bool:
@@ -62,8 +61,10 @@ def order_interval(counts: OrderedCounts, bound: BoundMeasure, level: Fraction) 
     least, most = bound.bounds
     if not bound.measure.higher_is_better:
         least, most = most, least
-    known = [end if end == end else bad for end, bad in zip(ends, (least, most), strict=True)]
-    return min(known), max(known)
+    least_end, most_end = (
+        extreme if end != end else end for end, extreme in zip(ends, (least, most), strict=True)
+    )
+    return min(least_end, most_end), max(least_end, most_end)
 
 
 def _tpr_bounds(
@@ -201,7 +202,7 @@ def fiducial_values(
 
     def fill(part: range) -> None:
         for replicate in part:
-            rng = np.random.Generator(np.random.Philox(key=[int(key), replicate]))
+            rng = numbered_generator(key, replicate)
             tpr, fpr = _random_rates(rng, tpr_gaps), _random_rates(rng, fpr_gaps)
             lower = _with_ends(fpr[fpr_at[1]], tpr[tpr_at[0]])
             upper = _with_ends(fpr[fpr_at[0]], tpr[tpr_at[1]])
@@ -219,8 +220,7 @@ def fiducial_values(
                 for i, bound in enumerate(scaled):
                     values[i, end, replicate] = bound.value_or_nan(curve)
 
-    step = max(1, _SAMPLES_PER_STEP // fps.shape[0])
-    fill_in_steps(fill, n_resamples, step, progress)
+    fill_in_steps(fill, n_resamples, fps.shape[0], progress)
     return values
 
 

@@ -18,7 +18,8 @@ from fastad.uncertainty.comparison_options import ComparisonOptions
 from fastad.uncertainty.comparison_results import Comparison
 from fastad.uncertainty.designed_comparison import estimate_pairs, order_designed
 from fastad.uncertainty.methods import select_paired_method
-from fastad.uncertainty.paired import PAIRED_METHODS, Detectors, PairEstimate, rank_detectors
+from fastad.uncertainty.pair_estimates import PairEstimate
+from fastad.uncertainty.paired import PAIRED_METHODS, Detectors, rank_detectors
 from fastad.uncertainty.results import SamplingEffect
 from fastad.uncertainty.sampling import SamplingDesign, needs_design
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +19,7 @@ from fastad._core.threads import thread_map
 from fastad._core.types import ArrayLike, FloatVector, IntVector, Label, ShortVector
 from fastad._kernels.random import bits
 from fastad._kernels.resampling import resample
-from fastad.errors import InvalidInputError, UndefinedMeasureError
+from fastad.errors import InvalidInputError
 from fastad.measures.measure import BoundMeasure
 from fastad.ordering.counts import OrderedCounts, count_rows
 from fastad.ordering.labels import Labels, check_labels, check_scores
@@ -31,38 +31,11 @@ from fastad.uncertainty.closed_forms import normal_quantile, rounding_of
 from fastad.uncertainty.comparison_options import ComparisonOptions
 from fastad.uncertainty.influence import influence
 from fastad.uncertainty.methods import limits_of
-
-# Relative to a level, what counts of resamples may be wrong by.
-_ROUNDING = 1e-12
-_SAMPLES_PER_STEP = 1_000_000
-
-
-class PairEstimate(NamedTuple):
-    """The estimate of a method for one pair.
-
-    Attributes
-    ----------
-    low, high, p_value : float
-        Of the difference, from one computation: the interval excludes 0 where the p-value is at
-        most alpha, and nowhere else.
-    variance : float
-        Of the difference.
-    df : float
-        Degrees of freedom with which the variance is known.
-    method : str
-        How it was computed.
-    n_resamples, n_undefined : int
-        Number of replicates or permutations, and how many left the measure undefined.
-    """
-
-    low: float
-    high: float
-    p_value: float
-    variance: float
-    df: float
-    method: str
-    n_resamples: int = 0
-    n_undefined: int = 0
+from fastad.uncertainty.pair_estimates import (
+    PairEstimate,
+    estimate_of_permutations,
+    estimate_of_replicates,
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -194,12 +167,12 @@ def _df_of_influences(
     them as its own variance (Satterthwaite 1946), that of n samples (m4 - m2^2) / n. The influences
     themselves are estimates, from the samples that limit the measure.
     """
-    own = 0.0
+    variance_of_it = 0.0
     for values in of_classes:
         squares = (values - values.mean()) ** 2
-        own += float(np.var(squares)) / values.shape[0] ** 3
+        variance_of_it += float(np.var(squares)) / values.shape[0] ** 3
     n_limiting = min(limits_of(bound, detectors.n_anomalies, detectors.n_normals))
-    reciprocal = own / (2 * variance**2) if variance > 0 else 0.0
+    reciprocal = variance_of_it / (2 * variance**2) if variance > 0 else 0.0
     return 1 / (reciprocal + 1 / max(n_limiting, 1.0))
 
 
@@ -222,8 +195,8 @@ def _bootstrap(
         for i, ranking in enumerate(detectors.rankings)
     ]
     estimates = []
+    df = partial(_resampled_df, detectors, bound)
     for (i, j), difference in zip(pairs, differences, strict=True):
-        df = partial(_resampled_df, detectors, bound)
         values = replicates[i] - replicates[j]
         estimates.append(estimate_of_replicates(values, difference, bound, options, df))
     return estimates
@@ -243,84 +216,14 @@ def _permutation(
             argument="method",
         )
     estimates = []
+    df = partial(_resampled_df, detectors, bound)
     for i, (pair, difference) in enumerate(zip(pairs, differences, strict=True)):
         report = part_of(options.progress, i, len(pairs))
         values, is_exact = _permuted_differences(detectors, pair, bound, options, report)
-        df = partial(_resampled_df, detectors, bound)
         estimates.append(
             estimate_of_permutations(values, difference, bound, options, df, is_exact=is_exact)
         )
     return estimates
-
-
-def estimate_of_replicates(
-    values: FloatVector,
-    difference: float,
-    bound: BoundMeasure,
-    options: ComparisonOptions,
-    df: Callable[[int], float],
-) -> PairEstimate:
-    """Return percentiles of the differences on replicates, and the p-value that belongs to them.
-
-    ``df`` tells the degrees of freedom of a variance of so many resamples.
-    """
-    defined = values[~np.isnan(values)]
-    n_undefined = values.shape[0] - defined.shape[0]
-    _check_defined(bound, n_undefined, values.shape[0])
-    on_each_side = np.count_nonzero(defined <= 0), np.count_nonzero(defined >= 0)
-    p_value = min(1.0, 2 * (1 + min(on_each_side)) / (1 + defined.shape[0]))
-    # So many replicates may lie beyond 0 where the p-value is at most alpha.
-    n_beyond = math.floor(options.alpha * (1 + defined.shape[0]) / 2 + _ROUNDING) - 1
-    lowest, highest = bound.bounds
-    low, high = lowest - highest, highest - lowest
-    if n_beyond >= 0:
-        low, high = np.sort(defined)[[n_beyond, -1 - n_beyond]].tolist()
-    return PairEstimate(
-        min(low, difference),
-        max(high, difference),
-        p_value,
-        float(np.var(defined, ddof=1)) if defined.shape[0] > 1 else 0.0,
-        df(defined.shape[0]),
-        "bootstrap",
-        values.shape[0],
-        n_undefined,
-    )
-
-
-def estimate_of_permutations(
-    values: FloatVector,
-    difference: float,
-    bound: BoundMeasure,
-    options: ComparisonOptions,
-    df: Callable[[int], float],
-    *,
-    is_exact: bool,
-) -> PairEstimate:
-    """Return the p-value of a difference among those of permutations, and their spread around it.
-
-    ``df`` tells the degrees of freedom of a variance of so many resamples.
-    """
-    null = values[~np.isnan(values)]
-    n_undefined = values.shape[0] - null.shape[0]
-    _check_defined(bound, n_undefined, values.shape[0])
-    n_extreme = np.count_nonzero(np.abs(null) >= abs(difference) - rounding_of(bound))
-    # The data themselves are one permutation more (Phipson and Smyth 2010).
-    extra = 0 if is_exact else 1
-    # So many permutations may be as extreme where the p-value is at most alpha.
-    n_allowed = math.floor(options.alpha * (extra + null.shape[0]) + _ROUNDING) - extra
-    half = bound.bounds[1] - bound.bounds[0]
-    if 0 <= n_allowed < null.shape[0]:
-        half = float(np.sort(np.abs(null))[-1 - n_allowed])
-    return PairEstimate(
-        difference - half,
-        difference + half,
-        float((extra + n_extreme) / (extra + null.shape[0])),
-        float(np.mean(null**2)),
-        df(null.shape[0]),
-        "exact permutation" if is_exact else "permutation",
-        values.shape[0],
-        n_undefined,
-    )
 
 
 PAIRED_METHODS: Mapping[str, Callable[..., list[PairEstimate]]] = MappingProxyType(
@@ -335,14 +238,6 @@ def _resampled_df(detectors: Detectors, bound: BoundMeasure, n_resamples: int) -
     """
     n_limiting = min(limits_of(bound, detectors.n_anomalies, detectors.n_normals))
     return 1 / (1 / max(n_limiting, 1.0) + 1 / n_resamples)
-
-
-def _check_defined(bound: BoundMeasure, n_undefined: int, n_resamples: int) -> None:
-    if 2 * n_undefined > n_resamples:
-        raise UndefinedMeasureError(
-            f"a comparison of {bound.key} needs the measure on resamples; it is undefined on "
-            f"{n_undefined} of {n_resamples}"
-        )
 
 
 def _permuted_differences(
@@ -389,8 +284,7 @@ def _permuted_differences(
                 values = [bound.value_or_nan(_counts(template, fps[k], tps[k])) for k in range(2)]
                 differences[i] = values[0] - values[1]
 
-    step = max(1, _SAMPLES_PER_STEP // labels.shape[0])
-    fill_in_steps(fill, n_tried, step, progress)
+    fill_in_steps(fill, n_tried, labels.shape[0], progress)
     return differences, is_exact
 
 

@@ -13,6 +13,7 @@ from fastad._core.buffers import MemoryPool
 from fastad._core.pace import fill_in_steps
 from fastad._core.parameters import check_count
 from fastad._core.progress import Progress
+from fastad._core.random import numbered_generator
 from fastad._core.types import (
     Blocks,
     BoolVector,
@@ -38,7 +39,6 @@ Kind = Literal["clusters", "blocks", "weights"]
 
 # With fewer clusters or blocks the variance between them is not known.
 FEWEST_UNITS = 10
-_SAMPLES_PER_STEP = 1_000_000
 # By which the weight of normals is changed to see what a measure makes of it.
 _STEP = 1e-4
 
@@ -323,12 +323,12 @@ class DesignedSample:
                     for i, bound in enumerate(measures):
                         values[i, replicate] = bound.value_or_nan(counts)
 
-        fill_in_steps(fill, n_resamples, max(1, _SAMPLES_PER_STEP // units.shape[0]), progress)
+        fill_in_steps(fill, n_resamples, units.shape[0], progress)
         return values
 
     def _draw(self, key: np.uint64, replicate: int) -> IntVector:
         """Return how often each unit is drawn."""
-        rng = np.random.Generator(np.random.Philox(key=[int(key), replicate]))
+        rng = numbered_generator(key, replicate)
         n = self.n_units
         if self.length is None or self.length <= 1:
             return np.bincount(rng.integers(n, size=n), minlength=n)

@@ -14,6 +14,7 @@ from scipy.special import stdtr, stdtrit
 from fastad._core.arrays import as_readonly
 from fastad._core.pace import fill_in_steps
 from fastad._core.progress import Progress, part_of
+from fastad._core.random import numbered_generator
 from fastad._core.types import BoolVector, CountVector, FloatVector, IntVector, ScoreVector
 from fastad.errors import InvalidInputError
 from fastad.measures.measure import BoundMeasure
@@ -32,7 +33,7 @@ from fastad.uncertainty.interval_estimation import (
     task_of,
 )
 from fastad.uncertainty.methods import RESAMPLING, limits_of, select_method, select_paired_method
-from fastad.uncertainty.paired import (
+from fastad.uncertainty.pair_estimates import (
     PairEstimate,
     estimate_of_permutations,
     estimate_of_replicates,
@@ -43,7 +44,6 @@ from fastad.uncertainty.results import Interval, lowest_coverage
 _MANY = 100
 # Below this no p-value is searched, and so often a search is halved.
 _SMALLEST_P, _HALVINGS = 1e-300, 60
-_SAMPLES_PER_STEP = 1_000_000
 # More permutations than 2 to this power are never enumerated.
 _MOST_BITS = 63
 
@@ -304,13 +304,12 @@ def _permuted_differences(
                     one.positions[list(rows)] for one, rows in zip(classes, chosen[i], strict=True)
                 ]
             else:
-                rng = np.random.Generator(np.random.Philox(key=[int(pair.keys[0]), i]))
+                rng = numbered_generator(pair.keys[0], i)
                 first = [rng.permutation(one.positions)[: one.n_first] for one in classes]
             values = [bound.value_or_nan(side) for side in _sides(pooled, first)]
             differences[i] = values[0] - values[1]
 
-    step = max(1, _SAMPLES_PER_STEP // scores.shape[0])
-    fill_in_steps(fill, n_tried, step, options.progress)
+    fill_in_steps(fill, n_tried, scores.shape[0], options.progress)
     return differences, is_exact
 
 
