@@ -1,5 +1,6 @@
 """Results of several files in one file."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -57,10 +58,16 @@ def _typeset(results: Mapping[str, TableResult], extension: str) -> str:
 
 
 def _joined_columns(tables: Mapping[str, Mapping[str, Sequence[Any]]]) -> dict[str, list[Any]]:
-    """Return the columns of all tables, below a column of their files."""
-    joined: dict[str, list[Any]] = {}
+    """Return the columns of all tables, behind a column of their files.
+
+    Where a file has no intervals at all, as each is undefined, its table lacks their columns.
+    """
+    by_width = sorted(tables.values(), key=len, reverse=True)
+    keys = dict.fromkeys(key for columns in by_width for key in columns)
+    joined: dict[str, list[Any]] = {key: [] for key in ("file", *keys)}
     for name, columns in tables.items():
         n_rows = len(next(iter(columns.values())))
-        for key, cells in {"file": [name] * n_rows, **columns}.items():
-            joined.setdefault(key, []).extend(cells)
+        missing = dict.fromkeys(keys, [math.nan] * n_rows)
+        for key, cells in {"file": [name] * n_rows, **missing, **columns}.items():
+            joined[key].extend(cells)
     return joined

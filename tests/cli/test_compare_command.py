@@ -1,5 +1,6 @@
 """``fastad evaluate --ci --chance`` and ``fastad compare``."""
 
+import csv
 import json
 from pathlib import Path
 
@@ -71,6 +72,21 @@ def test_saved_columns_hold_the_ends(file: Path, tmp_path: Path) -> None:
     head = (tmp_path / "t.csv").read_text().splitlines()[0]
     for column in ("auc_low", "auc_high", "auc_adjusted", "auc_p"):
         assert column in head.split(",")
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_file_without_intervals_is_saved_beside_others(
+    file: Path, tmp_path: Path, order: int
+) -> None:
+    alone, output = tmp_path / "normals.npz", tmp_path / "t.csv"
+    np.savez(alone, y=np.zeros(600, bool), **SCORES)  # type: ignore[arg-type]
+    files = [file, alone][::order]
+    stdout_of("evaluate", *files, "--measure", "auc", "--ci", "--output", output)
+    with output.open(encoding="utf-8", newline="") as text:
+        rows = list(csv.DictReader(text))
+    assert list(rows[0])[-3:] == ["auc_low", "auc_high", "unresolved"]
+    assert {row["file"] for row in rows if row["auc_low"] == "nan"} == {str(alone)}
+    assert [row["file"] for row in rows] == [str(path) for path in files for _ in SCORES]
 
 
 def test_groups_have_intervals_too(tmp_path: Path) -> None:
