@@ -68,7 +68,8 @@ def check_code(values: Iterable[Any], planned: Mapping[str, str]) -> None:
     for module, digest in own_code(values).items():
         if not module.startswith("__main__.") and digest != planned.get(module, digest):
             raise InvalidInputError(
-                f"detectors must run the code that they were planned with; {module} changed",
+                "detectors and measures must run the code that they were planned with; "
+                f"{module} changed",
                 argument="detectors",
             )
 
@@ -156,7 +157,7 @@ def _digest_of_file(code: Code) -> str:
         and _digest_of_compiled(current) != _digest_of_compiled(code)
     ):
         raise InvalidInputError(
-            f"detectors must run the code that is in their files; found {file} changed since "
+            f"detectors and measures must run the code of their files; found {file} changed since "
             f"{code.__qualname__} was imported: reload it, or start Python anew",
             argument="detectors",
         )

@@ -23,7 +23,7 @@ HOWS = {
     "exit code": "ended its process: exit code 3",
     "SIGSEGV": "ended its process: signal 11",
     "KeyboardInterrupt": "raised KeyboardInterrupt:",
-    "endless": "took longer than 2 s",
+    "endless": "took longer than 4 s",
 }
 
 
@@ -32,7 +32,7 @@ HOWS = {
 def test_a_detector_that_ends_its_process_fails_alone(tmp_path: Path) -> None:
     detectors = [{"name": "ends", "estimator": Ends, "how": [*HOWS]}, GOOD]
     config = few(tmp_path, detectors, data={"paths": ["toy/plain.csv"]})
-    study = run_study(config, tmp_path / "out", n_jobs=2, timeout=2)
+    study = run_study(config, tmp_path / "out", n_jobs=2, timeout=4)
     rows = {row["params"]: row for row in study.tasks.to_pylist()}
     for how, reason in HOWS.items():
         row = rows[f"how={how}"]
