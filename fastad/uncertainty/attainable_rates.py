@@ -125,10 +125,10 @@ def resolution(
     >>> import numpy as np
     >>> import fastad
     >>> labels = np.repeat([0, 1], [100_000, 50])
-    >>> known = fastad.uncertainty.resolution(labels, fpr=1e-6)
-    >>> known.is_resolved, known.required_normals, known.lowest_fpr
+    >>> result = fastad.uncertainty.resolution(labels, fpr=1e-6)
+    >>> result.is_resolved, result.required_normals, result.lowest_fpr
     (False, 5000000, 5e-05)
-    >>> round(known.fpr_high, 7)
+    >>> round(result.fpr_high, 7)
     3.69e-05
     """
     rate = check_inside(fpr, "fpr")

@@ -144,8 +144,8 @@ def roc_band(
     [4], which follows from the variance of the rates between clusters or blocks and has a
     correction for few of them. As the classes may depend on each other, each has half of the
     probability that a bound fails. This is approximate, and was measured to be conservative.
-    O(n log n) time. A simultaneous band takes some 0.4 s
-    more and 50 MB once for new sizes of the classes; it is the same in every run.
+    O(n log n) time. A simultaneous band takes some 0.4 s more and 50 MB once for new sizes of the
+    classes; it is the same in every run.
 
     References
     ----------
@@ -236,8 +236,8 @@ def precision_recall_band(
 
     Notes
     -----
-    At recall 0, where no sample bounds the precision, the band is [0, 1]. Time and
-    memory are those of `roc_band`.
+    At recall 0, where no sample bounds the precision, the band is [0, 1]. Time and memory are those
+    of `roc_band`.
 
     References
     ----------

@@ -16,7 +16,23 @@ from fastad.uncertainty.influence import has_influence
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ComparisonOptions:
-    """Options of a comparison, checked."""
+    """Options of a comparison, checked.
+
+    Attributes
+    ----------
+    method : str
+        One of the methods, or "auto".
+    level : Fraction
+        Confidence level.
+    n_resamples, stratified, key
+        Of replicates and permutations; the key is that of their random numbers.
+    min_difference : Fraction or None
+        The smallest difference of interest.
+    power : Fraction
+        Probability with which that is to be detected.
+    progress : Progress or None
+        Reports how many replicates are done.
+    """
 
     method: str
     level: Fraction

@@ -78,8 +78,8 @@ def rank_above(of_class: CountVector, of_other: CountVector, ranks: IntVector) -
     is above all samples, and n + 1 below all.
     """
     points = np.searchsorted(of_class, ranks, side="left")
-    found = np.where(ranks > of_class[-1], of_other[-1] + 1, of_other[np.maximum(points - 1, 0)])
-    return np.floor(found).astype(np.int64)
+    n_above = np.where(ranks > of_class[-1], of_other[-1] + 1, of_other[np.maximum(points - 1, 0)])
+    return np.floor(n_above).astype(np.int64)
 
 
 def rank_below(of_class: CountVector, of_other: CountVector, ranks: IntVector) -> IntVector:

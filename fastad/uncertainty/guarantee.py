@@ -9,7 +9,7 @@ from scipy.special import betainc
 
 from fastad._core.arrays import real_vector, refuse_nan
 from fastad._core.parameters import check_inside, short_repr
-from fastad._core.types import ArrayLike, Blocks, Point, ScoreVector, Threshold
+from fastad._core.types import ArrayLike, Blocks, BoolVector, Point, ScoreVector, Threshold
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.ordering.labels import Labels, check_labels
 from fastad.uncertainty.effective_size import doubled_up_to_half, effective_size
@@ -153,13 +153,10 @@ def threshold_with_guarantee(
     n_samples = scores.shape[0]
     rank = guaranteed_rank(n_samples, rate, alpha)
     if rank == 0:
-        target = f"fpr = {float(rate):g}" if tpr is None else f"tpr = {float(1 - rate):g}"
         raise UndefinedMeasureError(
-            f"{target} with confidence {float(1 - alpha):g} needs at least "
-            f"{required_sample_size(rate, alpha)} scores; found {n_samples}"
+            f"{_requirement(rate, alpha, is_fpr=tpr is None)} scores; found {n_samples}"
         )
-    threshold = _lowest_above(scores, rank) if tpr is None else _score_of_rank(scores, rank)
-    is_error = scores >= threshold if tpr is None else scores < threshold
+    threshold, is_error = _threshold_of_rank(scores, rank, is_fpr=tpr is None)
     return GuaranteedThreshold(
         threshold,
         confidence_of_rank(rank, n_samples, rate),
@@ -186,21 +183,17 @@ def _of_design(
     )
     n = size.n_effective
     rows = np.asarray(sample.rows) if is_fpr else sample.rows[::-1]
-    share = np.cumsum(sample.weights[rows]) / sample.weights.sum()
+    fractions = np.cumsum(sample.weights[rows]) / sample.weights.sum()
     # Of the errors that are possible if so many rows of the highest, or lowest, scores are allowed.
-    errors = n * np.concatenate([[0.0], share[share < bound]])
+    errors = n * np.concatenate([[0.0], fractions[fractions < bound]])
     confidences = betainc(errors + 1, np.maximum(n - errors, _LEAST), bound)
     n_allowed = int(np.count_nonzero(np.logical_and.accumulate(confidences >= level))) - 1
     if n_allowed < 0:
-        target = f"fpr = {bound:g}" if is_fpr else f"tpr = {float(1 - rate):g}"
         raise UndefinedMeasureError(
-            f"{target} with confidence {level:g} needs at least "
-            f"{required_sample_size(rate, alpha)} independent scores; found "
+            f"{_requirement(rate, alpha, is_fpr=is_fpr)} independent scores; found "
             f"{scores.shape[0]} in {size.n_units:.4g} {sample.kind}, as much as {n:.4g}"
         )
-    rank = n_allowed + 1
-    threshold = _lowest_above(scores, rank) if is_fpr else _score_of_rank(scores, rank)
-    is_error = scores >= threshold if is_fpr else scores < threshold
+    threshold, is_error = _threshold_of_rank(scores, n_allowed + 1, is_fpr=is_fpr)
     is_whole = sample.weights.dtype.kind == "i"
     times = sample.weights if is_whole else np.ones(scores.shape[0], np.int64)
     return GuaranteedThreshold(
@@ -260,6 +253,25 @@ def _check(
     rate = check_inside(bound, name)
     alpha = 1 - check_inside(confidence_level, "confidence_level")
     return rate if name == "fpr" else 1 - rate, alpha
+
+
+def _requirement(rate: Fraction, alpha: Fraction, *, is_fpr: bool) -> str:
+    target = f"fpr = {float(rate):g}" if is_fpr else f"tpr = {float(1 - rate):g}"
+    return (
+        f"{target} with confidence {float(1 - alpha):g} needs at least "
+        f"{required_sample_size(rate, alpha)}"
+    )
+
+
+def _threshold_of_rank(
+    scores: ScoreVector, rank: int, *, is_fpr: bool
+) -> tuple[Threshold, BoolVector]:
+    """Return the threshold with fewer errors than the rank, and which scores are errors at it."""
+    if is_fpr:
+        threshold = _lowest_above(scores, rank)
+        return threshold, scores >= threshold
+    threshold = _score_of_rank(scores, rank)
+    return threshold, scores < threshold
 
 
 def _lowest_above(scores: ScoreVector, rank: int) -> Threshold:

@@ -16,6 +16,7 @@ from fastad.measures.rates import TRIALS
 from fastad.measures.roc import ROC_AUC
 from fastad.ordering.counts import OrderedCounts
 from fastad.uncertainty.closed_forms import BINOMIAL
+from fastad.uncertainty.comparison_results import HIGHEST_FALSE_POSITIVE_RATE
 from fastad.uncertainty.corrected import has_inversion, observed_area
 from fastad.uncertainty.enclosing_curves import has_box, has_fiducial, has_order
 from fastad.uncertainty.influence import has_influence
@@ -34,15 +35,12 @@ _SUFFICIENT_COVERAGE = 0.93
 _SUFFICIENT_WITH_MANY = 0.92
 # Mean widths within this factor count as equal.
 _WIDTH_TOLERANCE = 1.05
-# The highest rate of false positives with which DeLong's method is selected: the highest of five
-# families of 1 000 data sets each lies at 6 % by chance where all are at 5 %.
-_HIGHEST_RATE = 0.065
 # With fewer samples beyond an operating point the normal distribution is not a good description,
 # although some measured rates are low.
 _FEWEST_FOR_NORMAL = 20
 # With so many samples beyond an operating point in both classes the bootstrap is as powerful as
 # permutations.
-_MANY = 100
+MANY = 100
 # From this area under the ROC curve on, few samples are on the wrong side.
 _NEARLY_PERFECT = 0.985
 _NEARLY_PERFECT_FAMILIES = ("nearly perfect", "nearly perfect, heavy-tailed")
@@ -160,7 +158,7 @@ def _select_corrected(
         return "inversion", None
     plain = replace(bound, measure=measure.plain)
     limits = limits_of(plain, float(counts.n_anomalies), float(counts.n_normals))
-    return "bootstrap", None if min(limits) >= _MANY else math.nan
+    return "bootstrap", None if min(limits) >= MANY else math.nan
 
 
 def limits_of(bound: BoundMeasure, n_anomalies: float, n_normals: float) -> Limits:
@@ -185,7 +183,7 @@ def best_method(rows: Sequence[Coverage]) -> tuple[str, float]:
         methods.setdefault(row.method, []).append(row)
     coverage = {method: min(row.coverage for row in group) for method, group in methods.items()}
     limit = min(rows[0].limits)
-    sufficient = _SUFFICIENT_WITH_MANY if limit >= _MANY else _SUFFICIENT_COVERAGE
+    sufficient = _SUFFICIENT_WITH_MANY if limit >= MANY else _SUFFICIENT_COVERAGE
     good = [method for method in methods if method in ANY_SIZE]
     if not good or limit >= _FEWEST_FOR_NORMAL:
         good = [method for method in methods if method in good or coverage[method] >= sufficient]
@@ -210,16 +208,17 @@ def select_paired_method(
         [row for row in false_positives() if row.measure == bound.measure.name], limits
     )
     # At another prevalence a few samples may dominate, which the table does not show.
-    as_tried = bound.parameters.get("prevalence") is None
-    known = as_tried and min(limits) >= _FEWEST_FOR_NORMAL and rates
-    if known and rates[0].rate <= _HIGHEST_RATE:
-        return "delong", rates[0].rate
-    if not has_influence(bound.measure) and min(limits) >= _MANY:
+    as_measured = bound.parameters.get("prevalence") is None
+    if as_measured and min(limits) >= _FEWEST_FOR_NORMAL and rates:
+        rate = rates[0].rate
+        if rate <= HIGHEST_FALSE_POSITIVE_RATE:
+            return "delong", rate
+    if not has_influence(bound.measure) and min(limits) >= MANY:
         return "bootstrap", None
     if bound.reads_ranks:
         return "permutation", None
     # Of a function of a user's own nothing is known either.
-    many = as_tried and bound.measure.slopes is None and min(limits) >= _MANY
+    many = as_measured and bound.measure.slopes is None and min(limits) >= MANY
     return "bootstrap", None if many else math.nan
 
 

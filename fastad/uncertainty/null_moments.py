@@ -27,9 +27,9 @@ from fastad.uncertainty.null_distributions import (
 # The normal approximation of the AUC was compared with the exact distribution of up to 1050
 # samples, all distinct or with many patterns of ties. Within these limits p-values are off by at
 # most 0.006 (0.0009 without ties), and from 0.01 to 0.05 by at most 5 %. Further out they are too
-# large, by up to 12 % at
-# 0.001 and 29 % at 10^-4, where 9999 permutations err by 32 % and 100 %. With 20 samples of a class
-# it is 35 % at 0.001; with ten equal ties of all samples, 0.05 comes out 6 % too small.
+# large, by up to 12 % at 0.001 and 29 % at 10^-4, where 9999 permutations err by 32 % and 100 %.
+# With 20 samples of a class it is 35 % at 0.001; with ten equal ties of all samples, 0.05 comes out
+# 6 % too small.
 _LEAST_SAMPLES = 50
 _MOST_TIED = Fraction(1, 20)
 

@@ -269,7 +269,7 @@ class DesignedSample:
         if not self.counts.n_anomalies or not self.counts.n_normals:
             return None
         contributions = self.contributions(ROC_AUC.bind())
-        found = self.variances(contributions)
+        variances = self.variances(contributions)
         independent = []
         for label, total in ((1, self.counts.n_anomalies), (0, self.counts.n_normals)):
             mask = self.labels == label
@@ -280,13 +280,15 @@ class DesignedSample:
         variance = sum(s / max(n - 1, 1) for s, n in zip(independent, n_rows, strict=True))
         effective = [
             min(s / v, float(n)) if v > 0 else float(n)
-            for s, v, n in zip(independent, (found.anomalies, found.normals), n_rows, strict=True)
+            for s, v, n in zip(
+                independent, (variances.anomalies, variances.normals), n_rows, strict=True
+            )
         ]
         return SamplingEffect(
             kind=self.kind,
             n_units=self.n_independent,
             block_length=self.length,
-            design_effect=found.total / variance if variance > 0 else math.nan,
+            design_effect=variances.total / variance if variance > 0 else math.nan,
             effective_anomalies=effective[0],
             effective_normals=effective[1],
         )

@@ -32,7 +32,13 @@ from fastad.uncertainty.interval_estimation import (
     estimate_interval,
     task_of,
 )
-from fastad.uncertainty.methods import RESAMPLING, limits_of, select_method, select_paired_method
+from fastad.uncertainty.methods import (
+    MANY,
+    RESAMPLING,
+    limits_of,
+    select_method,
+    select_paired_method,
+)
 from fastad.uncertainty.pair_estimates import (
     PairEstimate,
     estimate_of_permutations,
@@ -40,8 +46,6 @@ from fastad.uncertainty.pair_estimates import (
 )
 from fastad.uncertainty.results import Interval, lowest_coverage
 
-# With so many samples beyond an operating point the bootstrap covers as often as it says.
-_MANY = 100
 # Below this no p-value is searched, and so often a search is halved.
 _SMALLEST_P, _HALVINGS = 1e-300, 60
 # More permutations than 2 to this power are never enumerated.
@@ -94,16 +98,16 @@ def select_unpaired_method(
     if has_influence(bound.measure):
         # The variance on one sample is as good as that of a difference of two detectors on it.
         selected = [
-            select_paired_method(bound, float(one.n_anomalies), float(one.n_normals))[0]
-            for one in counts
+            select_paired_method(bound, float(side.n_anomalies), float(side.n_normals))[0]
+            for side in counts
         ]
         if selected == ["delong", "delong"]:
             return "delong", None
-    coverages = [_interval_method(bound, one)[1] for one in counts]
+    coverages = [_interval_method(bound, side)[1] for side in counts]
     if not any(coverage != coverage for coverage in coverages):
         return "hybrid", None
-    limits = [limits_of(bound, float(one.n_anomalies), float(one.n_normals)) for one in counts]
-    return "bootstrap", None if min(map(min, limits)) >= _MANY else math.nan
+    limits = [limits_of(bound, float(side.n_anomalies), float(side.n_normals)) for side in counts]
+    return "bootstrap", None if min(map(min, limits)) >= MANY else math.nan
 
 
 def _interval_method(bound: BoundMeasure, counts: OrderedCounts) -> tuple[str, float | None]:
@@ -265,7 +269,7 @@ def _infinite(n_resamples: int) -> float:
     return math.inf
 
 
-class _Class(NamedTuple):
+class _PooledClass(NamedTuple):
     """One class of both samples.
 
     Attributes
@@ -288,7 +292,9 @@ def _permuted_differences(
     n_distinct = pooled.keys.shape[0]
     positions = n_distinct - 1 - np.unique(scores, return_inverse=True)[1]
     classes = [
-        _Class(positions[mask], int(np.count_nonzero(mask[: pair.samples[0].scores.shape[0]])))
+        _PooledClass(
+            positions[mask], int(np.count_nonzero(mask[: pair.samples[0].scores.shape[0]]))
+        )
         for mask in (is_anomaly, ~is_anomaly)
     ]
     n_all = math.prod(map(_n_choices, classes))
@@ -301,11 +307,14 @@ def _permuted_differences(
         for i in part:
             if is_exact:
                 first = [
-                    one.positions[list(rows)] for one, rows in zip(classes, chosen[i], strict=True)
+                    of_class.positions[list(rows)]
+                    for of_class, rows in zip(classes, chosen[i], strict=True)
                 ]
             else:
                 rng = numbered_generator(pair.keys[0], i)
-                first = [rng.permutation(one.positions)[: one.n_first] for one in classes]
+                first = [
+                    rng.permutation(of_class.positions)[: of_class.n_first] for of_class in classes
+                ]
             values = [bound.value_or_nan(side) for side in _sides(pooled, first)]
             differences[i] = values[0] - values[1]
 
@@ -313,17 +322,17 @@ def _permuted_differences(
     return differences, is_exact
 
 
-def _n_choices(one: _Class) -> float:
+def _n_choices(of_class: _PooledClass) -> float:
     """Return how many choices there are; infinity where they are more than can be drawn."""
-    n = len(one.positions)
-    fewer = min(one.n_first, n - one.n_first)
+    n = len(of_class.positions)
+    fewer = min(of_class.n_first, n - of_class.n_first)
     # At least 2**fewer; of a million samples the number has a million bits.
     return math.comb(n, fewer) if fewer < _MOST_BITS else math.inf
 
 
-def _choices(one: _Class) -> Iterator[tuple[int, ...]]:
+def _choices(of_class: _PooledClass) -> Iterator[tuple[int, ...]]:
     """Return each choice of the samples of a class that are of the first sample."""
-    return itertools.combinations(range(len(one.positions)), one.n_first)
+    return itertools.combinations(range(len(of_class.positions)), of_class.n_first)
 
 
 def _pool(pair: Pair) -> tuple[OrderedCounts, ScoreVector, BoolVector]:

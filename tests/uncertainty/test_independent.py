@@ -209,8 +209,8 @@ def test_all_permutations_are_those_of_the_definition() -> None:
 
 def test_choices_that_cannot_be_drawn_are_not_counted() -> None:
     """Of a million samples their number has a million bits, which take seconds."""
-    assert unpaired._n_choices(unpaired._Class(np.arange(40), 35)) == math.comb(40, 5)
-    assert unpaired._n_choices(unpaired._Class(np.arange(10**6), 5 * 10**5)) == math.inf
+    assert unpaired._n_choices(unpaired._PooledClass(np.arange(40), 35)) == math.comb(40, 5)
+    assert unpaired._n_choices(unpaired._PooledClass(np.arange(10**6), 5 * 10**5)) == math.inf
 
 
 @pytest.mark.parametrize("largest", [2**62 + 1, 2**63 - 1])
