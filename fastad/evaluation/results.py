@@ -155,12 +155,12 @@ class DetectorEvaluation(Mapping[str, float]):
     def exact_intervals(self) -> Mapping[str, Interval]:
         """Exact 95 % intervals of values at one point whose rate stands on too few normals.
 
-        Computed when they are first asked for. Areas have none.
+        Computed when they are first read. Areas have none.
         """
         return {} if self.few_normals is None else self.few_normals.intervals
 
     def shown_interval(self, label: str) -> Interval | None:
-        """Return the interval that stands beside a value: the one asked for, or the exact one."""
+        """Return the interval that stands beside a value: the requested one, or the exact one."""
         return self.intervals.get(label) or self.exact_intervals.get(label)
 
     def mark(self, label: str) -> str:

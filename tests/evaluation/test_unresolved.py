@@ -186,9 +186,9 @@ def test_corrected_values_and_given_intervals_have_no_exact_ones() -> None:
     corrected = fastad.evaluate(Y, SCORES["a"], contamination=0.01, **options)["score"]
     assert corrected.unresolved
     assert corrected.exact_intervals == {}
-    asked = fastad.evaluate(Y, SCORES["a"], confidence_level=0.8, n_resamples=99, **options)
-    interval = asked["score"].intervals["tpr@0.1"]
-    assert asked["score"].shown_interval("tpr@0.1") is interval
+    requested = fastad.evaluate(Y, SCORES["a"], confidence_level=0.8, n_resamples=99, **options)
+    interval = requested["score"].intervals["tpr@0.1"]
+    assert requested["score"].shown_interval("tpr@0.1") is interval
 
 
 def test_evaluations_with_exact_intervals_are_pickled() -> None:
