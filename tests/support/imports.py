@@ -76,6 +76,7 @@ def trees() -> dict[str, ast.AST]:
     return {module: ast.parse(path.read_text("utf-8")) for module, path in MODULES.items()}
 
 
+@cache
 def arrows() -> dict[str, set[str]]:
     """Return what each module imports."""
     return {module: set(imports(tree)) - {module} for module, tree in trees().items()}
