@@ -346,21 +346,20 @@ def _precision(fp: Any, tp: Any) -> Any:
 def _recall(
     counts: OrderedCounts, reached: FloatVector, bound: Fraction, weight: Fraction
 ) -> ValueAtThreshold:
-    tps, fps = counts.tps[1:], counts.fps[1:]
-    good = reached > float(bound)
-    # Rounding may misjudge points next to the bound: there, exact numbers decide.
-    for i in np.flatnonzero(np.abs(reached - float(bound)) < NEAR):
-        tp = exact(tps[i])
-        good[i] = tp >= bound * (tp + weight * exact(fps[i]))
-    good &= tps > 0
-    if not np.any(good):
-        raise UndefinedMeasureError(
-            f"recall_at_precision is undefined: no threshold reaches precision {float(bound)}"
-        )
-    most = tps[np.flatnonzero(good)[-1]]
-    point = 1 + int(np.flatnonzero(good & (tps == most))[0])
-    recall = float(exact(counts.tps[point]) / exact(counts.n_anomalies))
-    return ValueAtThreshold(recall, counts.threshold(point))
+    # Rounding may misjudge points next to the bound: there, exact numbers decide, from the last
+    # point on, as long perfect orders have many.
+    for i in np.flatnonzero((reached > float(bound) - NEAR) & (counts.tps[1:] > 0))[::-1]:
+        tp = exact(counts.tps[i + 1])
+        if reached[i] >= float(bound) + NEAR or tp >= bound * (
+            tp + weight * exact(counts.fps[i + 1])
+        ):
+            # Of the points with this recall the first is the most precise.
+            point = first_reaching(counts.tps, tp)
+            recall = float(tp / exact(counts.n_anomalies))
+            return ValueAtThreshold(recall, counts.threshold(point))
+    raise UndefinedMeasureError(
+        f"recall_at_precision is undefined: no threshold reaches precision {float(bound)}"
+    )
 
 
 MEASURES = (BEST_F1, RECALL_AT_PRECISION, PRECISION_AT_RECALL)

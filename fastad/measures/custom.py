@@ -44,8 +44,8 @@ from fastad.ordering.counts import OrderedCounts
 At = Literal["fpr", "threshold", "k", "best", "curve"]
 
 _POINTS = ("fpr", "threshold", "k", "best", "curve")
-# A derivative is a difference over this part of a class: its error, of the square, and that of
-# rounding over the step are alike.
+# A derivative is a difference over this fraction of a class: its error, of the square, and that of
+# rounding over the step are about equal.
 _STEP = 1e-5
 
 

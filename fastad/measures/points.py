@@ -1,4 +1,4 @@
-"""Points of curves on ordered counts: found exactly, and what measures share that read them."""
+"""Points of curves, read exactly from ordered counts, and what measures that read them share."""
 
 from bisect import bisect_right
 from collections.abc import Callable, Mapping

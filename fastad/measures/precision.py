@@ -304,7 +304,7 @@ def _precision_gain_auc(counts: OrderedCounts) -> float:
     right = first_reaching(counts.tps, start)
     fp = Fraction(*height(counts.tps, counts.fps, right - 1, start, 1))
     tps, fps = counts.tps[right:].astype(np.float64), counts.fps[right:].astype(np.float64)
-    # Products of whole counts are exact: what is at chance has a gain of exactly 0.
+    # Products of counts are exact up to 2^53: what is at chance has a gain of exactly 0.
     won = float(m) * tps
     precision_gain = np.concatenate(
         [[float(1 - n * fp / (m * start))], (won - float(n) * fps) / won]

@@ -38,9 +38,9 @@ def suggest_measure(
         return suggestion(OTHER_NAMES[name.lower()])
     values = [measure for measure in measures.values() if measure.kind == "value"]
     examples = [example_key(measure) for measure in values]
-    alike = [key for key in examples if key.partition("@")[0] == name.lower()]
-    if alike:
-        return suggestion(alike)
+    same_word = [key for key in examples if key.partition("@")[0] == name.lower()]
+    if same_word:
+        return suggestion(same_word)
     point = _POINT.fullmatch(name)
     if point is not None:
         prefixes = {

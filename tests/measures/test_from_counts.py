@@ -332,6 +332,8 @@ def test_bounds_of_sketches_hold(name: str, at: str, sample: Sample, fpr: float)
     try:
         value = measure.of(sample.y, sample.s, **options)
     except UndefinedMeasureError:
+        with pytest.raises(UndefinedMeasureError):
+            sketch.bounds(measure.bind(**options))
         return
     bounds = sketch.bounds(measure.bind(**options))
     assert bounds.low <= value <= bounds.high

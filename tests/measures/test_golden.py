@@ -26,7 +26,7 @@ def cases() -> list[Any]:
 
 
 def as_given(parameters: dict[str, Any]) -> dict[str, Any]:
-    """Fractions stand as text in the file."""
+    """Fractions are strings in the file."""
     return {
         name: Fraction(value) if isinstance(value, str) and "/" in value else value
         for name, value in parameters.items()

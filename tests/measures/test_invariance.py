@@ -293,7 +293,20 @@ SEQUENCES: dict[str, tuple[str, list[Any]]] = {
     "bedroc": ("alpha", [0.5, 20, 80.5]),
     "min_detection_cost": ("prevalence", [0.01, 0.29, 0.9]),
     "precision_at_recall": ("recall", [0, 0.29, 1]),
+    "recall_at_precision": ("precision", [0, 0.29, 0.5]),
+    "np_score": ("alpha", [0.1, 0.29, 1.5]),
+    "ht_auc": ("alpha", [0, 0.29, 1]),
+    "lf_auc": ("alpha", [0, 0.29, 1]),
+    "cost_auc": ("cost_ratio", [0.29, 1, 2.25]),
+    "rank_power": ("k", [5, 7, 20]),
+    "rp_distance": ("p", [0, 29.5, 100]),
 }
+
+
+def test_every_sequence_of_operating_points_is_tried() -> None:
+    declared = {row.name for row in MEASURES.values() if row.operating_point}
+    declared = {name for name in declared if MEASURES[name].point_parameter.sequence}
+    assert declared == {*SEQUENCES, "class_percentiles"}
 
 
 @pytest.mark.parametrize("name", SEQUENCES)

@@ -522,6 +522,8 @@ def test_many_perfect_points_are_not_compared_one_by_one() -> None:
     y = np.r_[np.ones(n, int), 0]
     found = fastad.measures.precision_at_recall(y, -np.arange(n + 1), recall=0.5)
     assert (float(found), found.threshold) == (1, -(n // 2 - 1))
+    found = fastad.measures.recall_at_precision(y, -np.arange(n + 1), precision=1)
+    assert (float(found), found.threshold) == (1, 1 - n)
 
 
 # Many points, of which blocks are read one after the other, or by threads
