@@ -47,7 +47,7 @@ class VolumeCurve(Result):
     ) -> None:
         self._run, self._lowest, self.confidence_level = run, lowest, level
         self.box, self.n_scored = box, n_scored
-        passed = [passed for passed in run.repeats[0].levels if lowest < passed < np.inf]
+        passed = [x for x in run.repeats[0].levels if lowest < x < np.inf]
         column = estimates_of(run, (*passed, lowest), level, n_scored)
         self.threshold = as_readonly(np.array([estimate.threshold for estimate in column]))
         self.log_fraction = as_readonly(np.array([estimate.log_value for estimate in column]))

@@ -40,7 +40,8 @@ class VolumeEstimate:
     threshold : float
         The threshold.
     is_bound : bool
-        Whether no draw fell inside, so that the value is only an upper bound.
+        Whether the value is only an upper bound: no draw fell inside, or no particle of a repeat
+        came below the threshold.
     log_low, log_high : float
         Natural logarithms of the ends of the interval.
     n_scored : int
@@ -93,10 +94,12 @@ class VolumeEstimate:
         return f"{value} [{low}, {high}]{self._by_uniform_draws()}"
 
     def _by_uniform_draws(self) -> str:
-        wide = self.uniform_low, self.uniform_high
-        if math.isnan(self.uniform_high) or wide == (self.low, self.high):
+        low, high = self.uniform_low, self.uniform_high
+        # Where they are the interval itself, ends were made of their logarithms, and rounded.
+        is_own = math.isclose(low, self.low) and math.isclose(high, self.high)
+        if math.isnan(high) or is_own:
             return ""
-        return f"; by uniform draws alone [{wide[0]:.4g}, {wide[1]:.4g}]"
+        return f"; by uniform draws alone [{low:.4g}, {high:.4g}]"
 
     @property
     def complement(self) -> "VolumeEstimate":

@@ -160,8 +160,9 @@ def test_particles_where_importance_sampling_is_refused() -> None:
     )
     assert found.method == "splitting"
     assert found.reason.split("; rejected: ")[0] == (
-        "too few uniform draws fall inside, and importance sampling is not reliable, because too few "
-        "of the data lie in the region (0 of 1024 first draws; 0 of at least 5 distinct samples)"
+        "too few uniform draws fall inside, and importance sampling is not reliable, because too "
+        "few of the data lie in the region (0 of 1024 first draws; "
+        "0 of at least 5 distinct samples)"
     )
     assert found.log_low <= region.log_fraction + 6 * math.log(0.1) <= found.log_high
 
@@ -265,11 +266,10 @@ def test_data_that_show_a_part_alone_do_not_lead_astray(seed: int) -> None:
 
 def test_few_score_calls_are_uniform() -> None:
     region = ball(20)
-    for kind, method in [("jitted", "uniform"), ("batch", "uniform")]:
-        score = Seen(region.batch) if kind == "batch" else region.jitted
+    for score in (region.jitted, region.batch):
         found = volume(score, 1.0, region.box, n_draws=9_999, rng=0)
-        assert found.method == method
-        assert found.reason == ("n_draws is too small for other methods (they take 20000 points)")
+        assert found.method == "uniform"
+        assert found.reason == "n_draws is too small for other methods (they take 20000 points)"
         assert found.n_scored == 9_999
         assert found.is_bound
 
@@ -323,8 +323,8 @@ def test_named_methods_give_no_reason() -> None:
         found = volume(region.batch, 0.3, region.box, **options)
         assert found.method == method
         # Only splitting may miss a part of the region, and says so.
-        assert found.reason.startswith("the interval assumes" if method == "splitting" else "")
-        assert (found.reason == "") == (method != "splitting")
+        first, _, _ = found.reason.partition(" that no part")
+        assert first == ("the interval assumes" if method == "splitting" else "")
 
 
 @pytest.mark.parametrize("with_data", [False, True])
@@ -346,15 +346,14 @@ def test_the_same_seed_gives_the_same_on_any_number_of_threads(with_data: bool) 
 @pytest.mark.parametrize("method", ["auto", "importance", "uniform", "splitting"])
 def test_bad_data_are_refused(method: Any) -> None:
     region = ball(3)
-    bad = [
-        np.zeros((5, 2)),
-        np.zeros(3),
-        np.full((5, 3), math.nan),
-        np.zeros((0, 3)),
-        np.array([["a", "b", "c"]]),
-    ]
-    for data in bad:
-        with pytest.raises((InvalidInputError, TypeError), match="data"):
+    for data, message in (
+        (np.zeros((5, 2)), "data must have 3 features as the box; found 2"),
+        (np.zeros(3), "data must have the shape"),
+        (np.full((5, 3), math.nan), "data must contain finite numbers; found others in 5 rows"),
+        (np.zeros((0, 3)), "data must contain at least one sample; found none"),
+        (np.array([["a", "b", "c"]]), "data must contain numbers"),
+    ):
+        with pytest.raises(InvalidInputError, match=message):
             volume(region.jitted, 1.0, region.box, data=data, method=method, n_draws=20_000)
 
 

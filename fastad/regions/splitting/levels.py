@@ -113,11 +113,11 @@ class Splitting:
         list of numpy.ndarray of shape (n_features, n_points)
             Where those of each have been.
         """
-        most = max(n_calls // (2 * _TURNS * _SWEEPS * len(self.repeats)), 1)
+        most_of_each = max(n_calls // (2 * _TURNS * _SWEEPS * len(self.repeats)), 1)
         inside = []
         for repeat in self.repeats:
             below = np.flatnonzero(repeat.scores < target)
-            inside.append(below[:: -(-below.shape[0] // most)])
+            inside.append(below[:: -(-below.shape[0] // most_of_each)])
         points = [r.points[:, i] for r, i in zip(self.repeats, inside, strict=True)]
         scores = [r.scores[i] for r, i in zip(self.repeats, inside, strict=True)]
         positions = points  # of the last turn
@@ -132,10 +132,10 @@ class Splitting:
             key = self._rng.integers(2**64, dtype=np.uint64)
             views: list[list[FloatMatrix]] = [[] for _ in walkers]
             # Proposals outside of the cube cost nothing, and must come to an end all the same.
-            most = 4 * n_calls // (_TURNS * n_particles) + 1
+            most_moves = 4 * n_calls // (_TURNS * n_particles) + 1
             # Far apart, so that they are less akin, and that clouds stay small.
-            step = -(-most // (4 * _SWEEPS * _VIEWS)) * _SWEEPS
-            for done in range(0, most, _SWEEPS):
+            step = -(-most_moves // (4 * _SWEEPS * _VIEWS)) * _SWEEPS
+            for done in range(0, most_moves, _SWEEPS):
                 kinds = self.tuning.choose(self._rng, _SWEEPS)
                 self._sweep(walkers, kinds, np.uint64(bits(key, done)))
                 if done % step == 0:
