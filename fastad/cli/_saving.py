@@ -67,7 +67,7 @@ def _joined_columns(tables: Mapping[str, Mapping[str, Sequence[Any]]]) -> dict[s
     joined: dict[str, list[Any]] = {key: [] for key in ("file", *keys)}
     for name, columns in tables.items():
         n_rows = len(next(iter(columns.values())))
-        missing = dict.fromkeys(keys, [math.nan] * n_rows)
-        for key, cells in {"file": [name] * n_rows, **missing, **columns}.items():
-            joined[key].extend(cells)
+        missing = [math.nan] * n_rows
+        for key, cells in joined.items():
+            cells += columns.get(key, [name] * n_rows if key == "file" else missing)
     return joined

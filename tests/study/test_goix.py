@@ -237,6 +237,12 @@ def test_the_paper_s_detectors_on_bundled_data() -> None:
             InvalidInputError,
             "names without '; '",
         ),
+        (
+            {"a": data(50, 5, 2)},
+            {"detectors": {1: flat, "1": flat}},
+            InvalidInputError,
+            "detectors must have names that differ as strings",
+        ),
         ({"a": data(50, 5, 2)}, {"detectors": {"a": 3}}, TypeError, "method fit"),
         ({"a": data(50, 5, 2)}, {"rng": -1}, InvalidInputError, "rng"),
     ],

@@ -7,14 +7,10 @@ from typing import Any
 import numpy as np
 
 from fastad._core.extras import missing_extra
-from fastad._core.parameters import check_choice, check_generator
+from fastad._core.parameters import check_choice, check_generator, check_mapping
 from fastad._core.random import random_seed, string_seed
 from fastad._core.types import ArrayLike, FloatMatrix, LabelVector, ScoreVector
-from fastad.errors import (
-    InvalidInputError,
-    InvalidTypeError,
-    UndefinedMeasureError,
-)
+from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.measures.precision import pr_auc
 from fastad.measures.roc import roc_auc
 from fastad.regions.box import Box
@@ -92,12 +88,7 @@ def goix_benchmark(
     >>> benchmark.agreement("em").roc.n_pairs
     3
     """
-    if not isinstance(datasets, Mapping) or not datasets:
-        raise InvalidTypeError(
-            f"datasets must name at least one data set; found {type(datasets).__name__}"
-            + (" without any" if isinstance(datasets, Mapping) else ""),
-            argument="datasets",
-        )
+    datasets = check_mapping(datasets, "datasets", "data set")
     for setting in settings:
         check_choice(setting, SETTINGS, "settings")
     seed = _seed(rng)
@@ -282,14 +273,9 @@ def _default_detectors() -> dict[str, Factory]:
 
 def _check_detectors(detectors: Mapping[str, Factory]) -> dict[str, Factory]:
     """Check what makes detectors, and their names."""
-    if not isinstance(detectors, Mapping) or not detectors:
-        raise InvalidTypeError(
-            f"detectors must name at least one detector; found {type(detectors).__name__}"
-            + (" without any" if isinstance(detectors, Mapping) else ""),
-            argument="detectors",
-        )
-    makers = {str(name): check_factory(factory, str(name)) for name, factory in detectors.items()}
-    for name in makers:
+    makers = check_mapping(detectors, "detectors", "detector")
+    for name, factory in makers.items():
+        check_factory(factory, f"detectors[{name!r}]")
         if SEPARATOR in name:
             raise InvalidInputError(
                 f"detectors must have names without {SEPARATOR!r}; found {name!r}",
