@@ -1,6 +1,7 @@
 """Confidence bands of both curves, from exact distributions of the points."""
 
 import math
+import sys
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -198,7 +199,7 @@ def excess_mass_band(
     unit = box.inverse()
     # Levels times the volume of the box: what a mass loses that fills it.
     if level is None:
-        losses = np.linspace(0, _FARTHEST * curve.scaled_level(Fraction(9, 10)), _LEVELS)
+        losses = np.linspace(0, _FARTHEST * curve.scaled_level(), _LEVELS)
         losses *= (levels.n_uniform or 1) / levels.n_test
     else:
         losses = box.times_each(np.atleast_1d(check_levels(level, "level", lowest=0)))
@@ -211,7 +212,8 @@ def excess_mass_band(
     # Just below a corner the lower bound on the volume may be less.
     least = np.minimum(least, _fractions(levels, test, uniform, np.nextafter(masses, 0.0))[0])
     low, high = (np.empty(losses.shape) for _ in range(2))
-    for i, loss in enumerate(losses):
+    # An infinite loss of no volume is none.
+    for i, loss in enumerate(np.minimum(losses, sys.float_info.max)):
         low[i] = max((masses - loss * most).max(), 0.0)
         high[i] = min(max((masses - loss * least).max(), 0.0), 1.0)
     # The curve at hand is rounded in another way.

@@ -1,6 +1,7 @@
 """Level sets of counted volumes: scores of test and of uniform points in one order."""
 
 import math
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -24,6 +25,7 @@ _FEW = 200_000
 _ENOUGH_ABOVE, _SAMPLE = 0.2, 1024
 # Products of both numbers of points must fit into 64 bits.
 _LARGEST = 2**63
+_ARGUMENTS = re.compile("y_score|uniform_score")
 
 
 def counted_level_sets(
@@ -88,14 +90,15 @@ def level_sets_of_detector(
     name: str, y_score: ArrayLike, uniform_score: ArrayLike, box: Extent
 ) -> LevelSets:
     """Return the level sets of one detector of several; an error about its scores names it."""
+
+    def named(text: str) -> str:
+        return _ARGUMENTS.sub(lambda found: score_name(name, found[0]), text)
+
     try:
         return level_sets_of_scores(y_score, uniform_score, box)
     except InvalidInputError as error:
-        message, item = str(error), error.argument
-        for argument in ("y_score", "uniform_score"):
-            message = message.replace(argument, score_name(name, argument))
-            item = score_name(name, argument) if item == argument else item
-        raise InvalidInputError(message, argument=item) from None
+        argument = error.argument and named(error.argument)
+        raise InvalidInputError(named(str(error)), argument=argument) from None
 
 
 def _up_to(highest: float, uniform: FloatVector) -> FloatVector:

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass, fields
+from fractions import Fraction
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -101,7 +102,7 @@ class Criterion:
         return max(math.ceil(self.n_uniform * (self.monte_carlo_error / error) ** 2), 1)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values; None for NaN, text for infinities."""
+        """Return plain values; None for NaN, a string for infinities."""
         return {part.name: plain_value(getattr(self, part.name)) for part in fields(self)}
 
 
@@ -125,9 +126,9 @@ class CriteriaPlan(NamedTuple):
 
     Attributes
     ----------
-    mass : (Point, Point)
+    mass : (Fraction, Fraction)
         Masses between which MV is the area.
-    excess_mass : Point
+    excess_mass : Fraction
         Excess mass at which the area EM ends.
     n_resamples : int
         Replicates.
@@ -137,8 +138,8 @@ class CriteriaPlan(NamedTuple):
         Of the random numbers.
     """
 
-    mass: tuple[Point, Point]
-    excess_mass: Point
+    mass: tuple[Fraction, Fraction]
+    excess_mass: Fraction
     n_resamples: int
     level: float
     key: np.uint64

@@ -8,6 +8,7 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 
+from fastad._core.floats import nearest_float
 from fastad._core.frames import as_array
 from fastad._core.parameters import check_inside
 from fastad._core.types import (
@@ -25,7 +26,7 @@ from fastad.measures.results import Curve
 from fastad.regions.box import Box
 from fastad.unsupervised.counted import counted_level_sets
 from fastad.unsupervised.criteria import EXCESS_MASS
-from fastad.unsupervised.levels import Extent, LevelSets, Volumes
+from fastad.unsupervised.levels import Extent, LevelSets, Volumes, check_either
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,12 +93,7 @@ class ExcessMassCurve(Curve):
         float, or numpy.ndarray for a sequence
             In [0, 1].
         """
-        if (level is None) == (log_level is None):
-            raise InvalidInputError(
-                "level must be given, or log_level, and not both; found "
-                f"{'neither' if level is None else 'both'}",
-                argument="level",
-            )
+        check_either(level, log_level, "level")
         unit = self._unit()
         if level is not None:
             levels = check_levels(level, "level", lowest=0)
@@ -211,7 +207,8 @@ def check_levels(level: Any, name: str, lowest: float = -math.inf) -> npt.NDArra
     """Check a level or a sequence of them."""
     levels = as_array(level, name)
     if levels.dtype == object and all(isinstance(level, Rational) for level in levels.flat):
-        levels = levels.astype(np.float64)
+        numbers = [nearest_float(level) for level in levels.flat]
+        levels = np.array(numbers).reshape(levels.shape)
     if levels.dtype.kind not in "iuf" or levels.ndim > 1 or np.isnan(levels).any():
         raise InvalidInputError(
             f"{name} must be a number or a sequence of them; found {levels.dtype} of shape "

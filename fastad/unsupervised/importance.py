@@ -22,6 +22,7 @@ from fastad.unsupervised.subspaces import (
     check_jobs,
     check_subspaces,
     evaluate_subspaces,
+    varying_features,
 )
 
 
@@ -104,6 +105,13 @@ def feature_importance(
     ------
     InvalidInputError
         If an argument is not as described; the message says which.
+    MissingExtraError
+        If ``n_jobs`` is given and joblib is not installed.
+
+    Warns
+    -----
+    InsufficientMixingWarning
+        If particles of splitting may have missed parts of a region in some subspaces.
 
     Notes
     -----
@@ -140,7 +148,7 @@ def feature_importance(
         {"detector": detector}, X_train, X_test, n_subspaces, n_features, n_uniform, generator
     )
     d, k = subspaces.X_test.shape[1], subspaces.features.shape[1]
-    n_varying = int(np.count_nonzero(np.ptp(subspaces.X_test, axis=0)))
+    n_varying = varying_features(subspaces.X_test).shape[0]
     if k >= n_varying:
         raise InvalidInputError(
             f"n_features must be less than the {n_varying} features that vary in X_test, so that "

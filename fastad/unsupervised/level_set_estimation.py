@@ -1,6 +1,8 @@
 """``level_sets``: mass and volume of a detector's level sets, straight from the detector."""
 
+import math
 from collections.abc import Callable, Iterator
+from fractions import Fraction
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -115,7 +117,7 @@ def level_sets(
     lowest = exact_rate(lowest_mass, "lowest_mass")
     if lowest == 1:
         raise InvalidInputError("lowest_mass must lie in [0, 1); found 1", argument="lowest_mass")
-    options = LevelSetOptions.of(method, n_draws, float(lowest))
+    options = LevelSetOptions.of(method, n_draws, lowest)
     samples, region = check_data(X, box)
     generator = check_generator(rng)
     scored = block_score(score, region.n_features)
@@ -161,7 +163,7 @@ class LevelSetOptions(NamedTuple):
         One of the methods, or "auto".
     n_draws : int or None
         Points that are scored; None for as many as is usual.
-    lowest_mass : float
+    lowest_mass : Fraction
         Mass down to which volumes are found.
     progress : callable or None
         Called with the numbers of points scored and to be scored.
@@ -169,7 +171,7 @@ class LevelSetOptions(NamedTuple):
 
     method: str
     n_draws: int | None
-    lowest_mass: float
+    lowest_mass: Fraction
     progress: Progress | None
 
     @classmethod
@@ -177,7 +179,7 @@ class LevelSetOptions(NamedTuple):
         cls,
         method: str,
         n_draws: int | None,
-        lowest_mass: float = 0.0,
+        lowest_mass: Fraction,
     ) -> "LevelSetOptions":
         """Check how volumes are to be estimated."""
         check_choice(method, METHODS, "method")
@@ -257,7 +259,7 @@ class LevelSetEstimator:
         """Return level sets whose volumes independent repeats estimate."""
         distinct, counts = np.unique(y_score, return_counts=True)
         masses = np.cumsum(counts)
-        kept = masses >= options.lowest_mass * y_score.shape[0]
+        kept = masses >= math.ceil(options.lowest_mass * y_score.shape[0])
         # Level sets are closed, and these methods find the volumes of open ones.
         above = np.nextafter(distinct[kept], np.inf)
         # Below infinity lies the whole box, but for what scores infinity itself.

@@ -8,7 +8,7 @@ import math
 import sys
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -77,23 +77,26 @@ class Extent(NamedTuple):
         return Extent(None if self.value is None else 1 / self.value, -self.log)
 
 
-def check_extent(
-    volume: Point | Box | None, log_volume: Point | None = None, name: str = "volume"
-) -> Extent:
-    """Check the volume of a box, or its logarithm."""
-    if (volume is None) == (log_volume is None):
+def check_either(value: Any, log_value: Any, name: str) -> None:
+    """Check that a value is given or its logarithm, and not both."""
+    if (value is None) == (log_value is None):
         raise InvalidInputError(
             f"{name} must be given, or log_{name}, and not both; found "
-            f"{'neither' if volume is None else 'both'}",
+            f"{'neither' if value is None else 'both'}",
             argument=name,
         )
+
+
+def check_extent(volume: Point | Box | None, log_volume: Point | None = None) -> Extent:
+    """Check the volume of a box, or its logarithm."""
+    check_either(volume, log_volume, "volume")
     if log_volume is not None:
-        return Extent(None, float(exact_number(log_volume, f"log_{name}")))
+        return Extent(None, float(exact_number(log_volume, "log_volume")))
     if isinstance(volume, Box):
         product = volume.volume
         fits = sys.float_info.min <= product <= sys.float_info.max
-        return Extent(exact_number(product, name) if fits else None, volume.log_volume)
-    exact = check_positive(volume, name)  # type: ignore[arg-type]  # not None, as seen above
+        return Extent(exact_number(product, "volume") if fits else None, volume.log_volume)
+    exact = check_positive(volume, "volume")  # type: ignore[arg-type]  # not None, as seen above
     return Extent(_in_range(exact), log(exact))
 
 

@@ -202,8 +202,7 @@ def evaluate_unsupervised(
     generator = check_generator(rng)
     plan = check_criteria(mass, excess_mass, n_resamples, confidence_level, generator)
     # Level sets of less mass touch neither area.
-    lowest = float(min(plan.mass[0], plan.excess_mass))
-    options = LevelSetOptions.of(method, n_draws, lowest)
+    options = LevelSetOptions.of(method, n_draws, min(plan.mass[0], plan.excess_mass))
     samples, region = check_data(X, box)
     scored = {
         name: block_score(score, region.n_features, f"scores[{name!r}]")

@@ -4,7 +4,6 @@ import copy
 import importlib.util
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from numbers import Integral
 from typing import Any, NamedTuple, TypeAlias
 
@@ -91,7 +90,7 @@ def check_subspaces(
     d, n = check_count(n_features, "n_features"), check_count(n_subspaces, "n_subspaces")
     # A box that has no width has no volume. To draw again until none is such a box is to draw from
     # the features that vary.
-    varying = np.flatnonzero(test_rows.min(axis=0) < test_rows.max(axis=0))
+    varying = varying_features(test_rows)
     if d > varying.shape[0]:
         raise InvalidInputError(
             f"n_features must be at most the number of features that vary in X_test, "
@@ -103,6 +102,11 @@ def check_subspaces(
     n_points = check_count(n_uniform, "n_uniform")
     empty_scores(n_points, "n_uniform")
     return Subspaces(factories, train_rows, test_rows, set_readonly(features), seeds, n_points)
+
+
+def varying_features(X: FloatMatrix) -> IntVector:
+    """Return the features that are not constant."""
+    return np.flatnonzero(X.min(axis=0) < X.max(axis=0))
 
 
 def check_jobs(n_jobs: int | None) -> int | None:
@@ -121,7 +125,7 @@ def check_jobs(n_jobs: int | None) -> int | None:
     return int(n_jobs)
 
 
-def check_factory(factory: Factory, name: str) -> Factory:
+def check_factory(factory: Factory, name: str) -> None:
     """Check that something makes detectors."""
     if not hasattr(factory, "fit") and not callable(factory):
         raise InvalidTypeError(
@@ -129,7 +133,6 @@ def check_factory(factory: Factory, name: str) -> Factory:
             f"found {short_repr(factory)}",
             argument=name,
         )
-    return factory
 
 
 def train(factory: Factory, X: FloatMatrix, rng: np.random.Generator) -> Score:
@@ -262,18 +265,24 @@ def _evaluate_detector(
     time.
     """
     y_score = estimator.score.of_rows(rows)
-    lowest = float(min(plan.mass[0], plan.excess_mass))
-    levels, _ = estimator.level_sets(y_score, rows, LevelSetOptions.of("uniform", n_uniform))
-    inside = np.interp(lowest * levels.n_test, levels.masses, np.asarray(levels.inside))
+    lowest = min(plan.mass[0], plan.excess_mass)
+    options = LevelSetOptions("uniform", n_uniform, lowest, None)
+    levels, _ = estimator.level_sets(y_score, rows, options)
+    n_lowest = float(lowest * levels.n_test)
+    inside = np.interp(n_lowest, levels.masses, np.asarray(levels.inside))
     # Points that all have one score have no sets around them in which others could come down.
-    if inside < _FEW and levels.masses[1] < lowest * levels.n_test:
+    if inside < _FEW and levels.masses[1] < n_lowest:
         # EM may be undefined because the detector is so good: volumes are too small to be hit.
-        with suppress(InvalidInputError):
-            n_draws = max(n_uniform, _FEWEST_CALLS)
-            options = LevelSetOptions("splitting", n_draws, lowest, None)
+        options = options._replace(method="splitting", n_draws=max(n_uniform, _FEWEST_CALLS))
+        try:
             by_splitting, _ = estimator.level_sets(y_score, rows, options)
-            # Where repeats differ by so much, they have found no volume.
-            if by_splitting.log_error(lowest * by_splitting.n_test) < _LARGEST_ERROR:
+        except InvalidInputError as error:
+            # Otherwise not all repeats have found a volume.
+            if error.argument != "n_draws":
+                raise
+        else:
+            # Where repeats differ by so much, they have found none either.
+            if by_splitting.log_error(n_lowest) < _LARGEST_ERROR:
                 levels = by_splitting
     log_mv = mass_volume_curve(levels).log_area(*plan.mass)
     insufficient_mixing = levels.inside is None and bool(estimator.mixing_problems)

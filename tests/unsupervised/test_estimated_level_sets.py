@@ -116,6 +116,14 @@ def test_volumes_below_the_lowest_mass_are_that_of_the_smallest_set_found() -> N
         assert one == pytest.approx(other, rel=0.06)
 
 
+def test_the_lowest_mass_is_the_decimal_that_was_written() -> None:
+    """0.07 of 100 points are 7, and a float above it."""
+    levels = fastad.unsupervised.level_sets(
+        norm, normal(100, 2), method="splitting", n_draws=20_000, lowest_mass=0.07, rng=0
+    )
+    assert levels.masses[1] == 7
+
+
 def test_the_lowest_mass_of_uniform_draws_changes_nothing() -> None:
     X = normal(200, 2)
     one, other = (

@@ -419,6 +419,7 @@ def test_what_a_level_must_be() -> None:
 def test_a_level_may_be_a_fraction_as_everywhere_else() -> None:
     curve = fastad.excess_mass_curve([1.0], [0.0, 2.0], 10.0)
     assert curve(Fraction(1, 10)) == 0.5
+    assert curve(10**400) == curve(log_level=10**400) == 0.0
 
 
 @pytest.mark.parametrize("bad", [0, 1, 0.0, 1.0, -0.1, 1.5, math.nan])

@@ -189,7 +189,7 @@ def test_volumes_that_are_alike_but_for_rounding_give_no_warning() -> None:
     assert found.em == pytest.approx(np.zeros(4), abs=1e-12)
 
 
-@pytest.mark.parametrize("scale", [1e-200, 1e200])
+@pytest.mark.parametrize("scale", [1e-200, 1e200, 1e307])
 def test_volumes_beyond_all_floats_are_not_numbers(scale: float) -> None:
     """Without a warning of NumPy, which would be an error here."""
 

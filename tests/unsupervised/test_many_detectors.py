@@ -234,15 +234,16 @@ def test_names_and_numbers_of_scores_must_agree() -> None:
 
 
 @pytest.mark.parametrize("argument", ["y_score", "uniform_score"])
-def test_errors_about_scores_name_the_detector(argument: str) -> None:
+@pytest.mark.parametrize("detector", ["b", "uniform_score"])
+def test_errors_about_scores_name_the_detector(argument: str, detector: str) -> None:
     scores: dict[str, Any] = {
-        name: {"a": [1.0, 2.0], "b": [1.0, 2.0]} for name in ("y_score", "uniform_score")
+        name: {"a": [1.0, 2.0], detector: [1.0, 2.0]} for name in ("y_score", "uniform_score")
     }
-    scores[argument]["b"] = [1.0, math.nan]
-    message = rf"^{argument}\['b'\] must not contain NaN; found 1, the first at index 1$"
+    scores[argument][detector] = [1.0, math.nan]
+    message = rf"^{argument}\['{detector}'\] must not contain NaN; found 1, the first at index 1$"
     with pytest.raises(InvalidInputError, match=message) as caught:
         fastad.unsupervised.emmv(**scores, volume=1.0)
-    assert (caught.value.argument, caught.value.item) == (argument, f"{argument}['b']")
+    assert (caught.value.argument, caught.value.item) == (argument, f"{argument}[{detector!r}]")
 
 
 @pytest.mark.parametrize(

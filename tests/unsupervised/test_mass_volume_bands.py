@@ -256,6 +256,15 @@ def test_where_em_is_undefined_levels_may_still_be_given() -> None:
     assert (band.low[:2] > 0.3).all()
 
 
+def test_an_infinite_level_leaves_what_may_have_no_volume() -> None:
+    curve = fastad.excess_mass_curve([*range(9), 20], [10.0] * 500 + [30.0] * 500, WIDTH)
+    largest, infinite = fastad.unsupervised.excess_mass_band(curve, level=[1e300, math.inf]).high
+    assert 0.9 < largest == infinite < 1
+    # Beyond all floats too, times the volume of the box.
+    wide = fastad.excess_mass_curve([*range(9), 20], [10.0] * 500 + [30.0] * 500, 1e200)
+    assert fastad.unsupervised.excess_mass_band(wide, level=[1e300]).high == [infinite]
+
+
 def test_where_em_is_undefined_the_default_levels_are_so_too() -> None:
     """Whatever is said, it is one of the errors of the library, and documented."""
     curve = fastad.excess_mass_curve(np.arange(20.0), np.full(100, 50.0), WIDTH)

@@ -315,6 +315,23 @@ def test_what_cannot_be_evaluated_is_refused(factory: Any, kind: Any, message: s
         evaluate({"it": factory})
 
 
+def test_a_score_that_fails_in_splitting_alone_is_refused() -> None:
+    """No uniform point falls inside, and splitting scores others."""
+    wide = np.append(TEST, [[50.0] * 6, [-50.0] * 6], axis=0)
+
+    def learn(X: Matrix) -> Score:
+        score, n_scored = squared(X), [0]
+
+        def scored(rows: Matrix) -> Matrix:
+            n_scored[0] += len(rows)
+            return score(rows) if n_scored[0] <= len(wide) + 2000 else np.full(len(rows), np.nan)
+
+        return scored
+
+    with pytest.raises(InvalidInputError, match=r"detectors\['it'\] must learn .* NaN"):
+        evaluate({"it": learn}, X_test=wide, n_features=6)
+
+
 def test_an_error_of_training_names_the_detector() -> None:
     """Of several detectors, and of draws that nobody chose."""
     with pytest.raises(ValueError, match="odd"):
