@@ -13,8 +13,8 @@ from scipy.special import ndtr, stdtrit
 from fastad._core.types import FloatMatrix, FloatVector, ShortVector
 from fastad._kernels.rank_tests.pairs import possible_numbers
 
-# Fewer degrees of freedom do not estimate their own errors: of 2 subspaces 18 % of equal
-# distributions were significantly different.
+# Fewer degrees of freedom, of the data or of the replicates, do not estimate their own errors: of
+# 2 subspaces 18 % of equal distributions were significantly different.
 _MIN_DEGREES_OF_FREEDOM = 4
 
 
@@ -135,14 +135,16 @@ def significantly_larger(
         if deviation > 0 and np.isfinite(values[i] - values[j]):
             error = math.hypot(deviation, mean - (values[i] - values[j]))
             df = float(min(degrees_of_freedom[i], degrees_of_freedom[j]))
-            errors[i, j] = error, error_degrees_of_freedom(df, defined.shape[0])
+            is_estimated = min(df, defined.shape[0] - 1) >= _MIN_DEGREES_OF_FREEDOM
+            df = error_degrees_of_freedom(df, defined.shape[0]) if is_estimated else 0.0
+            errors[i, j] = error, df
             score = abs(differences - mean) / deviation
             scores.append(np.where(np.isfinite(score), score, 0.0))
     if not errors:
         return larger
     farthest = float(np.sort(np.max(scores, axis=0))[rank - 1])
     for (i, j), (error, df) in errors.items():
-        if df < _MIN_DEGREES_OF_FREEDOM:
+        if df == 0:
             continue
         # The quantile of Student's distribution that corresponds to the normal one.
         critical = -float(stdtrit(df, float(ndtr(-farthest))))
