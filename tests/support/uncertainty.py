@@ -1,7 +1,9 @@
 """Samples, detectors and measures for the tests of uncertainty."""
 
+import json
 import math
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -65,6 +67,13 @@ def replicates_of(
     resamples = plan(counts, n_resamples, random_key(seed), stratified=stratified)
     return replicate_values(Ranking(counts), measures, resamples), resamples
 
+
+# Areas, placements, variances and tests of the R package pROC, of its data on aneurysms.
+PROC = json.loads((Path(__file__).parents[1] / "golden" / "proc.json").read_text("utf-8"))
+PROC_Y = [1] * 41 + [0] * 72
+
+# A test of fixed numbers fails by chance as often as its p-value says: 1 in 1 000, once for all.
+LUCK = 1e-3
 
 Vector = npt.NDArray[Any]
 

@@ -20,18 +20,18 @@ def test_the_interval_is_that_of_clopper_and_pearson(
     n_normals: int, fpr: str, level: float
 ) -> None:
     """From its definition: the rates at which as many, or as few, have probability alpha / 2."""
-    known = resolution(np.zeros(n_normals), fpr=float(fpr), confidence_level=level)
+    result = resolution(np.zeros(n_normals), fpr=float(fpr), confidence_level=level)
     k, half = math.floor(Fraction(fpr) * n_normals), (1 - level) / 2
     low = brentq(lambda p: binom.sf(k - 1, n_normals, p) - half, 0, 1, xtol=1e-15) if k else 0
     high = brentq(lambda p: binom.cdf(k, n_normals, p) - half, 0, 1, xtol=1e-15)
-    assert known.fpr_low == pytest.approx(low, rel=1e-6)
-    assert known.fpr_high == pytest.approx(high, rel=1e-6)
-    assert known.n_expected == pytest.approx(float(fpr) * n_normals)
-    assert known.is_resolved == (Fraction(fpr) * n_normals >= 5)
+    assert result.fpr_low == pytest.approx(low, rel=1e-6)
+    assert result.fpr_high == pytest.approx(high, rel=1e-6)
+    assert result.n_expected == pytest.approx(float(fpr) * n_normals)
+    assert result.is_resolved == (Fraction(fpr) * n_normals >= 5)
     assert (
-        Fraction(fpr) * known.required_normals >= 5 > Fraction(fpr) * (known.required_normals - 1)
+        Fraction(fpr) * result.required_normals >= 5 > Fraction(fpr) * (result.required_normals - 1)
     )
-    assert known.lowest_fpr == min(5 / n_normals, 1)
+    assert result.lowest_fpr == min(5 / n_normals, 1)
 
 
 @pytest.mark.parametrize("fpr", [0.003, 0.02, 0.1])
@@ -42,23 +42,23 @@ def test_it_marks_what_tables_mark(fpr: float) -> None:
 
 
 def test_it_counts_and_says_what_it_found() -> None:
-    known = resolution(["bad", "good", "good", "good"], fpr=0.5, pos_label="bad")
-    assert (known.n_anomalies, known.n_normals, known.required_normals) == (1, 3, 10)
-    assert str(known).startswith(
+    result = resolution(["bad", "good", "good", "good"], fpr=0.5, pos_label="bad")
+    assert (result.n_anomalies, result.n_normals, result.required_normals) == (1, 3, 10)
+    assert str(result).startswith(
         "FPR 0.5 of 3 normals stands on 1.5 of them, fewer than 5; it takes 10."
     )
-    assert known.to_dict()["summary"] == known.summary
+    assert result.to_dict()["summary"] == result.summary
     enough = resolution(np.zeros(1000), fpr=0.01)
     assert str(enough).startswith("FPR 0.01 of 1000 normals stands on 10 of them, at least 5. ")
 
 
 def test_the_rate_of_a_threshold_on_new_samples_lies_in_the_interval() -> None:
-    """Of uniform scores the rate beyond a threshold is known."""
+    """Of uniform scores the rate beyond a threshold is result."""
     rng, n_runs, missed = np.random.default_rng(3), 1000, 0
-    known = resolution(np.zeros(130), fpr=0.02, confidence_level=0.9)
+    result = resolution(np.zeros(130), fpr=0.02, confidence_level=0.9)
     for _ in range(n_runs):
         threshold = fastad.measures.threshold_at_rate(rng.uniform(size=130), rate=0.02)
-        missed += not known.fpr_low <= 1 - threshold <= known.fpr_high
+        missed += not result.fpr_low <= 1 - threshold <= result.fpr_high
     assert missed <= n_runs * 0.1 + 3 * math.sqrt(n_runs * 0.1 * 0.9)
 
 

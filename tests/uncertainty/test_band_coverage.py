@@ -135,7 +135,7 @@ GRID = np.unique(np.concatenate([np.geomspace(1e-4, 1, 60), np.linspace(0, 1, 61
 
 
 def draw(seed: int, n_normals: int, n_anomalies: int, step: float | None) -> tuple[Vector, Vector]:
-    """Labels and scores of two normal laws, rounded to multiples of a step."""
+    """Labels and scores of two normal distributions, rounded to multiples of a step."""
     rng = np.random.default_rng(seed)
     s = np.concatenate([rng.normal(size=n_normals), rng.normal(SHIFT, 1, n_anomalies)])
     y = np.repeat([0, 1], [n_normals, n_anomalies])
@@ -144,12 +144,12 @@ def draw(seed: int, n_normals: int, n_anomalies: int, step: float | None) -> tup
 
 def check_coverage(band_of: Callable[[int], Any], true: Vector, simultaneous: bool) -> None:
     """Look at how many bands, one of each seed, have the true values: all of them, or each."""
-    held = np.zeros((N_TRIALS, len(true)), np.bool_)
+    covered = np.zeros((N_TRIALS, len(true)), np.bool_)
     for seed in range(N_TRIALS):
         band = band_of(seed)
-        held[seed] = (band.low <= true) & (true <= band.high)
-    n_held = np.sum(held.all(axis=1)) if simultaneous else held.sum(axis=0).min()
-    assert n_held >= N_LEAST
+        covered[seed] = (band.low <= true) & (true <= band.high)
+    n_covered = np.sum(covered.all(axis=1)) if simultaneous else covered.sum(axis=0).min()
+    assert n_covered >= N_LEAST
 
 
 def true_curve(step: float | None) -> tuple[Vector, Vector]:
@@ -203,11 +203,11 @@ def test_coverage_of_precision_recall_bands(step: float | None, simultaneous: bo
 @pytest.mark.parametrize("simultaneous", [False, True])
 def test_coverage_of_the_band_of_a_step_curve(simultaneous: bool) -> None:
     """Half of the anomalies above all normals, half below: flat, where bounds are least wide."""
-    held = 0
+    covered = 0
     for seed in range(N_TRIALS):
         rng = np.random.default_rng(seed)
         s = np.concatenate([rng.random(150), rng.choice([-1.0, 2.0], 60)])
         y = np.repeat([0, 1], [150, 60])
         band = roc_band(y, s, fpr=[0.1, 0.5], simultaneous=simultaneous)
-        held += bool(((band.low <= 0.5) & (band.high >= 0.5)).all())
-    assert held >= N_LEAST
+        covered += bool(((band.low <= 0.5) & (band.high >= 0.5)).all())
+    assert covered >= N_LEAST

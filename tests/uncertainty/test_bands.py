@@ -54,24 +54,24 @@ def rate_with(k: int, n: int, probability: Fraction) -> float:
 
 
 def beyond(
-    own: Sequence[int], other: Sequence[int], x: Fraction, tail: Fraction
+    of_class: Sequence[int], of_other: Sequence[int], x: Fraction, tail: Fraction
 ) -> tuple[float, float]:
-    """Bounds on the rate of the other class where the rate of one's own is x, by definition."""
-    m, n = len(own), len(other)
-    falling = sorted(own, reverse=True)
-    # The lowest threshold above a point of one's own whose rate is surely at most x.
+    """Bounds on the rate of the other class where that of a class is x, by definition."""
+    m, n = len(of_class), len(of_other)
+    falling = sorted(of_class, reverse=True)
+    # The lowest threshold above a sample of the class whose rate is surely at most x.
     sure = [i for i in range(1, m + 1) if 1 - at_least(i, m, x) <= tail]
     low = 0.0
     if x == 1:
         low = 1.0
     elif sure:
-        k = sum(score > falling[sure[-1] - 1] for score in other)
+        k = sum(score > falling[sure[-1] - 1] for score in of_other)
         low = rate_with(k, n, tail) if k else 0.0
-    # The highest threshold at a point of one's own whose rate is surely above x.
+    # The highest threshold at a sample of the class whose rate is surely above x.
     sure = [i for i in range(1, m + 1) if at_least(i, m, x) <= tail]
     high = 1.0
     if sure:
-        k = sum(score >= falling[sure[0] - 1] for score in other)
+        k = sum(score >= falling[sure[0] - 1] for score in of_other)
         high = rate_with(k + 1, n, 1 - tail) if k < n else 1.0
     return low, high
 

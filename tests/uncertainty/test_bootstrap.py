@@ -189,11 +189,11 @@ def test_bca_by_its_formulas(measure: str) -> None:
     below = np.mean(values[0] < value) + np.mean(values[0] == value) / 2
     z0 = stats.norm.ppf(below)
     moved = influence(counts, bound)
-    shares = np.r_[
+    parts = np.r_[
         np.repeat(moved.anomalies, np.diff(counts.tps)) / 15,
         np.repeat(moved.normals, np.diff(counts.fps)) / 40,
     ]
-    a = np.sum(shares**3) / 6 / np.sum(shares**2) ** 1.5
+    a = np.sum(parts**3) / 6 / np.sum(parts**2) ** 1.5
     assert acceleration(counts, moved) == pytest.approx(a, rel=1e-10)
     z = z0 + stats.norm.ppf([0.05, 0.95])
     ends = np.quantile(values[0], stats.norm.cdf(z0 + z / (1 - a * z)))

@@ -21,10 +21,7 @@ from fastad._kernels.resampling import draws, resample
 from fastad.measures.measure import BoundMeasure
 from fastad.measures.requests import bind
 from tests.support import oracles
-from tests.support.uncertainty import replicates_of
-
-# A test of fixed numbers fails by chance as often as its p-value says: 1 in 1 000, once for all.
-LUCK = 1e-3
+from tests.support.uncertainty import LUCK, replicates_of
 
 
 @pytest.mark.parametrize(("n", "n_draws"), [(1, 1), (1, 4), (2, 3), (3, 3), (3, 4), (4, 5)])
@@ -98,7 +95,7 @@ def test_coins_are_fair_and_independent() -> None:
         assert stats.kstest(z, "norm").pvalue > LUCK
 
 
-def law(
+def exact_distribution(
     y: Sequence[int], s: Sequence[float], value: Callable[[oracles.Rows], Fraction]
 ) -> dict[Fraction, Fraction]:
     """Every resample of each class, with its probability."""
@@ -142,12 +139,12 @@ def test_replicates_have_the_exact_distribution(y: list[int], s: list[float]) ->
     alone, _ = replicates_of(y, s, [cases[0][0]], n_resamples, 1)
     assert alone[0].tobytes() == together[0].tobytes()
     for (_, value), found in zip(cases, together, strict=True):
-        expected = law(y, s, value)
+        expected = exact_distribution(y, s, value)
         # Two fractions may be the same float; none here are.
         by_float = {float(x): p for x, p in expected.items()}
         assert len(by_float) == len(expected)
-        places = {x: i for i, x in enumerate(by_float)}
-        nearest = [min(places, key=lambda x: abs(x - one)) for one in np.unique(found).tolist()]
+        indices = {x: i for i, x in enumerate(by_float)}
+        nearest = [min(indices, key=lambda x: abs(x - one)) for one in np.unique(found).tolist()]
         assert np.abs(np.array(nearest) - np.unique(found)).max() < 1e-14
         renamed = dict(zip(np.unique(found).tolist(), nearest, strict=True))
         observed = Counter(renamed[x] for x in found.tolist())
@@ -174,9 +171,9 @@ def test_without_strata_the_number_of_anomalies_is_binomial() -> None:
     # A replicate without one of the classes has no area.
     lacks = (n_anomalies == 0) | (n_anomalies == 5)
     assert np.isnan(values[0]).tolist() == lacks.tolist()
-    # Given the numbers, the law is that of draws from each class.
+    # Given the numbers, the distribution is that of draws from each class.
     both = n_anomalies == 2
-    by_value = law([0, 0, 0, 1, 1], s, oracles.roc_auc)
+    by_value = exact_distribution([0, 0, 0, 1, 1], s, oracles.roc_auc)
     means = {float(x): float(p) * both.sum() for x, p in by_value.items()}
     observed = Counter(values[0][both].tolist())
     assert set(observed) == set(means)

@@ -1,4 +1,4 @@
-"""Draws of a part of the samples: exact binomials, the same draws whatever is asked for."""
+"""Draws of a part of the samples: exact binomials, the same draws whichever blocks are drawn."""
 
 import math
 from typing import Any
@@ -20,9 +20,7 @@ from fastad.ordering import counts as counts_module
 from fastad.ordering.counts import OrderedCounts, count
 from fastad.uncertainty import bootstrap
 from fastad.uncertainty.bootstrap import Ranking, plan, replicate_values
-
-# A test of fixed numbers fails by chance as often as its p-value says: 1 in 1 000, once for all.
-LUCK = 1e-3
+from tests.support.uncertainty import LUCK
 
 
 def drawn(key: int, n: int, n_draws: int, first: int = 0, stop: int | None = None) -> Any:
@@ -68,7 +66,7 @@ def test_certain_trials(n_draws: int) -> None:
 
 
 @given(st.integers(1, 6 * BLOCK), st.integers(0, 3 * BLOCK), st.integers(0, 2**64 - 1), st.data())
-def test_blocks_have_the_same_draws_whichever_are_asked_for(
+def test_blocks_have_the_same_draws_whichever_are_drawn(
     n: int, n_draws: int, key: int, data: st.DataObject
 ) -> None:
     n_blocks = -(-n // BLOCK)
@@ -83,31 +81,35 @@ def test_blocks_have_the_same_draws_whichever_are_asked_for(
     assert before == whole[: first * BLOCK].sum(dtype=np.int64)
 
 
-@pytest.mark.parametrize("n", [BLOCK, BLOCK + 1, 3 * BLOCK, 5 * BLOCK + 77, 11 * BLOCK - 1])
+def test_one_block_has_all_draws() -> None:
+    n_drawn, keys = np.empty(1, np.int64), np.empty(1, np.int64)
+    assert draws.share_out(np.uint64(1), BLOCK, 2000, 0, n_drawn, keys) == 0
+    assert n_drawn.tolist() == [2000]
+
+
+@pytest.mark.parametrize("n", [BLOCK + 1, 3 * BLOCK, 5 * BLOCK + 77, 11 * BLOCK - 1])
 def test_blocks_share_the_draws_as_samples_do(n: int) -> None:
     """The draws of each block are binomial, those of all of them multinomial."""
     n_tried, n_draws = 3000, 2000
     sizes = np.minimum(BLOCK, n - BLOCK * np.arange(-(-n // BLOCK)))
-    shares, keys = (np.empty((n_tried, len(sizes)), np.int64) for _ in range(2))
+    n_drawn, keys = (np.empty((n_tried, len(sizes)), np.int64) for _ in range(2))
     for i in range(n_tried):
         key = np.uint64(bits(np.uint64(n), i))
-        assert draws.share_out(key, n, n_draws, 0, shares[i], keys[i]) == 0
-    assert (shares.sum(axis=1) == n_draws).all()
-    if len(sizes) == 1:
-        return
+        assert draws.share_out(key, n, n_draws, 0, n_drawn[i], keys[i]) == 0
+    assert (n_drawn.sum(axis=1) == n_draws).all()
     assert np.unique(keys).size == keys.size
     # Pearson's statistic of multinomial numbers has this distribution, nearly.
     means = n_draws * sizes / n
     usual = means > 5
-    statistic = ((shares - means) ** 2 / means)[:, usual].sum(axis=1)
+    statistic = ((n_drawn - means) ** 2 / means)[:, usual].sum(axis=1)
     if usual.all():
         assert stats.kstest(statistic, stats.chi2(len(sizes) - 1).cdf).pvalue > LUCK
-    for column, size in zip(shares.T, sizes, strict=True):
+    for column, size in zip(n_drawn.T, sizes, strict=True):
         p = size / n
         z = (column.sum() - n_tried * n_draws * p) / math.sqrt(n_tried * n_draws * p * (1 - p))
         assert abs(z) < 4
     # Two blocks: the covariance is -n p q.
-    covariance = np.cov(shares.T)[0, 1]
+    covariance = np.cov(n_drawn.T)[0, 1]
     expected = -n_draws * sizes[0] * sizes[1] / n**2
     spread = n_draws * math.sqrt(sizes[0] * (n - sizes[0]) * sizes[1] * (n - sizes[1])) / n**2
     assert abs(covariance - expected) < 4.5 * spread / math.sqrt(n_tried)

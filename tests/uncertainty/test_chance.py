@@ -41,7 +41,7 @@ def better(name: str, values: Vector, than: Any) -> Any:
 
 
 def agrees(found: ChanceLevel, name: str, values: Vector) -> None:
-    """The law of the values, as `every_value` gives them."""
+    """The distribution of the values, as `every_value` gives them."""
     defined = values[~np.isnan(values)]
     assert found.expected == pytest.approx(np.mean(defined), abs=1e-12)
     # A deviation of 0 is the root of what rounding has left.
@@ -61,7 +61,7 @@ def test_every_choice_of_anomalies(ties: str, row: Any) -> None:
         for _ in range(2):
             y = labelled(8, rng.choice(8, n, replace=False))
             if math.isnan(value(row.name, y, s, options)):
-                with pytest.raises(UndefinedMeasureError):
+                with pytest.raises(UndefinedMeasureError, match="undefined"):
                     chance_level(y, s, measure=row.name, **options)
             elif np.mean(np.isnan(values)) > 0.5:
                 with pytest.raises(UndefinedMeasureError, match="more than half"):
@@ -220,22 +220,22 @@ def test_measures_share_their_permutations() -> None:
     rng = np.random.default_rng(0)
     counts = count(rng.random(300) < 0.2, rng.normal(size=300))
     labels = ["auc", "ap", "auc_pr", "tpr@0.1", "eer"]
-    questions = [bind(label, {}) for label in labels]
-    wanted: dict[str, Any] = {"n_resamples": 99, "key": np.uint64(5)}
-    for one, found in zip(questions, chances_of(counts, questions, **wanted), strict=True):
+    measures = [bind(label, {}) for label in labels]
+    options: dict[str, Any] = {"n_resamples": 99, "key": np.uint64(5)}
+    for one, found in zip(measures, chances_of(counts, measures, **options), strict=True):
         assert isinstance(found, ChanceLevel)
-        assert asdict(found) == asdict(chance_of(counts, one, **wanted))
-    assert chances_of(counts, [], **wanted) == []
+        assert asdict(found) == asdict(chance_of(counts, one, **options))
+    assert chances_of(counts, [], **options) == []
 
 
 def test_an_undefined_measure_does_not_affect_the_others() -> None:
     counts = count([1, 0, 0], [3, 2, 1])
-    questions = [bind("precision_at_fpr", {"fpr": 0}), bind("auc", {})]
-    unanswered, found = chances_of(counts, questions, n_resamples=9, key=np.uint64(0))
-    assert isinstance(unanswered, UndefinedMeasureError)
+    measures = [bind("precision_at_fpr", {"fpr": 0}), bind("auc", {})]
+    undefined, found = chances_of(counts, measures, n_resamples=9, key=np.uint64(0))
+    assert isinstance(undefined, UndefinedMeasureError)
     assert isinstance(found, ChanceLevel)
     real = count([0, 0, 1], [1, 2, 3], sample_weight=[0.5, 1, 1])
-    for one in chances_of(real, questions, n_resamples=9, key=np.uint64(0)):
+    for one in chances_of(real, measures, n_resamples=9, key=np.uint64(0)):
         assert isinstance(one, UndefinedMeasureError)
 
 

@@ -1,10 +1,8 @@
 """Intervals in closed form: against pROC, SciPy, and their definitions."""
 
-import json
 import math
 import warnings
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,10 +23,8 @@ from fastad.uncertainty.influence import INFLUENCES, influence
 from tests.support import oracles
 from tests.support.operating import options_of
 from tests.support.strategies import Sample, samples
-from tests.support.uncertainty import two_of_each_class
+from tests.support.uncertainty import PROC, PROC_Y, two_of_each_class
 
-PROC = json.loads((Path(__file__).parents[1] / "golden" / "proc.json").read_text("utf-8"))
-PROC_Y = [1] * 41 + [0] * 72
 # Their expectations are printed to fifteen digits.
 PRINTED = 1e-13
 Y = np.array([0, 0, 0, 1, 0, 1, 1, 0, 1, 1])
@@ -95,9 +91,9 @@ def test_logit_is_normal_on_the_log_odds(sample: Sample) -> None:
     area, spread = oracles.roc_auc(data), oracles.delong_covariance([data])[0][0]
     assume(spread > 0)
     found = fastad.interval(sample.y, sample.s, measure="auc", method="logit")
-    share = float(area)
-    half = stats.norm.isf(0.025) * math.sqrt(spread) / (share * (1 - share))
-    odds = math.log(share / (1 - share))
+    scaled = float(area)
+    half = stats.norm.isf(0.025) * math.sqrt(spread) / (scaled * (1 - scaled))
+    odds = math.log(scaled / (1 - scaled))
     ends = [1 / (1 + math.exp(-(odds + sign * half))) for sign in (-1, 1)]
     assert [found.low, found.high] == pytest.approx(ends, rel=1e-10, abs=1e-300)
     assert 0 < found.low < found.value < found.high < 1
@@ -109,9 +105,9 @@ def test_logit_of_a_measure_that_ends_elsewhere() -> None:
     found = fastad.interval(Y, S, measure="auc_at_fpr", method="logit", **options)
     counts, bound = count(Y, S), bind("auc_at_fpr", options)
     deviation = math.sqrt(variance(counts, influence(counts, bound)))
-    share = found.value / 0.4
-    half = 1.959963984540054 * deviation / 0.4 / (share * (1 - share))
-    ends = [0.4 * float(stats.logistic.cdf(stats.logistic.ppf(share) + x)) for x in (-half, half)]
+    scaled = found.value / 0.4
+    half = 1.959963984540054 * deviation / 0.4 / (scaled * (1 - scaled))
+    ends = [0.4 * float(stats.logistic.cdf(stats.logistic.ppf(scaled) + x)) for x in (-half, half)]
     assert [found.low, found.high] == pytest.approx(ends, rel=1e-12)
     upper = fastad.interval(
         Y, S, measure="auc_at_fpr", method="logit", fpr=0.9, normalize="mcclish"
@@ -199,7 +195,7 @@ def test_binomial_intervals_are_those_of_scipy(data: st.DataObject, level: float
         low, high = BINOMIAL[method](k, n, alpha)
         # A quantile is right to some thousand roundings of its probability.
         assert [low, high] == pytest.approx(list(ends), rel=1e-10, abs=1e-15)
-        # Jeffreys' posterior is skewed: the middle of it need not be the share.
+        # Jeffreys' posterior is skewed: its middle need not be the proportion.
         assert 0 <= low <= high <= 1
         assert method == "jeffreys" or low <= k / n <= high
     # SciPy finds the exact ends by bisection.
@@ -213,7 +209,7 @@ def test_a_proportion_counts_its_trials(rate: str, threshold: float) -> None:
     k, n = oracles.trials(rate, *oracles.confusion(Y, S, threshold))
     for method in ("wilson", "clopper-pearson", "jeffreys"):
         if n == 0:
-            with pytest.raises(UndefinedMeasureError):
+            with pytest.raises(UndefinedMeasureError, match=f"{rate} is undefined where"):
                 fastad.interval(Y, S, measure=rate, method=method, threshold=threshold)
             continue
         found = fastad.interval(Y, S, measure=rate, method=method, threshold=threshold)
@@ -294,7 +290,7 @@ def test_coverage_of_the_bound_of_pairs() -> None:
     n, alpha = 5, 0.05
     low = fastad.interval([0] * n + [1] * n, range(2 * n), measure="auc", method="delong").low
     rng = np.random.default_rng(0)
-    # The true area is that of two normal laws at this distance.
+    # The true area is that of two normal distributions at this distance.
     shift = math.sqrt(2) * stats.norm.ppf(low)
     normals = rng.normal(size=(20_000, n)).max(axis=1)
     anomalies = rng.normal(shift, size=(20_000, n)).min(axis=1)
@@ -332,7 +328,7 @@ def test_two_samples_of_each_class_are_required(method: Any) -> None:
         with pytest.raises(UndefinedMeasureError, match="two samples of each class"):
             fastad.interval(y, range(4), measure="auc", method=method)
     for y in ([0] * 4, [1] * 4):
-        with pytest.raises(UndefinedMeasureError):
+        with pytest.raises(UndefinedMeasureError, match="roc_auc is undefined without"):
             fastad.interval(y, range(4), measure="auc", method=method)
     for y in ([0, 0, 0, 1], [1, 1, 1, 0]):
         with pytest.raises(UndefinedMeasureError, match="two samples of each class"):

@@ -26,9 +26,6 @@ def clopper_pearson(k: int, n: int, alpha: float) -> tuple[float, float]:
     return float(low), float(high)
 
 
-# --- by the definitions
-
-
 @pytest.mark.parametrize(
     "method", ["delong", "logit", "newcombe", "fiducial", "bootstrap", "basic", "bca"]
 )
@@ -118,9 +115,6 @@ def test_rates_at_a_threshold_are_extremes_over_both_observed_rates() -> None:
     tpr = fastad.interval(y, s, measure="tpr", threshold=1, contamination=0.1)
     plain = fastad.interval(y, s, measure="tpr", threshold=1, method="clopper-pearson")
     assert (tpr.low, tpr.high) == pytest.approx((plain.low, plain.high), rel=1e-12)
-
-
-# --- a range of fractions
 
 
 RANGED: list[dict[str, Any]] = [
@@ -214,9 +208,6 @@ def test_ranked_scores_have_the_same_intervals() -> None:
     for key in ("auc", "tpr@0.1"):
         expected = ranked.interval(measure=key, rng=1)
         assert repr(table["score"].intervals[key]) == repr(expected)
-
-
-# --- evidence
 
 
 @pytest.mark.evidence

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+import fastad
 from bench import auto_coverage, coverage_page, false_positives
 from bench import coverage as study
 from bench.families import FAMILIES
@@ -160,8 +161,6 @@ def test_auto_covers_the_true_value(
 @pytest.mark.parametrize("sizes", [(30, 30), (100, 50), (1000, 50), (1000, 200)])
 @pytest.mark.parametrize("key", ["auc@0.01", "auc@0.05", "auc@tpr0.9", "auc_prg"])
 def test_equal_detectors_seldom_differ(key: str, sizes: tuple[int, int]) -> None:
-    import fastad
-
     labels = np.arange(sum(sizes)) < sizes[0]
     n_tried, n_wrong = 200, 0
     for seed in range(n_tried):

@@ -154,13 +154,14 @@ def test_few_clusters_are_warned_of() -> None:
         lambda: fastad.threshold_with_guarantee(S, fpr=0.2, clusters=few),
         lambda: roc_band(Y, S, clusters=few),
     ):
-        with pytest.warns(LowCoverageWarning, match="with 20 clusters, fewer than 30"):
+        with pytest.warns(LowCoverageWarning, match="with 20 clusters, fewer than 30") as caught:
             call()
+        assert {warning.filename for warning in caught} == {__file__}
 
 
 @pytest.mark.evidence
 def test_guarantees_and_bands_hold_where_those_of_independent_rows_do_not() -> None:
-    held, covered = np.zeros(2), np.zeros(2)
+    kept, covered = np.zeros(2), np.zeros(2)
     truth = norm.sf(norm.isf(0.05) - 2)
     for seed in range(100):
         rng = np.random.default_rng(seed)
@@ -169,13 +170,13 @@ def test_guarantees_and_bands_hold_where_those_of_independent_rows_do_not() -> N
         s = (rng.normal(size=150)[clusters] + rng.normal(size=3000)) / np.sqrt(2)
         for i, design in enumerate((clusters, None)):
             found = fastad.threshold_with_guarantee(s, fpr=0.05, clusters=design)
-            held[i] += norm.sf(found.threshold) <= 0.05
+            kept[i] += norm.sf(found.threshold) <= 0.05
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", LowCoverageWarning)
                 band = roc_band(y, s + 2 * y, fpr=0.05, clusters=design)
             covered[i] += band.low.item() <= truth <= band.high.item()
     # At least 95 % but for three standard deviations of 100.
-    assert held[0] >= 88
+    assert kept[0] >= 88
     assert covered[0] >= 88
-    assert held[1] <= 88
+    assert kept[1] <= 88
     assert covered[1] <= 88

@@ -82,8 +82,8 @@ def by_row(
     """The influence of each row, by its score."""
     falling = np.unique(s)[::-1].tolist()
     assert len(falling) == counts.keys.shape[0]
-    places = [falling.index(score) for score in s.tolist()]
-    return np.where(y == 1, found.anomalies[places], found.normals[places])
+    positions = [falling.index(score) for score in s.tolist()]
+    return np.where(y == 1, found.anomalies[positions], found.normals[positions])
 
 
 def of_points(found: Influence, counts: OrderedCounts) -> npt.NDArray[np.float64]:
@@ -97,10 +97,10 @@ def slopes(
 ) -> npt.NDArray[np.float64]:
     """Derivative of a measure as mass moves to one row from all of its class."""
 
-    def moved(row: int, share: float) -> float:
-        own = y == y[row]
-        weights = np.where(own, base * (1 - share), base)
-        weights[row] += base * share * np.count_nonzero(own)
+    def moved(row: int, fraction: float) -> float:
+        of_class = y == y[row]
+        weights = np.where(of_class, base * (1 - fraction), base)
+        weights[row] += base * fraction * np.count_nonzero(of_class)
         whole = np.rint(weights)
         return value(whole.astype(np.int64) if base > 1 else weights)
 
@@ -163,7 +163,7 @@ def test_influences_on_the_exact_weighted_area_are_derivatives(ties: str) -> Non
             np.array([weights[(s == score) & (y == label)].sum() for score in falling])
             for label in (0, 1)
         ]
-        x, z = (np.concatenate([[0.0], np.cumsum(own) / own.sum()]) for own in mass)
+        x, z = (np.concatenate([[0.0], np.cumsum(x) / x.sum()]) for x in mass)
         corners = np.unique(np.concatenate([x[x > 1 / 19], [1 / 19]]))
         total = 0.0
         for low, high in pairwise(corners.tolist()):
@@ -207,7 +207,7 @@ def test_an_end_on_a_point_of_the_curve_is_one_just_beyond_it(
         assert at.normals == pytest.approx(beyond.normals, abs=1e-9)
 
 
-def asked_of(sample: Sample) -> list[BoundMeasure]:
+def smooth_measures(sample: Sample) -> list[BoundMeasure]:
     """Every smooth measure, those of values only where scores are numbers in a range."""
     n, m = int(sample.y.sum()), sample.n_normals
     found = [bind(name, options) for name, options in OPTIONS if options is not RANGE]
@@ -222,7 +222,7 @@ def asked_of(sample: Sample) -> list[BoundMeasure]:
 @given(samples(both=True))
 def test_influences_average_to_0_over_each_class(sample: Sample) -> None:
     counts = count(sample.y, sample.s)
-    for bound in asked_of(sample):
+    for bound in smooth_measures(sample):
         found = influence(counts, bound)
         # No influence exceeds 10 or so, but of the measures with a prevalence.
         size = 1 + max(np.abs(found.anomalies).max(), np.abs(found.normals).max())
@@ -237,7 +237,7 @@ def test_whole_weights_are_repeated_rows(sample: Sample) -> None:
     y, s = np.repeat(sample.y, times), np.repeat(sample.s, times)
     assume(np.unique(y).shape[0] == 2)
     weighted, repeated = count(sample.y, sample.s, sample_weight=sample.w), count(y, s)
-    for bound in asked_of(Sample(y, s)):
+    for bound in smooth_measures(Sample(y, s)):
         found, expected = influence(weighted, bound), influence(repeated, bound)
         assert found.anomalies.tobytes() == expected.anomalies.tobytes()
         assert found.normals.tobytes() == expected.normals.tobytes()
@@ -294,10 +294,10 @@ def test_variance_and_acceleration_by_rows(name: str, options: dict[str, Any]) -
     rows = by_row(found, counts, y, s)
     squares = cubes = spread = 0.0
     for of_class in range(2):
-        own = rows[y == of_class]
-        spread += float(np.var(own, ddof=1)) / len(own)
-        squares += float(np.sum((own / len(own)) ** 2))
-        cubes += float(np.sum((own / len(own)) ** 3))
+        values = rows[y == of_class]
+        spread += float(np.var(values, ddof=1)) / len(values)
+        squares += float(np.sum((values / len(values)) ** 2))
+        cubes += float(np.sum((values / len(values)) ** 3))
     assert variance(counts, found) == pytest.approx(spread, rel=1e-12)
     assert acceleration(counts, found) == pytest.approx(cubes / 6 / squares**1.5, rel=1e-10)
 

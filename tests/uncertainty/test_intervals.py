@@ -82,7 +82,7 @@ def test_whole_weights_repeat_rows(sample: Sample) -> None:
     y, s = np.repeat(sample.y, times), np.repeat(sample.s, times)
     assume(2 <= y.sum() <= len(y) - 2)
     keywords: Any = {"rng": 3, "n_resamples": 20}
-    questions: list[tuple[str, Any, Any]] = [
+    cases: list[tuple[str, Any, Any]] = [
         ("auc", "delong", {}),
         ("auc", "newcombe", {}),
         ("auc", "bootstrap", {}),
@@ -91,7 +91,7 @@ def test_whole_weights_repeat_rows(sample: Sample) -> None:
         ("tpr_at_fpr", "order", {"fpr": 0.2}),
         ("f1_best", "basic", {}),
     ]
-    for measure, method, options in questions:
+    for measure, method, options in cases:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", fastad.errors.LowCoverageWarning)
             weighted, repeated = (
@@ -233,16 +233,16 @@ def test_the_warning_names_the_calling_line() -> None:
 
 def test_ranked_scores_have_the_same_intervals() -> None:
     ranked = fastad.rank_scores(Y, S)
-    questions: list[dict[str, Any]] = [
+    cases: list[dict[str, Any]] = [
         {"measure": "auc", "method": "delong"},
         {"measure": "ap", "method": "bca", "rng": 2},
         {"measure": "tpr_at_fpr", "fpr": 0.2, "method": "order"},
         {"measure": "precision", "threshold": 4, "method": "wilson"},
     ]
-    for question in questions:
-        options = {name: value for name, value in question.items() if name != "measure"}
-        found = ranked.interval(measure=question["measure"], **options)
-        expected = fastad.interval(Y, S, measure=question["measure"], **options)
+    for case in cases:
+        options = {name: value for name, value in case.items() if name != "measure"}
+        found = ranked.interval(measure=case["measure"], **options)
+        expected = fastad.interval(Y, S, measure=case["measure"], **options)
         assert repr(found) == repr(expected)
     with pytest.warns(fastad.errors.LowCoverageWarning) as caught:
         fastad.rank_scores([0] * 9 + [1] * 9, range(18)).interval(measure="ap", method="delong")

@@ -21,27 +21,28 @@ from fastad.uncertainty.null_moments import moments, normal_approximation
 from tests.support.uncertainty import SCORES, VALUES, Vector, labelled, point_options
 
 # What is known whole, and of what the mean is, for distinct scores and for tied ones.
-LAWS = {"roc_auc", "precision_at_k", "recall_at_k"}
-LAWS_DISTINCT = LAWS | {"tpr_at_fpr", "fpr_at_tpr", "f1_at_fpr", "precision_at_fpr"}
-MEANS = {*LAWS, "average_precision", "precision_at_p", "rp_auc", "probabilistic_auc"}
+EXACT = {"roc_auc", "precision_at_k", "recall_at_k"}
+EXACT_DISTINCT = EXACT | {"tpr_at_fpr", "fpr_at_tpr", "f1_at_fpr", "precision_at_fpr"}
+MEANS = {*EXACT, "average_precision", "precision_at_p", "rp_auc", "probabilistic_auc"}
 MEANS |= {"enrichment_factor", "robust_initial_enhancement", "bedroc"}
 MEANS_DISTINCT = MEANS | {"auc_at_fpr", "auc_at_tpr", "weighted_auc", "ht_auc", "lf_auc"}
 
 
 @pytest.mark.parametrize(
-    ("ties", "laws", "means"), [("distinct", LAWS_DISTINCT, MEANS_DISTINCT), ("tied", LAWS, MEANS)]
+    ("ties", "exact", "means"),
+    [("distinct", EXACT_DISTINCT, MEANS_DISTINCT), ("tied", EXACT, MEANS)],
 )
-def test_known_distributions_are_not_drawn(ties: str, laws: set[str], means: set[str]) -> None:
+def test_known_distributions_are_not_drawn(ties: str, exact: set[str], means: set[str]) -> None:
     counts = count(labelled(8, [0, 1, 4]), SCORES[ties])
     for row in VALUES:
         bound = bind(row.name, point_options(row.name))
-        assert (null_distribution(counts, bound) is not None) == (row.name in laws)
+        assert (null_distribution(counts, bound) is not None) == (row.name in exact)
         assert (moments(counts, bound) is not None) == (row.name in means)
         drawn = chance_of(counts, bound, n_resamples=9, key=np.uint64(0))
-        assert (drawn.method == "permutation") == (row.name not in laws)
-        if row.name in laws | means:
-            exact = chance_of(counts, bound, n_resamples=99, key=np.uint64(0))
-            assert drawn.expected == exact.expected
+        assert (drawn.method == "permutation") == (row.name not in exact)
+        if row.name in exact | means:
+            again = chance_of(counts, bound, n_resamples=99, key=np.uint64(0))
+            assert drawn.expected == again.expected
 
 
 @pytest.mark.parametrize(("n", "m"), [(1, 1), (4, 9), (9, 4), (25, 30), (3, 200)])
@@ -86,7 +87,7 @@ def test_the_smallest_probability_has_all_its_digits(n: int, m: int) -> None:
 
 
 def areas(y: Vector, s: Vector) -> tuple[ChanceLevel, Any]:
-    """What chance finds, and SciPy's normal law."""
+    """What chance finds, and SciPy's normal approximation."""
     test = stats.mannwhitneyu(s[y], s[~y], alternative="greater", method="asymptotic")
     return chance_level(y, s, measure="auc", n_resamples=19, rng=0), test
 
@@ -129,10 +130,10 @@ def test_the_normal_approximation_against_the_exact_one(sizes: list[int]) -> Non
     counts = count(y, s)
     normal = normal_approximation(counts, bind("auc", {}))
     assert normal is not None
-    shares = area_probabilities(sizes_of(counts).tolist(), 50, 400)
-    exact = np.cumsum(shares[::-1])[::-1][shares > 0]
-    areas_ = np.flatnonzero(shares > 0) / (2 * 50 * 400)
-    near = np.array([normal.at_least(area) for area in areas_])
+    probabilities = area_probabilities(sizes_of(counts).tolist(), 50, 400)
+    exact = np.cumsum(probabilities[::-1])[::-1][probabilities > 0]
+    values = np.flatnonzero(probabilities > 0) / (2 * 50 * 400)
+    near = np.array([normal.at_least(area) for area in values])
     np.testing.assert_allclose(near, exact, atol=0.006)
     middle = (exact > 0.01) & (exact < 0.05)
     np.testing.assert_allclose(near[middle], exact[middle], rtol=0.05)
@@ -189,12 +190,12 @@ def test_hits_against_fisher(k: int) -> None:
     hits = int(np.sum(y[s >= 1000 - k]))
     n = int(np.sum(y))
     table = np.array([[hits, k - hits], [n - hits, 1000 - k - n + hits]])
-    wanted = stats.fisher_exact(table, alternative="greater").pvalue
+    expected = stats.fisher_exact(table, alternative="greater").pvalue
     for name in ("precision_at_k", "recall_at_k"):
         found = chance_level(y, s, measure=name, k=k, n_resamples=1)
-        assert found.p_value == pytest.approx(wanted, rel=1e-10)
+        assert found.p_value == pytest.approx(expected, rel=1e-10)
     at_threshold = chance_level(y, s, measure="precision", threshold=1000 - k, n_resamples=1)
-    assert at_threshold.p_value == pytest.approx(wanted, rel=1e-10)
+    assert at_threshold.p_value == pytest.approx(expected, rel=1e-10)
 
 
 @pytest.mark.parametrize("fpr", [0.0, 0.013, 0.2])
@@ -224,29 +225,29 @@ def test_all_choices_are_equally_likely(sizes: list[int], n_drawn: int) -> None:
         assert np.array_equal(drawn + others, ends)
         assert drawn[-1] == np.sum(marks) == n_drawn
         seen[tuple(np.diff(drawn).tolist())] += 1
-    wanted: Counter[tuple[int, ...]] = Counter()
+    expected_counts: Counter[tuple[int, ...]] = Counter()
     tie = np.repeat(np.arange(len(sizes)), sizes)
     for chosen in combinations(range(ends[-1]), n_drawn):
-        wanted[tuple(np.bincount(tie[list(chosen)], minlength=len(sizes)).tolist())] += 1
-    assert seen.keys() == wanted.keys()
-    expected = np.array([wanted[one] for one in seen]) * 20_000 / wanted.total()
+        expected_counts[tuple(np.bincount(tie[list(chosen)], minlength=len(sizes)).tolist())] += 1
+    assert seen.keys() == expected_counts.keys()
+    expected = np.array([expected_counts[hits] for hits in seen]) * 20_000 / expected_counts.total()
     found = stats.chisquare(list(seen.values()), expected)
     assert found.pvalue > 0.001
 
 
-@pytest.mark.parametrize("share", [0.01, 0.5])
-def test_all_positions_are_equally_likely(share: float) -> None:
+@pytest.mark.parametrize("fraction", [0.01, 0.5])
+def test_all_positions_are_equally_likely(fraction: float) -> None:
     """A thousand points in ten parts, 2000 times; hits in a part are hypergeometric."""
-    total, n_drawn = 1000, round(1000 * share)
+    total, n_drawn = 1000, round(1000 * fraction)
     lasts, marks = np.ones(total, np.uint8), np.empty(total, np.uint8)
     drawn, others = np.empty((2, total + 1), np.int64)
     hits = np.zeros((2000, 10))
     for i in range(2000):
         relabel(np.uint64(bits(np.uint64(3), i)), lasts, n_drawn, marks, drawn, others)
         hits[i] = np.diff(drawn[::100])
-    law = stats.hypergeom(total, n_drawn, 100)
-    np.testing.assert_allclose(np.mean(hits, axis=0), law.mean(), atol=4 * law.std() / 2000**0.5)
-    np.testing.assert_allclose(np.var(hits, axis=0), law.var(), rtol=4 * (2 / 2000) ** 0.5)
+    null = stats.hypergeom(total, n_drawn, 100)
+    np.testing.assert_allclose(np.mean(hits, axis=0), null.mean(), atol=4 * null.std() / 2000**0.5)
+    np.testing.assert_allclose(np.var(hits, axis=0), null.var(), rtol=4 * (2 / 2000) ** 0.5)
 
 
 @pytest.mark.evidence

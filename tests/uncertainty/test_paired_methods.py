@@ -1,11 +1,9 @@
 """The methods that compare two detectors: DeLong's test, the bootstrap, permutations."""
 
-import json
 import math
 from collections.abc import Callable
 from fractions import Fraction
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,10 +25,8 @@ from fastad.uncertainty.paired import rank_detectors
 from tests.support import oracles
 from tests.support.operating import options_of
 from tests.support.strategies import Sample
-from tests.support.uncertainty import correlated_detectors, two_detectors
+from tests.support.uncertainty import PROC, PROC_Y, correlated_detectors, two_detectors
 
-PROC = json.loads((Path(__file__).parents[1] / "golden" / "proc.json").read_text("utf-8"))
-PROC_Y = [1] * 41 + [0] * 72
 PRINTED = 1e-12
 Y = np.array([0, 0, 0, 1, 0, 1, 1, 0, 1, 1])
 A = np.array([1.0, 2, 3, 3, 4, 5, 6, 6, 7, 8])
@@ -86,11 +82,15 @@ def test_the_variance_of_a_difference_follows_from_the_matrix(name: str) -> None
     assert found.difference - found.low == pytest.approx(half, rel=1e-9)
 
 
-@pytest.mark.parametrize("method", ["delong", "bootstrap", "permutation"])
-@pytest.mark.parametrize("measure", ["auc", "ap", "auc@0.3", "tpr@0.3", "f1_best", "eer"])
+SMOOTH, OTHERS = ("auc", "ap", "auc@0.3"), ("tpr@0.3", "f1_best", "eer")
+METHODS_OF_MEASURES = [
+    *product(["delong", "bootstrap", "permutation"], SMOOTH),
+    *product(["bootstrap", "permutation"], OTHERS),
+]
+
+
+@pytest.mark.parametrize(("method", "measure"), METHODS_OF_MEASURES)
 def test_a_detector_is_no_better_than_itself(method: Any, measure: str) -> None:
-    if method == "delong" and bind(measure, {}).measure.name not in INFLUENCES:
-        return
     y, scores = correlated_detectors(2, 20, 30, [1.0])
     for other in (scores[0], 5 * scores[0] - 1, np.exp(scores[0])):
         found = fastad.compare(y, scores[0], other, measure=measure, method=method, rng=0)
@@ -111,11 +111,8 @@ def test_a_difference_without_variance() -> None:
     assert (equal.difference, equal.p_value) == (0, 1)
 
 
-@pytest.mark.parametrize("method", ["delong", "bootstrap", "permutation"])
-@pytest.mark.parametrize("measure", ["auc", "ap", "eer", "tpr@0.2"])
+@pytest.mark.parametrize(("method", "measure"), METHODS_OF_MEASURES)
 def test_exchanged_detectors_have_the_opposite_difference(method: Any, measure: str) -> None:
-    if method == "delong" and measure in ("eer", "tpr@0.2"):
-        return
     y, scores = correlated_detectors(3, 15, 25, [0.5, 1.5])
     keywords: Any = {"measure": measure, "method": method, "rng": 6, "n_resamples": 500}
     one = fastad.compare(y, *scores, **keywords)
@@ -199,13 +196,13 @@ def all_swaps(
 ) -> tuple[Fraction, list[Fraction | None]]:
     """The difference, and those of all 2**N exchanges of the two ranks of each point."""
     first, second = twice_mean_ranks(a), twice_mean_ranks(b)
-    known: dict[tuple[int, ...], Fraction | None] = {}
+    measured_before: dict[tuple[int, ...], Fraction | None] = {}
 
     def measured(ranks: tuple[int, ...]) -> Fraction | None:
-        if ranks not in known:
+        if ranks not in measured_before:
             data = oracles.rows(y, [-rank for rank in ranks])
-            known[ranks] = oracles.attempt(lambda: value(data))
-        return known[ranks]
+            measured_before[ranks] = oracles.attempt(lambda: value(data))
+        return measured_before[ranks]
 
     found: list[Fraction | None] = []
     for swaps in product((False, True), repeat=len(y)):
@@ -243,7 +240,7 @@ def test_all_permutations_are_enumerated_where_they_are_few(sample: Sample, case
     assert found.method == "exact permutation"
     assert found.difference == pytest.approx(float(difference), abs=1e-15)
     assert found.p_value == pytest.approx(extreme / len(swapped), abs=1e-15)
-    # Ranks that are alike need no exchange.
+    # Ranks that are equal need no exchange.
     differ = [p != q for p, q in zip(*(twice_mean_ranks(s) for s in sample.s), strict=True)]
     assert found.n_resamples == 2 ** sum(differ)
     sizes = [abs(float(one)) for one in swapped if one is not None]
@@ -299,8 +296,8 @@ def test_a_p_value_of_just_the_level_is_significant(level: float, n_resamples: i
 def test_permutations_read_only_ranks(n_resamples: int) -> None:
     y, scores = correlated_detectors(9, 5, 7, [0.5, 1.0])
     options: Any = {"method": "permutation", "rng": 2, "n_resamples": n_resamples}
-    for question in ({"measure": name} for name in ("auc", "ap", "tpr@0.3", "cost_auc@2")):
-        keywords = options | question
+    for case in ({"measure": name} for name in ("auc", "ap", "tpr@0.3", "cost_auc@2")):
+        keywords = options | case
         expected = fastad.compare(y, scores[0], scores[1], **keywords)
         relabelled: list[tuple[Any, Any]] = [
             (np.exp(scores[0]), scores[1]),

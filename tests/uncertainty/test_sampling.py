@@ -155,9 +155,6 @@ def test_threads_change_no_bit(design: dict[str, Any]) -> None:
     assert len(found) == 1
 
 
-# --- series
-
-
 @given(st.lists(st.integers(-9, 9), min_size=2, max_size=30), st.floats(1, 9))
 def test_long_run_variance_is_that_of_the_definition(values: list[int], length: float) -> None:
     series = np.array(values, float)
@@ -198,9 +195,6 @@ def test_length_of_blocks_is_near_the_best_one_of_a_known_series(memory: float) 
 def test_rows_that_forget_at_once_need_no_blocks() -> None:
     assert block_length(np.random.default_rng(4).normal(size=10_000)) < 8
     assert block_length(np.zeros(50)) == 1
-
-
-# --- comparisons, tables
 
 
 @pytest.mark.parametrize("design", [{"clusters": CLUSTERS}, {"blocks": 10}])
@@ -253,9 +247,6 @@ def test_tables_have_the_intervals_of_the_function(design: dict[str, Any]) -> No
             Y[:300], S[:300], measure="auc", confidence_level=0.9, rng=0, clusters=CLUSTERS[:300]
         )
         assert halves[False]["score"].intervals["auc"].low == one.low
-
-
-# --- refusals
 
 
 @pytest.mark.parametrize(
@@ -316,9 +307,6 @@ def test_tables_refuse_what_nothing_allows_for() -> None:
         fastad.evaluate(Y, S, clusters=CLUSTERS, confidence_level=0.9, contamination=0.01)
     with pytest.raises(InvalidInputError, match="not exchangeable one by one"):
         fastad.compare(Y, S, -S, measure="auc", method="permutation", clusters=CLUSTERS)
-
-
-# --- coverage
 
 
 @pytest.mark.evidence

@@ -25,9 +25,6 @@ def sample(
     return labels, rng.normal(size=labels.shape[0]) + 4 * labels
 
 
-# --- the distribution, against SciPy's
-
-
 @pytest.mark.parametrize("shape", [-0.4, -0.1, 0.0, 0.2, 0.7, 1.5])
 @pytest.mark.parametrize("n", [50, 100, 2000])
 def test_fits_are_those_of_the_highest_likelihood(shape: float, n: int) -> None:
@@ -75,9 +72,6 @@ def test_the_statistic_is_that_of_anderson_and_darling(shape: float) -> None:
     expected = -40 - np.mean((2 * i - 1) * (np.log(below) + np.log(1 - below[::-1])))
     found = generalized_pareto.anderson_darling(x[None], np.array([shape]), np.array([1.3]))
     assert found[0] == pytest.approx(expected, rel=1e-9)
-
-
-# --- the model
 
 
 @pytest.mark.parametrize(("n_normals", "n_excesses"), [(1000, 50), (1500, 75), (4000, 100)])
@@ -168,9 +162,6 @@ def test_plain_measures_do_not_change() -> None:
         fastad.threshold_at_fpr(labels, scores, fpr=1e-4),
     )
     assert before == after
-
-
-# --- refusals
 
 
 @pytest.mark.parametrize(

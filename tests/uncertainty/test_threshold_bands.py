@@ -267,5 +267,8 @@ def test_bad_designs_of_bands_are_named() -> None:
         band_of_design(blocks=601)
     with pytest.raises(UndefinedMeasureError, match="10 clusters; found 9"):
         band_of_design(clusters=np.arange(600) % 9)
-    with pytest.warns(LowCoverageWarning, match="with 20 clusters, fewer than 30"):
+    with pytest.warns(LowCoverageWarning, match="with 20 clusters, fewer than 30") as caught:
         band_of_design(clusters=np.arange(600) % 20)
+    assert [warning.filename for warning in caught] == [__file__]
+    found = band_of_design(clusters=DESIGN_CLUSTERS, confidence_level=1e-17, simultaneous=False)
+    assert found.low.tolist() == found.high.tolist() == found.difference.tolist()
