@@ -69,7 +69,7 @@ def test_equal_values_seldom_differ(n_replicates: int, k: int) -> None:
 
 
 def test_four_degrees_of_freedom_of_the_data_suffice() -> None:
-    """Those of an error are fewer, since replicates estimate it; of five data sets none differed."""
+    """Those of an error are fewer, as replicates estimate it; of five data sets none differed."""
     rng = np.random.default_rng(0)
     values = np.array([0.0, 100.0])
     replicates = values + rng.normal(size=(1999, 2))
