@@ -304,7 +304,8 @@ def _confusion_at(
         assert threshold is not None
         return confusion(counts, points_flagged(counts, threshold))
     hits = hits_among(counts, k, "confusion_at")
-    others = exact(counts.n_normals) - (k - hits)
+    # A k that is the rounded sum of all real weights may exceed the sum.
+    others = max(exact(counts.n_normals) - (k - hits), Fraction(0))
     missed = exact(counts.n_anomalies) - hits
     return Confusion(*(_as_count(count) for count in (hits, k - hits, others, missed)))
 

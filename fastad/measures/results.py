@@ -275,8 +275,8 @@ class Confusion:
         covariance = self.tp * self.tn - self.fp * self.fn
         product = math.prod(margins)
         if _LEAST <= product <= _MOST:
-            return covariance / math.sqrt(product)
-        # Of weights near 1e-100 or 1e100 it leaves the range of floats; of two margins it does not.
-        return _ratio(
-            covariance, math.sqrt(math.prod(margins[:2])) * math.sqrt(math.prod(margins[2:]))
-        )
+            root = math.sqrt(product)
+        else:  # of weights near 1e-100 or 1e100; that of two margins is a float
+            root = math.sqrt(math.prod(margins[:2])) * math.sqrt(math.prod(margins[2:]))
+        # Rounding may exceed the ends under real weights; NaN stays, as the first argument.
+        return min(max(_ratio(covariance, root), -1.0), 1.0)

@@ -197,6 +197,13 @@ def test_correlation_under_weights_whose_products_no_float_holds(weight: float) 
     assert found.mcc == pytest.approx(1 / math.sqrt(3), rel=1e-14)
 
 
+def test_correlation_stays_in_its_range_under_real_weights() -> None:
+    for w in np.random.default_rng(0).choice([0.1, 0.2, 0.3, 0.7, 0.9], (100, 4)):
+        for y in ([0, 0, 1, 1], [1, 1, 0, 0]):
+            assert abs(fastad.confusion_at(y, y, threshold=1, sample_weight=w).mcc) <= 1
+            assert abs(fastad.confusion_at(y, [1, 1, 0, 0], threshold=1, sample_weight=w).mcc) <= 1
+
+
 @given(counts=st.tuples(*[st.integers(0, 4)] * 4))
 @example(counts=(0, 0, 1, 1))
 def test_rates_of_a_confusion_are_ratios_of_counts(counts: tuple[int, int, int, int]) -> None:

@@ -87,6 +87,9 @@ def test_all_points_under_real_weights_whose_sum_is_rounded(weights: tuple[float
     counts = fastad.confusion_at(*arguments, k=k, sample_weight=weights)
     assert (counts.tp, counts.fp) == pytest.approx(weights, rel=1e-14)
     assert (counts.tn, counts.fn) == pytest.approx((0, 0), abs=1e-15)
+    assert min(counts.tn, counts.fn) >= 0
+    assert 0 <= counts.fpr <= 1
+    assert np.isnan(counts.mcc) or -1 <= counts.mcc <= 1
 
 
 FRACTIONS: st.SearchStrategy[Any] = st.one_of(
