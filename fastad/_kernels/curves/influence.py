@@ -18,7 +18,7 @@ def add_under(
     """Add the influences on the area from 0 to the end of a range, not centred.
 
     A point of the upright class at x adds the width on which it is counted, end - x. A point of
-    the level class adds the height at its place less the height at the end, which moves with it.
+    the level class adds the height at its position less the height at the end, which moves with it.
     In a tie, which is a sloped piece, points lie evenly along it; or, cut by expectation, each
     lies anywhere on it and a cut takes a fraction of each.
     """

@@ -26,9 +26,9 @@ def distance_to_large(
     nearest = np.empty(min(n, _TILE))
     factor = np.empty(min(n, _TILE))
     for start in range(0, n, _TILE):
-        found = scores[start : start + _TILE]
-        m = found.shape[0]
-        found[:] = np.inf
+        distance = scores[start : start + _TILE]
+        m = distance.shape[0]
+        distance[:] = np.inf
         nearest[:] = np.inf
         factor[:] = factors[0]
         for c in range(centres.shape[0]):
@@ -40,9 +40,9 @@ def distance_to_large(
                 nearest[i] = min(nearest[i], squares[i])
             if large[c]:
                 for i in range(m):
-                    found[i] = min(found[i], squares[i])
+                    distance[i] = min(distance[i], squares[i])
         for i in range(m):
-            found[i] = math.sqrt(found[i]) * factor[i]
+            distance[i] = math.sqrt(distance[i]) * factor[i]
 
 
 @kernel

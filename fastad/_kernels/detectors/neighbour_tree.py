@@ -228,7 +228,7 @@ def gather(
     points = tree.points
     size = sums.shape[0]
     values[:] = math.inf
-    found = 0
+    listed = 0
     limit = _LARGEST
     limit_key = np.float64(_LARGEST).view(np.int64)
     write_keys(tree.upper[0], x, bounds, groups)
@@ -259,19 +259,19 @@ def gather(
                 continue
             # Without a branch: what is not near is overwritten.
             for i in range(size):
-                values[found] = sums[i]
-                positions[found] = leaf * size + i
-                found += sums[i] <= limit
-            values[found] = math.inf
-            if found >= k + 2 * SLACK:
-                found = shorten(values, positions, found, k, SLACK)
-                if found > k + 2 * SLACK:
-                    return found  # most are tied
+                values[listed] = sums[i]
+                positions[listed] = leaf * size + i
+                listed += sums[i] <= limit
+            values[listed] = math.inf
+            if listed >= k + 2 * SLACK:
+                listed = shorten(values, positions, listed, k, SLACK)
+                if listed > k + 2 * SLACK:
+                    return listed  # most are tied
                 limit = 0.0
-                for i in range(found):
+                for i in range(listed):
                     limit = max(limit, values[i])
                 limit_key = np.float64(limit).view(np.int64)
-    return shorten(values, positions, found, k, 0)
+    return shorten(values, positions, listed, k, 0)
 
 
 @kernel

@@ -1,7 +1,7 @@
 """The k nearest neighbours of points, in a k-d tree or by comparing all training points.
 
 They come in order: by distance, and at the same one by row. The searches differ in which of tied
-neighbours at the last place count. `nearest` keeps those that scikit-learn keeps;
+neighbours at the k-th distance count. `nearest` keeps those that scikit-learn keeps;
 `nearest_of_all` and `nearest_in_tree`, which serve every k up to theirs, keep the first rows. In
 the tree a second search looks for the first rows at that distance alone, and leaves out the nodes
 of later rows: among many duplicates it takes no longer than the first.
@@ -135,29 +135,29 @@ def nearest_in_tree(
     for i in range(m):
         for j in range(d):
             x[j] = points[j, first + i]
-        found = gather(tree, x, k, values, positions, leaf, box_bounds, groups, leaves)
-        if found != k:
+        listed = gather(tree, x, k, values, positions, leaf, box_bounds, groups, leaves)
+        if listed != k:
             for j in range(k):
                 values[j] = math.inf
                 positions[j] = 0
             search(tree, x, 2.0, 0.0, values[:k], positions[:k], leaf, nodes, bounds)
             limit = values[0]
             if limit == math.inf:
-                own = slice(i, i + 1)
-                nearest_of_all(tiles, points, first + i, sums, distances[own], rows[own])
+                row = slice(i, i + 1)
+                nearest_of_all(tiles, points, first + i, sums, distances[row], rows[row])
                 continue
-            found = 0
+            listed = 0
             for j in range(k):
                 if values[j] < limit:
-                    values[found] = values[j]
-                    positions[found] = positions[j]
-                    found += 1
-            values[found:k] = limit
-        for j in range(found):
+                    values[listed] = values[j]
+                    positions[listed] = positions[j]
+                    listed += 1
+            values[listed:k] = limit
+        for j in range(listed):
             positions[j] = of_position[positions[j]]
-        if found < k:
+        if listed < k:
             # The k-th distance is tied, and the search has kept whichever came first.
-            first_rows(tree, x, values[k - 1], order[found:k], positions[found:k], leaf, nodes)
+            first_rows(tree, x, values[k - 1], order[listed:k], positions[listed:k], leaf, nodes)
         sort(values[:k], positions[:k], distances[i], rows[i])
         take_roots(distances[i])
 

@@ -204,8 +204,8 @@ def add_table(
                 if count == 0:
                     continue
                 if position < 0:
-                    found = directory[entry_of(cell >> page_bits, directory, drop), 1]
-                    position = -1 if found < 0 else found << page_bits | cell & last
+                    target = directory[entry_of(cell >> page_bits, directory, drop), 1]
+                    position = -1 if target < 0 else target << page_bits | cell & last
                 if position < 0:
                     bits[n_missing] = lowest
                     kinds[n_missing] = kind
