@@ -119,7 +119,7 @@ def exact_number(value: Any, name: str) -> Fraction:
         return _decimal_of(value)
     if type(value) is Fraction and max(abs(value.numerator), value.denominator) < _LARGE:
         return value
-    if isinstance(value, _NO_NUMBERS) or not isinstance(value, Real):
+    if not _is_number(value, Real):
         raise InvalidTypeError(
             f"{name} must be a number; found {type(value).__name__}", argument=name
         )
@@ -140,7 +140,7 @@ def _decimal_of(value: float) -> Fraction:
 
 def check_count(value: Any, name: str) -> int:
     """Check an integer of at least 1, which may be written as a float: 1e6."""
-    if isinstance(value, _NO_NUMBERS) or not isinstance(value, Real):
+    if not _is_number(value, Real):
         raise InvalidTypeError(
             f"{name} must be an integer; found {type(value).__name__}", argument=name
         )
@@ -236,21 +236,19 @@ def check_generator(rng: int | np.random.Generator | None) -> np.random.Generato
     """Return the generator that an argument names: itself, from a seed, or a fresh one."""
     if isinstance(rng, np.random.Generator):
         return rng
-    if rng is not None and (isinstance(rng, _NO_NUMBERS) or not isinstance(rng, Integral)):
+    if rng is None:
+        return np.random.default_rng()
+    if not _is_number(rng, Integral):
         raise InvalidTypeError(
             f"rng must be an int, a numpy.random.Generator or None; found {type(rng).__name__}",
             argument="rng",
         )
-    if rng is not None and rng < 0:
-        raise InvalidInputError(
-            f"rng must not be negative; found {short_repr(rng)}", argument="rng"
-        )
-    return np.random.default_rng(None if rng is None else int(rng))
+    return np.random.default_rng(check_seed(rng, "rng"))
 
 
 def check_seed(value: Any, name: str) -> int:
     """Check a seed that is kept, so that the same numbers can be drawn again."""
-    if isinstance(value, _NO_NUMBERS) or not isinstance(value, Integral):
+    if not _is_number(value, Integral):
         raise InvalidTypeError(
             f"{name} must be an integer; found {short_repr(value)}", argument=name
         )
@@ -259,6 +257,11 @@ def check_seed(value: Any, name: str) -> int:
             f"{name} must not be negative; found {short_repr(value)}", argument=name
         )
     return int(value)
+
+
+def _is_number(value: object, kind: type) -> bool:
+    """Return whether a value is a number of a kind, which booleans and durations are not."""
+    return isinstance(value, kind) and not isinstance(value, _NO_NUMBERS)
 
 
 def short_repr(value: object) -> str:

@@ -395,7 +395,7 @@ for name in {types}:
         )
         for i in range(4)
     ]
-    errors = [process.communicate(timeout=120)[1] for process in processes]
+    errors = [process.communicate(timeout=600)[1] for process in processes]
     assert errors == [""] * 4
     assert misses(code.format(types=types), **{"FASTAD_CACHE_DIR": str(tmp_path)}) == {}
     assert {path.suffix for path in tmp_path.glob("*/*")} == {".kernel"}

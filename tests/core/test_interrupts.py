@@ -140,7 +140,7 @@ print(interrupts)
         text=True,
         check=False,
         env=environment(),
-        timeout=120,
+        timeout=600,
     )
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) > 20

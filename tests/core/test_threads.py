@@ -143,7 +143,7 @@ def run(program: str) -> str:
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=600,
     )
     assert result.returncode == 0, result.stderr
     assert result.stderr == ""
