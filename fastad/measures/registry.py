@@ -1,4 +1,4 @@
-"""The list of all measures, and the keys and names under which they are found."""
+"""All measures, by their names."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
