@@ -27,7 +27,7 @@ from fastad._core.files import written_aside
 from fastad._core.version import __version__
 from fastad.errors import CompilationCacheWarning
 
-VARIABLE = "FASTAD_CACHE_DIR"
+_VARIABLE = "FASTAD_CACHE_DIR"
 # Some versions of Numba have types for a part of it, some for nothing.
 _caching: Any = caching
 _compiler: Any = compiler
@@ -82,7 +82,7 @@ class KernelCache(caching.NullCache):
     @cached_property
     def _home(self) -> Path | None:
         """The folder to write to, which need not exist yet."""
-        named = os.environ.get(VARIABLE)
+        named = os.environ.get(_VARIABLE)
         if named:
             return _version_folder(named)
         try:
@@ -97,7 +97,7 @@ class KernelCache(caching.NullCache):
         """The folders to read from: that of a read-only install may have been filled before."""
         folders = [] if self._home is None else [self._home]
         beside = Path(inspect.getfile(self._function)).parent / "__pycache__"
-        chosen = os.environ.get(VARIABLE) or _config.CACHE_DIR
+        chosen = os.environ.get(_VARIABLE) or _config.CACHE_DIR
         if not chosen and beside not in folders and any(beside.glob("*" + _SUFFIX)):
             folders.append(beside)
         return folders
@@ -116,11 +116,11 @@ class KernelCache(caching.NullCache):
 
     def _warn(self, error: Exception) -> None:
         if _warned.acquire(blocking=False):
-            named = os.environ.get(VARIABLE)
+            named = os.environ.get(_VARIABLE)
             where = f"in {named}" if named else "on disk"
             warnings.warn(
                 f"fastad cannot keep its compiled kernels {where}, so that every process compiles "
-                f"them anew ({error}). Set {VARIABLE} to a folder that can be written.",
+                f"them anew ({error}). Set {_VARIABLE} to a folder that can be written.",
                 CompilationCacheWarning,
                 stacklevel=2,
             )

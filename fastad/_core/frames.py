@@ -14,18 +14,18 @@ from fastad.errors import InvalidInputError, MissingExtraError
 
 FrameLibrary: TypeAlias = Literal["pandas", "polars", "pyarrow"]
 _LARGEST_INT64 = 2**63 - 1
-LIBRARIES = ("pandas", "polars", "pyarrow")
+_LIBRARIES = ("pandas", "polars", "pyarrow")
 
 
 def frame(columns: Mapping[str, Sequence[Any]], library: FrameLibrary | None) -> Any:
     """Return columns as a frame of a library, by default the first that is installed."""
-    if library is not None and library not in LIBRARIES:
+    if library is not None and library not in _LIBRARIES:
         raise InvalidInputError(
-            f"library must be one of {', '.join(LIBRARIES)}; found "
+            f"library must be one of {', '.join(_LIBRARIES)}; found "
             f"{repr(library) if isinstance(library, str) else type(library).__name__}",
             argument="library",
         )
-    candidates = LIBRARIES if library is None else (library,)
+    candidates = _LIBRARIES if library is None else (library,)
     installed = [name for name in candidates if importlib.util.find_spec(name) is not None]
     if not installed:
         raise MissingExtraError(f"to_frame needs {' or '.join(candidates)}; install one of them")
@@ -83,7 +83,7 @@ def as_array(values: Any, name: str) -> npt.NDArray[Any]:
     """
     if type(values) is np.ndarray:
         return values
-    of_library = type(values).__module__.partition(".")[0] in LIBRARIES
+    of_library = type(values).__module__.partition(".")[0] in _LIBRARIES
     try:
         array = np.asarray(values)
     except ValueError as error:

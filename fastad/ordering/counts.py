@@ -150,16 +150,6 @@ def _count_ranges(
     return n_distinct, sum(tied for _, tied in swept)
 
 
-def count_weights(
-    scores: ScoreVector,
-    labels: Labels,
-    weights: CountVector,
-    name: str = "y_score",
-) -> OrderedCounts:
-    """Order scores with their rows and add up the weights at each distinct score."""
-    return count_rows(order_rows(scores, labels, name), labels, weights)
-
-
 def count_rows(order: RowOrder, labels: Labels, weights: CountVector) -> OrderedCounts:
     """Add up the weights at each distinct score of an order that knows its rows."""
     n_points = weights.shape[0]
@@ -193,7 +183,7 @@ def count_scores(
     curve. Inside a block of `ReusedBuffers` the counts hold until others are made.
     """
     if labels.weights is not None:
-        return count_weights(scores, labels, labels.weights, name)
+        return count_rows(order_rows(scores, labels, name), labels, labels.weights)
     counts = count_values(order_values(scores, labels, name, part))
     if part is not None and not covers(counts, part):
         counts = count_values(order_values(scores, labels, name))
