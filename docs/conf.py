@@ -115,6 +115,9 @@ def unlink_words(app: Sphinx, tree: nodes.document) -> None:
 
 def arrange_wide_text(app: Sphinx, tree: nodes.document) -> None:
     """Mark cells with text, which must not become narrow, and outputs with lines to wrap."""
+    for part in list(tree.findall(nodes.Text)):
+        if isinstance(part.parent, nodes.paragraph) and re.search(r"\d %", part):
+            part.parent.replace(part, nodes.Text(re.sub(r"(?<=\d) (?=%)", _join_words, part)))
     for cell in tree.findall(nodes.entry):
         text = cell.astext()
         if len(text) > 24 and re.search("[a-z]{3}", text):
@@ -138,7 +141,7 @@ def arrange_wide_text(app: Sphinx, tree: nodes.document) -> None:
 
 def _allow_breaks(name: nodes.literal) -> None:
     """Let a long name in a cell continue in the next line, behind a dot or before a capital."""
-    parts = re.split(r"(?<=[._(=@])(?=[\w…])|(?<=[a-z])(?=[A-Z])", name.astext())
+    parts = re.split(r"(?<=[._(=@])(?=[a-zA-Z…])|(?<=[a-z])(?=[A-Z])", name.astext())
     name[:] = [nodes.Text(parts[0])]
     for part in parts[1:]:
         name += [nodes.raw("", "<wbr>", format="html"), nodes.Text(part)]
