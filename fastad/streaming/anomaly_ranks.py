@@ -33,9 +33,9 @@ def most_anomalies(memory: int) -> int:
     return max(memory - _block_size(memory, memory) * _BYTES_A_NORMAL, 0) // BYTES_AN_ANOMALY
 
 
-def _block_size(memory: int, taken: int) -> int:
+def _block_size(memory: int, n_used: int) -> int:
     """Return how many normals are counted together: in what is left, or in an eighth of it all."""
-    room = max(memory - taken, memory // _PART)
+    room = max(memory - n_used, memory // _PART)
     return min(max(room // _BYTES_A_NORMAL, _FEWEST), _MOST)
 
 
@@ -132,8 +132,8 @@ class AnomalyRanks:
     def count(self, points: StreamedPoints) -> None:
         """Count the normals among some points; they wait until there are many."""
         if self._waiting.shape[0] == 0:
-            taken = self._anomalies.shape[0] * BYTES_AN_ANOMALY
-            self._waiting = np.empty(_block_size(self._memory, taken), np.int64)
+            n_used = self._anomalies.shape[0] * BYTES_AN_ANOMALY
+            self._waiting = np.empty(_block_size(self._memory, n_used), np.int64)
         raw, start = points.raw, 0
         while start < points.kinds.shape[0]:
             if self._n_waiting == self._waiting.shape[0]:

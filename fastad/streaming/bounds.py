@@ -33,7 +33,7 @@ def extremes_of(measure: Measure[object]) -> Extremes:
 
 
 def uncertain_cells(cells: ScoreCells, bound: BoundMeasure) -> IntVector:
-    """Return the cells of which a measure may depend on what is not known."""
+    """Return the cells on whose unknown scores a measure may depend."""
     measure = bound.measure
     positions = cells.uncertain(values=measure.reads == "values" or measure.kind == "threshold")
     return positions[cells.anomalies[positions] > 0] if extremes_of(measure).corners else positions

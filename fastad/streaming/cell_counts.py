@@ -1,4 +1,4 @@
-"""`CellCounts`: the cells that hold a point, listed with the numbers of points in them."""
+"""`CellCounts`: the cells with a point, listed with the numbers of points in them."""
 
 from typing import NamedTuple
 
@@ -14,7 +14,7 @@ N_KINDS = 3
 
 
 class CellCounts(NamedTuple):
-    """Cells that hold a point, in rising order, and the numbers of points in them.
+    """Cells with a point, in rising order, and the numbers of points in them.
 
     Attributes
     ----------

@@ -214,7 +214,7 @@ class CellTable:
         return labelled, positions, unknown
 
     def listed(self) -> CellCounts:
-        """Return the cells that hold a point."""
+        """Return the cells with a point."""
         slots = as_readonly(np.argsort(self._pages[: self._n_pages]))
         cells = np.empty(self._n_pages << self._page_bits, np.int64)
         counts = np.zeros((cells.shape[0], self._counts.shape[1]), np.int64)

@@ -73,8 +73,8 @@ class DriftMonitor:
     Scores must be independent, of one distribution as long as there is no drift, which may be
     any. Half of the significance level is the probability that the reference is farther from its
     own distribution than the bound of Dvoretzky, Kiefer, Wolfowitz and Massart; the other half
-    that the scores ever are, at any look, farther from theirs than a bound that holds at all times
-    (Howard and Ramdas); with ``window``, window j has a part 1 / (j (j + 1)) of that. Where the
+    that the scores ever are, at any look, farther from theirs than a bound for all times (Howard
+    and Ramdas); with ``window``, window j has a part 1 / (j (j + 1)) of that. Where the
     distance at the edges of the cells exceeds the sum of both, the distributions differ: cells make
     the alarm later, never false.
 
@@ -170,7 +170,7 @@ class DriftMonitor:
 
     @property
     def interval(self) -> Interval:
-        """Distance of the two distributions, from all looks: an interval that holds at all of them.
+        """Distance of the two distributions, from all looks: an interval valid at all of them.
 
         With probability 1 - significance level it contains the true distance at every look, of
         each window whose points come from one distribution.
@@ -238,7 +238,7 @@ class DriftMonitor:
     def reset(self) -> None:
         """Begin anew with the same reference, as after an alarm that was acknowledged.
 
-        From then on, the significance level holds again.
+        From then on, the significance level applies again.
         """
         with self._lock:
             self._begin()

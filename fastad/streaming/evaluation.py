@@ -83,7 +83,7 @@ def evaluate(
         Label of the anomalies where labels are not 0 and 1.
     progress : callable or True, optional
         True draws a bar where rich or tqdm is installed. A function is called with the rows read so
-        far in all passes, and all that are to be read where that is known.
+        far in all passes, and all that are to be read where the files say so.
     n_threads : int, optional
         Threads; by default all.
 
@@ -212,9 +212,9 @@ def by_passes(
     (dict of BoundedEvaluation, int)
         Tables by group and column, and the number of passes.
     """
-    share = _share_of(memory, len(groups), len(scores)) if groups else 0
+    n_bytes = _bytes_of_each(memory, len(groups), len(scores)) if groups else 0
     streams = {
-        (group, column): ScorePasses(measures, share, exact=exact)
+        (group, column): ScorePasses(measures, n_bytes, exact=exact)
         for group in groups
         for column in scores
     }
@@ -240,16 +240,16 @@ def _check_folder(folder: str | Path) -> None:
         )
 
 
-def _share_of(memory: int, n_groups: int, n_scores: int) -> int:
+def _bytes_of_each(memory: int, n_groups: int, n_scores: int) -> int:
     """Return the bytes of each detector on each group."""
-    share = memory // (n_groups * n_scores)
-    if share < FEWEST_BYTES:
+    n_bytes = memory // (n_groups * n_scores)
+    if n_bytes < FEWEST_BYTES:
         raise InvalidInputError(
             f"memory must be at least {FEWEST_BYTES * n_groups * n_scores} bytes, {FEWEST_BYTES} "
             f"for each column of scores in each group; found {memory}",
             argument="memory",
         )
-    return share
+    return n_bytes
 
 
 def score_columns(

@@ -33,7 +33,7 @@ from fastad.streaming.spill import Block, SpilledScores
 
 # Bytes of a sketch: more cells would not fit a processor's cache.
 _SKETCH = 8_000_000
-# Of a detector on a group, so that its sketch holds cells enough to refine.
+# Of a detector on a group, so that its sketch has cells enough to refine.
 FEWEST_BYTES = 2048
 # Of a point of an exact curve in memory: its counts, and what a measure makes of them.
 _BYTES_A_POINT = 64

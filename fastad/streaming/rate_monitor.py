@@ -187,7 +187,7 @@ class RateMonitor:
 
     @property
     def interval(self) -> Interval:
-        """The rate since the last reset with an interval that holds at all looks at once.
+        """The rate since the last reset with an interval that is valid at all looks at once.
 
         It covers the true rate, where that is constant, with probability 1 - significance level.
         After a change it is an interval of a mean; the alarm looks at later points by themselves.
@@ -301,8 +301,8 @@ class RateMonitor:
     def reset(self) -> None:
         """Begin anew, as after an alarm that was acknowledged: with no counts and no evidence.
 
-        From then on, the significance level holds again: in r resets, r times as many false alarms
-        are to be expected at most.
+        From then on, the significance level applies again: in r resets, r times as many false
+        alarms are to be expected at most.
         """
         with self._lock:
             self._begin()

@@ -84,7 +84,7 @@ class RateSettings:
         )
 
     def to_plain(self) -> dict[str, Any]:
-        """Return values that JSON can hold."""
+        """Return values that JSON can represent."""
         return {
             "rate": self.rate,
             "expected_rate": None if self.expected_rate is None else str(self.expected_rate),
@@ -111,7 +111,7 @@ class RateSettings:
             rate = float(self.expected_rate)
             return rate, rate
         assert self.reference is not None
-        # The bound on one side has all of this share.
+        # A bound on one side alone takes all of this part.
         both = self.of_reference * (1 if self.alternative == "two-sided" else 2)
         low, high = clopper_pearson(*self.reference, both)
         value = self.reference[0] / self.reference[1]

@@ -240,14 +240,14 @@ class Refinement:
         counted = np.zeros((chosen.shape[0], 2), np.int64)
         np.add.at(counted[:, NORMAL], base[inside], finer.normals[inside])
         np.add.at(counted[:, ANOMALY], base[inside], finer.anomalies[inside])
-        wanted = np.column_stack([cells.normals, cells.anomalies])
-        wanted[~chosen] = 0
+        expected = np.column_stack([cells.normals, cells.anomalies])
+        expected[~chosen] = 0
         whole, empty = _whole(cells, finer)
-        missing = (counted != wanted).any(axis=1) & whole | empty
-        if (missing & chosen).any() or self._counter.table.n_points != int(wanted.sum()):
+        missing = (counted != expected).any(axis=1) & whole | empty
+        if (missing & chosen).any() or self._counter.table.n_points != int(expected.sum()):
             raise InvalidInputError(
                 "update must have been given the points of the sketch, each once; found "
-                f"{self.n_counted} points in the ranges, and {int(wanted.sum())} in the sketch",
+                f"{self.n_counted} points in the ranges, and {int(expected.sum())} in the sketch",
                 argument="y_score",
             )
         split = chosen & whole
@@ -255,7 +255,7 @@ class Refinement:
 
 
 def _whole(cells: ScoreCells, finer: ScoreCells) -> tuple[BoolVector, BoolVector]:
-    """Return which cells consist of cells of the second pass, and which hold none of its points.
+    """Return which cells consist of cells of the second pass, and which contain none of its points.
 
     One of the second pass that is wider than one of the first may reach beyond it.
     """
@@ -282,7 +282,7 @@ def choose_cells(cells: ScoreCells, bound: BoundMeasure, tolerance: Fraction) ->
     if extremes_of(bound.measure).local:
         few = list(_influential(cells, bound, positions))
         chosen[few[:_MOST_CELLS]] = True
-        if len(few) <= _MOST_CELLS and _is_certain(cells.known(chosen), bound, tolerance):
+        if len(few) <= _MOST_CELLS and _is_certain(cells.as_ties(chosen), bound, tolerance):
             return chosen
         return uncertain
     if tolerance == 0:
@@ -314,12 +314,12 @@ def _is_certain(cells: ScoreCells, bound: BoundMeasure, tolerance: Fraction) -> 
 
 
 def _depends(cells: ScoreCells, bound: BoundMeasure, some: IntVector) -> bool:
-    """Tell whether a measure depends on the order in some cells, all others being known."""
-    known = np.ones(cells.lowest.shape[0], np.bool_)
-    known[some] = False
+    """Tell whether a measure depends on the order in some cells, if all others are ties."""
+    others = np.ones(cells.lowest.shape[0], np.bool_)
+    others[some] = False
     try:
         # What has been added for rounding says nothing.
-        return not bounds_of(cells.known(known), bound, rounding=False).is_exact
+        return not bounds_of(cells.as_ties(others), bound, rounding=False).is_exact
     except UndefinedMeasureError:
         return True
 
@@ -369,7 +369,7 @@ def _fewest(
         middle = (low + high) // 2
         chosen[:] = False
         chosen[order[:middle]] = True
-        if _is_certain(cells.known(chosen), bound, tolerance):
+        if _is_certain(cells.as_ties(chosen), bound, tolerance):
             high = middle
         else:
             low = middle + 1

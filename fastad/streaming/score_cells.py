@@ -84,8 +84,8 @@ class ScoreCells:
         """Counts where all points of a cell have its highest score."""
         return self._arranged(self.highest, self.highest)
 
-    def known(self, chosen: BoolVector) -> "ScoreCells":
-        """Return the cells with some of them as single scores."""
+    def as_ties(self, chosen: BoolVector) -> "ScoreCells":
+        """Return the cells, of which some are taken to be single scores."""
         return replace(self, highest=as_readonly(np.where(chosen, self.lowest, self.highest)))
 
     def only(self, kept: BoolVector) -> "ScoreCells":

@@ -26,11 +26,11 @@ _MEMORY = "8MB"
 class ScoreSketch(CellMeasures):
     """Counts of scores in cells, from which every measure is read with bounds that are certain.
 
-    A cell holds the scores whose bits agree but for the lowest ones. The resolution is the finest
-    one at which the cells that hold a score fit the memory: so the state depends on the scores and
-    labels alone, not on their order, and merging sketches in any order and grouping gives the same
-    bytes. As long as the distinct scores fit, every value is exact. No range of the scores needs
-    to be known, and none is favoured: float scores are resolved relative to their size.
+    A cell contains the scores whose bits agree but for the lowest ones. The resolution is the
+    finest one at which the cells with a score fit the memory: so the state depends on the scores
+    and labels alone, not on their order, and merging sketches in any order and grouping gives the
+    same bytes. As long as the distinct scores fit, every value is exact. No range of the scores
+    needs to be known, and none is favoured: float scores are resolved relative to their size.
 
     Each measure with one number is a method that takes the options of the function of the same
     name and returns a `BoundedValue`. Threads may share a sketch.
@@ -114,7 +114,7 @@ class ScoreSketch(CellMeasures):
 
     @property
     def n_cells(self) -> int:
-        """Number of cells that hold a point."""
+        """Number of cells with a point."""
         with self._lock:
             return int(self._table.listed().cells.shape[0])
 

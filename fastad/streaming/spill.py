@@ -176,15 +176,15 @@ def _points_of(anomalies: IntVector, normals: IntVector, fp: int, tp: int) -> Pi
 
 
 def _range_starts(cells: ScoreCells, most: int) -> IntVector:
-    """Return the first cells of ranges that hold at most so many points, or a single cell."""
+    """Return the first cells of ranges that contain at most so many points, or a single cell."""
     sizes = cells.normals + cells.anomalies
     starts = [0]
     # Cells are many, ranges few: each is found by a search in the sums.
     sums = np.cumsum(sizes)
     while True:
         first = starts[-1]
-        held = int(sums[first - 1]) if first else 0
-        end = max(int(np.searchsorted(sums, held + most, side="right")), first + 1)
+        n_before = int(sums[first - 1]) if first else 0
+        end = max(int(np.searchsorted(sums, n_before + most, side="right")), first + 1)
         if end >= sizes.shape[0]:
             return np.array(starts, np.int64)
         starts.append(end)

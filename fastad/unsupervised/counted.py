@@ -142,7 +142,7 @@ def _merge(test: FloatVector, uniform: FloatVector, n_uniform: int, box: Extent)
 
 
 def _together(test: ScoreVector, uniform: ScoreVector) -> ScoreVector:
-    """Return both kinds of scores one after the other, in a type that holds both."""
+    """Return both kinds of scores one after the other, in a type that represents both."""
     together = np.concatenate([test, uniform])
     if test.dtype != uniform.dtype:
         n = test.shape[0]

@@ -39,14 +39,14 @@ _POINTS_A_STEP = 10_000_000
 
 
 class PointLevels(NamedTuple):
-    """Which level each point belongs to: the first one that holds it.
+    """Which level each point belongs to: the first one that contains it.
 
     Attributes
     ----------
     test : numpy.ndarray of int32 of shape (n_test,)
         Of each test point, from 1 on.
     uniform : numpy.ndarray of int32 of shape (n_uniform,) or None
-        Of each uniform point; one more than there are levels where none holds it.
+        Of each uniform point; one more than there are levels where none contains it.
     number : int
         Of the detector: repeats of an estimate are drawn for each by itself.
     """

@@ -1,4 +1,4 @@
-"""The excess-mass curve: how much more mass a detector's level sets hold than volume."""
+"""The excess-mass curve: how much the mass of level sets exceeds multiples of their volume."""
 
 import math
 from dataclasses import dataclass

@@ -101,7 +101,7 @@ def check_extent(volume: Point | Box | None, log_volume: Point | None = None) ->
 
 
 def _in_range(value: Fraction | float) -> Fraction | None:
-    """Return a value that floats of all digits hold, else None."""
+    """Return a value that a float represents with all its digits, else None."""
     fits = sys.float_info.min <= value <= sys.float_info.max
     return Fraction(value) if fits else None
 
@@ -117,7 +117,7 @@ def log(number: Fraction | float) -> float:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LevelSets:
-    """Sets of all points that score at most a threshold: what each holds of mass and volume.
+    """Sets of all points that score at most a threshold: the mass and the volume of each.
 
     One set for each distinct score of the test points, and the empty set before them.
 
@@ -171,7 +171,7 @@ class LevelSets:
         logs = self._mean_log_fractions()
         index = int(np.searchsorted(self.masses, float(mass), side="left"))
         middle = float(logs[max(index, 1)])
-        # What is much larger is cut off: a set that holds so much more matters only as a bound.
+        # What is much larger is cut off: a set that is so much larger matters only as a bound.
         each = np.exp(np.minimum(logs - middle, LARGEST_LOG))
         repeats = np.minimum(self.log_fractions - middle, LARGEST_LOG)
         return Volumes(as_readonly(each), self.box.with_log(middle), as_readonly(repeats))
@@ -236,7 +236,7 @@ class Volumes(NamedTuple):
     repeats: FloatMatrix | None
 
     def hull(self, masses: IntVector) -> IntVector:
-        """Return the levels that hold the most mass less some multiple of their volume."""
+        """Return the levels whose mass less some multiple of their volume is the largest."""
         hull = np.empty(masses.shape[0], np.int64)
         size = kernels.concave_hull(masses, self.each, hull)
         return hull[:size]

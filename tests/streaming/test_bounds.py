@@ -136,12 +136,12 @@ def cells_of(normals: list[int], anomalies: list[int]) -> ScoreCells:
 def all_orders(normals: list[int], anomalies: list[int]) -> Any:
     """Labels, and every way to give the points of each cell its scores: all weak orders."""
     y = [k for n, a in zip(normals, anomalies, strict=True) for k in [0] * n + [1] * a]
-    places = [
+    ranges = [
         range(10 * i, 10 * i + n + a)
         for i, (n, a) in enumerate(zip(normals, anomalies, strict=True))
         for _ in range(n + a)
     ]
-    return np.array(y), [np.array(s, np.int64) for s in product(*places)]
+    return np.array(y), [np.array(s, np.int64) for s in product(*ranges)]
 
 
 small_cells = st.lists(

@@ -97,11 +97,11 @@ def test_every_route_gives_the_bits_that_are_computed_in_memory(
         monkeypatch.setattr(exact, "_SKETCH", SMALL // 4)
     memory = SMALL if route == "disk" else ROOM_FOR_ANOMALIES
     table = evaluate(path, measures=CAN_BE_EXACT, memory=memory, folder=folder)
-    wanted = defined([*CAN_BE_EXACT, "threshold@0.01"], Y, s)
+    expected = defined([*CAN_BE_EXACT, "threshold@0.01"], Y, s)
     if name == "one cell" and route != "sketch":
         # By chance it depends on thousands of scores: more than these passes have room for.
-        wanted -= {"recall@precision0.5"}
-    assert check_bounds(table, Y, s) >= wanted
+        expected -= {"recall@precision0.5"}
+    assert check_bounds(table, Y, s) >= expected
     assert left_in(folder) == []
     # Which way it went; a range in memory is counted around its anomalies too.
     in_cells = route == "sketch" or name == "one score"
@@ -247,7 +247,7 @@ def test_any_scores_of_any_memory(sample: Sample, repeats: int, memory: int, siz
 
 @given(data=st.data(), n=st.integers(2, 300), memory=st.sampled_from([LEAST, 2 * LEAST, SMALL]))
 def test_any_distinct_neighbours(data: st.DataObject, n: int, memory: int) -> None:
-    """Scores some ulps apart around numbers of all sizes: more than any of these memories holds."""
+    """Scores some ulps apart around numbers of all sizes: more than fit any of these memories."""
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32)))
     centres = np.array(data.draw(st.lists(st.floats(allow_nan=False), min_size=1, max_size=4)))
     bits = rng.choice(centres, n).view(np.int64) + rng.integers(0, n, n)

@@ -266,8 +266,8 @@ def test_a_row_of_text_that_is_cut_off_is_named(tmp_path: Path) -> None:
 def test_a_page_that_is_altered_is_named_with_its_row_group(tmp_path: Path, group: int) -> None:
     folder = save_parts(tmp_path / "lake", COLUMNS, [200], ".parquet")
     bad = folder / "part-1.parquet"
-    place = parquet.read_metadata(bad).row_group(group).column(1)
-    altered(bad, place.data_page_offset, 40)
+    column = parquet.read_metadata(bad).row_group(group).column(1)
+    altered(bad, column.data_page_offset, 40)
     refused(folder, bad, f"row group {group}")
 
 

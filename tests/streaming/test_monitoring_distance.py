@@ -74,7 +74,7 @@ def test_the_distance_lies_within_its_bounds(
     "counts", [[(1, 2), (2, 1)], [(0, 2), (3, 1)], [(1, 1), (1, 1)], [(2, 0), (0, 2)], [(2, 3)]]
 )
 def test_bounds_are_attained(counts: list[tuple[int, int]]) -> None:
-    """By some order of the points of each cell, of four scores that it may hold."""
+    """By some order of the points of each cell, of four scores that it may contain."""
     cells = np.arange(len(counts), dtype=np.int64) - 1
     tables = []
     for column in range(2):
@@ -82,12 +82,12 @@ def test_bounds_are_attained(counts: list[tuple[int, int]]) -> None:
         table[:, 2] = [pair[column] for pair in counts]
         tables.append(CellCounts(cells, table, 2))
     bounds = distance_of(*tables)
-    places = [
+    ranges = [
         [range(4 * i, 4 * i + 4) for i, pair in enumerate(counts) for _ in range(pair[column])]
         for column in range(2)
     ]
-    first = [np.array(a) for a in product(*places[0])]
-    second = [np.array(b) for b in product(*places[1])]
+    first = [np.array(a) for a in product(*ranges[0])]
+    second = [np.array(b) for b in product(*ranges[1])]
     distances = [float(exact_distance(a, b)) for a in first[::3] for b in second[::2]]
     ends = [float(exact_distance(a, b)) for a in (first[0], first[-1]) for b in second]
     assert bounds.low == min(float(exact_distance(first[0], second[0])), *distances)

@@ -32,11 +32,11 @@ def watch(batches: Any = BATCHES, **options: Any) -> RateMonitor:
 
 
 @pytest.mark.parametrize("rate", MONITORED)
-@given(sample=samples(max_size=30), place=st.floats(0, 1), whole=st.booleans())
+@given(sample=samples(max_size=30), position=st.floats(0, 1), whole=st.booleans())
 def test_scores_are_counted_as_at_the_threshold(
-    rate: str, sample: Sample, place: float, whole: bool
+    rate: str, sample: Sample, position: float, whole: bool
 ) -> None:
-    threshold = sample.s[int(place * (len(sample.s) - 1))]
+    threshold = sample.s[int(position * (len(sample.s) - 1))]
     threshold = int(threshold) if whole and np.isfinite(threshold) else threshold
     confusion = fastad.confusion_at(sample.y, sample.s, threshold=threshold)
     monitor = RateMonitor(rate, expected_rate=0.3, threshold=threshold)
@@ -122,16 +122,16 @@ def test_a_reference_counts_with_its_exact_bounds(alternative: Any) -> None:
     assert low == pytest.approx(0.03 if alternative == "greater" else bounds.low)
     assert high == pytest.approx(0.03 if alternative == "less" else bounds.high)
     # Half of the significance level is left.
-    known = RateMonitor("fpr", expected_rate=high, alternative="greater")
+    expected = RateMonitor("fpr", expected_rate=high, alternative="greater")
     both = RateMonitor("fpr", reference=(30, 1000))
     for _ in range(40):
-        for each in (known, both):
+        for each in (expected, both):
             each.update_counts(60, 1000)
     assert both.alarm is not None
     assert both.alarm.e_value >= 40
     # The reference may be wrong with probability 0.025, however strong the evidence.
     assert 0.025 <= both.p_value <= 0.0250001
-    assert known.p_value < 1e-7
+    assert expected.p_value < 1e-7
 
 
 @pytest.mark.parametrize("n_batches", range(len(BATCHES)))

@@ -76,11 +76,11 @@ def test_a_thousand_shards_along_random_trees() -> None:
 
 def test_merged_shards_with_skewed_labels_equal_one_machine() -> None:
     rng = np.random.default_rng(1)
-    share = np.repeat(np.linspace(0.02, 0.98, 64), 200)
-    y = (rng.random(share.shape[0]) < share).astype(np.int64)
-    # Scores of a shard drift with its share of anomalies.
-    s = rng.normal(size=share.shape[0]) + 0.5 * y - 3 * share
-    shards = np.arange(share.shape[0]).reshape(64, 200)
+    fraction = np.repeat(np.linspace(0.02, 0.98, 64), 200)
+    y = (rng.random(fraction.shape[0]) < fraction).astype(np.int64)
+    # Scores of a shard drift with its fraction of anomalies.
+    s = rng.normal(size=fraction.shape[0]) + 0.5 * y - 3 * fraction
+    shards = np.arange(fraction.shape[0]).reshape(64, 200)
     weights = [y[rows].sum() * (1 - y[rows]).sum() for rows in shards]
     within = [fastad.roc_auc(y[rows], s[rows]) for rows in shards]
     exact = fastad.roc_auc(y, s)

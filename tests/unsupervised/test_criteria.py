@@ -218,13 +218,13 @@ def test_how_many_uniform_points_a_wish_needs() -> None:
     assert many.mv.monte_carlo_error == pytest.approx(0.01, rel=0.25)
 
 
-def test_how_many_uniform_points_a_share_needs() -> None:
-    share, rtol = 0.02, 0.05
-    m = fastad.unsupervised.required_uniform_draws(share, rtol=rtol)
+def test_how_many_uniform_points_a_fraction_needs() -> None:
+    fraction, rtol = 0.02, 0.05
+    m = fastad.unsupervised.required_uniform_draws(fraction, rtol=rtol)
     assert m == math.ceil(0.98 / (0.02 * 0.0025))
     rng = np.random.default_rng(0)
-    found = rng.binomial(m, share, size=4000) / m
-    assert np.std(found) / share == pytest.approx(rtol, rel=0.05)
+    found = rng.binomial(m, fraction, size=4000) / m
+    assert np.std(found) / fraction == pytest.approx(rtol, rel=0.05)
     for bad in (0, 1, -0.1, math.nan):
         with pytest.raises(InvalidInputError):
             fastad.unsupervised.required_uniform_draws(bad, rtol=0.1)
@@ -283,8 +283,8 @@ def test_where_no_uniform_point_falls_inside_mv_has_an_upper_bound() -> None:
     assert found.value == found.low == 0.0
     assert found.log_value == found.log_low == -math.inf
     # None of 1000, at 97.5 %, over the width of 0.099.
-    share = 1 - 0.025 ** (1 / 1000)
-    assert found.high == pytest.approx(share * 7.0 * 0.099, rel=1e-12)
+    fraction = 1 - 0.025 ** (1 / 1000)
+    assert found.high == pytest.approx(fraction * 7.0 * 0.099, rel=1e-12)
     assert str(found).startswith("0 [0, ")
     assert found.to_dict()["log_value"] == "-inf"
     assert found.reason == ""

@@ -30,8 +30,8 @@ def relative_errors(levels: LevelSets, masses: list[float]) -> dict[float, float
     assert levels.log_fractions is not None
     found = {}
     for mass in masses:
-        place = int(np.searchsorted(levels.masses, math.ceil(mass * levels.n_test)))
-        variance, n = levels.log_fractions[:, place].var(ddof=1), len(levels.log_fractions)
+        index = int(np.searchsorted(levels.masses, math.ceil(mass * levels.n_test)))
+        variance, n = levels.log_fractions[:, index].var(ddof=1), len(levels.log_fractions)
         found[mass] = math.sqrt(variance / n + variance**2 / (2 * (n - 1)))
     return found
 
@@ -91,7 +91,7 @@ def test_the_areas_of_a_normal_distribution_in_many_features() -> None:
     )
     em, mv = slow.normal_areas(d)
     found = estimate_criteria(levels, rng=0, n_resamples=300)
-    # At 95 %, and one seed: both hold.
+    # At 95 %, and one seed: both cover the true value.
     assert found.mv.low < mv < found.mv.high
     assert found.em.low < em < found.em.high
     assert found.mv.value == pytest.approx(mv, rel=0.25)
@@ -135,8 +135,8 @@ def test_the_lowest_mass_of_uniform_draws_changes_nothing() -> None:
     assert bits(one) == bits(other)
 
 
-def test_closed_sets_hold_their_own_plateau() -> None:
-    """Splitting finds the volume of open sets; the set of a plateau holds it."""
+def test_closed_sets_contain_their_plateau() -> None:
+    """Splitting finds the volume of open sets; the set of a plateau contains it."""
     X = np.linspace(0, 1, 201)[:, None]
 
     def stairs(rows: Array) -> Array:
@@ -242,12 +242,12 @@ def test_where_the_volume_of_the_box_overflows_logarithms_stay() -> None:
     counted = fastad.unsupervised.level_sets(
         first_of_point, X, box=box, method="uniform", rng=0, n_draws=10_000
     )
-    share = math.log(
+    fraction = math.log(
         (fastad.mass_volume_curve(counted).threshold_at(0.5) - 0.25 + half) / (2 * half)
     )
     mass = fastad.mass_volume_curve(counted)
-    found_share = mass.log_volume[mass.mass >= 0.5][0] - box.log_volume
-    assert found_share == pytest.approx(share, abs=0.05)
+    found_fraction = mass.log_volume[mass.mass >= 0.5][0] - box.log_volume
+    assert found_fraction == pytest.approx(fraction, abs=0.05)
 
 
 # --- estimates whose volumes span more than floats do

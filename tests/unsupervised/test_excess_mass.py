@@ -29,7 +29,7 @@ def curve_of(scored: Scored, volume: Any = 1) -> ExcessMassCurve:
 
 def curve_bits(curve: ExcessMassCurve) -> list[bytes]:
     arrays = (curve.level, curve.excess_mass, curve.thresholds, curve.hull, curve.log_level)
-    # Arrays of objects hold places in memory.
+    # Bytes of arrays of objects are addresses.
     return [repr(array.tolist()).encode() for array in arrays]
 
 
@@ -57,9 +57,9 @@ def test_the_curve_at_any_level_is_the_largest_excess(
     exact = written(volume)
     sets = slow.level_sets(scored, exact)
     curve = curve_of(scored, volume)
-    places = [float(place) for place in slow.corners(sets)]
-    share = data.draw(st.floats(0, 100))
-    for level in (0.0, share / float(exact), *places, *np.nextafter(places, np.inf).tolist()):
+    corners = [float(corner) for corner in slow.corners(sets)]
+    factor = data.draw(st.floats(0, 100))
+    for level in (0.0, factor / float(exact), *corners, *np.nextafter(corners, np.inf).tolist()):
         expected = slow.excess_mass(sets, Fraction(level))
         assert curve(level) == pytest.approx(float(expected), abs=1e-15, rel=1e-15)
 
@@ -347,15 +347,15 @@ def test_volumes_at_the_ends_of_all_floats(volume: float, n: int, m: int) -> Non
     # Written as 5e-324, the smallest float is 1.2 % less than that.
     exact = written(volume)
     log_volume = math.log(exact.numerator) - math.log(exact.denominator)
-    share, whole = (fastad.excess_mass_curve(test, uniform, v) for v in (1.0, volume))
-    assert whole.log_area() == pytest.approx(share.log_area() - log_volume, rel=1e-13)
-    assert whole.excess_mass.tobytes() == share.excess_mass.tobytes()
-    np.testing.assert_allclose(whole.log_level[1:], share.log_level[1:] - log_volume, rtol=1e-13)
+    fraction, whole = (fastad.excess_mass_curve(test, uniform, v) for v in (1.0, volume))
+    assert whole.log_area() == pytest.approx(fraction.log_area() - log_volume, rel=1e-13)
+    assert whole.excess_mass.tobytes() == fraction.excess_mass.tobytes()
+    np.testing.assert_allclose(whole.log_level[1:], fraction.log_level[1:] - log_volume, rtol=1e-13)
     with np.errstate(over="ignore", under="ignore"):
         expected = np.exp(whole.log_level)
     np.testing.assert_allclose(whole.level, expected, rtol=1e-10, atol=1e-310)
-    at = share.log_level[1:] - 0.5
-    np.testing.assert_allclose(whole(log_level=at - log_volume), share(log_level=at), 1e-9)
+    at = fraction.log_level[1:] - 0.5
+    np.testing.assert_allclose(whole(log_level=at - log_volume), fraction(log_level=at), 1e-9)
     assert whole(0.0) == 1.0
 
 
@@ -379,15 +379,15 @@ def test_a_normal_distribution_has_its_closed_form(d: int) -> None:
     volume = (2 * half) ** d
     curve = fastad.excess_mass_curve(test, uniform, volume)
     highest = (2 * math.pi) ** (-d / 2)
-    for share in (0.001, 0.01, 0.1, 0.3, 0.7):
-        level = share * highest
+    for part in (0.001, 0.01, 0.1, 0.3, 0.7):
+        level = part * highest
         expected = slow.normal_excess(d, level)
-        square = -2 * math.log(share)
-        own = ball_volume(d) * square ** (d / 2)
-        mass = expected + level * own
+        square = -2 * math.log(part)
+        inside = ball_volume(d) * square ** (d / 2)
+        mass = expected + level * inside
         # The maximum is too large by far less than one error of the best set.
         of_test = math.sqrt(mass * (1 - mass) / n)
-        of_uniform = level * math.sqrt(own * max(volume - own, 0) / m)
+        of_uniform = level * math.sqrt(inside * max(volume - inside, 0) / m)
         error = math.hypot(of_test, of_uniform)
         assert -4 * error < curve(level) - expected < 4 * error + 0.002
     area, _ = slow.normal_areas(d)

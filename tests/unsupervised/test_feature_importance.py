@@ -70,14 +70,14 @@ def test_differences_are_those_of_the_means_over_draws() -> None:
         assert found.n_drawn[feature] == has.sum() > 1
         for name, signed in (("em", values[:, 0]), ("mv", -values[:, 1])):
             one, other = signed[has], signed[~has]
-            share = 2 / 4
-            literal = share * (one.mean() - other.mean())
+            fraction = 2 / 4
+            literal = fraction * (one.mean() - other.mean())
             assert getattr(found, name)[feature] == pytest.approx(literal, rel=1e-9)
             errors = one.var(ddof=1) / len(one), other.var(ddof=1) / len(other)
             freedom = sum(errors) ** 2 / (
                 errors[0] ** 2 / (len(one) - 1) + errors[1] ** 2 / (len(other) - 1)
             )
-            reach = share * math.sqrt(sum(errors)) * stats.t.ppf(0.975, freedom)
+            reach = fraction * math.sqrt(sum(errors)) * stats.t.ppf(0.975, freedom)
             for end, sign in (("low", -1), ("high", 1)):
                 bound = getattr(found, f"{name}_{end}")[feature]
                 assert bound == pytest.approx(literal + sign * reach, rel=1e-6, abs=1e-9)
@@ -101,7 +101,7 @@ def test_it_is_the_criterion_with_a_feature_less_that_without() -> None:
         assert found.mv[j] == pytest.approx(mv_without - mv, abs=0.04)
 
 
-def test_a_constant_feature_counts_neither_as_one_to_draw_nor_for_the_share() -> None:
+def test_a_constant_feature_counts_neither_as_one_to_draw_nor_for_the_fraction() -> None:
     wide = np.insert(TEST, 1, 7.0, axis=1)
     found = importance(X_train=np.insert(TRAIN, 1, 7.0, axis=1), X_test=wide)
     usual = importance()
@@ -112,7 +112,7 @@ def test_a_constant_feature_counts_neither_as_one_to_draw_nor_for_the_share() ->
     assert found.n_drawn[1] == 0
 
 
-def test_a_wider_interval_is_surer() -> None:
+def test_a_higher_confidence_is_a_wider_interval() -> None:
     narrow, wide = importance(confidence_level=0.5), importance(confidence_level=0.99)
     assert (narrow.em == wide.em).all()
     assert (wide.em_low < narrow.em_low).all()
@@ -122,10 +122,10 @@ def test_a_wider_interval_is_surer() -> None:
     assert (narrow.confidence_level, wide.confidence_level) == (0.5, 0.99)
 
 
-# --- what cannot be told
+# --- what is unknown
 
 
-def test_features_in_no_draw_or_in_all_are_not_told() -> None:
+def test_features_in_no_draw_or_in_all_are_nan() -> None:
     found = importance(n_subspaces=2, n_features=1)
     assert (found.n_drawn <= 2).all()
     for feature, n_drawn in enumerate(found.n_drawn):
@@ -209,9 +209,9 @@ def test_results_are_columns() -> None:
     names = ["feature", *COLUMNS, "n_drawn"]
     assert list(found.to_columns()) == names
     assert found.to_frame().shape == (4, 8)
-    told = json.loads(found.to_json(indent=1))
-    assert [row["feature"] for row in told["rows"]] == [0, 1, 2, 3]
-    assert [row["em"] for row in told["rows"]] == found.em.tolist()
+    plain = json.loads(found.to_json(indent=1))
+    assert [row["feature"] for row in plain["rows"]] == [0, 1, 2, 3]
+    assert [row["em"] for row in plain["rows"]] == found.em.tolist()
     assert found.n_drawn.sum() == 24
 
 

@@ -33,10 +33,10 @@ def sorted_counts(scored: Scored) -> tuple[Array, Array]:
     together = np.concatenate([scored.test, scored.uniform])
     _, rank = np.unique(together, return_inverse=True)
     test, uniform = np.sort(rank[: len(scored.test)]), np.sort(rank[len(scored.test) :])
-    own = np.unique(test)
+    distinct = np.unique(test)
     return (
-        np.concatenate([[0], np.searchsorted(test, own, side="right")]),
-        np.concatenate([[0], np.searchsorted(uniform, own, side="right")]),
+        np.concatenate([[0], np.searchsorted(test, distinct, side="right")]),
+        np.concatenate([[0], np.searchsorted(uniform, distinct, side="right")]),
     )
 
 

@@ -43,13 +43,13 @@ def test_curves_of_level_sets_are_those_of_their_scores() -> None:
 def test_scores_of_every_kind_give_the_same_level_sets(kind: str, method: Any) -> None:
     X = normal(300, 3)
 
-    def found(own: str, n_threads: int) -> list[Any]:
+    def found(kind: str, n_threads: int) -> list[Any]:
         with warnings.catch_warnings():
             # So few particles need not mix.
             warnings.simplefilter("ignore", InsufficientMixingWarning)
             return bits(
                 fastad.unsupervised.level_sets(
-                    scorer(own, 3),
+                    scorer(kind, 3),
                     X,
                     method=method,
                     n_draws=20_000,

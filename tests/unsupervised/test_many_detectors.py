@@ -25,8 +25,8 @@ def test_replicates_are_shared_by_the_detectors() -> None:
         return np.sqrt(rows[:, 0] ** 2 + 1.02 * rows[:, 1] ** 2)
 
     found = evaluate({"a": norm, "b": near}, X, U)
-    for place in range(2):
-        a, b = (found._estimates[name].replicates[:, place] for name in ("a", "b"))
+    for criterion in range(2):
+        a, b = (found._estimates[name].replicates[:, criterion] for name in ("a", "b"))
         unpaired = math.hypot(a.std(), b.std())
         assert (a - b).std() < 0.4 * unpaired
         assert np.corrcoef(a, b)[0, 1] > 0.9
@@ -200,7 +200,7 @@ def test_scores_come_in_any_table(library: str) -> None:
         if library == "mapping":
             return columns
         if library == "lists":
-            return {name: own.tolist() for name, own in columns.items()}
+            return {name: scores.tolist() for name, scores in columns.items()}
         module = pytest.importorskip(library)
         return module.table(columns) if library == "pyarrow" else module.DataFrame(columns)
 
@@ -291,7 +291,7 @@ def test_detectors_are_estimates_on_the_same_draws() -> None:
     scores = {"a": keeper("a", norm), "b": keeper("b", first)}
     options: dict[str, Any] = {"method": "uniform", "n_draws": 5000}
     found = fastad.evaluate_unsupervised(scores, X, rng=0, n_resamples=50, **options)
-    a, b = (np.concatenate(own) for own in seen.values())
+    a, b = (np.concatenate(rows) for rows in seen.values())
     np.testing.assert_array_equal(a, b)
     U = a[400:]
     assert U.shape == (5000, 2)

@@ -73,11 +73,11 @@ def test_the_set_below_the_threshold_holds_the_mass_and_the_volume(
 ) -> None:
     wanted = data.draw(rates_of(scored.n_test))
     curve = curve_of(scored)
-    place = int(np.argmax([one >= written(wanted) for one in exact_masses(curve)]))
-    assert curve.threshold_at(wanted) == curve.thresholds[place]
+    index = int(np.argmax([one >= written(wanted) for one in exact_masses(curve)]))
+    assert curve.threshold_at(wanted) == curve.thresholds[index]
     if written(wanted) > 0:
         assert math.isfinite(curve.threshold_at(wanted)) or np.isinf(scored.test).any()
-    assert curve(wanted) == curve.volume[place]
+    assert curve(wanted) == curve.volume[index]
 
 
 def exact_masses(curve: MassVolumeCurve) -> list[Fraction]:
@@ -297,21 +297,21 @@ def test_a_normal_distribution_has_its_closed_form(d: int) -> None:
 def test_of_a_mixture_no_score_beats_the_density(seed: int, d: int) -> None:
     rng = np.random.default_rng(seed)
     centres = rng.uniform(-4, 4, size=(3, d))
-    shares, scales = np.array([0.5, 0.3, 0.2]), np.array([0.5, 0.8, 0.3])
+    weights, scales = np.array([0.5, 0.3, 0.2]), np.array([0.5, 0.8, 0.3])
 
     def density(rows: Array) -> Array:
         squares = ((rows[:, None] - centres) ** 2).sum(axis=2) / scales**2
-        found: Array = (shares * scales**-d * np.exp(-squares / 2)).sum(axis=1)
+        found: Array = (weights * scales**-d * np.exp(-squares / 2)).sum(axis=1)
         return found
 
     rivals: dict[str, Callable[[Array], Array]] = {
-        "centre": lambda rows: ((rows - shares @ centres) ** 2).sum(axis=1),
+        "centre": lambda rows: ((rows - weights @ centres) ** 2).sum(axis=1),
         "one part": lambda rows: ((rows - centres[0]) ** 2).sum(axis=1),
         "first feature": lambda rows: np.abs(rows[:, 0]),
         "noisy density": lambda rows: -np.log(density(rows)) + 1.5 * np.sin(20 * rows.sum(axis=1)),
         "upside down": lambda rows: density(rows),
     }
-    part = rng.choice(3, size=20_000, p=shares)
+    part = rng.choice(3, size=20_000, p=weights)
     X = centres[part] + scales[part, None] * rng.normal(size=(20_000, d))
     low, high = X.min(axis=0), X.max(axis=0)
     U = rng.uniform(low, high, size=(50_000, d))

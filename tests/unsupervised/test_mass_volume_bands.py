@@ -1,4 +1,4 @@
-"""Bands of the mass-volume and the excess-mass curve hold the true curves, and the ones at hand."""
+"""Bands of the mass-volume and the excess-mass curve cover the true curves and the given ones."""
 
 import math
 from fractions import Fraction
@@ -52,8 +52,8 @@ def test_each_point_covers_the_true_value_in_most_samples(n: int, m: int) -> Non
         band = fastad.unsupervised.mass_volume_band(
             mass_volume(normal(seed, n, m)), mass=masses, confidence_level=0.9
         )
-        truth = true_volume(masses)
-        hits += (band.low <= truth) & (truth <= band.high)
+        expected = true_volume(masses)
+        hits += (band.low <= expected) & (expected <= band.high)
     assert hits.min() >= 82
 
 
@@ -64,8 +64,8 @@ def test_points_are_not_far_too_wide() -> None:
     for seed in range(100):
         curve = mass_volume(normal(seed, 200, 100_000))
         band = fastad.unsupervised.mass_volume_band(curve, mass=masses, confidence_level=0.5)
-        truth = true_volume(masses)
-        hits += (band.low <= truth) & (truth <= band.high)
+        expected = true_volume(masses)
+        hits += (band.low <= expected) & (expected <= band.high)
     assert hits.max() <= 75
     assert hits.min() >= 40
 
@@ -80,8 +80,8 @@ def test_the_whole_curve_lies_in_a_simultaneous_band_in_most_samples(n: int, m: 
         band = fastad.unsupervised.mass_volume_band(
             mass_volume(scored), simultaneous=True, confidence_level=0.8
         )
-        truth = true_volume(band.mass)
-        hits[0] += bool(((band.low <= truth) & (truth <= band.high)).all())
+        expected = true_volume(band.mass)
+        hits[0] += bool(((band.low <= expected) & (expected <= band.high)).all())
         excess = fastad.unsupervised.excess_mass_band(excess_mass(scored), confidence_level=0.8)
         heights = np.array([slow.normal_excess(1, level) for level in excess.level.tolist()])
         hits[1] += bool(((excess.low <= heights) & (heights <= excess.high)).all())
@@ -89,7 +89,7 @@ def test_the_whole_curve_lies_in_a_simultaneous_band_in_most_samples(n: int, m: 
 
 
 def test_the_band_of_the_excess_mass_follows_from_that_of_the_volumes() -> None:
-    """What holds all curves between two bounds on volumes holds their excess mass."""
+    """What covers all curves between two bounds on volumes covers their excess mass."""
     scored = normal(3)
     curve = excess_mass(scored)
     level = np.linspace(0, 0.3, 16)
@@ -106,11 +106,11 @@ def test_the_band_of_the_excess_mass_follows_from_that_of_the_volumes() -> None:
         assert high <= min((masses - t * volumes.low).max(), 1) + 0.003
 
 
-# --- they hold the curve at hand
+# --- they cover the given curve
 
 
 @given(slow.small_floats())
-def test_bands_hold_the_curve_at_hand(scored: Scored) -> None:
+def test_bands_cover_the_given_curve(scored: Scored) -> None:
     curve = mass_volume(scored)
     for simultaneous in (False, True):
         band = fastad.unsupervised.mass_volume_band(curve, simultaneous=simultaneous)
@@ -135,7 +135,7 @@ def test_bands_hold_the_curve_at_hand(scored: Scored) -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_a_simultaneous_band_holds_the_pointwise_one(seed: int) -> None:
+def test_a_simultaneous_band_contains_the_pointwise_one(seed: int) -> None:
     curve = mass_volume(normal(seed))
     one, whole = (
         fastad.unsupervised.mass_volume_band(curve, simultaneous=flag) for flag in (False, True)
@@ -203,8 +203,8 @@ def test_ties_keep_the_bounds_valid() -> None:
         )
         edges = np.arange(0, 21) / 4
         covered = np.array([math.erf(x / math.sqrt(2)) for x in edges])
-        truth = 2 * edges[np.searchsorted(covered, band.mass)]
-        hits += (band.low <= truth) & (truth <= band.high)
+        expected = 2 * edges[np.searchsorted(covered, band.mass)]
+        hits += (band.low <= expected) & (expected <= band.high)
     # Of 150 at 90 %, at each mass: fewer than 123 in one case of 1000.
     assert hits.min() >= 123
 

@@ -68,8 +68,8 @@ def test_the_density_of_gaussian_data_has_a_closed_form() -> None:
     X = np.random.default_rng(1).normal(size=(20_000, 3)) * scales
 
     def density(rows: Matrix) -> Score:
-        own = rows.std(axis=0)
-        return lambda points: ((points / own) ** 2).sum(axis=1)
+        deviation = rows.std(axis=0)
+        return lambda points: ((points / deviation) ** 2).sum(axis=1)
 
     found = evaluate({"it": density}, X[:10_000], X[10_000:], n_subspaces=6, n_uniform=200_000)
 
@@ -83,8 +83,8 @@ def test_the_density_of_gaussian_data_has_a_closed_form() -> None:
     units = scales[found.features].prod(axis=1)
     assert len(set(units)) > 1
     # 10^4 test points have 10 beyond the mass 0.999: the tail of MV is seen to 3 %.
-    truth = np.column_stack([em / units, mv * units])
-    assert np.exp(found.draws["it"]) == pytest.approx(truth, rel=0.1)
+    expected = np.column_stack([em / units, mv * units])
+    assert np.exp(found.draws["it"]) == pytest.approx(expected, rel=0.1)
     assert found["it"].em.value == pytest.approx(np.mean(em / units), rel=0.06)
     assert found["it"].mv.value == pytest.approx(np.mean(mv * units), rel=0.06)
 
@@ -224,11 +224,11 @@ def test_a_detector_s_result_does_not_hang_on_the_others() -> None:
 
 
 def test_an_estimator_is_copied_and_seeded_in_each_draw(fits: list[tuple[Any, Matrix]]) -> None:
-    own = IsolationForest(n_estimators=5)
-    found = evaluate({"it": own}, n_subspaces=6)
-    assert own.random_state is None
-    assert not hasattr(own, "estimators_")
-    assert own not in [forest for forest, _ in fits]
+    forest = IsolationForest(n_estimators=5)
+    found = evaluate({"it": forest}, n_subspaces=6)
+    assert forest.random_state is None
+    assert not hasattr(forest, "estimators_")
+    assert forest not in [copy for copy, _ in fits]
     seeds = [forest.random_state for forest, _ in fits]
     assert None not in seeds
     assert len(set(seeds)) == 6
@@ -237,7 +237,7 @@ def test_an_estimator_is_copied_and_seeded_in_each_draw(fits: list[tuple[Any, Ma
         assert X.dtype == np.float64
         assert (TRAIN[:, features] == X).all()
     fits.clear()
-    # A seed of the user's own, which would make all draws alike, is replaced.
+    # A seed that the user gave, which would make all draws the same, is replaced.
     again = evaluate({"it": IsolationForest(n_estimators=5, random_state=3)}, n_subspaces=6)
     assert [forest.random_state for forest, _ in fits] == seeds
     assert bits(again) == bits(found)
@@ -273,17 +273,17 @@ def test_a_fitted_detector_stays_as_it_is() -> None:
 
 
 def test_an_estimator_whose_orientation_is_unknown_is_copied_and_refused() -> None:
-    class Own:
+    class Unknown:
         fitted = False
 
-        def fit(self, X: Matrix) -> "Own":
+        def fit(self, X: Matrix) -> "Unknown":
             self.fitted = True
             return self
 
-    own = Own()
+    unknown = Unknown()
     with pytest.raises(InvalidInputError, match="must be a detector of scikit-learn or PyOD"):
-        evaluate({"it": own})
-    assert not own.fitted
+        evaluate({"it": unknown})
+    assert not unknown.fitted
 
 
 def test_a_function_is_given_the_training_rows_once_in_each_draw() -> None:

@@ -164,7 +164,7 @@ def test_one_draw_says_nothing_of_what_others_would_give() -> None:
 @pytest.mark.evidence
 @pytest.mark.parametrize("n_subspaces", [2, 5])
 def test_chance_finds_significant_pairs_as_seldom_as_promised(n_subspaces: int) -> None:
-    """Two detectors that differ by chance alone: at 95 % one verdict of 20 is wrong."""
+    """Two detectors that differ by chance alone: at 95 % one of 20 results is wrong."""
     rng = np.random.default_rng(3)
 
     def lopsided(X: Matrix) -> Score:
@@ -218,9 +218,9 @@ def test_results_are_those_of_an_evaluation() -> None:
     assert list(found) == ["a", "b"]
     assert repr(found) == "<SubsampledEvaluation of 2 detectors, 4 subspaces>"
     assert found.to_frame().shape[0] == 2
-    told = json.loads(found.to_json())
-    assert [one["detector"] for one in told["detectors"]] == ["a", "b"]
-    assert told["confidence_level"] == 0.95
+    plain = json.loads(found.to_json())
+    assert [one["detector"] for one in plain["detectors"]] == ["a", "b"]
+    assert plain["confidence_level"] == 0.95
     assert str(found).splitlines()[0].startswith("detector")
 
 

@@ -1,4 +1,4 @@
-"""One verdict by EM and MV together: what it says follows from the significant pairs of both."""
+"""The summary of EM and MV together: it follows from the significant pairs of both."""
 
 import itertools
 import json
@@ -51,7 +51,7 @@ A_B_C = {"a": 2.0, "b": 1.0, "c": 0.0}
 C_B_A = {"a": 0.0, "b": 1.0, "c": 2.0}
 A_UNKNOWN = {"a": None, "b": 1.0, "c": 0.0}
 ALONE = {"a": 1.0, "b": None, "c": None}
-VERDICTS = [
+SUMMARIES = [
     (SAME, SAME, "no two detectors differ significantly"),
     (A_BEST, A_B_C, "2 and 3 of 3 pairs differ significantly; a is the best by both"),
     (A_BEST, SAME, "2 and 0 of 3 pairs differ significantly; the best by both can only be a"),
@@ -95,16 +95,16 @@ VERDICTS = [
 ]
 
 
-@pytest.mark.parametrize(("em", "mv", "verdict"), VERDICTS)
-def test_the_verdict_knows_both(
-    em: Mapping[str, float | None], mv: Mapping[str, float | None], verdict: str
+@pytest.mark.parametrize(("em", "mv", "summary"), SUMMARIES)
+def test_the_summary_is_of_both(
+    em: Mapping[str, float | None], mv: Mapping[str, float | None], summary: str
 ) -> None:
     found = made(em, mv)
-    if not verdict.startswith("EM"):
-        verdict = f"EM and MV: at 95 % each, {verdict}"
-    assert found.summary() == verdict
-    assert found.notes == [verdict]
-    assert str(found).splitlines()[-1] == verdict
+    if not summary.startswith("EM"):
+        summary = f"EM and MV: at 95 % each, {summary}"
+    assert found.summary() == summary
+    assert found.notes == [summary]
+    assert str(found).splitlines()[-1] == summary
     content = json.loads(found.to_json())
     assert content["best_by_both"] == found.best_by_both()
     assert content["contradictions"] == [list(pair) for pair in found.contradictions()]
