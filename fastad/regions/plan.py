@@ -49,7 +49,7 @@ class Plan(NamedTuple):
         return self.n_draws or _LARGEST
 
     def draws(self, box: Box) -> Draws:
-        """Return uniform draws of a box."""
+        """Return uniform draws of a box, others in each call: the generator moves on."""
         return Draws(box, random_key(self.rng))
 
     def after(self, n_scored: int, method: str) -> "Plan":
