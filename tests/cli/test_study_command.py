@@ -204,6 +204,17 @@ def test_errors_of_the_command_line(tmp_path: Path, file: Path) -> None:
         assert "has no study.json" in error_of(call(name, tmp_path / "nowhere"))
 
 
+def test_errors_of_fastad_are_not_called_wrong_data(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise TypeError("unexpected")
+
+    monkeypatch.setattr(runner, "run_study", fail)
+    with pytest.raises(TypeError, match="unexpected"):
+        call("run", file, "--output", tmp_path / "out")
+
+
 @pytest.mark.evidence
 def test_the_number_of_threads_changes_nothing(file: Path, whole: Path, tmp_path: Path) -> None:
     folder = tmp_path / "out"

@@ -4,7 +4,7 @@ import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -36,6 +36,7 @@ class ArrayArchive:
         if not zipfile.is_zipfile(path):
             raise DataError(f"{path}: the file is not an archive of arrays (.npz)")
         self.path = path
+        self._forms: dict[str, _Form] = {}
         # Of an open file: NumPy leaves its own open where an archive is damaged.
         with reading(path, "the archive"), path.open("rb") as file:
             self.names = list(np.load(file, allow_pickle=False))
@@ -49,19 +50,19 @@ class ArrayArchive:
 
         Data sets travel with other arrays, such as names, and the matrix of features.
         """
-        shape = self.values(excluded[0]).shape
+        shape = self._form(excluded[0]).shape
         reasons = {}
         for name in self.names:
             if name not in excluded:
                 try:
-                    reasons[name] = _no_candidate(self.values(name), excluded[0], shape)
+                    reasons[name] = _no_candidate(self._form(name), excluded[0], shape)
                 except DataError:
                     reasons[name] = "cannot be read"
         return reasons
 
     def texts(self, names: Sequence[str]) -> list[str]:
         """Return which of the arrays are no numbers."""
-        return [name for name in names if self.values(name).dtype.kind not in "biuf"]
+        return [name for name in names if self._form(name).kind not in "biuf"]
 
     def numbers(self, names: Sequence[str], may_miss: Sequence[str] = ()) -> dict[str, AnyVector]:
         """Read arrays, which miss nothing."""
@@ -78,16 +79,30 @@ class ArrayArchive:
             raise DataError(f"{self.path}: {name!r} is not an array")
         return array
 
+    def _form(self, name: str) -> "_Form":
+        """Return the form of an array, for which it is read once."""
+        if name not in self._forms:
+            array = self.values(name)
+            self._forms[name] = _Form(array.dtype.kind, array.shape)
+        return self._forms[name]
 
-def _no_candidate(array: AnyVector, first: str, shape: tuple[int, ...]) -> str:
+
+class _Form(NamedTuple):
+    """The kind of the values of an array, as NumPy abbreviates it, and its shape."""
+
+    kind: str
+    shape: tuple[int, ...]
+
+
+def _no_candidate(form: _Form, first: str, shape: tuple[int, ...]) -> str:
     """Return why an array is no candidate beside a first one of some shape, nothing if it is."""
-    if array.dtype.kind not in "biuf":
+    if form.kind not in "biuf":
         return "no numbers"
-    if array.shape == shape:
+    if form.shape == shape:
         return ""
-    if array.ndim == len(shape) == 1:
-        return f"{array.shape[0]} values, {first!r} has {shape[0]}"
-    return f"of shape {array.shape}, {first!r} of {shape}"
+    if len(form.shape) == len(shape) == 1:
+        return f"{form.shape[0]} values, {first!r} has {shape[0]}"
+    return f"of shape {form.shape}, {first!r} of {shape}"
 
 
 class ArrowFile:
