@@ -25,7 +25,7 @@ def digest_of(*values: Any) -> str:
 
 
 def name_of(text: str, tasks: Sequence[str]) -> str:
-    """Return the name of a batch and of its file: a text, and a digest of its tasks."""
+    """Return the name of a batch and of its file: a string, and a digest of its tasks."""
     readable = re.sub(r"[^\w.=-]+", "_", text, flags=re.ASCII)[:_MAX_TEXT].lstrip(".")
     return f"{readable or '_'}-{digest_of(*tasks)}"
 

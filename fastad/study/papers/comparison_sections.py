@@ -85,10 +85,10 @@ def ranks_section(results: StudyResults) -> Section:
             what = f"{cell.where} by {measure}"
             comparison = builder.attempt(what, partial(results.comparison, cell, measure))
             if comparison is not None:
-                ending = f"{file_name(measure)}-{cell.key}"
+                suffix = f"{file_name(measure)}-{cell.key}"
                 builder.drawn(
-                    f"nemenyi-{ending}",
-                    f"critical-difference-{ending}",
+                    f"nemenyi-{suffix}",
+                    f"critical-difference-{suffix}",
                     f"Which detectors differ, {what}",
                     comparison,
                     notes=[comparison.summary],
