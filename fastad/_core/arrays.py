@@ -1,6 +1,5 @@
 """Validation of arrays, and read-only views of them."""
 
-from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import Any, NoReturn
 
@@ -23,14 +22,22 @@ def real_vector(values: ArrayLike, name: str) -> ScoreVector:
             f"found {describe_type(vector)}",
             argument=name,
         )
-    if isinstance(values, list | tuple) and kind == "f" and np.any(np.abs(vector) >= 2.0**53):
+    if kind == "f" and _may_hold_integers(values) and np.any(np.abs(vector) >= 2.0**53):
         _refuse_merged(values, name)
     return vector if vector.dtype.isnative else vector.astype(vector.dtype.newbyteorder("="))
 
 
-def _refuse_merged(values: Sequence[Any], name: str) -> None:
-    """Refuse integers that NumPy has made floats, because no integer type holds them all."""
-    for i, value in enumerate(values):
+def _may_hold_integers(values: ArrayLike) -> bool:
+    """Return whether integers may stand beside floats, or in a column beside missing values."""
+    if type(values) is np.ndarray:
+        return False
+    kind = getattr(values, "dtype", getattr(values, "type", ""))
+    return isinstance(values, list | tuple) or "int" in str(kind).lower()
+
+
+def _refuse_merged(values: Any, name: str) -> None:
+    """Refuse integers that NumPy has made floats, because no integer type holds all entries."""
+    for i, value in enumerate(values.to_pylist() if hasattr(values, "to_pylist") else values):
         if isinstance(value, Integral) and int(float(value)) != int(value):
             raise InvalidInputError(
                 f"{name} must not mix integers that no single type holds; found {value} at "

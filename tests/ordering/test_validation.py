@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 
 import fastad
@@ -81,6 +82,8 @@ BAD_SCORES: dict[str, tuple[Any, list[str]]] = {
     "merged": ([2**53 + 1, 0.5, 1, 2, 3], ["found 9007199254740993 at index 0", "round"]),
     "merged by NumPy's": ([0, np.int64(2**53 + 1), 0.5, 1, 2], ["at index 1", "round"]),
     "merged beside NaN": ([2**53 + 1, np.nan, 1, 2, 3], ["at index 0", "round"]),
+    "merged in a column": (pl.Series([None, 2**53 + 1, 1, 2, 3]), ["at index 1", "round"]),
+    "merged in Arrow": (pa.array([None, 2**53 + 1, 1, 2, 3]), ["at index 1", "round"]),
     "long double": (np.array(S, np.longdouble), ["64 bits"]),
     "a column": (np.array(S)[:, None], ["one-dimensional", "(5, 1)"]),
     "a scalar": (0.5, ["one-dimensional"]),
