@@ -87,7 +87,8 @@ def rank_detectors(labels: Labels, scores: Sequence[tuple[str, str, ArrayLike]])
     def rank(detector: tuple[str, npt.NDArray[np.generic]]) -> Ranking:
         score_name, values = detector
         order = order_rows(values, labels, score_name)
-        return Ranking(count_rows(order, labels, ones), _by_class(order, labels, index_in_class))
+        counts = replace(count_rows(order, labels, ones), weighting="none")
+        return Ranking(counts, _by_class(order, labels, index_in_class))
 
     names = [name for name, _, _ in scores]
     return Detectors(labels, names, [name for name, _ in checked], thread_map(rank, checked))

@@ -32,6 +32,7 @@ from fastad.ordering.groups import factorize
 from fastad.ordering.labels import Labels
 from fastad.ordering.orders import order_rows
 from fastad.uncertainty.block_length import block_length, long_run_variance
+from fastad.uncertainty.closed_forms import rounding_of
 from fastad.uncertainty.influence import influence
 from fastad.uncertainty.results import SamplingEffect
 
@@ -138,6 +139,8 @@ class DesignedSample:
         weights = np.ones(n, np.int64) if labels.weights is None else labels.weights
         order = order_rows(scores, labels, name)
         counts = count_rows(order, labels, weights)
+        if labels.weights is None:
+            counts = replace(counts, weighting="none")
         falling = order.falling[order.rows]
         ends = np.flatnonzero(np.concatenate([[True], falling[1:] != falling[:-1], [True]]))
         units, kind = np.arange(n), "weights"
@@ -220,25 +223,28 @@ class DesignedSample:
 
         Clusters, unlike strata, leave the numbers of both to chance.
         """
-        counts = self.counts
-        if bound.parameters.get("prevalence", 0) is not None:
+        less, more = (self._value_at_ratio(bound, factor) for factor in (1 - _STEP, 1 + _STEP))
+        # NaN where the measure takes no weights.
+        if not abs(more - less) > rounding_of(bound):
             return np.zeros(is_anomaly.shape[0])
-        less, more = (
-            bound.value_or_nan(
-                replace(
-                    counts,
-                    fps=as_readonly(counts.fps * factor),
-                    tps=as_readonly(counts.tps.astype(np.float64)),
-                    n_anomalies=float(counts.n_anomalies),
-                    n_normals=counts.n_normals * factor,
-                    weighting="real",
-                )
-            )
-            for factor in (1 - _STEP, 1 + _STEP)
-        )
         slope = (more - less) / (2 * _STEP)
-        slope = slope if math.isfinite(slope) else 0.0
-        return np.where(is_anomaly, -slope / counts.n_anomalies, slope / counts.n_normals)
+        return np.where(is_anomaly, -slope / self.counts.n_anomalies, slope / self.counts.n_normals)
+
+    def _value_at_ratio(self, bound: BoundMeasure, factor: float) -> float:
+        """Return the measure if there were so many times the normal samples; NaN if it has none."""
+        counts = self.counts
+        weighted = replace(
+            counts,
+            fps=as_readonly(counts.fps * factor),
+            tps=as_readonly(counts.tps.astype(np.float64)),
+            n_anomalies=float(counts.n_anomalies),
+            n_normals=counts.n_normals * factor,
+            weighting="real",
+        )
+        try:
+            return bound.value_or_nan(weighted)
+        except InvalidInputError:
+            return math.nan
 
     def variances(self, contributions: FloatVector) -> "Variances":
         """Return the variance of the sum of what rows contribute, from units that differ.

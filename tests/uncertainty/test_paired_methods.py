@@ -351,6 +351,16 @@ def test_false_positive_rate_of_comparisons(measure: str, method: Any, n_tried: 
 
 
 @pytest.mark.parametrize("method", ["delong", "bootstrap", "permutation"])
+def test_a_measure_without_weights_can_be_compared(method: Any) -> None:
+    y, scores = correlated_detectors(0, 30, 50, [0.3, 1.0])
+    options: Any = {"measure": "weighted_auc", "quadrature": "exact"}
+    found = fastad.compare(y, *scores, method=method, n_resamples=20, rng=0, **options)
+    assert found.values == tuple(fastad.weighted_auc(y, s, quadrature="exact") for s in scores)
+    values = fastad.uncertainty.delong_covariance(y, scores, **options).values
+    assert tuple(values) == found.values
+
+
+@pytest.mark.parametrize("method", ["delong", "bootstrap", "permutation"])
 def test_a_large_difference_is_significant(method: Any) -> None:
     y, scores = correlated_detectors(0, 60, 90, [0.3, 2.0])
     found = fastad.compare(y, *scores, measure="auc", method=method, rng=0, n_resamples=999)

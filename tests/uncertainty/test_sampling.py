@@ -12,10 +12,12 @@ from hypothesis import strategies as st
 import fastad
 from fastad import InvalidInputError, UndefinedMeasureError
 from fastad.errors import LowCoverageWarning
+from fastad.measures import from_counts
 from fastad.measures.requests import bind
 from fastad.ordering.labels import check_labels
 from fastad.uncertainty.block_length import autocovariances, block_length, long_run_variance
 from fastad.uncertainty.sampling import DesignedSample, check_design
+from tests.support import custom
 from tests.support.uncertainty import correlated_detectors
 
 RNG = np.random.default_rng(0)
@@ -94,6 +96,28 @@ def test_equal_weights_and_blocks_of_one_row_are_independent_rows() -> None:
     # Without the correction by n - 1, as draws have none.
     blocks = fastad.interval(Y, S, measure="auc", method="delong", blocks=1)
     assert blocks.standard_error == pytest.approx(plain.standard_error, rel=0.01)
+
+
+BENEFIT = from_counts("net_benefit", custom.net_benefit, at="threshold", takes_threshold=True)
+
+
+@pytest.mark.parametrize(
+    ("measure", "options"),
+    [
+        *((key, {}) for key in ("auc", "ap", "auc_pr", "auc_prg", "rie@20", "bedroc@20")),
+        (BENEFIT, {"threshold": 0.3}),
+        ("auc_w", {"quadrature": "exact"}),
+    ],
+    ids=lambda x: getattr(x, "name", None),
+)
+def test_the_ratio_of_the_classes_varies_between_clusters(
+    measure: Any, options: dict[str, Any]
+) -> None:
+    """Measures that depend on it vary with it, as replicates of clusters do."""
+    options = {"measure": measure, "clusters": CLUSTERS, **options}
+    found = fastad.interval(Y, S, method="delong", **options)
+    drawn = fastad.interval(Y, S, method="bootstrap", n_resamples=1000, rng=0, **options)
+    assert found.standard_error == pytest.approx(drawn.standard_error, rel=0.15)
 
 
 def test_names_of_clusters_do_not_matter() -> None:
