@@ -194,7 +194,7 @@ def _input_of(session: Any) -> tuple[str, np.dtype[Any], int | None, int | None]
             size if isinstance(size, int) and size > 0 else None for size in inputs[0].shape
         )
         return inputs[0].name, _TYPES[inputs[0].type], n_rows, n_features
-    found = ", ".join(f"{one.name!r}: {one.type} of shape {one.shape}" for one in inputs)
+    found = ", ".join(f"{node.name!r}: {node.type} of shape {node.shape}" for node in inputs)
     raise InvalidInputError(
         "model must have one input, a table of floating-point numbers of shape (n_points, "
         f"n_features); found {found or 'none'}",
@@ -204,7 +204,7 @@ def _input_of(session: Any) -> tuple[str, np.dtype[Any], int | None, int | None]
 
 def _output_of(session: Any, name: str | None) -> str:
     """Return the name of the output, which must be given if there are several."""
-    names: list[str] = [one.name for one in session.get_outputs()]
+    names: list[str] = [node.name for node in session.get_outputs()]
     if name is None and len(names) == 1:
         return names[0]
     if name not in names:

@@ -11,6 +11,7 @@ from fastad._core.types import ArrayLike, FloatMatrix, Point
 from fastad.detectors.scorer import check_samples
 from fastad.errors import InvalidInputError
 from fastad.regions.box import Box
+from fastad.regions.splitting.repeats import FEWEST_CALLS
 from fastad.regions.uniform import Draws
 
 VolumeMethod: TypeAlias = Literal["auto", "uniform", "sobol", "importance", "splitting", "exact"]
@@ -25,7 +26,7 @@ _BUDGETS = {
 }
 _LARGEST = 10**9
 # With fewer score calls there is no other method than draws from the whole box.
-FEWEST_FOR_OTHERS = 20_000
+FEWEST_FOR_OTHERS = 2 * FEWEST_CALLS
 
 
 class Plan(NamedTuple):
@@ -56,7 +57,7 @@ class Plan(NamedTuple):
         """Return the plan of a method for the score calls that are left after so many."""
         if self.rtol is not None and self.n_draws is None:
             return self
-        least = FEWEST_FOR_OTHERS // 2 if method == "splitting" else 1
+        least = FEWEST_CALLS if method == "splitting" else 1
         return self._replace(n_draws=max(self.budget(method) - n_scored, least))
 
 

@@ -14,7 +14,7 @@ from fastad.regions.scores import Cube, block_score
 from fastad.regions.splitting import bridge as bridges
 from fastad.regions.splitting.estimation import mixing_problems
 from fastad.regions.splitting.repeats import split
-from fastad.regions.splitting.restarts import Cells, apart, found_alone, parts, roam
+from fastad.regions.splitting.restarts import Cells, apart, descend_alone, parts, roam
 from tests.support import hidden
 
 Array = Any
@@ -52,14 +52,14 @@ def test_points_come_down_and_are_uniform_below() -> None:
 def test_single_draws_and_data_find_both_parts() -> None:
     rng = np.random.default_rng(0)
     cube = cube_of(in_two_cubes, 4)
-    found = found_alone(cube, 0.05, None, 20_000, rng)
+    found = descend_alone(cube, 0.05, None, 20_000, rng)
     assert 19_000 <= cube.n_scored <= 24_000
     assert (in_two_cubes(found.T) < 0.05).all()
     assert (found[0] < 0.5).any()
     assert (found[0] > 0.5).any()
     data = np.full((4, 3), [[0.01, 0.5, 0.99]])
-    assert found_alone(cube, 0.05, data, 100, rng)[:, :2].T.tolist() == [[0.01] * 4, [0.99] * 4]
-    assert found_alone(cube, 1e-9, data[:, :0], 100, rng).shape == (4, 0)
+    assert descend_alone(cube, 0.05, data, 100, rng)[:, :2].T.tolist() == [[0.01] * 4, [0.99] * 4]
+    assert descend_alone(cube, 1e-9, data[:, :0], 100, rng).shape == (4, 0)
 
 
 def test_points_apart_and_parts() -> None:

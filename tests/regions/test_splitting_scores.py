@@ -415,10 +415,3 @@ def test_p_values_are_of_well_mixed_particles() -> None:
     assert found.mixing_p_value > 1e-3
     assert 0 <= found.mixing_p_value <= 1
     assert found.to_dict()["mixing_p_value"] == found.mixing_p_value
-
-
-def test_several_thresholds_are_a_list() -> None:
-    thresholds: Sequence[float] = [0.5]
-    found = split(lambda X: X[:, 0], thresholds, Box([0], [1]))
-    assert isinstance(found, list)
-    assert len(found) == 1

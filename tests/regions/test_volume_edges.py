@@ -134,10 +134,6 @@ def test_a_box_may_span_more_than_the_largest_number() -> None:
         fastad.Box.from_data([[-1e308], [1e308], [3.0]], margin=1)
 
 
-def test_few_samples_are_drawn_one_by_one() -> None:
-    assert fastad.volume(first, 0.5, SQUARE, n_draws=10, rng=0).method == "uniform"
-
-
 def test_rates_that_print_alike_are_refused() -> None:
     with pytest.raises(fastad.InvalidInputError, match="differ in six digits"):
         fastad.volumes({"a": first}, np.eye(2), [0, 0], fpr=[0.01, 0.010000001], rng=0)

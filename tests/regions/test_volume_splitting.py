@@ -260,8 +260,8 @@ def test_neither_threads_nor_the_kind_of_score_change_a_bit() -> None:
     assert set(scores) == set(KINDS)
     found = [
         split(score, 0.05, Box([0] * d, [1] * d), 30_000, rng=3, n_threads=n_threads)
-        for score in scores.values()
-        for n_threads in (1, 2, 3, None)
+        for kind, score in scores.items()
+        for n_threads in ((None,) if kind == "batch" else (1, 2, 3))  # called from one thread
     ]
     assert all(values(one) == values(found[0]) for one in found)
     assert found[0].log_low <= d * math.log(0.1) <= found[0].log_high

@@ -140,10 +140,10 @@ def bridge(
             _spread(cube, some[:, labels == k], threshold, each_part, rng) for k in range(n_parts)
         ]
         report()
-        if min(one.shape[1] for one in spread) == 0:
+        if min(part.shape[1] for part in spread) == 0:
             return None
         positions = np.concatenate(spread, axis=1)
-        rows = np.repeat(np.eye(n_parts), [one.shape[1] for one in spread], axis=1)
+        rows = np.repeat(np.eye(n_parts), [part.shape[1] for part in spread], axis=1)
         rows /= rows.sum(axis=1, keepdims=True)
         mixture = from_responsibilities(rows, positions, n_values)
     else:
@@ -185,7 +185,7 @@ def _by_cell(
     rng: np.random.Generator,
 ) -> list[FloatMatrix]:
     """Return the particles in each cell; where there is none, positions of chains from there."""
-    labels, found = cells.of(particles), []
+    labels, by_cell = cells.of(particles), []
     for k in range(cells.n):
         near = particles[:, labels == k]
         if near.shape[1] == 0:
@@ -193,8 +193,8 @@ def _by_cell(
             begin = begin[:, rng.choice(begin.shape[1], _CHAINS)]
             near = _spread(cube, begin, threshold, n_calls, rng)
             near = near[:, cells.of(near) == k]
-        found.append(near)
-    return found
+        by_cell.append(near)
+    return by_cell
 
 
 def _bridge_cells(

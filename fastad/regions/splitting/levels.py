@@ -122,11 +122,11 @@ class Splitting:
         scores = [r.scores[i] for r, i in zip(self.repeats, inside, strict=True)]
         positions = points  # of the last turn
         begin = self._cube.n_scored
-        n_particles = sum(one.shape[1] for one in points)
+        n_particles = sum(moving.shape[1] for moving in points)
         for turn in range(1, _TURNS + 1):
             walkers = []
             for k, repeat in enumerate(self.repeats):
-                others = np.concatenate([one for i, one in enumerate(positions) if i != k], axis=1)
+                others = np.concatenate([*positions[:k], *positions[k + 1 :]], axis=1)
                 cloud = self._shapes[repeat].cloud(others)
                 walkers.append(Walkers(points[k], scores[k], target, cloud))
             key = self._rng.integers(2**64, dtype=np.uint64)
@@ -146,8 +146,8 @@ class Splitting:
             positions = [np.concatenate(view, axis=1) for view in views]
             points = [walker.points for walker in walkers]
             scores = [walker.scores for walker in walkers]
-        for repeat, i, moved, their in zip(self.repeats, inside, points, scores, strict=True):
-            repeat.points[:, i], repeat.scores[i] = moved, their
+        for repeat, i, moved, new in zip(self.repeats, inside, points, scores, strict=True):
+            repeat.points[:, i], repeat.scores[i] = moved, new
         return points, positions
 
     def _walkers(self, repeat: Particles, loss: Loss) -> list[Walkers]:

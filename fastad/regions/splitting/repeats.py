@@ -16,13 +16,14 @@ from fastad.regions.splitting.bridge import FEWEST_DRAWS, Bridge, bridge
 from fastad.regions.splitting.diagnostics import insertion_p_value
 from fastad.regions.splitting.levels import Splitting
 from fastad.regions.splitting.particles import Particles
-from fastad.regions.splitting.restarts import apart, found_alone
+from fastad.regions.splitting.restarts import apart, descend_alone
 
 # Repeats that the error is estimated from.
 N_REPEATS = 8
 # Particles of a repeat: of the trial, and at least.
 _TRIAL_PARTICLES, _FEWEST_PARTICLES = 50, 20
-_FEWEST_CALLS = 10_000
+# Score calls of a run at least.
+FEWEST_CALLS = 10_000
 # In the trial two levels are passed as in a longer run now and then, in this part of the budget.
 _LONG_PART = 0.2
 # Among more particles, whose cloud is better known, moves go farther than in the trial, and fewer
@@ -97,9 +98,9 @@ def split(
 
     Where the budget ends before, and where all particles are tied, they stay above the threshold.
     """
-    if n_draws < _FEWEST_CALLS:
+    if n_draws < FEWEST_CALLS:
         raise InvalidInputError(
-            f"n_draws must be at least {_FEWEST_CALLS} for method='splitting'; found {n_draws}",
+            f"n_draws must be at least {FEWEST_CALLS} for method='splitting'; found {n_draws}",
             argument="n_draws",
         )
 
@@ -112,7 +113,9 @@ def split(
     n_alone, begin, budget = math.ceil(_ALONE * n_draws), cube.n_scored, n_draws
     if n_levels >= _FEW_LEVELS and begin < n_draws - n_alone:
         # Particles do not depend on what is found so: nor does their number of calls.
-        alone = found_alone(cube, target, data, n_alone, np.random.default_rng(rng.integers(2**63)))
+        alone = descend_alone(
+            cube, target, data, n_alone, np.random.default_rng(rng.integers(2**63))
+        )
         report()
         budget += cube.n_scored - begin - n_alone
     sets: list[Splitting] = []
@@ -133,10 +136,10 @@ def split(
         sets.append(more)
         each = (cube.n_scored - before) / (N_REPEATS * more.n_particles)
         if n_kept and not any(repeat.is_first(target) for repeat in more.repeats):
-            found = bridge(cube, more, target, budget - cube.n_scored, rng, report, alone)
-            if found is not None:
+            bridged = bridge(cube, more, target, budget - cube.n_scored, rng, report, alone)
+            if bridged is not None:
                 report()
-                return SplittingRun.of(sets, found)
+                return SplittingRun.of(sets, bridged)
         n_kept = 0
     report()
     sets = sets or [trial]  # the trial where it alone took most of the budget

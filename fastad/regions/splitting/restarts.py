@@ -137,7 +137,7 @@ def roam(
     return Way(points, scores, np.concatenate(views, axis=1))
 
 
-def found_alone(
+def descend_alone(
     cube: Cube,
     threshold: float,
     data: FloatMatrix | None,
@@ -148,11 +148,11 @@ def found_alone(
 
     With about so many score calls.
     """
-    found = [np.empty((cube.n_features, 0))]
+    inside = [np.empty((cube.n_features, 0))]
     if data is not None:
         step = max(-(-data.shape[1] // min(_MOST_DATA, n_calls // 2)), 1)
         some = np.ascontiguousarray(data[:, ::step])
-        found.append(some[:, cube.scores(some) < threshold])
+        inside.append(some[:, cube.scores(some) < threshold])
     end = cube.n_scored + n_calls
     draws = rng.random((cube.n_features, max(int(_DRAWN * n_calls), 2)))
     scores = cube.scores(draws)
@@ -170,9 +170,9 @@ def found_alone(
         n_first = n_first or n_starts
         chosen = order[begin : begin + n_starts]
         way = roam(cube, draws[:, chosen], scores[chosen], threshold, n_steps, 0, rng)
-        found.append(way.points[:, way.scores < threshold])
+        inside.append(way.points[:, way.scores < threshold])
         begin += n_starts
-    return np.concatenate(found, axis=1)
+    return np.concatenate(inside, axis=1)
 
 
 def apart(points: FloatMatrix, others: FloatMatrix) -> FloatMatrix:
