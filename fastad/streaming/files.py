@@ -145,9 +145,11 @@ class ScoreFiles:
 
     def _batches(self, names: list[str]) -> Iterator[Batch]:
         for fragment in self._fragments:
+            with _reading(fragment.path, "the file"):
+                columns = fragment.physical_schema.names
             for part, where in _parts(fragment):
                 n_rows = 0
-                with _reading(where, "it", self.names):
+                with _reading(where, "it", columns):
                     scanner = part.scanner(columns=names, batch_size=_ROWS)
                     for batch in scanner.to_batches():
                         if batch.num_rows:

@@ -169,6 +169,16 @@ def test_text_that_begins_with_integers_may_go_on_with_other_numbers(
         check_exact(result, {"label": y, "score": s})
 
 
+def test_text_whose_columns_are_in_another_order(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("label,score\n0,1\n1,2\n")
+    # Behind the first block, from which the types are taken.
+    (tmp_path / "b.csv").write_text("score,label\n" + "3,0\n8,1\n" * 150_000 + "8.25,1\n")
+    y, s = np.append(np.tile([0, 1], 150_001), 1), np.tile([3.0, 8.0], 150_001)
+    s = np.append(s, 8.25)
+    s[:2] = 1, 2
+    assert check_bounds(evaluate(tmp_path)["score"], y, s) >= set(MEASURES)
+
+
 @pytest.mark.usefixtures("few_rows")
 @pytest.mark.parametrize("suffix", [".parquet", ".csv"])
 def test_groups_cross_batches_and_files(tmp_path: Path, suffix: str) -> None:

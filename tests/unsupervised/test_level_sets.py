@@ -209,13 +209,13 @@ def some_rows() -> Array:
 
 
 def test_what_the_data_must_be(X: Array) -> None:
-    with pytest.raises(InvalidInputError, match="X"):
+    with pytest.raises(InvalidInputError, match="X must contain at least one row"):
         fastad.unsupervised.level_sets(norm, X[:0], rng=0)
-    with pytest.raises(InvalidInputError, match="X"):
+    with pytest.raises(InvalidInputError, match="X must have the shape"):
         fastad.unsupervised.level_sets(norm, X[:, 0], rng=0)
     bad = X.copy()
     bad[3, 1] = math.nan
-    with pytest.raises(InvalidInputError, match="X"):
+    with pytest.raises(InvalidInputError, match="X must contain finite numbers"):
         fastad.unsupervised.level_sets(norm, bad, rng=0)
     with pytest.raises(InvalidInputError, match="box must have 2 features as X; found 3"):
         fastad.unsupervised.level_sets(norm, X, box=Box([0] * 3, [1] * 3), rng=0)
