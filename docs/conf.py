@@ -141,7 +141,7 @@ def arrange_wide_text(app: Sphinx, tree: nodes.document) -> None:
 
 def _allow_breaks(name: nodes.literal) -> None:
     """Let a long name in a cell continue in the next line, behind a dot or before a capital."""
-    parts = re.split(r"(?<=[._(=@])(?=[a-zA-Z…])|(?<=[a-z])(?=[A-Z])", name.astext())
+    parts = re.split(r'(?<=[._(=@])(?=[a-zA-Z…"])|(?<=[a-z])(?=[A-Z])', name.astext())
     name[:] = [nodes.Text(parts[0])]
     for part in parts[1:]:
         name += [nodes.raw("", "<wbr>", format="html"), nodes.Text(part)]

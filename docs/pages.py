@@ -37,6 +37,19 @@ detector those of anomalies are 0.8, 1.6 and 2.6 standard deviations higher. The
 normal samples for an anomaly, unless the legend names another fraction of anomalies. A measure
 with an operating point is shown over that point, others over the distance of the classes."""
 
+# Titles within the gallery, by the first measure below each.
+_GROUPS = {
+    "roc_curve": "The ROC curve and its area",
+    "auc_at_fpr": "At low false positive rates and high true positive rates",
+    "enrichment_factor": "Early recognition",
+    "precision_recall_curve": "Precision and recall",
+    "precision_at_k": "Among the highest scores",
+    "threshold_at_fpr": "Thresholds, and what they flag",
+    "detection_cost": "Costs and tolerated errors",
+    "localized_auc": "Around one false positive rate",
+    "class_percentiles": "Percentiles and scaled scores",
+}
+
 _KINDS = {
     "value": "a value",
     "threshold": "a threshold, in the units of the scores",
@@ -66,10 +79,12 @@ def check_pages(names: Iterable[str] = MEASURES, folder: Path = HERE / "measures
     ValueError
         Names every measure without a page, and every page without a measure.
     """
+    names = list(names)
     expected = {*names, "index"}
     written = {path.stem for path in folder.glob("*.md") if path.read_text("utf-8").strip()}
     problems = [f"{name} has no page" for name in expected - written]
     problems += [f"{name}.md has no measure" for name in written - expected]
+    problems += [f"{name} begins a group and is no measure" for name in _GROUPS.keys() - names]
     if problems:
         raise ValueError("measures and their pages differ: " + "; ".join(sorted(problems)))
 
@@ -148,16 +163,23 @@ def measure_table() -> str:
         ]
         for row in MEASURES.values()
     ]
-    gallery = [
-        f"[![{row.name}: {row.title}](../_build/pictures/{row.name}.svg)]({row.name}.md)\n"
-        f"[`{row.name}`]({row.name}.md): {row.title}\n"
-        for row in MEASURES.values()
-    ]
     contents = "\n".join(["```{toctree}", ":hidden:", "", *MEASURES, "```"])
-    shown = "\n".join(["````{container} gallery", "", *gallery, "````"])
     return "\n\n".join(
-        ["## Gallery", _ABOUT_PICTURES, shown, "## Table", _table(head, lines), contents]
+        ["## Gallery", _ABOUT_PICTURES, *_gallery(), "## Table", _table(head, lines), contents]
     )
+
+
+def _gallery() -> list[str]:
+    """Return titles of groups, and below each the pictures of its measures."""
+    groups: list[list[str]] = []
+    for row in MEASURES.values():
+        if row.name in _GROUPS:
+            groups.append([f"### {_GROUPS[row.name]}\n", "````{container} gallery\n"])
+        groups[-1].append(
+            f"[![{row.name}: {row.title}](../_build/pictures/{row.name}.svg)]({row.name}.md)\n"
+            f"[`{row.name}`]({row.name}.md): {row.title}\n"
+        )
+    return ["\n".join([*group, "````"]) for group in groups]
 
 
 def short_names() -> str:
