@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fastad._core.arrays import as_readonly
+from fastad._core.arrays import as_readonly, real_vector
 from fastad._core.threads import slices, thread_map
 from fastad._core.types import ArrayLike, BoolVector, IntVector, Label, LabelVector
 from fastad.errors import InvalidInputError
@@ -71,10 +71,11 @@ def check_points(
         raise InvalidInputError("y_score must be given; found None", argument="y_score")
     if np.size(y_score) == 0 and (y_true is None or np.size(y_true) == 0):
         return None
-    given = np.zeros(np.shape(y_score), np.uint8) if y_true is None else y_true
-    labels = check_labels(
-        given, sample_weight=sample_weight, pos_label=None if y_true is None else pos_label
-    )
+    if y_true is None:
+        y_score = real_vector(y_score, "y_score")
+        labels = check_labels(np.zeros(y_score.shape[0], np.uint8), sample_weight=sample_weight)
+    else:
+        labels = check_labels(y_true, sample_weight=sample_weight, pos_label=pos_label)
     if labels.weights is not None and labels.weights.dtype != np.int64:
         raise InvalidInputError(
             "sample_weight must contain integers for a sketch; found other values",

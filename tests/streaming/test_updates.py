@@ -18,6 +18,7 @@ REFUSED: dict[str, tuple[str, Callable[[ScoreSketch], Any]]] = {
     "dtype": ("y_score must contain float64", lambda k: k.update([0, 1], [1, 2])),
     "fractions": ("sample_weight", lambda k: k.update([0, 1], [1.0, 2.0], sample_weight=[0.5, 1])),
     "negative": ("sample_weight", lambda k: k.update([0, 1], [1.0, 2.0], sample_weight=[-1, 1])),
+    "shape": ("^y_score must be one-dimensional", lambda k: k.update(y_score=[[3.0]])),
     "no scores": ("y_score", lambda k: k.update([0, 1])),
     "label unseen": ("y_score.*first at index 1", lambda k: k.label([3.0, 77.0], [1, 0])),
     "label twice": ("y_score", lambda k: k.label([3.0, 3.0], [1, 0])),
