@@ -79,7 +79,14 @@ class VolumePlan:
                 f"volumes.fpr must be a list of numbers; found {short_repr(self.fpr)}",
                 argument="volumes.fpr",
             )
-        object.__setattr__(self, "fpr", tuple(float(rate) for rate in rates))
+        fpr = tuple(float(rate) for rate in rates)
+        # Columns of volumes have them in their names.
+        if len({f"{rate:g}" for rate in fpr}) < len(set(fpr)):
+            raise InvalidInputError(
+                f"volumes.fpr must differ in six digits; found {short_repr(self.fpr)}",
+                argument="volumes.fpr",
+            )
+        object.__setattr__(self, "fpr", fpr)
 
 
 @dataclass(frozen=True, slots=True)

@@ -195,8 +195,10 @@ def _contaminations(values: object) -> tuple[float, ...]:
             f"{name} must be a list of numbers; found {type(values).__name__}", argument=name
         )
     rates = tuple(float(exact_rate(value, f"{name}[{i}]")) for i, value in enumerate(values))
-    if not rates or len(set(rates)) < len(rates):
+    # Reports show so many digits.
+    if not rates or len({f"{rate:g}" for rate in rates}) < len(rates):
         raise InvalidInputError(
-            f"{name} must be different numbers, at least one; found {values}", argument=name
+            f"{name} must be numbers that differ in six digits, at least one; found {values}",
+            argument=name,
         )
     return rates

@@ -172,6 +172,7 @@ def test_a_seed_may_be_an_integer_of_numpy() -> None:
         ("[volumes]\nfpr = 0.05", "volumes.fpr must be a list of numbers; found 0.05"),
         ('[volumes]\nfpr = "0.05"', "volumes.fpr must be a number"),
         ('[volumes]\nfpr = [0.1, "a"]', r"volumes.fpr\[1\] must be a number; found str"),
+        ("[volumes]\nfpr = [0.1, 0.1000000001]", "volumes.fpr must differ in six digits; found"),
         ("[volumes]\nfpr = [2]", r"volumes.fpr\[0\] must lie in \[0, 1\]; found 2"),
         ("[volumes]\nn_draws = 100000.5", "volumes.n_draws must be an integer; found 100000.5"),
         ("[volumes]\nn_draws = 99", "volumes.n_draws must be at least 100; found 99"),

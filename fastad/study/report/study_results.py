@@ -220,7 +220,7 @@ class StudyResults:
         """
         if not cell.has_several_datasets:
             raise UndefinedMeasureError("a single data set is no sample of data sets to test on")
-        key = (cell.where, measure)
+        key = (cell.key, measure)
         if key not in self._comparisons:
             self._comparisons[key] = nemenyi(cell.table, measure=measure, **self.options)
         return self._comparisons[key]
@@ -233,7 +233,7 @@ class StudyResults:
         InvalidInputError, UndefinedMeasureError
             As `fastad.benchmarking.recommend`.
         """
-        key = (cell.where, target)
+        key = (cell.key, target)
         if key not in self._recommendations:
             self._recommendations[key] = recommend(
                 cell.table,
