@@ -113,6 +113,13 @@ class CellMeasures(BoundedMeasureMethods):
         Refinement
             Its ``update`` takes the same points again, and its ``result`` is the value.
 
+        Raises
+        ------
+        InvalidInputError
+            If an argument is not as described, or the bounds of the measure are not known.
+        UndefinedMeasureError
+            If the points leave the measure undefined, whatever their exact scores are.
+
         Examples
         --------
         >>> import numpy as np

@@ -224,7 +224,7 @@ class Refinement:
         return bounds_of(self._refined(), self._bound)
 
     def refine(self) -> "Refinement":
-        """Begin another pass, over what the result still depends on."""
+        """Begin another pass, over what the result still depends on; raises as `result` does."""
         return Refinement.of(self._refined(), self._bound, self._tolerance, self._memory)
 
     def _refined(self) -> ScoreCells:

@@ -128,6 +128,9 @@ class BoundedEvaluation(Result, Mapping[str, BoundedValue]):
     def __len__(self) -> int:
         return len(self._values)
 
+    def __repr__(self) -> str:
+        return f"<BoundedEvaluation of {len(self)} measures: {', '.join(self)}>"
+
     def to_columns(self) -> dict[str, list[Any]]:
         """Return the columns measure, value, low and high."""
         values = self._values.values()

@@ -56,6 +56,11 @@ class StreamedEvaluation(TableResult, Mapping[Any, BoundedEvaluation]):
     def __len__(self) -> int:
         return len(self._tables)
 
+    def __repr__(self) -> str:
+        n_detectors = len({self._detector(key) for key in self})
+        groups = f", {len(self) // n_detectors} groups" if self.group_columns else ""
+        return f"<StreamedEvaluation of {n_detectors} detectors{groups}>"
+
     def to_columns(self) -> dict[str, list[Any]]:
         """Return the columns of the groups, detector, measure, value, low and high."""
         rows = [

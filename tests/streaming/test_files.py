@@ -217,6 +217,8 @@ def test_a_group_without_a_class_says_so(tmp_path: Path) -> None:
     result = evaluate(save(tmp_path / "scores.csv", columns), groups="g", measures="auc")
     assert result["x", "score"]["auc"].value == 1
     assert "auc" not in result["y", "score"]
+    assert repr(result) == "<StreamedEvaluation of 1 detectors, 2 groups>"
+    assert repr(result["x", "score"]) == "<BoundedEvaluation of 1 measures: auc>"
     assert result.notes == [f"y, score: {result['y', 'score'].undefined['auc']}"]
     assert "without anomalies" in result.notes[0]
 
