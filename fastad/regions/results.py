@@ -1,6 +1,7 @@
 """``VolumeEstimate``: a fraction of a box, with its interval."""
 
 import math
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
@@ -137,7 +138,7 @@ class VolumeEstimate:
         """
         if self.is_bound:
             return math.inf
-        if self.value > 0:
+        if self.value >= sys.float_info.min:  # below, floats have few digits
             return self.standard_error / self.value
         return 1 / math.sqrt(self.effective_sample_size)
 

@@ -196,6 +196,16 @@ def test_estimates_below_the_smallest_float_can_be_written() -> None:
     json.dumps(rest.to_dict(), allow_nan=False)
 
 
+@pytest.mark.parametrize("log_fraction", [-600.0, -730.0, -744.0, -800.0])
+def test_relative_errors_do_not_depend_on_the_size(log_fraction: float) -> None:
+    """Floats near the smallest one have few digits, or none."""
+    logs = log_fraction + np.random.default_rng(0).normal(0, 1, 8)
+    found = estimates_of(repeats_of(logs.tolist(), 10_000), [0.5], 0.95, 10_000)[0]
+    variance = float(logs.var(ddof=1))
+    error = math.sqrt(variance / 8 + variance**2 / (2 * 7))
+    assert found.relative_error == pytest.approx(error, rel=1e-9)
+
+
 def test_intervals_are_those_of_a_log_normal_mean() -> None:
     """Cox: the mean logarithm and half its variance; the scatter of both."""
     logs = np.random.default_rng(0).normal(-20, 0.5, 8)
