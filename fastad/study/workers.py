@@ -5,7 +5,6 @@ so each worker has a pipe of its own, and is given one batch at a time.
 """
 
 import contextlib
-import math
 import os
 import pickle
 import signal
@@ -24,6 +23,8 @@ from fastad.study.fitting import reason_of
 WorkCall: TypeAlias = Callable[[Sequence[Batch]], object]
 RunCall: TypeAlias = Callable[[Batch], BatchResult]
 _TICK_S = 0.5
+# What the import of libraries may take, which is no part of a task.
+_IMPORT_S = 60.0
 _STARTED, _BEGAN, _RESULT, _ERROR = "started", "began", "result", "error"
 _TOO_LONG = "took longer than "
 
@@ -85,8 +86,7 @@ class _Worker:
     life: Connection
     ready: bool = False
     batch: Batch | None = None
-    # When it began the batch; infinite until then, as the import of libraries is no part of a task.
-    began: float = math.inf
+    began: float = 0.0
 
 
 class _Pool:
@@ -132,7 +132,7 @@ class _Pool:
         busy = sum(worker.batch is not None for worker in self._workers)
         for worker in self._workers:
             if queue and worker.ready and worker.batch is None and busy < n_at_once:
-                worker.batch, worker.began = queue.popleft(), math.inf
+                worker.batch, worker.began = queue.popleft(), monotonic() + _IMPORT_S
                 busy += 1
                 # One that has just ended is noticed when it is asked for the result.
                 with contextlib.suppress(BrokenPipeError, ConnectionResetError):

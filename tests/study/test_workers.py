@@ -2,6 +2,7 @@
 
 import os
 import struct
+import time
 from multiprocessing import Pipe
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,7 +18,7 @@ from fastad.study.problems import find_problems
 from fastad.study.results import study_status
 from fastad.study.runner import Progress, run_study
 from fastad.study.workers import _Pool, _Worker
-from tests.support.study_runs import GOOD, Ends, Waits, few
+from tests.support.study_runs import GOOD, Centre, Ends, Waits, few
 
 HOWS = {
     "exit code": "ended its process: exit code 3",
@@ -54,6 +55,20 @@ def test_a_process_may_end_in_the_middle_of_a_message() -> None:
     os.write(theirs.fileno(), struct.pack("!i", 100) + b"half")
     theirs.close()
     assert str(pool._receive(worker)).startswith("ended its process: signal 9")
+
+
+class SlowToLoad(Centre):
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        time.sleep(2)
+        super().__setstate__(state)
+
+
+@pytest.mark.system
+def test_what_comes_before_a_task_does_not_count(tmp_path: Path) -> None:
+    detectors = [{"name": "slow", "estimator": SlowToLoad()}]
+    config = few(tmp_path, detectors, data={"paths": ["toy/plain.csv"]})
+    study = run_study(config, tmp_path / "out", n_jobs=1, timeout=2)
+    assert study.tasks["reason"].to_pylist() == [""]
 
 
 def test_what_is_no_error_of_python_is_a_failure_too(tmp_path: Path) -> None:
