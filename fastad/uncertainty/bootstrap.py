@@ -108,13 +108,14 @@ def check_drawable(counts: OrderedCounts) -> None:
 
 
 def too_few_samples(
-    what: str, n_anomalies: Count, n_normals: Count
+    what: str, n_anomalies: Count, n_normals: Count, least: int = 2
 ) -> UndefinedMeasureError | None:
-    """Return the error that a class has fewer than two samples, which have no variance."""
-    if min(n_anomalies, n_normals) >= 2:
+    """Return the error that a class has fewer than two samples, which have no variance, or one."""
+    if min(n_anomalies, n_normals) >= least:
         return None
+    needed = "two samples" if least == 2 else "a sample"
     return UndefinedMeasureError(
-        f"{what} needs two samples of each class; found {n_anomalies} anomalies and {n_normals} "
+        f"{what} needs {needed} of each class; found {n_anomalies} anomalies and {n_normals} "
         "normal samples"
     )
 

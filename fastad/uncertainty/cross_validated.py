@@ -19,6 +19,7 @@ from fastad.measures.requests import bind
 from fastad.ordering.counts import count_scores
 from fastad.ordering.groups import factorize
 from fastad.ordering.labels import Labels, check_labels, check_scores
+from fastad.uncertainty.bootstrap import too_few_samples
 from fastad.uncertainty.closed_forms import normal_quantile, standard_error_of, symmetric_ends
 from fastad.uncertainty.influence import check_smooth, influence
 from fastad.uncertainty.results import NO_WIDTH, plain_values
@@ -121,7 +122,7 @@ def cross_validated_interval(
     InvalidInputError
         If an argument is not as described, or the measure is not smooth.
     UndefinedMeasureError
-        If the measure is undefined in a fold.
+        If the measure is undefined in a fold, or a class is absent.
 
     Warns
     -----
@@ -163,6 +164,14 @@ def cross_validated_interval(
         labels = check_labels(y_true, pos_label=pos_label)
         scores = check_scores(y_score, labels)
         codes, names = factorize(folds, "folds", labels.n_rows)
+        error = too_few_samples(
+            f"an interval of {bound.key}",
+            labels.n_anomalies,
+            labels.values.shape[0] - labels.n_anomalies,
+            least=1,
+        )
+        if error is not None:
+            raise error
         parts = [
             _Part(str(name), labels.keep(codes == i), scores[codes == i])
             for i, name in enumerate(names.tolist())
@@ -171,15 +180,15 @@ def cross_validated_interval(
         measured = thread_map(lambda part: _measure_part(part, bound, labels), parts)
     values = np.array([value for value, _ in measured])
     variance = float(np.mean([spread for _, spread in measured])) / labels.values.shape[0]
-    error = standard_error_of(variance, bound)
+    standard_error = standard_error_of(variance, bound)
     value = float(values.mean())
-    half = normal_quantile(float(1 - level)) * error
+    half = normal_quantile(float(1 - level)) * standard_error
     low, high = symmetric_ends(value, half, bound.bounds)
     result = CrossValidatedInterval(
         value=value,
         low=low,
         high=high,
-        standard_error=error,
+        standard_error=standard_error,
         std=float(values.std(ddof=1)) if len(parts) > 1 else math.nan,
         confidence_level=float(level),
         measure=bound.key,

@@ -284,7 +284,8 @@ def _lowest_above(scores: ScoreVector, rank: int) -> Threshold:
             f"no threshold has the rate: {np.count_nonzero(scores == np.inf)} scores are +inf, "
             "which every threshold flags"
         )
-    next_score: float = np.nextafter(score, scores.dtype.type(math.inf)).item()
+    with np.errstate(over="ignore"):  # above the largest float is infinity
+        next_score: float = np.nextafter(score, scores.dtype.type(math.inf)).item()
     return next_score
 
 

@@ -181,9 +181,7 @@ def estimate_interval(
         n_resamples = drawn.shape[1]
         low, high = fiducial(task.bound, drawn, options.alpha)
         middle = drawn.mean(axis=0)
-        standard_error = (
-            float(np.std(middle[~np.isnan(middle)], ddof=1)) if n_resamples > 1 else math.nan
-        )
+        standard_error = _deviation(middle[~np.isnan(middle)])
     else:
         defined = drawn[~np.isnan(drawn)]
         n_resamples = drawn.shape[0]
@@ -192,7 +190,7 @@ def estimate_interval(
         if error is not None:
             return error
         low, high = _from_replicates(counts, task, defined, options.alpha)
-        standard_error = float(np.std(defined, ddof=1)) if defined.shape[0] > 1 else math.nan
+        standard_error = _deviation(defined)
     method = task.method
     if low == high and task.bound.measure.name == "roc_auc":
         method, standard_error = "pairs", math.nan
@@ -209,6 +207,10 @@ def estimate_interval(
         n_resamples=n_resamples,
         n_undefined=n_undefined,
     )
+
+
+def _deviation(values: FloatVector) -> float:
+    return float(np.std(values, ddof=1)) if values.shape[0] > 1 else math.nan
 
 
 def _from_replicates(

@@ -31,15 +31,13 @@ def compare_pairs(
     detectors: Detectors, bound: BoundMeasure, options: ComparisonOptions
 ) -> list[Comparison]:
     """Compare all pairs of the detectors; all share their replicates."""
+    sizes = detectors.n_anomalies, detectors.n_normals
     method, false_positive_rate = options.method, None
     if method == "auto":
-        method, false_positive_rate = select_paired_method(
-            bound, detectors.n_anomalies, detectors.n_normals
-        )
-    error = too_few_samples(
-        f"a comparison of {bound.key}", detectors.n_anomalies, detectors.n_normals
-    )
-    if method != "permutation" and error is not None:
+        method, false_positive_rate = select_paired_method(bound, *sizes)
+    least = 1 if method == "permutation" else 2
+    error = too_few_samples(f"a comparison of {bound.key}", *sizes, least)
+    if error is not None:
         raise error
     values = [
         named_value(bound, ranking.counts, name)
@@ -48,7 +46,6 @@ def compare_pairs(
     pairs = list(combinations(range(len(values)), 2))
     differences = [values[i] - values[j] for i, j in pairs]
     estimates = PAIRED_METHODS[method](detectors, bound, options, pairs, differences)
-    sizes = detectors.n_anomalies, detectors.n_normals
     return _comparisons(
         detectors.names, values, estimates, sizes, bound, options, rate=false_positive_rate
     )

@@ -119,6 +119,13 @@ def test_a_fold_without_anomalies_is_named() -> None:
         cross_validated_interval([0, 1, 0, 0], GOOD[1], list("aabb"), measure="auc")
 
 
+@pytest.mark.parametrize("label", [0, 1])
+def test_both_classes_are_needed(label: int) -> None:
+    """Average precision is defined without normal samples, its interval is not."""
+    with pytest.raises(fastad.UndefinedMeasureError, match="needs a sample of each class"):
+        cross_validated_interval([label] * 4, GOOD[1], GOOD[2], measure="ap")
+
+
 @pytest.mark.evidence
 def test_intervals_of_fixed_detectors_cover_the_mean_of_their_areas() -> None:
     """Five detectors of different quality, each on its own fold."""

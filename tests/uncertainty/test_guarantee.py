@@ -115,6 +115,12 @@ def test_infinite_scores() -> None:
     assert fastad.threshold_with_guarantee(scores, fpr=0.2).threshold == 5e-324
 
 
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_above_the_largest_float_is_infinity(dtype: Any) -> None:
+    scores = np.full(100, np.finfo(dtype).max, dtype)
+    assert fastad.threshold_with_guarantee(scores, fpr=0.05).threshold == math.inf
+
+
 def test_the_largest_integers_have_a_threshold_above_them() -> None:
     scores = np.full(100, 2**64 - 1, np.uint64)
     assert fastad.threshold_with_guarantee(scores, fpr=0.05).threshold == 2**64

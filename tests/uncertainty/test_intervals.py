@@ -453,6 +453,12 @@ def test_extreme_confidence_levels_of_rates(method: Any, threshold: int) -> None
     assert 0 <= found.low <= found.value <= found.high <= 1
 
 
+def test_nothing_is_known_of_normal_samples_that_are_absent() -> None:
+    found = fastad.interval([1] * 35, range(35), measure="ap", n_resamples=5, rng=0)
+    assert (found.value, found.low, found.high) == (1, 0, 1)
+    assert math.isnan(found.standard_error)
+
+
 def test_an_interval_without_variance_is_its_value() -> None:
     with pytest.warns(fastad.errors.LowCoverageWarning, match="variance is zero"):
         found = fastad.interval(HALVES, [0] * 60, measure="auc_at_tpr", min_tpr=0.9, method="logit")
