@@ -113,9 +113,20 @@ def _refuse_nan(batch: Batch, name: str) -> None:
 
 
 def _group(batch: Batch, group_columns: Sequence[str], row: int) -> Any:
-    values = [batch.columns[name][row] for name in group_columns]
-    plain = tuple(value.item() if isinstance(value, np.generic) else value for value in values)
+    plain = tuple(_plain(batch.columns[name][row]) for name in group_columns)
     return plain if len(plain) > 1 else plain[0]
+
+
+def _plain(value: Any) -> Any:
+    """Return a value of a column as Python has it."""
+    if not isinstance(value, np.generic):
+        return value
+    plain = value.item()
+    if isinstance(value, np.datetime64) and isinstance(plain, int):
+        # Of dates in nanoseconds, in which pandas writes them, NumPy makes integers.
+        micros = value.astype("datetime64[us]")
+        return micros.item() if micros == value else value
+    return plain
 
 
 def in_order(groups: Iterable[Any]) -> list[Any]:

@@ -212,6 +212,14 @@ def test_groups_of_more_combinations_than_integers_are_kept_apart() -> None:
     assert {(0, 0, 0, 0, 0), (n // 2, 0, 0, 0, 0)} <= set(groups)
 
 
+@pytest.mark.parametrize("unit", ["D", "s", "us", "ns"])
+def test_groups_of_dates_are_dates(tmp_path: Path, unit: str) -> None:
+    days = np.array(["2026-03-01", "2026-03-02"], f"M8[{unit}]")
+    path = save(tmp_path / "scores.parquet", {**COLUMNS, "day": days[Y]})
+    result = evaluate(path, groups="day", score="score", measures="auc")
+    assert [str(day)[:10] for day, _ in result] == ["2026-03-01", "2026-03-02"]
+
+
 def test_a_group_without_a_class_says_so(tmp_path: Path) -> None:
     columns = {"label": [0, 1, 0, 0], "score": [1, 2, 3, 4.0], "g": ["x", "x", "y", "y"]}
     result = evaluate(save(tmp_path / "scores.csv", columns), groups="g", measures="auc")
