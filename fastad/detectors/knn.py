@@ -86,10 +86,6 @@ class KNNDetector:
             If X is no table of finite numbers, or has fewer than k rows.
         """
         samples = check_samples(X, None)
-        if not samples.shape[1]:
-            raise InvalidInputError(
-                f"X must have at least one feature; found shape {samples.shape}", argument="X"
-            )
         if samples.shape[0] < self.k:
             raise InvalidInputError(
                 f"X must have at least k={self.k} rows; found {samples.shape[0]}",

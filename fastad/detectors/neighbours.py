@@ -213,9 +213,8 @@ class Neighbourhood:
         training = set_readonly(floats(check_samples(X_train, None, "X_train")))
         n_train, self.n_features = training.shape
         self.rules = tuple(rules)
-        if not self.n_features or not self.rules:
-            name = "rules" if self.n_features else "X_train"
-            raise InvalidInputError(f"{name} must not be empty", argument=name)
+        if not self.rules:
+            raise InvalidInputError("rules must not be empty", argument="rules")
         for rule, reason in impossible_rules(n_train, self.rules).items():
             raise InvalidInputError(
                 f"X_train must have enough rows: {rule.kind} of {reason}", argument="X_train"

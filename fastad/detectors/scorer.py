@@ -139,13 +139,17 @@ def blocks(samples: npt.NDArray[Any]) -> Iterator[tuple[FloatMatrix, slice]]:
 
 
 def check_samples(X: ArrayLike, n_features: int | None, name: str = "X") -> npt.NDArray[Any]:
-    """Check a table of finite numbers, of so many features unless that is None."""
+    """Check a table of finite numbers, of so many features, or of one or more if that is None."""
     samples = as_array(X, name)
     if samples.ndim != 2 or n_features not in (None, samples.shape[1]):
         expected = "n_features" if n_features is None else n_features
         raise InvalidInputError(
             f"{name} must have the shape (n_samples, {expected}); found {samples.shape}",
             argument=name,
+        )
+    if not samples.shape[1]:
+        raise InvalidInputError(
+            f"{name} must have at least one feature; found shape {samples.shape}", argument=name
         )
     if samples.dtype.kind not in "biuf":
         raise InvalidInputError(

@@ -96,6 +96,16 @@ def test_detectors_fitted_on_a_frame_are_given_its_names(last: Any, selects: boo
     np.testing.assert_array_equal(scorer.score_samples(X), expected)
 
 
+def test_samples_without_features_are_refused_by_name() -> None:
+    """Also by detectors that do not say how many they have."""
+    abod = pytest.importorskip("pyod.models.abod").ABOD()
+    with pytest.warns(BatchScorerWarning):
+        scorer = compile_scorer(abod.fit(training(2)))
+    assert scorer.n_features is None
+    with pytest.raises(InvalidInputError, match=r"X must have at least one feature; found shape"):
+        scorer.score_samples(np.empty((3, 0)))
+
+
 def test_a_class_is_no_fitted_detector() -> None:
     for call in (compile_scorer, lambda one: fastad.volume(one, 0.5, fastad.Box([0], [1]))):
         with pytest.raises(

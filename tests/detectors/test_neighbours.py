@@ -218,7 +218,7 @@ def test_bad_rules_and_rows_are_refused() -> None:
         Rule("kappa", 1.5)  # type: ignore[arg-type]
     with pytest.raises(InvalidInputError, match="rules must not be empty"):
         Neighbourhood([[1.0]], [])
-    with pytest.raises(InvalidInputError, match="X_train must not be empty"):
+    with pytest.raises(InvalidInputError, match="X_train must have at least one feature"):
         Neighbourhood(np.empty((3, 0)), [Rule("kappa", 1)])
     with pytest.raises(InvalidInputError, match="X_train must contain finite numbers"):
         Neighbourhood([[math.nan]], [Rule("kappa", 1)])
