@@ -196,6 +196,8 @@ def read_config(path: str | os.PathLike[str]) -> StudyConfig:
     ------
     InvalidInputError
         If the file cannot be read, or a key or value is not as described; the message names it.
+    MissingExtraError
+        If a library that reads TOML (before Python 3.11), or of the detectors, is not installed.
 
     Notes
     -----
@@ -236,6 +238,8 @@ def make_config(values: Mapping[str, Any], *, folder: Path | None = None) -> Stu
     ------
     InvalidInputError
         If a key or value is not as described; the message names it.
+    MissingExtraError
+        If the library of a detector is not installed.
     """
     readers = {
         name: reader for extension in extensions() for name, reader in extension.plans().items()

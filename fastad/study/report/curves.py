@@ -107,7 +107,7 @@ def scores_section(study: StudyTables) -> Section:
         "is RP@90, and zero the first whole percentile at which the distance is not positive. "
         "Scores are scaled to [0, 1] by the range of all test scores of their detector, so that "
         "one far score squeezes all others. RP-AUC is 0.5 and half the mean distance; it is "
-        "found from whole percentiles.",
+        "computed from whole percentiles.",
         _BEST,
     ]
 

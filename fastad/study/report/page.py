@@ -245,7 +245,10 @@ def _summary(study: StudyTables) -> str:
     if n_failed:
         summary += f", of which {n_failed} failed"
     if n_not_applicable:
-        summary += f"{' and' if n_failed else ', of which'} {n_not_applicable} were not applicable"
+        verb = "was" if n_not_applicable == 1 else "were"
+        summary += (
+            f"{' and' if n_failed else ', of which'} {n_not_applicable} {verb} not applicable"
+        )
     if study.n_done < study.n_batches:
         summary += f"; {study.n_done} of {study.n_batches} batches are done so far"
     return summary + "."
