@@ -24,14 +24,14 @@ def test_the_page_counts_right() -> None:
     text = " ".join(study.PAGE.read_text(encoding="utf-8").split())
     pairs = study.pairs(ROWS)
     overlapping = [pair for pair in pairs if study.overlap(*pair)]
-    assert f"{len(pairs)} pairs of methods that both answer, of which {len(overlapping)}" in text
+    assert f"{len(pairs)} pairs of estimates by two methods, of which {len(overlapping)}" in text
     of = {name: [row for row in ROWS if row["method"] == name] for name in study.METHODS}
     n_uniform, n_weighted = (
         sum(study.is_answer(row) for row in of[name]) for name in ("uniform", "importance")
     )
-    assert f"Uniform draws answer in {n_uniform} of {len(of['uniform'])} cells" in text
+    assert f"Uniform draws give an estimate in {n_uniform} of {len(of['uniform'])} cells" in text
     n_refused = sum(row["refusal"] != "" for row in of["importance"])
-    assert f"answers in {n_weighted} cells and is refused in {n_refused}" in text
+    assert f"gives an estimate in {n_weighted} cells and is refused in {n_refused}" in text
     assert all(study.is_answer(row) and not row["warnings"] for row in of["splitting"])
     taken = Counter(row["chosen"] for row in of["auto"])
     assert (
