@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, reject
 from hypothesis import strategies as st
 from numba import njit
 from scipy.stats import binomtest
@@ -332,9 +332,7 @@ def test_bounds_of_sketches_hold(name: str, at: str, sample: Sample, fpr: float)
     try:
         value = measure.of(sample.y, sample.s, **options)
     except UndefinedMeasureError:
-        with pytest.raises(UndefinedMeasureError):
-            sketch.bounds(measure.bind(**options))
-        return
+        reject()  # in another order of a cell it may have a value
     bounds = sketch.bounds(measure.bind(**options))
     assert bounds.low <= value <= bounds.high
 
