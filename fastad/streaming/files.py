@@ -101,13 +101,21 @@ class ScoreFiles:
         ]
 
     def check(self, names: Sequence[str], argument: str) -> None:
-        """Check that all files have some columns, each of one type."""
+        """Check that all files have some columns, each of one type of single values."""
+        from pyarrow import types  # Inside, as scores in memory need no pyarrow.
+
         for name in names:
             if name not in self._types:
                 raise InvalidInputError(
                     f"{argument} must be a column of the files, which have "
                     f"{', '.join(self.names)}; found {short_repr(name)}"
                     f"{did_you_mean(name, {each: each for each in self.names})}",
+                    argument=argument,
+                )
+            if types.is_nested(self._types[name]):
+                raise InvalidInputError(
+                    f"{argument} must be a column of single values; found {self._types[name]} in "
+                    f"column {name!r}",
                     argument=argument,
                 )
         for fragment in self._fragments:

@@ -389,6 +389,8 @@ def test_columns_are_checked(tmp_path: Path) -> None:
     refused(path, "found 3", argument="score", score=wrong)
     refused(path, "found [3]", argument="groups", groups=[wrong])
     refused(path, "score must name a column", argument="score", score=[])
+    nested = save(tmp_path / "c.parquet", {"label": Y, "score": S, "g": [["a"]] * N})
+    refused(nested, "single values; found list<", "in column 'g'", argument="groups", groups="g")
     bare = save(tmp_path / "b.parquet", {"label": Y, "text": ["a"] * N})
     refused(bare, "no other column of numbers among label, text", argument="score")
     refused(bare, "column 'text' of", "objects such as 'a'", score="text")
