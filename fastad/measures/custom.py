@@ -245,6 +245,9 @@ def _slopes(
     slopes = []
     totals = counts.n_anomalies, counts.n_normals
     for changed, total in enumerate(totals):
+        if total == 0:
+            slopes.append(0.0)
+            continue
         ends = []
         for step in (-_STEP, _STEP):
             at = [counts.tps.item(point), counts.fps.item(point)]

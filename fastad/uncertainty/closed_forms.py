@@ -42,7 +42,7 @@ def wilson(k: float, n: float, alpha: float) -> Bounds:
 
 def clopper_pearson(k: float, n: float, alpha: float) -> Bounds:
     """Return the proportions that no exact one-sided test rejects (Clopper and Pearson 1934)."""
-    low = 0.0 if k == 0 else float(betaincinv(k, n - k + 1, alpha / 2))
+    low = 0.0 if k == 0 else _beta_quantile(k, n - k + 1, alpha / 2)
     high = 1.0 if k == n else float(betaincinv(k + 1, n - k, 1 - alpha / 2))
     return low, high
 
@@ -52,9 +52,18 @@ def jeffreys(k: float, n: float, alpha: float) -> Bounds:
 
     Brown, Cai and DasGupta 2001, "Interval estimation for a binomial proportion", section 4.1.2.
     """
-    low = 0.0 if k == 0 else float(betaincinv(k + 0.5, n - k + 0.5, alpha / 2))
+    low = 0.0 if k == 0 else _beta_quantile(k + 0.5, n - k + 0.5, alpha / 2)
     high = 1.0 if k == n else float(betaincinv(k + 0.5, n - k + 0.5, 1 - alpha / 2))
     return low, high
+
+
+def _beta_quantile(a: float, b: float, probability: float) -> float:
+    """Return a quantile of a beta distribution; 0 where SciPy has none, of probabilities as 1e-200.
+
+    There it is below 1e-30.
+    """
+    quantile = float(betaincinv(a, b, probability))
+    return 0.0 if math.isnan(quantile) else quantile
 
 
 BINOMIAL: Mapping[str, Callable[[float, float, float], Bounds]] = MappingProxyType(
@@ -124,7 +133,7 @@ def rounding_of(bound: BoundMeasure) -> float:
 def standard_error_of(variance: float, bound: BoundMeasure) -> float:
     """Return the root of the variance of a measure, 0 where that is rounding alone."""
     error = math.sqrt(variance)
-    return error if error > rounding_of(bound) else 0.0
+    return 0.0 if error <= rounding_of(bound) else error
 
 
 def symmetric_ends(value: float, half: float, bounds: Bounds) -> Bounds:

@@ -152,7 +152,7 @@ def _rates(flagged: CountVector, total: float, alpha: float) -> tuple[FloatVecto
 
 def _of_both(alpha: float) -> float:
     """Return the miscoverage of each of two independent intervals that both cover together."""
-    return -math.expm1(math.log1p(-alpha) / 2)
+    return -math.expm1(math.log1p(-alpha) / 2) if alpha < 1 else 1.0
 
 
 def _clipped(rate: float) -> float:

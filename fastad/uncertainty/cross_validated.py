@@ -236,6 +236,7 @@ def _measure_part(part: _Part, bound: BoundMeasure, labels: Labels) -> tuple[flo
             (by_score.anomalies, counts.tps, labels.n_anomalies),
             (by_score.normals, counts.fps, n - labels.n_anomalies),
         )
+        if cumulative[-1] > 0
     ]
     total = float(sum(weighted))
     return value, total / part.labels.values.shape[0]

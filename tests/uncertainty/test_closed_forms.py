@@ -203,6 +203,15 @@ def test_binomial_intervals_are_those_of_scipy(data: st.DataObject, level: float
     assert BINOMIAL["clopper-pearson"](k, n, alpha) == pytest.approx(tuple(ends), abs=1e-11)
 
 
+@pytest.mark.parametrize("method", BINOMIAL)
+def test_binomial_intervals_have_ends_at_any_level(method: str) -> None:
+    """Searches for a p-value go as far; SciPy has no such quantile."""
+    for k, n in ((2, 5), (4, 5), (6, 7), (9, 10)):
+        for alpha in (1e-150, 1e-200, 1e-300):
+            low, high = BINOMIAL[method](k, n, alpha)
+            assert 0 <= low < k / n < high <= 1
+
+
 @pytest.mark.parametrize("rate", sorted(set(TRIALS) - {"f1", "n_flagged"}))
 @pytest.mark.parametrize("threshold", [1, 3, 5.5, 8])
 def test_a_proportion_counts_its_trials(rate: str, threshold: float) -> None:

@@ -169,6 +169,15 @@ def test_fractions_that_the_data_rule_out_do_not_widen_the_interval() -> None:
     assert (wide.low, wide.high, wide.value) == (wider.low, wider.high, wider.value)
 
 
+def test_a_level_near_0() -> None:
+    y, s = contaminated(3, 40, 300, 0.1, 2.0)
+    options: list[dict[str, Any]] = [{"measure": "tpr@0.1"}, {"measure": "fpr", "threshold": 1}]
+    for each in options:
+        found = fastad.interval(y, s, contamination=0.1, confidence_level=1e-17, **each)
+        assert found.low <= found.value <= found.high
+        assert found.high - found.low < 0.1
+
+
 @pytest.mark.parametrize(("label", "absent"), [(0, "anomalies"), (1, "normal samples")])
 def test_a_class_that_is_absent_is_refused(label: int, absent: str) -> None:
     for fraction in (0.01, (0.01, 0.1)):

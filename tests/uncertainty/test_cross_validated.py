@@ -13,7 +13,9 @@ from scipy import stats
 
 import fastad
 from fastad.errors import LowCoverageWarning
+from fastad.measures import from_counts
 from fastad.uncertainty import cross_validated_interval
+from tests.support import custom
 
 
 def folds_of(seed: int, sizes: list[tuple[int, int]], shift: float = 1.0) -> Any:
@@ -117,6 +119,15 @@ def test_bad_input_is_refused(data: Any, options: dict[str, Any], message: str) 
 def test_a_fold_without_anomalies_is_named() -> None:
     with pytest.raises(fastad.UndefinedMeasureError, match=r"fold b: .* without anomalies"):
         cross_validated_interval([0, 1, 0, 0], GOOD[1], list("aabb"), measure="auc")
+
+
+def test_a_fold_may_lack_a_class_of_which_the_measure_needs_none() -> None:
+    benefit = from_counts("net_benefit", custom.net_benefit, at="threshold", takes_threshold=True)
+    y, s, folds = np.tile([1, 1, 0], 8), np.random.default_rng(0).random(24), np.arange(24) % 3
+    cases: list[dict[str, Any]] = [{"measure": benefit, "threshold": 0.5}, {"measure": "ap"}]
+    for options in cases:
+        found = cross_validated_interval(y, s, np.where(folds == 1, 2, folds), **options)
+        assert found.low < found.value < found.high
 
 
 @pytest.mark.parametrize("label", [0, 1])
