@@ -161,7 +161,7 @@ def test_one_class_is_an_error_of_the_data(tmp_path: Path) -> None:
     path = tmp_path / "one.npz"
     np.savez(path, y=np.zeros(600, bool), a=SCORES["a"], b=SCORES["b"])
     message = error_of("compare", path)
-    assert "undefined without anomalies" in message
+    assert "needs a sample of each class; found 0 anomalies" in message
 
 
 def test_compare_compares_in_each_group_and_corrects_for_all(tmp_path: Path) -> None:

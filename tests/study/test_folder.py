@@ -266,14 +266,14 @@ def test_nothing_is_left_of_a_batch_that_cannot_be_renamed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with StudyStore.open(tmp_path, plan()) as store:
-        replace = Path.replace
+        replace = os.replace
 
-        def full(path: Path, target: Path) -> Path:
+        def full(path: Path, target: Path) -> None:
             if target.parent.name == "results":
                 raise OSError(errno.ENOSPC, "No space left on device")
-            return replace(path, target)
+            replace(path, target)
 
-        monkeypatch.setattr(Path, "replace", full)
+        monkeypatch.setattr(os, "replace", full)
         with pytest.raises(OSError, match="No space"):
             keep(store, "uci-a")
         assert not list(tmp_path.rglob("*.parquet"))

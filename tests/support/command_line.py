@@ -66,7 +66,8 @@ def save(path: Path, content: str | bytes) -> Path:
 def examples_of(command: str) -> list[str]:
     """Return the arguments of the examples of a command in the docs."""
     start = f"$ fastad {command} "
-    return [line.removeprefix(start) for line in PAGE.splitlines() if line.startswith(start)]
+    lines = PAGE.replace("\\\n", "").splitlines()
+    return [line.removeprefix(start) for line in lines if line.startswith(start)]
 
 
 def run_without(module: str, *arguments: object) -> subprocess.CompletedProcess[str]:
