@@ -194,7 +194,10 @@ def chances_of_sample(
     key: np.uint64,
     progress: Progress | None = None,
 ) -> list[ChanceLevel | UndefinedMeasureError]:
-    """Return the same where labels are shifted, or exchanged between clusters."""
+    """Return the level of chance of each measure where samples come in time or in clusters.
+
+    Labels are shifted, or exchanged between clusters.
+    """
     try:
         values, n_drawn = values_by_chance(sample, measures, n_resamples, key, progress)
     except UndefinedMeasureError as error:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from fastad._core.arrays import as_readonly
 from fastad._core.buffers import MemoryPool
 from fastad._core.pace import fill_in_steps
-from fastad._core.parameters import check_count
+from fastad._core.parameters import check_count, short_repr
 from fastad._core.progress import Progress
 from fastad._core.random import numbered_generator
 from fastad._core.types import (
@@ -83,6 +83,10 @@ def check_design(clusters: Any, blocks: Any, n_rows: int) -> SamplingDesign:
         return INDEPENDENT
     if isinstance(blocks, str) and blocks == "auto":
         return SamplingDesign(blocks="auto")
+    if isinstance(blocks, str):
+        raise InvalidInputError(
+            f"blocks must be an integer or 'auto'; found {short_repr(blocks)}", argument="blocks"
+        )
     length = check_count(blocks, "blocks")
     if length > n_rows:
         raise InvalidInputError(
