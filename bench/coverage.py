@@ -1,6 +1,6 @@
 """Measure the coverage of intervals.
 
-Scores of five families (`bench.families`), from 10 to 1000 anomalies and 30 to 3000 normals, at
+Scores of six families (`bench.families`), from 10 to 1000 anomalies and 30 to 3000 normals, at
 false positive rates from 0.001 to 0.2; the true value is the measure on the distributions
 themselves. It is the table that ``method="auto"`` follows; `bench.coverage_page` puts it into the
 documentation. Every cell has its own fixed seeds, so that a run gives the same table. Finished

@@ -87,7 +87,7 @@ class Interval:
         How it was computed: never "auto", and "pairs" for an area under the ROC curve with zero
         variance.
     coverage : float or None
-        Lowest coverage of such intervals at 95 % on generated data, over five families of scores,
+        Lowest coverage of such intervals at 95 % on generated data, over six families of scores,
         with no more samples of either class or beyond the operating point; None where the method
         was not selected by it, or theory bounds it for all data; NaN where it is not known.
     n_resamples : int

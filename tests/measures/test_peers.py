@@ -137,7 +137,7 @@ def test_detection_error_trade_off(data: Data) -> None:
     assert theirs - ours <= {(0.0, 1.0)}
 
 
-# Deliberate differences (docs/start/scikit_learn.md).
+# Deliberate differences (docs/start/other_libraries.md).
 
 
 @pytest.mark.parametrize("labels", [[0, 0], [1, 1]])

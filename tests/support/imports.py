@@ -109,7 +109,7 @@ PURPOSE = {
     "dask": "the same on a cluster",
     "sklearn": "scorers, adapters",
     "plot": "displays",
-    "study": "whole studies",
+    "study": "studies",
     "study.papers": "the papers' protocols",
     "cli": "the command line",
 }
