@@ -125,7 +125,7 @@ def true_values(cell: Cell) -> list[float]:
 
 
 def _is_whole(bound: BoundMeasure) -> bool:
-    return bound.measure.weights == "whole"
+    return bound.measure.weights == "integer"
 
 
 def measure(cell: Cell) -> list[dict[str, Any]]:

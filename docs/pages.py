@@ -62,7 +62,7 @@ _CLASSES = {
     "normals": "normal samples",
     "any": "none",
 }
-_WEIGHTS = {"real": "any that are not negative", "whole": "integers only"}
+_WEIGHTS = {"real": "any that are not negative", "integer": "integers only"}
 _READS = {
     "all": "the whole order of the scores",
     "prefix": "the part of the order above the operating point",

@@ -11,7 +11,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 # The same examples in every run and on every machine, however slow or busy it is; the first
 # example may compile.
-for name, examples in (("default", 10), ("thorough", 25)):
+for name, examples in (("default", 10), ("thorough", 20)):
     settings.register_profile(
         name,
         derandomize=True,

@@ -1,1 +1,1 @@
-"""What everything stands on: compilation, threads, memory, parameters, files and tables."""
+"""What everything rests on: compilation, threads, memory, parameters, files and tables."""

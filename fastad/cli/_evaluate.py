@@ -37,11 +37,11 @@ class Uncertainty:
     confidence_level : float or None
         Of intervals; None for none.
     chance : bool
-        Whether to print the level of chance of every value.
+        Whether to print the chance level of every value.
     n_resamples, seed : int
         Replicates for both.
     blocks : int, "auto" or None
-        Mean length of blocks of rows in the order of time, for intervals and levels of chance.
+        Mean length of blocks of rows in the order of time, for intervals and chance levels.
     """
 
     confidence_level: float | None = None
@@ -72,7 +72,7 @@ class Task:
     contamination : float or None
         Fraction of anomalies hidden among the normals.
     uncertainty : Uncertainty
-        Intervals and levels of chance.
+        Intervals and chance levels.
     summary : bool
         Whether to average over the last column of groups.
     as_json : bool

@@ -47,7 +47,7 @@ _PAIRED = [Excludes("independent", "it is for detectors on the same samples")]
 _NOT_DELONG = [Excludes("method", "DeLong's test draws nothing", ["delong"])]
 _IN_MEMORY = "it is for scores that are in memory"
 _NOT_STREAMED = [Excludes("memory", _IN_MEMORY)]
-_NO_RUNS = "mean ± std over runs has neither intervals nor levels of chance"
+_NO_RUNS = "mean ± std over runs has neither intervals nor chance levels"
 _ONE_DESIGN = "rows come in clusters or in time"
 _NO_DRAWS = "the exact method draws nothing"
 
@@ -82,7 +82,7 @@ RULES: Mapping[str, Mapping[str, Sequence[Rule]]] = {
         "confidence_level": [Needs(["ci"])],
         "chance": [
             Excludes("summary", _NO_RUNS),
-            Excludes("contamination", "no level of chance is derived for it"),
+            Excludes("contamination", "no chance level is derived for it"),
             *_NOT_STREAMED,
         ],
         "clusters": _UNCERTAIN,

@@ -110,7 +110,7 @@ def evaluate(
     clusters: Clusters = None,
     blocks: BlockLength = None,
     chance: Annotated[
-        bool, typer.Option("--chance", help="Print the level of chance of every value.")
+        bool, typer.Option("--chance", help="Print the chance level of every value.")
     ] = False,
     n_resamples: Resamples = 2000,
     seed: Seed = 0,

@@ -56,15 +56,15 @@ class EvaluationRequest:
     intervals : IntervalOptions or None
         Options of the intervals beside the values.
     chance : IntervalOptions or None
-        Options of the resamples that tell the level of chance of the values.
+        Options of the resamples that tell the chance level of the values.
     own_measures : mapping of str to sequence of BoundMeasure
         By detector the measures with a threshold of its own; empty where all have the same.
     progress : SharedProgress or None
-        Of the intervals and of the levels of chance, each a part, of each detector and group.
+        Of the intervals and of the chance levels, each a part, of each detector and group.
     contamination : Fraction
         Fraction of anomalies among the normals, for which the measures are corrected.
     design : SamplingDesign or None
-        Clusters or blocks of all rows, for intervals and levels of chance.
+        Clusters or blocks of all rows, for intervals and chance levels.
     rates : sequence of Fraction
         False positive rates in use, each once.
     thresholds : mapping of str to float or int
@@ -240,7 +240,7 @@ def _few_normals(
     unresolved: Collection[str],
     request: EvaluationRequest,
 ) -> FewNormals | None:
-    """Return what the exact intervals of values need that stand on a few normals."""
+    """Return what the exact intervals of values need that rest on a few normals."""
     few = [x for x in request.measures if x.key in unresolved and x.fpr is not None]
     # They are of independent samples, and allow for no correction.
     if not few or request.contamination or request.design is not None:
@@ -275,7 +275,7 @@ def _chance(
     request: EvaluationRequest,
     sample: "DesignedSample | None",
 ) -> "dict[str, ChanceLevel | UndefinedMeasureError]":
-    """Return the level of chance of each value, or why that is undefined."""
+    """Return the chance level of each value, or why that is undefined."""
     options = request.chance
     if options is None:
         return {}
@@ -323,7 +323,7 @@ def _reasons(results: Mapping[str, Any]) -> dict[str, str]:
 
 def _value(bound: BoundMeasure, observed: CorrectedCounts) -> float:
     counts = observed.counts
-    if bound.measure.weights == "whole" and counts.weighting == "real":
+    if bound.measure.weights == "integer" and counts.weighting == "real":
         raise UndefinedMeasureError(
             f"{bound.measure.name} takes integer sample weights only; found other values"
         )

@@ -169,7 +169,7 @@ def evaluate(
     confidence_level : float, optional
         Put an interval beside every value, as `interval` with ``method="auto"``; in (0, 1).
     chance : bool, default False
-        Put the level of chance beside every value, as `chance_level` does.
+        Put the chance level beside every value, as `chance_level` does.
     n_resamples : int, default 2000
         Replicates of an interval that needs them, and permutations of the labels for chance.
     rng : int or numpy.random.Generator, optional
@@ -188,7 +188,7 @@ def evaluate(
         ``result["score"]["auc"]``; prints as a table. What is undefined is NaN, with the reason
         in ``result["score"].undefined``. Thresholds and flagged counts are in
         ``result["score"].operating_points``, intervals in ``result["score"].intervals["auc"]``,
-        levels of chance in ``result["score"].chance["auc"]``. With ``groups``:
+        chance levels in ``result["score"].chance["auc"]``. With ``groups``:
         ``result[group]["score"]["auc"]``.
 
     Raises
@@ -232,7 +232,7 @@ def evaluate(
     if hidden:
         if chance:
             raise InvalidInputError(
-                "chance must not be True with contamination, for which no level of chance is "
+                "chance must not be True with contamination, for which no chance level is "
                 "derived; found True",
                 argument="chance",
             )
@@ -307,7 +307,7 @@ def _check_beside_design(request: EvaluationRequest) -> None:
     if request.intervals is None and request.chance is None:
         raise InvalidInputError(
             "confidence_level must be given with clusters or blocks, which change intervals and "
-            "levels of chance alone; found None",
+            "chance levels alone; found None",
             argument="confidence_level",
         )
     if request.contamination:

@@ -1,4 +1,4 @@
-"""Exact intervals of values whose false positive rate stands on a few normals."""
+"""Exact intervals of values whose false positive rate rests on a few normals."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -19,7 +19,7 @@ _N_NORMALS = 24
 
 @dataclass(frozen=True, eq=False)
 class FewNormals:
-    """The highest normals of a detector, and the measures that stand on a few of them.
+    """The highest normals of a detector, and the measures that rest on a few of them.
 
     Made with each evaluation, where it takes no time; intervals are computed when they are shown.
 

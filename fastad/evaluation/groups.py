@@ -113,7 +113,7 @@ class GroupedEvaluation(TableResult, Mapping[Any, Evaluation]):
     def notes(self) -> list[str]:
         """Lines for the measures that are undefined in some runs, and for what was left out.
 
-        Others for intervals and levels of chance that are missing or not reliable.
+        Others for intervals and chance levels that are missing or not reliable.
         """
         runs = self._runs()
         n_runs = count_text(len(runs), "run")

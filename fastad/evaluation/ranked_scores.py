@@ -247,7 +247,7 @@ def rank_scores(
     Notes
     -----
     O(n log n) time and 24 bytes a distinct score; with weights about three times the time. Methods
-    raise `UndefinedMeasureError` at an FPR at which hidden anomalies drown the normals that may be
+    raise `UndefinedMeasureError` at an FPR where hidden anomalies outnumber the normals that may be
     flagged: the data do not identify the measure there.
 
     References

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from fastad.uncertainty.chance import ChanceLevel
 
 
-# Columns beside that of a value: its interval and its level of chance.
+# Columns beside that of a value: its interval and its chance level.
 SUFFIXES = ("_low", "_high", "_adjusted", "_p")
 
 
@@ -93,16 +93,16 @@ class DetectorEvaluation(Mapping[str, float]):
         Why a value is NaN.
     unresolved : mapping of str to str
         For which values the samples are too few: a TPR at FPR 0.01 of fewer than 500 normals
-        stands on fewer than 5. Unknown, and so empty, with real sample weights.
+        rests on fewer than 5. Unknown, and so empty, with real sample weights.
     operating_points : sequence of OperatingPoint
         Threshold and flagged counts at each false positive rate in use, then at each threshold
         that was given.
     intervals : mapping of str to Interval
         Interval of each measure that has one, where ``confidence_level`` was given.
     chance : mapping of str to ChanceLevel
-        Level of chance of each measure, with ``chance=True``.
+        Chance level of each measure, with ``chance=True``.
     interval_errors : mapping of str to str
-        Why a value has no interval, or no level of chance.
+        Why a value has no interval, or no chance level.
     error : str or None
         What was wrong with the scores.
     n_omitted : int or None
@@ -146,14 +146,14 @@ class DetectorEvaluation(Mapping[str, float]):
 
     @property
     def interval_notes(self) -> dict[str, str]:
-        """Why an interval or a level of chance is missing or not reliable, by label."""
+        """Why an interval or a chance level is missing or not reliable, by label."""
         notes = {label: interval.reliability_note for label, interval in self.intervals.items()}
         reliable = {label: note for label, note in notes.items() if note is not None}
         return {**reliable, **self.interval_errors}
 
     @property
     def exact_intervals(self) -> Mapping[str, Interval]:
-        """Exact 95 % intervals of values at one point whose rate stands on too few normals.
+        """Exact 95 % intervals of values at one point whose rate rests on too few normals.
 
         Computed when they are first read. Areas have none.
         """
@@ -292,7 +292,7 @@ class Evaluation(TableResult, Mapping[str, DetectorEvaluation]):
     def notes(self) -> list[str]:
         """A line for each reason why values are undefined, and the names it concerns.
 
-        Others for what was left out, and for each reason why intervals or levels of chance are
+        Others for what was left out, and for each reason why intervals or chance levels are
         missing or not reliable.
         """
         results = list(self._detectors.values())

@@ -240,7 +240,7 @@ def refuse_unidentified(
     contamination: Fraction,
     name: str,
 ) -> None:
-    """Raise where the hidden anomalies drown the normals that may be flagged at an FPR.
+    """Raise where the hidden anomalies outnumber the normals that may be flagged at an FPR.
 
     Beside x (1 - pi) m normals, h = pi m TPR hidden anomalies are flagged, a binomial number, and
     h itself is known to pi m times the standard error of the TPR. Where the normals are fewer than

@@ -12,7 +12,7 @@ from fastad.errors import UndefinedMeasureError
 from fastad.measures.extremes import AREA, ROUNDED_AREA
 from fastad.measures.measure import Measure
 from fastad.measures.partial import AUC_AT_FPR
-from fastad.measures.points import Rates, at_each, need_both, need_whole
+from fastad.measures.points import Rates, at_each, need_both, need_integer_weights
 from fastad.measures.threshold_distribution import (
     BetaWeights,
     NormalWeights,
@@ -61,7 +61,7 @@ LOCALIZED_AUC = Measure(
         "subsample": OpenRate(default=0.5),
     },
     operating_point="fpr",
-    weights="whole",
+    weights="integer",
     cost="O(log g)",
     extremes=AREA,
 )
@@ -190,7 +190,7 @@ BETA_WEIGHTED_AUC = Measure(
     source="code of Škvára, Pevný and Šmídl, 2020: EvalCurves.jl, ADMetricEvaluation.jl",
     parameters={"fpr": Rate(sequence=True), "subsample": OpenRate(default=0.5)},
     operating_point="fpr",
-    weights="whole",
+    weights="integer",
     extremes=ROUNDED_AREA,
 )
 
@@ -317,7 +317,7 @@ GAUSSIAN_WEIGHTED_AUC = Measure(
     source="code of Škvára, Pevný and Šmídl, 2020: EvalCurves.jl, ADMetricEvaluation.jl",
     parameters={"fpr": Rate(sequence=True)},
     operating_point="fpr",
-    weights="whole",
+    weights="integer",
     extremes=ROUNDED_AREA,
 )
 
@@ -430,7 +430,7 @@ HISTOGRAM_WEIGHTED_AUC = Measure(
     source="code of Škvára, Pevný and Šmídl, 2020: EvalCurves.jl, ADMetricEvaluation.jl",
     parameters={"fpr": Rate(sequence=True), "subsample": OpenRate(default=0.5)},
     operating_point="fpr",
-    weights="whole",
+    weights="integer",
     cost="O(√m log g) for m normals",
     extremes=ROUNDED_AREA,
 )
@@ -537,7 +537,7 @@ def histogram_weighted_auc(
 def _n_normals(counts: OrderedCounts, measure: str) -> int:
     """Return the number of normals, after a check of the classes and of the weights."""
     need_both(counts, measure)
-    need_whole(counts, measure)
+    need_integer_weights(counts, measure)
     return int(counts.n_normals)
 
 

@@ -73,7 +73,7 @@ class Measure(Generic[Result]):
         Whether it belongs to the default set of `fastad.evaluate`.
     classes : {"both", "anomalies", "normals", "any"}
         Classes without which it is undefined.
-    weights : {"real", "whole"}
+    weights : {"real", "integer"}
         Sample weights that it takes.
     smooth : bool
         Whether a small shift of the scores' distribution moves it little.
@@ -118,7 +118,7 @@ class Measure(Generic[Result]):
     validate: Callable[[Mapping[str, Any]], None] | None = None
     standard: bool = False
     classes: Classes = "both"
-    weights: Literal["real", "whole"] = "real"
+    weights: Literal["real", "integer"] = "real"
     smooth: bool = False
     slopes: Callable[..., tuple[float, float]] | None = None
     monotone: bool = False
@@ -314,7 +314,7 @@ class BoundMeasure:
     def resolution(self) -> Resolution | None:
         """How many samples its operating point needs, where that is a rate.
 
-        A TPR at FPR 0.01 of fewer than 500 normals stands on fewer than 5 of them, and an FPR at
+        A TPR at FPR 0.01 of fewer than 500 normals rests on fewer than 5 of them, and an FPR at
         TPR 0.95 of fewer than 20 anomalies is in truth one at TPR 1.
         """
         name = self.measure.operating_point or ""

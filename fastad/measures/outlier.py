@@ -14,7 +14,7 @@ from fastad.measures.points import (
     at_each,
     last_within,
     need_both,
-    need_whole,
+    need_integer_weights,
     twice_area,
     twice_mean_ranks,
 )
@@ -26,7 +26,7 @@ _INT64 = 2**63
 
 def _cost_auc(counts: OrderedCounts, cost_ratio: Rates) -> float | FloatVector:
     """Pairs whose ranks stand in more than a ratio."""
-    n, m = _whole_classes(counts, "cost_auc")
+    n, m = _integer_classes(counts, "cost_auc")
     ranks = twice_mean_ranks(counts, len(counts.fps) - 1)
     anomalies, normals = np.diff(counts.tps), np.diff(counts.fps)
 
@@ -58,7 +58,7 @@ COST_AUC = Measure(
     parameters={"cost_ratio": Positive(sequence=True)},
     operating_point="cost_ratio",
     default_points=(),
-    weights="whole",
+    weights="integer",
     cost="O(g log g)",
 )
 
@@ -140,7 +140,7 @@ def cost_auc(
 
 def _ht_auc(counts: OrderedCounts, alpha: Rates) -> float | FloatVector:
     """AUC without the highest normals, which count as won."""
-    n, m = _whole_classes(counts, "ht_auc")
+    n, m = _integer_classes(counts, "ht_auc")
     whole = twice_area(counts.fps, counts.tps, 0, len(counts.fps) - 1)
 
     def forgiving(fraction: Fraction) -> float:
@@ -162,7 +162,7 @@ HT_AUC = Measure(
     operating_point="alpha",
     tail=DROPPED,
     default_points=(Fraction(2, 10),),
-    weights="whole",
+    weights="integer",
     smooth=True,
     extremes=AREA,
 )
@@ -243,7 +243,7 @@ def ht_auc(
 
 def _lf_auc(counts: OrderedCounts, alpha: Rates) -> float | FloatVector:
     """AUC of the highest anomalies, the others counting as won."""
-    n, m = _whole_classes(counts, "lf_auc")
+    n, m = _integer_classes(counts, "lf_auc")
 
     def of_highest(fraction: Fraction) -> float:
         kept = int(fraction * n)
@@ -268,7 +268,7 @@ LF_AUC = Measure(
     operating_point="alpha",
     tail=KEPT,
     default_points=(Fraction(8, 10),),
-    weights="whole",
+    weights="integer",
     smooth=True,
     extremes=AREA,
 )
@@ -348,10 +348,10 @@ def lf_auc(
     return LF_AUC.of(y_true, y_score, sample_weight, pos_label, alpha=alpha)
 
 
-def _whole_classes(counts: OrderedCounts, measure: str) -> tuple[int, int]:
+def _integer_classes(counts: OrderedCounts, measure: str) -> tuple[int, int]:
     """Return the numbers of anomalies and normals, which must be whole."""
     need_both(counts, measure)
-    need_whole(counts, measure)
+    need_integer_weights(counts, measure)
     return int(counts.n_anomalies), int(counts.n_normals)
 
 

@@ -211,7 +211,7 @@ def twice_area(xs: CountVector, ys: CountVector, start: int, stop: int) -> Count
     return int(np.dot(widths, heights[1:] + heights[:-1]))
 
 
-def need_whole(counts: OrderedCounts, measure: str) -> None:
+def need_integer_weights(counts: OrderedCounts, measure: str) -> None:
     """Raise where samples have real weights."""
     if counts.weighting == "real":
         raise InvalidInputError(

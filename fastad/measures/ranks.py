@@ -10,13 +10,13 @@ from fastad._core.types import ArrayLike, FloatVector, IntVector, Label
 from fastad._kernels.resampling import subsample
 from fastad.errors import UndefinedMeasureError
 from fastad.measures.measure import Measure
-from fastad.measures.points import at_each_k, last_flagging, need_whole, twice_mean_ranks
+from fastad.measures.points import at_each_k, last_flagging, need_integer_weights, twice_mean_ranks
 from fastad.ordering.counts import OrderedCounts
 
 
 def _rank_power(counts: OrderedCounts, k: int | list[int]) -> float | FloatVector:
     """How near to the top the anomalies are."""
-    need_whole(counts, "rank_power")
+    need_integer_weights(counts, "rank_power")
     return at_each_k(counts, k, lambda flagged: _power_among(counts, int(flagged)), "rank_power")
 
 
@@ -30,7 +30,7 @@ RANK_POWER = Measure(
     operating_point="k",
     default_points=(),
     classes="anomalies",
-    weights="whole",
+    weights="integer",
     range_text="(0, 1]",
 )
 

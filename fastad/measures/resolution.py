@@ -1,6 +1,6 @@
 """How many samples an operating point needs.
 
-Of fewer, the first one goes beyond it; and a false positive rate is to stand on several normals,
+Of fewer, the first one goes beyond it; and a false positive rate is to rest on several normals,
 because the variation of a few is as large as their number.
 """
 
@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 
 from fastad.ordering.counts import OrderedCounts
 
-# A rate of false positives that stands on fewer normals is marked. The 95 % interval of the true
+# A rate of false positives that rests on fewer normals is marked. The 95 % interval of the true
 # rate of a threshold that flags 5 of many normals reaches from a third to more than double.
 FEW = 5
 

@@ -20,7 +20,7 @@ from fastad.measures.points import (
     hits_among,
     need_anomalies,
     need_both,
-    need_whole,
+    need_integer_weights,
 )
 from fastad.ordering.counts import OrderedCounts
 
@@ -239,7 +239,7 @@ def _precision_at_p(
 ) -> float | FloatVector:
     """Precision after anomalies were drawn down to a fraction p."""
     need_both(counts, "precision_at_p")
-    need_whole(counts, "precision_at_p")
+    need_integer_weights(counts, "precision_at_p")
 
     def precision(fraction: Fraction) -> float:
         k = _n_drawn(counts, fraction)
@@ -263,7 +263,7 @@ PRECISION_AT_P = Measure(
         "rng": Generator(),
     },
     operating_point="p",
-    weights="whole",
+    weights="integer",
     cost="O(k) for k drawn anomalies",
     extremes=ROUNDED_AREA,
 )

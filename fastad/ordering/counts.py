@@ -18,7 +18,7 @@ from fastad.ordering.labels import Labels, check_labels, check_scores
 from fastad.ordering.orders import PackedOrder, Range, RowOrder, order_rows, order_values
 from fastad.ordering.raw import KeyCodec
 
-Weighting = Literal["none", "whole", "real"]
+Weighting = Literal["none", "integer", "real"]
 
 _INT64 = np.dtype(np.int64)
 
@@ -44,7 +44,7 @@ class OrderedCounts:
         Rows with a weight other than 0.
     n_tied : int
         Rows that share their score with another row; in a part of the curve, those in it.
-    weighting : {"none", "whole", "real"}
+    weighting : {"none", "integer", "real"}
         Kind of the sample weights.
     """
 
@@ -167,7 +167,7 @@ def count_rows(order: RowOrder, labels: Labels, weights: CountVector) -> Ordered
         n_normals=fps[n_distinct].item(),
         n_points=n_points,
         n_tied=n_tied,
-        weighting="whole" if weights.dtype == np.int64 else "real",
+        weighting="integer" if weights.dtype == np.int64 else "real",
     )
 
 

@@ -328,7 +328,7 @@ def path_on(
 def set_rate_axes(axes: "Axes", xscale: Scale, lowest: float, step: float) -> None:
     """Set scale, limits and label of the false positive rate, and the limits of a rate.
 
-    A logarithmic axis is shaded where rates stand on too few normals, each of which makes a step.
+    A logarithmic axis is shaded where rates rest on too few normals, each of which makes a step.
     """
     margin = 0.01
     if axes.get_xscale() == "log":

@@ -28,7 +28,7 @@ class RateResolution:
     n_expected : float
         ``n_normals * fpr``: the normals on which the rate stands.
     lowest_fpr : float
-        The lowest rate that stands on five normals; 1 of fewer than five.
+        The lowest rate that rests on five normals; 1 of fewer than five.
     required_normals : int
         Number of normals of which five are this fraction.
     fpr_low, fpr_high : float
@@ -50,7 +50,7 @@ class RateResolution:
 
     @property
     def is_resolved(self) -> bool:
-        """Whether the rate stands on five normals at least."""
+        """Whether the rate rests on five normals at least."""
         return self.n_normals >= self.required_normals
 
     @property
@@ -59,10 +59,10 @@ class RateResolution:
         enough = "at least" if self.is_resolved else "fewer than"
         needed = "" if self.is_resolved else f"; it takes {self.required_normals}"
         return (
-            f"FPR {self.fpr:g} of {self.n_normals} normals stands on {self.n_expected:.3g} of "
+            f"FPR {self.fpr:g} of {self.n_normals} normals rests on {self.n_expected:.3g} of "
             f"them, {enough} {FEW}{needed}. A threshold with this rate here has one between "
             f"{self.fpr_low:.3g} and {self.fpr_high:.3g} on new samples "
-            f"({100 * self.confidence_level:g} % interval). The lowest rate that stands on {FEW} "
+            f"({100 * self.confidence_level:g} % interval). The lowest rate that rests on {FEW} "
             f"normals is {self.lowest_fpr:.3g}."
         )
 
@@ -83,7 +83,7 @@ def resolution(
 ) -> RateResolution:
     """Resolution of a false positive rate: what so many normal samples can tell of it.
 
-    Scores are not needed. `fastad.evaluate` and displays mark values at rates that stand on fewer
+    Scores are not needed. `fastad.evaluate` and displays mark values at rates that rest on fewer
     than five normals.
 
     Parameters
@@ -100,7 +100,7 @@ def resolution(
     Returns
     -------
     RateResolution
-        Numbers of normals, the lowest rate that stands on five of them, and the interval of the
+        Numbers of normals, the lowest rate that rests on five of them, and the interval of the
         rate on new samples.
 
     Raises

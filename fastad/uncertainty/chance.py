@@ -86,7 +86,7 @@ def chance_level(
     progress: ProgressOption = None,
     **options: Any,
 ) -> ChanceLevel:
-    """Level of chance of a measure, the value adjusted for it, and a p-value.
+    """Chance level of a measure, the value adjusted for it, and a p-value.
 
     By chance means that the labels are permuted among the samples, all choices of as many
     anomalies being equally likely. Scores and their ties stay as they are. Of samples in clusters
@@ -194,7 +194,7 @@ def chances_of_sample(
     key: np.uint64,
     progress: Progress | None = None,
 ) -> list[ChanceLevel | UndefinedMeasureError]:
-    """Return the level of chance of each measure where samples come in time or in clusters.
+    """Return the chance level of each measure where samples come in time or in clusters.
 
     Labels are shifted, or exchanged between clusters.
     """
@@ -225,7 +225,7 @@ def chance_of(
     key: np.uint64,
     progress: Progress | None = None,
 ) -> ChanceLevel:
-    """Return the level of chance of one measure, or raise where it has none."""
+    """Return the chance level of one measure, or raise where it has none."""
     (level,) = chances_of(counts, [bound], n_resamples=n_resamples, key=key, progress=progress)
     if isinstance(level, UndefinedMeasureError):
         raise level
@@ -240,7 +240,7 @@ def chances_of(
     key: np.uint64,
     progress: Progress | None = None,
 ) -> list[ChanceLevel | UndefinedMeasureError]:
-    """Return the level of chance of each measure, or why it has none.
+    """Return the chance level of each measure, or why it has none.
 
     Counts are those of the whole curve; an integer weight k counts as k samples, each with a label
     of its own. The key determines the permutations, which all measures share; each gets the result
@@ -270,7 +270,7 @@ def _without_draws(
     """Return the level where it is known in closed form; None where permutations must be drawn."""
     if counts.weighting == "real":
         raise UndefinedMeasureError(
-            "the level of chance is undefined for sample weights that are not integers: "
+            "the chance level is undefined for sample weights that are not integers: "
             "their labels are not exchangeable"
         )
     value = bound.value(counts)
@@ -317,7 +317,7 @@ def _from_distribution(
     undefined_fraction = math.fsum(distribution.probabilities[undefined])
     if undefined_fraction > 0.5:
         raise UndefinedMeasureError(
-            f"the level of chance of {bound.key} is undefined: more than half of the "
+            f"the chance level of {bound.key} is undefined: more than half of the "
             "permutations of the labels have no value"
         )
     values = distribution.values[~undefined]

@@ -34,10 +34,10 @@ def values_by_chance(
     n_drawn : int
         Number of values, or 0.
     """
-    refusal = sample.refusal("the level of chance")
+    refusal = sample.refusal("the chance level")
     if refusal is None and (sample.weights != 1).any():
         refusal = UndefinedMeasureError(
-            "the level of chance is undefined for sample weights beside clusters or blocks: "
+            "the chance level is undefined for sample weights beside clusters or blocks: "
             "weights would stay with the rows while labels move between them"
         )
     if refusal is not None:
@@ -82,7 +82,7 @@ def _between_clusters(sample: DesignedSample, key: np.uint64) -> Callable[[int],
             groups.append(rows)
     if not groups:
         raise UndefinedMeasureError(
-            "the level of chance needs clusters of the same size with different labels, which are "
+            "the chance level needs clusters of the same size with different labels, which are "
             f"exchanged; found none among {sample.n_units} clusters of "
             f"{np.unique(sizes).shape[0]} sizes"
         )

@@ -136,7 +136,7 @@ def widening(sample: DesignedSample, df: float, alpha: float) -> float:
 def _task(
     sample: DesignedSample, bound: BoundMeasure, method: str
 ) -> "_Task | UndefinedMeasureError":
-    if bound.measure.weights == "whole" and sample.counts.weighting == "real":
+    if bound.measure.weights == "integer" and sample.counts.weighting == "real":
         return UndefinedMeasureError(
             f"{bound.measure.name} takes integer sample weights only; found other values"
         )

@@ -215,7 +215,7 @@ def fiducial_values(
                     ),
                     n_anomalies=n * scale,
                     n_normals=m * scale,
-                    weighting="whole",
+                    weighting="integer",
                 )
                 for i, bound in enumerate(scaled):
                     values[i, end, replicate] = bound.value_or_nan(curve)

@@ -174,14 +174,18 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.evidence
-@pytest.mark.parametrize(("command", "options"), [("evaluate", EVALUATE), ("compare", COMPARE)])
+@pytest.mark.parametrize(
+    # One column of scores is enough where each is evaluated alone.
+    ("command", "options", "scores"),
+    [("evaluate", EVALUATE, "b"), ("compare", COMPARE, "abc")],
+)
 def test_of_every_pair_both_have_an_effect_or_one_is_refused(
-    command: str, options: dict[str, list[str]], file: Path
+    command: str, options: dict[str, list[str]], scores: str, file: Path
 ) -> None:
     def run(*names: str) -> tuple[int, str]:
         # The columns that are no scores are named, for those that name scores.
         words = [word for name in names for word in options[name]]
-        columns = [] if "score" in names else ["--score", "a", "--score", "b", "--score", "c"]
+        columns = [] if "score" in names else [word for x in scores for word in ("--score", x)]
         result = invoke(command, file, *columns, *words, "--json")
         return result.exit_code, result.stdout
 

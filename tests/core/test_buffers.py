@@ -30,9 +30,9 @@ def plain(result: Any) -> Any:
 CASES = [
     (name, weights)
     for name, row in MEASURES.items()
-    for weights in (None, "whole", "real")
+    for weights in (None, "integer", "real")
     if weights is None
-    or (name != "threshold_at_rate" and (weights == "whole" or row.weights == "real"))
+    or (name != "threshold_at_rate" and (weights == "integer" or row.weights == "real"))
 ]
 
 

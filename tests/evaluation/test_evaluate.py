@@ -171,12 +171,12 @@ def test_the_default_operating_points_are_one_and_five_percent() -> None:
     assert found.to_json() == fastad.evaluate(Y, _RAW, fpr=[0.01, 0.05]).to_json()
 
 
-@pytest.mark.parametrize("weights", ["none", "whole", "zeros", "real"])
+@pytest.mark.parametrize("weights", ["none", "integer", "zeros", "real"])
 @pytest.mark.parametrize("kind", list(SCORES))
 def test_every_value_has_the_bits_of_the_single_function(kind: str, weights: str) -> None:
     rng = np.random.default_rng(7)
     drawn: dict[str, Array] = {
-        "whole": rng.integers(1, 4, N + M),
+        "integer": rng.integers(1, 4, N + M),
         "zeros": rng.integers(0, 3, N + M),
         "real": rng.random(N + M),
     }

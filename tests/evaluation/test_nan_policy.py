@@ -23,7 +23,7 @@ GROUPS = _RNG.integers(0, 4, N)
 IN_ORDER = np.sort(GROUPS)
 WEIGHTS: dict[str, Any] = {
     "none": None,
-    "whole": _RNG.integers(0, 3, N),
+    "integer": _RNG.integers(0, 3, N),
     "real": _RNG.random(N) + 0.5,
 }
 

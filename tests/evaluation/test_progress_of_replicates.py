@@ -1,4 +1,4 @@
-"""Progress of intervals, comparisons and levels of chance: all of it, and the same numbers."""
+"""Progress of intervals, comparisons and chance levels: all of it, and the same numbers."""
 
 import threading
 from collections.abc import Callable

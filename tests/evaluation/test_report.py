@@ -93,7 +93,7 @@ def test_real_weights_leave_precision_at_p_undefined_and_the_rest_defined() -> N
     result = fastad.evaluate(Y, _RAW, measures=measures, sample_weight=weights)["score"]
     assert set(result.undefined) == {"precision@p0.05"}
     assert {label for label, value in result.items() if math.isnan(value)} == set(result.undefined)
-    with pytest.raises(InvalidInputError, match="whole"):
+    with pytest.raises(InvalidInputError, match="integer"):
         fastad.precision_at_p(Y, _RAW, p=0.05, sample_weight=weights)
 
 

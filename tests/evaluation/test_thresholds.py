@@ -51,13 +51,13 @@ def agree(found: Any, expected: dict[str, float], suffix: str) -> None:
         assert math.isnan(value) == (f"{name}@threshold{suffix}" in found.undefined)
 
 
-@pytest.mark.parametrize("weights", [None, "whole", "real"])
+@pytest.mark.parametrize("weights", [None, "integer", "real"])
 @pytest.mark.parametrize("name", SCORES)
 @pytest.mark.parametrize("threshold", [0.5, 3, -2.5, 1e9, -1e9, math.inf, -math.inf])
 def test_values_are_those_of_the_definition(name: str, threshold: Any, weights: Any) -> None:
     drawn: dict[Any, Any] = {
         None: None,
-        "whole": _RNG.integers(0, 3, N),
+        "integer": _RNG.integers(0, 3, N),
         "real": _RNG.integers(1, 9, N) / 8,
     }
     result = fastad.evaluate(

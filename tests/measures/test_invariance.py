@@ -63,7 +63,7 @@ def only(*, rank: bool = False, real_weights: bool = False) -> pytest.MarkDecora
         of_order = row.reads != "values" and row.kind not in ("threshold", "counts")
         if rank and not of_order:
             continue
-        if real_weights and (row.weights == "whole" or domain(row) == "count"):
+        if real_weights and (row.weights == "integer" or domain(row) == "count"):
             continue
         if real_weights and row.name == "rp_curve":
             continue  # whole percentiles fall onto sums of weights, where a quantile jumps
@@ -249,8 +249,8 @@ def test_row_names_the_classes_it_needs(name: str, parameters: dict[str, Any]) -
 def test_row_names_the_weights_it_takes(name: str, parameters: dict[str, Any]) -> None:
     y, s = dataset(0)
     w = np.linspace(0.5, 1.7, len(y))
-    if MEASURES[name].weights == "whole":
-        with pytest.raises(fastad.InvalidInputError, match="whole"):
+    if MEASURES[name].weights == "integer":
+        with pytest.raises(fastad.InvalidInputError, match="integer"):
             measured(name, y, s, w=w, **parameters)
     else:
         found = measured(name, y, s, w=w, **parameters)
@@ -361,12 +361,12 @@ def test_partial_areas_add_up(seed: int) -> None:
     assert fastad.measures.auc_at_tpr(y, s) == fastad.roc_auc(y, s)
 
 
-@pytest.mark.parametrize("weights", ["none", "whole", "real"])
+@pytest.mark.parametrize("weights", ["none", "integer", "real"])
 @pytest.mark.parametrize("seed", range(4))
 def test_curves_are_monotone_with_fixed_ends(seed: int, weights: str) -> None:
     y, s = dataset(seed, 300)
     rng = np.random.default_rng(seed)
-    w = {"none": None, "whole": rng.integers(0, 3, 300), "real": rng.random(300)}[weights]
+    w = {"none": None, "integer": rng.integers(0, 3, 300), "real": rng.random(300)}[weights]
     curve = fastad.roc_curve(y, s, sample_weight=w)
     assert (curve.fpr[0], curve.tpr[0], curve.thresholds[0]) == (0, 0, np.inf)
     assert (curve.fpr[-1], curve.tpr[-1]) == (1, 1)

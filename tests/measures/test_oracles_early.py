@@ -29,7 +29,7 @@ from tests.support.strategies import rates_of, samples
 PEERS = json.loads((Path(__file__).parents[1] / "golden" / "low_fpr.json").read_text("utf-8"))
 SETS = list(zip(PEERS["y"], PEERS["s"], strict=True))
 EVERY_SET = pytest.mark.parametrize("i", range(len(SETS)))
-WEIGHTS = pytest.mark.parametrize("weights", ["none", "whole"])
+WEIGHTS = pytest.mark.parametrize("weights", ["none", "integer"])
 # A sum of so many terms, and an exponential or logarithm, is right to this.
 RELATIVE = 5e-15
 

@@ -15,7 +15,7 @@ from tests.support.agreement import assert_equal
 from tests.support.strategies import Sample, rates_of, samples
 
 INTERPOLATIONS = st.sampled_from(["linear", "conservative"])
-WEIGHTS = pytest.mark.parametrize("weights", ["none", "whole"])
+WEIGHTS = pytest.mark.parametrize("weights", ["none", "integer"])
 
 
 def assert_threshold(found: Any, exact: Any, lower: Any, scores: Any) -> None:

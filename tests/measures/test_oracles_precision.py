@@ -13,7 +13,7 @@ from tests.support import oracles
 from tests.support.agreement import assert_close, assert_equal
 from tests.support.strategies import Sample, samples
 
-WEIGHTS = pytest.mark.parametrize("weights", ["none", "whole"])
+WEIGHTS = pytest.mark.parametrize("weights", ["none", "integer"])
 
 
 @WEIGHTS

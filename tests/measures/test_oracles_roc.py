@@ -18,7 +18,7 @@ from tests.support.strategies import Sample, rates_of, samples
 
 INTERPOLATIONS = st.sampled_from(["linear", "conservative"])
 NORMALIZATIONS = st.sampled_from(["width", "none", "mcclish"])
-WEIGHTS = pytest.mark.parametrize("weights", ["none", "whole"])
+WEIGHTS = pytest.mark.parametrize("weights", ["none", "integer"])
 
 
 def data_of(sample: Sample) -> oracles.Rows:
@@ -32,7 +32,7 @@ def test_auc_is_the_fraction_of_ordered_pairs(sample: Sample) -> None:
     )
 
 
-@given(sample=samples(weights="whole"))
+@given(sample=samples(weights="integer"))
 def test_auc_under_whole_weights_is_exact(sample: Sample) -> None:
     assert_equal(
         lambda: fastad.roc_auc(sample.y, sample.s, sample_weight=sample.w),

@@ -24,7 +24,7 @@ def dataset(seed: int, weighting: str, decimals: int) -> Data:
     s = np.round(rng.normal(size=400) + y, decimals)
     weights: dict[str, Any] = {
         "none": None,
-        "whole": rng.integers(1, 5, 400),
+        "integer": rng.integers(1, 5, 400),
         "real": rng.uniform(0.1, 3, 400),
     }
     return y, s, weights[weighting]
@@ -35,7 +35,7 @@ SETS = pytest.mark.parametrize(
     [
         pytest.param(dataset(seed, weighting, decimals), id=f"{seed}-{weighting}-{decimals}")
         for seed in (0, 1)
-        for weighting in ("none", "whole", "real")
+        for weighting in ("none", "integer", "real")
         for decimals in (1, 6)
     ],
 )

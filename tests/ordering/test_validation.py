@@ -287,7 +287,7 @@ def test_a_threshold_above_all_scores_flags_nothing(dtype: Any, threshold: int) 
 
 def test_whole_weights_where_only_they_are_defined() -> None:
     half = [1, 1, 0.5, 1, 1]
-    with pytest.raises(InvalidInputError, match="whole"):
+    with pytest.raises(InvalidInputError, match="integer"):
         call("precision_at_p", sample_weight=half)
     with pytest.raises(InvalidInputError, match="sample_weight must"):
         call("weighted_auc", quadrature="exact", sample_weight=half)

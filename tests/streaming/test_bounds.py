@@ -81,7 +81,7 @@ def exact(row: Measure[Any], y: Any, s: Any, chosen: dict[str, Any]) -> Any:
 @pytest.mark.parametrize("row", BOUNDED, ids=lambda row: row.name)
 @settings(max_examples=15)
 @given(
-    sample=samples(max_size=40, both=True, weights="whole"),
+    sample=samples(max_size=40, both=True, weights="integer"),
     rate=st.sampled_from([0, 0.01, 0.29, 0.5, 1]),
     memory=st.sampled_from([TINY, 100_000]),
     data=st.data(),

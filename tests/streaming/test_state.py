@@ -40,7 +40,7 @@ def merged_along_a_tree(sketches: list[ScoreSketch], rng: np.random.Generator) -
 
 @settings(max_examples=20)
 @given(
-    sample=samples(max_size=60, weights="whole"),
+    sample=samples(max_size=60, weights="integer"),
     seed=st.integers(0, 2**32 - 1),
     n_parts=st.integers(1, 8),
 )

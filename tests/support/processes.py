@@ -36,7 +36,7 @@ for name in "int8 int16 int32 int64 uint8 uint16 uint32 uint64".split():
     scores[name + " full"][:2] = info.min, info.max
 values = {{}}
 for name, s in scores.items():
-    for kind, weights in [("none", None), ("whole", np.arange(40) % 4), ("real", f * f)]:
+    for kind, weights in [("none", None), ("integer", np.arange(40) % 4), ("real", f * f)]:
         result = fastad.evaluate(y, s, measures=MEASURES, sample_weight=weights)["score"]
         ranked = fastad.rank_scores(y, s, sample_weight=weights)
         curve, pr = ranked.roc_curve(drop_collinear=True), ranked.precision_recall_curve()
@@ -50,7 +50,7 @@ for name, s in scores.items():
         ]
     values[name] = [fastad.roc_auc(y, s).hex(), fastad.weighted_auc(y, s, quadrature="exact").hex()]
 """
-# Intervals, comparisons and levels of chance, of resamples with a seed.
+# Intervals, comparisons and chance levels, of resamples with a seed.
 CERTAINTY = f"""
 import json
 import numpy as np

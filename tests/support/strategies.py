@@ -128,7 +128,7 @@ def weight_vectors(draw: st.DrawFn, size: int, kind: str) -> npt.NDArray[Any] | 
     """Weights with zeros among them; at least one row stays."""
     if kind == "none":
         return None
-    if kind == "whole":
+    if kind == "integer":
         entries = draw(st.lists(st.integers(0, 4), min_size=size, max_size=size))
         weights = np.array(entries, draw(st.sampled_from([np.int64, np.uint8, np.float32])))
     else:

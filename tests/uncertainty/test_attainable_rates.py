@@ -45,11 +45,11 @@ def test_it_counts_and_says_what_it_found() -> None:
     result = resolution(["bad", "good", "good", "good"], fpr=0.5, pos_label="bad")
     assert (result.n_anomalies, result.n_normals, result.required_normals) == (1, 3, 10)
     assert str(result).startswith(
-        "FPR 0.5 of 3 normals stands on 1.5 of them, fewer than 5; it takes 10."
+        "FPR 0.5 of 3 normals rests on 1.5 of them, fewer than 5; it takes 10."
     )
     assert result.to_dict()["summary"] == result.summary
     enough = resolution(np.zeros(1000), fpr=0.01)
-    assert str(enough).startswith("FPR 0.01 of 1000 normals stands on 10 of them, at least 5. ")
+    assert str(enough).startswith("FPR 0.01 of 1000 normals rests on 10 of them, at least 5. ")
 
 
 def test_the_rate_of_a_threshold_on_new_samples_lies_in_the_interval() -> None:

@@ -100,7 +100,7 @@ def test_the_fused_area_is_that_of_the_counts(sample: Any, seed: int, stratified
     assert fused[0].tobytes() == general[0].tobytes() == general[1].tobytes()
 
 
-@given(samples(both=True, weights="whole"), st.integers(0, 2**32), st.booleans())
+@given(samples(both=True, weights="integer"), st.integers(0, 2**32), st.booleans())
 def test_samples_of_one_detector_are_numbered_down_the_order(
     sample: Any, seed: int, stratified: bool
 ) -> None:

@@ -116,7 +116,7 @@ def test_logit_of_a_measure_that_ends_elsewhere() -> None:
 
 
 def test_a_value_at_an_end_of_its_range_has_no_log_odds() -> None:
-    """A partial area just at the level of chance, which other samples would not have."""
+    """A partial area just at the chance level, which other samples would not have."""
     y = np.isin(np.arange(8), [0, 3, 4, 5])
     options: Any = {"measure": "auc_at_fpr", "fpr": 0.5, "normalize": "mcclish"}
     logit, plain = (

@@ -1,4 +1,4 @@
-"""The level of chance of samples in clusters and in time."""
+"""The chance level of samples in clusters and in time."""
 
 import itertools
 from typing import Any

@@ -230,7 +230,7 @@ def test_influences_average_to_0_over_each_class(sample: Sample) -> None:
         assert abs(np.dot(found.normals, np.diff(counts.fps))) < 1e-12 * size
 
 
-@given(samples(both=True, weights="whole"))
+@given(samples(both=True, weights="integer"))
 def test_whole_weights_are_repeated_rows(sample: Sample) -> None:
     assert sample.w is not None
     times = sample.w.astype(np.int64)

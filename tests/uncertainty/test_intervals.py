@@ -75,7 +75,7 @@ def test_only_the_order_and_the_set_of_rows_matter(sample: Sample, seed: int) ->
     assert negated.high == pytest.approx(1 - area.low, abs=1e-14)
 
 
-@given(samples(both=True, weights="whole"))
+@given(samples(both=True, weights="integer"))
 def test_whole_weights_repeat_rows(sample: Sample) -> None:
     assert sample.w is not None
     times = sample.w.astype(np.int64)
