@@ -86,6 +86,19 @@ def set_all_readonly(*arrays: npt.NDArray[Any]) -> None:
         set_readonly(array)
 
 
+def python_values(values: npt.NDArray[Any]) -> list[Any]:
+    """Return values as Python has them; those of NumPy's dates that are finer as they are."""
+    listed: list[Any] = values.tolist()
+    if values.dtype.kind not in "mM" or not any(isinstance(value, int) for value in listed):
+        return listed
+    # Of nanoseconds, in which pandas writes dates, NumPy makes integers.
+    micros = values.astype(f"{values.dtype.kind}8[us]")
+    return [
+        micro.item() if micro == value else value
+        for micro, value in zip(micros, values, strict=True)
+    ]
+
+
 def as_vector(values: ArrayLike, name: str) -> npt.NDArray[Any]:
     """Check that an argument is a vector of at least one value, of whatever type."""
     if type(values) is np.ndarray:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fastad._core.arrays import as_readonly
+from fastad._core.arrays import as_readonly, python_values
 from fastad._core.frames import as_array, refuse_missing
 from fastad._core.threads import current_threads, thread_map
 from fastad._core.types import BoolVector, IntVector, KeyVector, ScoreVector
@@ -92,7 +92,7 @@ def make_groups(columns: Mapping[str, Any], n_rows: int, kept: IntVector | None)
     firsts = np.empty(starts.shape[0] - 1, np.int64)
     kernels.first_rows(codes, firsts)
     named = {
-        name: distinct[column_codes[firsts]].tolist()
+        name: python_values(distinct[column_codes[firsts]])
         for name, (column_codes, distinct) in factors.items()
     }
     return Groups(named, as_readonly(starts), None if in_order else codes)

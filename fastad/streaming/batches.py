@@ -5,6 +5,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from fastad._core.arrays import python_values
 from fastad._core.types import AnyVector, Label
 from fastad.errors import InvalidInputError
 from fastad.streaming.exact import FinerPass, SketchPass
@@ -113,20 +114,8 @@ def _refuse_nan(batch: Batch, name: str) -> None:
 
 
 def _group(batch: Batch, group_columns: Sequence[str], row: int) -> Any:
-    plain = tuple(_plain(batch.columns[name][row]) for name in group_columns)
+    plain = tuple(python_values(batch.columns[name][[row]])[0] for name in group_columns)
     return plain if len(plain) > 1 else plain[0]
-
-
-def _plain(value: Any) -> Any:
-    """Return a value of a column as Python has it."""
-    if not isinstance(value, np.generic):
-        return value
-    plain = value.item()
-    if isinstance(value, np.datetime64) and isinstance(plain, int):
-        # Of dates in nanoseconds, in which pandas writes them, NumPy makes integers.
-        micros = value.astype("datetime64[us]")
-        return micros.item() if micros == value else value
-    return plain
 
 
 def in_order(groups: Iterable[Any]) -> list[Any]:

@@ -1,5 +1,6 @@
 """Groups: each is evaluated as if it stood alone."""
 
+import datetime
 import json
 import math
 from typing import Any
@@ -129,6 +130,22 @@ def test_groups_of_booleans_are_named_by_booleans(wrap: Any) -> None:
     result = fastad.evaluate(Y, SCORES["a"], groups=wrap((FOLD > 0).tolist()), measures=["auc"])
     assert [*map(repr, result)] == ["False", "True"]
     assert json.loads(result.to_json())["detectors"][0]["group"] == {"group": False}
+
+
+@pytest.mark.parametrize("unit", ["D", "s", "ns"])
+def test_dates_of_any_unit_name_groups(unit: str) -> None:
+    """Those in nanoseconds, which pandas makes, were integers."""
+    days = np.array(["2024-01-02", "2024-01-01"], "datetime64[D]")
+    groups = np.repeat(days, 2).astype(f"datetime64[{unit}]")
+    names = list(fastad.evaluate([0, 1, 0, 1], [1, 2, 4, 3], groups=groups, measures=["auc"]))
+    assert [np.datetime64(name, "D") for name in names] == sorted(days)
+    assert all(isinstance(name, datetime.date) for name in names)
+
+
+def test_dates_finer_than_python_s_stay_apart() -> None:
+    groups = np.array([1, 1, 2, 2], "datetime64[ns]")
+    names = list(fastad.evaluate([0, 1, 0, 1], [1, 2, 4, 3], groups=groups, measures=["auc"]))
+    assert names == [groups[0], groups[2]]
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
