@@ -108,7 +108,8 @@ def check_range(score_range: tuple[Point, Point]) -> tuple[Fraction, Fraction]:
     low, high = (exact_number(bound, "score_range") for bound in bounds)
     if not -_LARGEST_SCORE <= low < high <= _LARGEST_SCORE:
         raise InvalidInputError(
-            f"score_range must rise within float64; found {score_range!r}", argument="score_range"
+            f"score_range must rise within float64; found {short_repr(score_range)}",
+            argument="score_range",
         )
     return low, high
 

@@ -28,14 +28,14 @@ _WIDTH = 24
 _beside: ContextVar[Sequence[Callable[[str], object]]] = ContextVar("beside", default=())
 
 
-def say(words: Callable[[], str]) -> None:
+def show_note(words: Callable[[], str]) -> None:
     """Show beside a bar of rich's how good the result is by now; without one nothing is called."""
     for show in _beside.get():
         show(words())
 
 
 @contextmanager
-def words_about(what: str) -> Iterator[None]:
+def notes_about(what: str) -> Iterator[None]:
     """Let the words beside a bar name what they are about, for the length of a block."""
     outside = _beside.get()
     if not outside:
@@ -86,7 +86,7 @@ def reporting(
 def rich_bar(what: str, console: "Console", *, after: float = 0.0) -> Iterator[Progress]:
     """Return what draws a bar of rich's when so many seconds are over.
 
-    It shows the time that is left, where the total is known, and what is told to `say`.
+    It shows the time that is left, where the total is known, and what is given to `show_note`.
     """
     # Here, because rich is an optional extra.
     from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn

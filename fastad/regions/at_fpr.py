@@ -8,7 +8,7 @@ from typing import Any, overload
 import numpy as np
 
 from fastad._core.parameters import check_mapping, check_rate
-from fastad._core.progress import Progress, reporting, words_about
+from fastad._core.progress import Progress, notes_about, reporting
 from fastad._core.random import random_seed
 from fastad._core.results import TableResult, with_versions
 from fastad._core.text_tables import TextTable
@@ -317,7 +317,7 @@ def volumes(
                 stack.enter_context(group.counting_at(at))
             for name, scored in scorers.items():
                 same_draws = plan._replace(rng=np.random.default_rng(seed), progress=report)
-                with words_about(name), naming(f"scores[{name!r}]"):
+                with notes_about(name), naming(f"scores[{name!r}]"):
                     estimates = estimate_volumes(scored, thresholds[scored], region, same_draws)
                 table[name] = dict(zip(names, estimates, strict=True))
     return Volumes(table, region, [float(rate) for rate in rates])

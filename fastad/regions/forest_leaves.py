@@ -14,7 +14,7 @@ from itertools import accumulate
 import numpy as np
 import numpy.typing as npt
 
-from fastad._core.progress import say
+from fastad._core.progress import show_note
 from fastad._core.threads import thread_map
 from fastad._core.types import FloatMatrix, FloatVector
 from fastad._kernels.geometry import cells as kernels
@@ -376,7 +376,7 @@ def _search(problem: _Problem, most_nodes: int) -> FloatMatrix:
             counts += part.state.counts
             _add(sums, part.state.sums)
         parts = waiting
-        say(partial(_decided, sums, parts))
+        show_note(partial(_decided, sums, parts))
         if int(counts[2]) + sum(int(part.state.counts[2]) for part in parts) > most_nodes:
             break
         # Shared anew, because some cells are far more work than others.

@@ -10,7 +10,7 @@ from scipy.special import stdtrit
 from scipy.stats import qmc
 
 from fastad._core.pace import Pace
-from fastad._core.progress import Progress, say
+from fastad._core.progress import Progress, show_note
 from fastad._core.threads import points_at_once, thread_map
 from fastad._core.types import FloatVector, IntMatrix, IntVector
 from fastad._kernels.geometry.draws import scale_to_box
@@ -100,7 +100,7 @@ def replicate_counts(
         if progress is not None:
             progress(n_done, N_REPLICATES * 2**exponent)
             # One after the other, those that are done; at once, all as far as they are.
-            say(partial(_error, counts if score.on_threads else counts[: n_done >> exponent]))
+            show_note(partial(_error, counts if score.on_threads else counts[: n_done >> exponent]))
     return counts, 2**exponent
 
 

@@ -12,7 +12,7 @@ from scipy.special import betaincinv
 from fastad._core.buffers import ReusedBuffers, borrow_buffer
 from fastad._core.elsewhere import Elsewhere
 from fastad._core.pace import Pace
-from fastad._core.progress import Progress, say
+from fastad._core.progress import Progress, show_note
 from fastad._core.threads import in_steps, points_at_once
 from fastad._core.types import FloatMatrix, FloatVector, IntVector
 from fastad._kernels.geometry.draws import counting, draw
@@ -146,7 +146,7 @@ counted_elsewhere: Elsewhere[[Draws, BlockScore, FloatVector, range], IntVector]
 def _say_error(counts: IntVector, n_drawn: int) -> None:
     """Show the relative error by now, of the threshold with the largest."""
     fewest = int(counts.min())
-    say(
+    show_note(
         lambda: (
             f"relative error {math.sqrt((n_drawn - fewest) / (fewest * n_drawn)):.2g}"
             if fewest

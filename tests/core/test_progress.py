@@ -10,7 +10,7 @@ import pytest
 
 import fastad
 from fastad._core import progress as module
-from fastad._core.progress import SharedProgress, part_of, reporting, say
+from fastad._core.progress import SharedProgress, part_of, reporting, show_note
 
 
 def with_only(monkeypatch: Any, *libraries: str) -> None:
@@ -121,7 +121,7 @@ def test_a_bar_may_be_opened_by_another_thread(monkeypatch: Any, capsys: Any) ->
         worker = threading.Thread(target=report, args=(4, 10))
         worker.start()
         worker.join()
-        module.say(lambda: "so far so good")
+        module.show_note(lambda: "so far so good")
     assert "replicates" in capsys.readouterr().err
 
 
@@ -149,13 +149,13 @@ def test_words_are_asked_for_only_while_a_bar_is_drawn(monkeypatch: Any, capsys:
 
     with reporting(True, "points", after=1.0) as report:
         assert report is not None
-        say(words("too early"))
+        show_note(words("too early"))
         clock.now += 2
         report(1, 10)
-        say(words("[good] by now"))
-    say(words("too late"))
+        show_note(words("[good] by now"))
+    show_note(words("too late"))
     with reporting(lambda *at: None, "points"):
-        say(words("of a function"))
+        show_note(words("of a function"))
     assert asked == ["[good] by now"]
     assert "[good] by now" in capsys.readouterr().err
 

@@ -11,7 +11,7 @@ from functools import partial
 import numpy as np
 from scipy.special import stdtrit
 
-from fastad._core.progress import Progress, say
+from fastad._core.progress import Progress, show_note
 from fastad._core.types import FloatMatrix, FloatVector
 from fastad.regions.importance_sampling.nested import FEWEST_POINTS
 from fastad.regions.importance_sampling.weighted_draws import (
@@ -94,7 +94,7 @@ def estimate_fractions(
             for threshold, weights in sums.items():
                 weights.add(hits.logs[hits.scores < threshold])
             worth = min(weights.effective for weights in sums.values())
-            say(partial(_error, worth))
+            show_note(partial(_error, worth))
         n_scored = cube.n_scored - first
         return [
             _estimate(sums[threshold], threshold, draws, n_scored, level)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fastad._core.progress import say
+from fastad._core.progress import show_note
 from fastad._core.threads import in_steps, thread_map
 from fastad._core.types import FloatMatrix, FloatVector
 from fastad._kernels.random import bits
@@ -91,7 +91,7 @@ class Splitting:
             scores = np.concatenate([walkers.scores for walkers in group])
             repeat.replace(loss, points, scores)
             self.deviations.append(rank_deviation(loss.rising, scores))
-        say(self._depth)
+        show_note(self._depth)
         return True
 
     def _depth(self) -> str:
