@@ -166,10 +166,11 @@ def passed(log_fraction: float, scores: Array) -> Particles:
     """Particles below level 1, which they have come to by equal factors of a half at most."""
     own = Particles(np.zeros((1, scores.shape[0])), scores)
     n_levels = math.ceil(-log_fraction / math.log(2))
+    rising = np.sort(scores)
     for k in range(1, n_levels + 1):
         own.levels.append(1.0 + (n_levels - k))
         own.log_fractions.append(log_fraction * k / n_levels)
-        own._rising.append(np.sort(scores))
+        own._rising.append(rising)
     return own
 
 
@@ -321,11 +322,11 @@ def test_a_funnel_that_particles_cannot_pass_is_warned_of() -> None:
 
 
 def test_warnings_name_the_line_of_the_caller() -> None:
-    region = simplex(100)  # out of reach
+    region = simplex(30)  # out of reach
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always")
         score, box = region.jitted, region.box
-        volume(score, region.threshold, box, method="splitting", n_draws=100_000, rng=0)
+        volume(score, region.threshold, box, method="splitting", n_draws=10_000, rng=0)
     assert found
     assert {one.filename for one in found} == {__file__}
     assert all(issubclass(one.category, InsufficientMixingWarning) for one in found)

@@ -40,7 +40,7 @@ from tests.support.volumes import (
 # --- closed forms
 
 
-@pytest.mark.parametrize("d", range(1, 9))
+@pytest.mark.parametrize("d", [1, 2, 3, 5, 8])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_uniform_draws_find_closed_forms(shape: Any, d: int) -> None:
     """By each kind of score for each shape and each number of features."""

@@ -272,7 +272,7 @@ def test_few_score_calls_are_uniform() -> None:
         assert found.is_bound
 
 
-@pytest.mark.parametrize("n_draws", [10_000, 30_000, 100_000])
+@pytest.mark.parametrize("n_draws", [10_000, 100_000])
 @pytest.mark.parametrize("d", [3, 10])
 def test_the_budget_includes_the_first_draws(d: int, n_draws: int) -> None:
     for score in (simplex(d).jitted, simplex(d).batch):

@@ -49,7 +49,7 @@ def of(region: Rare, n_draws: int, seed: int, level: float = 0.95, n: int = 500)
 # --- closed forms
 
 
-@pytest.mark.parametrize("d", [2, 5, 20])
+@pytest.mark.parametrize("d", [2, 20])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_fractions_of_closed_forms_are_found(shape: str, d: int) -> None:
     region = SHAPES[shape](d)
@@ -269,13 +269,13 @@ def test_an_interrupt_passes_through() -> None:
 
 def test_neither_threads_nor_the_kind_of_score_change_a_bit() -> None:
     region = two_balls(20)
-    X = region.data(1000, 0)
+    X = region.data(500, 0)
     found = []
-    for n_threads in (1, 2, 3):
+    for n_threads in (1, 3):
         with thread_limit(n_threads):
-            found += estimates(region.jitted, region.box, [1.0], X, 30_000, 5)
+            found += estimates(region.jitted, region.box, [1.0], X, 20_000, 5)
     assert len({(one.log_value, one.log_low, one.n_inside, one.n_scored) for one in found}) == 1
-    assert estimates(region.jitted, region.box, [1.0], X, 30_000, 6)[0].value != found[0].value
+    assert estimates(region.jitted, region.box, [1.0], X, 20_000, 6)[0].value != found[0].value
 
 
 # --- draws around single points

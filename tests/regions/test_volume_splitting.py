@@ -22,7 +22,7 @@ from tests.support.volumes import KINDS, SLOW_ENOUGH, SLOW_TRIALS, OfBatch
 # --- closed forms
 
 
-@pytest.mark.parametrize("d", [2, 5, 10, 20])
+@pytest.mark.parametrize("d", [2, 5, 20])  # 10: see the test of bridges
 @pytest.mark.parametrize("shape", SHAPES)
 def test_fractions_of_closed_forms_are_found(shape: str, d: int) -> None:
     region = SHAPES[shape](d)
@@ -261,7 +261,7 @@ def test_neither_threads_nor_the_kind_of_score_change_a_bit() -> None:
     found = [
         split(score, 0.05, Box([0] * d, [1] * d), 30_000, rng=3, n_threads=n_threads)
         for kind, score in scores.items()
-        for n_threads in ((None,) if kind == "batch" else (1, 2, 3))  # called from one thread
+        for n_threads in {"jitted": (1, 3), "batch": (None,), "compiled": (2,)}[kind]
     ]
     assert all(values(one) == values(found[0]) for one in found)
     assert found[0].log_low <= d * math.log(0.1) <= found[0].log_high
@@ -272,7 +272,7 @@ def test_neither_threads_nor_the_kind_of_score_change_a_bit() -> None:
 def test_many_particles_on_threads() -> None:
     """More than a thread moves together."""
     region = simplex(4)
-    found = [of(region, 200_000, 1, n_threads=n_threads) for n_threads in (1, 2, 5)]
+    found = [of(region, 200_000, 1, n_threads=n_threads) for n_threads in (1, 3)]
     assert all(values(one) == values(found[0]) for one in found)
 
 
