@@ -147,20 +147,19 @@ def test_arrays_with_other_chunks_and_of_unknown_sizes(table: pd.DataFrame) -> N
 
 
 @pytest.mark.parametrize(
-    ("labels", "pos_label"),
+    ("labels", "pos_label", "scores"),
     [
-        ("boolean", None),
-        ("Int64", None),
-        ("UInt8", None),
-        ("Float64", None),
-        ("category of numbers", None),
-        ("category", "bad"),
-        ("category without a label in a partition", "bad"),
-        ("string", "bad"),
-        ("object", "bad"),
+        ("boolean", None, "Float64"),
+        ("Int64", None, "Float32"),
+        ("UInt8", None, "Int64"),
+        ("Float64", None, "float64"),
+        ("category of numbers", None, "Float64"),
+        ("category", "bad", "Float32"),
+        ("category without a label in a partition", "bad", "Int64"),
+        ("string", "bad", "Float64"),
+        ("object", "bad", "float64"),
     ],
 )
-@pytest.mark.parametrize("scores", ["Float64", "Float32", "Int64", "float64"])
 def test_nullable_and_categorical_columns(
     table: pd.DataFrame, labels: str, pos_label: str | None, scores: str
 ) -> None:

@@ -31,7 +31,7 @@ LEAST = exact.FEWEST_BYTES
 ROOM_FOR_ANOMALIES = "200MB"
 
 RNG = np.random.default_rng(0)
-N = 4000
+N = 2500
 Y = (RNG.random(N) < 0.2).astype(np.int64)
 NORMAL = RNG.normal(size=N) + Y
 ULPS = 1 + np.spacing(1.0) * RNG.integers(0, 3000, N)
