@@ -3,6 +3,7 @@
 import importlib
 import pickle
 import warnings
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -146,13 +147,18 @@ def test_one_training_point() -> None:
     assert compile_scorer(forest).score_samples(POINTS).tolist() == [0.5] * len(POINTS)
 
 
+@cache
+def large_forests() -> list[Any]:
+    return [fit(TRAINING, **options) for options in OPTIONS.values()]
+
+
 @pytest.mark.parametrize(("most_steps", "top_levels"), [(0, 0), (0, 1), (3, 2), (20, 4), (0, 8)])
 def test_large_trees(monkeypatch: pytest.MonkeyPatch, most_steps: int, top_levels: int) -> None:
     """Where the top of a tree ends does not matter, nor that no tree has a top."""
     monkeypatch.setattr(compiled_forest, "_MOST_STEPS", most_steps)
     monkeypatch.setattr(compiled_forest, "_TOP_LEVELS", top_levels)
-    for options in OPTIONS.values():
-        check_bits(fit(TRAINING, **options), POINTS)
+    for forest in large_forests():
+        check_bits(forest, POINTS)
 
 
 def test_trees_larger_than_their_top() -> None:

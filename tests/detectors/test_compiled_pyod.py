@@ -46,8 +46,11 @@ def test_pca(options: dict[str, Any], d: int) -> None:
     assert (scorer.n_features, scorer.name) == (d, "PCA")
 
 
-@pytest.mark.parametrize("d", DIMENSIONS)
-@pytest.mark.parametrize("options", HBOS_OPTIONS, ids=str)
+@pytest.mark.parametrize(
+    ("options", "d"),
+    [({}, d) for d in DIMENSIONS] + [(options, d) for options in HBOS_OPTIONS[1:] for d in (1, 5)],
+    ids=str,
+)
 def test_hbos(options: dict[str, Any], d: int) -> None:
     fitted = HBOS(**options).fit(training(d))
     scorer, X = compile_scorer(fitted), queries(d)

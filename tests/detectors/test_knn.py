@@ -34,9 +34,11 @@ LOF = pytest.importorskip("pyod.models.lof").LOF
 Points = npt.NDArray[np.float64]
 METRICS: list[dict[str, Any]] = [{}, {"p": 1}, {"p": np.inf}]
 # By name, the same distances in one number of dimensions.
-METRICS_OF_DIMENSIONS = [(options, d) for options in METRICS for d in DIMENSIONS] + [
-    ({"metric": name}, 5) for name in ("euclidean", "cityblock", "chebyshev")
-]
+METRICS_OF_DIMENSIONS = [
+    # Of one dimension all are the same; of three and four the sums have a remainder and none.
+    *(({}, d) for d in DIMENSIONS),
+    *((options, d) for options in METRICS[1:] for d in (2, 3, 4, 30)),
+] + [({"metric": name}, 5) for name in ("euclidean", "cityblock", "chebyshev")]
 BLOCK = 1024
 KINDS: list[Kind] = ["kappa", "gamma", "delta"]
 
@@ -215,7 +217,7 @@ def test_counts_are_those_of_the_scores(d: int, k: int, options: dict[str, Any])
     fitted = NearestNeighbors(n_neighbors=k, **options).fit(training(d))
     scorer = compile_scorer(fitted)
     scores = scorer.score_samples(X)
-    attained = np.sort(scores)[:: len(scores) // 150]
+    attained = np.sort(scores)[:: len(scores) // 60]
     around = np.concatenate(
         [attained, np.nextafter(attained, 0.0), np.nextafter(attained, math.inf)]
     )
@@ -223,7 +225,7 @@ def test_counts_are_those_of_the_scores(d: int, k: int, options: dict[str, Any])
     below = [np.count_nonzero(scores < threshold) for threshold in thresholds]
     assert _counts(scorer, X, thresholds).tolist() == below
     # One by one, and twice the same.
-    for i in range(0, thresholds.size, 37):
+    for i in range(0, thresholds.size, 29):
         assert _counts(scorer, X, thresholds[[i, i]]).tolist() == [below[i]] * 2
         assert _counts(scorer, X, thresholds[[i]]).tolist() == [below[i]]
     assert _counts(scorer, X, []).size == 0
