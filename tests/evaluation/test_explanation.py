@@ -200,7 +200,7 @@ def test_right_values_of_measures_that_are_not_compared_get_no_name() -> None:
 def test_other_numbers_get_no_name() -> None:
     rng = np.random.default_rng(1)
     y, s = normal_scores(7, 2003)
-    for value in rng.random(100):
+    for value in rng.random(40):
         found = explain(y, s, value=f"{value:.8f}")
         assert not found.right
         assert found.matches == ()
@@ -226,9 +226,9 @@ def test_every_definition_is_found_by_its_value(seed: int) -> None:
     from fastad.evaluation.definitions.definition import ScoredRows
     from fastad.evaluation.definitions.points import Points
 
-    y, s = normal_scores(seed, 700)
+    y, s = normal_scores(seed, 300)
     s = [s, np.round(s, 1), (s - s.min()) / np.ptp(s)][seed % 3]
-    groups = np.arange(700) % 4
+    groups = np.arange(300) % 4
     labels = y.astype(np.uint8)
     parts = [np.flatnonzero(groups == group) for group in range(4)]
     rows = ScoredRows(labels, s, Points.from_rows(labels, s), parts)

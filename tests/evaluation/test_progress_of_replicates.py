@@ -11,9 +11,9 @@ import fastad
 from fastad.errors import InvalidTypeError
 
 RNG = np.random.default_rng(4)
-Y = RNG.permutation(np.repeat([0, 1], [900, 300]))
-A, B = RNG.normal(Y, size=(2, 1200))
-GROUPS = np.arange(1200) % 3
+Y = RNG.permutation(np.repeat([0, 1], [300, 100]))
+A, B = RNG.normal(Y, size=(2, 400))
+GROUPS = np.arange(400) % 3
 RANKED = fastad.rank_scores(Y, A)
 N: dict[str, Any] = {"n_resamples": 400, "rng": 0}
 
