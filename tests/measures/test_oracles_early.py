@@ -148,9 +148,10 @@ def test_log_auc_is_that_of_other_libraries(peer: str, i: int) -> None:
             theirs = [on_their_grid(fpr, tpr, ends, pair) for pair in product(*heights)]
         assert min(abs(each - value) for each in theirs) < 1e-12
         n_equal += found == pytest.approx(value, rel=1e-12)
-        finer = finer_curve(y, s, 2000)
-        at_ends = np.interp(ends, *finer).tolist()
-        assert on_their_grid(*finer, ends, at_ends) == pytest.approx(found, rel=1e-5)
+        if peer == "torchmetrics":
+            finer = finer_curve(y, s, 2000)
+            at_ends = np.interp(ends, *finer).tolist()
+            assert on_their_grid(*finer, ends, at_ends) == pytest.approx(found, rel=1e-5)
     # By chance, torchmetrics reads another TPR in three of the sets without ties.
     if i % 2 == 0 and (peer == "TDC" or i not in (4, 10, 18)):
         assert n_equal == 2
