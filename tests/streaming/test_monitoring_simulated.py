@@ -21,7 +21,7 @@ def test_the_simulation_has_the_power_to_tell() -> None:
 
 @pytest.mark.evidence
 def test_rates_as_expected_raise_few_alarms() -> None:
-    found = monitoring.false_alarms_of_rates(N_STREAMS, 10_000)
+    found = monitoring.false_alarms_of_rates(N_STREAMS, 3000)
     valid = [name for name in found if "interval" not in name]
     assert len(valid) == 3
     assert all(found[name] * N_STREAMS <= MOST for name in valid)
@@ -32,7 +32,7 @@ def test_rates_as_expected_raise_few_alarms() -> None:
 @pytest.mark.evidence
 @pytest.mark.parametrize("window", [None, 5000])
 def test_scores_as_before_raise_few_alarms(window: int | None) -> None:
-    found = monitoring.alarms_of_normal_scores(N_STREAMS, 3000, 3000, window=window)
+    found = monitoring.alarms_of_normal_scores(N_STREAMS, 1500, 1500, window=window)
     assert np.sum(found["DriftMonitor"] >= 0) <= MOST
     assert np.all(found["Kolmogorov-Smirnov test of a week"] >= 0)
 

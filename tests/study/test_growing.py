@@ -116,7 +116,7 @@ def test_what_is_common_is_kept_and_the_rest_leaves(
     if order != "as written":
         # Files of several batches, too.
         monkeypatch.setattr(runner, "_MERGE_EVERY", 2)
-        names = np.random.default_rng(3).permutation([*names, *names]).tolist()
+        names = np.random.default_rng(3).permutation(names).tolist()
     known: set[Key] = set()
     for name in names:
         expected = read_study(fresh(name))

@@ -260,13 +260,6 @@ def test_results_are_the_same_bytes_on_processes(
     run_study(config, tmp_path, n_jobs=2, progress=progress)
     assert contents(tmp_path) == contents(expected)
     check_progress(seen)
-    # What a process has left over from another study does not matter, nor does another time.
-    for changes in ({}, {"protocol": {"repeats": 1, "contaminations": [0]}}):
-        small = few(tmp_path, [{"kind": "iforest", "n_estimators": 3}], **changes)
-        one, two = (tmp_path / f"{name}{len(changes)}" for name in "ab")
-        run_study(small, one)
-        run_study(small, two, n_jobs=2)
-        assert (one / "results.parquet").read_bytes() == (two / "results.parquet").read_bytes()
 
 
 def test_results_are_the_same_bytes_on_threads(
