@@ -5,7 +5,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from itertools import product
+from itertools import combinations_with_replacement, product
 from typing import Any
 
 import numpy as np
@@ -29,7 +29,7 @@ def test_draws_are_multinomial(n: int, n_draws: int) -> None:
     """Every way to draw, by chi-square."""
     block, times = np.empty(512, np.int64), np.empty(n, np.uint8)
     observed: Counter[tuple[int, ...]] = Counter()
-    n_tried = 20_000
+    n_tried = 10_000
     for i in range(n_tried):
         draws.draw_evenly(np.uint64(bits(np.uint64(n), i)), n_draws, times, block)
         assert times.sum() == n_draws
@@ -95,16 +95,26 @@ def test_coins_are_fair_and_independent() -> None:
         assert stats.kstest(z, "norm").pvalue > LUCK
 
 
+def ways(rows: oracles.Rows) -> list[tuple[oracles.Rows, int]]:
+    """Every resample of some rows, with the number of orders in which these are drawn."""
+    return [
+        (
+            [rows[i] for i in drawn],
+            math.factorial(len(rows)) // math.prod(map(math.factorial, Counter(drawn).values())),
+        )
+        for drawn in combinations_with_replacement(range(len(rows)), len(rows))
+    ]
+
+
 def exact_distribution(
     y: Sequence[int], s: Sequence[float], value: Callable[[oracles.Rows], Fraction]
 ) -> dict[Fraction, Fraction]:
-    """Every resample of each class, with its probability."""
+    """Every resample of each class, in any order of its rows, with its probability."""
     data = oracles.rows(y, s)
     anomalies, normals = ([row for row in data if row[0] == label] for label in (1, 0))
     found: Counter[Fraction] = Counter()
-    for first in product(anomalies, repeat=len(anomalies)):
-        for second in product(normals, repeat=len(normals)):
-            found[value([*first, *second])] += 1
+    for (first, n), (second, m) in product(ways(anomalies), ways(normals)):
+        found[value([*first, *second])] += n * m
     total = sum(found.values())
     return {x: Fraction(times, total) for x, times in found.items()}
 

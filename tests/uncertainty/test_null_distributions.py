@@ -133,6 +133,8 @@ def test_the_normal_approximation_against_the_exact_one(sizes: list[int]) -> Non
     probabilities = area_probabilities(sizes_of(counts).tolist(), 50, 400)
     exact = np.cumsum(probabilities[::-1])[::-1][probabilities > 0]
     values = np.flatnonzero(probabilities > 0) / (2 * 50 * 400)
+    # Some thousands of them.
+    values, exact = values[::4], exact[::4]
     near = np.array([normal.at_least(area) for area in values])
     np.testing.assert_allclose(near, exact, atol=0.006)
     middle = (exact > 0.01) & (exact < 0.05)
@@ -214,13 +216,13 @@ def test_rates_against_the_negative_hypergeometric_distribution(fpr: float) -> N
 
 @pytest.mark.parametrize(("sizes", "n_drawn"), [([1] * 6, 3), ([1] * 7, 2), ([3, 1, 2, 1], 3)])
 def test_all_choices_are_equally_likely(sizes: list[int], n_drawn: int) -> None:
-    """Chi-square of 20 000 choices, at its 99.9 % quantile."""
+    """Chi-square of 10 000 choices, at its 99.9 % quantile."""
     ends = np.cumsum([0, *sizes])
     lasts, marks = np.zeros(ends[-1], np.uint8), np.empty(ends[-1], np.uint8)
     lasts[ends[1:] - 1] = 1
     drawn, others = np.empty((2, len(ends)), np.int64)
     seen: Counter[tuple[int, ...]] = Counter()
-    for i in range(20_000):
+    for i in range(10_000):
         relabel(np.uint64(bits(np.uint64(11), i)), lasts, n_drawn, marks, drawn, others)
         assert np.array_equal(drawn + others, ends)
         assert drawn[-1] == np.sum(marks) == n_drawn
@@ -230,7 +232,7 @@ def test_all_choices_are_equally_likely(sizes: list[int], n_drawn: int) -> None:
     for chosen in combinations(range(ends[-1]), n_drawn):
         expected_counts[tuple(np.bincount(tie[list(chosen)], minlength=len(sizes)).tolist())] += 1
     assert seen.keys() == expected_counts.keys()
-    expected = np.array([expected_counts[hits] for hits in seen]) * 20_000 / expected_counts.total()
+    expected = np.array([expected_counts[hits] for hits in seen]) * 10_000 / expected_counts.total()
     found = stats.chisquare(list(seen.values()), expected)
     assert found.pvalue > 0.001
 

@@ -148,7 +148,7 @@ def test_bootstrapped_differences_share_their_replicates(measure: str, stratifie
     fewer = min(np.sum(differences <= 0), np.sum(differences >= 0))
     assert found.p_value == min(1, 2 * (1 + fewer) / 401)
     assert (found.method, found.n_resamples, found.n_undefined) == ("bootstrap", 400, 0)
-    for threads in (1, 2, 3):
+    for threads in (1, 3):
         again = fastad.compare(
             y,
             *scores,
@@ -255,16 +255,16 @@ def test_all_permutations_are_enumerated_where_they_are_few(sample: Sample, case
 
 
 def test_drawn_permutations_are_near_all_of_them() -> None:
-    y, scores = correlated_detectors(7, 6, 8, [0.2, 1.2])
+    y, scores = correlated_detectors(7, 5, 7, [0.2, 1.2])
     for measure in ("auc", "ap"):
         keywords: Any = {"measure": measure, "method": "permutation", "rng": 1}
-        exact = fastad.compare(y, *scores, n_resamples=2**14, **keywords)
+        exact = fastad.compare(y, *scores, n_resamples=2**12, **keywords)
         drawn = fastad.compare(y, *scores, n_resamples=2000, **keywords)
         assert (exact.method, drawn.method) == ("exact permutation", "permutation")
         assert drawn.n_resamples == 2000 < exact.n_resamples
         p = exact.p_value
         assert abs(drawn.p_value - p) < 4 * math.sqrt(p * (1 - p) / 2000) + 1 / 2000
-        for threads in (1, 2, 3):
+        for threads in (1, 3):
             again = fastad.compare(y, *scores, n_resamples=2000, n_threads=threads, **keywords)
             assert again == drawn
 

@@ -52,8 +52,10 @@ def test_bounds_are_those_of_the_profile_likelihood(seed: int, ratio: float) -> 
             value = -stats.genpareto.logpdf(excesses, shape, scale=scale).sum()
             return float(value) if np.isfinite(value) else 1e9
 
-        grid = np.linspace(-0.5, 2, 300)
-        start = grid[np.argmin([cost(x) for x in grid])]
+        grid = np.linspace(-0.5, 2, 300)[:, None]
+        scales = quantile / stats.genpareto.isf(1 / ratio, grid)
+        likelihoods = np.sum(stats.genpareto.logpdf(excesses, grid, scale=scales), axis=1)
+        start = grid[np.argmax(likelihoods), 0]
         bounds = max(-0.5, start - 0.02), min(2.0, start + 0.02)
         return float(best + minimize_scalar(cost, bounds=bounds, method="bounded").fun)
 
