@@ -20,13 +20,17 @@ from fastad.study.results import read_study, study_status
 from fastad.study.runner import Progress, run_study
 from tests.support.command_line import PLAIN
 from tests.support.processes import environment
-from tests.support.study_runs import N_BATCHES, TOML, contents, write_config
+from tests.support.study_runs import TOML, contents, write_config
 
 pytestmark = [
     pytest.mark.system,
     pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork and signals"),
 ]
 ROOT = Path(__file__).parents[2]
+# Less than others study: neighbours, a forest and machines once for each contamination of three
+# problems, and goix's protocol in two settings of two data sets.
+SMALL = TOML.replace("repeats = 2", "repeats = 1").replace("n_draws = 300", "n_draws = 100")
+N_BATCHES = 3 * 2 * 3 + 2 * 2
 
 WAITING = """
 [[detectors]]
@@ -38,7 +42,7 @@ file = {file}
 
 @pytest.fixture(scope="module")
 def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_config(tmp_path_factory.mktemp("data"))
+    return write_config(tmp_path_factory.mktemp("data"), SMALL)
 
 
 @pytest.fixture(scope="module")
@@ -87,11 +91,11 @@ def parts(folder: Path) -> dict[Path, int]:
 
 
 def kill_again_and_again(name: str, path: str) -> None:
-    """Run a study in processes that are killed after eight batches each, but for the last one."""
+    """Run a study in processes that are killed after nine batches each, but for the last one."""
     config, folder = read_config(path), Path(name, "out")
     # What is loaded once need not be in each process.
     run_study(config, Path(name, "first"))
-    for n in range(8, N_BATCHES + 8, 8):
+    for n in range(9, N_BATCHES + 9, 9):
         child = os.fork()
         if not child:
             run_study(config, folder, progress=lambda one, n=n: _die(one, n))  # type: ignore[misc]
@@ -150,16 +154,17 @@ def test_kill_9_loses_nothing_that_was_done(
     assert {path: when for path, when in parts(folder).items() if path in done} == done
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(("number", "n_jobs"), [(signal.SIGINT, "2"), (signal.SIGTERM, "1")])
 def test_ctrl_c_and_sigterm_end_with_a_message(
     file: Path,
     config: StudyConfig,
     tmp_path: Path,
     expected: dict[str, bytes],
     number: signal.Signals,
+    n_jobs: str,
 ) -> None:
     folder = tmp_path / "out"
-    with start(file, folder, "--jobs", "2") as process:
+    with start(file, folder, "--jobs", n_jobs) as process:
         wait_for(process, lambda: len(parts(folder)) >= 3)
         # As a terminal and a scheduler do: to all processes.
         os.killpg(process.pid, number)
