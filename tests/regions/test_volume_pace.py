@@ -86,7 +86,7 @@ def test_numbers_do_not_depend_on_the_rounds(method: Any, monkeypatch: Any) -> N
     for seconds in (1e-12, 0.002, 1e9):
         monkeypatch.setattr(pace, "_ROUND", seconds)
         for n_threads in (1, 2):
-            options = {"n_draws": 20_000, "rng": 0, "n_threads": n_threads}
+            options: dict[str, Any] = {"n_draws": 20_000, "rng": 0, "n_threads": n_threads}
             if method == "level_sets":
                 levels = level_sets(region.jitted, data, **options)
                 found.append((levels.masses.tolist(), levels.n_uniform))
