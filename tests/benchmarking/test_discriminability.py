@@ -55,8 +55,10 @@ def of_difference(*differences: float, n_datasets: int = 1) -> ResultTable:
 # --- against SciPy and loops
 
 
-@pytest.mark.parametrize(("seed", "eighths"), [(0, False), (1, False), (2, True), (3, True)])
-@pytest.mark.parametrize("measure", ["tpr", "auc"])
+@pytest.mark.parametrize(
+    ("seed", "eighths", "measure"),
+    [(0, False, "tpr"), (1, False, "auc"), (2, True, "tpr"), (3, True, "auc")],
+)
 def test_each_data_set_and_rate_against_loops(seed: int, eighths: bool, measure: Any) -> None:
     values = runs(seed=seed, eighths=eighths)
     found = discriminability(

@@ -123,13 +123,11 @@ def takes(function: Callable[..., Any], name: str) -> bool:
 @every_case
 def test_order_of_rows_and_threads_change_no_bit(function: Callable[..., Any], name: str) -> None:
     table = TABLES[name]
-    expected = result_of(function, table)
-    rng = np.random.default_rng(1)
-    for n_threads in (1, 3):
-        rows = rng.permutation(len(table["auc"]))
-        turned = {key: [cells[i] for i in rows] for key, cells in table.items()}
-        threads = {"n_threads": n_threads} if takes(function, "n_threads") else {}
-        assert result_of(function, turned, **threads) == expected
+    one, three = ({"n_threads": n} if takes(function, "n_threads") else {} for n in (1, 3))
+    expected = result_of(function, table, **one)
+    rows = np.random.default_rng(1).permutation(len(table["auc"]))
+    turned = {key: [cells[i] for i in rows] for key, cells in table.items()}
+    assert result_of(function, turned, **three) == expected
     if name != "gaps":  # where notes have the names of folds
         renamed = table | {"fold": [["x", "z", "y"][fold] for fold in table["fold"]]}
         assert result_of(function, renamed)[0] == expected[0]
@@ -180,7 +178,7 @@ ESTIMATES = ("kendall_w", "mean_ranks", "mean", "value")
 
 
 @every_case
-@pytest.mark.parametrize("n_resamples", [1, 2, 30])
+@pytest.mark.parametrize("n_resamples", [1, 30])
 def test_intervals_contain_their_estimate(
     function: Callable[..., Any], name: str, n_resamples: int
 ) -> None:

@@ -62,7 +62,7 @@ def tables(draw: st.DrawFn) -> Values:
     return np.array(rows)[:, :, None]
 
 
-@settings(max_examples=20)
+@settings(max_examples=12)
 @given(tables(), st.sampled_from([0.05, 0.3]))
 def test_slow_definitions(values: Values, alpha: float) -> None:
     models = values[:, :, 0].tolist()
