@@ -132,10 +132,17 @@ def put_values(queue: Any, values: Callable[[int], str]) -> None:
 
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
 @pytest.mark.parametrize(
-    "method",
-    [x for x in ("fork", "spawn", "forkserver") if x in multiprocessing.get_all_start_methods()],
+    ("method", "values"),
+    [
+        pytest.param(method, values, id=f"{method}-{values.__name__}")
+        for method, values in (
+            *(("fork", all_values), ("fork", sketched)),
+            # A process that starts anew knows nothing of the threads of this one.
+            *(("spawn", sketched), ("forkserver", all_values)),
+        )
+        if method in multiprocessing.get_all_start_methods()
+    ],
 )
-@pytest.mark.parametrize("values", [all_values, sketched])
 def test_a_child_process_finds_the_same_values_after_use_of_threads(
     method: str, values: Callable[[int], str]
 ) -> None:
