@@ -269,8 +269,8 @@ def test_thresholds_between_neighbours_stay_above_the_lower_one() -> None:
 @pytest.mark.parametrize("p", [0.01, 0.05, 0.2])
 def test_precision_at_p_to_1e_13(p: float, decimals: int) -> None:
     rng = np.random.default_rng(decimals)
-    y = np.repeat([0, 1], [600, 200])
-    s: Any = np.round(rng.normal(size=800) + 1.2 * y, decimals)
+    y = np.repeat([0, 1], [450, 150])
+    s: Any = np.round(rng.normal(size=600) + 1.2 * y, decimals)
     if decimals == 4:
         s = np.argsort(np.argsort(s, kind="stable"))  # no ties
     rows = oracles.rows(y, s)
