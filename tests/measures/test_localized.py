@@ -220,7 +220,7 @@ def test_constant_scores_have_the_mean_rate_of_the_weights(
 @pytest.mark.parametrize("rate", [0.001, 0.05, 0.5, 0.999])
 def test_a_diagonal_of_many_short_pieces_is_one_long_piece(m: int, rate: float) -> None:
     # Differences over pieces of width 1 / m would lose the digits of m.
-    y, s = [0, 1] * m, np.repeat(np.arange(m), 2)
+    y, s = np.tile([0, 1], m), np.repeat(np.arange(m), 2)
     for name in ("beta_weighted_auc", "gaussian_weighted_auc", "histogram_weighted_auc"):
         short = getattr(fastad.measures, name)(y, s, fpr=rate)
         tied = getattr(fastad.measures, name)(y, 0 * s, fpr=rate)
