@@ -57,6 +57,8 @@ def shapeless_errors(source: str) -> list[str]:
 
 def silent_errors(source: str) -> list[str]:
     """Return the messages about a single argument that are raised without its name."""
+    if " must " not in source:  # as most modules, which need not be parsed
+        return []
     return [
         text_of(node.args[0])
         for node in ast.walk(ast.parse(source))

@@ -72,7 +72,7 @@ def test_coordinates_have_the_bits_of_scikit_learn(d: int, scaler: Any) -> None:
         np.testing.assert_array_equal(scorer.score_samples(X), expected[:, j])
 
 
-@pytest.mark.parametrize("d", DIMENSIONS)
+@pytest.mark.parametrize("d", [1, 5, 30])  # each coordinate is scaled by itself
 @pytest.mark.parametrize("scaler", SCALERS, ids=str)
 def test_pipeline(scaler: Any, d: int) -> None:
     fitted = make_pipeline(scaler, "passthrough", OneClassSVM(nu=0.2)).fit(training(d))

@@ -231,8 +231,10 @@ def reference(display: DiscriminabilityDisplay) -> list[Any]:
     return [one for one in display.ax_.lines if str(one.get_label()).startswith("critical")]
 
 
-@pytest.mark.parametrize("criterion", CRITERIA)
-@pytest.mark.parametrize(("xscale", "n"), [("log", 1), ("linear", 3), ("log", 30)])
+@pytest.mark.parametrize(
+    ("criterion", "xscale", "n"),
+    [*((one, "linear", 3) for one in CRITERIA), ("tukey-q", "log", 1), ("welch-mean", "log", 30)],
+)
 def test_the_mean_curve_with_each_data_set_behind(criterion: Any, xscale: Any, n: int) -> None:
     found = separated(n)
     display = DiscriminabilityDisplay(found).plot(new_axes(), criterion=criterion, xscale=xscale)
