@@ -198,7 +198,7 @@ def check(path: Path, content: bytes, options: tuple[str, ...]) -> None:
 
 
 @pytest.mark.evidence
-@settings(max_examples=250)
+@settings(max_examples=150)
 @given(files(), st.sampled_from(OPTIONS))
 def test_any_bytes_as_a_file(
     folder: Path, file: tuple[str, bytes], options: tuple[str, ...]
@@ -270,7 +270,7 @@ def test_any_text_is_read_alike_with_and_without_pyarrow(
 
 
 @pytest.mark.evidence
-@settings(max_examples=1000)
+@settings(max_examples=500)
 @given(any_text)
 def test_much_text_is_read_alike_with_and_without_pyarrow(
     folder: Path, file: tuple[str, bytes]
