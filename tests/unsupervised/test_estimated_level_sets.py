@@ -60,12 +60,12 @@ def test_in_two_features_all_methods_find_what_counting_finds(method: Any) -> No
     assert areas[1] == pytest.approx(areas[0], rel=0.05)
 
 
-@pytest.mark.parametrize(("d", "method"), [(10, "splitting"), (20, "splitting"), (6, "importance")])
+@pytest.mark.parametrize(("d", "method"), [(20, "splitting"), (6, "importance")])
 def test_in_many_features_the_volumes_are_those_of_balls(d: int, method: Any) -> None:
     """No uniform draw comes near: the box has volume 14^d."""
     X, box = normal(2000, d), Box([-7.0] * d, [7.0] * d)
     levels = fastad.unsupervised.level_sets(
-        norm_of_point, X, box=box, method=method, n_draws=200_000, lowest_mass=0.5, rng=1
+        norm_of_point, X, box=box, method=method, n_draws=100_000, lowest_mass=0.5, rng=1
     )
     assert levels.n_uniform is None
     for mass, error in relative_errors(levels, [0.5, 0.75, 0.9, 0.99]).items():
@@ -87,7 +87,7 @@ def test_the_areas_of_a_normal_distribution_in_many_features() -> None:
     d = 10
     X, box = normal(4000, d, seed=5), Box([-7.0] * d, [7.0] * d)
     levels = fastad.unsupervised.level_sets(
-        norm_of_point, X, box=box, method="splitting", n_draws=200_000, lowest_mass=0.9, rng=1
+        norm_of_point, X, box=box, method="splitting", n_draws=100_000, lowest_mass=0.9, rng=1
     )
     em, mv = slow.normal_areas(d)
     found = estimate_criteria(levels, rng=0, n_resamples=300)
@@ -174,12 +174,12 @@ def test_a_detector_that_says_one_thing(constant: float) -> None:
         assert fastad.mass_volume_curve(levels).area(0, 1) == pytest.approx(Box.from_data(X).volume)
 
 
-@pytest.mark.parametrize("d", [2, 5, 12])
+@pytest.mark.parametrize("d", [2, 12])
 def test_easy_cases_do_not_warn(d: int) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         levels = fastad.unsupervised.level_sets(
-            square_of_point, normal(500, d), method="splitting", n_draws=200_000, rng=2
+            square_of_point, normal(500, d), method="splitting", n_draws=100_000, rng=2
         )
     assert levels.masses[-1] == 500
 

@@ -373,7 +373,7 @@ def test_fractions_beyond_floats_are_volumes(volume: Any) -> None:
 @pytest.mark.parametrize("d", [1, 2, 3])
 def test_a_normal_distribution_has_its_closed_form(d: int) -> None:
     rng = np.random.default_rng(10 + d)
-    n, m, half = 40_000, 200_000, 4.5
+    n, m, half = 20_000, 100_000, 4.5
     X, U = rng.normal(size=(n, d)), rng.uniform(-half, half, size=(m, d))
     test, uniform = (np.sqrt((rows**2).sum(axis=1)) for rows in (X, U))
     volume = (2 * half) ** d

@@ -52,7 +52,7 @@ def test_a_feature_in_which_the_data_are_dense_helps() -> None:
     X = np.random.default_rng(0).uniform(size=(800, 5))
     X[:, 2] = 0.5 + 0.05 * np.random.default_rng(1).normal(size=800)
     X[[0, 400], 2], X[[1, 401], 2] = 0, 1
-    found = importance(IsolationForest(n_estimators=20), X[:400], X[400:], n_subspaces=40)
+    found = importance(IsolationForest(n_estimators=10), X[:400], X[400:], n_subspaces=30)
     assert found.em.argmax() == found.mv.argmax() == 2
     assert found.em_low[2] > 0
     assert found.mv_low[2] > 0

@@ -45,7 +45,7 @@ def sorted_counts(scored: Scored) -> tuple[Array, Array]:
     ("n", "m"),
     [
         (300, 4000),
-        (90_000, 140_000),
+        (80_000, 121_000),
         pytest.param(3, 210_000, marks=pytest.mark.evidence),
         pytest.param(210_000, 3, marks=pytest.mark.evidence),
     ],

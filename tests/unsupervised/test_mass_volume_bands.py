@@ -171,7 +171,7 @@ def test_a_higher_confidence_is_a_wider_band() -> None:
 
 def test_more_points_are_a_narrower_band() -> None:
     widths = []
-    for n, m in ((200, 2000), (2000, 20_000), (20_000, 200_000)):
+    for n, m in ((100, 1000), (1000, 10_000), (10_000, 100_000)):
         scored = normal(0, n, m)
         band = fastad.unsupervised.mass_volume_band(
             mass_volume(scored), mass=[0.5, 0.9], simultaneous=True

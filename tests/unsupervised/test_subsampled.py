@@ -132,7 +132,7 @@ def test_features_are_drawn_without_replacement_and_rise() -> None:
 
 def test_all_subsets_are_drawn_equally_often() -> None:
     flat = {"flat": lambda _: lambda rows: np.zeros(len(rows))}
-    found = evaluate(flat, TRAIN[:3], TEST[:3], n_subspaces=1500, n_uniform=2)
+    found = evaluate(flat, TRAIN[:3], TEST[:3], n_subspaces=750, n_uniform=2)
     counts = Counter(tuple(features) for features in found.features.tolist())
     assert set(counts) == set(combinations(range(6), 2))
     assert chisquare(list(counts.values())).pvalue > 1e-3
