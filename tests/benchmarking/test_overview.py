@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fastad
@@ -245,6 +245,8 @@ def test_one_label_alone_is_no_sequence(table: fastad.ResultTable) -> None:
         compare_runs(table, measures="auc")
 
 
+# An example is a whole overview, also where more are drawn.
+@settings(max_examples=10)
 @given(st.data())
 def test_gaps_are_named_and_never_stop_the_rest(data: st.DataObject) -> None:
     rows = columns(n_datasets=2, n_folds=2)
