@@ -162,7 +162,7 @@ def test_auto_covers_the_true_value(
 @pytest.mark.parametrize("key", ["auc@0.01", "auc@0.05", "auc@tpr0.9", "auc_prg"])
 def test_equal_detectors_seldom_differ(key: str, sizes: tuple[int, int]) -> None:
     labels = np.arange(sum(sizes)) < sizes[0]
-    n_tried, n_wrong = 200, 0
+    n_tried, n_wrong = 100, 0
     for seed in range(n_tried):
         a, b = false_positives.PAIRS["Gaussian"](np.random.default_rng([seed, 77]), labels)
         result = fastad.compare(labels, a, b, measure=key, n_resamples=199, rng=seed)
