@@ -1,4 +1,5 @@
 import gc
+import os
 import signal
 from collections.abc import Generator
 
@@ -8,6 +9,11 @@ from hypothesis import HealthCheck, settings
 # Jobs that a script runs in the background ignore Ctrl-C, and so would the tests of it.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# Tests run in as many processes as there are processors: more threads of BLAS and OpenMP wait for
+# each other. This file is read before NumPy is loaded.
+for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    os.environ.setdefault(variable, "1")
 
 # The same examples in every run and on every machine, however slow or busy it is; the first
 # example may compile.
