@@ -57,7 +57,7 @@ def _shape(region: rare.Rare) -> Shape:
 
 def row(name: str, shape: Shape, method: str, n_seeds: int) -> str:
     """Return what some seeds have come to."""
-    found: list[Any] = []
+    results: list[Any] = []
     warned, seconds = 0, 0.0
     for seed in range(n_seeds):
         data = None
@@ -68,20 +68,20 @@ def row(name: str, shape: Shape, method: str, n_seeds: int) -> str:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             try:
-                found.append(fastad.volume(shape.score, shape.threshold, shape.box, **options))
+                results.append(fastad.volume(shape.score, shape.threshold, shape.box, **options))
             except InvalidInputError as error:
                 if "method='importance' needs" not in str(error):
                     raise
         seconds += time.perf_counter() - began
         warned += any(issubclass(one.category, InsufficientMixingWarning) for one in caught)
-    errors = [one.log_value - shape.log_fraction for one in found]
-    claims = [1 / one.effective_sample_size for one in found if not one.is_bound]
-    covered = sum(one.log_low <= shape.log_fraction <= one.log_high for one in found)
-    methods = Counter(one.method for one in found)
+    errors = [one.log_value - shape.log_fraction for one in results]
+    claims = [1 / one.effective_sample_size for one in results if not one.is_bound]
+    covered = sum(one.log_low <= shape.log_fraction <= one.log_high for one in results)
+    methods = Counter(one.method for one in results)
     cells = [name, str(shape.box.n_features), f"{shape.log_fraction:.2f}"]
-    cells += [f"{len(found)} of {n_seeds}", str(warned), f"{covered} of {len(found)}"]
+    cells += [f"{len(results)} of {n_seeds}", str(warned), f"{covered} of {len(results)}"]
     cells += [_root_mean_square(errors), f"{math.sqrt(np.mean(claims)):.2g}" if claims else "-"]
-    cells += [f"{np.mean([one.n_scored for one in found]):.2g}" if found else "-"]
+    cells += [f"{np.mean([one.n_scored for one in results]):.2g}" if results else "-"]
     cells += [f"{seconds / n_seeds:.1f}", ", ".join(f"{key} {n}" for key, n in methods.items())]
     return line(cells)
 

@@ -146,11 +146,11 @@ def main() -> None:
     rows = []
     lowest: dict[tuple[str, int], float] = {}
     for model, n_detectors, target in product(MODELS, N_DETECTORS, CONCORDANCES):
-        found = strength_of(model, n_detectors, target)
-        if found is None:
+        result = strength_of(model, n_detectors, target)
+        if result is None:
             continue
         for n in N_DATASETS:
-            covers, width = coverage(model, n_detectors, *found, n)
+            covers, width = coverage(model, n_detectors, *result, n)
             name = model.__name__
             row = (name, n_detectors, target, n, f"{covers:.3f}", f"{width:.2f}")
             rows.append(dict(zip(HEAD, row, strict=True)))

@@ -122,14 +122,14 @@ def run(family_name: str, name: str, n_sets: int) -> dict[str, Any]:
         stated = HIDDEN / (1 + UNCERTAINTY * (2 * rng.random() - 1))
         wide = stated * (1 - UNCERTAINTY), stated * (1 + UNCERTAINTY)
         for kind, contamination in (("plain", 0), ("known", HIDDEN), ("within_30_percent", wide)):
-            found = fastad.interval(
+            result = fastad.interval(
                 y, scores, **options, contamination=contamination, n_resamples=N_RESAMPLES, rng=seed
             )
-            covered[kind] += found.low <= expected <= found.high
+            covered[kind] += result.low <= expected <= result.high
             if kind in widths:
-                widths[kind].append(found.high - found.low)
+                widths[kind].append(result.high - result.low)
             if kind in values:
-                values[kind].append(found.value)
+                values[kind].append(result.value)
         low, high = contamination_sensitivity(
             y,
             scores,

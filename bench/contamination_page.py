@@ -30,10 +30,10 @@ def corrected() -> str:
 
 def independent() -> str:
     """Return the coverage of intervals of differences, in percent, by sizes of the samples."""
-    found = read_rows(unpaired.TABLE)
-    sizes = list(dict.fromkeys(row["sizes"] for row in found))
+    result = read_rows(unpaired.TABLE)
+    sizes = list(dict.fromkeys(row["sizes"] for row in result))
     cells: dict[tuple[str, str], dict[str, Mapping[str, str]]] = {}
-    for row in found:
+    for row in result:
         cells.setdefault((row["measure"], f"{row['first']}, {row['second']}"), {})[row["sizes"]] = (
             row
         )

@@ -84,7 +84,7 @@ def main(path: Path, n_draws: int) -> None:
     def draws_there(**options: Any) -> Any:
         return fastad.dask.volume(squared_radius, 1.0, _BOX, **options)
 
-    found: dict[str, str] = {}
+    results: dict[str, str] = {}
     client: Any = None
 
     def report(what: str, n_workers: int, run: Callable[[], Any]) -> None:
@@ -94,7 +94,7 @@ def main(path: Path, n_draws: int) -> None:
         seconds = time.perf_counter() - start
         moved = f"{sent() - before:.1f}"
         most = memory(client) if client else peak_memory()
-        same = found.setdefault(what, result) == result
+        same = results.setdefault(what, result) == result
         print(f"{what},{n_workers},{seconds:.2f},{moved},{most},{same}", flush=True)
 
     print("what,workers,seconds,sent_mb,peak_memory_mb,same_numbers")

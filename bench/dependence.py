@@ -88,10 +88,10 @@ def covers(sample: Sample, measure: str, *, plain: bool, seed: int) -> bool:
     options = {} if plain else sample.design
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = fastad.interval(
+        result = fastad.interval(
             sample.y_true, sample.y_score, measure=measure, rng=seed, n_resamples=500, **options
         )
-    return bool(found.low <= truth(measure) <= found.high)
+    return bool(result.low <= truth(measure) <= result.high)
 
 
 def band_covers(sample: Sample, *, simultaneous: bool, plain: bool) -> bool:
@@ -121,10 +121,10 @@ def bands(n_samples: int) -> None:
             for i, simultaneous in enumerate((False, True)):
                 hits[i, 0] += band_covers(sample, simultaneous=simultaneous, plain=False)
                 hits[i, 1] += band_covers(sample, simultaneous=simultaneous, plain=True)
-        for kind, (found, plain) in zip(
+        for kind, (result, plain) in zip(
             ("pointwise", "simultaneous"), hits / n_samples, strict=True
         ):
-            print(f'"{name}",{kind},{found:.3f},{plain:.3f}', flush=True)
+            print(f'"{name}",{kind},{result:.3f},{plain:.3f}', flush=True)
 
 
 def normals_in_clusters(rng: np.random.Generator, correlation: float) -> Sample:
@@ -157,8 +157,8 @@ def guarantees(n_samples: int) -> None:
                 sample = draw(np.random.default_rng([seed, len(name)]))
                 for i, design in enumerate((sample.design, {})):
                     try:
-                        found = fastad.threshold_with_guarantee(sample.y_score, fpr=rate, **design)
-                        holds[i] += norm.sf(found.threshold) <= rate
+                        result = fastad.threshold_with_guarantee(sample.y_score, fpr=rate, **design)
+                        holds[i] += norm.sf(result.threshold) <= rate
                     except fastad.UndefinedMeasureError:
                         n_none[i] += 1
             held, plain = holds / np.maximum(n_samples - n_none, 1)
@@ -179,8 +179,8 @@ def intervals(n_samples: int) -> None:
                 hits[i] += [
                     covers(sample, measure, plain=plain, seed=seed) for plain in (False, True)
                 ]
-        for measure, (found, plain) in zip(MEASURES, hits / few, strict=True):
-            print(f'"{name}",{measure},{found:.3f},{plain:.3f}', flush=True)
+        for measure, (result, plain) in zip(MEASURES, hits / few, strict=True):
+            print(f'"{name}",{measure},{result:.3f},{plain:.3f}', flush=True)
 
 
 if __name__ == "__main__":

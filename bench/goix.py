@@ -53,7 +53,7 @@ def run(
                 continue
             begin = time.perf_counter()
             X, y = load_goix(folder, [name])[name]
-            found = goix_cell(
+            result = goix_cell(
                 *(X, y),
                 dataset=name,
                 setting=setting,
@@ -61,11 +61,11 @@ def run(
                 protocol=protocol or GoixProtocol(),
                 rng=SEED,
             )
-            done[name, setting] = list(found)
-            file.write("".join(json.dumps(row.to_dict()) + "\n" for row in found))
+            done[name, setting] = list(result)
+            file.write("".join(json.dumps(row.to_dict()) + "\n" for row in result))
             file.flush()
             print(
-                GoixBenchmark(found), f"{time.perf_counter() - begin:.1f} s", sep="\n", flush=True
+                GoixBenchmark(result), f"{time.perf_counter() - begin:.1f} s", sep="\n", flush=True
             )
     ordered = [(name, setting) for setting in SETTINGS for name in FILES if name in names]
     write(GoixBenchmark(row for cell in ordered for row in done[cell]), path)
@@ -87,7 +87,7 @@ def read(path: Path = TABLE) -> GoixBenchmark:
 def lines(benchmark: GoixBenchmark) -> str:
     """Return how far EM and MV agree with labels, as a table of a page."""
     head = ["setting", "criterion", "pairs", "as ROC", "as PR", "as both", "labels"]
-    found = []
+    results = []
     for setting in (*SETTINGS, None):
         for criterion in CRITERIA:
             for pairs in ("all", "significant", "not_significant"):
@@ -95,19 +95,19 @@ def lines(benchmark: GoixBenchmark) -> str:
                 cells = [_cell(one) for one in (own.roc, own.pr, own.both)]
                 labels = _cell(own.labels) if pairs == "all" else ""
                 which = pairs.replace("_", " ")
-                found.append([setting or "both", criterion.upper(), which, *cells, labels])
-    return table(head, found)
+                results.append([setting or "both", criterion.upper(), which, *cells, labels])
+    return table(head, results)
 
 
-def _cell(found: PairAgreement | LabelAgreement | None) -> str:
-    if found is None:
+def _cell(result: PairAgreement | LabelAgreement | None) -> str:
+    if result is None:
         return "none"
     counts = (
-        (found.n_agreeing, found.n_pairs)
-        if isinstance(found, PairAgreement)
-        else (found.n_recovered, found.n_labels)
+        (result.n_agreeing, result.n_pairs)
+        if isinstance(result, PairAgreement)
+        else (result.n_recovered, result.n_labels)
     )
-    return f"{counts[0]:.4g} of {counts[1]} ({found.fraction:.0%})"
+    return f"{counts[0]:.4g} of {counts[1]} ({result.fraction:.0%})"
 
 
 if __name__ == "__main__":

@@ -37,8 +37,8 @@ def run(expression: str) -> dict[str, Any]:
         text=True,
         check=True,
     )
-    found: dict[str, Any] = json.loads(result.stdout)
-    return found
+    estimate: dict[str, Any] = json.loads(result.stdout)
+    return estimate
 
 
 def measure(expression: str) -> dict[str, Any]:
@@ -65,9 +65,9 @@ def main() -> None:
     print(f"{'measure':20}{'s':>8}{'bytes a score':>15}  value")
     for name, expression in MEASURES.items():
         if name != "nothing":
-            found = run(expression)
-            more = (found["bytes"] - before) / N_POINTS
-            print(f"{name:20}{found['seconds']:8.2f}{more:15.1f}  {found['value']}")
+            result = run(expression)
+            more = (result["bytes"] - before) / N_POINTS
+            print(f"{name:20}{result['seconds']:8.2f}{more:15.1f}  {result['value']}")
 
 
 if __name__ == "__main__":

@@ -48,13 +48,13 @@ def row(name: str, region: tuple[Any, float, Box], truth: float, has_data: bool,
         options: Any = {"method": "splitting", "n_draws": N_DRAWS, "rng": seed, "data": data}
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            found: Any = fastad.volume(*region, **options)
+            result: Any = fastad.volume(*region, **options)
         is_warned = any(issubclass(one.category, InsufficientMixingWarning) for one in caught)
-        is_covered = found.log_low <= truth <= found.log_high
+        is_covered = result.log_low <= truth <= result.log_high
         covered += is_covered
         warned += is_warned
         silent += not (is_covered or is_warned)
-        errors.append(abs(found.log_value - truth))
+        errors.append(abs(result.log_value - truth))
     error = f"{np.median(errors):.2g}"
     print(line([name, covered, warned, silent, n, error]), flush=True)
 

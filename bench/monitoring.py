@@ -120,8 +120,10 @@ def drift_alarms(
     n_windows, n = 1, 0
 
     def distances(counts: Ints, size: int) -> npt.NDArray[np.float64]:
-        found: npt.NDArray[np.float64] = np.abs(np.cumsum(counts, axis=1) / size - reference).max(1)
-        return found
+        result: npt.NDArray[np.float64] = np.abs(np.cumsum(counts, axis=1) / size - reference).max(
+            1
+        )
+        return result
 
     for look in range(n_looks):
         if window is not None and n >= window:
@@ -184,10 +186,10 @@ def main() -> None:
                 add("scores as before", method + kind, **sizes, false_alarms=round(fraction, 4))
         for change in (0, 1000):
             n_looks = change + 2000
-            found = alarms_of_normal_scores(N_DRIFTING, n_looks, change, window=window)[
+            result = alarms_of_normal_scores(N_DRIFTING, n_looks, change, window=window)[
                 "DriftMonitor"
             ]
-            values = delays(np.where(found < 0, -1, BATCH * (found + 1)), BATCH * change)
+            values = delays(np.where(result < 0, -1, BATCH * (result + 1)), BATCH * change)
             sized = sizes | {"n_looks": n_looks}
             add(f"scores higher by {SHIFT}", "DriftMonitor" + kind, **sized, **values)
     write_rows(TABLE, rows, HEAD)

@@ -113,10 +113,10 @@ def main() -> None:
     values = dict(known["values"])
     for name, (package, function) in LIBRARIES.items():
         try:
-            found = version(package)
+            result = version(package)
         except PackageNotFoundError:
             continue
-        values[name] = {"version": found, "sets": [function(*each) for each in sets]}
+        values[name] = {"version": result, "sets": [function(*each) for each in sets]}
     table = {
         "script": "bench/peer_values.py",
         "ranges": RANGES,

@@ -96,14 +96,14 @@ def answers(
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             try:
-                found = fastad.volume(
+                result = fastad.volume(
                     *(score, threshold, problem.box),
                     method=method,
                     n_draws=budget,
                     data=problem.train,
                     rng=METHODS.index(method),
                 )
-                answer = _answer(found)
+                answer = _answer(result)
             except fastad.InvalidInputError as error:
                 answer = _answer(None) | {"refusal": f"{type(error).__name__}: {error}"}
         yield {
@@ -118,17 +118,17 @@ def answers(
         }
 
 
-def _answer(found: fastad.regions.VolumeEstimate | None) -> Row:
+def _answer(result: fastad.regions.VolumeEstimate | None) -> Row:
     names = ("log10_share", "log10_low", "log10_high", "is_bound", "n_inside", "n_scored")
     others = ("effective", "mixing_p_value", "chosen", "reason", "refusal")
-    if found is None:
+    if result is None:
         return dict.fromkeys((*names, *others), "")
-    logs = (found.log_value, found.log_low, found.log_high)
+    logs = (result.log_value, result.log_low, result.log_high)
     values = (
         *(_short(log / math.log(10), 4) for log in logs),
-        *("yes" if found.is_bound else "no", found.n_inside, found.n_scored),
-        *(_short(found.effective_sample_size, 0), _short(found.mixing_p_value, 5)),
-        *(found.method, found.reason, ""),
+        *("yes" if result.is_bound else "no", result.n_inside, result.n_scored),
+        *(_short(result.effective_sample_size, 0), _short(result.mixing_p_value, 5)),
+        *(result.method, result.reason, ""),
     )
     return dict(zip((*names, *others), values, strict=True))
 
@@ -199,12 +199,12 @@ def pairs(rows: Iterable[Row]) -> list[tuple[Row, Row]]:
 def lines(rows: Iterable[Row]) -> str:
     """Return the table of the page."""
     head = ["data", "d", "detector", *METHODS[:-1], "`auto` takes"]
-    found = []
+    results = []
     for (name, detector), cell in by_cell(rows).items():
         auto = cell["auto"]
         own = [_cell(cell[method]) for method in METHODS[:-1]]
-        found.append([name, auto["n_features"], detector, *own, auto["chosen"]])
-    return table(head, found)
+        results.append([name, auto["n_features"], detector, *own, auto["chosen"]])
+    return table(head, results)
 
 
 def _cell(row: Row) -> str:

@@ -102,9 +102,9 @@ def means_of(study: StudyTables) -> Any:
             columns |= {
                 label: own.means(label).ravel() for label in (*MEASURES, *OTHERS, *PAPERS_F1)
             }
-            found = pa.table(columns)
+            result = pa.table(columns)
             defined = ~np.isnan([columns[label] for label in MEASURES]).all(axis=0)
-            parts.append(found.filter(defined))
+            parts.append(result.filter(defined))
     return pa.concat_tables(parts, promote_options="default")
 
 
@@ -159,14 +159,16 @@ def ranks() -> str:
     printed = json.loads((HERE / "papers.json").read_text("utf-8"))
     body = []
     for group, key in (("full", "2019-3"), ("umap", "2019-4")):
-        found = fastad.benchmarking.average_ranks(results(group, 0.0), measures=MEASURES, **OPTIONS)
+        result = fastad.benchmarking.average_ranks(
+            results(group, 0.0), measures=MEASURES, **OPTIONS
+        )
         paper = lower(printed[key])
-        for i, label in enumerate(found.measures):
+        for i, label in enumerate(result.measures):
             cells = []
             for j, detector in enumerate(DETECTORS):
-                own = found.detectors.index(detector)
-                ends = f"[{found.low[i, own]:.2f}, {found.high[i, own]:.2f}]"
-                cells.append(f"{paper[label][j][0]:.2f} / {found.mean[i, own]:.2f} {ends}")
+                own = result.detectors.index(detector)
+                ends = f"[{result.low[i, own]:.2f}, {result.high[i, own]:.2f}]"
+                cells.append(f"{paper[label][j][0]:.2f} / {result.mean[i, own]:.2f} {ends}")
             body.append([f"{group} {label}", *cells])
     return table(["group, measure", *DETECTORS], body)
 
@@ -184,11 +186,11 @@ def key_of(printed: str) -> str:
 def correlation() -> str:
     """Return the mean of each row of Kendall's matrix beside the paper's."""
     printed = printed_means("2019-5", 1.0)
-    found = fastad.benchmarking.kendall_matrix(results("full", 0.0), measures=MEASURES, **OPTIONS)
-    means = found.means["mean"]
+    result = fastad.benchmarking.kendall_matrix(results("full", 0.0), measures=MEASURES, **OPTIONS)
+    means = result.means["mean"]
     body = [
         [label, f"{printed[label]:.2f}", f"{means.value[i]:.2f}", ends(means, i, ".2f")]
-        for i, label in enumerate(found.rows)
+        for i, label in enumerate(result.rows)
     ]
     return table(["measure", "paper", "here", "95 % interval"], body)
 
@@ -212,14 +214,14 @@ def losses() -> str:
         printed = printed_means(key, 1.0)
         for group in ("full", "umap", "adbench"):
             own = results(group, contamination)
-            found = fastad.benchmarking.selection_loss(own, measures=MEASURES, **OPTIONS)
-            means = found.means["mean"]
+            result = fastad.benchmarking.selection_loss(own, measures=MEASURES, **OPTIONS)
+            means = result.means["mean"]
             columns.append(
                 [
                     (f"{printed[label]:.1f} / " if group == "full" else "")
                     + f"{100 * means.value[i]:.1f} "
                     + f"[{100 * means.low[i]:.1f}, {100 * means.high[i]:.1f}]"
-                    for i, label in enumerate(found.rows)
+                    for i, label in enumerate(result.rows)
                 ]
             )
     header = ["selected by"]
@@ -239,8 +241,8 @@ def f1() -> str:
             cells = [f"{printed[label]:.1f}"]
             for papers_f1 in (False, True):
                 own = results("full", contamination, papers_f1=papers_f1)
-                found = fastad.benchmarking.selection_loss(own, measures=MEASURES, **OPTIONS)
-                means, i = found.means["mean"], list(found.rows).index(label)
+                result = fastad.benchmarking.selection_loss(own, measures=MEASURES, **OPTIONS)
+                means, i = result.means["mean"], list(result.rows).index(label)
                 cells.append(
                     f"{100 * means.value[i]:.1f} "
                     f"[{100 * means.low[i]:.1f}, {100 * means.high[i]:.1f}]"
@@ -288,14 +290,14 @@ def operating() -> str:
     measures = [label for label in MEASURES if not label.startswith("cvol")]
     for number, criterion in enumerate(CRITERIA, 2):
         printed = printed_means(f"2020-{number}", 1.0)
-        found = fastad.benchmarking.loss_at_selected_fpr(
+        result = fastad.benchmarking.loss_at_selected_fpr(
             own, criterion=criterion, measures=measures, **OPTIONS
         )
-        means = found.means["mean"]
+        means = result.means["mean"]
         cells = []
         for kind in ("auc", "tpr"):
             label = f"{kind}@{criterion}"
-            i = list(found.rows).index(label)
+            i = list(result.rows).index(label)
             value = f"{printed[label]:.1f} / {100 * means.value[i]:.1f}"
             cells.append(f"{value} [{100 * means.low[i]:.1f}, {100 * means.high[i]:.1f}]")
         body.append([criterion, *cells])
@@ -312,10 +314,9 @@ def agreement() -> str:
             sides = [own.measure(one).sign * own.means(one) for one in (name, "auc", "auc_pr")]
             cells = []
             for references in ([sides[1]], [sides[2]], [sides[1], sides[2]]):
-                found = count_pairs(sides[0], references, own.detector_of, resampling)
-                cells.append(
-                    f"{100 * found.fraction:.0f} % [{100 * found.low:.0f}, {100 * found.high:.0f}]"
-                )
+                result = count_pairs(sides[0], references, own.detector_of, resampling)
+                interval = f"[{100 * result.low:.0f}, {100 * result.high:.0f}]"
+                cells.append(f"{100 * result.fraction:.0f} % {interval}")
             body.append([f"{group}, all models, {name.upper()}", *cells])
     benchmark = GoixBenchmark(GoixRow.from_dict(row) for row in pq.read_table(GOIX).to_pylist())
     for setting in SETTINGS:
@@ -335,7 +336,7 @@ def distances() -> str:
     body = []
     for reference, own_label in (("tpr@0.4", "ht_auc@0.4"), ("fpr@tpr0.8", "lf_auc@0.8")):
         measures = (own_label, "auc_pr", "auc", "cost_auc@1.25", "cost_auc@0.8")
-        found = [
+        result = [
             fastad.benchmarking.rank_distance(
                 results(group, 0.0), reference=reference, measures=measures, **OPTIONS
             )
@@ -344,7 +345,7 @@ def distances() -> str:
         for i, label in enumerate(measures):
             cells = [
                 f"{one.means.value[i]:.2f} [{one.means.low[i]:.2f}, {one.means.high[i]:.2f}]"
-                for one in found
+                for one in result
             ]
             body.append([f"{reference}: {label}", *cells])
     return table(["reference: measure", "full", "adbench"], body)

@@ -45,25 +45,25 @@ def summary(kind: str, X: Floats, training: Floats, distances: Floats, rows: Any
         return np.asarray(distances[:, -1])
     if kind == "gamma":
         return np.asarray(distances.mean(axis=1))
-    found = [
+    results = [
         np.linalg.norm((training[rows[i : i + 2000]] - X[i : i + 2000, None]).mean(axis=1), axis=1)
         for i in range(0, X.shape[0], 2000)
     ]
-    return np.concatenate(found)
+    return np.concatenate(results)
 
 
 def detectors(configurations: Sequence[Any], X_train: Floats, seeds: Sequence[int]) -> list[Any]:
     """Fit the detectors of a study one by one."""
-    found: list[Any] = []
+    results: list[Any] = []
     for one, seed in zip(configurations, seeds, strict=True):
         if one.rule is None:
-            found.append(Estimator(one.fit(X_train, seed)))
+            results.append(Estimator(one.fit(X_train, seed)))
         elif one.rule.kind == "lof":
             own = LocalOutlierFactor(n_neighbors=one.rule.k, novelty=True).fit(X_train)
-            found.append(Estimator(own))
+            results.append(Estimator(own))
         else:
-            found.append(Distances(X_train, one.rule.kind, one.rule.k))
-    return found
+            results.append(Distances(X_train, one.rule.kind, one.rule.k))
+    return results
 
 
 class Together:
@@ -84,19 +84,19 @@ class Together:
 def measured(y: Any, scores: Floats, uniform: Floats, rng: np.random.Generator) -> dict[str, float]:
     """Return what a study measures, each curve made once."""
     fpr, tpr, thresholds = roc_curve(y, scores, drop_intermediate=False)
-    found = {
+    results = {
         "auc": float(roc_auc_score(y, scores)),
         "ap": float(average_precision_score(y, scores)),
     }
     started = fpr[1:] > 0
     weights = ((tpr[1:] + tpr[:-1]) / 2 * np.diff(fpr))[started] / fpr[1:][started]
-    found["auc_w"] = float(weights.sum())
+    results["auc_w"] = float(weights.sum())
     for rate in RATES:
         before = fpr <= rate
         height = float(np.interp(rate, fpr, tpr))
         heights = np.append(tpr[before], height)
-        found[f"auc@{rate:g}"] = float(np.trapezoid(heights, np.append(fpr[before], rate)) / rate)
-        found[f"tpr@{rate:g}"] = height
+        results[f"auc@{rate:g}"] = float(np.trapezoid(heights, np.append(fpr[before], rate)) / rate)
+        results[f"tpr@{rate:g}"] = height
     anomalies, normals = scores[y == 1], scores[y == 0]
     for rate in OPERATING_RATES:
         k = int(normals.shape[0] * rate / (1 - rate))
@@ -105,12 +105,12 @@ def measured(y: Any, scores: Floats, uniform: Floats, rng: np.random.Generator) 
             chosen = rng.choice(anomalies, k, replace=False)
             together = np.concatenate([chosen, normals])
             shares.append(np.mean(np.argpartition(-together, k)[:k] < k))
-        found[f"precision@p{rate:g}"] = float(np.mean(shares)) if shares else np.nan
+        results[f"precision@p{rate:g}"] = float(np.mean(shares)) if shares else np.nan
         threshold = float(np.interp(rate, fpr, thresholds))
         tp, fp = np.sum(anomalies >= threshold), np.sum(normals >= threshold)
-        found[f"f1@{rate:g}"] = float(2 * tp / (tp + fp + anomalies.shape[0]))
-        found[f"cvol@{rate:g}"] = float(np.mean(uniform >= threshold))
-    return found | criteria(normals, uniform)
+        results[f"f1@{rate:g}"] = float(2 * tp / (tp + fp + anomalies.shape[0]))
+        results[f"cvol@{rate:g}"] = float(np.mean(uniform >= threshold))
+    return results | criteria(normals, uniform)
 
 
 def criteria(normals: Floats, uniform: Floats) -> dict[str, float]:

@@ -37,10 +37,10 @@ def _data(n: int) -> tuple[Labels, Scores]:
 
 
 def _fastad(labels: Labels, scores: Scores) -> tuple[float, float]:
-    found = fastad.interval(
+    result = fastad.interval(
         labels, scores, measure="auc", method="bootstrap", n_resamples=N_RESAMPLES, rng=0
     )
-    return found.low, found.high
+    return result.low, result.high
 
 
 def _sklearn(labels: Labels, scores: Scores) -> tuple[float, float]:
@@ -81,7 +81,7 @@ def _scipy_interval(
     labels: Labels, scores: Scores, measure: Callable[[Scores, Scores], float], n_resamples: int
 ) -> tuple[float, float]:
     """Return the percentile interval of a measure of anomalies and normals."""
-    found = scipy.stats.bootstrap(
+    result = scipy.stats.bootstrap(
         (scores[labels == 1], scores[labels == 0]),
         measure,
         n_resamples=n_resamples,
@@ -89,7 +89,7 @@ def _scipy_interval(
         vectorized=False,
         rng=np.random.default_rng(0),
     )
-    return float(found.confidence_interval.low), float(found.confidence_interval.high)
+    return float(result.confidence_interval.low), float(result.confidence_interval.high)
 
 
 BOOTSTRAPS: dict[str, Callable[[Labels, Scores], tuple[float, float]]] = {
@@ -109,11 +109,11 @@ def test_bootstrap(benchmark: BenchmarkFixture, library: str) -> None:
     if library == "fastad":
         benchmark(_fastad, *data)
     else:
-        found = benchmark.pedantic(  # type: ignore[no-untyped-call]
+        result = benchmark.pedantic(  # type: ignore[no-untyped-call]
             BOOTSTRAPS[library], data, rounds=1
         )
         # The ends of intervals of a thousand replicates, drawn each in its own way.
-        np.testing.assert_allclose(found, expected, rtol=0, atol=2e-3)
+        np.testing.assert_allclose(result, expected, rtol=0, atol=2e-3)
 
 
 def test_bootstrap_of_a_million(benchmark: BenchmarkFixture) -> None:
@@ -123,10 +123,10 @@ def test_bootstrap_of_a_million(benchmark: BenchmarkFixture) -> None:
 
 
 def _fastad_part(labels: Labels, scores: Scores) -> tuple[float, float]:
-    found = fastad.interval(
+    result = fastad.interval(
         labels, scores, measure="tpr@0.01", method="bootstrap", n_resamples=N_FEW, rng=0
     )
-    return found.low, found.high
+    return result.low, result.high
 
 
 def _scipy_part(labels: Labels, scores: Scores) -> tuple[float, float]:
@@ -145,9 +145,9 @@ def test_bootstrap_of_a_part_of_the_curve(benchmark: BenchmarkFixture, library: 
     expected = _fastad_part(*data)
     function = _fastad_part if library == "fastad" else _scipy_part
     rounds = 5 if library == "fastad" else 1
-    found = benchmark.pedantic(function, data, rounds=rounds)  # type: ignore[no-untyped-call]
+    result = benchmark.pedantic(function, data, rounds=rounds)  # type: ignore[no-untyped-call]
     # Ends of intervals 0.004 wide, of two hundred replicates, drawn each in its own way.
-    np.testing.assert_allclose(found, expected, rtol=0, atol=1.5e-3)
+    np.testing.assert_allclose(result, expected, rtol=0, atol=1.5e-3)
 
 
 def test_table_with_intervals(benchmark: BenchmarkFixture) -> None:
@@ -160,8 +160,8 @@ def test_table_with_intervals(benchmark: BenchmarkFixture) -> None:
 
 
 def _delong(labels: Labels, scores: Scores) -> tuple[float, float]:
-    found = fastad.interval(labels, scores, measure="auc", method="delong")
-    return found.low, found.high
+    result = fastad.interval(labels, scores, measure="auc", method="delong")
+    return result.low, result.high
 
 
 def _confidenceinterval(labels: Labels, scores: Scores) -> tuple[float, float]:
@@ -176,8 +176,8 @@ def test_delong(benchmark: BenchmarkFixture, library: str) -> None:
     data = _data(LARGE)
     benchmark.extra_info["runs"] = "DeLong's interval of the AUC of 10^6 points"
     benchmark.extra_info["library"] = library
-    found = benchmark(_delong if library == "fastad" else _confidenceinterval, *data)
-    np.testing.assert_allclose(found, _delong(*data), rtol=0, atol=1e-6)
+    result = benchmark(_delong if library == "fastad" else _confidenceinterval, *data)
+    np.testing.assert_allclose(result, _delong(*data), rtol=0, atol=1e-6)
 
 
 @pytest.mark.parametrize("measure", ["ap", "auc@0.05", "tpr@0.05"])

@@ -56,22 +56,22 @@ def pairs_by_numpy() -> Floats:
     """The same with the least that NumPy needs."""
     values = runs()
     means, squares = values.mean(axis=1), values.var(axis=1, ddof=1) / N_FOLDS
-    found = []
+    results = []
     for i, j in islice(combinations(range(N_MODELS), 2), SOME_PAIRS):
         total = squares[i] + squares[j]
         t = (means[i] - means[j]) / np.sqrt(total)
         nu = total**2 / ((squares[i] ** 2 + squares[j] ** 2) / (N_FOLDS - 1))
-        found.append(2 * special.stdtr(nu, -np.abs(t)))
-    return np.array(found)
+        results.append(2 * special.stdtr(nu, -np.abs(t)))
+    return np.array(results)
 
 
 def test_loops_agree() -> None:
     np.testing.assert_allclose(pairs_by_numpy(), pairs_by_scipy(), rtol=1e-9)
     # The first pairs are those of the first model.
-    found = pairs_by_numpy()[: N_MODELS - 1, 3]
+    result = pairs_by_numpy()[: N_MODELS - 1, 3]
     from fastad.benchmarking.pairwise_tests.pairs import pair_p_values
 
-    np.testing.assert_allclose(pair_p_values(runs()[:, :, 3])[0, 1:], found, rtol=1e-9)
+    np.testing.assert_allclose(pair_p_values(runs()[:, :, 3])[0, 1:], result, rtol=1e-9)
 
 
 @pytest.mark.parametrize("how", [pairs_by_fastad, pairs_by_scipy, pairs_by_numpy])
@@ -102,11 +102,11 @@ def table(n_datasets: int) -> fastad.ResultTable:
 
 def kendall_by_scipy(n_datasets: int) -> Floats:
     """Kendall's tau of every two measures on every data set."""
-    found = table(n_datasets)
+    result = table(n_datasets)
     return np.array(
         [
             [
-                stats.kendalltau(found.means(a)[i], found.means(b)[i]).statistic
+                stats.kendalltau(result.means(a)[i], result.means(b)[i]).statistic
                 for a, b in combinations(LABELS, 2)
             ]
             for i in range(n_datasets)
@@ -116,16 +116,16 @@ def kendall_by_scipy(n_datasets: int) -> Floats:
 
 def test_kendall_agrees() -> None:
     upper = np.triu_indices(len(LABELS), 1)
-    found = fastad.benchmarking.kendall_matrix(table(5), rng=0).by_dataset[:, upper[0], upper[1]]
-    np.testing.assert_allclose(found, kendall_by_scipy(5), rtol=1e-12)
+    result = fastad.benchmarking.kendall_matrix(table(5), rng=0).by_dataset[:, upper[0], upper[1]]
+    np.testing.assert_allclose(result, kendall_by_scipy(5), rtol=1e-12)
 
 
 @pytest.mark.parametrize("how", ["fastad", "scipy"])
 def test_kendall(benchmark: BenchmarkFixture, how: str) -> None:
     benchmark.group = "Kendall's tau, 1 000 data sets x 500 models x 7 measures"
     if how == "fastad":
-        found = table(1000)
-        benchmark(lambda: fastad.benchmarking.kendall_matrix(found, rng=0))
+        result = table(1000)
+        benchmark(lambda: fastad.benchmarking.kendall_matrix(result, rng=0))
     else:
         benchmark.extra_info["share"] = 0.005
         benchmark(lambda: kendall_by_scipy(5))
@@ -133,5 +133,5 @@ def test_kendall(benchmark: BenchmarkFixture, how: str) -> None:
 
 def test_selection_loss(benchmark: BenchmarkFixture) -> None:
     benchmark.group = "selection loss, 1 000 data sets x 500 models x 7 measures"
-    found = table(1000)
-    benchmark(lambda: fastad.benchmarking.selection_loss(found, rng=0))
+    result = table(1000)
+    benchmark(lambda: fastad.benchmarking.selection_loss(result, rng=0))

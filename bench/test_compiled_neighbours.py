@@ -112,9 +112,9 @@ def test_factors(benchmark: BenchmarkFixture) -> None:
 def test_factors_of_scikit_learn(benchmark: BenchmarkFixture) -> None:
     benchmark.extra_info["runs"] = LOF
     benchmark.extra_info["library"] = "scikit-learn"
-    found = benchmark(lambda: _factor().score_samples(_case().points))
+    result = benchmark(lambda: _factor().score_samples(_case().points))
     scores = compile_scorer(_factor()).score_samples(_case().points)
-    np.testing.assert_allclose(scores, -found, rtol=1e-9)
+    np.testing.assert_allclose(scores, -result, rtol=1e-9)
 
 
 @pytest.mark.parametrize("n", [40_000, 452_000])

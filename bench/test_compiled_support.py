@@ -104,8 +104,8 @@ def test_original(benchmark: BenchmarkFixture, name: str) -> None:
     fitted = _fitted(name)
     _label(benchmark, name, "PyOD" if name.startswith("PyOD") else "scikit-learn")
     expected = fitted.original()
-    found = fitted.scorer.score_samples(fitted.X)
-    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-11 * np.abs(expected).max())
+    result = fitted.scorer.score_samples(fitted.X)
+    np.testing.assert_allclose(result, expected, rtol=1e-9, atol=1e-11 * np.abs(expected).max())
     benchmark(fitted.original)
 
 
@@ -124,7 +124,7 @@ def test_blocks(benchmark: BenchmarkFixture, name: str, n_threads: int) -> None:
     fitted = _fitted(name)
     _label(benchmark, name, f"fastad, blocks, {n_threads} threads")
     blocks = _blocks(fitted.X)
-    found = _score_blocks(fitted.scorer, blocks, n_threads)
-    np.testing.assert_array_equal(found, fitted.scorer.score_samples(fitted.X))
+    result = _score_blocks(fitted.scorer, blocks, n_threads)
+    np.testing.assert_array_equal(result, fitted.scorer.score_samples(fitted.X))
     # Scorers may move the points: later rounds score others, in the same time.
     benchmark(lambda: _score_blocks(fitted.scorer, blocks, n_threads))

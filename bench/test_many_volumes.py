@@ -23,18 +23,18 @@ pytestmark = pytest.mark.benchmark(min_rounds=1, max_time=1, disable_gc=True)
 def _detectors(d: int) -> dict[str, Any]:
     X = np.random.default_rng(0).normal(size=(N_TRAINING, d))
     kinds: Any = ("kappa", "gamma", "delta")
-    found: dict[str, Any] = {
+    results: dict[str, Any] = {
         f"{kind}, k = {k}": KNNDetector(k, kind=kind).fit(X)
         for kind in kinds
         for k in (1, 3, 5, 7, 9, 13, 21, 31, 51)
     }
     for k in (10, 20, 50):
-        found[f"LOF, k = {k}"] = LocalOutlierFactor(n_neighbors=k, novelty=True).fit(X)
+        results[f"LOF, k = {k}"] = LocalOutlierFactor(n_neighbors=k, novelty=True).fit(X)
     for gamma in (0.01, 0.05, 0.1, 0.5, 1, 2, 5, 10):
-        found[f"machine, gamma = {gamma}"] = OneClassSVM(gamma=gamma).fit(X)
+        results[f"machine, gamma = {gamma}"] = OneClassSVM(gamma=gamma).fit(X)
     for n in (50, 100, 150, 200):
-        found[f"forest of {n}"] = IsolationForest(n_estimators=n, random_state=0).fit(X)
-    return found
+        results[f"forest of {n}"] = IsolationForest(n_estimators=n, random_state=0).fit(X)
+    return results
 
 
 def _volumes(detectors: dict[str, Any], d: int) -> fastad.regions.Volumes:

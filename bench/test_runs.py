@@ -50,10 +50,10 @@ def test_groups(benchmark: BenchmarkFixture) -> None:
 def test_groups_of_pandas(benchmark: BenchmarkFixture) -> None:
     benchmark.extra_info["runs"] = "AUC of 10 000 groups of 1 000 points"
     benchmark.extra_info["library"] = "pandas groupby over scikit-learn"
-    found = benchmark(_areas_of_pandas)
+    result = benchmark(_areas_of_pandas)
     expected = _areas()
     np.testing.assert_allclose(
-        found.to_numpy(), [run["score"]["auc"] for run in expected.values()], rtol=0, atol=1e-12
+        result.to_numpy(), [run["score"]["auc"] for run in expected.values()], rtol=0, atol=1e-12
     )
 
 

@@ -80,19 +80,19 @@ def _label(benchmark: BenchmarkFixture, name: str, library: str) -> None:
 def test_numpy(benchmark: BenchmarkFixture, name: str) -> None:
     _label(benchmark, name, "NumPy and scikit-learn")
     case = _case(name)
-    found = benchmark(lambda: _in_numpy(case))
+    result = benchmark(lambda: _in_numpy(case))
     expected = _compiled(case)
-    assert 0.8 * expected.n_scored < found.n_scored < 1.25 * expected.n_scored
-    benchmark.extra_info["score calls"] = found.n_scored
-    widths = found.log_high - found.log_low + expected.log_high - expected.log_low
-    assert abs(found.log_value - expected.log_value) < widths
+    assert 0.8 * expected.n_scored < result.n_scored < 1.25 * expected.n_scored
+    benchmark.extra_info["score calls"] = result.n_scored
+    widths = result.log_high - result.log_low + expected.log_high - expected.log_low
+    assert abs(result.log_value - expected.log_value) < widths
 
 
 @pytest.mark.parametrize("name", DETECTORS)
 def test_fastad(benchmark: BenchmarkFixture, name: str) -> None:
     _label(benchmark, name, "fastad")
     case = _case(name)
-    found = _compiled(case)
-    assert 0.6 * N_DRAWS < found.n_scored < 1.2 * N_DRAWS
-    benchmark.extra_info["score calls"] = found.n_scored
+    result = _compiled(case)
+    assert 0.6 * N_DRAWS < result.n_scored < 1.2 * N_DRAWS
+    benchmark.extra_info["score calls"] = result.n_scored
     benchmark(lambda: _compiled(case))

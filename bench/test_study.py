@@ -48,8 +48,8 @@ def case(d: int, n_train: int) -> _Case:
     split = split_problem(
         *(X, y), contamination=0.0, repeat=1, seed_key=(0,), protocol=Protocol(repeats=1)
     )
-    found = paper_detectors()
-    return _Case(split, found, [7] * len(found))
+    result = paper_detectors()
+    return _Case(split, result, [7] * len(result))
 
 
 @lru_cache
@@ -67,18 +67,18 @@ def fitted(d: int, n_train: int) -> list[Fitted]:
 def by_fastad(d: int, n_train: int) -> dict[Configuration, Measured]:
     split = case(d, n_train).split
     draws = Draws(Box.from_data(np.concatenate([split.X_train, split.X_test])), np.uint64(3))
-    found = {}
+    results = {}
     for batch in fitted(d, n_train):
         for scorer, members in batch.scorers:
             tested = scores_of_rows(scorer, len(members), split.X_test)
             drawn = scores_of_draws(scorer, len(members), draws, N_DRAWS)
             for one, scores, uniform in zip(members, tested, drawn, strict=True):
-                found[one] = measure_scores(
+                results[one] = measure_scores(
                     *(split.y_test, scores, uniform),
                     labels=paper_measures(),
                     rates=OPERATING_RATES,
                 )
-    return found
+    return results
 
 
 @lru_cache

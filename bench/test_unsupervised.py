@@ -128,10 +128,10 @@ def test_curves(benchmark: BenchmarkFixture, name: str, size: tuple[int, int]) -
     function, criterion, _ = CASES[name]
     scores = _scores(*size)
     exact = excess_mass(scores) if criterion == "EM" else mass_volume(scores)
-    found = function(scores)
-    if found is not None:
+    result = function(scores)
+    if result is not None:
         # The end of the grid of levels is off by up to a step of it.
-        assert found == pytest.approx(exact, rel=0.15 if criterion == "EM" else 0.01)
+        assert result == pytest.approx(exact, rel=0.15 if criterion == "EM" else 0.01)
     benchmark.group = f"{criterion} {size}"
     benchmark.extra_info.update(curve=criterion, library=name.split()[1], sizes=size)
     benchmark(function, scores)

@@ -71,5 +71,5 @@ def test_ball(benchmark: BenchmarkFixture, library: str) -> None:
     benchmark.extra_info["runs"] = "10^7 points of a box in 5 dimensions, those in a ball counted"
     benchmark.extra_info["library"] = library
     LIBRARIES[library]()
-    found = benchmark(LIBRARIES[library])
-    assert abs(found - SHARE) < 5 * math.sqrt(SHARE / N_POINTS)
+    result = benchmark(LIBRARIES[library])
+    assert abs(result - SHARE) < 5 * math.sqrt(SHARE / N_POINTS)

@@ -50,12 +50,12 @@ def run(
     for seed in range(n_sets):
         rng = np.random.default_rng([seed, len(pair[1]), sizes[0][0]])
         samples = [family.sample(rng, n, m) for family, (n, m) in zip(families, sizes, strict=True)]
-        found = fastad.compare_independent(
+        result = fastad.compare_independent(
             samples[0], samples[1], **options, n_resamples=N_RESAMPLES, rng=seed
         )
-        covered += found.low <= truths[0] - truths[1] <= found.high
-        noted += found.reliability_note is not None
-        methods[found.method] += 1
+        covered += result.low <= truths[0] - truths[1] <= result.high
+        noted += result.reliability_note is not None
+        methods[result.method] += 1
     return {
         "measure": bound.key,
         "first": pair[0],

@@ -223,12 +223,12 @@ def mixed_features() -> Shape:
             fractions[i] = float(sums[i] * np.mean(distances < radius))
 
     def draw(rng: np.random.Generator, n: int) -> Any:
-        found: list[Any] = []
-        while sum(map(len, found)) < n:
+        results: list[Any] = []
+        while sum(map(len, results)) < n:
             points = np.hstack([rng.random((_BLOCK // 4, 5)), rng.integers(0, 4, (_BLOCK // 4, 5))])
             score = np.linalg.norm(points[:, :5] - 0.5, axis=1) + 0.05 * points[:, 5:].sum(axis=1)
-            found.append(points[score < threshold])
-        return np.concatenate(found)[:n]
+            results.append(points[score < threshold])
+        return np.concatenate(results)[:n]
 
     return Shape(_mixed, threshold, box, math.log(math.fsum(fractions)), draw)
 
@@ -266,24 +266,24 @@ def main(method: str = "importance", n_seeds: int = N_SEEDS, *names: str) -> Non
     print(table([*head, "methods"], []))
     for name in names or SHAPES:
         shape = SHAPES[name]()
-        found = []
+        results = []
         for seed in range(n_seeds):
             estimate = estimated(shape, method, seed)
             if estimate is not None:
-                found.append(estimate)
-        covered = sum(x.log_low <= shape.log_fraction <= x.log_high for x in found)
-        widths = [x.log_high - x.log_low for x in found]
-        errors = [x.log_value - shape.log_fraction for x in found]
+                results.append(estimate)
+        covered = sum(x.log_low <= shape.log_fraction <= x.log_high for x in results)
+        widths = [x.log_high - x.log_low for x in results]
+        errors = [x.log_value - shape.log_fraction for x in results]
         numbers = [
-            f"{np.mean(widths):.3g}" if found else "-",
-            f"{np.sqrt(np.mean(np.square(errors))):.3g}" if found else "-",
+            f"{np.mean(widths):.3g}" if results else "-",
+            f"{np.sqrt(np.mean(np.square(errors))):.3g}" if results else "-",
         ]
-        cells = [name, f"{math.exp(shape.log_fraction):.3g}", f"{len(found)} of {n_seeds}"]
-        methods = Counter(x.method for x in found)
+        cells = [name, f"{math.exp(shape.log_fraction):.3g}", f"{len(results)} of {n_seeds}"]
+        methods = Counter(x.method for x in results)
         cells += [
-            f"{covered} of {len(found)}",
+            f"{covered} of {len(results)}",
             *numbers,
-            f"{np.mean([x.n_scored for x in found]):.3g}" if found else "-",
+            f"{np.mean([x.n_scored for x in results]):.3g}" if results else "-",
             ", ".join(f"{method} {n}" for method, n in methods.most_common()),
         ]
         print(line(cells), flush=True)

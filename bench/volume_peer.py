@@ -43,7 +43,7 @@ class Runs(NamedTuple):
 
 def by_fastad(region: rare.Rare, n_seeds: int) -> Runs:
     """Estimate by splitting, without data."""
-    found: list[Any] = [
+    results: list[Any] = [
         fastad.volume(
             *(region.jitted, region.threshold, region.box),
             method="splitting",
@@ -52,9 +52,9 @@ def by_fastad(region: rare.Rare, n_seeds: int) -> Runs:
         )
         for seed in range(n_seeds)
     ]
-    claimed = [(one.log_high - one.log_low) / 4 for one in found]
-    calls = [float(one.n_scored) for one in found]
-    logs = [one.log_value for one in found]
+    claimed = [(one.log_high - one.log_low) / 4 for one in results]
+    calls = [float(one.n_scored) for one in results]
+    logs = [one.log_value for one in results]
     return _runs(region, list(zip(logs, claimed, calls, strict=True)))
 
 
@@ -66,7 +66,7 @@ def by_ultranest(region: rare.Rare, n_live: int, n_seeds: int) -> Runs:
     logging.getLogger("ultranest").setLevel(logging.ERROR)
     d = region.box.n_features
     low, side = region.box.low, region.box.high - region.box.low
-    found = []
+    results = []
     for seed in range(n_seeds):
         np.random.seed(seed)  # noqa: NPY002  its only generator
 
@@ -89,12 +89,12 @@ def by_ultranest(region: rare.Rare, n_live: int, n_seeds: int) -> Runs:
             viz_callback=False,
             show_status=False,
         )
-        found.append((result["logz"], result["logzerr"], result["ncall"]))
-    return _runs(region, found)
+        results.append((result["logz"], result["logzerr"], result["ncall"]))
+    return _runs(region, results)
 
 
-def _runs(region: rare.Rare, found: list[tuple[float, float, float]]) -> Runs:
-    errors, claimed, calls = np.array(found).T
+def _runs(region: rare.Rare, result: list[tuple[float, float, float]]) -> Runs:
+    errors, claimed, calls = np.array(result).T
     errors = errors - region.log_fraction
     return Runs(
         math.sqrt(float(np.mean(errors**2))),

@@ -147,8 +147,8 @@ def _allow_breaks(name: nodes.literal) -> None:
         name += [nodes.raw("", "<wbr>", format="html"), nodes.Text(part)]
 
 
-def _join_words(found: re.Match[str]) -> str:
-    return found[0].replace(" ", "\N{NO-BREAK SPACE}")
+def _join_words(result: re.Match[str]) -> str:
+    return result[0].replace(" ", "\N{NO-BREAK SPACE}")
 
 
 def resolve_short_name(

@@ -93,7 +93,7 @@ def complete(docname: str, text: str) -> str:
     """Return the text of a page with what is generated for it."""
     folder, _, name = docname.rpartition("/")
     up = "../" if folder else ""
-    text = PICTURE.sub(lambda found: picture(found[1], found[2], up), text)
+    text = PICTURE.sub(lambda result: picture(result[1], result[2], up), text)
     if folder == "measures" and name in MEASURES:
         return complete_measure(MEASURES[name], text)
     if docname in GENERATED:

@@ -155,10 +155,10 @@ def _name_of_value(measure: Measure[Any]) -> str:
 def value_of(measure: Measure[Any], data: tuple[Any, Any], options: Mapping[str, Any]) -> float:
     """Return a measure's value, or NaN where it is undefined."""
     try:
-        found = measure.of(*data, **options)
+        result = measure.of(*data, **options)
     except fastad.UndefinedMeasureError:
         return math.nan
-    return float(found.precision if measure.kind == "counts" else found)
+    return float(result.precision if measure.kind == "counts" else result)
 
 
 def draw_volume_by_dimension() -> Figure:
@@ -176,17 +176,17 @@ def draw_volume_by_dimension() -> Figure:
             ("splitting", (3, 9, 15, 25, 35, 45), 50_000),
         )
     ):
-        found = []
+        results = []
         for d in dimensions:
             box = fastad.Box([-1] * d, [1] * d)
             white = data.normal(size=(500, d))
             inside = white / np.linalg.norm(white, axis=1)[:, None]
             inside *= data.random((500, 1)) ** (1 / d)
             options: dict[str, Any] = {"method": method, "n_draws": n_draws, "rng": 0}
-            found.append(fastad.volume(_squared, 1.0, box, data=inside, **options))
-        values = np.array([one.log_value for one in found]) / math.log(10)
-        lows = np.array([max(one.log_low, one.log_value - 2) for one in found]) / math.log(10)
-        highs = np.array([one.log_high for one in found]) / math.log(10)
+            results.append(fastad.volume(_squared, 1.0, box, data=inside, **options))
+        values = np.array([one.log_value for one in results]) / math.log(10)
+        lows = np.array([max(one.log_low, one.log_value - 2) for one in results]) / math.log(10)
+        highs = np.array([one.log_high for one in results]) / math.log(10)
         style = {"color": line_style(i)["color"], "markersize": 5, "capsize": 3}
         label = f"{method}, {n_draws:,} draws".replace(",000", " 000")
         axes.errorbar(

@@ -88,8 +88,8 @@ def test_dead_links_are_found(tmp_path: Path) -> None:
         encoding="utf-8",
     )
     (tmp_path / "b.html").write_text('<p id="there"></p>', encoding="utf-8")
-    found = ["c.html", "#away", "b.html#away", "mailto:tpr@0.01", "https://cdn.org/m.js"]
-    assert dead_links(tmp_path) == [f"a.html: {link}" for link in found]
+    results = ["c.html", "#away", "b.html#away", "mailto:tpr@0.01", "https://cdn.org/m.js"]
+    assert dead_links(tmp_path) == [f"a.html: {link}" for link in results]
 
 
 @pytest.mark.system

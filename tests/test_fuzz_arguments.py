@@ -213,11 +213,11 @@ def test_arguments_that_once_failed_are_refused_by_name(
 @pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "g", "i8", "u8"])
 @pytest.mark.parametrize("scores", [[1, 2, 3, 4], [1.0, 2.0, 3.0, 4.0]])
 def test_a_threshold_may_be_of_any_type_of_number(scores: list[float], dtype: str) -> None:
-    found = fastad.confusion_at(Y, scores, threshold=np.dtype(dtype).type(2))
-    assert (found.tp, found.fp) == (2, 1)
+    result = fastad.confusion_at(Y, scores, threshold=np.dtype(dtype).type(2))
+    assert (result.tp, result.fp) == (2, 1)
 
 
 def test_a_long_double_is_a_threshold_between_two_floats() -> None:
     above = np.nextafter(np.longdouble(2), np.longdouble(3))
-    found = fastad.confusion_at(Y, [1, 2, 3, 4], threshold=above)
-    assert (found.tp, found.fp) == (1, 1) if above > 2 else (2, 1)
+    result = fastad.confusion_at(Y, [1, 2, 3, 4], threshold=above)
+    assert (result.tp, result.fp) == (1, 1) if above > 2 else (2, 1)

@@ -24,11 +24,11 @@ def test_every_package_has_its_layer() -> None:
     assert {package_of(module) for module in MODULES} - set(HEIGHT) == {"fastad", "__main__"}
 
 
-def upwards(found: dict[str, set[str]]) -> set[tuple[str, str]]:
+def upwards(result: dict[str, set[str]]) -> set[tuple[str, str]]:
     return {
         (module, imported)
         for module in set(MODULES) - {"fastad", "fastad.__main__"}
-        for imported in found[module] - {"fastad"}
+        for imported in result[module] - {"fastad"}
         if package_of(module) != package_of(imported)
         and HEIGHT[package_of(imported)] >= HEIGHT[package_of(module)]
     }

@@ -95,8 +95,8 @@ SECTIONS = ("Parameters", "Returns", "Raises", "Examples")
 
 
 def submodules() -> list[str]:
-    found = pkgutil.walk_packages(fastad.__path__, "fastad.")
-    return [module.name for module in found if module.name != "fastad.__main__"]
+    result = pkgutil.walk_packages(fastad.__path__, "fastad.")
+    return [module.name for module in result if module.name != "fastad.__main__"]
 
 
 def sections(docstring: str) -> list[str]:
@@ -113,7 +113,7 @@ def in_a_new_process(code: str) -> str:
     return result.stdout
 
 
-# --- names
+# Names.
 
 
 @pytest.mark.parametrize("package", [fastad, *PACKAGES.values()], ids=lambda x: x.__name__)
@@ -223,7 +223,7 @@ def test_a_star_import_gives_all_names() -> None:
     assert set(fastad.__all__) <= set(space)
 
 
-# --- what an import loads
+# What an import loads.
 
 HEAVY = ("numba", "numpy", "scipy", "sklearn", "matplotlib", "pandas", "polars", "pyarrow")
 
@@ -249,15 +249,15 @@ def test_errors_load_neither_numpy_nor_numba() -> None:
     assert not set(HEAVY) & set(in_a_new_process(code).split())
 
 
-# --- docstrings
+# Docstrings.
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_every_function_has_the_sections_of_numpydoc_and_an_example(name: str) -> None:
     function = PUBLIC[name]
-    found = sections(str(function.__doc__))
-    assert [x for x in found if x in SECTIONS] == list(SECTIONS), (
-        f"the docstring of {name} must have the sections {', '.join(SECTIONS)}; found {found}"
+    result = sections(str(function.__doc__))
+    assert [x for x in result if x in SECTIONS] == list(SECTIONS), (
+        f"the docstring of {name} must have the sections {', '.join(SECTIONS)}; found {result}"
     )
     example = str(function.__doc__).split("Examples")[1]
     assert f"{name}(" in example, f"the example of {name} must call it"
@@ -319,7 +319,7 @@ def test_every_class_says_what_it_is(name: str) -> None:
     assert str(PUBLIC[name].__doc__).strip()
 
 
-# --- registry and methods
+# Registry and methods.
 
 
 def test_the_registry_holds_every_measure_under_its_own_name() -> None:
@@ -379,7 +379,7 @@ def test_stubs_say_which_types_are_missing() -> None:
         stub(function)
 
 
-# --- package
+# Package.
 
 
 def test_the_type_marker_is_there() -> None:

@@ -93,8 +93,8 @@ def running(folder: Path) -> Iterator[Service]:
 
 
 def auc_of(service: Service, **query: Any) -> float:
-    found = service.get("/measures", measure=["auc"], **query)
-    return float(found["measures"]["auc"]["value"])
+    result = service.get("/measures", measure=["auc"], **query)
+    return float(result["measures"]["auc"]["value"])
 
 
 def test_points_and_late_labels_become_measures_and_metrics(tmp_path: Path) -> None:
@@ -105,13 +105,13 @@ def test_points_and_late_labels_become_measures_and_metrics(tmp_path: Path) -> N
         # Some 3 000 scores are more than fit 128 kB exactly.
         assert auc_of(service) == pytest.approx(fastad.roc_auc(Y[first], S[first]), abs=1e-4)
         service.labels(second)
-        found = service.get("/measures", measure=["auc", "ap"])["measures"]
-        assert found["auc"]["low"] <= fastad.roc_auc(Y, S) <= found["auc"]["high"]
-        assert found["ap"]["low"] <= fastad.average_precision(Y, S) <= found["ap"]["high"]
+        result = service.get("/measures", measure=["auc", "ap"])["measures"]
+        assert result["auc"]["low"] <= fastad.roc_auc(Y, S) <= result["auc"]["high"]
+        assert result["ap"]["low"] <= fastad.average_precision(Y, S) <= result["ap"]["high"]
         late = T >= 5 * 3600
         assert auc_of(service, window="1h") == fastad.roc_auc(Y[late], S[late])
         metrics = service.get("/metrics")
-        auc = found["auc"]["value"]
+        auc = result["auc"]["value"]
         assert f'fastad_measure{{group="None",measure="auc",bound="value"}} {auc}' in metrics
         assert 'fastad_dropped{what="points"} 0' in metrics
         # Whole numbers are scores, too.
@@ -153,9 +153,9 @@ def test_a_restart_loses_nothing_that_was_answered(tmp_path: Path, how: str) -> 
     with running(folder) as service:
         service.labels(np.arange(500, 2000), group="acme")
         service.scores(np.arange(2000, 4000), label=Y[2000:].tolist(), group="acme")
-        found = service.get("/measures", measure=["auc"], group="acme")["measures"]["auc"]
-        assert found["low"] <= fastad.roc_auc(Y, S) <= found["high"]
-        assert found["high"] - found["low"] < 1e-3
+        result = service.get("/measures", measure=["auc"], group="acme")["measures"]["auc"]
+        assert result["low"] <= fastad.roc_auc(Y, S) <= result["high"]
+        assert result["high"] - result["low"] < 1e-3
         assert "group=\"('acme', 7)\"" not in service.get("/metrics")
         service.labels(np.arange(9), group=["acme", 7])
         assert "group=\"('acme', 7)\"" in service.get("/metrics")

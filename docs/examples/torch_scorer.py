@@ -80,10 +80,10 @@ def main() -> None:
     for name, estimate in ways.items():
         estimate()
         began = time.perf_counter()
-        found = estimate()
-        print(f"{name:8} {found}, {found.n_inside} inside, {time.perf_counter() - began:.1f} s")
-    found = fastad.volume(onnx, threshold, box, data=held_out, rng=0)
-    print(f"{found.method}: {found}")
+        result = estimate()
+        print(f"{name:8} {result}, {result.n_inside} inside, {time.perf_counter() - began:.1f} s")
+    result = fastad.volume(onnx, threshold, box, data=held_out, rng=0)
+    print(f"{result.method}: {result}")
 
 
 if __name__ == "__main__":

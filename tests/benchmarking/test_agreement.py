@@ -45,7 +45,7 @@ def of_clear_pairs(table: str, a: str) -> PairAgreement:
     )
 
 
-# --- the tables of the paper
+# The tables of the paper.
 
 
 def test_the_tables_are_whole() -> None:
@@ -78,8 +78,8 @@ def test_pairs_of_the_printed_tables(
 ) -> None:
     assert of_pairs(table, criterion, "roc") == PairAgreement(with_roc / 36, with_roc, 36, 0, 0)
     assert of_pairs(table, criterion, "pr") == PairAgreement(with_pr / 36, with_pr, 36, 0, 0)
-    found = of_clear_pairs(table, criterion)
-    assert found == PairAgreement(clear / n_clear, clear, n_clear, 36 - n_clear, 0)
+    estimate = of_clear_pairs(table, criterion)
+    assert estimate == PairAgreement(clear / n_clear, clear, n_clear, 36 - n_clear, 0)
 
 
 def test_the_one_tie_of_the_novelty_table_is_a_rounded_one() -> None:
@@ -101,11 +101,11 @@ def test_labels_of_the_printed_tables(
     table: str, criterion: str, recovered: float, n_labels: int
 ) -> None:
     references = (printed(table, "roc"), printed(table, "pr"))
-    found = rank_label_agreement(
+    estimate = rank_label_agreement(
         printed(table, criterion), references, higher_is_better=UP[criterion]
     )
     expected = recovered / n_labels
-    assert found == LabelAgreement(expected, recovered, n_labels, 36 - n_labels, 0)
+    assert estimate == LabelAgreement(expected, recovered, n_labels, 36 - n_labels, 0)
 
 
 # The remark's 87 %, 65 %, 59 % and 59 % are those of the marks, not of the values. The marks break
@@ -124,17 +124,17 @@ def test_labels_of_the_marks_are_those_of_the_text(
     table: str, criterion: str, recovered: float, n_labels: int, percent: int
 ) -> None:
     references = (marked(table, "roc"), marked(table, "pr"))
-    found = rank_label_agreement(marked(table, criterion), references)
-    assert (found.n_recovered, found.n_labels) == (recovered, n_labels)
-    assert round(100 * found.fraction) == percent
+    estimate = rank_label_agreement(marked(table, criterion), references)
+    assert (estimate.n_recovered, estimate.n_labels) == (recovered, n_labels)
+    assert round(100 * estimate.fraction) == percent
 
 
 # The marks count 24 of 31 clear pairs for MV, as the text does; 23 for EM, where it has 24.
 @pytest.mark.parametrize(("criterion", "agreeing"), [("em", 23), ("mv", 24)])
 def test_clear_pairs_of_the_unsupervised_marks(criterion: str, agreeing: float) -> None:
     roc, pr = marked("unsupervised", "roc"), marked("unsupervised", "pr")
-    found = pairwise_agreement(marked("unsupervised", criterion), roc, references=(roc, pr))
-    assert (found.n_agreeing, found.n_pairs) == (agreeing, 31)
+    estimate = pairwise_agreement(marked("unsupervised", criterion), roc, references=(roc, pr))
+    assert (estimate.n_agreeing, estimate.n_pairs) == (agreeing, 31)
 
 
 def test_the_opposite_of_roc_recovers_one_label_of_three_and_no_pair() -> None:
@@ -144,7 +144,7 @@ def test_the_opposite_of_roc_recovers_one_label_of_three_and_no_pair() -> None:
     assert pairwise_agreement(roc, roc, higher_is_better=(False, True)).fraction == 0
 
 
-# --- slow, obvious definitions
+# Slow, obvious definitions.
 
 
 def order(x: float, y: float) -> int:
@@ -257,19 +257,19 @@ directions = st.tuples(st.booleans(), st.booleans())
 )
 def test_pairs_are_those_of_the_definition(tables: Any, up: Any, with_references: bool) -> None:
     references = tuple(tables[2:]) if with_references else None
-    found = result(
+    estimate = result(
         pairwise_agreement, tables[0], tables[1], higher_is_better=up, references=references
     )
-    assert found == slow_pairs(tables[0], tables[1], up, references)
+    assert estimate == slow_pairs(tables[0], tables[1], up, references)
 
 
 @given(tables=st.one_of(criteria(3), criteria(3, nan=False)), up=st.booleans())
 def test_labels_are_those_of_the_definition(tables: Any, up: bool) -> None:
-    found = result(rank_label_agreement, tables[0], tables[1:], higher_is_better=up)
-    assert found == slow_labels(tables[0], tables[1:], up=up)
+    estimate = result(rank_label_agreement, tables[0], tables[1:], higher_is_better=up)
+    assert estimate == slow_labels(tables[0], tables[1:], up=up)
 
 
-# --- properties
+# Properties.
 
 
 @given(tables=criteria(4), up=directions, data=st.data())
@@ -307,7 +307,7 @@ def test_of_two_detectors_labels_and_pairs_agree(tables: Any) -> None:
         )
 
 
-# --- ties
+# Ties.
 
 
 @pytest.mark.parametrize(
@@ -347,9 +347,9 @@ def test_a_tie_in_a_reference_is_no_strict_order() -> None:
     ],
 )
 def test_a_tie_counts_by_the_ways_to_break_it(criterion: Any, recovered: str) -> None:
-    found = rank_label_agreement(criterion, ([3, 2, 1], [30, 20, 10]))
+    estimate = rank_label_agreement(criterion, ([3, 2, 1], [30, 20, 10]))
     expected = Fraction(recovered)
-    assert found == LabelAgreement(float(expected / 3), float(expected), 3, 0, 0)
+    assert estimate == LabelAgreement(float(expected / 3), float(expected), 3, 0, 0)
 
 
 @pytest.mark.parametrize(
@@ -372,11 +372,11 @@ def test_a_tie_for_best_or_worst_in_a_reference_gives_no_label(
         with pytest.raises(UndefinedMeasureError, match="4 without an agreed label"):
             rank_label_agreement(criterion, (reference, criterion))
         return
-    found = rank_label_agreement(criterion, (reference, criterion))
-    assert found == LabelAgreement(1, n_labels, n_labels, 4 - n_labels, 0)
+    estimate = rank_label_agreement(criterion, (reference, criterion))
+    assert estimate == LabelAgreement(1, n_labels, n_labels, 4 - n_labels, 0)
 
 
-# --- NaN, and what is undefined
+# NaN, and what is undefined.
 
 
 def test_pairs_with_nan_are_left_out_and_counted() -> None:

@@ -36,8 +36,8 @@ def test_one_data_set_may_be_a_vector() -> None:
 )
 def test_values_of_any_real_type_are_compared_exactly(values: Any) -> None:
     for up in (True, False):
-        found = pairwise_agreement(values, [1, 2, 3], higher_is_better=(up, True))
-        assert found.fraction == up
+        result = pairwise_agreement(values, [1, 2, 3], higher_is_better=(up, True))
+        assert result.fraction == up
         labels = rank_label_agreement(values, ([1, 2, 3], [1, 2, 3]), higher_is_better=up)
         assert labels.n_recovered == (3 if up else 1)
 
@@ -60,12 +60,12 @@ def test_arguments_are_left_as_they_were() -> None:
 
 
 def test_results_are_frozen() -> None:
-    for found in (pairwise_agreement([1, 2], [1, 2]), rank_label_agreement([1, 2], ([1, 2],) * 2)):
+    for result in (pairwise_agreement([1, 2], [1, 2]), rank_label_agreement([1, 2], ([1, 2],) * 2)):
         with pytest.raises(dataclasses.FrozenInstanceError):
-            found.fraction = 0.0  # type: ignore[misc]
+            result.fraction = 0.0  # type: ignore[misc]
 
 
-# --- bad input
+# Bad input.
 
 BAD_TABLES: list[tuple[Any, str]] = [
     ([], r"must not be empty; found shape \(0,\)"),

@@ -52,7 +52,7 @@ def of_difference(*differences: float, n_datasets: int = 1) -> ResultTable:
     )
 
 
-# --- against SciPy and loops
+# Against SciPy and loops.
 
 
 @pytest.mark.parametrize(
@@ -61,11 +61,11 @@ def of_difference(*differences: float, n_datasets: int = 1) -> ResultTable:
 )
 def test_each_data_set_and_rate_against_loops(seed: int, eighths: bool, measure: Any) -> None:
     values = runs(seed=seed, eighths=eighths)
-    found = discriminability(
+    result = discriminability(
         ResultTable.from_arrays(values), measure=measure, significance_level=0.1, rng=0
     )
-    assert found.fpr.tolist() == sorted(RATES)
-    assert (found.measure, found.significance_level, list(found.pairwise_tests)) == (
+    assert result.fpr.tolist() == sorted(RATES)
+    assert (result.measure, result.significance_level, list(result.pairwise_tests)) == (
         measure,
         0.1,
         ["0", "1", "2"],
@@ -73,7 +73,7 @@ def test_each_data_set_and_rate_against_loops(seed: int, eighths: bool, measure:
     tukey = scipy.stats.studentized_range.isf(0.1, 4, 4 * 5)
     for d, (i, rate) in itertools.product(range(3), enumerate(sorted(RATES))):
         models = models_of(values[f"{measure}@{rate}"], d)
-        one = found.pairwise_tests[str(d)]
+        one = result.pairwise_tests[str(d)]
         for name, expected in slow.criteria(models).items():
             assert one.criteria[name][i] == pytest.approx(expected, rel=1e-9, nan_ok=True)
         assert one.critical_values["tukey"][i] == pytest.approx(tukey, rel=1e-9)
@@ -92,10 +92,10 @@ def test_p_values_are_those_of_the_data_set_and_rate() -> None:
     values = runs()
     names = ["pageblocks", "abalone", "wine"]  # tables stand in the order of names
     table = ResultTable.from_arrays(values, datasets=names)
-    found = discriminability(table, rng=0)
+    result = discriminability(table, rng=0)
     for d, rate in itertools.product(range(3), RATES):
         models = models_of(values[f"tpr@{rate}"], d)
-        got = found.p_values(names[d], fpr=rate)
+        got = result.p_values(names[d], fpr=rate)
         assert got.shape == (4, 4)
         assert np.array_equal(got, got.T)
         assert np.diag(got).tolist() == [1] * 4
@@ -103,21 +103,21 @@ def test_p_values_are_those_of_the_data_set_and_rate() -> None:
             peer = scipy.stats.ttest_ind(models[i], models[j], equal_var=False).pvalue
             assert got[i, j] == pytest.approx(peer, rel=1e-9)
         if (d, rate) in [(0, RATES[0]), (2, RATES[1])]:  # integrals take a second each
-            tukey = found.p_values(names[d], fpr=rate, test="tukey")
+            tukey = result.p_values(names[d], fpr=rate, test="tukey")
             assert tukey == pytest.approx(scipy.stats.tukey_hsd(*models).pvalue, rel=1e-6, abs=1e-9)
-    raw = found.p_values("wine", fpr=0.1)[np.triu_indices(4, 1)].tolist()
+    raw = result.p_values("wine", fpr=0.1)[np.triu_indices(4, 1)].tolist()
     corrections: list[Any] = ["bonferroni", "holm", "shaffer", "benjamini-hochberg"]
     for name in corrections:
-        corrected = found.p_values("wine", fpr=0.1, correction=name)
+        corrected = result.p_values("wine", fpr=0.1, correction=name)
         expected = slow.adjusted(raw, name, 4)
         assert corrected[np.triu_indices(4, 1)] == pytest.approx(expected, rel=1e-12)
     as_float32 = np.float32(0.3)
-    assert np.array_equal(found.p_values("wine", fpr=as_float32), found.p_values("wine", fpr=0.3))
+    assert np.array_equal(result.p_values("wine", fpr=as_float32), result.p_values("wine", fpr=0.3))
 
 
 def test_selected_rates_against_loops() -> None:
     values, levels, alpha = runs(seed=5), sorted(RATES), 1e-3
-    found = discriminability(ResultTable.from_arrays(values), significance_level=alpha, rng=0)
+    result = discriminability(ResultTable.from_arrays(values), significance_level=alpha, rng=0)
     models = [[models_of(values[f"tpr@{rate}"], d) for rate in levels] for d in range(3)]
     kinds = set()
     for name in CRITERIA:
@@ -127,11 +127,11 @@ def test_selected_rates_against_loops() -> None:
             critical = np.array(
                 [[slow.welch_critical(one, alpha) for one in row] for row in models]
             )
-        chosen = [found.selected[str(d)][name] for d in range(3)]
+        chosen = [result.selected[str(d)][name] for d in range(3)]
         curves = np.vstack([curves, curves.mean(axis=0)])
         critical = np.vstack([critical, critical.mean(axis=0)])
         for got, curve, bound in zip(
-            [*chosen, found.averaged[name]], curves, critical, strict=True
+            [*chosen, result.averaged[name]], curves, critical, strict=True
         ):
             above = [rate for rate, x, y in zip(levels, curve, bound, strict=True) if x > y]
             kinds |= {("highest", got.optimal), ("lowest", *above[:1])}
@@ -140,30 +140,30 @@ def test_selected_rates_against_loops() -> None:
                 assert got.lowest == above[0]
             else:
                 assert math.isnan(got.lowest)
-        mine = found.curve(name)
+        mine = result.curve(name)
         assert mine[0] == pytest.approx(curves[-1], rel=1e-9)
         assert mine[1] == pytest.approx(critical[-1], rel=1e-9)
-        assert found.optimal[name].value == pytest.approx(np.mean([one.optimal for one in chosen]))
+        assert result.optimal[name].value == pytest.approx(np.mean([one.optimal for one in chosen]))
         lowest = [one.lowest for one in chosen if not math.isnan(one.lowest)]
-        assert int(found.lowest[name].n) == len(lowest)
+        assert int(result.lowest[name].n) == len(lowest)
         expected = np.mean(lowest) if lowest else nan
-        assert found.lowest[name].value == pytest.approx(expected, nan_ok=True)
+        assert result.lowest[name].value == pytest.approx(expected, nan_ok=True)
     assert len(kinds) > 4
     assert ("lowest",) in kinds  # where none exceeds
 
 
-# --- by hand
+# By hand.
 
 
 def test_of_equal_rates_the_lowest() -> None:
     # t = difference sqrt(3/2) / 0.1, against 2.776 with 4 degrees of freedom.
-    found = discriminability(of_difference(0.0, 0.25, 0.5, 0.1, 0.5), rng=0)
+    result = discriminability(of_difference(0.0, 0.25, 0.5, 0.1, 0.5), rng=0)
     t = np.array([0, 0.25, 0.5, 0.1, 0.5]) * math.sqrt(1.5) / 0.1
-    curve, critical = found.curve("welch-mean")
+    curve, critical = result.curve("welch-mean")
     assert curve == pytest.approx(t)
     assert critical == pytest.approx([2.7764451] * 5)
     for name in CRITERIA:
-        assert (found.averaged[name].optimal, found.averaged[name].lowest) == (0.3, 0.2)
+        assert (result.averaged[name].optimal, result.averaged[name].lowest) == (0.3, 0.2)
     # Neither an equal value nor a lower one exceeds.
     low = discriminability(of_difference(0.1, 0.2), rng=0)
     assert math.isnan(low.averaged["welch-mean"].lowest)
@@ -180,29 +180,29 @@ def test_columns_that_are_no_rates_do_not_count() -> None:
 
 
 def test_one_rate_and_two_models() -> None:
-    found = discriminability(of_difference(0.5), rng=0)
-    assert found.pairwise_tests["0"].n_pairs == 1
-    assert {name: found.selected["0"][name].optimal for name in CRITERIA} == dict.fromkeys(
+    result = discriminability(of_difference(0.5), rng=0)
+    assert result.pairwise_tests["0"].n_pairs == 1
+    assert {name: result.selected["0"][name].optimal for name in CRITERIA} == dict.fromkeys(
         CRITERIA, 0.1
     )
-    assert math.isnan(float(found.optimal["tukey-q"].low))  # one data set has no interval
-    assert repr(found) == "<Discriminability of tpr at 1 rates on 1 data set>"
+    assert math.isnan(float(result.optimal["tukey-q"].low))  # one data set has no interval
+    assert repr(result) == "<Discriminability of tpr at 1 rates on 1 data set>"
 
 
 def test_no_variance() -> None:
     same = np.full((1, 3, 4), 0.5)
     other = same + np.arange(3)[:, None] / 10
-    found = discriminability(ResultTable.from_arrays({"tpr@0.1": same, "tpr@0.2": other}), rng=0)
-    one = found.pairwise_tests["0"]
+    result = discriminability(ResultTable.from_arrays({"tpr@0.1": same, "tpr@0.2": other}), rng=0)
+    one = result.pairwise_tests["0"]
     for name in CRITERIA:
         assert one.criteria[name][0] == 0
         assert math.isnan(one.criteria[name][1])
-        assert found.selected["0"][name].optimal == 0.1
-        assert math.isnan(found.selected["0"][name].lowest)
+        assert result.selected["0"][name].optimal == 0.1
+        assert math.isnan(result.selected["0"][name].lowest)
     assert [counts.tolist() for counts in one.n_infinite.values()] == [[0, 3], [0, 3]]
-    assert "left out: 6 infinite statistics, of different means without variance" in str(found)
-    assert (found.p_values("0", fpr=0.1) == 1).all()
-    assert found.p_values("0", fpr=0.2).tolist() == np.eye(3).tolist()
+    assert "left out: 6 infinite statistics, of different means without variance" in str(result)
+    assert (result.p_values("0", fpr=0.1) == 1).all()
+    assert result.p_values("0", fpr=0.2).tolist() == np.eye(3).tolist()
     only = discriminability(ResultTable.from_arrays({"tpr@0.2": other}), rng=0)
     assert math.isnan(only.averaged["tukey-mean"].optimal)
     assert "-" in str(only).splitlines()[1]
@@ -214,46 +214,46 @@ def test_models_that_lack_a_value_are_left_out_and_named() -> None:
     values["tpr@0.1"][1, :3, 0] = [nan, math.inf, nan]
     values["auc"][2] = nan  # not read
     names = ["iforest", "knn", "lof", "ocsvm"]
-    found = discriminability(
+    result = discriminability(
         ResultTable.from_arrays(values, detectors=names, datasets=["a", "b", "c"]), rng=0
     )
-    assert found.models == {"a": ["iforest", "knn", "ocsvm"], "c": names}
-    assert found.left_out == [
+    assert result.models == {"a": ["iforest", "knn", "ocsvm"], "c": names}
+    assert result.left_out == [
         "a: 1 of 4 models lack a value on some fold (lof)",
         "b: 3 of 4 models lack a value on some fold (iforest and 2 more), and fewer than two are "
         "left",
     ]
-    assert list(found.pairwise_tests) == list(found.selected) == ["a", "c"]
+    assert list(result.pairwise_tests) == list(result.selected) == ["a", "c"]
     whole = discriminability(
         ResultTable.from_arrays({k: v[:1][:, [0, 1, 3]] for k, v in values.items()}), rng=0
     )
     for name in CRITERIA:
         expected = whole.pairwise_tests["0"].criteria[name]
-        assert np.array_equal(found.pairwise_tests["a"].criteria[name], expected)
-    assert found.p_values("a", fpr=0.05).shape == (3, 3)
-    assert str(found).splitlines()[-2:] == found.left_out
-    assert int(found.optimal["tukey-q"].n) == 2
+        assert np.array_equal(result.pairwise_tests["a"].criteria[name], expected)
+    assert result.p_values("a", fpr=0.05).shape == (3, 3)
+    assert str(result).splitlines()[-2:] == result.left_out
+    assert int(result.optimal["tukey-q"].n) == 2
     with pytest.raises(InvalidInputError, match="dataset must be one of a, c; found 'b'"):
-        found.p_values("b", fpr=0.05)
+        result.p_values("b", fpr=0.05)
 
 
 def test_the_number_of_data_sets_with_models_left_out() -> None:
     values = runs(seed=4, shape=(3, 2, 4))
     values["tpr@0.1"][:2, 0, 0] = nan  # two data sets, with one note each
-    found = discriminability(ResultTable.from_arrays(values), rng=0)
-    assert "more data set" not in str(found)
+    result = discriminability(ResultTable.from_arrays(values), rng=0)
+    assert "more data set" not in str(result)
     values = runs(seed=4, shape=(5, 3, 4))
     values["tpr@0.1"][:4, 0, 0] = nan
-    found = discriminability(ResultTable.from_arrays(values), rng=0)
-    assert "and 1 more data set with models left out" in str(found)
+    result = discriminability(ResultTable.from_arrays(values), rng=0)
+    assert "and 1 more data set with models left out" in str(result)
 
 
 def test_a_data_set_of_one_fold_is_named() -> None:
     values = np.random.default_rng(0).uniform(size=(3, 2, 4))
     values[1, :, 1:] = nan
     values[2] = nan
-    found = discriminability(ResultTable.from_arrays({"tpr@0.1": values}), rng=0)
-    assert found.left_out == [
+    result = discriminability(ResultTable.from_arrays({"tpr@0.1": values}), rng=0)
+    assert result.left_out == [
         "1: 1 fold with values, fewer than two",
         "2: 0 folds with values, fewer than two",
     ]
@@ -262,9 +262,9 @@ def test_a_data_set_of_one_fold_is_named() -> None:
 def test_missing_rows_are_missing_values() -> None:
     detectors = np.repeat(["knn", "lof", "svm"], 3)[:-1]
     rows = {"dataset": ["a"] * 8, "detector": detectors, "fold": ([1, 2, 3] * 3)[:-1]}
-    found = discriminability(rows | {"tpr@0.1": np.arange(8) / 8}, rng=0)
-    assert found.models == {"a": ["knn", "lof"]}
-    assert "(svm)" in found.left_out[0]
+    result = discriminability(rows | {"tpr@0.1": np.arange(8) / 8}, rng=0)
+    assert result.models == {"a": ["knn", "lof"]}
+    assert "(svm)" in result.left_out[0]
 
 
 def test_means_over_data_sets_draw_their_classes_together() -> None:
@@ -280,10 +280,10 @@ def test_means_over_data_sets_draw_their_classes_together() -> None:
             noise = nan if dataset == "Z" else fold / 10
             rates = zip((0.1, 0.2), gains, strict=True)
             rows.append(row | {f"tpr@{p}": noise + model * gain for p, gain in rates})
-    found = discriminability({key: [row[key] for row in rows] for key in rows[0]}, rng=0)
-    assert len(found.pairwise_tests) == 10
-    assert found.selected["c 1"]["tukey-mean"].optimal == 0.2
-    means = found.optimal["tukey-mean"]
+    result = discriminability({key: [row[key] for row in rows] for key in rows[0]}, rng=0)
+    assert len(result.pairwise_tests) == 10
+    assert result.selected["c 1"]["tukey-mean"].optimal == 0.2
+    means = result.optimal["tukey-mean"]
     assert float(means.value) == pytest.approx(0.12)
     assert (float(means.low), float(means.high)) == pytest.approx((0.1, 0.2))
     assert int(means.n) == 10
@@ -293,36 +293,36 @@ def test_the_averaged_critical_value_is_that_of_the_curves() -> None:
     # Of the first data set two models of three are left, which have another critical value.
     values = np.random.default_rng(0).uniform(size=(2, 3, 4))
     values[0, 0, 0] = nan
-    found = discriminability(ResultTable.from_arrays({"tpr@0.1": values}), rng=0)
+    result = discriminability(ResultTable.from_arrays({"tpr@0.1": values}), rng=0)
     own = [scipy.stats.studentized_range.isf(0.05, n, 3 * n) for n in (2, 3)]
-    assert found.curve("tukey-q")[1] == pytest.approx([np.mean(own)])
+    assert result.curve("tukey-q")[1] == pytest.approx([np.mean(own)])
 
 
 def test_an_undefined_criterion_has_no_part_in_the_critical_value() -> None:
     values = np.random.default_rng(0).uniform(size=(2, 3, 4))
     values[0] = [[nan] * 4, [0.5] * 4, [0.6] * 4]  # two models without variance
-    found = discriminability(ResultTable.from_arrays({"tpr@0.1": values}), rng=0)
-    curve, critical = found.curve("tukey-mean")
-    assert curve[0] == found.pairwise_tests["1"].criteria["tukey-mean"][0]
+    result = discriminability(ResultTable.from_arrays({"tpr@0.1": values}), rng=0)
+    curve, critical = result.curve("tukey-mean")
+    assert curve[0] == result.pairwise_tests["1"].criteria["tukey-mean"][0]
     assert critical == pytest.approx([scipy.stats.studentized_range.isf(0.05, 3, 9)])
 
 
-# --- bits, frames, copies
+# Bits, frames, copies.
 
 
-def bits(found: Any) -> Any:
-    frame = found.to_columns()
+def bits(result: Any) -> Any:
+    frame = result.to_columns()
     parts = [getattr(means[name], end).tobytes()
-             for means in (found.optimal, found.lowest) for name in CRITERIA
+             for means in (result.optimal, result.lowest) for name in CRITERIA
              for end in ("value", "low", "high", "n")]  # fmt: skip
-    curves = [array.tobytes() for name in CRITERIA for array in found.curve(name)]
+    curves = [array.tobytes() for name in CRITERIA for array in result.curve(name)]
     return {key: np.array(column).tobytes() for key, column in frame.items()}, parts, curves
 
 
 def test_the_frame_has_all_columns() -> None:
     values = runs()
-    found = discriminability(ResultTable.from_arrays(values), rng=0)
-    frame = found.to_columns()
+    result = discriminability(ResultTable.from_arrays(values), rng=0)
+    frame = result.to_columns()
     corrections = ["none", "bonferroni", "holm", "shaffer", "benjamini-hochberg"]
     assert list(frame) == [
         "dataset", "fpr", *CRITERIA, "critical_tukey", "critical_welch", "n_pairs",
@@ -333,16 +333,16 @@ def test_the_frame_has_all_columns() -> None:
     assert frame["fpr"] == sorted(RATES) * 3
     assert frame["n_pairs"] == [6] * 12
     for i, name in enumerate("012"):
-        own, one = slice(4 * i, 4 * i + 4), found.pairwise_tests[name]
+        own, one = slice(4 * i, 4 * i + 4), result.pairwise_tests[name]
         assert frame["welch-median"][own] == one.criteria["welch-median"].tolist()
         assert frame["critical_welch"][own] == one.critical_values["welch"].tolist()
         f, _, _ = slow.several(models_of(values["tpr@0.01"], i))
         assert frame["welch_f"][4 * i] == pytest.approx(f)
         assert frame["welch_p_value"][own] == one.p_value.tolist()
-    assert found.to_frame().shape == (12, len(frame))
-    head = found.to_markdown().splitlines()[0]
+    assert result.to_frame().shape == (12, len(frame))
+    head = result.to_markdown().splitlines()[0]
     assert head.count("of the mean curve") == 2
-    assert r"\toprule" in found.to_latex()
+    assert r"\toprule" in result.to_latex()
 
 
 def test_what_is_not_counted_is_none() -> None:
@@ -356,5 +356,5 @@ def test_what_is_not_counted_is_none() -> None:
 
 @pytest.mark.parametrize("again", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
 def test_results_can_be_copied(again: Any) -> None:
-    found = discriminability(of_difference(0.1), rng=0)
-    assert bits(again(found)) == bits(found)
+    result = discriminability(of_difference(0.1), rng=0)
+    assert bits(again(result)) == bits(result)

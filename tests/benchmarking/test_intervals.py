@@ -110,8 +110,8 @@ def test_the_interval_of_the_concordance_covers_the_true_value(
     monkeypatch.setattr(simulated, "N_SAMPLES", 200)
     monkeypatch.setattr(simulated, "N_TRUE", 20_000)
     for n_detectors, n_datasets in ((3, 8), (6, 3), (20, 12)):
-        found = simulated.strength_of(model, n_detectors, target)
-        if found is not None:
-            covers, _ = simulated.coverage(model, n_detectors, *found, n_datasets)
+        result = simulated.strength_of(model, n_detectors, target)
+        if result is not None:
+            covers, _ = simulated.coverage(model, n_detectors, *result, n_datasets)
             # 0.92, less what 200 samples leave to chance in a hundred cells.
             assert covers >= 0.87, (n_detectors, n_datasets)

@@ -37,27 +37,27 @@ def tau_of(models: list[list[float]]) -> npt.NDArray[np.float64]:
     return np.asarray(tau)
 
 
-# --- tau, against loops and SciPy
+# Tau, against loops and SciPy.
 
 
 @given(columns(3))
 def test_tau_is_that_of_the_pairs(models: list[list[float]]) -> None:
-    found = tau_of(models)
+    result = tau_of(models)
     for i, j in itertools.product(range(3), repeat=2):
         expected = tau_b([model[i] for model in models], [model[j] for model in models])
         if math.isnan(expected):
-            assert math.isnan(found[i, j])
+            assert math.isnan(result[i, j])
         else:
-            assert found[i, j] == pytest.approx(expected, rel=1e-15, abs=0)
+            assert result[i, j] == pytest.approx(expected, rel=1e-15, abs=0)
 
 
 @given(columns(4))
 def test_tau_is_symmetric_with_diagonal_1(models: list[list[float]]) -> None:
-    found = tau_of(models)
-    assert np.array_equal(found, found.T, equal_nan=True)
-    diagonal = np.diag(found)
+    result = tau_of(models)
+    assert np.array_equal(result, result.T, equal_nan=True)
+    diagonal = np.diag(result)
     assert (diagonal[~np.isnan(diagonal)] == 1).all()
-    assert (np.abs(found[~np.isnan(found)]) <= 1).all()
+    assert (np.abs(result[~np.isnan(result)]) <= 1).all()
     for i, value in enumerate(diagonal):
         distinct = {model[i] for model in models if model[i] == model[i]}
         assert math.isnan(value) == (len(distinct) < 2)
@@ -71,7 +71,7 @@ def test_tau_is_that_of_scipy(n_models: int, n_values: int, nans: float) -> None
     merits = rng.integers(0, n_values, (3, n_models, 4)).astype(float)
     merits[rng.random(merits.shape) < nans] = math.nan
     merits[rng.random(merits.shape) < 0.05] = math.inf
-    found = kendall_by_problem(merits)
+    result = kendall_by_problem(merits)
     for k, i, j in itertools.product(range(3), range(4), range(4)):
         a, b = merits[k, :, i], merits[k, :, j]
         both = ~(np.isnan(a) | np.isnan(b))
@@ -79,7 +79,7 @@ def test_tau_is_that_of_scipy(n_models: int, n_values: int, nans: float) -> None
         expected = math.nan
         if len(a) > 1 and len(set(a)) > 1 and len(set(b)) > 1:
             expected = float(stats.kendalltau(a, b).statistic)
-        assert found[k, i, j] == pytest.approx(expected, rel=1e-12, abs=1e-15, nan_ok=True)
+        assert result[k, i, j] == pytest.approx(expected, rel=1e-12, abs=1e-15, nan_ok=True)
 
 
 def test_many_models_and_few_data_sets() -> None:
@@ -124,7 +124,7 @@ def test_by_hand() -> None:
     assert np.isnan(tau_of([[1, 5], [2, 5]])[0, 1])
 
 
-# --- the mean over data sets
+# The mean over data sets.
 
 
 @given(result_rows(LABELS))
@@ -169,7 +169,7 @@ def test_the_mean_of_a_row_contains_its_diagonal() -> None:
     assert result.means["mean@0.01"].value == pytest.approx([1 / 3, -1 / 3, 1 / 3, 1 / 3])
 
 
-# --- what changes nothing
+# What changes nothing.
 
 
 @given(result_rows(LABELS, most_folds=1))
@@ -194,9 +194,9 @@ def test_the_number_of_threads_changes_no_bit() -> None:
     table = ResultTable.from_arrays(arrays, higher_is_better=DOWN)
     expected = kendall_matrix(table, rng=3, n_threads=1)
     for n_threads in (2, 3, 8, None):
-        found = kendall_matrix(table, rng=3, n_threads=n_threads)
+        result = kendall_matrix(table, rng=3, n_threads=n_threads)
         for name in ("value", "low", "high", "by_dataset"):
-            assert getattr(found, name).tobytes() == getattr(expected, name).tobytes()
+            assert getattr(result, name).tobytes() == getattr(expected, name).tobytes()
 
 
 def test_the_order_and_names_of_models_change_no_bit() -> None:
@@ -228,7 +228,7 @@ def test_the_order_and_names_of_data_sets_and_measures_change_no_bit(what: str) 
         assert bits_of(one) == bits_of(other)
 
 
-# --- what it prints and refuses
+# What it prints and refuses.
 
 
 def test_frame() -> None:

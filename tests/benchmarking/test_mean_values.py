@@ -21,12 +21,12 @@ def table_of(values: Any, label: str = "auc", **names: Any) -> fastad.ResultTabl
     return fastad.ResultTable.from_arrays({label: values}, **names)
 
 
-def marked(found: fastad.benchmarking.MeanValues) -> list[list[str]]:
+def marked(result: fastad.benchmarking.MeanValues) -> list[list[str]]:
     """Names of the detectors with the first mark, row by row."""
-    head = found.text_table().header
+    head = result.text_table().header
     return [
         [name for name, mark in zip(head[1:], marks, strict=True) if mark == 1]
-        for marks in found.text_table().marks
+        for marks in result.text_table().marks
     ]
 
 
@@ -41,7 +41,7 @@ def test_values_are_the_definition(data: st.DataObject) -> None:
     )
     label, higher = data.draw(st.sampled_from([("auc", True), ("fpr@tpr0.9", False)]))
     params = ["1", "2", "", "1", "2"]
-    found = mean_values(table_of(values, label, detectors=detectors, params=params))
+    result = mean_values(table_of(values, label, detectors=detectors, params=params))
     for i, row in enumerate(values):
         exact: list[Fraction | None] = []
         for j, name in enumerate("abc"):
@@ -55,25 +55,25 @@ def test_values_are_the_definition(data: st.DataObject) -> None:
             ]
             if not sums:
                 exact.append(None)
-                assert math.isnan(found.mean[0, i, j])
-                assert (found.n_folds[0, i, j], found.model_of[0, i, j]) == (0, -1)
+                assert math.isnan(result.mean[0, i, j])
+                assert (result.n_folds[0, i, j], result.model_of[0, i, j]) == (0, -1)
                 continue
             best = max(sums) if higher else min(sums)
             exact.append(best)
             model = [model for model in models if model][sums.index(best)]
-            assert found.mean[0, i, j] == float(best)
-            assert found.n_folds[0, i, j] == len(model)
+            assert result.mean[0, i, j] == float(best)
+            assert result.n_folds[0, i, j] == len(model)
             if len(model) > 1:
                 wanted = statistics.stdev(Fraction(round(10 * one), 10) for one in model)
-                assert found.std[0, i, j] == pytest.approx(float(wanted), rel=1e-9, abs=1e-15)
+                assert result.std[0, i, j] == pytest.approx(float(wanted), rel=1e-9, abs=1e-15)
             else:
-                assert math.isnan(found.std[0, i, j])
+                assert math.isnan(result.std[0, i, j])
         defined = [one for one in exact if one is not None]
         top = (max(defined) if higher else min(defined)) if defined else None
         best_names = [
             name for name, one in zip("abc", exact, strict=True) if one is not None and one == top
         ]
-        assert marked(found)[i] == best_names
+        assert marked(result)[i] == best_names
 
 
 def test_the_best_is_marked_by_the_direction_of_the_measure() -> None:
@@ -81,32 +81,32 @@ def test_the_best_is_marked_by_the_direction_of_the_measure() -> None:
     names: dict[str, Any] = {"detectors": ["knn", "lof"]}
     assert marked(mean_values(table_of(values, **names))) == [["lof"], ["knn"]]
     assert marked(mean_values(table_of(values, "fpr@tpr0.9", **names))) == [["knn"], ["lof"]]
-    found = mean_values(table_of(values, "hours", **names, higher_is_better={"hours": False}))
-    assert marked(found) == [["knn"], ["lof"]]
+    result = mean_values(table_of(values, "hours", **names, higher_is_better={"hours": False}))
+    assert marked(result) == [["knn"], ["lof"]]
 
 
 def test_equal_sums_of_rates_share_the_mark() -> None:
     """0.1 + 0.7 is not 0.4 + 0.4 in floats."""
-    found = mean_values(table_of([[[0.1, 0.7], [0.4, 0.4]]], detectors=["knn", "lof"]))
-    assert marked(found) == [["knn", "lof"]]
-    assert found.text_table().rows == [["auc", "0", "0.4000 ± 0.4243", "0.4000 ± 0.0000"]]
+    result = mean_values(table_of([[[0.1, 0.7], [0.4, 0.4]]], detectors=["knn", "lof"]))
+    assert marked(result) == [["knn", "lof"]]
+    assert result.text_table().rows == [["auc", "0", "0.4000 ± 0.4243", "0.4000 ± 0.0000"]]
 
 
 def test_cells_that_lack_folds_are_named() -> None:
     values = [[[0.5, nan], [nan, nan]], [[0.5, 0.7], [0.6, 0.8]]]
-    found = mean_values(table_of(values, datasets=["d0", "d1"], detectors=["knn", "lof"]))
-    assert found.notes == ["auc: 2 of 4 values are of fewer than 2 folds (d0, knn: 1; d0, lof: 0)"]
-    assert found.text_table().rows[0] == ["auc", "d0", "0.5000", "-"]
-    assert found.to_columns()["model"] == ["knn", None, "knn", "lof"]
-    for text in (str(found), found.to_markdown(), found.to_latex()):
-        assert found.notes[0] in text
+    result = mean_values(table_of(values, datasets=["d0", "d1"], detectors=["knn", "lof"]))
+    assert result.notes == ["auc: 2 of 4 values are of fewer than 2 folds (d0, knn: 1; d0, lof: 0)"]
+    assert result.text_table().rows[0] == ["auc", "d0", "0.5000", "-"]
+    assert result.to_columns()["model"] == ["knn", None, "knn", "lof"]
+    for text in (str(result), result.to_markdown(), result.to_latex()):
+        assert result.notes[0] in text
 
 
 def test_a_missing_row_is_named_and_leaves_the_value() -> None:
     rows = {"dataset": ["d", "d", "d"], "detector": ["a", "a", "b"], "fold": [0, 1, 0]}
-    found = mean_values({**rows, "auc": [0.5, 0.7, 0.9]})
-    assert found.notes[0] == "missing: 1 of 4 rows (d, b, fold 1)"
-    assert found.n_folds.tolist() == [[[2, 1]]]
+    result = mean_values({**rows, "auc": [0.5, 0.7, 0.9]})
+    assert result.notes[0] == "missing: 1 of 4 rows (d, b, fold 1)"
+    assert result.n_folds.tolist() == [[[2, 1]]]
 
 
 def test_classes_of_anomalies_have_rows_of_their_own() -> None:
@@ -116,31 +116,31 @@ def test_classes_of_anomalies_have_rows_of_their_own() -> None:
         "detector": ["a", "b"] * 2,
         "auc": [0.5, 0.6, 0.8, 0.7],
     }
-    found = mean_values(rows)
-    assert marked(found) == [["b"], ["a"]]
-    assert found.to_columns()["anomaly_class"] == ["x", "x", "y", "y"]
-    assert found.to_columns()["mean"] == [0.5, 0.6, 0.8, 0.7]
+    result = mean_values(rows)
+    assert marked(result) == [["b"], ["a"]]
+    assert result.to_columns()["anomaly_class"] == ["x", "x", "y", "y"]
+    assert result.to_columns()["mean"] == [0.5, 0.6, 0.8, 0.7]
 
 
 def test_infinite_values_have_no_deviation() -> None:
-    found = mean_values(table_of([[[math.inf, math.inf], [0.5, 0.5]]], "em"))
-    assert marked(found) == [["0"]]
-    assert math.isnan(found.std[0, 0, 0])
-    assert found.std[0, 0, 1] == 0
+    result = mean_values(table_of([[[math.inf, math.inf], [0.5, 0.5]]], "em"))
+    assert marked(result) == [["0"]]
+    assert math.isnan(result.std[0, 0, 0])
+    assert result.std[0, 0, 1] == 0
 
 
 @pytest.mark.parametrize("unit", [2.0**-700, 2.0**700])
 def test_deviations_neither_vanish_nor_overflow(unit: float) -> None:
     values = np.random.default_rng(0).uniform(size=(2, 3, 4))
-    found = mean_values(table_of(values * unit, "vol@0.05"))
+    result = mean_values(table_of(values * unit, "vol@0.05"))
     expected = mean_values(table_of(values, "vol@0.05"))
-    np.testing.assert_allclose(found.std, expected.std * unit, rtol=1e-12)
+    np.testing.assert_allclose(result.std, expected.std * unit, rtol=1e-12)
 
 
 def test_markdown_and_latex_mark_the_best() -> None:
-    found = mean_values(table_of([[0.5, 0.6]], datasets=["wine"], detectors=["a", "b"]))
-    assert "| auc | wine | 0.5000 | **0.6000** |" in found.to_markdown()
-    assert r"auc & wine & 0.5000 & \cellcolor[gray]{0.70}0.6000 \\" in found.to_latex()
+    result = mean_values(table_of([[0.5, 0.6]], datasets=["wine"], detectors=["a", "b"]))
+    assert "| auc | wine | 0.5000 | **0.6000** |" in result.to_markdown()
+    assert r"auc & wine & 0.5000 & \cellcolor[gray]{0.70}0.6000 \\" in result.to_latex()
 
 
 def test_it_is_the_values_that_are_ranked() -> None:

@@ -98,8 +98,8 @@ def test_detectors_tie_where_their_sums_over_folds_do(rows: list[list[Fraction]]
     ranks = [
         1 + sum(x > y for x in exact) + Fraction(sum(x == y for x in exact) - 1, 2) for y in exact
     ]
-    found = average_ranks(table, n_resamples=1, rng=0).ranks["tpr@0.05"][0]
-    assert found.tolist() == [float(rank) for rank in ranks]
+    result = average_ranks(table, n_resamples=1, rng=0).ranks["tpr@0.05"][0]
+    assert result.tolist() == [float(rank) for rank in ranks]
 
 
 def test_the_sums_of_the_issue_tie() -> None:
@@ -122,8 +122,8 @@ def test_recommend_selects_all_models_of_equal_sums(rows: list[list[Fraction]]) 
         ]
         losses.append((best - mean(chosen)) / best)
     table = ResultTable.from_arrays({"tpr@0.05": as_floats(rows)[None]})
-    found = recommend(table, operating_fpr=0.05, n_resamples=1, rng=0)
-    assert found.losses["other folds"].value[0] == pytest.approx(float(mean(losses)), abs=1e-14)
+    result = recommend(table, operating_fpr=0.05, n_resamples=1, rng=0)
+    assert result.losses["other folds"].value[0] == pytest.approx(float(mean(losses)), abs=1e-14)
 
 
 @given(
@@ -140,5 +140,5 @@ def test_wilcoxon_ties_equal_differences_of_decimals() -> None:
     # sum of at most 2 are 8 of 16.
     auc = [[0.9, 0.8], [0.6, 0.7], [0.4, 0.3], [0.5, 0.3]]
     assert 0.9 - 0.8 != 0.4 - 0.3
-    found = wilcoxon_holm(ResultTable.from_arrays({"auc": auc}), measure="auc", rng=0)
-    assert found.p_values[0, 1] == 0.5
+    result = wilcoxon_holm(ResultTable.from_arrays({"auc": auc}), measure="auc", rng=0)
+    assert result.p_values[0, 1] == 0.5

@@ -61,7 +61,7 @@ def overview(table: fastad.ResultTable) -> RunsOverview:
     return compare_runs(table, reference="tpr@0.05", **OPTIONS)
 
 
-# --- what there is
+# What there is.
 
 
 def test_each_comparison_is_what_its_function_returns_with_the_same_seed(
@@ -92,43 +92,43 @@ def test_each_comparison_is_what_its_function_returns_with_the_same_seed(
         ),
     }
     assert set(overview) == set(ALL) - {"class_sensitivity"}
-    for name, found in wanted.items():
-        assert type(overview[name]) is type(found)
-        assert numbers(overview[name]) == numbers(found)
-        assert str(overview[name]) == str(found)
+    for name, result in wanted.items():
+        assert type(overview[name]) is type(result)
+        assert numbers(overview[name]) == numbers(result)
+        assert str(overview[name]) == str(result)
 
 
 @pytest.mark.parametrize("criterion", CRITERIA)
 def test_losses_at_selected_rates_are_those_of_the_function(
     table: fastad.ResultTable, overview: RunsOverview, criterion: Any
 ) -> None:
-    found: Any = overview[f"loss_at_{criterion}"]
+    result: Any = overview[f"loss_at_{criterion}"]
     wanted = fastad.benchmarking.loss_at_selected_fpr(table, criterion=criterion, **OPTIONS)
-    assert (found.rows, found.columns) == (wanted.rows, wanted.columns)
-    assert np.array_equal(found.by_dataset, wanted.by_dataset, equal_nan=True)
+    assert (result.rows, result.columns) == (wanted.rows, wanted.columns)
+    assert np.array_equal(result.by_dataset, wanted.by_dataset, equal_nan=True)
     # Of the same draws as the losses without these rates.
     loss: Any = overview["selection_loss"]
     for name in ("value", "low", "high"):
-        assert np.array_equal(getattr(found, name)[:5, :5], getattr(loss, name), equal_nan=True)
+        assert np.array_equal(getattr(result, name)[:5, :5], getattr(loss, name), equal_nan=True)
 
 
 def test_tests_are_at_one_minus_the_confidence_level(table: fastad.ResultTable) -> None:
-    found: Any = compare_runs(table, confidence_level=0.9, **OPTIONS)
-    assert found["discriminability_auc"].significance_level == 0.1
-    assert found["loss_at_tukey-q"].confidence_level == found["nemenyi"].confidence_level == 0.9
+    result: Any = compare_runs(table, confidence_level=0.9, **OPTIONS)
+    assert result["discriminability_auc"].significance_level == 0.1
+    assert result["loss_at_tukey-q"].confidence_level == result["nemenyi"].confidence_level == 0.9
     wanted = fastad.benchmarking.discriminability(
         table, measure="tpr", significance_level=0.1, confidence_level=0.9, **OPTIONS
     )
-    assert numbers(found["discriminability_tpr"]) == numbers(wanted)
+    assert numbers(result["discriminability_tpr"]) == numbers(wanted)
 
 
 def test_classes_of_anomalies_add_their_loss() -> None:
     rows = columns()
     rows["anomaly_class"] = [name[-1:] in "02" for name in rows["dataset"]]
     rows["dataset"] = ["ab"[name in ("d2", "d3")] for name in rows["dataset"]]
-    found = compare_runs(rows, **OPTIONS)
-    wanted = fastad.benchmarking.class_sensitivity(rows, measures=found.measures, **OPTIONS)
-    assert numbers(found["class_sensitivity"]) == numbers(wanted)
+    result = compare_runs(rows, **OPTIONS)
+    wanted = fastad.benchmarking.class_sensitivity(rows, measures=result.measures, **OPTIONS)
+    assert numbers(result["class_sensitivity"]) == numbers(wanted)
 
 
 @pytest.mark.parametrize(
@@ -144,32 +144,32 @@ def test_classes_of_anomalies_add_their_loss() -> None:
 def test_detectors_are_compared_by_the_principal_measure(
     table: fastad.ResultTable, arguments: dict[str, Any], measure: str
 ) -> None:
-    found = compare_runs(table, **arguments, **OPTIONS)
-    assert found.measure == measure
-    assert found["nemenyi"].measure == found["wilcoxon"].measure == measure  # type: ignore[attr-defined]
+    result = compare_runs(table, **arguments, **OPTIONS)
+    assert result.measure == measure
+    assert result["nemenyi"].measure == result["wilcoxon"].measure == measure  # type: ignore[attr-defined]
     if "measures" in arguments:
-        assert found["kendall"].rows == arguments["measures"]  # type: ignore[attr-defined]
+        assert result["kendall"].rows == arguments["measures"]  # type: ignore[attr-defined]
     else:
-        assert measure in found.measures
-    rates = [name for name in found if name.startswith("recommendation")]
+        assert measure in result.measures
+    rates = [name for name in result if name.startswith("recommendation")]
     assert rates == (["recommendation_tpr@0.1"] if "operating_fpr" in arguments else ALL[-2:])
 
 
 def test_names_of_functions_are_labels(table: fastad.ResultTable, overview: RunsOverview) -> None:
-    found = compare_runs(table, measure="roc_auc", reference="roc_auc", **OPTIONS)
-    assert (found.measure, found.reference, found.measures) == ("auc", "auc", overview.measures)
-    assert found["rank_distance"].measures == overview.measures[1:]  # type: ignore[attr-defined]
-    assert "roc_auc" not in str(found)
+    result = compare_runs(table, measure="roc_auc", reference="roc_auc", **OPTIONS)
+    assert (result.measure, result.reference, result.measures) == ("auc", "auc", overview.measures)
+    assert result["rank_distance"].measures == overview.measures[1:]  # type: ignore[attr-defined]
+    assert "roc_auc" not in str(result)
 
 
 def test_a_control_is_what_the_others_are_compared_with(table: fastad.ResultTable) -> None:
-    found = compare_runs(table, control="lof", **OPTIONS)
+    result = compare_runs(table, control="lof", **OPTIONS)
     for name in ("nemenyi", "wilcoxon"):
-        assert found[name].control == "lof"  # type: ignore[attr-defined]
-        assert "against lof" in found.title(name)
+        assert result[name].control == "lof"  # type: ignore[attr-defined]
+        assert "against lof" in result.title(name)
 
 
-# --- what cannot be made
+# What cannot be made.
 
 
 @pytest.mark.parametrize(
@@ -197,14 +197,14 @@ def test_a_control_is_what_the_others_are_compared_with(table: fastad.ResultTabl
 def test_what_cannot_be_made_has_its_reason_and_stops_nothing(
     rows: fastad.ResultTable, reasons: dict[str, str | None]
 ) -> None:
-    found = compare_runs(rows, **OPTIONS)
+    result = compare_runs(rows, **OPTIONS)
     for name, reason in reasons.items():
-        assert (name in found) == (reason is None)
-        assert reason is None or reason in found.skipped[name]
-        assert reason is None or name in str(found)
-    made = {*found, *found.skipped}
+        assert (name in result) == (reason is None)
+        assert reason is None or reason in result.skipped[name]
+        assert reason is None or name in str(result)
+    made = {*result, *result.skipped}
     assert made - {"recommendation"} >= set(ALL[:-2])
-    assert not set(found) & set(found.skipped)
+    assert not set(result) & set(result.skipped)
 
 
 @pytest.mark.parametrize(
@@ -256,18 +256,18 @@ def test_gaps_are_named_and_never_stop_the_rest(data: st.DataObject) -> None:
             rows[name][i] = math.nan
     kept = sorted(data.draw(st.sets(st.integers(0, n - 1), min_size=n // 2)))
     rows = {name: [cells[i] for i in kept] for name, cells in rows.items()}
-    found = compare_runs(rows, reference="auc", **OPTIONS)
-    assert {*found, *found.skipped} == set(ALL)
-    remarks = "\n".join(found.notes)
+    result = compare_runs(rows, reference="auc", **OPTIONS)
+    assert {*result, *result.skipped} == set(ALL)
+    remarks = "\n".join(result.notes)
     for name in ("auc", "tpr@0.05", "auc@0.1"):
         n_nan = sum(map(math.isnan, rows[name]))
         lines = [line for line in remarks.splitlines() if f"in {n_nan} of {len(kept)} rows" in line]
         assert bool(n_nan) == any(name in line for line in lines)
-    for name in found:
-        assert "nan" not in found[name].text_table().plain().replace("nan@", "")
+    for name in result:
+        assert "nan" not in result[name].text_table().plain().replace("nan@", "")
 
 
-# --- the same bits
+# The same bits.
 
 
 def test_intervals_do_not_depend_on_what_else_there_is(overview: RunsOverview) -> None:
@@ -281,10 +281,10 @@ def test_neither_threads_nor_the_order_of_rows_change_a_bit(overview: RunsOvervi
     rows = columns()
     order = np.random.default_rng(1).permutation(len(rows["auc"]))
     turned = {name: [cells[i] for i in order] for name, cells in rows.items()}
-    found = compare_runs(turned, reference="tpr@0.05", n_threads=1, **OPTIONS)
-    assert str(found) == str(overview)
+    result = compare_runs(turned, reference="tpr@0.05", n_threads=1, **OPTIONS)
+    assert str(result) == str(overview)
     for name in overview:
-        assert numbers(found[name]) == numbers(overview[name])
+        assert numbers(result[name]) == numbers(overview[name])
 
 
 def test_a_generator_is_a_seed_too() -> None:
@@ -300,8 +300,8 @@ def test_a_seed_is_a_seed_whatever_its_type() -> None:
     table = results("auc", "tpr@0.05")
     alone = fastad.benchmarking.selection_loss(table, rng=3)
     for seed in (3, np.int64(3), np.uint8(3)):
-        found = compare_runs(table, rng=seed)
-        assert numbers(found["selection_loss"]) == numbers(alone)
+        result = compare_runs(table, rng=seed)
+        assert numbers(result["selection_loss"]) == numbers(alone)
 
 
 def test_progress_is_an_option_as_elsewhere() -> None:
@@ -318,7 +318,7 @@ def test_progress_tells_how_many_are_done(table: fastad.ResultTable) -> None:
     assert seen == [(i, len(ALL)) for i in range(len(ALL) + 1)]
 
 
-# --- what it reads like
+# What it reads like.
 
 
 def test_it_prints_all_tables_under_their_titles(overview: RunsOverview) -> None:
@@ -347,26 +347,26 @@ def test_notes_stand_once_and_name_measures_that_lack_the_same() -> None:
     for name in lacking:
         rows[name][:3] = [math.nan] * 3  # of one model on all folds
     rows = {name: cells[:5] + cells[6:] for name, cells in rows.items()}
-    found = compare_runs(rows, **OPTIONS)
-    assert found.notes == [
+    result = compare_runs(rows, **OPTIONS)
+    assert result.notes == [
         "missing: 1 of 72 rows (d0, knn k=1, fold 2)",
         "nan: auc, auc@0.01, auc@0.05, auc@0.1 and 3 more are undefined in 3 of 71 rows",
     ]
-    lines = str(found).splitlines()
-    assert all(lines.count(line) == 1 for line in found.notes)
+    lines = str(result).splitlines()
+    assert all(lines.count(line) == 1 for line in result.notes)
 
 
 def test_a_note_of_two_comparisons_stands_once() -> None:
     rows = columns()
     rows["auc"][:6] = [math.nan] * 6  # of knn on d0
-    found = compare_runs(rows, **OPTIONS)
+    result = compare_runs(rows, **OPTIONS)
     note = "auc: 1 of 4 data sets is left out"
     for name in ("ranks", "friedman", "nemenyi"):
-        assert any(line.startswith(note) for line in found.notes_of(name))
-    assert str(found).count(note) == found.to_markdown().count(note) == 1
+        assert any(line.startswith(note) for line in result.notes_of(name))
+    assert str(result).count(note) == result.to_markdown().count(note) == 1
 
 
-# --- the answer
+# The answer.
 
 
 def steps(n_datasets: int, **merits: float) -> fastad.ResultTable:
@@ -410,10 +410,10 @@ def steps(n_datasets: int, **merits: float) -> fastad.ResultTable:
 def test_the_answer_says_who_leads_and_who_does_not_differ(
     rows: fastad.ResultTable, control: str | None, line: str
 ) -> None:
-    found = compare_runs(rows, control=control, **OPTIONS)
-    assert found.answer() == [f"By auc {line}"]
-    assert str(found).startswith(f"By auc {line}\n")
-    assert f"- By auc {line}\n" in found.to_markdown().partition("\n## ")[0]
+    result = compare_runs(rows, control=control, **OPTIONS)
+    assert result.answer() == [f"By auc {line}"]
+    assert str(result).startswith(f"By auc {line}\n")
+    assert f"- By auc {line}\n" in result.to_markdown().partition("\n## ")[0]
 
 
 def test_the_answer_says_by_which_measure_to_select(overview: RunsOverview) -> None:
@@ -433,7 +433,7 @@ def test_without_ranks_the_answer_has_no_leader() -> None:
     assert alone.answer() == []
 
 
-# --- pictures
+# Pictures.
 
 
 def test_pictures_are_drawn_without_pyplot(overview: RunsOverview) -> None:

@@ -40,12 +40,12 @@ def results(n_models: int, n_folds: int, n_levels: int, *, seed: int = 0) -> Val
     return np.asarray(centres + spread * rng.standard_normal((n_models, n_folds, n_levels)))
 
 
-def contents(found: PairwiseTests) -> Any:
+def contents(result: PairwiseTests) -> Any:
     """All numbers of a result, as bits."""
-    tables = (found.criteria, found.critical_values, found.n_significant, found.n_infinite)
+    tables = (result.criteria, result.critical_values, result.n_significant, result.n_infinite)
     return [
         *[(name, bits(row)) for table in tables for name, row in table.items()],
-        *[bits(row) for row in (found.f, found.df_between, found.df_within, found.p_value)],
+        *[bits(row) for row in (result.f, result.df_between, result.df_within, result.p_value)],
     ]
 
 
@@ -67,21 +67,21 @@ def tables(draw: st.DrawFn) -> Values:
 def test_slow_definitions(values: Values, alpha: float) -> None:
     models = values[:, :, 0].tolist()
     n_models = len(models)
-    found = compare_pairs(values, alpha=alpha)
+    result = compare_pairs(values, alpha=alpha)
     for name, expected in oracle.criteria(models).items():
-        assert found.criteria[name][0] == pytest.approx(expected, rel=1e-11, nan_ok=True), name
+        assert result.criteria[name][0] == pytest.approx(expected, rel=1e-11, nan_ok=True), name
     critical = oracle.welch_critical(models, alpha)
-    assert found.critical_values["welch"][0] == pytest.approx(critical, rel=1e-11, nan_ok=True)
+    assert result.critical_values["welch"][0] == pytest.approx(critical, rel=1e-11, nan_ok=True)
     t, _, p_values = zip(*oracle.pairs(models), strict=True)
     q = oracle.tukey(models)
-    assert found.n_infinite["welch"][0] == t.count(math.inf)
-    assert found.n_infinite["tukey"][0] == q.count(math.inf)
-    tukey = [x for x in q if x > found.critical_values["tukey"][0]]
-    assert found.n_significant["tukey"] is not None
-    assert found.n_significant["tukey"][0] == len(tukey)
+    assert result.n_infinite["welch"][0] == t.count(math.inf)
+    assert result.n_infinite["tukey"][0] == q.count(math.inf)
+    tukey = [x for x in q if x > result.critical_values["tukey"][0]]
+    assert result.n_significant["tukey"] is not None
+    assert result.n_significant["tukey"][0] == len(tukey)
     for correction in WELCH_CORRECTIONS:
         adjusted = oracle.adjusted(list(p_values), correction, n_models)
-        counts = found.n_significant[correction]
+        counts = result.n_significant[correction]
         assert counts is not None
         # Rounding could decide where p is alpha to 13 digits.
         if min(abs(p / alpha - 1) for p in adjusted) > 1e-12:
@@ -95,11 +95,11 @@ def test_slow_definitions(values: Values, alpha: float) -> None:
 @pytest.mark.parametrize("n_folds", [2, 3, 10, 40])
 def test_welch_of_scipy(n_folds: int) -> None:
     values = results(12, n_folds, 1, seed=n_folds)[:, :, 0]
-    found = pair_p_values(values)
+    result = pair_p_values(values)
     for i in range(12):
-        assert found[i, i] == 1.0
+        assert result[i, i] == 1.0
         peer = scipy.stats.ttest_ind(values[i], np.delete(values, i, 0), axis=1, equal_var=False)
-        np.testing.assert_allclose(np.delete(found[i], i), peer.pvalue, rtol=1e-10)
+        np.testing.assert_allclose(np.delete(result[i], i), peer.pvalue, rtol=1e-10)
 
 
 @pytest.mark.parametrize("n_models", [2, 3, 6])
@@ -107,8 +107,8 @@ def test_tukey_of_scipy(n_models: int) -> None:
     values = results(n_models, 8, 1)[:, :, 0]
     expected = scipy.stats.tukey_hsd(*values).pvalue
     # Its integral is one less another.
-    found = pair_p_values(values, test="tukey")
-    np.testing.assert_allclose(found, expected, rtol=1e-7, atol=1e-13)
+    result = pair_p_values(values, test="tukey")
+    np.testing.assert_allclose(result, expected, rtol=1e-7, atol=1e-13)
     # Either way the same pairs are significant.
     counts = compare_pairs(values[:, :, None], alpha=0.05).n_significant["tukey"]
     assert counts is not None
@@ -119,28 +119,28 @@ def test_false_discoveries_of_scipy() -> None:
     values = results(40, 6, 1, seed=3)
     raw = pair_p_values(values[:, :, 0])[np.triu_indices(40, 1)]
     for alpha in (0.01, 0.05, 0.4):
-        found = compare_pairs(values, alpha=alpha).n_significant["benjamini-hochberg"]
-        assert found is not None
+        result = compare_pairs(values, alpha=alpha).n_significant["benjamini-hochberg"]
+        assert result is not None
         peer = scipy.stats.false_discovery_control(raw)
-        assert found[0] == (peer <= alpha).sum()
+        assert result[0] == (peer <= alpha).sum()
 
 
 def test_all_models_at_once() -> None:
     values = results(7, 6, 5)
-    found = compare_pairs(values, alpha=0.05)
+    result = compare_pairs(values, alpha=0.05)
     for level in range(5):
         f, df_between, df_within = oracle.several(values[:, :, level].tolist())
-        assert found.f[level] == pytest.approx(f, rel=1e-12)
-        assert found.df_between[level] == df_between
-        assert found.df_within[level] == pytest.approx(df_within, rel=1e-12)
-        assert found.p_value[level] == pytest.approx(scipy.stats.f.sf(f, df_between, df_within))
+        assert result.f[level] == pytest.approx(f, rel=1e-12)
+        assert result.df_between[level] == df_between
+        assert result.df_within[level] == pytest.approx(df_within, rel=1e-12)
+        assert result.p_value[level] == pytest.approx(scipy.stats.f.sf(f, df_between, df_within))
 
 
 def test_two_models_at_once_are_one_pair() -> None:
     values = results(2, 9, 1)
-    found = compare_pairs(values, alpha=0.05)
-    assert found.f[0] == pytest.approx(found.criteria["welch-mean"][0] ** 2, rel=1e-12)
-    assert found.p_value[0] == pytest.approx(pair_p_values(values[:, :, 0])[0, 1], rel=1e-10)
+    result = compare_pairs(values, alpha=0.05)
+    assert result.f[0] == pytest.approx(result.criteria["welch-mean"][0] ** 2, rel=1e-12)
+    assert result.p_value[0] == pytest.approx(pair_p_values(values[:, :, 0])[0, 1], rel=1e-10)
 
 
 # Rows are models; the test of all at once: F and p.
@@ -155,8 +155,8 @@ NO_VARIANCE = [
 
 @pytest.mark.parametrize(("models", "f", "p_value"), NO_VARIANCE)
 def test_all_models_without_variance(models: Any, f: float, p_value: float) -> None:
-    found = compare_pairs(np.array(models)[:, :, None], alpha=0.05)
-    np.testing.assert_array_equal([found.f[0], found.p_value[0]], [f, p_value])
+    result = compare_pairs(np.array(models)[:, :, None], alpha=0.05)
+    np.testing.assert_array_equal([result.f[0], result.p_value[0]], [f, p_value])
 
 
 def test_table_by_hand() -> None:
@@ -164,16 +164,16 @@ def test_table_by_hand() -> None:
     values = np.zeros((4, 4, 1))
     values[2] = 1.0
     values[3, :, 0] = [1 - math.sqrt(3), 1, 1, 1 + math.sqrt(3)]
-    found = compare_pairs(values, alpha=0.05)
+    result = compare_pairs(values, alpha=0.05)
     # q: 0 twice and 1 / sqrt(0.5 / 4) four times; the best model is the one that varies.
     q = math.sqrt(8)
     expected = [2.0, q * 4 / 6, q, (2 * math.sqrt(2) + 0) / 4, math.sqrt(2) / 2]
     for name, value in zip(CRITERIA, expected, strict=True):
-        assert found.criteria[name][0] == pytest.approx(value, rel=1e-14), name
+        assert result.criteria[name][0] == pytest.approx(value, rel=1e-14), name
     # Welch: 0, 0, infinite twice, and sqrt(2) twice with 3 degrees of freedom.
-    assert found.n_infinite["welch"][0] == 2
-    assert found.critical_values["welch"][0] == pytest.approx(3.182446305284263, rel=1e-14)
-    assert {name: None if row is None else row[0] for name, row in found.n_significant.items()} == {
+    assert result.n_infinite["welch"][0] == 2
+    assert result.critical_values["welch"][0] == pytest.approx(3.182446305284263, rel=1e-14)
+    assert {key: None if row is None else row[0] for key, row in result.n_significant.items()} == {
         "tukey": 0, "none": 2, "bonferroni": 2, "holm": 2, "shaffer": 2, "benjamini-hochberg": 2,
     }  # fmt: skip
     p_values = pair_p_values(values[:, :, 0])
@@ -184,11 +184,11 @@ def test_table_by_hand() -> None:
 def test_no_variance_anywhere() -> None:
     # 0.1 three times is more than 0.3, and its third is not 0.1.
     values = np.array([[0.1] * 3, [0.1] * 3, [0.7] * 3])[:, :, None]
-    found = compare_pairs(values, alpha=0.05)
-    assert [found.criteria[name][0] for name in CRITERIA[1:]] == [0.0] * 4
-    assert math.isnan(found.criteria["tukey-q"][0])
-    assert math.isnan(found.critical_values["welch"][0])
-    assert found.n_infinite["tukey"][0] == found.n_infinite["welch"][0] == 2
+    result = compare_pairs(values, alpha=0.05)
+    assert [result.criteria[name][0] for name in CRITERIA[1:]] == [0.0] * 4
+    assert math.isnan(result.criteria["tukey-q"][0])
+    assert math.isnan(result.critical_values["welch"][0])
+    assert result.n_infinite["tukey"][0] == result.n_infinite["welch"][0] == 2
     apart = compare_pairs(values[1:], alpha=0.05)
     assert all(math.isnan(apart.criteria[name][0]) for name in CRITERIA)
     same = compare_pairs(values[:2], alpha=0.05)
@@ -202,10 +202,10 @@ def test_constant_folds_have_no_variance() -> None:
     rng = np.random.default_rng(0)
     for n_folds in (3, 5, 6, 7, 10, 23, 49):
         values = np.repeat(rng.uniform(-1, 1, (300, 1)), n_folds, axis=1)
-        found = Models.of(values)
-        assert not found.deviations.any()
+        result = Models.of(values)
+        assert not result.deviations.any()
         _, exponent = math.frexp(float(np.abs(values).max()))
-        np.testing.assert_array_equal(np.ldexp(found.means, exponent), np.sort(values[:, 0]))
+        np.testing.assert_array_equal(np.ldexp(result.means, exponent), np.sort(values[:, 0]))
 
 
 @pytest.mark.parametrize("n_folds", [2, 3, 7, 10, 100])
@@ -217,11 +217,11 @@ def test_means_and_deviations_are_exact(n_folds: int) -> None:
     values[150:] = values[150:, :1]
     values[150:, -1] = np.nextafter(values[150:, -1], 2)
     values[0, 0] = 1.0 - 2.0**-53  # so that the unit is 1
-    found = Models.of(values)
-    rows = values[found.order].tolist()
-    assert found.means.tolist() == [oracle.average(row) for row in rows]
+    result = Models.of(values)
+    rows = values[result.order].tolist()
+    assert result.means.tolist() == [oracle.average(row) for row in rows]
     expected = [math.sqrt(oracle.variance(row)) for row in rows]
-    np.testing.assert_allclose(found.deviations, expected, rtol=1e-14)
+    np.testing.assert_allclose(result.deviations, expected, rtol=1e-14)
 
 
 def test_spreads_whose_squares_vanish() -> None:
@@ -229,11 +229,11 @@ def test_spreads_whose_squares_vanish() -> None:
     values = np.array([[0.0, tiny, 2 * tiny], [5 * tiny, 6 * tiny, 7 * tiny], [0.5, 0.6, 0.7]])
     expected = pair_p_values(values[:2] / tiny)[0, 1]
     assert pair_p_values(values)[0, 1] == pytest.approx(expected, rel=1e-12)
-    found = compare_pairs(values[:, :, None], alpha=0.05)
-    assert found.n_infinite["welch"][0] == 0
+    result = compare_pairs(values[:, :, None], alpha=0.05)
+    assert result.n_infinite["welch"][0] == 0
     f, _, df_within = oracle.several(values.tolist())
-    assert found.f[0] == pytest.approx(f, rel=1e-12)
-    assert found.df_within[0] == pytest.approx(df_within, rel=1e-12)
+    assert result.f[0] == pytest.approx(f, rel=1e-12)
+    assert result.df_within[0] == pytest.approx(df_within, rel=1e-12)
 
 
 def test_order_of_models_and_folds_and_number_of_threads() -> None:
@@ -264,10 +264,10 @@ def test_steps_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     # No pair is collected: all bits are found by counting.
     monkeypatch.setattr(statistics, "_MAX_COLLECTED", 0)
     assert len(Models.of(values[:, :, 0]).steps()) > 40
-    found = [compare_pairs(values, alpha=0.05)]
+    result = [compare_pairs(values, alpha=0.05)]
     with thread_limit(3):
-        found.append(compare_pairs(values[:, :, :1], alpha=0.05))
-    for parts in found:
+        result.append(compare_pairs(values[:, :, :1], alpha=0.05))
+    for parts in result:
         levels = parts.f.shape[0]
         for name in CRITERIA:
             rows = whole.criteria[name][:levels]
@@ -288,10 +288,10 @@ def test_steps_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_counts_are_those_of_all_p_values(alpha: float) -> None:
     values = results(150, 4, 1, seed=5)
     values[:40] = values[60:100]
-    found = compare_pairs(values, alpha=alpha).n_significant
+    result = compare_pairs(values, alpha=alpha).n_significant
     for correction in WELCH_CORRECTIONS:
         matrix = pair_p_values(values[:, :, 0], correction=correction)
-        counts = found[correction]
+        counts = result[correction]
         assert counts is not None
         assert counts[0] == (matrix[np.triu_indices(150, 1)] <= alpha).sum() > 0
 
@@ -326,10 +326,10 @@ def test_possible_numbers_by_recursion() -> None:
     # Bit x of the n-th number: x pairs of n models can be equal together.
     sets = [1, 1]
     for n in range(2, 71):
-        found = 0
+        result = 0
         for j in range(1, n + 1):
-            found |= sets[n - j] << (j * (j - 1) // 2)
-        sets.append(found)
+            result |= sets[n - j] << (j * (j - 1) // 2)
+        sets.append(result)
     for n in (25, 40, 70):
         numbers = [x for x in range(math.comb(n, 2) + 1) if sets[n] >> x & 1]
         assert sorted(set(possible(n).tolist())) == numbers
@@ -337,8 +337,8 @@ def test_possible_numbers_by_recursion() -> None:
 
 def test_shaffer_by_hand() -> None:
     # Four models: six pairs, of which 6, 3, 2, 1 or none can be equal together.
-    found = shaffer(np.array([0.02, 0.001, 0.015, 0.5, 0.016, 0.03]))
-    assert found.tolist() == pytest.approx([0.06, 0.006, 0.045, 0.5, 0.048, 0.06])
+    result = shaffer(np.array([0.02, 0.001, 0.015, 0.5, 0.016, 0.03]))
+    assert result.tolist() == pytest.approx([0.06, 0.006, 0.045, 0.5, 0.048, 0.06])
 
 
 @pytest.mark.parametrize("test", ["welch", "tukey"])

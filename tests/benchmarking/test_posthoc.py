@@ -35,21 +35,21 @@ def names_of(
     }
 
 
-# --- Nemenyi, Bonferroni and Dunn
+# Nemenyi, Bonferroni and Dunn.
 
 
 @pytest.mark.parametrize("method", ["nemenyi", "bonferroni-dunn"])
 @pytest.mark.parametrize("alpha", ["0.05", "0.10"])
 def test_critical_differences_of_demsar(method: str, alpha: str) -> None:
     control = None if method == "nemenyi" else "C4.5"
-    found = fastad.benchmarking.nemenyi(
+    result = fastad.benchmarking.nemenyi(
         demsar(), measure="auc", control=control, confidence_level=1 - float(alpha), rng=0
     )
-    assert found.method == method
+    assert result.method == method
     printed = DEMSAR["critical_differences"][method][alpha]
     # He cuts off 1.168.
     margin = 0.0085 if printed == "1.16" else 0.005
-    assert found.critical_difference == pytest.approx(float(printed), abs=margin)
+    assert result.critical_difference == pytest.approx(float(printed), abs=margin)
     for k, value in enumerate(DEMSAR["critical_values"][method][alpha], start=2):
         results = results_of(np.ones((1, k)))
         one = fastad.benchmarking.nemenyi(
@@ -85,21 +85,21 @@ def test_significant_pairs_of_demsar() -> None:
 
 def test_the_control_of_demsar() -> None:
     control = DEMSAR["control"]
-    found = fastad.benchmarking.nemenyi(demsar(), measure="auc", control=control["name"], rng=0)
-    by_name = names_of(found, found.p_values)
+    result = fastad.benchmarking.nemenyi(demsar(), measure="auc", control=control["name"], rng=0)
+    by_name = names_of(result, result.p_values)
     for name, printed in control["p_values"].items():
         assert f"{by_name[control['name'], name]:.3f}" == printed
-    assert found.significant_pairs == [(name, control["name"]) for name in control["apart"]]
-    assert found.groups == []
-    compared = ~np.isnan(found.p_values)
-    place = found.detectors.index(control["name"])
+    assert result.significant_pairs == [(name, control["name"]) for name in control["apart"]]
+    assert result.groups == []
+    compared = ~np.isnan(result.p_values)
+    place = result.detectors.index(control["name"])
     assert compared[place].tolist() == [i != place for i in range(4)]
     assert np.count_nonzero(compared) == 6
-    np.testing.assert_array_equal(found.p_values, found.p_values.T)
+    np.testing.assert_array_equal(result.p_values, result.p_values.T)
     np.testing.assert_allclose(
-        found.adjusted_p_values[place], np.minimum(3 * found.p_values[place], 1)
+        result.adjusted_p_values[place], np.minimum(3 * result.p_values[place], 1)
     )
-    assert found.summary == (
+    assert result.summary == (
         "C4.5 is worse than C4.5+m+cf; not significantly different from C4.5+m and C4.5+cf "
         "(auc, 14 data sets, bonferroni-dunn, 95 %)"
     )
@@ -129,23 +129,23 @@ def test_p_values_and_the_critical_difference_agree() -> None:
     for k, n in ((2, 9), (3, 20), (8, 30)):
         values = rng.normal(size=(n, k)) + np.linspace(0, 1.5, k)
         for control in (None, "b"):
-            found = fastad.benchmarking.nemenyi(
+            result = fastad.benchmarking.nemenyi(
                 results_of(values), measure="auc", control=control, rng=0
             )
             ranks = stats.rankdata(-values, axis=1).mean(axis=0)
-            means = [ranks["abcdefgh".index(name)] for name in found.detectors]
-            np.testing.assert_allclose(found.mean_ranks, means)
-            assert found.mean_ranks.tolist() == sorted(found.mean_ranks)
-            apart = np.abs(np.subtract.outer(found.mean_ranks, found.mean_ranks))
-            compared = ~np.isnan(found.p_values)
-            assert (found.wins | found.wins.T)[compared].tolist() == (
-                apart[compared] >= found.critical_difference
+            means = [ranks["abcdefgh".index(name)] for name in result.detectors]
+            np.testing.assert_allclose(result.mean_ranks, means)
+            assert result.mean_ranks.tolist() == sorted(result.mean_ranks)
+            apart = np.abs(np.subtract.outer(result.mean_ranks, result.mean_ranks))
+            compared = ~np.isnan(result.p_values)
+            assert (result.wins | result.wins.T)[compared].tolist() == (
+                apart[compared] >= result.critical_difference
             ).tolist()
-            assert found.significant_pairs
-            assert not (found.wins & ~np.triu(np.ones((k, k), bool))).any()
+            assert result.significant_pairs
+            assert not (result.wins & ~np.triu(np.ones((k, k), bool))).any()
 
 
-# --- Wilcoxon
+# Wilcoxon.
 
 
 def test_signed_ranks_of_demsar() -> None:
@@ -158,12 +158,12 @@ def test_signed_ranks_of_demsar() -> None:
     names = example["of"]
     columns = [DEMSAR["detectors"].index(name) for name in names]
     auc = [[row[column] for column in columns] for row in DEMSAR["auc"].values()]
-    found = fastad.benchmarking.wilcoxon_holm(
+    result = fastad.benchmarking.wilcoxon_holm(
         results_of(auc, detectors=names), measure="auc", rng=0
     )
-    assert found.p_values[0, 1] == 2 * fraction
-    assert found.significant_pairs == [tuple(names)]
-    assert found.critical_difference is None
+    assert result.p_values[0, 1] == 2 * fraction
+    assert result.significant_pairs == [tuple(names)]
+    assert result.critical_difference is None
 
 
 @given(
@@ -171,7 +171,7 @@ def test_signed_ranks_of_demsar() -> None:
 )
 @settings(max_examples=30)
 def test_exact_p_values_count_signs(differences: list[int]) -> None:
-    found, advantage = signed_ranks(
+    result, advantage = signed_ranks(
         np.array([[d, 0.0] for d in differences]), np.array([0]), np.array([1])
     )
     ranks = stats.rankdata(np.abs(differences))
@@ -180,7 +180,7 @@ def test_exact_p_values_count_signs(differences: list[int]) -> None:
         float(np.array(signs) @ (ranks * (np.array(differences) != 0)))
         for signs in itertools.product([-1, 1], repeat=len(differences))
     ]
-    assert found[0] == np.mean([abs(value) >= abs(statistic) for value in sums])
+    assert result[0] == np.mean([abs(value) >= abs(statistic) for value in sums])
     assert np.sign(advantage[0]) == np.sign(statistic)
 
 
@@ -189,27 +189,27 @@ def test_wilcoxon_agrees_with_scipy(n: int, bits: int) -> None:
     rng = np.random.default_rng(n + bits)
     # Dyadic, so that equal differences are equal.
     values = np.round((rng.normal(size=(n, 3)) + np.linspace(0, 1, 3)) * 2**bits) / 2**bits
-    found = fastad.benchmarking.wilcoxon_holm(
+    result = fastad.benchmarking.wilcoxon_holm(
         results_of(values), measure="auc", correction="none", rng=0
     )
     columns = dict(zip("abc", values.T, strict=True))
-    for (a, b), p_value in names_of(found, found.p_values).items():
+    for (a, b), p_value in names_of(result, result.p_values).items():
         # Pratt's variance is that without zeros; SciPy's for split ones is too large.
         expected = stats.wilcoxon(columns[a], columns[b], zero_method="pratt")
         assert p_value == pytest.approx(expected.pvalue, rel=1e-9)
-    np.testing.assert_array_equal(found.adjusted_p_values, found.p_values)
+    np.testing.assert_array_equal(result.adjusted_p_values, result.p_values)
 
 
 def test_ties_of_few_data_sets_are_counted_where_scipy_uses_the_normal_distribution() -> None:
     differences = np.array([1, 1, 1, 2, 2, -1, 3, 3, 4, 4, 5, 0, -2, 6.0])
-    found, _ = signed_ranks(
+    result, _ = signed_ranks(
         np.column_stack([differences, np.zeros(14)]), np.array([0]), np.array([1])
     )
     ranks = stats.rankdata(np.abs(differences))
     signs = np.array(list(itertools.product([-1, 1], repeat=14)))
     sums = signs @ (ranks * (differences != 0))
-    assert found[0] == np.mean(np.abs(sums) >= np.sign(differences) @ ranks)
-    assert found[0] != pytest.approx(stats.wilcoxon(differences, zero_method="pratt").pvalue)
+    assert result[0] == np.mean(np.abs(sums) >= np.sign(differences) @ ranks)
+    assert result[0] != pytest.approx(stats.wilcoxon(differences, zero_method="pratt").pvalue)
 
 
 @pytest.mark.parametrize("correction", ["holm", "benjamini-hochberg", "bonferroni"])
@@ -217,12 +217,12 @@ def test_corrections_are_over_the_pairs_compared(correction: Any) -> None:
     rng = np.random.default_rng(2)
     results = results_of(rng.normal(size=(12, 5)) + np.linspace(0, 2, 5))
     for control, n_pairs in ((None, 10), ("c", 4)):
-        found = fastad.benchmarking.wilcoxon_holm(
+        result = fastad.benchmarking.wilcoxon_holm(
             results, measure="auc", control=control, correction=correction, rng=0
         )
-        assert found.method == f"wilcoxon-{correction}"
-        compared = np.triu(~np.isnan(found.p_values), 1)
-        p_values = found.p_values[compared]
+        assert result.method == f"wilcoxon-{correction}"
+        compared = np.triu(~np.isnan(result.p_values), 1)
+        p_values = result.p_values[compared]
         assert len(p_values) == n_pairs
         if correction == "benjamini-hochberg":
             expected = stats.false_discovery_control(p_values)
@@ -236,28 +236,28 @@ def test_corrections_are_over_the_pairs_compared(correction: Any) -> None:
                     for p in p_values
                 ]
             )
-        np.testing.assert_allclose(found.adjusted_p_values[compared], expected, rtol=1e-14)
-        assert (found.adjusted_p_values[compared] <= 0.05).tolist() == (
-            (found.wins | found.wins.T)[compared].tolist()
+        np.testing.assert_allclose(result.adjusted_p_values[compared], expected, rtol=1e-14)
+        assert (result.adjusted_p_values[compared] <= 0.05).tolist() == (
+            (result.wins | result.wins.T)[compared].tolist()
         )
-        assert {name for pair in found.significant_pairs for name in pair} <= set("abcde")
+        assert {name for pair in result.significant_pairs for name in pair} <= set("abcde")
 
 
 def test_the_larger_sum_wins_also_against_the_mean_rank() -> None:
     """a is a little better on most data sets, b much better on some."""
     values = np.column_stack([np.arange(100.0), np.arange(100.0)])
     values[:, 1] += np.where(np.arange(100) < 55, -0.5, 100)
-    found = fastad.benchmarking.wilcoxon_holm(results_of(values), measure="auc", rng=0)
-    assert found.detectors == ["a", "b"]
-    assert found.significant_pairs == [("b", "a")]
-    assert found.to_columns()["better"] == ["b"]
+    result = fastad.benchmarking.wilcoxon_holm(results_of(values), measure="auc", rng=0)
+    assert result.detectors == ["a", "b"]
+    assert result.significant_pairs == [("b", "a")]
+    assert result.to_columns()["better"] == ["b"]
 
 
 def test_infinite_values_and_no_differences() -> None:
     values = [[math.inf, math.inf], [math.inf, 0.0], [1.0, -math.inf], [2.0, 1.0], [5.0, 5.0]]
-    found = fastad.benchmarking.wilcoxon_holm(results_of(values), measure="auc", rng=0)
+    result = fastad.benchmarking.wilcoxon_holm(results_of(values), measure="auc", rng=0)
     # Three of three with a difference are in favour of a.
-    assert found.p_values[0, 1] == 0.25
+    assert result.p_values[0, 1] == 0.25
     even = fastad.benchmarking.wilcoxon_holm(results_of(np.ones((60, 3))), measure="auc", rng=0)
     assert upper(even.p_values) == [1, 1, 1]
     assert even.groups == [("a", "b", "c")]
@@ -265,7 +265,7 @@ def test_infinite_values_and_no_differences() -> None:
     assert few.p_values[0, 1] == 1
 
 
-# --- What both return
+# What both return.
 
 
 @given(st.integers(1, 8), st.data())
@@ -292,61 +292,61 @@ def test_neither_the_order_of_rows_nor_of_measures_matters(function: Any) -> Non
     frame = pd.DataFrame(
         itertools.product("vwxyz", "cabd"), columns=["dataset", "detector"]
     ).assign(auc=np.round(rng.random(20), 1), em=rng.random(20))
-    found = function(frame, measure="auc", rng=1)
+    result = function(frame, measure="auc", rng=1)
     other = function(frame[::-1], measure="auc", rng=1)
-    assert found.to_columns() == other.to_columns()
+    assert result.to_columns() == other.to_columns()
     for name in ("low", "high", "mean_ranks", "p_values", "wins"):
-        np.testing.assert_array_equal(getattr(found, name), getattr(other, name))
+        np.testing.assert_array_equal(getattr(result, name), getattr(other, name))
     turned = fastad.ResultTable.from_table(
         frame.assign(cost=-frame["auc"]), measures=["cost"], higher_is_better={"cost": False}
     )
-    assert function(turned, measure="cost", rng=1).to_columns() == found.to_columns()
+    assert function(turned, measure="cost", rng=1).to_columns() == result.to_columns()
     ranks = fastad.benchmarking.average_ranks(frame, measures=["auc"], rng=1)
-    order = [ranks.detectors.index(name) for name in found.detectors]
-    for one, same in ((ranks.mean, found.mean_ranks), (ranks.low, found.low)):
+    order = [ranks.detectors.index(name) for name in result.detectors]
+    for one, same in ((ranks.mean, result.mean_ranks), (ranks.low, result.low)):
         np.testing.assert_array_equal(one[0, order], same)
 
 
 def test_comparisons_as_tables() -> None:
     values = [[4, 3, 2, 1.0]] * 8 + [[1, 3, 2, 4.0]]
-    found = fastad.benchmarking.nemenyi(results_of(values, names="w_yz"), measure="auc", rng=0)
-    head, *rows = str(found).splitlines()
+    result = fastad.benchmarking.nemenyi(results_of(values, names="w_yz"), measure="auc", rng=0)
+    head, *rows = str(result).splitlines()
     assert head.split("  ")[0] == "auc"
     assert "p against w" in head
     assert "p, nemenyi" in head
     assert [row.split()[0] for row in rows[:4]] == ["w", "_", "y", "z"]
-    assert rows[0].split()[1:] == ["1.33¹", "[1.00,", f"{found.high[0]:.2f}]", "-", "-"]
+    assert rows[0].split()[1:] == ["1.33¹", "[1.00,", f"{result.high[0]:.2f}]", "-", "-"]
     assert rows[1].split()[1] == "2.00²"
-    assert rows[3].split()[-1] == f"{found.adjusted_p_values[0, 3]:.2g}"
-    assert rows[4] == found.summary
-    assert rows[5] == f"critical difference: {found.critical_difference:.4g}"
-    assert "| w | **1.33** |" in found.to_markdown()
-    assert r"\_ & \cellcolor[gray]{0.82}2.00" in found.to_latex()
+    assert rows[3].split()[-1] == f"{result.adjusted_p_values[0, 3]:.2g}"
+    assert rows[4] == result.summary
+    assert rows[5] == f"critical difference: {result.critical_difference:.4g}"
+    assert "| w | **1.33** |" in result.to_markdown()
+    assert r"\_ & \cellcolor[gray]{0.82}2.00" in result.to_latex()
     against = str(
         fastad.benchmarking.wilcoxon_holm(results_of(values), measure="auc", control="c", rng=0)
     )
     assert "p against c" in against
     assert "p, wilcoxon-holm" in against
     assert "critical" not in against
-    frame = found.to_frame("pandas")
+    frame = result.to_frame("pandas")
     assert list(zip(frame["first"], frame["second"], strict=True)) == list(
-        itertools.combinations(found.detectors, 2)
+        itertools.combinations(result.detectors, 2)
     )
-    assert frame["adjusted_p_value"].tolist() == upper(found.adjusted_p_values)
+    assert frame["adjusted_p_value"].tolist() == upper(result.adjusted_p_values)
     won = {(row.first, row.second) for row in frame.itertuples() if row.better == row.first}
-    assert won == set(found.significant_pairs)
+    assert won == set(result.significant_pairs)
     assert won
-    assert repr(found) == "<RankComparison of 4 detectors in auc, nemenyi>"
+    assert repr(result) == "<RankComparison of 4 detectors in auc, nemenyi>"
 
 
 def test_many_names_are_cut_short_and_problems_left_out_are_named() -> None:
     values = np.tile(np.arange(10.0), (40, 1))
     values[7, 3] = math.nan
-    found = fastad.benchmarking.nemenyi(results_of(values), measure="auc", rng=0)
-    assert found.n_datasets == 39
-    assert found.summary.startswith("j is better than g, f, e, d, c and 2 more; i is better")
-    assert "; … (auc, 39 data sets" in found.summary
-    assert found.notes[2] == (
+    result = fastad.benchmarking.nemenyi(results_of(values), measure="auc", rng=0)
+    assert result.n_datasets == 39
+    assert result.summary.startswith("j is better than g, f, e, d, c and 2 more; i is better")
+    assert "; … (auc, 39 data sets" in result.summary
+    assert result.notes[2] == (
         "auc: 1 of 40 data sets is left out, where a detector has no value (7 for d)"
     )
 

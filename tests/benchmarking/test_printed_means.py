@@ -39,8 +39,8 @@ def means_of(name: str) -> dict[str, list[float]]:
     measures = find_measures(labels, [], labels, named)
     by_dataset = np.array(printed_matrix(name), float)[None]
     one = check_resampling(np.zeros(1, int), 0.95, 10, 0)
-    found = averaged(by_dataset, measures, measures, ["all"], one)
-    return {mean: rows.value.tolist() for mean, rows in found["means"].items()}
+    result = averaged(by_dataset, measures, measures, ["all"], one)
+    return {mean: rows.value.tolist() for mean, rows in result["means"].items()}
 
 
 def exact_mean(
@@ -86,10 +86,10 @@ def test_the_papers_tables_are_whole() -> None:
 # All can be reached; for 204 of 228 the mean of the rounded cells rounds to the printed digit.
 @pytest.mark.parametrize("name", TABLES)
 def test_printed_means_are_those_of_the_printed_cells(name: str) -> None:
-    found = means_of(name)
+    result = means_of(name)
     for i, mean, cell in printed_means(name):
         middle, slack = exact_mean(name, i, mean)
-        assert found[mean][i] == pytest.approx(float(middle), rel=1e-13)
+        assert result[mean][i] == pytest.approx(float(middle), rel=1e-13)
         assert abs(middle - exact(cell, 0)) <= slack + unit_of(name) / 2
 
 
@@ -104,8 +104,8 @@ def test_the_means_would_be_others_without_the_diagonal(name: str) -> None:
 
 
 def test_rates_group_the_columns() -> None:
-    found = means_of("2020-2")
-    assert list(found) == ["mean", "mean@0.01", "mean@0.05"]
+    result = means_of("2020-2")
+    assert list(result) == ["mean", "mean@0.01", "mean@0.05"]
     cells = [[float(cell) for cell in row] for row in printed_matrix("2020-2")]
-    assert found["mean@0.01"][1] == pytest.approx(sum(cells[1][j] for j in (2, 4, 6, 8)) / 4)
-    assert found["mean@0.05"][1] == pytest.approx(sum(cells[1][j] for j in (3, 5, 7, 9)) / 4)
+    assert result["mean@0.01"][1] == pytest.approx(sum(cells[1][j] for j in (2, 4, 6, 8)) / 4)
+    assert result["mean@0.05"][1] == pytest.approx(sum(cells[1][j] for j in (3, 5, 7, 9)) / 4)

@@ -21,7 +21,7 @@ LABELS = ["tpr@0.4", "auc", "fpr@tpr0.8"]
 def ranks_of(rows: Rows, label: str) -> dict[str, dict[str, float] | None]:
     """Ranks of detectors by data set: 1 and one for each better one, half for each equal one."""
     up = not label.startswith("fpr")
-    found: dict[str, dict[str, float] | None] = {}
+    results: dict[str, dict[str, float] | None] = {}
     for (name,), models in mean_over_folds(rows, label).items():
         merits: dict[str, Fraction | None] = {
             detector: best_of({m: v for m, v in models.items() if m[0] == detector}, up)
@@ -29,16 +29,16 @@ def ranks_of(rows: Rows, label: str) -> dict[str, dict[str, float] | None]:
         }
         there = [value for value in merits.values() if value is not None]
         if len(there) < len(merits):
-            found[name] = None
+            results[name] = None
             continue
-        found[name] = {
+        results[name] = {
             detector: 1
             + sum((x > value) == up and x != value for x in there)
             + (sum(x == value for x in there) - 1) / 2
             for detector, value in merits.items()
             if value is not None
         }
-    return found
+    return results
 
 
 def distance(a: dict[str, float] | None, b: dict[str, float] | None) -> float:
@@ -57,41 +57,44 @@ def several(rows: Rows) -> bool:
 
 @given(result_rows(LABELS).filter(several), st.sampled_from(LABELS))
 def test_distances_are_those_of_the_loops(rows: Rows, reference: str) -> None:
-    found = rank_distance(read(rows), reference=reference, rng=0, n_resamples=3)
-    assert found.measures == [label for label in LABELS if label != reference]
+    result = rank_distance(read(rows), reference=reference, rng=0, n_resamples=3)
+    assert result.measures == [label for label in LABELS if label != reference]
     goal = ranks_of(rows, reference)
-    assert set(found.datasets) == set(goal)
-    by_measure = {label: ranks_of(rows, label) for label in found.measures}
-    nearest = {label: 0 for label in found.measures}
+    assert set(result.datasets) == set(goal)
+    by_measure = {label: ranks_of(rows, label) for label in result.measures}
+    nearest = {label: 0 for label in result.measures}
     counted = 0
     known = [
         label
-        for label, own in zip(found.measures, found.distances.T, strict=True)
+        for label, own in zip(result.measures, result.distances.T, strict=True)
         if not np.isnan(own).all()
     ]
-    for i, name in enumerate(found.datasets):
-        expected = [distance(by_measure[label][name], goal[name]) for label in found.measures]
+    for i, name in enumerate(result.datasets):
+        expected = [distance(by_measure[label][name], goal[name]) for label in result.measures]
         # Squares of halves are exact.
-        assert np.array_equal(found.distances[i], expected, equal_nan=True)
+        assert np.array_equal(result.distances[i], expected, equal_nan=True)
         there = [one for one in expected if one == one]
-        if any(one != one for one, label in zip(expected, found.measures, strict=True)
+        if any(one != one for one, label in zip(expected, result.measures, strict=True)
                if label in known) or not there:  # fmt: skip
             continue
         counted += 1
-        for label, one in zip(found.measures, expected, strict=True):
+        for label, one in zip(result.measures, expected, strict=True):
             nearest[label] += one == min(there)
-    for i, label in enumerate(found.measures):
-        own = found.distances[:, i].tolist()
+    for i, label in enumerate(result.measures):
+        own = result.distances[:, i].tolist()
         there = [one for one in own if one == one]
-        assert (found.means.n[i], found.means.n_undefined[i]) == (len(there), len(own) - len(there))
+        assert (result.means.n[i], result.means.n_undefined[i]) == (
+            len(there),
+            len(own) - len(there),
+        )
         if counted and label in known:
-            assert found.closest[i] == pytest.approx(nearest[label] / counted, rel=1e-15)
+            assert result.closest[i] == pytest.approx(nearest[label] / counted, rel=1e-15)
         else:
-            assert math.isnan(found.closest[i])
+            assert math.isnan(result.closest[i])
         if len(there):
-            assert found.means.value[i] == pytest.approx(sum(there) / len(there))
+            assert result.means.value[i] == pytest.approx(sum(there) / len(there))
         else:
-            assert math.isnan(found.means.value[i])
+            assert math.isnan(result.means.value[i])
 
 
 @pytest.mark.parametrize("k", [2, 3, 4, 5, 8, 33])
@@ -99,9 +102,9 @@ def test_bounds_are_reached(k: int) -> None:
     up = [list(range(k))]
     down = [list(range(k, 0, -1))]
     table = ResultTable.from_arrays({"tpr@0.4": up, "auc": up, "ap": down, "fpr@tpr0.8": up})
-    found = rank_distance(table, reference="tpr@0.4", rng=0)
+    result = rank_distance(table, reference="tpr@0.4", rng=0)
     farthest = math.sqrt(k * (k * k - 1) / 3)
-    assert found.distances.tolist() == [[0, farthest, farthest]]
+    assert result.distances.tolist() == [[0, farthest, farthest]]
     # Lower is better: alarms that rise are ranked as what falls.
     turned = rank_distance(table, reference="fpr@tpr0.8", rng=0)
     assert turned.measures == ["tpr@0.4", "auc", "ap"]
@@ -111,9 +114,9 @@ def test_bounds_are_reached(k: int) -> None:
 def test_ties_share_their_mean_rank() -> None:
     tpr, auc, ap = [[0.9, 0.9, 0.5, 0.1]], [[0.8, 0.7, 0.6, 0.5]], [[0.5, 0.5, 0.5, 0.5]]
     table = ResultTable.from_arrays({"tpr@0.4": tpr, "auc": auc, "ap": ap})
-    found = rank_distance(table, reference="tpr@0.4", rng=0)
+    result = rank_distance(table, reference="tpr@0.4", rng=0)
     # Ranks 1.5 1.5 3 4, against 1 2 3 4 and four times 2.5.
-    assert found.distances.tolist() == [[math.sqrt(0.5), math.sqrt(1 + 1 + 0.25 + 2.25)]]
+    assert result.distances.tolist() == [[math.sqrt(0.5), math.sqrt(1 + 1 + 0.25 + 2.25)]]
     near = [[0.9, np.nextafter(0.9, 1), 0.5, 0.1]]
     table = ResultTable.from_arrays({"tpr@0.4": near, "auc": auc})
     assert rank_distance(table, reference="tpr@0.4", rng=0).distances.tolist() == [[math.sqrt(2)]]
@@ -128,8 +131,8 @@ def test_each_detector_stands_with_its_best_model_by_each_measure() -> None:
         "auc": [0.9, 0.1, 0.2, 0.3],  # knn, by its first
         "ap": [0.2, 0.1, 0.3, 0.0],  # lof
     }
-    found = rank_distance(rows, reference="fpr@tpr0.8", rng=0)
-    assert found.distances.tolist() == [[0, math.sqrt(2)]]
+    result = rank_distance(rows, reference="fpr@tpr0.8", rng=0)
+    assert result.distances.tolist() == [[0, math.sqrt(2)]]
 
 
 def test_closest_shares_ties_and_leaves_out_what_none_has() -> None:
@@ -138,29 +141,29 @@ def test_closest_shares_ties_and_leaves_out_what_none_has() -> None:
         "auc": [[1, 2, 3], [3, 2, 1], [nan, 2, 1], [1, 2, 3]],
         "ap": [[1, 2, 3], [2, 1, 3], [1, 2, 3], [1, 2, 3]],
     }
-    found = rank_distance(ResultTable.from_arrays(values), reference="tpr@0.4", rng=0)
-    assert found.closest == pytest.approx([1 / 2, 1])  # of the first two
-    assert found.means.n.tolist() == [2, 3]
-    assert found.notes == [
+    result = rank_distance(ResultTable.from_arrays(values), reference="tpr@0.4", rng=0)
+    assert result.closest == pytest.approx([1 / 2, 1])  # of the first two
+    assert result.means.n.tolist() == [2, 3]
+    assert result.notes == [
         "nan: auc or tpr@0.4 lacks a detector in 2 of 4 data sets",
         "nan: ap or tpr@0.4 lacks a detector in 1 of 4 data sets",
     ]
-    lines = str(found).splitlines()
+    lines = str(result).splitlines()
     assert lines[0].startswith("distance from tpr@0.4 ")
     assert "1.414 " in lines[1]
     assert "50% " in lines[1]
     assert "²" not in lines[1]  # a mean over other data sets
     assert "0.471¹" in lines[2]
     assert "100%¹" in lines[2]
-    assert lines[3:] == found.notes
+    assert lines[3:] == result.notes
 
 
 def test_nothing_is_closest_where_nothing_is_there() -> None:
     values: dict[str, Any] = {"tpr@0.4": [[nan, 1]], "auc": [[1, 2]]}
-    found = rank_distance(ResultTable.from_arrays(values), reference="tpr@0.4", rng=0)
-    for array in (found.closest, found.means.value, found.means.low, found.distances):
+    result = rank_distance(ResultTable.from_arrays(values), reference="tpr@0.4", rng=0)
+    for array in (result.closest, result.means.value, result.means.low, result.distances):
         assert np.isnan(array).all()
-    assert "-" in str(found).splitlines()[1]
+    assert "-" in str(result).splitlines()[1]
 
 
 def test_intervals_draw_data_sets_with_all_their_classes() -> None:
@@ -172,11 +175,11 @@ def test_intervals_draw_data_sets_with_all_their_classes() -> None:
         "tpr@0.4": [1, 2] * 10,
         "auc": [1, 2] * 9 + [2, 1],
     }
-    found = rank_distance(rows, reference="tpr@0.4", rng=0)
-    assert found.means.value == pytest.approx([math.sqrt(2) / 10])
-    assert (found.means.low[0], found.means.high[0]) == (0, math.sqrt(2))
-    assert found.means.n.tolist() == [10]
-    assert found.datasets[-1] == "b 9"
+    result = rank_distance(rows, reference="tpr@0.4", rng=0)
+    assert result.means.value == pytest.approx([math.sqrt(2) / 10])
+    assert (result.means.low[0], result.means.high[0]) == (0, math.sqrt(2))
+    assert result.means.n.tolist() == [10]
+    assert result.datasets[-1] == "b 9"
 
 
 def test_frame_and_missing_rows() -> None:
@@ -188,16 +191,16 @@ def test_frame_and_missing_rows() -> None:
         "auc": [1, 2, 2, 1],
         "ap": [2, 1, 1, 2],
     }
-    found = rank_distance(rows, reference="tpr@0.4", rng=0)
-    assert found.to_columns() == {
+    result = rank_distance(rows, reference="tpr@0.4", rng=0)
+    assert result.to_columns() == {
         "dataset": ["a", "a", "b", "b"],
         "measure": ["auc", "ap"] * 2,
         "reference": ["tpr@0.4"] * 4,
         "distance": [0, math.sqrt(2), math.sqrt(2), 0],
     }
-    assert found.to_frame().shape == (4, 4)
-    assert str(found).splitlines()[-1].startswith("missing: 4 of 8 rows (a, knn, fold 1; ")
-    assert repr(found) == "<RankDistances of 2 measures from tpr@0.4>"
+    assert result.to_frame().shape == (4, 4)
+    assert str(result).splitlines()[-1].startswith("missing: 4 of 8 rows (a, knn, fold 1; ")
+    assert repr(result) == "<RankDistances of 2 measures from tpr@0.4>"
 
 
 def test_measures_are_chosen_from_a_table_or_its_columns() -> None:
@@ -210,17 +213,17 @@ def test_measures_are_chosen_from_a_table_or_its_columns() -> None:
         "seconds": [1, 2, 3],
     }
     for table in (rows, ResultTable.from_table(rows)):
-        found = rank_distance(table, reference="tpr@0.4", measures=["ap", "auc", "ap"], rng=0)
-        assert (found.measures, found.distances.tolist()) == (["ap", "auc"], [[0, math.sqrt(2)]])
+        result = rank_distance(table, reference="tpr@0.4", measures=["ap", "auc", "ap"], rng=0)
+        assert (result.measures, result.distances.tolist()) == (["ap", "auc"], [[0, math.sqrt(2)]])
     own = rank_distance(rows, reference="auc", measures=["auc"], rng=0)
     assert own.distances.tolist() == [[0]]
 
 
 def test_the_reference_may_be_the_name_of_a_function() -> None:
     for reference in ("auc", "roc_auc"):
-        found = rank_distance(TWO, reference=reference, rng=0)
-        assert (found.reference, found.measures) == ("auc", ["tpr@0.4"])
-        assert found.to_columns()["reference"] == ["auc"]
+        result = rank_distance(TWO, reference=reference, rng=0)
+        assert (result.reference, result.measures) == ("auc", ["tpr@0.4"])
+        assert result.to_columns()["reference"] == ["auc"]
 
 
 TWO = {"dataset": ["a"] * 2, "detector": ["k", "l"], "tpr@0.4": [1, 2], "auc": [1, 2]}

@@ -47,24 +47,24 @@ def slow_friedman(rows: list[list[float]]) -> tuple[Fraction, Fraction]:
     return plain, 1 - Fraction(ties, n * (k**3 - k))
 
 
-# --- Ranks
+# Ranks.
 
 
 def test_ranks_of_demsar() -> None:
-    found = fastad.benchmarking.average_ranks(demsar(), rng=0, n_resamples=FEW_RESAMPLES)
-    columns = [found.detectors.index(name) for name in DEMSAR["detectors"]]
-    by_name = dict(zip(demsar().problems, found.ranks["auc"][:, columns].tolist(), strict=True))
+    result = fastad.benchmarking.average_ranks(demsar(), rng=0, n_resamples=FEW_RESAMPLES)
+    columns = [result.detectors.index(name) for name in DEMSAR["detectors"]]
+    by_name = dict(zip(demsar().problems, result.ranks["auc"][:, columns].tolist(), strict=True))
     assert by_name == DEMSAR["ranks"]
-    assert [f"{mean:.3f}" for mean in found.mean[0, columns]] == DEMSAR["mean_ranks"]
-    np.testing.assert_allclose(found.std[0], np.std(found.ranks["auc"], axis=0, ddof=1))
-    assert found.n_datasets.tolist() == [14]
+    assert [f"{mean:.3f}" for mean in result.mean[0, columns]] == DEMSAR["mean_ranks"]
+    np.testing.assert_allclose(result.std[0], np.std(result.ranks["auc"], axis=0, ddof=1))
+    assert result.n_datasets.tolist() == [14]
 
 
 @given(tables)
 def test_ranks_are_those_of_the_slow_definition_and_of_scipy(rows: list[list[float]]) -> None:
-    found = rank_rows(np.array(rows))
-    assert found.tolist() == [[float(rank) for rank in slow_ranks(row)] for row in rows]
-    np.testing.assert_array_equal(found, stats.rankdata(-np.array(rows), axis=1))
+    result = rank_rows(np.array(rows))
+    assert result.tolist() == [[float(rank) for rank in slow_ranks(row)] for row in rows]
+    np.testing.assert_array_equal(result, stats.rankdata(-np.array(rows), axis=1))
 
 
 def test_the_best_model_of_a_detector_counts_by_the_mean_of_its_folds() -> None:
@@ -82,11 +82,11 @@ def test_the_best_model_of_a_detector_counts_by_the_mean_of_its_folds() -> None:
             cells = (dataset, detector, params, fold, auc[fold], volume[fold])
             for name, cell in zip(table, cells, strict=True):
                 table[name].append(cell)
-    found = fastad.benchmarking.average_ranks(table, rng=0, n_resamples=FEW_RESAMPLES)
-    assert found.detectors == ["knn", "lof", "svm"]
-    assert found.ranks["auc"].tolist() == [[2, 3, 1]]
+    result = fastad.benchmarking.average_ranks(table, rng=0, n_resamples=FEW_RESAMPLES)
+    assert result.detectors == ["knn", "lof", "svm"]
+    assert result.ranks["auc"].tolist() == [[2, 3, 1]]
     # A volume is better when it is lower: the least of knn's two is 0.1; lof and svm are equal.
-    assert found.ranks["vol@0.05"].tolist() == [[1, 2.5, 2.5]]
+    assert result.ranks["vol@0.05"].tolist() == [[1, 2.5, 2.5]]
     higher = fastad.ResultTable.from_table(
         {**table, "new": table["auc"]}, measures=["new"], higher_is_better={"new": False}
     )
@@ -94,23 +94,23 @@ def test_the_best_model_of_a_detector_counts_by_the_mean_of_its_folds() -> None:
 
 
 def test_one_data_set_has_ranks_without_spread() -> None:
-    found = fastad.benchmarking.average_ranks(results_of([[0.5, 0.9]]), rng=0)
-    assert found.mean.tolist() == [[2, 1]]
-    for spread in (found.std, found.low, found.high):
+    result = fastad.benchmarking.average_ranks(results_of([[0.5, 0.9]]), rng=0)
+    assert result.mean.tolist() == [[2, 1]]
+    for spread in (result.std, result.low, result.high):
         assert np.isnan(spread).all()
-    assert "auc      2.00  1.00¹" in str(found)
+    assert "auc      2.00  1.00¹" in str(result)
 
 
 def test_what_has_no_value_is_left_out_and_named() -> None:
     nan = math.nan
     rows = [[0.1, 0.2], [nan, 0.2], [0.3, nan], [nan, nan], [0.5, nan]]
-    found = fastad.benchmarking.average_ranks(
+    result = fastad.benchmarking.average_ranks(
         results_of(rows, datasets=["v", "w", "x", "y", "z"]), rng=0, n_resamples=FEW_RESAMPLES
     )
-    assert found.n_datasets.tolist() == [1]
-    assert found.mean.tolist() == [[2, 1]]
-    assert np.isnan(found.ranks["auc"]).tolist() == [[False] * 2, *[[True] * 2] * 4]
-    assert found.notes == [
+    assert result.n_datasets.tolist() == [1]
+    assert result.mean.tolist() == [[2, 1]]
+    assert np.isnan(result.ranks["auc"]).tolist() == [[False] * 2, *[[True] * 2] * 4]
+    assert result.notes == [
         "auc: 4 of 5 data sets are left out, where a detector has no value "
         "(w for a; x for b; y for a; …)"
     ]
@@ -121,10 +121,10 @@ def test_what_has_no_value_is_left_out_and_named() -> None:
 
 
 def test_all_ties_share_the_mean_rank() -> None:
-    found = fastad.benchmarking.average_ranks(results_of(np.ones((4, 3))), rng=0)
-    for value in (found.mean, found.low, found.high):
+    result = fastad.benchmarking.average_ranks(results_of(np.ones((4, 3))), rng=0)
+    for value in (result.mean, result.low, result.high):
         assert value.tolist() == [[2, 2, 2]]
-    assert found.std.tolist() == [[0, 0, 0]]
+    assert result.std.tolist() == [[0, 0, 0]]
 
 
 @pytest.mark.evidence
@@ -138,8 +138,8 @@ def test_the_interval_of_a_mean_rank_covers_the_true_value() -> None:
     true_ranks = [1.5 + better, 1.5 + better, 3 - 2 * better]
     for _ in range(n_tried):
         values = rng.normal(size=(15, 3)) - shift
-        found = fastad.benchmarking.average_ranks(results_of(values), rng=rng, n_resamples=200)
-        n_covered += (found.low[0] <= true_ranks) & (true_ranks <= found.high[0])
+        result = fastad.benchmarking.average_ranks(results_of(values), rng=rng, n_resamples=200)
+        n_covered += (result.low[0] <= true_ranks) & (true_ranks <= result.high[0])
     # Percentiles of 200 replicates of 15 data sets: not far from what they promise.
     assert (n_covered / n_tried > 0.91).all()
     assert (n_covered / n_tried < 0.99).all()
@@ -153,10 +153,10 @@ def test_classes_of_a_data_set_are_drawn_together() -> None:
         "detector": ["a", "b"] * 3,
         "auc": values,
     }
-    found = fastad.benchmarking.average_ranks(table, rng=0, n_resamples=500)
-    assert found.mean.tolist() == [[4 / 3, 5 / 3]]
+    result = fastad.benchmarking.average_ranks(table, rng=0, n_resamples=500)
+    assert result.mean.tolist() == [[4 / 3, 5 / 3]]
     # Two data sets: either alone, or both.
-    assert (found.low[0, 0], found.high[0, 0]) == (1, 2)
+    assert (result.low[0, 0], result.high[0, 0]) == (1, 2)
     notes = fastad.benchmarking.friedman(table).notes
     assert notes == [
         "auc: W has no interval below 3 data sets; found 2 data sets",
@@ -169,25 +169,25 @@ def test_ranks_as_tables() -> None:
     rng = np.random.default_rng(1)
     values = {"auc": rng.random((31, 4)), "vol@0.05": rng.random((31, 4))}
     results = fastad.ResultTable.from_arrays(values, detectors=["svm", "lof", "knn", "i_f"])
-    found = fastad.benchmarking.average_ranks(results, rng=0, n_resamples=FEW_RESAMPLES)
-    head, auc, volume = str(found).splitlines()
+    result = fastad.benchmarking.average_ranks(results, rng=0, n_resamples=FEW_RESAMPLES)
+    head, auc, volume = str(result).splitlines()
     assert head.split() == ["measure", "i_f", "knn", "lof", "svm"]
     for row, line in enumerate((auc, volume)):
-        order = np.argsort(found.mean[row], kind="stable")
+        order = np.argsort(result.mean[row], kind="stable")
         for place, detector in enumerate(order[:3]):
-            cell = f"{found.mean[row, detector]:.2f} ± {found.std[row, detector]:.2f}"
+            cell = f"{result.mean[row, detector]:.2f} ± {result.std[row, detector]:.2f}"
             assert cell + "¹²³"[place] in line
         assert sum(line.count(mark) for mark in "¹²³") == 3
-    best = f"**{found.mean[0].min():.2f} ± "
-    assert best in found.to_markdown().splitlines()[2]
-    latex = found.to_latex()
+    best = f"**{result.mean[0].min():.2f} ± "
+    assert best in result.to_markdown().splitlines()[2]
+    latex = result.to_latex()
     assert r"measure & i\_f & knn & lof & svm \\" in latex
     assert latex.count(r"\cellcolor[gray]{0.70}") == 2
     assert r"$\pm$" in latex
-    frame = found.to_frame("pandas")
+    frame = result.to_frame("pandas")
     assert list(frame) == ["measure", "detector", "mean_rank", "std", "low", "high", "n_datasets"]
     assert frame["measure"].tolist() == ["auc"] * 4 + ["vol@0.05"] * 4
-    assert frame["mean_rank"].tolist() == found.mean.ravel().tolist()
+    assert frame["mean_rank"].tolist() == result.mean.ravel().tolist()
     assert (frame["n_datasets"] == 31).all()
     # Of three, only the best is marked.
     three = str(
@@ -195,10 +195,10 @@ def test_ranks_as_tables() -> None:
     )
     assert [three.count(mark) for mark in "¹²³"] == [1, 0, 0]
     with pytest.raises(ValueError, match="read-only"):
-        found.mean[0, 0] = 0
+        result.mean[0, 0] = 0
 
 
-# --- Friedman
+# Friedman.
 
 
 def test_ties_are_corrected_or_not() -> None:
@@ -281,22 +281,22 @@ def test_friedman_where_it_is_undefined() -> None:
         "ap": [[1, 2], [1, 2]],
     }
     results = fastad.ResultTable.from_arrays(values, detectors=["a", "b"])
-    found = fastad.benchmarking.friedman(results)
-    assert list(found) == ["auc", "tpr@0.1", "ap"]
-    assert [found[label].n_datasets for label in found] == [1, 2, 2]
+    result = fastad.benchmarking.friedman(results)
+    assert list(result) == ["auc", "tpr@0.1", "ap"]
+    assert [result[label].n_datasets for label in result] == [1, 2, 2]
     for label in ("auc", "tpr@0.1"):
-        test = found[label]
+        test = result[label]
         numbers = (test.statistic, test.p_value, test.f_statistic, test.f_p_value, test.kendall_w)
         assert all(math.isnan(number) for number in (*numbers, test.low, test.high))
-    assert found["ap"].reason == "W has no interval below 3 data sets; found 2 data sets"
-    assert found.notes == [
+    assert result["ap"].reason == "W has no interval below 3 data sets; found 2 data sets"
+    assert result.notes == [
         "auc: Friedman's test needs at least two data sets with all detectors; found 1",
         "tpr@0.1: all detectors are tied on all data sets",
         "ap: W has no interval below 3 data sets; found 2 data sets",
         "auc: 1 of 2 data sets is left out, where a detector has no value (1 for a)",
     ]
-    frame = found.to_frame("pandas")
+    frame = result.to_frame("pandas")
     assert frame["df"].tolist() == [1, 1, 1]
     assert math.isnan(frame["statistic"][0])
-    assert found.to_markdown().splitlines()[2] == "| auc | - | - | - | - | - | - |"
-    assert "chi-square" in found.to_latex()
+    assert result.to_markdown().splitlines()[2] == "| auc | - | - | - | - | - | - |"
+    assert "chi-square" in result.to_latex()

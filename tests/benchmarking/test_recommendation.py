@@ -50,7 +50,7 @@ def on_same_folds(rows: Rows, label: str, target: str) -> Losses:
 
 def on_other_folds(rows: Rows, label: str, target: str) -> Losses:
     """All folds but one select; that one evaluates, as a fraction of the best mean of all folds."""
-    found: Losses = {}
+    results: Losses = {}
     best_of = mean_over_folds(rows, target)
     for name in {row["dataset"] for row in rows}:
         own = [row for row in rows if row["dataset"] == name]
@@ -75,11 +75,11 @@ def on_other_folds(rows: Rows, label: str, target: str) -> Losses:
                 continue
             short = [(best - (one or 0)) * (1 if UP[target] else -1) / abs(best) for one in used]
             losses.append(sum(short, Fraction(0)) / len(short))
-        found[name,] = mean_of(losses)
-    return found
+        results[name,] = mean_of(losses)
+    return results
 
 
-def check_decision(found: Recommendation, losses: dict[str, Losses]) -> None:
+def check_decision(result: Recommendation, losses: dict[str, Losses]) -> None:
     """Check what is recommended, given the losses of each measure on what decides."""
     problems = list(next(iter(losses.values())))
     sizes = {m: sum(one[p] is not None for p in problems) for m, one in losses.items()}
@@ -91,30 +91,30 @@ def check_decision(found: Recommendation, losses: dict[str, Losses]) -> None:
             whole = [m for m in whole if sizes[m] > min(sizes[m] for m in whole)]
     means = {m: mean_of([losses[m][p] for p in counted]) for m in whole}
     least = min(mean for mean in means.values() if mean is not None)
-    assert float(means[found.measure] or 0) == pytest.approx(float(least), abs=1e-12)
-    assert found.measures[0] == found.measure
-    assert list(found.not_evaluated) == [m for m in losses if m not in whole]
-    order = [float(means[m] or 0) for m in found.measures[: len(whole)]]
+    assert float(means[result.measure] or 0) == pytest.approx(float(least), abs=1e-12)
+    assert result.measures[0] == result.measure
+    assert list(result.not_evaluated) == [m for m in losses if m not in whole]
+    order = [float(means[m] or 0) for m in result.measures[: len(whole)]]
     assert order == pytest.approx(sorted(order), abs=1e-12)
-    assert list(found.measures[len(whole) :]) == list(found.not_evaluated)
-    assert sorted([*found.not_worse, *found.worse, found.measure]) == sorted(whole)
-    for names in (found.not_worse, found.worse):
-        assert [m for m in found.measures if m in names] == list(names)
-    assert f"over {len(counted)} data set{'s' * (len(counted) > 1)}." in found.text
+    assert list(result.measures[len(whole) :]) == list(result.not_evaluated)
+    assert sorted([*result.not_worse, *result.worse, result.measure]) == sorted(whole)
+    for names in (result.not_worse, result.worse):
+        assert [m for m in result.measures if m in names] == list(names)
+    assert f"over {len(counted)} data set{'s' * (len(counted) > 1)}." in result.text
 
 
-def check_means(found: Any, measures: Any, losses: dict[str, Losses]) -> None:
+def check_means(result: Any, measures: Any, losses: dict[str, Losses]) -> None:
     for i, label in enumerate(measures):
         expected = mean_of(list(losses[label].values()))
         if expected is None:
-            assert math.isnan(found.value[i])
+            assert math.isnan(result.value[i])
         else:
-            assert found.value[i] == pytest.approx(float(expected), rel=1e-12, abs=1e-15)
-        assert found.n_undefined[i] == list(losses[label].values()).count(None)
-        assert found.n[i] == len(losses[label]) - found.n_undefined[i]
+            assert result.value[i] == pytest.approx(float(expected), rel=1e-12, abs=1e-15)
+        assert result.n_undefined[i] == list(losses[label].values()).count(None)
+        assert result.n[i] == len(losses[label]) - result.n_undefined[i]
 
 
-# --- against loops
+# Against loops.
 
 
 def can_be_compared(losses: dict[str, dict[Any, Any]]) -> bool:
@@ -148,13 +148,13 @@ def test_losses_and_choice_are_those_of_the_loops(rows: Rows, target: str) -> No
         with pytest.raises(UndefinedMeasureError, match="no data set on which two measures"):
             recommend(table, target_measure=target, rng=0, n_resamples=3)
         return
-    found = recommend(table, target_measure=target, rng=0, n_resamples=3)
-    assert found.evidence == defined[0]
-    assert found.target_measure == target
-    assert list(found.losses) == list(evidence)
+    result = recommend(table, target_measure=target, rng=0, n_resamples=3)
+    assert result.evidence == defined[0]
+    assert result.target_measure == target
+    assert list(result.losses) == list(evidence)
     for name, losses in evidence.items():
-        check_means(found.losses[name], found.measures, losses)
-    check_decision(found, evidence[defined[0]])
+        check_means(result.losses[name], result.measures, losses)
+    check_decision(result, evidence[defined[0]])
 
 
 @given(result_rows(LABELS, classes=3), st.sampled_from(LABELS))
@@ -176,12 +176,12 @@ def test_losses_on_other_classes_are_those_of_the_loops(rows: Rows, target: str)
         with pytest.raises(UndefinedMeasureError, match="no data set on which two measures"):
             recommend(table, target_measure=target, **new)
         return
-    found = recommend(table, target_measure=target, **new)
-    assert found.evidence == "other classes"
-    check_decision(found, losses)
-    for i, label in enumerate(found.measures):
+    result = recommend(table, target_measure=target, **new)
+    assert result.evidence == "other classes"
+    check_decision(result, losses)
+    for i, label in enumerate(result.measures):
         expected = mean_of(list(losses[label].values()))
-        value = found.losses["other classes"].value[i]
+        value = result.losses["other classes"].value[i]
         assert math.isnan(value) if expected is None else value == pytest.approx(float(expected))
     try:
         known = recommend(table, target_measure=target, rng=0, n_resamples=3)
@@ -195,19 +195,19 @@ def test_losses_on_other_classes_are_those_of_the_loops(rows: Rows, target: str)
 def test_tau_is_that_of_the_loops(rows: Rows) -> None:
     table = table_of(rows)
     try:
-        found = recommend(table, target_measure="cost", rng=0, n_resamples=3)
+        result = recommend(table, target_measure="cost", rng=0, n_resamples=3)
     except UndefinedMeasureError:
         reject()
-    for i, label in enumerate(found.measures):
+    for i, label in enumerate(result.measures):
         pairs = zip(table.means(label), table.means("cost"), strict=True)
         taus = [tau_b(a.tolist(), b.tolist()) * (-1 if UP[label] else 1) for a, b in pairs]
         there = [tau for tau in taus if tau == tau]
-        assert found.tau.n[i] == len(there)
+        assert result.tau.n[i] == len(there)
         if there:
-            assert found.tau.value[i] == pytest.approx(sum(there) / len(there), abs=1e-12)
+            assert result.tau.value[i] == pytest.approx(sum(there) / len(there), abs=1e-12)
 
 
-# --- by hand
+# By hand.
 
 
 def test_all_folds_but_one_select_and_that_one_evaluates() -> None:
@@ -215,10 +215,10 @@ def test_all_folds_but_one_select_and_that_one_evaluates() -> None:
     auc = [[[1.5, 0.1, 0.1], [0.8, 0.2, 0.2]]]
     tpr = [[[0.3, 0.5, 0.9], [0.6, 0.8, 0.4]]]
     # On the folds left out these have 0.6, 0.5 and 0.9; the best mean of all folds is 0.6.
-    found = recommend(arrays(auc=auc, tpr=tpr), operating_fpr=0.1, measures=["auc"], rng=0)
-    assert found.losses["other folds"].value[0] == pytest.approx((0.6 - 2 / 3) / 0.6)
-    assert found.losses["same folds"].value[0] == pytest.approx((0.6 - 1.7 / 3) / 0.6)
-    assert np.isnan(found.losses["other folds"].low).all()  # one data set has no interval
+    result = recommend(arrays(auc=auc, tpr=tpr), operating_fpr=0.1, measures=["auc"], rng=0)
+    assert result.losses["other folds"].value[0] == pytest.approx((0.6 - 2 / 3) / 0.6)
+    assert result.losses["same folds"].value[0] == pytest.approx((0.6 - 1.7 / 3) / 0.6)
+    assert np.isnan(result.losses["other folds"].low).all()  # one data set has no interval
 
 
 def test_a_noisy_target_measure_loses_on_other_folds() -> None:
@@ -226,15 +226,15 @@ def test_a_noisy_target_measure_loses_on_other_folds() -> None:
     quality = rng.uniform(0.4, 0.9, (40, 6, 1))
     tpr = quality + rng.normal(0, 0.3, (40, 6, 5))
     auc = quality + rng.normal(0, 0.01, (40, 6, 5))
-    found = recommend(arrays(auc=auc, tpr=tpr), operating_fpr=0.1, rng=0)
-    assert (found.measure, found.worse, found.evidence) == ("auc", ["tpr@0.1"], "other folds")
-    same = dict(zip(found.measures, found.losses["same folds"].value, strict=True))
-    other = dict(zip(found.measures, found.losses["other folds"].value, strict=True))
+    result = recommend(arrays(auc=auc, tpr=tpr), operating_fpr=0.1, rng=0)
+    assert (result.measure, result.worse, result.evidence) == ("auc", ["tpr@0.1"], "other folds")
+    same = dict(zip(result.measures, result.losses["same folds"].value, strict=True))
+    other = dict(zip(result.measures, result.losses["other folds"].value, strict=True))
     assert same["tpr@0.1"] == 0 < same["auc"]
     assert 0 < other["auc"] < other["tpr@0.1"] / 2
-    assert "select them by auc: it loses" in found.text
-    assert "Worse: tpr@0.1 (" in found.text
-    assert "loses nothing" not in found.text
+    assert "select them by auc: it loses" in result.text
+    assert "Worse: tpr@0.1 (" in result.text
+    assert "loses nothing" not in result.text
     # One fold alone does not tell.
     one = recommend(arrays(auc=auc[:, :, :1], tpr=tpr[:, :, :1]), operating_fpr=0.1, rng=0)
     assert (one.measure, one.evidence) == ("tpr@0.1", "same folds")
@@ -255,14 +255,14 @@ def losing(*losses: Any) -> ResultTable:
 def test_comparisons_are_paired_over_data_sets() -> None:
     varied = np.linspace(0, 0.8, 20)
     table = losing(varied, varied + 0.01, varied + np.tile([0.02, -0.02], 10))
-    found = recommend(
+    result = recommend(
         table, operating_fpr=0.1, measures=["auc", "ap", "auc_w"], rng=0, n_resamples=500
     )
-    assert found.losses["same folds"].value == pytest.approx([0.4, 0.4, 0.41])
-    assert found.measure in ("auc", "auc_w")
-    assert found.worse == ["ap"]
-    assert len(found.not_worse) == 1
-    low, high = found.losses["same folds"].low, found.losses["same folds"].high
+    assert result.losses["same folds"].value == pytest.approx([0.4, 0.4, 0.41])
+    assert result.measure in ("auc", "auc_w")
+    assert result.worse == ["ap"]
+    assert len(result.not_worse) == 1
+    low, high = result.losses["same folds"].low, result.losses["same folds"].high
     assert (low < 0.35).all()
     assert (high > 0.45).all()
 
@@ -272,13 +272,13 @@ def test_the_level_decides_what_is_significant() -> None:
     table = losing(np.full(20, 0.2), 0.2 + differences)
     outcomes = {}
     for level in (0.5, 0.999):
-        found = recommend(
+        result = recommend(
             table, operating_fpr=0.1, measures=["auc", "ap"], confidence_level=level, rng=0
         )
-        assert found.measure == "auc"
-        outcomes[level] = (list(found.not_worse), list(found.worse))
+        assert result.measure == "auc"
+        outcomes[level] = (list(result.not_worse), list(result.worse))
     assert outcomes == {0.5: ([], ["ap"]), 0.999: (["ap"], [])}
-    assert "At 99.9 % not significantly worse: ap (22.0%)." in found.text
+    assert "At 99.9 % not significantly worse: ap (22.0%)." in result.text
 
 
 def test_classes_of_one_data_set_are_not_independent() -> None:
@@ -296,21 +296,21 @@ def test_classes_of_one_data_set_are_not_independent() -> None:
     order = [flat.models.index(str(i)) for i in range(columns[1])]
     place = [flat.problems.index(str(i)) for i in range(columns[0])]
     rows |= {label: flat.means(label)[place][:, order].ravel() for label in flat.labels}
-    found = recommend(rows, operating_fpr=0.1, measures=measures, rng=0)
-    assert (found.evidence, found.not_worse, found.worse) == ("same folds", ["ap"], [])
-    assert "over 30 problems of 3 data sets." in found.text
+    result = recommend(rows, operating_fpr=0.1, measures=measures, rng=0)
+    assert (result.evidence, result.not_worse, result.worse) == ("same folds", ["ap"], [])
+    assert "over 30 problems of 3 data sets." in result.text
 
 
 def test_measures_without_a_loss_somewhere_are_not_evaluated() -> None:
     tpr = [[0.8, 0.4], [0.6, 0.3], [0.5, 0.4]]
     table = arrays(auc=[[1, 2], [1, 2], [1, 2]], ap=[[nan, nan], [2, 1], [2, 1]], tpr=tpr)
-    found = recommend(table, operating_fpr=0.1, measures=["ap", "auc"], rng=0)
+    result = recommend(table, operating_fpr=0.1, measures=["ap", "auc"], rng=0)
     # ap loses nothing where it is there; auc loses 0.5, 0.5 and 0.2.
-    assert (found.measure, found.not_evaluated, found.measures) == ("auc", ["ap"], ["auc", "ap"])
-    assert (found.not_worse, found.worse) == ([], [])
-    assert "Not evaluated, because undefined on some of them: ap." in found.text
-    assert found.losses["same folds"].n.tolist() == [3, 2]
-    last = str(found).splitlines()[-1]
+    assert (result.measure, result.not_evaluated, result.measures) == ("auc", ["ap"], ["auc", "ap"])
+    assert (result.not_worse, result.worse) == ([], [])
+    assert "Not evaluated, because undefined on some of them: ap." in result.text
+    assert result.losses["same folds"].n.tolist() == [3, 2]
+    last = str(result).splitlines()[-1]
     assert last.startswith("ap ")
     assert "¹" not in last
 
@@ -318,28 +318,28 @@ def test_measures_without_a_loss_somewhere_are_not_evaluated() -> None:
 def test_measures_are_compared_where_all_have_losses() -> None:
     tpr = [[0.8, 0.4], [0.6, 0.3], [0.5, 0.4]]
     table = arrays(auc=[[1, 2], [1, 2], [nan] * 2], ap=[[nan] * 2, [1, 2], [1, 2]], tpr=tpr)
-    found = recommend(table, operating_fpr=0.1, measures=["auc", "ap"], rng=0)
+    result = recommend(table, operating_fpr=0.1, measures=["auc", "ap"], rng=0)
     # On the second data set both lose a half; on the third ap loses a fifth.
-    assert (found.measure, found.not_worse, found.not_evaluated) == ("auc", ["ap"], [])
-    assert "it loses 50.0% on the data that selected, over 1 data set." in found.text
-    assert "Others, not tested: ap (50.0%)." in found.text
-    assert found.losses["same folds"].value == pytest.approx([0.5, 0.35])
+    assert (result.measure, result.not_worse, result.not_evaluated) == ("auc", ["ap"], [])
+    assert "it loses 50.0% on the data that selected, over 1 data set." in result.text
+    assert "Others, not tested: ap (50.0%)." in result.text
+    assert result.losses["same folds"].value == pytest.approx([0.5, 0.35])
 
 
 def test_data_sets_where_the_target_measure_is_undefined_do_not_count() -> None:
     table = arrays(auc=[[1, 2], [1, 2]], ap=[[2, 1], [nan, nan]], tpr=[[0.8, 0.4], [0, 0]])
-    found = recommend(table, operating_fpr=0.1, measures=["ap", "auc"], rng=0)
-    assert (found.measure, list(found.not_evaluated)) == ("ap", [])
-    assert found.losses["same folds"].n.tolist() == [1, 1]
-    assert found.worse == []  # one data set shows nothing
+    result = recommend(table, operating_fpr=0.1, measures=["ap", "auc"], rng=0)
+    assert (result.measure, list(result.not_evaluated)) == ("ap", [])
+    assert result.losses["same folds"].n.tolist() == [1, 1]
+    assert result.worse == []  # one data set shows nothing
 
 
 def test_equal_losses_keep_the_order_of_the_table() -> None:
     tpr = [[0.8, 0.4], [0.6, 0.3]]
     for names in (["auc", "ap", "auc_w"], ["ap", "auc_w", "auc"]):
         table = arrays(**{name: [[1, 2], [2, 1]] for name in names}, tpr=tpr)
-        found = recommend(table, operating_fpr=0.1, measures=names, rng=0)
-        assert (found.measures, found.not_worse) == (names, names[1:])
+        result = recommend(table, operating_fpr=0.1, measures=names, rng=0)
+        assert (result.measures, result.not_worse) == (names, names[1:])
 
 
 def new_rows(**columns: Any) -> dict[str, Any]:
@@ -358,19 +358,19 @@ def test_measures_that_share_no_data_set_are_not_compared() -> None:
     with pytest.raises(UndefinedMeasureError, match="no data set on which two measures"):
         recommend(table, operating_fpr=0.1, measures=["auc", "ap"], rng=0)
     # TPR has losses on both; beside it each of the others lacks half of them.
-    found = recommend(table, operating_fpr=0.1, rng=0)
-    assert (found.measure, found.not_evaluated) == ("tpr@0.1", ["auc", "ap"])
+    result = recommend(table, operating_fpr=0.1, rng=0)
+    assert (result.measure, result.not_evaluated) == ("tpr@0.1", ["auc", "ap"])
 
 
 def test_unseen_anomaly_classes_by_hand() -> None:
-    found = recommend(new_rows(), operating_fpr=0.1, unseen_anomaly_classes=True, rng=0)
+    result = recommend(new_rows(), operating_fpr=0.1, unseen_anomaly_classes=True, rng=0)
     # auc chooses knn: on a 3/8 and 1/6, on b 0 and 1/2. tpr loses nothing on a; on b it chooses
     # knn for y, which loses 1/2, and lof for x, which loses 2/3.
-    losses = dict(zip(found.measures, found.losses["other classes"].value, strict=True))
+    losses = dict(zip(result.measures, result.losses["other classes"].value, strict=True))
     assert losses["auc"] == pytest.approx(((1 / 6 + 3 / 8) / 2 + (1 / 2 + 0) / 2) / 2)
     assert losses["tpr@0.1"] == pytest.approx((0 + (1 / 2 + 2 / 3) / 2) / 2)
-    assert found.measure == "auc"
-    assert "on anomalies of other classes, over 2 data sets" in found.text
+    assert result.measure == "auc"
+    assert "on anomalies of other classes, over 2 data sets" in result.text
 
 
 def test_unseen_anomaly_classes_need_two_classes() -> None:
@@ -380,23 +380,23 @@ def test_unseen_anomaly_classes_need_two_classes() -> None:
 
 
 def test_table_and_frame() -> None:
-    found = recommend(new_rows(), operating_fpr=0.1, rng=0, n_resamples=50)
-    frame = found.to_columns()
+    result = recommend(new_rows(), operating_fpr=0.1, rng=0, n_resamples=50)
+    frame = result.to_columns()
     assert list(frame)[:3] == ["measure", "recommended", "not_worse"]
     assert frame["recommended"] == [True, False]
-    for name, means in [*found.losses.items(), ("tau", found.tau)]:
+    for name, means in [*result.losses.items(), ("tau", result.tau)]:
         key = "tau" if name == "tau" else f"loss_{name.replace(' ', '_')}"
         parts = (means.value, means.low, means.high, means.n)
         for end, part in zip(("", "_low", "_high", "_datasets"), parts, strict=True):
             assert frame[key + end] == part.tolist()
-    assert len(found.to_frame()) == 2
-    lines = str(found).splitlines()
-    assert lines[0] == found.text
+    assert len(result.to_frame()) == 2
+    lines = str(result).splitlines()
+    assert lines[0] == result.text
     assert lines[2].startswith("select by ")
     assert "0.0% [0.0%, 0.0%]¹" in lines[3]
-    assert "tau with tpr@0.1" in found.to_markdown().splitlines()[0]
-    assert r"\cellcolor" in found.to_latex()
-    assert repr(found) == "<Recommendation of tpr@0.1 for tpr@0.1>"
+    assert "tau with tpr@0.1" in result.to_markdown().splitlines()[0]
+    assert r"\cellcolor" in result.to_latex()
+    assert repr(result) == "<Recommendation of tpr@0.1 for tpr@0.1>"
 
 
 def test_missing_rows_are_named() -> None:
@@ -419,5 +419,5 @@ def test_a_mapping_with_a_measure_where_lower_is_better() -> None:
     rows = new_rows(**{"fpr@tpr0.8": [0.2, 0.1] * 4})
     del rows["anomaly_class"]
     rows["dataset"] = list("aabbccdd")
-    found = recommend(rows, target_measure="fpr@tpr0.8", measures=["auc"], rng=0)
-    assert found.losses["same folds"].value.tolist() == [1.0]  # twice as many false alarms
+    result = recommend(rows, target_measure="fpr@tpr0.8", measures=["auc"], rng=0)
+    assert result.losses["same folds"].value.tolist() == [1.0]  # twice as many false alarms

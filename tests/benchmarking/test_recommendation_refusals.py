@@ -18,7 +18,7 @@ def two_models() -> ResultTable:
     return ResultTable.from_arrays({"tpr@0.1": values, "tpr@0.2": values + 1})
 
 
-# --- recommend
+# Recommend.
 
 TABLE = ResultTable.from_arrays({"auc": [[0.9, 0.8]], "tpr@0.1": [[0.5, 0.6]]})
 
@@ -68,7 +68,7 @@ def test_no_loss_anywhere() -> None:
             recommend(table, operating_fpr=0.1)
 
 
-# --- discriminability
+# Discriminability.
 
 
 @pytest.mark.parametrize(
@@ -109,9 +109,9 @@ def test_two_columns_at_one_rate() -> None:
     ],
 )  # fmt: skip
 def test_bad_arguments_of_p_values(options: Any, error: Any, words: str) -> None:
-    found = discriminability(two_models(), rng=0)
+    result = discriminability(two_models(), rng=0)
     with pytest.raises(error, match=words):
-        found.p_values(**{"dataset": "0", "fpr": 0.1, **options})
+        result.p_values(**{"dataset": "0", "fpr": 0.1, **options})
 
 
 def test_the_curve_of_no_criterion() -> None:

@@ -30,41 +30,41 @@ def test_it_is_the_statistic_of_nadeau_and_bengio(
 ) -> None:
     rng = np.random.default_rng(seed)
     values = rng.uniform(0.5, 1, (2, n))
-    found = resampled_t_test(table(values), test_fraction=fraction, confidence_level=level)
+    result = resampled_t_test(table(values), test_fraction=fraction, confidence_level=level)
     d = values[0] - values[1]
     # Section 4.3: the variance over splits times 1 / J + n2 / n1.
     error = math.sqrt((1 / n + fraction / (1 - fraction)) * sum((d - d.mean()) ** 2) / (n - 1))
     half = stats.t.ppf((1 + level) / 2, n - 1) * error
-    assert found.difference[0] == pytest.approx(d.mean(), rel=1e-12)
-    assert found.standard_error[0] == pytest.approx(error, rel=1e-12)
-    assert found.statistic[0] == pytest.approx(d.mean() / error, rel=1e-12)
-    assert (found.low[0], found.high[0]) == pytest.approx((d.mean() - half, d.mean() + half))
-    assert found.p_values[0] == pytest.approx(2 * stats.t.sf(abs(d.mean()) / error, n - 1))
+    assert result.difference[0] == pytest.approx(d.mean(), rel=1e-12)
+    assert result.standard_error[0] == pytest.approx(error, rel=1e-12)
+    assert result.statistic[0] == pytest.approx(d.mean() / error, rel=1e-12)
+    assert (result.low[0], result.high[0]) == pytest.approx((d.mean() - half, d.mean() + half))
+    assert result.p_values[0] == pytest.approx(2 * stats.t.sf(abs(d.mean()) / error, n - 1))
 
 
 def test_without_shared_samples_it_is_the_paired_t_test() -> None:
     """As the fraction that is tested on goes to 0."""
     values = np.random.default_rng(1).uniform(0.5, 1, (2, 8))
-    found = resampled_t_test(table(values), test_fraction=1e-12)
+    result = resampled_t_test(table(values), test_fraction=1e-12)
     expected = stats.ttest_rel(values[0], values[1])
-    assert found.statistic[0] == pytest.approx(expected.statistic, rel=1e-9)
-    assert found.p_values[0] == pytest.approx(expected.pvalue, rel=1e-9)
+    assert result.statistic[0] == pytest.approx(expected.statistic, rel=1e-9)
+    assert result.p_values[0] == pytest.approx(expected.pvalue, rel=1e-9)
 
 
 def test_pairs_are_adjusted_together_and_printed() -> None:
     rng = np.random.default_rng(2)
     values = np.array([0.9, 0.8, 0.8])[:, None] + 0.01 * rng.normal(size=(3, 10))
-    found = resampled_t_test(
+    result = resampled_t_test(
         table(values, detectors=["knn", "lof", "svm"]), test_fraction=0.1, correction="bonferroni"
     )
-    assert found.pairs == [("knn", "lof"), ("knn", "svm"), ("lof", "svm")]
-    assert found.adjusted.tolist() == np.minimum(1, 3 * found.p_values).tolist()
-    assert found.significant_pairs == [("knn", "lof"), ("knn", "svm")]
-    assert "lof - svm" in str(found)
-    assert "not significant" in str(found)
-    rows = json.loads(found.to_json())
+    assert result.pairs == [("knn", "lof"), ("knn", "svm"), ("lof", "svm")]
+    assert result.adjusted.tolist() == np.minimum(1, 3 * result.p_values).tolist()
+    assert result.significant_pairs == [("knn", "lof"), ("knn", "svm")]
+    assert "lof - svm" in str(result)
+    assert "not significant" in str(result)
+    rows = json.loads(result.to_json())
     assert "knn" in json.dumps(rows)
-    assert found.to_columns()["p_value"] == found.p_values.tolist()
+    assert result.to_columns()["p_value"] == result.p_values.tolist()
 
 
 def test_lower_is_better_where_the_measure_says_so() -> None:
@@ -76,10 +76,10 @@ def test_lower_is_better_where_the_measure_says_so() -> None:
 
 def test_splits_in_which_one_has_no_value_are_left_out() -> None:
     values = np.array([[0.9, 0.8, 0.7, math.nan], [0.8, 0.75, math.nan, 0.5]])
-    found = resampled_t_test(table(values), test_fraction=0.25)
-    assert found.n_splits.tolist() == [2]
-    assert found.difference[0] == pytest.approx(0.075)
-    assert any("undefined" in note for note in found.notes)
+    result = resampled_t_test(table(values), test_fraction=0.25)
+    assert result.n_splits.tolist() == [2]
+    assert result.difference[0] == pytest.approx(0.075)
+    assert any("undefined" in note for note in result.notes)
 
 
 def test_equal_models_do_not_differ_and_constant_differences_do() -> None:
@@ -101,22 +101,22 @@ def test_differences_are_those_of_fractions() -> None:
 @pytest.mark.parametrize("unit", [2.0**-700, 2.0**700])
 def test_squares_neither_vanish_nor_overflow(unit: float) -> None:
     values = np.random.default_rng(3).uniform(size=(2, 6))
-    found = resampled_t_test(table(values * unit), test_fraction=0.2)
+    result = resampled_t_test(table(values * unit), test_fraction=0.2)
     expected = resampled_t_test(table(values), test_fraction=0.2)
-    assert found.standard_error[0] == expected.standard_error[0] * unit
-    assert found.p_values[0] == pytest.approx(expected.p_values[0], rel=1e-9)
+    assert result.standard_error[0] == expected.standard_error[0] * unit
+    assert result.p_values[0] == pytest.approx(expected.p_values[0], rel=1e-9)
 
 
 def test_the_confidence_level_is_the_given_one() -> None:
-    found = resampled_t_test(table([[0.5, 0.75], [0.5, 0.5]]), test_fraction=0.5,
+    result = resampled_t_test(table([[0.5, 0.75], [0.5, 0.5]]), test_fraction=0.5,
                              confidence_level=0.68)  # fmt: skip
-    assert found.confidence_level == 0.68 != 1 - float(1 - Fraction("0.68"))
+    assert result.confidence_level == 0.68 != 1 - float(1 - Fraction("0.68"))
 
 
 def test_equal_infinities_do_not_differ_and_others_cannot_be_compared() -> None:
     inf = math.inf
-    found = resampled_t_test(table([[inf, 0.5, 0.75], [inf, 0.25, 0.5]]), test_fraction=0.5)
-    assert (found.difference[0], found.n_splits[0]) == (pytest.approx(1 / 6), 3)
+    result = resampled_t_test(table([[inf, 0.5, 0.75], [inf, 0.25, 0.5]]), test_fraction=0.5)
+    assert (result.difference[0], result.n_splits[0]) == (pytest.approx(1 / 6), 3)
     with pytest.raises(fastad.UndefinedMeasureError, match="0 and 1 needs finite differences"):
         resampled_t_test(table([[inf, 0.5], [0.25, 0.5]]), test_fraction=0.5)
 
@@ -144,9 +144,9 @@ def test_one_of_several_data_sets_is_named() -> None:
     results = fastad.ResultTable.from_arrays({"auc": auc}, datasets=["x", "y"])
     with pytest.raises(fastad.InvalidInputError, match="found None, and 2 data sets"):
         resampled_t_test(results, test_fraction=0.2)
-    found = resampled_t_test(results, test_fraction=0.2, dataset="y")
-    assert found.dataset == "y"
-    assert found.difference[0] == pytest.approx((auc[1, 0] - auc[1, 1]).mean())
+    result = resampled_t_test(results, test_fraction=0.2, dataset="y")
+    assert result.dataset == "y"
+    assert result.difference[0] == pytest.approx((auc[1, 0] - auc[1, 1]).mean())
 
 
 @pytest.mark.evidence

@@ -99,7 +99,7 @@ def test_arguments_of_another_type(table: Any, options: dict[str, Any], message:
         ResultTable.from_table(table, **options)
 
 
-# --- arrays
+# Arrays.
 
 
 def test_arrays_with_names() -> None:

@@ -35,7 +35,7 @@ def one_cell(folds: list[float]) -> float:
     return float(ResultTable.from_arrays({"auc": [[folds, other]]}).means("auc")[0, 0])
 
 
-# --- means over folds
+# Means over folds.
 
 
 @given(result_rows(["auc", "tpr@0.05"]))
@@ -50,8 +50,8 @@ def test_means_and_folds_are_those_of_the_rows(rows: list[dict[str, Any]]) -> No
             for j, model in enumerate(table.models):
                 detector, params = model.split()
                 exact = expected[problem][detector, int(params)]
-                found = float(means[i, j])
-                assert math.isnan(found) if exact is None else found == float(exact)
+                result = float(means[i, j])
+                assert math.isnan(result) if exact is None else result == float(exact)
                 there: dict[Any, float] = {
                     row["fold"]: row[label]
                     for row in rows
@@ -136,7 +136,7 @@ def test_the_order_of_rows_changes_nothing(
     assert one.by_fold("auc").tobytes() == other.by_fold("auc").tobytes()
 
 
-# --- what holds a table
+# What holds a table.
 
 
 @pytest.mark.parametrize(
@@ -241,14 +241,14 @@ def test_names_of_every_type(column: Any, key: str) -> None:
     if key == "params":
         base["detector"] = ["k", "k"]
     table = ResultTable.from_table(base)
-    found = {
+    results = {
         "dataset": table.datasets,
         "detector": table.models,
         "params": [model.split()[1] for model in table.models if " " in model],
         "fold": table.folds,
         "anomaly_class": table.anomaly_classes,
     }
-    assert found[key] == ["x", "y"]
+    assert results[key] == ["x", "y"]
     assert np.nansum(table.by_fold("auc")) == 0.75
     # x is the second row.
     at_x: dict[str, Any] = {"dataset": np.s_[0], "fold": np.s_[:, :, 0], "anomaly_class": np.s_[0]}
@@ -298,14 +298,14 @@ def test_clusters_are_data_sets() -> None:
     assert table.clusters.tolist() == [0, 1, 1]
 
 
-# --- measures
+# Measures.
 
 
 def test_which_columns_are_measures() -> None:
     names = ["auc", "tpr@0.05", "em", "mv", "vol@0.1", "cvol@0.01", "auc@7", "fit_time_s", "AUC"]
     table = ResultTable.from_table({**TABLE, **{name: [1, 2, 3, 4] for name in names}})
-    found = {one.name: (one.higher_is_better, one.rate, one.sign) for one in table.measures}
-    assert found == {
+    results = {one.name: (one.higher_is_better, one.rate, one.sign) for one in table.measures}
+    assert results == {
         "auc": (True, None, 1.0),
         "tpr@0.05": (True, Fraction(1, 20), 1.0),
         "em": (True, None, 1.0),

@@ -34,12 +34,12 @@ def by_hand(values: dict[str, Any], criterion: str, choice: str, alpha: float) -
     """Add the columns at the rates that are chosen on each data set."""
     added = dict(values)
     for measure in ("auc", "tpr"):
-        found = discriminability(read(values), measure=measure, significance_level=alpha, rng=0)
+        result = discriminability(read(values), measure=measure, significance_level=alpha, rng=0)
         column = np.full(values["auc"].shape, nan)
         for d in range(len(column)):
             rate = nan
-            if str(d) in found.selected:
-                rate = getattr(found.selected[str(d)][criterion], choice)
+            if str(d) in result.selected:
+                rate = getattr(result.selected[str(d)][criterion], choice)
             if not math.isnan(rate):
                 column[d] = values[f"{measure}@{rate:g}"][d]
         added[f"{measure}@{criterion}"] = column
@@ -65,7 +65,7 @@ def test_it_is_the_loss_of_a_table_with_the_selected_columns(
 ) -> None:
     values = runs(3)
     values["tpr@0.1"][2, 1, 3] = nan  # a model that has no part in the choice, but may be chosen
-    found = loss_at_selected_fpr(
+    result = loss_at_selected_fpr(
         read(values),
         criterion=criterion,
         choice=choice,
@@ -76,9 +76,9 @@ def test_it_is_the_loss_of_a_table_with_the_selected_columns(
     usual = ["auc", "cost", "tpr@0.01", "tpr@0.05", "auc@0.01", "auc@0.05"]
     names = [*usual, f"auc@{criterion}", f"tpr@{criterion}"]
     table = read(by_hand(values, criterion, choice, alpha))
-    assert found.columns == names
-    check_same(found, selection_loss(table, measures=names, rng=5, n_resamples=30))
-    assert type(found) is LossMatrix
+    assert result.columns == names
+    check_same(result, selection_loss(table, measures=names, rng=5, n_resamples=30))
+    assert type(result) is LossMatrix
 
 
 def test_the_lowest_rate_is_another_and_lacks_where_nothing_exceeds() -> None:
@@ -105,33 +105,33 @@ def test_by_hand() -> None:
         "tpr@0.1": (0.5, 0.4), "tpr@0.2": (0.2, 0.8), "tpr@0.3": (0.9, 0.8),
     }  # fmt: skip
     values = {k: np.array([[folds + a, folds + b]]) for k, (a, b) in centres.items()}
-    found = loss_at_selected_fpr(read(values), measures=["tpr@0.3"], rng=0)
-    assert found.rows == found.columns == ["tpr@0.3", "auc@tukey-mean", "tpr@tukey-mean"]
+    result = loss_at_selected_fpr(read(values), measures=["tpr@0.3"], rng=0)
+    assert result.rows == result.columns == ["tpr@0.3", "auc@tukey-mean", "tpr@tukey-mean"]
     expected = [[0, 0, 0.75], [0, 0, 0.75], [1 / 9, 0.5, 0]]
-    assert found.value == pytest.approx(np.array(expected))
+    assert result.value == pytest.approx(np.array(expected))
 
 
 def test_data_sets_that_cannot_be_compared_have_no_rate() -> None:
     values = runs(4)
     values["auc@0.1"][0, :, 1] = nan
-    found = loss_at_selected_fpr(read(values), criterion="welch-median", rng=0)
-    label = found.columns.index("auc@welch-median")
-    assert np.isnan(found.by_dataset[0, label]).all()
-    assert np.isnan(found.by_dataset[0, :, label]).all()
-    assert found.n_undefined[label, label] == 1
-    other = found.columns.index("tpr@welch-median")
-    assert found.by_dataset[0, other, other] == 0
+    result = loss_at_selected_fpr(read(values), criterion="welch-median", rng=0)
+    label = result.columns.index("auc@welch-median")
+    assert np.isnan(result.by_dataset[0, label]).all()
+    assert np.isnan(result.by_dataset[0, :, label]).all()
+    assert result.n_undefined[label, label] == 1
+    other = result.columns.index("tpr@welch-median")
+    assert result.by_dataset[0, other, other] == 0
 
 
 def test_the_mean_at_a_rate_has_no_part_of_the_selected_columns() -> None:
-    found = loss_at_selected_fpr(read(runs(6)), rng=0)
-    at_rate = [i for i, name in enumerate(found.columns) if name.endswith("@0.05")]
+    result = loss_at_selected_fpr(read(runs(6)), rng=0)
+    at_rate = [i for i, name in enumerate(result.columns) if name.endswith("@0.05")]
     assert at_rate == [3, 5]
-    assert found.means["mean@0.05"].value == pytest.approx(found.value[:, at_rate].mean(axis=1))
-    assert found.means["mean"].value == pytest.approx(found.value.mean(axis=1))
+    assert result.means["mean@0.05"].value == pytest.approx(result.value[:, at_rate].mean(axis=1))
+    assert result.means["mean"].value == pytest.approx(result.value.mean(axis=1))
 
 
-# --- which other measures
+# Which other measures.
 
 
 def names_of(*labels: str) -> list[str]:
@@ -157,11 +157,11 @@ def test_curves_over_rates_are_left_out_but_for_the_usual_rates() -> None:
 
 def test_given_measures_stay() -> None:
     table = read(runs(7))
-    found = loss_at_selected_fpr(table, measures=["tpr@0.3", "auc"], rng=0)
-    assert found.columns == ["tpr@0.3", "auc", "auc@tukey-mean", "tpr@tukey-mean"]
+    result = loss_at_selected_fpr(table, measures=["tpr@0.3", "auc"], rng=0)
+    assert result.columns == ["tpr@0.3", "auc", "auc@tukey-mean", "tpr@tukey-mean"]
 
 
-# --- bad input
+# Bad input.
 
 
 def test_bad_arguments() -> None:

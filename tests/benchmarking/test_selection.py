@@ -51,7 +51,7 @@ def assert_cell(value: float, expected: Fraction | None) -> None:
         assert value == pytest.approx(float(expected), rel=1e-13, abs=0)
 
 
-# --- the loss, against loops
+# The loss, against loops.
 
 
 @given(result_rows(LABELS))
@@ -103,7 +103,7 @@ def test_losses_are_not_negative_and_nothing_is_lost_by_its_own_measure(rows: Ro
     assert (result.low[bounded] <= result.high[bounded]).all()
 
 
-# --- by hand
+# By hand.
 
 
 def test_the_choice_is_shared_by_models_with_the_same_best_value() -> None:
@@ -232,7 +232,7 @@ def test_class_sensitivity_of_the_papers_example() -> None:
     assert result.value[1].tolist() == [pytest.approx((0.87 - 0.74) / 0.87 / 2), 0]
 
 
-# --- what changes nothing
+# What changes nothing.
 
 
 def renamed(rows: Rows, key: str, names: list[str]) -> Rows:
@@ -296,7 +296,7 @@ def test_every_measure_with_a_value_chooses_a_best_model() -> None:
     assert not chosen[3, :, 1].any()
 
 
-# --- intervals
+# Intervals.
 
 
 def test_intervals_are_reproducible_and_known_only_of_several_data_sets() -> None:

@@ -22,10 +22,10 @@ def in_blocks(t: FloatVector, nu: FloatVector, n: int) -> FloatVector:
     """The p-values of pairs of samples of n each."""
     sums = terms(n)
     z, share = t / np.sqrt(nu), 2 * sums.half / nu
-    found = np.empty(t.shape[0])
+    result = np.empty(t.shape[0])
     work = np.empty((6, t.shape[0]))
-    two_sided_block(z, share, sums.half, sums.weights, sums.scale, work, found)
-    return found
+    two_sided_block(z, share, sums.half, sums.weights, sums.scale, work, result)
+    return result
 
 
 def exact(t: float, nu: int) -> Decimal:
@@ -41,9 +41,9 @@ def exact(t: float, nu: int) -> Decimal:
         return 1 - (square / (nu + square)).sqrt() * total
 
 
-def error(found: float, expected: Decimal) -> float:
+def error(result: float, expected: Decimal) -> float:
     assert getcontext().prec >= 17
-    return float(abs(Decimal(found) / expected - 1))
+    return float(abs(Decimal(result) / expected - 1))
 
 
 # By mpmath 1.3: betainc(nu/2, 1/2, 0, nu/(nu + t**2), regularized=True) with 40 digits.
@@ -77,8 +77,8 @@ def test_values_from_elsewhere(t: float, nu: float, expected: float) -> None:
         n = math.ceil(nu)
         n = max(n, 2)
         assert n - 1 <= nu <= 2 * (n - 1)
-        found = in_blocks(np.array([t]), np.array([nu]), n)[0]
-        assert found == pytest.approx(expected, rel=3e-13, abs=0)
+        result = in_blocks(np.array([t]), np.array([nu]), n)[0]
+        assert result == pytest.approx(expected, rel=3e-13, abs=0)
 
 
 @pytest.mark.parametrize("nu", [2, 4, 10, 18, 60, 200, 1000])
@@ -116,15 +116,15 @@ def test_peer() -> None:
     # The square of t is all that the other function sees, and one less a small part of it.
     t = 10 ** rng.uniform(0, 2, 2000)
     expected = scipy.special.betainc(nu / 2, 0.5, nu / (nu + t * t))
-    found = [two_sided(x, y) for x, y in zip(t.tolist(), nu.tolist(), strict=True)]
-    np.testing.assert_allclose(found, expected, rtol=3e-12, atol=1e-300)
+    results = [two_sided(x, y) for x, y in zip(t.tolist(), nu.tolist(), strict=True)]
+    np.testing.assert_allclose(results, expected, rtol=3e-12, atol=1e-300)
 
 
 def test_closed_forms() -> None:
     for t in (1e-300, 1e-8, 0.3, 1.0, 5.0, 1e5, 1e100, 1e160, 1e290):
         assert two_sided(t, 1.0) == pytest.approx(2 / math.pi * math.atan2(1, t), rel=1e-12, abs=0)
-        found = in_blocks(np.array([t]), np.array([1.0]), 2)[0]
-        assert found == pytest.approx(2 / math.pi * math.atan2(1, t), rel=1e-12, abs=0)
+        result = in_blocks(np.array([t]), np.array([1.0]), 2)[0]
+        assert result == pytest.approx(2 / math.pi * math.atan2(1, t), rel=1e-12, abs=0)
 
 
 def test_ends() -> None:
@@ -157,8 +157,8 @@ def test_critical_values(n: int, alpha: float) -> None:
     coefficients = welch_coefficients(n, alpha)
     assert coefficients.shape[0] % 4 == 1
     for nu in np.linspace(n - 1, 2 * (n - 1), 23).tolist():
-        found = np.polynomial.polynomial.polyval(4 * (n - 1) / nu - 3, coefficients)
-        assert two_sided(float(found), nu) == pytest.approx(alpha, rel=1e-12)
+        result = np.polynomial.polynomial.polyval(4 * (n - 1) / nu - 3, coefficients)
+        assert two_sided(float(result), nu) == pytest.approx(alpha, rel=1e-12)
 
 
 def test_critical_values_of_tables() -> None:

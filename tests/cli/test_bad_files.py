@@ -38,7 +38,7 @@ def archive(path: Path, members: dict[str, bytes]) -> Path:
     return path
 
 
-# --- files
+# Files.
 
 
 @pytest.mark.parametrize("name", ["missing.csv", "missing.npz", "missing/scores.csv"])
@@ -69,7 +69,7 @@ def test_one_bad_file_among_several_is_named_and_nothing_printed(tmp_path: Path)
     )
 
 
-# --- text
+# Text.
 
 BAD_TEXT = {
     "empty": ("", "the file is empty"),
@@ -169,7 +169,7 @@ def test_messages_quote_the_names_of_columns_as_they_are(
     assert f": column {names[-1]!r} must not contain NaN" in message
 
 
-# --- archives
+# Archives.
 
 Y_NPY, S_NPY = npy(np.array([0, 1])), npy(np.array([0.1, 0.2]))
 # Labels, if any, and scores, if any; and what is said of them.
@@ -260,7 +260,7 @@ def test_columns_without_rows_are_refused(tmp_path: Path) -> None:
     assert f"{path}: column 'y' must not be empty" in refused(path)
 
 
-# --- usage
+# Usage.
 
 
 @pytest.mark.parametrize("fpr", ["-0.1", "1.5", "nan", "inf", "x", ""])

@@ -30,10 +30,10 @@ def test_a_table_with_intervals_shows_those_of_python(file: Path) -> None:
     options = ("--measure", "ap", "--ci", "--confidence-level", 0.9, "--seed", 3)
     shown = stdout_of("evaluate", file, *options, "--n-resamples", 200)
     for scores in SCORES.values():
-        found = fastad.interval(
+        result = fastad.interval(
             Y, scores, measure="ap", confidence_level=0.9, n_resamples=200, rng=3
         )
-        assert f"{found.value:.4f} [{found.low:.4f}, {found.high:.4f}]" in shown
+        assert f"{result.value:.4f} [{result.low:.4f}, {result.high:.4f}]" in shown
 
 
 def test_json_carries_intervals_and_levels_of_chance(file: Path) -> None:
@@ -96,8 +96,8 @@ def test_groups_have_intervals_too(tmp_path: Path) -> None:
     assert len(runs) == 2
     for one in runs:
         own = np.arange(600) % 2 == one["group"]["fold"] if "group" in one else slice(None)
-        found = fastad.interval(Y[own], SCORES["a"][own], measure="auc", n_resamples=200, rng=3)
-        assert one["intervals"]["auc"] == found.to_dict()
+        result = fastad.interval(Y[own], SCORES["a"][own], measure="auc", n_resamples=200, rng=3)
+        assert one["intervals"]["auc"] == result.to_dict()
 
 
 def test_compare_prints_the_summary_of_python(file: Path) -> None:
@@ -201,7 +201,7 @@ def test_a_group_without_anomalies_is_skipped_and_named(tmp_path: Path) -> None:
     assert "fold 0: skipped" in error_of("compare", tmp_path / "g.npz", "--group", "fold")
 
 
-# --- independent samples
+# Independent samples.
 
 
 @pytest.fixture(scope="module")
@@ -215,10 +215,10 @@ def weeks(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 def test_compare_independent_prints_the_summary_of_python(weeks: tuple[Path, Path]) -> None:
     shown = stdout_of("compare", weeks[0], "--independent", weeks[1], "--measure", "ap")
-    found = fastad.compare_independent(
+    result = fastad.compare_independent(
         (Y[:400], SCORES["a"][:400]), (Y[40:], SCORES["c"][40:]), measure="ap", rng=0
     )
-    expected = found.summary.replace("a is", "week1 is").replace("than b", "than week2")
+    expected = result.summary.replace("a is", "week1 is").replace("than b", "than week2")
     assert shown == f"a: {expected.replace('a - b', 'week1 - week2')}\n"
 
 

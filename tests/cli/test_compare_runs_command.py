@@ -26,7 +26,7 @@ def runs(tmp_path: Path) -> Path:
     return save(tmp_path / "runs.parquet")
 
 
-# --- what is printed
+# What is printed.
 
 
 def test_runs_of_evaluate_are_compared(tmp_path: Path) -> None:
@@ -46,17 +46,17 @@ def test_runs_of_evaluate_are_compared(tmp_path: Path) -> None:
 
 def test_all_sections_and_what_they_say_are_printed(runs: Path) -> None:
     result = run(runs, "--operating-fpr", 0.1, "--reference", "tpr@0.05", "--control", "pca")
-    found = compare_runs(
+    estimate = compare_runs(
         RUNS, operating_fpr=0.1, reference="tpr@0.05", control="pca", n_resamples=40, rng=0
     )
-    wanted = [*found.answer(), ""]
-    for name, words in found.new_notes().items():
-        wanted += [found.title(name), found[name].text_table().plain(), ""]
+    wanted = [*estimate.answer(), ""]
+    for name, words in estimate.new_notes().items():
+        wanted += [estimate.title(name), estimate[name].text_table().plain(), ""]
         wanted += [*words, ""] if words else []
     assert result.stdout == "\n".join(wanted) + "\n"
     assert "\x1b" not in result.stdout
-    assert result.stderr.splitlines() == found.reasons()
-    assert len(found) == 16
+    assert result.stderr.splitlines() == estimate.reasons()
+    assert len(estimate) == 16
 
 
 def test_long_tables_are_not_printed_but_saved(
@@ -83,10 +83,10 @@ def test_long_tables_are_not_printed_but_saved(
 
 def test_json_holds_the_rows_of_each_section(runs: Path) -> None:
     one = read(runs, "--seed", 3)
-    found = compare_runs(RUNS, n_resamples=40, rng=3)
-    assert list(one["sections"]) == list(found)
+    result = compare_runs(RUNS, n_resamples=40, rng=3)
+    assert list(one["sections"]) == list(result)
     for name, rows in one["sections"].items():
-        columns = found[name].to_columns()
+        columns = result[name].to_columns()
         wanted = [
             dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)
         ]
@@ -95,12 +95,12 @@ def test_json_holds_the_rows_of_each_section(runs: Path) -> None:
             for key, cell in cells.items():
                 lost = isinstance(cell, float) and not np.isfinite(cell)
                 assert row[key] == (None if cell != cell else str(cell) if lost else cell)
-        assert one["notes_of_sections"][name] == found.notes_of(name)
+        assert one["notes_of_sections"][name] == result.notes_of(name)
     assert one["fastad_version"] == fastad.__version__
     assert (one["files"], one["measure"]) == ([str(runs)], "auc")
-    assert one["measures"] == list(found.measures)
-    assert one["answer"] == found.answer()
-    assert one["skipped"] == dict(found.skipped)
+    assert one["measures"] == list(result.measures)
+    assert one["answer"] == result.answer()
+    assert one["skipped"] == dict(result.skipped)
     assert read(runs, "--seed", 4)["sections"]["ranks"] != one["sections"]["ranks"]
 
 
@@ -112,7 +112,7 @@ def test_a_terminal_shows_drawn_tables_and_plain_ones_where_they_are_too_wide(ru
     assert wide not in call(runs, FORCE_COLOR="1", COLUMNS="150").stdout
 
 
-# --- what is saved
+# What is saved.
 
 
 def cells_of(text: str) -> list[list[str]]:
@@ -130,24 +130,24 @@ def test_a_folder_holds_all_that_is_printed(runs: Path, tmp_path: Path) -> None:
     (folder / "ranks.csv").write_text("old")
     printed = run(runs).stdout
     assert run(runs, "--output", folder).stdout == printed
-    found = compare_runs(RUNS, n_resamples=40, rng=0)
+    result = compare_runs(RUNS, n_resamples=40, rng=0)
     index = (folder / "index.md").read_text("utf-8")
     pictures = {
         "nemenyi",
         "wilcoxon",
-        *(n for n in found if n[:4] in ("kend", "sele", "disc", "loss")),
+        *(n for n in result if n[:4] in ("kend", "sele", "disc", "loss")),
     }
     wanted = {"index.md", "notes.txt"}
-    for name in found:
+    for name in result:
         wanted |= {f"{name}{ending}" for ending in (".csv", ".md", ".tex")}
-        table = found[name].text_table()
+        table = result[name].text_table()
         page, latex = ((folder / f"{name}{end}").read_text("utf-8") for end in (".md", ".tex"))
         for row in table.rows:
             assert list(row) in cells_of(page)
-        assert latex == found[name].to_latex()
+        assert latex == result[name].to_latex()
         assert page.split("\n\n")[0].strip() in index
-        assert f"## {found.title(name)}\n" in index
-        columns = found[name].to_columns()
+        assert f"## {result.title(name)}\n" in index
+        columns = result[name].to_columns()
         with (folder / f"{name}.csv").open(newline="", encoding="utf-8") as file:
             head, *rows = csv.reader(file)
         assert head == list(columns)
@@ -156,7 +156,7 @@ def test_a_folder_holds_all_that_is_printed(runs: Path, tmp_path: Path) -> None:
             for row in zip(*columns.values(), strict=True)
         ]
         assert rows == texts
-        assert (f"![{found.title(name)}]({name}.png)" in index) == (name in pictures)
+        assert (f"![{result.title(name)}]({name}.png)" in index) == (name in pictures)
     for name in pictures:
         wanted |= {f"{name}.png", f"{name}.svg"}
         assert (folder / f"{name}.png").read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
@@ -226,7 +226,7 @@ from fastad.cli import main; main()
     assert not any(name.startswith(".") for name in os.listdir(tmp_path / "out"))
 
 
-# --- docs
+# Docs.
 
 
 EXAMPLES = examples_of("compare-runs")

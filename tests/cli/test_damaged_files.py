@@ -228,12 +228,12 @@ def test_examples_that_once_failed_are_read_or_refused(folder: Path, kind: str) 
 def outcome(call: Callable[[], Any]) -> object:
     """Return what a call returns, to the bit, or the message of its error."""
     try:
-        found = call()
+        result = call()
     except (DataError, ValueError) as error:
         return str(error)
-    if isinstance(found, dict):
-        return {name: (column.dtype.kind, column.tobytes()) for name, column in found.items()}
-    return found if isinstance(found, list) else found.tolist()
+    if isinstance(result, dict):
+        return {name: (column.dtype.kind, column.tobytes()) for name, column in result.items()}
+    return result if isinstance(result, list) else result.tolist()
 
 
 def all_of(path: Path, worthwhile: float) -> list[object]:
@@ -293,10 +293,10 @@ def test_numbers_are_those_of_python_to_the_bit(
     for worthwhile in (0, float("inf")):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(arrow_text, "_WORTHWHILE", worthwhile)
-            found = DelimitedFile(path).numbers(["y"])["y"]
-        if found.dtype == np.int64:
-            found = found.astype(np.float64)
-        np.testing.assert_array_equal(found, expected)
+            result = DelimitedFile(path).numbers(["y"])["y"]
+        if result.dtype == np.int64:
+            result = result.astype(np.float64)
+        np.testing.assert_array_equal(result, expected)
 
 
 def test_an_ending_may_be_in_upper_case(folder: Path) -> None:

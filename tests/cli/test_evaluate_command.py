@@ -45,7 +45,7 @@ def save_table(path: Path) -> Path:
     return path
 
 
-# --- reading
+# Reading.
 
 
 @pytest.mark.parametrize(
@@ -172,7 +172,7 @@ def test_pos_label_names_the_anomalies_of_arrays(
     assert aucs(path, "--pos-label", option) == {"s": 1.0}
 
 
-# --- printing
+# Printing.
 
 
 def test_stdout_is_the_table_of_the_api_with_its_notes(tmp_path: Path) -> None:
@@ -191,33 +191,33 @@ def test_several_files_print_under_their_names(tmp_path: Path) -> None:
     assert shown == [str(first), "s", "auc", "0.7500", str(second), "s", "auc", "1.0000"]
 
 
-# --- JSON and files
+# JSON and files.
 
 
 def test_json_has_the_values_of_the_api(tmp_path: Path) -> None:
     path = save_table(tmp_path / "scores.csv")
-    found = json_of("evaluate", path, "--fpr", 0.1)
+    result = json_of("evaluate", path, "--fpr", 0.1)
     expected = fastad.evaluate(Y, SCORES, fpr=0.1).to_dict()
     for detector in expected["detectors"]:
         detector["file"] = str(path)
-    assert found == expected
+    assert result == expected
 
 
 def test_json_of_several_files_is_one_document(tmp_path: Path) -> None:
     paths = [save(tmp_path / f"{name}.csv", "y,s\n" + ROWS) for name in "ab"]
-    found = json_of("evaluate", *paths)
-    assert [detector["file"] for detector in found["detectors"]] == [str(path) for path in paths]
-    assert found["fastad_version"] == fastad.__version__
+    result = json_of("evaluate", *paths)
+    assert [detector["file"] for detector in result["detectors"]] == [str(path) for path in paths]
+    assert result["fastad_version"] == fastad.__version__
 
 
 def test_measures_are_those_requested(tmp_path: Path) -> None:
     path = save_table(tmp_path / "scores.csv")
     chosen = ["precision@k10", "fpr@tpr0.95", "tpr_at_fpr", "auc"]
     options = [part for label in chosen for part in ("--measure", label)]
-    found = json_of("evaluate", path, "--fpr", 0.2, *options)["detectors"]
+    result = json_of("evaluate", path, "--fpr", 0.2, *options)["detectors"]
     labels = ["precision@k10", "fpr@tpr0.95", "tpr@0.2", "auc"]
     expected = fastad.evaluate(Y, SCORES, measures=labels)
-    assert [detector["values"] for detector in found] == [dict(x) for x in expected.values()]
+    assert [detector["values"] for detector in result] == [dict(x) for x in expected.values()]
 
 
 def test_a_saved_json_file_is_what_json_prints(tmp_path: Path) -> None:
@@ -251,20 +251,20 @@ def test_thresholds_in_a_saved_csv_file_flag_what_stands_beside_them(tmp_path: P
     assert sum(x >= Fraction(threshold) for x in whole) == int(flagged) == 2
 
 
-# --- fixed thresholds
+# Fixed thresholds.
 
 
 def test_thresholds_are_those_of_the_library(tmp_path: Path) -> None:
     path = save_table(tmp_path / "scores.csv")
     one = json_of("evaluate", path, "--threshold", "0.5", "--threshold", "-1", "--measure", "auc")
     expected = fastad.evaluate(Y, SCORES, threshold=[0.5, -1], measures=["auc"]).to_dict()
-    found = [{k: v for k, v in row.items() if k != "file"} for row in one["detectors"]]
-    assert found == expected["detectors"]
+    results = [{k: v for k, v in row.items() if k != "file"} for row in one["detectors"]]
+    assert results == expected["detectors"]
     own = {"knn": 0.5, "ties": 1, "ünï 中": -1.5}
     named = [word for name, x in own.items() for word in ("--threshold", f"{name}={x}")]
     expected = fastad.evaluate(Y, SCORES, threshold=own, measures=["auc"]).to_dict()
-    found = json_of("evaluate", path, *named, "--measure", "auc")["detectors"]
-    assert [row["values"] for row in found] == [row["values"] for row in expected["detectors"]]
+    results = json_of("evaluate", path, *named, "--measure", "auc")["detectors"]
+    assert [row["values"] for row in results] == [row["values"] for row in expected["detectors"]]
 
 
 @pytest.mark.parametrize(
@@ -286,7 +286,7 @@ def test_bad_thresholds_are_wrong_usage(tmp_path: Path, words: list[str], messag
     assert message in error
 
 
-# --- rows without a score
+# Rows without a score.
 
 
 def test_rows_without_a_score_are_left_out_and_counted(tmp_path: Path) -> None:

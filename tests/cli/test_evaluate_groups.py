@@ -55,8 +55,8 @@ SCORES = ("--score", "near", "--score", "large")
 
 def test_values_are_those_of_the_columns(path: Path) -> None:
     expected = fastad.evaluate(Y, {"near": TABLE["near"], "large": TABLE["large"]})
-    found = read(path, *SCORES)["detectors"]
-    assert [{k: v for k, v in d.items() if k != "file"} for d in found] == json.loads(
+    result = read(path, *SCORES)["detectors"]
+    assert [{k: v for k, v in d.items() if k != "file"} for d in result] == json.loads(
         expected.to_json()
     )["detectors"]
 
@@ -64,8 +64,8 @@ def test_values_are_those_of_the_columns(path: Path) -> None:
 def test_columns_of_numbers_are_scores_by_default(tmp_path: Path) -> None:
     path = tmp_path / "table.parquet"
     parquet.write_table(pa.table(TABLE), path)
-    found = read(path, "--group", "fold", "--measure", "auc")
-    assert {run["detector"] for run in found["detectors"]} == {"near", "large"}
+    result = read(path, "--group", "fold", "--measure", "auc")
+    assert {run["detector"] for run in result["detectors"]} == {"near", "large"}
 
 
 def test_labels_may_be_text(path: Path) -> None:
@@ -85,16 +85,16 @@ def test_each_group_has_its_own_values(path: Path) -> None:
             for key in {*zip(TABLE["dataset"].tolist(), TABLE["fold"].tolist(), strict=True)}
         ]
     )
-    for found in runs:
-        rows = (found["group"]["dataset"] == TABLE["dataset"]) & (
-            found["group"]["fold"] == TABLE["fold"]
+    for result in runs:
+        rows = (result["group"]["dataset"] == TABLE["dataset"]) & (
+            result["group"]["fold"] == TABLE["fold"]
         )
         if 0 < Y[rows].sum() < rows.sum():
-            score = TABLE[found["detector"]][rows]
-            assert found["values"]["auc"] == fastad.roc_auc(Y[rows], score)
+            score = TABLE[result["detector"]][rows]
+            assert result["values"]["auc"] == fastad.roc_auc(Y[rows], score)
         else:
-            assert found["values"]["auc"] is None
-            assert "undefined" in found["undefined"]["auc"]
+            assert result["values"]["auc"] is None
+            assert "undefined" in result["undefined"]["auc"]
 
 
 def test_a_summary_averages_over_the_last_group(path: Path) -> None:

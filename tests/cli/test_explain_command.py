@@ -54,9 +54,9 @@ def test_json_has_an_answer_for_each_detector_and_file(path: Path) -> None:
 def test_groups_are_columns(tmp_path: Path) -> None:
     file = tmp_path / "folds.csv"
     file.write_text("y,s,fold\n0,1,a\n1,2,a\n0,2,b\n1,1,b\n1,3,b\n0,0,b\n")
-    found = json_of("explain", file, "--value", "0.875", "--group", "fold")["explanations"][0]
+    result = json_of("explain", file, "--value", "0.875", "--group", "fold")["explanations"][0]
     assert "mean of the area under the ROC curve over groups" in [
-        match["name"] for match in found["matches"]
+        match["name"] for match in result["matches"]
     ]
 
 

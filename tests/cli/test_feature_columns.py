@@ -59,7 +59,7 @@ def command(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-# --- a file to train on
+# A file to train on.
 
 
 def test_columns_to_train_on_are_found_by_name(command: str, points: Path, tmp_path: Path) -> None:
@@ -101,10 +101,10 @@ def test_named_features_are_read_from_both_files(
 ) -> None:
     train = table(tmp_path / "t.csv", TRAIN[TURNED])
     two = ("--feature", "b", "--feature", "a")
-    found = read(command, points, "--detector", "knn", "--train", train, *two)
+    result = read(command, points, "--detector", "knn", "--train", train, *two)
     data = archive(tmp_path / "points.npz", X=FRAME[["b", "a"]].to_numpy())
     matrix = archive(tmp_path / "t.npz", X=TRAIN[["b", "a"]].to_numpy())
-    assert found == read(command, data, "--detector", "knn", "--train", matrix)
+    assert result == read(command, data, "--detector", "knn", "--train", matrix)
 
 
 def test_a_file_to_train_on_needs_no_labels_that_are_not_used(tmp_path: Path) -> None:
@@ -116,7 +116,7 @@ def test_a_file_to_train_on_needs_no_labels_that_are_not_used(tmp_path: Path) ->
     assert read("evaluate-unsupervised", data, *how) == wanted
 
 
-# --- saved detectors
+# Saved detectors.
 
 
 def test_all_get_the_columns_that_a_saved_detector_knows(
@@ -125,14 +125,14 @@ def test_all_get_the_columns_that_a_saved_detector_knows(
     model = saved(tmp_path / "knn.joblib", TURNED)
     train = table(tmp_path / "t.csv", TRAIN)
     how = ("--model", model, "--trust", "--detector", "lof", "--train")
-    found = read(command, points, *how, train)
+    result = read(command, points, *how, train)
     turned, matrix = (
         archive(tmp_path / name, X=frame[TURNED].to_numpy())
         for name, frame in (("points.npz", FRAME), ("t.npz", TRAIN))
     )
-    assert found == read(command, turned, *how, matrix)
+    assert result == read(command, turned, *how, matrix)
     # Nothing is known of the order of the data but that of the detector.
-    assert found == read(command, turned, *how, train)
+    assert result == read(command, turned, *how, train)
 
 
 @pytest.mark.parametrize("columns", [TURNED, ["a", "b"]])
@@ -179,7 +179,7 @@ def test_features_in_another_order_than_a_detector_knows_are_wrong_usage(
     assert f"--feature: {model} was fitted on 'a', 'b', 'c'; found 'c', 'a', 'b'" in message
 
 
-# --- labels that are not used
+# Labels that are not used.
 
 
 @pytest.mark.parametrize(

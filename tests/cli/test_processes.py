@@ -50,7 +50,7 @@ def test_doctor_names_the_cache_folder_that_kernels_go_to(tmp_path: Path) -> Non
     assert str(tmp_path) in run("doctor", FASTAD_CACHE_DIR=str(tmp_path)).stdout
 
 
-# --- saving
+# Saving.
 
 
 @POSIX
@@ -89,7 +89,7 @@ def test_a_file_name_as_long_as_the_system_allows_is_written(scores: Path, tmp_p
     assert output.read_text()
 
 
-# --- ends
+# Ends.
 
 
 @POSIX

@@ -16,7 +16,7 @@ def runs(tmp_path: Path) -> Path:
     return save(tmp_path / "runs.parquet")
 
 
-# --- what is read
+# What is read.
 
 
 @pytest.mark.parametrize("ending", [".csv", ".arrow", ".npz"])
@@ -73,12 +73,12 @@ def test_several_columns_name_a_data_set_parameters_and_a_fold(tmp_path: Path) -
     table = table.assign(part="x", k=5, metric="l2", repeat=table.fold, fold=0)
     options = "--dataset source --dataset part --detector who --params k --params metric"
     path = save(tmp_path / "r.csv", table)
-    found = read(path, *options.split(), "--fold", "fold", "--fold", "repeat")
-    assert "folds" not in str(found["skipped"])
+    result = read(path, *options.split(), "--fold", "fold", "--fold", "repeat")
+    assert "folds" not in str(result["skipped"])
     named = table.assign(dataset=table.source + " x", detector=table.who, params="k=5, metric=l2")
     wanted = fastad.ResultTable.from_table(named.drop(columns="fold"), fold="repeat")
     ranks = fastad.benchmarking.average_ranks(wanted, measures=["auc"], n_resamples=40, rng=0)
-    auc = [one["mean_rank"] for one in found["sections"]["ranks"] if one["measure"] == "auc"]
+    auc = [one["mean_rank"] for one in result["sections"]["ranks"] if one["measure"] == "auc"]
     assert auc == ranks.mean[0].tolist()
 
 
@@ -87,23 +87,23 @@ def test_classes_of_anomalies_are_found_by_their_column(tmp_path: Path) -> None:
     path = save(tmp_path / "r.csv", table)
     assert "class_sensitivity" in read(path)["sections"]
     save(path, table.rename(columns={"anomaly_class": "kind"}))
-    found = read(path, "--anomaly-class", "kind")["sections"]
-    assert "class_sensitivity" in found
+    result = read(path, "--anomaly-class", "kind")["sections"]
+    assert "class_sensitivity" in result
 
 
 def test_other_measures_are_read_where_their_direction_is_said(tmp_path: Path) -> None:
     table = RUNS.assign(hours=-RUNS.auc, gain=RUNS.auc)
     path = save(tmp_path / "r.csv", table)
-    found = read(
+    result = read(
         *(path, "--lower-is-better", "hours", "--higher-is-better", "gain"),
         *("--measure", "auc", "--measure", "hours", "--measure", "gain", "--by", "hours"),
     )
-    ranks = [one["mean_rank"] for one in found["sections"]["ranks"]]
+    ranks = [one["mean_rank"] for one in result["sections"]["ranks"]]
     assert ranks[:4] == ranks[4:8] == ranks[8:]
-    assert (found["measures"], found["measure"]) == (["auc", "hours", "gain"], "hours")
+    assert (result["measures"], result["measure"]) == (["auc", "hours", "gain"], "hours")
 
 
-# --- what is wrong
+# What is wrong.
 
 
 @pytest.mark.parametrize(

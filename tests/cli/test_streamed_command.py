@@ -165,7 +165,7 @@ def test_a_threshold_that_is_infinite_is_json(tmp_path: Path) -> None:
     assert "threshold@0.1    inf" in run("evaluate", path, *SMALL, "--measure", "tpr@0.1")
 
 
-# --- by itself
+# By itself.
 
 
 def test_a_file_that_would_not_fit_is_read_in_batches(
@@ -196,7 +196,7 @@ def test_what_needs_all_scores_reads_them_at_once_wherever_it_can(
     assert "detectors" in json_of("evaluate", scores, *ASKED, *options)
 
 
-# --- refusals
+# Refusals.
 
 
 def test_options_for_scores_in_memory_are_refused(scores: Path) -> None:
@@ -275,7 +275,7 @@ def test_one_bad_file_of_several_prints_and_saves_nothing(tmp_path: Path, scores
     assert not (tmp_path / "results.csv").exists()
 
 
-# --- processes
+# Processes.
 
 
 def test_progress_is_silent_off_a_terminal(scores: Path) -> None:

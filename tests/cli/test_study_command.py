@@ -109,7 +109,7 @@ def test_report(whole: Path, tmp_path: Path) -> None:
     assert list((tmp_path / "bericht" / "figures").iterdir())
 
 
-# --- what it runs by default
+# What it runs by default.
 
 
 Called = dict[str, Any]
@@ -154,7 +154,7 @@ def test_the_folder_is_named_as_the_file(called: Called, file: Path) -> None:
     assert called["n_jobs"] == -1
 
 
-# --- how it ends
+# How it ends.
 
 
 @pytest.mark.parametrize(
@@ -184,15 +184,15 @@ def test_errors_of_the_output(
     monkeypatch.setattr(runner, "try_detectors", lambda *arguments: None)
     (tmp_path / "file").touch()
     for place in (tmp_path / "file", tmp_path / "file" / "below"):
-        found = error_of(call("run", file, "--output", place))
-        assert "folder must be one that can be written" in found
+        result = error_of(call("run", file, "--output", place))
+        assert "folder must be one that can be written" in result
     other = write_config(tmp_path, TOML.replace("seed = 7", "seed = 8"))
-    found = error_of(call("run", other, "--output", whole))
-    assert found.endswith("contains another: seed is 8 here and 7 in the folder")
+    result = error_of(call("run", other, "--output", whole))
+    assert result.endswith("contains another: seed is 8 here and 7 in the folder")
     assert "--jobs: must not be 0" in error_of(call("run", file, "--jobs", 0))
     new = tmp_path / "new"
-    found = error_of(call("run", file, "--output", new, "--jobs", 1, FASTAD_NUM_THREADS="many"))
-    assert found == "Error: FASTAD_NUM_THREADS must be an integer from 1; found 'many'"
+    result = error_of(call("run", file, "--output", new, "--jobs", 1, FASTAD_NUM_THREADS="many"))
+    assert result == "Error: FASTAD_NUM_THREADS must be an integer from 1; found 'many'"
     assert not new.exists()
 
 
@@ -223,7 +223,7 @@ def test_the_number_of_threads_changes_nothing(file: Path, whole: Path, tmp_path
     assert contents(folder) == contents(whole)
 
 
-# --- words
+# Words.
 
 
 @pytest.mark.parametrize(
@@ -246,7 +246,13 @@ def test_lines_come_now_and_then(
     for done in range(101):
         lines(Progress(done, 100, done // 50, 200.0 - done))
         now[0] += 1
-    found = capsys.readouterr().err.splitlines()
-    assert [line.split()[0] for line in found] == ["0/100", "30/100", "60/100", "90/100", "100/100"]
-    assert found[0] == "0/100 batches, about 3 min left"
-    assert found[-1] == "100/100 batches, 2 tasks failed, about 1 min left"
+    result = capsys.readouterr().err.splitlines()
+    assert [line.split()[0] for line in result] == [
+        "0/100",
+        "30/100",
+        "60/100",
+        "90/100",
+        "100/100",
+    ]
+    assert result[0] == "0/100 batches, about 3 min left"
+    assert result[-1] == "100/100 batches, 2 tasks failed, about 1 min left"

@@ -94,9 +94,9 @@ def test_the_table_to_train_on_may_come_so_too(command: str, tmp_path: Path) -> 
     text = text_of(POINTS)
     path = save(tmp_path / "points.csv", text)
     packed = save(tmp_path / "train.csv.gz", gzip.compress(text))
-    found = [pipe(text, command, path, *FEW, "--train", train) for train in (path, packed, "-")]
-    assert [result.exit_code for result in found] == [0, 0, 0]
-    assert len({result.stdout for result in found}) == 1
+    results = [pipe(text, command, path, *FEW, "--train", train) for train in (path, packed, "-")]
+    assert [result.exit_code for result in results] == [0, 0, 0]
+    assert len({result.stdout for result in results}) == 1
 
 
 def test_the_sign_that_separates_may_stand_in_names_too(tmp_path: Path) -> None:
@@ -111,7 +111,7 @@ def test_the_sign_that_separates_may_stand_in_names_too(tmp_path: Path) -> None:
         assert (len(names), names[0]) == (2, "y"), text
 
 
-# --- large files
+# Large files.
 
 
 def large(sep: str = ",", lineterminator: str = "\n", quoting: Literal[0, 1] = 0) -> bytes:
@@ -163,7 +163,7 @@ def test_a_bad_cell_of_a_large_file_is_named_with_its_line(
         assert message in error_of("evaluate", path, "--score", "s")
 
 
-# --- damage, and misuse
+# Damage, and misuse.
 
 
 @pytest.mark.parametrize("extension", COMPRESSORS)

@@ -48,14 +48,14 @@ def read(*arguments: object) -> Any:
     return json_of("evaluate-unsupervised", *arguments, *FEW)
 
 
-def criteria(found: Any) -> Any:
-    return {one["detector"]: (one["em"], one["mv"]) for one in found["detectors"]}
+def criteria(result: Any) -> Any:
+    return {one["detector"]: (one["em"], one["mv"]) for one in result["detectors"]}
 
 
 def expected(scores: Any, test: Any = X, **options: Any) -> Any:
     how = {"n_draws": 3000, "n_resamples": 60, "rng": 0}
-    found = fastad.evaluate_unsupervised(scores, test, **{**how, **options})
-    return json.loads(found.to_json())
+    result = fastad.evaluate_unsupervised(scores, test, **{**how, **options})
+    return json.loads(result.to_json())
 
 
 def halves(seed: int = 0) -> tuple[Any, Any]:
@@ -86,7 +86,7 @@ def model(tmp_path: Path) -> Path:
     return path
 
 
-# --- detectors
+# Detectors.
 
 
 @pytest.mark.parametrize(
@@ -102,19 +102,19 @@ def test_a_detector_is_trained_on_one_half_and_evaluated_on_the_other(
     table: Path, name: str, detector: Any
 ) -> None:
     train, test = halves()
-    found = read(table, "--detector", name)
+    result = read(table, "--detector", name)
     wanted = expected({name: fitted(detector, train)}, test)
-    assert criteria(found) == criteria(wanted)
-    assert (found["n_train"], found["n_test"]) == (120, 120)
+    assert criteria(result) == criteria(wanted)
+    assert (result["n_train"], result["n_test"]) == (120, 120)
 
 
 def test_several_detectors_share_halves_points_and_replicates(table: Path) -> None:
     train, test = halves()
-    found = read(table, "--detector", "knn", "--detector", "mahalanobis", "--detector", "lof")
-    assert list(criteria(found)) == ["knn", "mahalanobis", "lof"]
+    result = read(table, "--detector", "knn", "--detector", "mahalanobis", "--detector", "lof")
+    assert list(criteria(result)) == ["knn", "mahalanobis", "lof"]
     scores = {"knn": NearestNeighbors(), "lof": LocalOutlierFactor(novelty=True)}
     wanted = criteria(expected({k: fitted(one, train) for k, one in scores.items()}, test))
-    assert {name: criteria(found)[name] for name in wanted} == wanted
+    assert {name: criteria(result)[name] for name in wanted} == wanted
 
 
 def test_the_seed_is_that_of_halves_points_and_detectors(table: Path) -> None:
@@ -130,40 +130,40 @@ def test_a_detector_is_trained_on_another_file_and_all_rows_are_evaluated(
     table: Path, tmp_path: Path
 ) -> None:
     train = _RNG.normal(size=(90, 3)) * [1, 10, 100]
-    found = read(table, "--detector", "knn", "--train", write(tmp_path / "t.csv", train))
+    result = read(table, "--detector", "knn", "--train", write(tmp_path / "t.csv", train))
     wanted = expected({"knn": fitted(NearestNeighbors(), np.round(train, 17))})
-    assert found["n_train"] == 90
-    assert found["n_test"] == 240
-    assert criteria(found)["knn"][1]["value"] == pytest.approx(
+    assert result["n_train"] == 90
+    assert result["n_test"] == 240
+    assert criteria(result)["knn"][1]["value"] == pytest.approx(
         criteria(wanted)["knn"][1]["value"], rel=1e-9
     )
 
 
 def test_a_saved_detector_is_evaluated_on_all_rows(table: Path, model: Path) -> None:
     forest = IsolationForest(random_state=1, n_estimators=20)
-    found = read(table, "--model", model, "--trust")
-    assert criteria(found) == criteria(expected({str(model): fitted(forest, X[:200])}))
-    assert (found["n_train"], found["n_test"]) == (0, 240)
+    result = read(table, "--model", model, "--trust")
+    assert criteria(result) == criteria(expected({str(model): fitted(forest, X[:200])}))
+    assert (result["n_train"], result["n_test"]) == (0, 240)
 
 
 def test_saved_and_trained_ones_share_the_half_that_is_evaluated(table: Path, model: Path) -> None:
-    found = read(table, "--model", model, "--trust", "--detector", "knn")
-    assert list(criteria(found)) == [str(model), "knn"]
-    assert found["n_test"] == 120
+    result = read(table, "--model", model, "--trust", "--detector", "knn")
+    assert list(criteria(result)) == [str(model), "knn"]
+    assert result["n_test"] == 120
 
 
 def test_features_are_standardised_where_that_is_requested(table: Path) -> None:
     train, test = halves()
     pipeline = make_pipeline(StandardScaler(), NearestNeighbors())
-    found = read(table, "--detector", "knn", "--standardize")
-    assert criteria(found) == criteria(expected({"knn": fitted(pipeline, train)}, test))
+    result = read(table, "--detector", "knn", "--standardize")
+    assert criteria(result) == criteria(expected({"knn": fitted(pipeline, train)}, test))
     plain = read(table, "--detector", "knn")
-    assert criteria(plain) != criteria(found)
+    assert criteria(plain) != criteria(result)
     drawn = read(table, "--detector", "knn", *DRAWS)
     assert criteria(read(table, "--detector", "knn", *DRAWS, "--standardize")) != criteria(drawn)
 
 
-# --- columns
+# Columns.
 
 
 @pytest.mark.parametrize(
@@ -175,15 +175,15 @@ def test_features_are_standardised_where_that_is_requested(table: Path) -> None:
 def test_labels_are_no_feature_and_not_used(tmp_path: Path, labels: Any, name: str) -> None:
     path = write(tmp_path / "points.csv", **{name: labels})
     asked = ("--label", name) if name != "y" else ()
-    found = read(path, "--detector", "knn", *asked)
+    result = read(path, "--detector", "knn", *asked)
     plain = read(write(tmp_path / "plain.csv"), "--detector", "knn")
-    assert criteria(found) == criteria(plain)
+    assert criteria(result) == criteria(plain)
 
 
 def test_features_may_be_named(table: Path, tmp_path: Path) -> None:
     two = write(tmp_path / "two.csv", X[:, :2])
-    found = read(table, "--detector", "knn", "--feature", "a", "--feature", "b")
-    assert criteria(found) == criteria(read(two, "--detector", "knn"))
+    result = read(table, "--detector", "knn", "--feature", "a", "--feature", "b")
+    assert criteria(result) == criteria(read(two, "--detector", "knn"))
 
 
 def test_arrays_of_an_archive(tmp_path: Path) -> None:
@@ -193,23 +193,23 @@ def test_arrays_of_an_archive(tmp_path: Path) -> None:
     assert criteria(read(path, "--detector", "knn")) == criteria(plain)
 
 
-# --- subspaces
+# Subspaces.
 
 
 def test_draws_are_those_of_the_function(table: Path) -> None:
     train, test = halves()
-    found = read(table, "--detector", "knn", "--detector", "iforest", *DRAWS)
+    result = read(table, "--detector", "knn", "--detector", "iforest", *DRAWS)
     few: Any = {"n_subspaces": 4, "n_features": 2, "n_uniform": 3000, "n_resamples": 60, "rng": 0}
     detectors = {"knn": NearestNeighbors(), "iforest": IsolationForest()}
     wanted = fastad.unsupervised.emmv_subsampled(detectors, train, test, **few)
-    assert criteria(found) == criteria(json.loads(wanted.to_json()))
-    assert (found["n_train"], found["n_test"]) == (120, 120)
+    assert criteria(result) == criteria(json.loads(wanted.to_json()))
+    assert (result["n_train"], result["n_test"]) == (120, 120)
 
 
 def test_draws_are_trained_on_another_file(table: Path, tmp_path: Path) -> None:
     train = write(tmp_path / "t.csv", X[:90])
-    found = read(table, "--detector", "knn", "--train", train, *DRAWS)
-    assert (found["n_train"], found["n_test"]) == (90, 240)
+    result = read(table, "--detector", "knn", "--train", train, *DRAWS)
+    assert (result["n_train"], result["n_test"]) == (90, 240)
 
 
 def test_constant_columns_are_not_drawn(tmp_path: Path) -> None:
@@ -229,16 +229,16 @@ def test_one_feature(tmp_path: Path, n_features: tuple[str, ...]) -> None:
     assert em["value"] > 0
 
 
-# --- output
+# Output.
 
 
 def test_the_table_ranks_detectors_and_says_what_is_significant(table: Path) -> None:
     shown = run(table, "--detector", "knn", "--detector", "lof").splitlines()
-    found = read(table, "--detector", "knn", "--detector", "lof")
+    result = read(table, "--detector", "knn", "--detector", "lof")
     assert shown[0].split("  ")[0] == "detector"
     assert "EM [95 %], high is good" in shown[0]
     assert "MV [95 %], low is good" in shown[0]
-    for row, one in zip(shown[1:3], found["detectors"], strict=True):
+    for row, one in zip(shown[1:3], result["detectors"], strict=True):
         assert row.startswith(one["detector"])
         assert f"{one['em']['value']:.3g} [{one['em']['low']:.3g}, " in row
         assert f"{one['mv']['value']:.3g} [{one['mv']['low']:.3g}, " in row
@@ -253,18 +253,18 @@ def test_one_detector_has_no_pairs_to_compare(table: Path) -> None:
 
 
 def test_json_has_versions_rankings_and_counts(table: Path) -> None:
-    found = read(table, "--detector", "knn", "--detector", "lof", "--confidence-level", 0.9)
-    assert (found["schema_version"], found["fastad_version"]) == (1, fastad.__version__)
-    assert found["file"] == str(table)
-    assert found["confidence_level"] == 0.9
+    result = read(table, "--detector", "knn", "--detector", "lof", "--confidence-level", 0.9)
+    assert (result["schema_version"], result["fastad_version"]) == (1, fastad.__version__)
+    assert result["file"] == str(table)
+    assert result["confidence_level"] == 0.9
     for criterion in ("em", "mv"):
-        assert {one["detector"] for one in found["rankings"][criterion]} == {"knn", "lof"}
-        assert [one["rank"] for one in found["rankings"][criterion]] == [1, 2]
-        assert all(len(pair) == 2 for pair in found["significant_pairs"][criterion])
+        assert {one["detector"] for one in result["rankings"][criterion]} == {"knn", "lof"}
+        assert [one["rank"] for one in result["rankings"][criterion]] == [1, 2]
+        assert all(len(pair) == 2 for pair in result["significant_pairs"][criterion])
 
 
 def test_options_are_those_of_the_function(table: Path, model: Path) -> None:
-    found = read(
+    result = read(
         *(table, "--model", model, "--trust", "--mass", 0.5, 0.8, "--excess-mass", 0.6),
         *("--method", "uniform", "--confidence-level", 0.8),
     )
@@ -273,7 +273,7 @@ def test_options_are_those_of_the_function(table: Path, model: Path) -> None:
         {str(model): forest},
         **{"mass": (0.5, 0.8), "excess_mass": 0.6, "method": "uniform", "confidence_level": 0.8},
     )
-    assert criteria(found) == criteria(wanted)
+    assert criteria(result) == criteria(wanted)
 
 
 @pytest.fixture
@@ -351,7 +351,7 @@ def test_one_replicate_has_no_interval_and_is_shown(table: Path) -> None:
     assert "knn" in result.stdout
 
 
-# --- few rows
+# Few rows.
 
 
 # Of so many rows a half is enough to train on.
@@ -399,7 +399,7 @@ def test_warnings_of_libraries_are_messages(tmp_path: Path) -> None:
         assert result.stderr.count("\n") == 1
 
 
-# --- trust, wrong usage and wrong data
+# Trust, wrong usage and wrong data.
 
 
 def test_a_detector_is_loaded_only_on_the_user_s_word(table: Path, tmp_path: Path) -> None:
@@ -476,7 +476,7 @@ def test_more_points_than_memory_are_a_message(table: Path, draws: tuple[str, ..
     assert_wrong_usage(result, "--n-draws: must fit into memory, 8 bytes each; found 1000000000000")
 
 
-# --- docs
+# Docs.
 
 
 EXAMPLES = examples_of("evaluate-unsupervised")

@@ -51,8 +51,8 @@ def estimates(*arguments: object) -> dict[str, Any]:
 
 
 def expected(score: Any, *, X: Any = X, y: Any = Y, box: Any = None, **options: Any) -> Any:
-    found = fastad.volumes({"it": score}, X, y, box=box, n_draws=3000, rng=0, **options)
-    return {at: one.to_dict() for at, one in found["it"].items()}
+    result = fastad.volumes({"it": score}, X, y, box=box, n_draws=3000, rng=0, **options)
+    return {at: one.to_dict() for at, one in result["it"].items()}
 
 
 @pytest.fixture
@@ -70,14 +70,14 @@ def model(tmp_path: Path) -> Path:
     return path
 
 
-# --- detectors
+# Detectors.
 
 
 def test_a_saved_detector_is_measured(table: Path, model: Path) -> None:
     forest = fastad.compile_scorer(IsolationForest(random_state=1, n_estimators=20).fit(X[:200]))
-    found = estimates(table, "--model", model, "--trust")
-    assert found == {str(model): expected(forest)}
-    assert list(found[str(model)]) == ["vol@0.01", "vol@0.05"]
+    result = estimates(table, "--model", model, "--trust")
+    assert result == {str(model): expected(forest)}
+    assert list(result[str(model)]) == ["vol@0.01", "vol@0.05"]
 
 
 @pytest.mark.parametrize(
@@ -95,17 +95,17 @@ def test_a_detector_is_fitted_on_the_normal_rows(table: Path, name: str, detecto
 
 
 def test_a_gaussian_s_region_is_an_ellipsoid(table: Path) -> None:
-    found = estimates(table, "--detector", "mahalanobis", "--fpr", "0.5")["mahalanobis"]
+    result = estimates(table, "--detector", "mahalanobis", "--fpr", "0.5")["mahalanobis"]
     # Of a normal law, half of the mass in three dimensions is within 1.54 deviations.
     box = fastad.Box.from_data(X)
     ellipsoid = 4 / 3 * np.pi * 1.54**3 * 1000
-    assert found["vol@0.5"]["value"] == pytest.approx(ellipsoid / box.volume, rel=0.25)
+    assert result["vol@0.5"]["value"] == pytest.approx(ellipsoid / box.volume, rel=0.25)
 
 
 def test_features_are_standardised_where_that_is_requested(table: Path) -> None:
     pipeline = make_pipeline(StandardScaler(), NearestNeighbors()).fit(X[:200])
-    found = estimates(table, "--detector", "knn", "--standardize")["knn"]
-    assert found == expected(fastad.compile_scorer(pipeline))
+    result = estimates(table, "--detector", "knn", "--standardize")["knn"]
+    assert result == expected(fastad.compile_scorer(pipeline))
 
 
 def test_a_detector_is_fitted_on_another_file_and_the_box_holds_both(
@@ -116,8 +116,8 @@ def test_a_detector_is_fitted_on_another_file_and_the_box_holds_both(
     labels = np.repeat([0, 1], [90, 10])
     np.savez(train, X=wide, y=labels)
     fitted = fastad.compile_scorer(NearestNeighbors().fit(wide[:90]))
-    found = estimates(table, "--detector", "knn", "--train", train)["knn"]
-    assert found == expected(fitted, box=fastad.Box.from_data(np.concatenate([wide, X])))
+    result = estimates(table, "--detector", "knn", "--train", train)["knn"]
+    assert result == expected(fitted, box=fastad.Box.from_data(np.concatenate([wide, X])))
 
 
 def test_a_detector_without_a_compiled_form_is_asked_and_named(table: Path, tmp_path: Path) -> None:
@@ -130,10 +130,10 @@ def test_a_detector_without_a_compiled_form_is_asked_and_named(table: Path, tmp_
 
 
 def test_detectors_share_one_table(table: Path, model: Path) -> None:
-    found = estimates(
+    result = estimates(
         *(table, "--detector", "knn", "--detector", "lof", "--model", model, "--trust")
     )
-    assert list(found) == [str(model), "knn", "lof"]
+    assert list(result) == [str(model), "knn", "lof"]
 
 
 def test_the_seed_is_that_of_points_and_of_detectors(table: Path) -> None:
@@ -143,32 +143,32 @@ def test_the_seed_is_that_of_points_and_of_detectors(table: Path) -> None:
     assert one["iforest"]["vol@0.05"]["threshold"] != other["iforest"]["vol@0.05"]["threshold"]
 
 
-# --- files
+# Files.
 
 
 def test_without_labels_all_rows_are_normal(tmp_path: Path) -> None:
     path = tmp_path / "points.csv"
     pd.DataFrame(X, columns=["a", "b", "c"]).to_csv(path, index=False)
-    found = read(path, "--detector", "knn")
-    assert (found["n_normals"], found["n_anomalies"]) == (220, 0)
+    result = read(path, "--detector", "knn")
+    assert (result["n_normals"], result["n_anomalies"]) == (220, 0)
     fitted = fastad.compile_scorer(NearestNeighbors().fit(X))
-    assert found["detectors"][0]["volumes"] == expected(fitted, y=np.zeros(220))
+    assert result["detectors"][0]["volumes"] == expected(fitted, y=np.zeros(220))
 
 
 def test_labels_may_be_named_and_of_any_kind(tmp_path: Path) -> None:
     path = tmp_path / "points.csv"
     kinds = np.where(Y == 1, "odd", "fine")
     pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "kind": kinds}).to_csv(path, index=False)
-    found = read(path, "--detector", "knn", "--label", "kind", "--pos-label", "odd")
-    assert (found["n_normals"], found["n_anomalies"]) == (200, 20)
-    assert len(found["box"]["low"]) == 2
+    result = read(path, "--detector", "knn", "--label", "kind", "--pos-label", "odd")
+    assert (result["n_normals"], result["n_anomalies"]) == (200, 20)
+    assert len(result["box"]["low"]) == 2
 
 
 def test_a_feature_may_be_called_y(tmp_path: Path) -> None:
     path = tmp_path / "points.csv"
     pd.DataFrame({"x": X[:, 0], "y": X[:, 1]}).to_csv(path, index=False)
-    found = read(path, "--detector", "knn", "--feature", "x", "--feature", "y")
-    assert (found["n_normals"], len(found["box"]["low"])) == (220, 2)
+    result = read(path, "--detector", "knn", "--feature", "x", "--feature", "y")
+    assert (result["n_normals"], len(result["box"]["low"])) == (220, 2)
 
 
 @pytest.mark.parametrize("ending", [".parquet", ".arrow"])
@@ -197,19 +197,19 @@ def test_a_detector_that_knows_its_columns_gets_them_in_its_order(
     frame = pd.DataFrame({"c": X[:200, 2], "a": X[:200, 0]})
     fitted = OneClassSVM().fit(frame)
     joblib.dump(fitted, path)
-    found = estimates(table, "--model", path, "--trust")[str(path)]
-    assert found == expected(fastad.compile_scorer(fitted), X=X[:, [2, 0]])
+    result = estimates(table, "--model", path, "--trust")[str(path)]
+    assert result == expected(fastad.compile_scorer(fitted), X=X[:, [2, 0]])
 
 
-# --- output
+# Output.
 
 
 def test_the_table_shows_each_detector_at_each_rate(table: Path) -> None:
     shown = run(table, "--detector", "knn", "--fpr", 0.1, "--fpr", 0.2, *FEW).splitlines()
     assert shown[0].split("  ")[0] == "detector"
     assert "95% interval" in shown[0]
-    found = estimates(table, "--detector", "knn", "--fpr", 0.1, "--fpr", 0.2)["knn"]
-    for row, (at, one) in zip(shown[1:3], found.items(), strict=True):
+    result = estimates(table, "--detector", "knn", "--fpr", 0.1, "--fpr", 0.2)["knn"]
+    for row, (at, one) in zip(shown[1:3], result.items(), strict=True):
         name, rate, threshold, value, *interval, complement = row.split()
         assert (name, f"vol@{rate}", value) == ("knn", at, f"{one['value']:.4g}")
         assert threshold == f"{one['threshold']:.6g}"
@@ -239,33 +239,33 @@ def test_splitting_shows_what_holds_if_parts_were_missed(tmp_path: Path) -> None
     options = (path, *how, "--fpr", 0.2, "--fpr", 0.1, "--seed", 0)
     *_, reason, wide = run(*options).splitlines()
     assert "assumes that no part of the region was missed" in reason
-    found = json_of("volume", *options)["detectors"][0]["volumes"]
+    result = json_of("volume", *options)["detectors"][0]["volumes"]
     shown = ", ".join(
-        f"[{found[key]['uniform_low']:.4g}, {found[key]['uniform_high']:.4g}] at fpr {key[4:]}"
+        f"[{result[key]['uniform_low']:.4g}, {result[key]['uniform_high']:.4g}] at fpr {key[4:]}"
         for key in ("vol@0.2", "vol@0.1")
     )
     assert wide == f"mahalanobis: by uniform draws alone {shown}"
 
 
 def test_json_has_versions_box_and_counts(table: Path) -> None:
-    found = read(table, "--detector", "knn")
-    assert (found["schema_version"], found["fastad_version"]) == (1, fastad.__version__)
-    assert found["file"] == str(table)
-    assert (found["n_normals"], found["n_anomalies"]) == (200, 20)
-    assert found["box"] == {"low": X.min(axis=0).tolist(), "high": X.max(axis=0).tolist()}
+    result = read(table, "--detector", "knn")
+    assert (result["schema_version"], result["fastad_version"]) == (1, fastad.__version__)
+    assert result["file"] == str(table)
+    assert (result["n_normals"], result["n_anomalies"]) == (200, 20)
+    assert result["box"] == {"low": X.min(axis=0).tolist(), "high": X.max(axis=0).tolist()}
 
 
 def test_options_are_those_of_the_function(table: Path) -> None:
     fitted = fastad.compile_scorer(NearestNeighbors().fit(X[:200]))
-    found = estimates(table, "--detector", "knn", "--method", "sobol", "--margin", 0.5)["knn"]
-    assert found == expected(fitted, box=fastad.Box.from_data(X, margin=0.5), method="sobol")
-    assert {one["method"] for one in found.values()} == {"sobol"}
+    result = estimates(table, "--detector", "knn", "--method", "sobol", "--margin", 0.5)["knn"]
+    assert result == expected(fitted, box=fastad.Box.from_data(X, margin=0.5), method="sobol")
+    assert {one["method"] for one in result.values()} == {"sobol"}
     until = ("--detector", "knn", "--rtol", 0.5, "--confidence-level", 0.8, "--fpr", 0.3)
     (one,) = estimates(table, *until)["knn"].values()
     assert (one["n_inside"], one["confidence_level"]) == (6, 0.8)
 
 
-# --- trust
+# Trust.
 
 
 def test_a_detector_is_loaded_only_on_the_user_s_word(table: Path, tmp_path: Path) -> None:
@@ -278,7 +278,7 @@ def test_a_detector_is_loaded_only_on_the_user_s_word(table: Path, tmp_path: Pat
     assert not trace.exists()
 
 
-# --- wrong usage and wrong data
+# Wrong usage and wrong data.
 
 
 @pytest.mark.parametrize(

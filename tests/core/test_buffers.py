@@ -107,8 +107,8 @@ def test_scores_that_are_themselves_made_with_the_package() -> None:
 
     expected = [plain(fastad.rank_scores(~y, -s).roc_curve())]
     for name in ("roc_auc", "average_precision", "weighted_auc", "roc_curve", "best_f1"):
-        found = getattr(fastad.measures, name)(y, Lazy())
-        assert plain(found) == plain(getattr(fastad.measures, name)(y, s))
+        result = getattr(fastad.measures, name)(y, Lazy())
+        assert plain(result) == plain(getattr(fastad.measures, name)(y, s))
     fastad.roc_curve(y, rng.normal(size=500))
     assert [plain(ranked.roc_curve()) for ranked in kept] == expected * len(kept)
 

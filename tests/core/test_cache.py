@@ -58,9 +58,9 @@ HOMELESS = dict.fromkeys(HOMES, "/dev/null/home")
 
 def misses(code: str = ONE, **options: Any) -> dict[str, int]:
     """Return what a new process compiled: kernels and how often. Warnings are errors."""
-    found, hits = json.loads(run(code + COUNT_MISSES, **options))
-    assert found or hits > 0
-    return dict(found)
+    result, hits = json.loads(run(code + COUNT_MISSES, **options))
+    assert result or hits > 0
+    return dict(result)
 
 
 def only_warning(code: str = ONE, **options: Any) -> str:
@@ -101,7 +101,7 @@ def install(filled: tuple[Path, dict[str, int]], tmp_path: Path) -> Path:
     return package.parent
 
 
-# --- use
+# Use.
 
 
 @pytest.mark.system
@@ -169,7 +169,7 @@ def test_a_folder_that_is_named_is_the_only_one(
     assert misses(cwd=install, **env) == {}
 
 
-# --- what decides whether a file is used
+# What decides whether a file is used.
 
 
 @pytest.mark.system
@@ -222,7 +222,7 @@ def test_code_of_another_version_is_not_used(
     assert len(list(copied.iterdir())) == 1 + is_named
 
 
-# --- folders that cannot be written
+# Folders that cannot be written.
 
 
 @pytest.fixture
@@ -348,7 +348,7 @@ def test_other_users_may_read_what_the_umask_lets_them_read(tmp_path: Path) -> N
     assert {path.stat().st_mode & 0o777 for path in tmp_path.rglob("*.kernel")} == {0o640}
 
 
-# --- files that are damaged, processes at once
+# Files that are damaged, processes at once.
 
 
 @pytest.mark.system
@@ -401,7 +401,7 @@ for name in {types}:
     assert {path.suffix for path in tmp_path.glob("*/*")} == {".kernel"}
 
 
-# --- one kernel
+# One kernel.
 
 
 @pytest.fixture

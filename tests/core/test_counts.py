@@ -85,8 +85,8 @@ def test_what_is_no_integer_is_named(name: str, bad: Any) -> None:
 
 @pytest.mark.parametrize("value", [1e6, np.float32(1e6), Fraction(10**6), np.int32(10**6)])
 def test_every_type_of_number_that_is_an_integer(value: Any) -> None:
-    found = check_count(value, "n")
-    assert (found, type(found)) == (10**6, int)
+    result = check_count(value, "n")
+    assert (result, type(result)) == (10**6, int)
 
 
 @pytest.mark.parametrize("value", [0.0, -1e6])

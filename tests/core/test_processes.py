@@ -65,7 +65,7 @@ def test_resamples_are_the_same_without_compilation() -> None:
     assert run(CERTAINTY + SHOW, "-W", "ignore", NUMBA_DISABLE_JIT="1") == compiled
 
 
-# --- threads
+# Threads.
 
 
 def test_eight_threads_at_once_find_the_bits_of_one() -> None:
@@ -123,7 +123,7 @@ def test_a_bad_variable_is_named(monkeypatch: pytest.MonkeyPatch, text: str) -> 
         fastad.evaluate(Y, SCORES)
 
 
-# --- processes
+# Processes.
 
 
 def put_values(queue: Any, values: Callable[[int], str]) -> None:
@@ -160,13 +160,13 @@ def test_a_child_process_finds_the_same_values_after_use_of_threads(
     assert values(2) == alone
 
 
-# --- without compilation
+# Without compilation.
 
 
 @pytest.mark.system
 def test_without_compilation_values_are_the_same(expected: str) -> None:
-    found = json.loads(run(EVERYTHING + SHOW, "-W", "ignore", NUMBA_DISABLE_JIT="1"))
-    assert [name for name, values in json.loads(expected).items() if found[name] != values] == []
+    result = json.loads(run(EVERYTHING + SHOW, "-W", "ignore", NUMBA_DISABLE_JIT="1"))
+    assert [name for name, values in json.loads(expected).items() if result[name] != values] == []
 
 
 @pytest.mark.system
@@ -174,7 +174,7 @@ def test_without_compilation_nothing_warns() -> None:
     run(EVERYTHING, "-W", "error", NUMBA_DISABLE_JIT="1")
 
 
-# --- compiled signatures
+# Compiled signatures.
 
 
 def kernels() -> dict[str, Any]:
@@ -204,7 +204,7 @@ def test_kernels_have_one_signature_for_each_width_or_kind_of_counts() -> None:
         "print(json.dumps({name: len(kernel.signatures) for module in (sweep, area)\n"
         "    for name, kernel in vars(module).items() if hasattr(kernel, 'signatures')}))\n"
     )
-    found = json.loads(run(code))
-    assert set(found) == {name.rpartition(".")[2] for name in kernels()}
-    assert {name: n for name, n in found.items() if n > 2} == {}
-    assert found["count_packed"] == found["twice_area_packed"] == 2
+    result = json.loads(run(code))
+    assert set(result) == {name.rpartition(".")[2] for name in kernels()}
+    assert {name: n for name, n in result.items() if n > 2} == {}
+    assert result["count_packed"] == result["twice_area_packed"] == 2

@@ -141,7 +141,7 @@ def test_a_name_of_two_lines_takes_one_in_markdown() -> None:
     assert len(TextTable(["a\nb", "x"], [["c\nd", "1"]]).markdown().splitlines()) == 3
 
 
-# --- what is marked, and how numbers read
+# What is marked, and how numbers read.
 
 
 @given(

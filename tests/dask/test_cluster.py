@@ -46,11 +46,11 @@ def test_bits_are_those_of_one_machine(client: Any, table: pd.DataFrame) -> None
     frame = dd.from_pandas(table, npartitions=7, sort=False)
     options: dict[str, Any] = {"measures": ["auc", "ap", "tpr@0.001"], "exact": True}
     for compute in (True, False):
-        found = fastad.dask.evaluate(frame, compute=compute, **options)
-        found = found if compute else found.compute()
-        assert found["score"]["auc"].value == fastad.roc_auc(table.label, table.score)
-        assert found["score"]["ap"].value == fastad.average_precision(table.label, table.score)
-        assert found["score"]["tpr@0.001"].value == fastad.tpr_at_fpr(
+        result = fastad.dask.evaluate(frame, compute=compute, **options)
+        result = result if compute else result.compute()
+        assert result["score"]["auc"].value == fastad.roc_auc(table.label, table.score)
+        assert result["score"]["ap"].value == fastad.average_precision(table.label, table.score)
+        assert result["score"]["tpr@0.001"].value == fastad.tpr_at_fpr(
             table.label, table.score, fpr=0.001
         )
 
@@ -59,8 +59,8 @@ def test_what_is_in_memory_of_the_workers_is_not_made_again(
     client: Any, table: pd.DataFrame
 ) -> None:
     frame = dd.from_pandas(table, npartitions=20, sort=False).persist()
-    found = fastad.dask.evaluate(frame, measures="auc", exact=True)
-    assert found["score"]["auc"].value == fastad.roc_auc(table.label, table.score)
+    result = fastad.dask.evaluate(frame, measures="auc", exact=True)
+    assert result["score"]["auc"].value == fastad.roc_auc(table.label, table.score)
 
 
 def test_intervals_sketches_and_curves_are_those_of_one_machine(
@@ -79,8 +79,8 @@ def test_intervals_sketches_and_curves_are_those_of_one_machine(
         return np.abs(rows).max(axis=1)
 
     curve = fastad.regions.volume_curve(score, 0.05, box, n_draws=10_000, rng=0)
-    found = fastad.dask.volume_curve(score, 0.05, box, n_draws=10_000, rng=0, n_tasks=2)
-    assert found.to_columns() == curve.to_columns()
+    result = fastad.dask.volume_curve(score, 0.05, box, n_draws=10_000, rng=0, n_tasks=2)
+    assert result.to_columns() == curve.to_columns()
 
 
 def test_models_and_functions_score_on_workers(client: Any, monkeypatch: Any) -> None:
@@ -100,10 +100,10 @@ def test_models_and_functions_score_on_workers(client: Any, monkeypatch: Any) ->
     model = fastad.detectors.onnx_scorer(content, kind="reconstruction")
     for there, score in ((model, model), (elsewhere, here)):
         options: dict[str, Any] = {"n_draws": 30_001, "rng": 0}
-        found = fastad.dask.volume(there, 0.1, box, n_tasks=3, **options)
+        result = fastad.dask.volume(there, 0.1, box, n_tasks=3, **options)
         expected = fastad.volume(score, 0.1, box, method="uniform", **options)
-        assert 0 < found.n_inside < 30_001
-        assert found.to_dict() == expected.to_dict()
+        assert 0 < result.n_inside < 30_001
+        assert result.to_dict() == expected.to_dict()
         levels = fastad.dask.volume_curve(there, 0.05, box, n_draws=10_000, rng=0, n_tasks=2)
         expected_levels = fastad.regions.volume_curve(score, 0.05, box, n_draws=10_000, rng=0)
         assert levels.to_columns() == expected_levels.to_columns()
@@ -120,8 +120,8 @@ def test_a_worker_that_is_killed_changes_nothing(client: Any, table: pd.DataFram
     timer = threading.Timer(0.8, os.kill, (pids[0], signal.SIGKILL))
     timer.start()
     try:
-        found = fastad.dask.evaluate(frame, measures="auc", exact=True)
+        result = fastad.dask.evaluate(frame, measures="auc", exact=True)
     finally:
         timer.cancel()
-    assert found["score"]["auc"].value == fastad.roc_auc(table.label, table.score)
+    assert result["score"]["auc"].value == fastad.roc_auc(table.label, table.score)
     assert pids[0] not in client.run(os.getpid).values()

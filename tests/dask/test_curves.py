@@ -47,10 +47,10 @@ def test_curves_are_those_of_one_machine(
     # Batches so small that there are several of them.
     monkeypatch.setattr("fastad.dask.particles.points_at_once", lambda _: 64)
     for n_tasks in (1, 7):
-        found = fastad.dask.volume_curve(score, threshold, BOX, n_tasks=n_tasks, **OPTIONS)
-        assert found.to_columns() == expected.to_columns()
-        assert found.n_scored == expected.n_scored
-        assert found(2 * threshold).to_dict() == expected(2 * threshold).to_dict()
+        result = fastad.dask.volume_curve(score, threshold, BOX, n_tasks=n_tasks, **OPTIONS)
+        assert result.to_columns() == expected.to_columns()
+        assert result.n_scored == expected.n_scored
+        assert result(2 * threshold).to_dict() == expected(2 * threshold).to_dict()
 
 
 def test_later_and_errors() -> None:
@@ -73,5 +73,5 @@ def test_moves_of_no_particle() -> None:
     box = fastad.Box([-1] * 3, [1] * 3)
     for seed in range(3):
         expected = fastad.regions.volume_curve(batch, 0.5, box, n_draws=10_000, rng=seed)
-        found = fastad.dask.volume_curve(batch, 0.5, box, n_draws=10_000, rng=seed)
-        assert found.to_columns() == expected.to_columns()
+        result = fastad.dask.volume_curve(batch, 0.5, box, n_draws=10_000, rng=seed)
+        assert result.to_columns() == expected.to_columns()

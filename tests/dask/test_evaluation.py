@@ -52,17 +52,17 @@ def values(result: Any) -> dict[Any, Any]:
 @pytest.mark.parametrize("n_parts", [1, 2, 7])
 def test_bounds_are_those_of_one_machine(table: pd.DataFrame, n_parts: int) -> None:
     frame = dd.from_pandas(table, npartitions=n_parts, sort=False)
-    found = fastad.dask.evaluate(frame, score=["a", "b"], measures=MEASURES, memory="20kB")
+    result = fastad.dask.evaluate(frame, score=["a", "b"], measures=MEASURES, memory="20kB")
     for name in ("a", "b"):
         sketch = streaming.ScoreSketch(20_000 // 2 // 4)
         sketch.update(table.label, table[name])
-        assert values({name: found[name]}) == values({name: sketch.evaluate(MEASURES)})
+        assert values({name: result[name]}) == values({name: sketch.evaluate(MEASURES)})
 
 
 @pytest.mark.parametrize("n_parts", [1, 2, 7])
 def test_exact_values_have_the_bits_of_one_machine(table: pd.DataFrame, n_parts: int) -> None:
     frame = dd.from_pandas(table, npartitions=n_parts, sort=False)
-    found = fastad.dask.evaluate(
+    result = fastad.dask.evaluate(
         frame, score=["a", "b"], measures=MEASURES, memory="1MB", exact=True
     )
     expected = fastad.evaluate(
@@ -70,19 +70,21 @@ def test_exact_values_have_the_bits_of_one_machine(table: pd.DataFrame, n_parts:
     )
     for name in ("a", "b"):
         for key in MEASURES:
-            assert found[name][key].is_exact
-            assert found[name][key].value == expected[name][key]
+            assert result[name][key].is_exact
+            assert result[name][key].value == expected[name][key]
 
 
 def test_groups_cross_partitions(table: pd.DataFrame) -> None:
     frame = dd.from_pandas(table, npartitions=5, sort=False)
-    found = fastad.dask.evaluate(
+    result = fastad.dask.evaluate(
         frame, score="a", groups="tenant", measures=["auc", "tpr@0.05"], exact=True
     )
-    assert list(found) == [("x", "a"), ("y", "a"), ("z", "a")]
+    assert list(result) == [("x", "a"), ("y", "a"), ("z", "a")]
     for name, rows in table.groupby("tenant"):
-        assert found[name, "a"]["auc"].value == fastad.roc_auc(rows.label, rows.a)
-        assert found[name, "a"]["tpr@0.05"].value == fastad.tpr_at_fpr(rows.label, rows.a, fpr=0.05)
+        assert result[name, "a"]["auc"].value == fastad.roc_auc(rows.label, rows.a)
+        assert result[name, "a"]["tpr@0.05"].value == fastad.tpr_at_fpr(
+            rows.label, rows.a, fpr=0.05
+        )
 
 
 def test_skewed_empty_and_one_class_partitions(table: pd.DataFrame) -> None:
@@ -90,8 +92,8 @@ def test_skewed_empty_and_one_class_partitions(table: pd.DataFrame) -> None:
     n = int(table.label.sum())
     parts = [ordered[:n], ordered[n:n], ordered[n : n + 1], ordered[n + 1 :]]
     frame = dd.from_map(lambda i: parts[i], range(4), meta=table[:0])
-    found = fastad.dask.evaluate(frame, score="a", measures="auc", exact=True)
-    assert found["a"]["auc"].value == fastad.roc_auc(table.label, table.a)
+    result = fastad.dask.evaluate(frame, score="a", measures="auc", exact=True)
+    assert result["a"]["auc"].value == fastad.roc_auc(table.label, table.a)
 
 
 def test_partitions_that_tasks_cannot_make_apart(table: pd.DataFrame) -> None:
@@ -100,8 +102,8 @@ def test_partitions_that_tasks_cannot_make_apart(table: pd.DataFrame) -> None:
     moved = frame.assign(a=frame.a - frame.a.mean())
     shuffled = frame.shuffle("tenant", npartitions=5)
     for source in (moved, shuffled, frame.persist()):
-        found = fastad.dask.evaluate(source, score="a", measures="auc", exact=True)
-        assert found["a"]["auc"].value == fastad.roc_auc(table.label, table.a)
+        result = fastad.dask.evaluate(source, score="a", measures="auc", exact=True)
+        assert result["a"]["auc"].value == fastad.roc_auc(table.label, table.a)
 
 
 @pytest.mark.parametrize("n_parts", [3, 70])
@@ -114,18 +116,18 @@ def test_each_partition_is_made_once(table: pd.DataFrame, n_parts: int) -> None:
         return table.iloc[parts[i]]
 
     frame = dd.from_map(make, range(n_parts), meta=table[:0])
-    found = fastad.dask.evaluate(frame, score="a", measures="auc")
+    result = fastad.dask.evaluate(frame, score="a", measures="auc")
     assert sorted(made) == list(range(n_parts))
     sketch = streaming.ScoreSketch(8_000_000)
     sketch.update(table.label, table.a)
-    assert found["a"]["auc"] == sketch.roc_auc()
+    assert result["a"]["auc"] == sketch.roc_auc()
 
 
 def test_nothing_at_all(table: pd.DataFrame) -> None:
     frame = dd.from_pandas(table[:0], npartitions=1, sort=False)
-    found = fastad.dask.evaluate(frame, score="a", measures="auc")
-    assert not found["a"]
-    assert "auc" in found["a"].undefined
+    result = fastad.dask.evaluate(frame, score="a", measures="auc")
+    assert not result["a"]
+    assert "auc" in result["a"].undefined
 
 
 def test_arrays_with_other_chunks_and_of_unknown_sizes(table: pd.DataFrame) -> None:
@@ -177,9 +179,9 @@ def test_nullable_and_categorical_columns(
         nullable = nullable.iloc[np.argsort(named == "bad", kind="stable")]
     frame = dd.from_pandas(nullable, npartitions=3, sort=False)
     options: dict[str, Any] = {"score": "a", "measures": "auc", "exact": True}
-    found = fastad.dask.evaluate(frame, pos_label=pos_label, **options)
+    result = fastad.dask.evaluate(frame, pos_label=pos_label, **options)
     values = score.to_numpy(dtype=scores.lower())
-    assert found["a"]["auc"].value == fastad.roc_auc(table.label, values)
+    assert result["a"]["auc"].value == fastad.roc_auc(table.label, values)
     by_group = fastad.dask.evaluate(frame, pos_label=pos_label, groups="tenant", **options)
     for tenant in "xyz":
         rows = (table.tenant == tenant).to_numpy()
@@ -202,7 +204,7 @@ def test_later(table: pd.DataFrame) -> None:
     assert delayed.compute()["a"]["auc"].value == fastad.roc_auc(table.label, table.a)
 
 
-# --- refusals
+# Refusals.
 
 
 def refused(source: Any, **options: Any) -> str:

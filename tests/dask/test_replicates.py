@@ -46,8 +46,8 @@ def test_arrays_of_dask_weights_and_later() -> None:
     labels, scores = (from_array(each, chunks=700) for each in (Y, S))
     weights = RNG.integers(0, 3, 3000)
     options = {"measure": "ap", "method": "bootstrap", "sample_weight": weights, **OPTIONS}
-    found = fastad.dask.interval(labels, scores, compute=False, **options)
-    assert found.compute() == fastad.interval(Y, S, **options)
+    result = fastad.dask.interval(labels, scores, compute=False, **options)
+    assert result.compute() == fastad.interval(Y, S, **options)
     with pytest.raises(fastad.InvalidInputError, match="n_tasks must be"):
         fastad.dask.interval(Y, S, measure="auc", n_tasks=0)
     with pytest.raises(fastad.InvalidInputError, match="measure"):
@@ -61,14 +61,14 @@ def test_sketches_have_the_bytes_of_one_machine(memory: str, chunks: int) -> Non
         name: from_array(each, chunks=chunks)
         for name, each in {"label": Y, "a": S, "b": -S.astype(np.float32)}.items()
     }
-    found = fastad.dask.sketch(columns, memory=memory)
+    result = fastad.dask.sketch(columns, memory=memory)
     for name, scores in (("a", S), ("b", -S.astype(np.float32))):
         sketch = ScoreSketch(memory)
         sketch.update(Y, scores)
-        assert found[name].to_bytes() == sketch.to_bytes()
+        assert result[name].to_bytes() == sketch.to_bytes()
     later = fastad.dask.sketch(columns, score="a", memory=memory, compute=False).compute()
     options: dict[str, Any] = {"measure": "auc", "method": "delong"}
-    assert later["a"].interval(**options) == found["a"].interval(**options)
+    assert later["a"].interval(**options) == result["a"].interval(**options)
     assert list(later) == ["a"]
     with pytest.raises(fastad.InvalidInputError, match="label must be a column"):
         fastad.dask.sketch(columns, label="y")

@@ -42,9 +42,9 @@ def small_tasks(monkeypatch: Any) -> Iterator[None]:
 def test_volumes_are_those_of_one_machine(score: Any, thresholds: Any) -> None:
     expected: Any = fastad.volume(score, thresholds, BOX, method="uniform", **OPTIONS)
     for n_tasks in (1, 7, 64):
-        found = fastad.dask.volume(score, thresholds, BOX, n_tasks=n_tasks, **OPTIONS)
-        assert isinstance(found, list) == isinstance(thresholds, list)
-        for one, other in zip(np.atleast_1d(found), np.atleast_1d(expected), strict=True):
+        result = fastad.dask.volume(score, thresholds, BOX, n_tasks=n_tasks, **OPTIONS)
+        assert isinstance(result, list) == isinstance(thresholds, list)
+        for one, other in zip(np.atleast_1d(result), np.atleast_1d(expected), strict=True):
             assert one.to_dict() == other.to_dict()
 
 
@@ -54,10 +54,10 @@ def test_at_fpr_several_detectors_and_later() -> None:
     expected = fastad.volume_at_fpr(
         FOREST, labels, scores, BOX, fpr=0.1, method="uniform", **OPTIONS
     )
-    found = fastad.dask.volume_at_fpr(
+    result = fastad.dask.volume_at_fpr(
         FOREST, labels, scores, BOX, fpr=0.1, compute=False, **OPTIONS
     )
-    assert found.compute().to_dict() == expected.to_dict()
+    assert result.compute().to_dict() == expected.to_dict()
     detectors = {"forest": FOREST, "radius": radius}
     there = fastad.dask.volumes(detectors, X, labels, fpr=[0.05, 0.2], **OPTIONS)
     here = fastad.volumes(detectors, X, labels, fpr=[0.05, 0.2], method="uniform", **OPTIONS)

@@ -125,9 +125,9 @@ def test_a_class_is_no_fitted_detector() -> None:
 )
 def test_the_warning_is_at_the_line_of_the_user(call: Callable[[Any], Any]) -> None:
     fitted = SGDOneClassSVM(random_state=0).fit(training(2))
-    with pytest.warns(BatchScorerWarning) as found:
+    with pytest.warns(BatchScorerWarning) as result:
         call(fitted)
-    assert {one.filename for one in found} == {__file__}
+    assert {one.filename for one in result} == {__file__}
 
 
 @pytest.mark.parametrize("other", [ExtraTreesRegressor(), SVC(), None, 3], ids=_name)

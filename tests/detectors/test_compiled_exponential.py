@@ -45,8 +45,8 @@ def test_powers_are_right_to_two_units_in_the_last_place(low: float) -> None:
 
 @given(st.floats(-708.0, 0.0))
 def test_the_exponential_to_the_rounding_of_its_argument(x: float) -> None:
-    found = _of(_powers, x / math.log(2.0))[0]
-    assert found == pytest.approx(math.exp(x), rel=4.5e-16 + abs(x) * 3.4e-16, abs=0.0)
+    result = _of(_powers, x / math.log(2.0))[0]
+    assert result == pytest.approx(math.exp(x), rel=4.5e-16 + abs(x) * 3.4e-16, abs=0.0)
 
 
 def test_whole_powers_are_exact() -> None:
@@ -73,6 +73,6 @@ def test_zero() -> None:
 @given(st.floats(allow_nan=False))
 def test_hyperbolic_tangent(x: float) -> None:
     # From 1e-290 on, below which e in units of its last place is no longer of full precision.
-    found, expected = _of(_tangents, x)[0], math.tanh(x)
-    assert abs(found - expected) <= max(6.0 * math.ulp(expected), 1e-300)
-    assert math.copysign(1.0, found) == math.copysign(1.0, expected)
+    result, expected = _of(_tangents, x)[0], math.tanh(x)
+    assert abs(result - expected) <= max(6.0 * math.ulp(expected), 1e-300)
+    assert math.copysign(1.0, result) == math.copysign(1.0, expected)

@@ -56,8 +56,8 @@ def check_bits(
 ) -> None:
     scorer = compile_scorer(forest) if scorer is None else scorer
     expected = -forest.score_samples(X)
-    found = scorer.score_samples(X, n_threads=n_threads)
-    assert found.tobytes() == expected.tobytes()
+    result = scorer.score_samples(X, n_threads=n_threads)
+    assert result.tobytes() == expected.tobytes()
 
 
 @pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)

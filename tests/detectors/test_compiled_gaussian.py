@@ -82,8 +82,8 @@ def test_one_component_and_one_without_weight(covariance_type: Any) -> None:
 def test_gaussian_mixture_of_single_precision() -> None:
     fitted = GaussianMixture(2, random_state=0).fit(training(3).astype(np.float32))
     X = queries(3)
-    found = compile_scorer(fitted).score_samples(X)
-    np.testing.assert_allclose(found, -fitted.score_samples(X), rtol=1e-3, atol=1e-4)
+    result = compile_scorer(fitted).score_samples(X)
+    np.testing.assert_allclose(result, -fitted.score_samples(X), rtol=1e-3, atol=1e-4)
 
 
 @pytest.mark.parametrize(("algorithm", "weighted"), [("kd_tree", False), ("ball_tree", True)])
@@ -108,14 +108,14 @@ def test_kernel_density_is_the_sum_where_the_original_is_not() -> None:
     # samples only rounding errors remain (scikit-learn's issues 25799 and 27186).
     train, X = training(5, 2000), queries(5)
     fitted = KernelDensity(bandwidth=0.5, rtol=0.0).fit(train)
-    found = compile_scorer(fitted).score_samples(X)
+    result = compile_scorer(fitted).score_samples(X)
     squares = ((X[:, None] - train) ** 2).sum(axis=2)
     sums = logsumexp(-squares / (2 * 0.5**2), axis=1) - np.log(len(train))
-    assert_scores(found, -sums + 5 * np.log(0.5 * np.sqrt(2 * np.pi)), floor=1.0)
+    assert_scores(result, -sums + 5 * np.log(0.5 * np.sqrt(2 * np.pi)), floor=1.0)
     near = slice(0, 1000)
-    np.testing.assert_allclose(found[near], -fitted.score_samples(X)[near], rtol=1e-6)
+    np.testing.assert_allclose(result[near], -fitted.score_samples(X)[near], rtol=1e-6)
     exact = KernelDensity(bandwidth=0.5, rtol=0.0, leaf_size=len(train)).fit(train)
-    assert_scores(found, -exact.score_samples(X), floor=1.0)
+    assert_scores(result, -exact.score_samples(X), floor=1.0)
 
 
 def test_kernel_density_of_one_sample() -> None:
@@ -135,8 +135,8 @@ def test_real_data(name: str) -> None:
     assert_scores(compile_scorer(density).score_samples(X), -density.score_samples(X), 1.0)
     if name != "cardio":  # whose columns depend on each other
         envelope.fit(train)
-        found = compile_scorer(envelope).score_samples(X)
-        assert_scores(found, -envelope.score_samples(X))
+        result = compile_scorer(envelope).score_samples(X)
+        assert_scores(result, -envelope.score_samples(X))
 
 
 def test_types_threads_and_blocks() -> None:

@@ -74,8 +74,8 @@ def test_edges_and_margins_of_bins(options: dict[str, Any]) -> None:
 def test_hbos_of_integers(values: list[int], n_bins: int) -> None:
     fitted = HBOS(n_bins=n_bins, tol=0.25).fit(np.array(values, np.float64)[:, None])
     X = np.arange(-5.0, 5.0, 0.125)[:, None]
-    found = compile_scorer(fitted).score_samples(X)
-    np.testing.assert_allclose(found, fitted.decision_function(X), rtol=1e-12, atol=1e-14)
+    result = compile_scorer(fitted).score_samples(X)
+    np.testing.assert_allclose(result, fitted.decision_function(X), rtol=1e-12, atol=1e-14)
 
 
 @pytest.mark.parametrize("name", REAL)
@@ -86,8 +86,8 @@ def test_real_data(name: str) -> None:
     assert_scores(compile_scorer(components).score_samples(X), components.decision_function(X))
     for n_bins in (10, "auto"):
         histograms = HBOS(n_bins=n_bins).fit(train)
-        found = compile_scorer(histograms).score_samples(X)
-        assert_scores(found, histograms.decision_function(X), floor=0.1)
+        result = compile_scorer(histograms).score_samples(X)
+        assert_scores(result, histograms.decision_function(X), floor=0.1)
 
 
 def test_types_threads_and_blocks() -> None:

@@ -96,8 +96,8 @@ def test_places_among_tied_quantiles_and_at_their_ends(output: str) -> None:
     step = QuantileTransformer(n_quantiles=200, output_distribution=output).fit(train)
     ends = np.array([-1.0, 0.0, 0.5, 2.0])
     X = np.concatenate([ends, ends + 1e-8, ends - 1e-8, ends + 1e-6, [-9.0, 0.3, 1e300]])[:, None]
-    found = after(step, _Coordinate(1, 0)).score_samples(X)
-    np.testing.assert_array_equal(found, step.transform(X)[:, 0])
+    result = after(step, _Coordinate(1, 0)).score_samples(X)
+    np.testing.assert_array_equal(result, step.transform(X)[:, 0])
 
 
 @pytest.mark.parametrize("whiten", [False, True])
@@ -124,10 +124,10 @@ def test_components_without_variance() -> None:
     pca = PCA(whiten=True).fit(flat)
     near = flat[:50]
     for j in range(3):
-        found = after(pca, _Coordinate(3, j)).score_samples(near)
-        assert np.isfinite(found).all()
+        result = after(pca, _Coordinate(3, j)).score_samples(near)
+        assert np.isfinite(result).all()
         if j < 2:
-            assert_scores(found, pca.transform(near)[:, j], floor=1.0)
+            assert_scores(result, pca.transform(near)[:, j], floor=1.0)
 
 
 def test_a_detector_that_is_not_compiled_may_follow_a_step_that_is() -> None:

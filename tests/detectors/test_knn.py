@@ -86,8 +86,8 @@ def test_the_search_of_scikit_learn_does_not_matter(algorithm: str, leaf_size: i
     # Brute force takes differences of products, of the size of the squared coordinates.
     assert_scores(compile_scorer(fitted).score_samples(X), fitted.kneighbors(X)[0][:, -1], 1e-3)
     factor = LocalOutlierFactor(n_neighbors=7, novelty=True, **options).fit(samples)
-    found = compile_scorer(factor).score_samples(X)
-    assert_scores(found, -factor.score_samples(X))
+    result = compile_scorer(factor).score_samples(X)
+    assert_scores(result, -factor.score_samples(X))
 
 
 def test_near_duplicates_keep_the_digits_that_brute_force_loses() -> None:
@@ -163,8 +163,8 @@ def test_factors_of_single_precision() -> None:
 def test_kinds_are_as_the_paper_defines_them(kind: Kind, d: int) -> None:
     samples, X = training(d), queries(d)[:999]
     for k in (1, 6, len(samples)):
-        found: tuple[Any, Any] = cKDTree(samples).query(X, k=range(1, k + 1))
-        distances, rows = found
+        result: tuple[Any, Any] = cKDTree(samples).query(X, k=range(1, k + 1))
+        distances, rows = result
         expected = {
             "kappa": distances[:, -1],
             "gamma": distances.mean(axis=1),
@@ -182,9 +182,9 @@ def test_duplicates_are_neighbours() -> None:
         assert not detector.score_samples(samples).any()
     assert KNNDetector(5).fit(samples).score_samples(samples).all()
     factor = LocalOutlierFactor(n_neighbors=3, novelty=True).fit(samples)
-    found = compile_scorer(factor).score_samples(samples)
-    assert_scores(found, -factor.score_samples(samples))
-    np.testing.assert_allclose(found, 1.0)
+    result = compile_scorer(factor).score_samples(samples)
+    assert_scores(result, -factor.score_samples(samples))
+    np.testing.assert_allclose(result, 1.0)
 
 
 def test_one_sample_and_points_beyond_all_numbers() -> None:
@@ -396,5 +396,5 @@ def test_equal_distances_give_equal_means(d: int, k: int) -> None:
 def test_means_have_the_bits_of_pyod(k: int) -> None:
     samples, X = training(3), queries(3)
     detector = KNN(n_neighbors=k, method="mean").fit(samples)
-    found = compile_scorer(detector).score_samples(X)
-    np.testing.assert_array_equal(found, detector.decision_function(X))
+    result = compile_scorer(detector).score_samples(X)
+    np.testing.assert_array_equal(result, detector.decision_function(X))

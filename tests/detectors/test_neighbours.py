@@ -91,8 +91,8 @@ def test_scores_are_those_of_the_single_detectors(n_train: int, d: int) -> None:
 @pytest.mark.parametrize(("n_train", "d"), [(400, 3), (2050, 2), (300, 40)])
 def test_scores_follow_their_definitions(n_train: int, d: int) -> None:
     training, X = _data(n_train, d, 200)
-    found = Neighbourhood(training, RULES).score_rows(X)
-    for scores, (rule, expected) in zip(found, _oracles(training, X), strict=True):
+    result = Neighbourhood(training, RULES).score_rows(X)
+    for scores, (rule, expected) in zip(result, _oracles(training, X), strict=True):
         np.testing.assert_allclose(scores, expected, rtol=1e-10, atol=1e-12, err_msg=str(rule))
 
 
@@ -103,8 +103,8 @@ def test_of_equal_distances_the_first_rows_count(n_train: int, side: int) -> Non
     rng = np.random.default_rng(side)
     training = rng.integers(0, side, size=(n_train, 2)).astype(np.float64)
     X = np.concatenate([training[:150], rng.integers(-1, 2 * side, size=(150, 2)) / 2])
-    found = Neighbourhood(training, RULES).score_rows(X)
-    for scores, (rule, expected) in zip(found, _oracles(training, X), strict=True):
+    result = Neighbourhood(training, RULES).score_rows(X)
+    for scores, (rule, expected) in zip(result, _oracles(training, X), strict=True):
         np.testing.assert_allclose(scores, expected, rtol=1e-9, atol=1e-12, err_msg=str(rule))
 
 
@@ -126,8 +126,8 @@ def test_tied_places_are_filled_without_comparing_all_rows(values: int, k: int) 
 
 def test_more_duplicates_than_neighbours() -> None:
     training = np.repeat(_data(6, 3)[0], 60, axis=0)
-    found = Neighbourhood(training, RULES).score_rows(training[::7])
-    for rule, scores in zip(RULES, found, strict=True):
+    result = Neighbourhood(training, RULES).score_rows(training[::7])
+    for rule, scores in zip(RULES, result, strict=True):
         np.testing.assert_allclose(scores, 1.0 if rule.kind == "lof" else 0.0)
 
 

@@ -32,9 +32,9 @@ def error_of(rows: Any) -> Any:
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_errors_of_an_autoencoder(dtype: Any, n_rows: int | None) -> None:
     content = autoencoder(FIRST, SECOND, n_rows=n_rows, dtype=dtype)
-    found = onnx_scorer(content, kind="reconstruction").score_samples(X)
+    result = onnx_scorer(content, kind="reconstruction").score_samples(X)
     tolerance = 1e-5 if dtype is np.float32 else 1e-12
-    np.testing.assert_allclose(found, error_of(X), rtol=tolerance)
+    np.testing.assert_allclose(result, error_of(X), rtol=tolerance)
 
 
 @pytest.mark.parametrize("keep", [False, True])
@@ -64,14 +64,14 @@ def test_files_and_volumes(tmp_path: Path) -> None:
     assert repr(scorer) == "<OnnxScorer of model.onnx, 5 features>"
     threshold = float(np.median(error_of(X)))
     options: Any = {"method": "uniform", "n_draws": 30_000, "rng": 0}
-    found = fastad.volume(scorer, threshold, BOX, **options)
+    result = fastad.volume(scorer, threshold, BOX, **options)
     # The scores differ in single precision: a draw or two near the threshold.
     expected = fastad.volume(error_of, threshold, BOX, **options)
-    assert abs(found.n_inside - expected.n_inside) <= 2
+    assert abs(result.n_inside - expected.n_inside) <= 2
     of_text = onnx_scorer(str(path), kind="reconstruction")
     assert of_text.on_threads
     there = fastad.volume(of_text, threshold, BOX, n_threads=2, **options)
-    assert there.to_dict() == found.to_dict()
+    assert there.to_dict() == result.to_dict()
 
 
 def test_what_a_model_does_not_have_is_named() -> None:
@@ -113,8 +113,8 @@ def test_numbers_of_features_that_a_model_leaves_open() -> None:
     scorer = onnx_scorer(sums(None), output="sum")
     assert scorer.n_features is None
     for d in (1, 5):
-        found = scorer.score_samples(X[:, :d])
-        np.testing.assert_allclose(found, X[:, :d].sum(axis=1), rtol=1e-3, atol=1e-5)
+        result = scorer.score_samples(X[:, :d])
+        np.testing.assert_allclose(result, X[:, :d].sum(axis=1), rtol=1e-3, atol=1e-5)
 
 
 def test_scores_that_are_no_numbers_are_refused() -> None:

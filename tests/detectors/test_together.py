@@ -23,9 +23,9 @@ def _training(kind: str, d: int) -> npt.NDArray[np.float64]:
 
 def _detectors(X: npt.NDArray[np.float64]) -> list[Any]:
     kinds: Any = ("kappa", "gamma", "delta")
-    found: list[Any] = [KNNDetector(k, kind=kind).fit(X) for kind in kinds for k in (1, 9, 30)]
-    found += [LocalOutlierFactor(n_neighbors=k, novelty=True).fit(X) for k in (5, 30)]
-    return found + [OneClassSVM(gamma=gamma, nu=0.3).fit(X) for gamma in (0.01, 0.5, "scale")]
+    results: list[Any] = [KNNDetector(k, kind=kind).fit(X) for kind in kinds for k in (1, 9, 30)]
+    results += [LocalOutlierFactor(n_neighbors=k, novelty=True).fit(X) for k in (5, 30)]
+    return results + [OneClassSVM(gamma=gamma, nu=0.3).fit(X) for gamma in (0.01, 0.5, "scale")]
 
 
 @pytest.mark.parametrize("d", [2, 14])

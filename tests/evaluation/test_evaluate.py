@@ -76,7 +76,7 @@ def bits(values: Any) -> list[str]:
     return [float(value).hex() for value in values]
 
 
-# --- what holds scores
+# What holds scores.
 
 
 @pytest.mark.parametrize("container", [list, tuple, np.array, pd.Series, pl.Series, pa.array])
@@ -109,14 +109,14 @@ def test_a_mapping_keeps_its_names_their_order_and_the_type_of_each() -> None:
 @pytest.mark.parametrize("table", [pd.DataFrame, pl.DataFrame, pa.table])
 def test_a_table_of_any_library_is_a_mapping_of_its_columns(table: Callable[..., Any]) -> None:
     columns = {name: SCORES[name] for name in ("rounded", "float32", "int64", "bool")}
-    found = fastad.evaluate(Y, table(columns))
-    assert found.to_json() == fastad.evaluate(Y, columns).to_json()
+    result = fastad.evaluate(Y, table(columns))
+    assert result.to_json() == fastad.evaluate(Y, columns).to_json()
 
 
 @pytest.mark.parametrize("name", ["columns", "column_names", "values", "index", "score"])
 def test_a_table_may_have_columns_of_any_name(name: str) -> None:
-    found = fastad.evaluate(Y, pd.DataFrame({name: _RAW, "b": -_RAW}), measures=["auc"])
-    assert list(found) == [name, "b"]
+    result = fastad.evaluate(Y, pd.DataFrame({name: _RAW, "b": -_RAW}), measures=["auc"])
+    assert list(result) == [name, "b"]
 
 
 @pytest.mark.parametrize(
@@ -139,8 +139,8 @@ def test_an_array_with_points_in_rows_is_refused_as_transposed() -> None:
 
 
 def test_a_square_array_has_detectors_in_rows() -> None:
-    found = fastad.evaluate([0, 1], [[1, 2], [2, 1]], measures=["auc"])
-    assert [found[name]["auc"] for name in found] == [1.0, 0.0]
+    result = fastad.evaluate([0, 1], [[1, 2], [2, 1]], measures=["auc"])
+    assert [result[name]["auc"] for name in result] == [1.0, 0.0]
 
 
 @pytest.mark.parametrize(
@@ -151,7 +151,7 @@ def test_what_holds_no_detectors_is_refused(scores: Any) -> None:
         fastad.evaluate(Y, scores)
 
 
-# --- which measures
+# Which measures.
 
 
 @pytest.mark.parametrize(
@@ -167,8 +167,8 @@ def test_the_default_set_is_labelled_by_the_operating_points(fpr: Any) -> None:
 
 
 def test_the_default_operating_points_are_one_and_five_percent() -> None:
-    found = fastad.evaluate(Y, _RAW)
-    assert found.to_json() == fastad.evaluate(Y, _RAW, fpr=[0.01, 0.05]).to_json()
+    result = fastad.evaluate(Y, _RAW)
+    assert result.to_json() == fastad.evaluate(Y, _RAW, fpr=[0.01, 0.05]).to_json()
 
 
 @pytest.mark.parametrize("weights", ["none", "integer", "zeros", "real"])
@@ -255,7 +255,7 @@ def test_points_of_two_measures_that_print_alike_are_never_mixed_up() -> None:
         fastad.evaluate(Y, _RAW, measures=["auc@0.2", "tpr@0.2000000001"])
 
 
-# --- labels, weights, threads
+# Labels, weights, threads.
 
 
 @pytest.mark.parametrize(
@@ -263,8 +263,8 @@ def test_points_of_two_measures_that_print_alike_are_never_mixed_up() -> None:
     [(1 - 2 * Y, -1), (np.where(Y, "bad", "good"), "bad"), (Y == 0, False), (Y + 1, 2)],
 )
 def test_pos_label_names_the_anomalies(labels: Array, positive: Any) -> None:
-    found = fastad.evaluate(labels, SCORES, pos_label=positive)
-    assert found.to_json() == fastad.evaluate(Y, SCORES).to_json()
+    result = fastad.evaluate(labels, SCORES, pos_label=positive)
+    assert result.to_json() == fastad.evaluate(Y, SCORES).to_json()
 
 
 @pytest.mark.parametrize("labels", [1 - 2 * Y, Y + 1, np.where(Y, "1", "0"), Y[:-1], np.nan * Y])
@@ -276,12 +276,12 @@ def test_labels_are_never_guessed(labels: Array) -> None:
 @pytest.mark.parametrize("kind", list(SCORES))
 def test_a_whole_weight_repeats_a_row_and_zero_leaves_it_out(kind: str) -> None:
     weights = np.random.default_rng(5).integers(0, 4, N + M)
-    found = fastad.evaluate(Y, SCORES[kind], sample_weight=weights, measures=list(SINGLE))
+    result = fastad.evaluate(Y, SCORES[kind], sample_weight=weights, measures=list(SINGLE))
     expected = fastad.evaluate(
         np.repeat(Y, weights), np.repeat(SCORES[kind], weights), measures=list(SINGLE)
     )
-    assert bits(found["score"].values()) == bits(expected["score"].values())
-    assert found["score"].operating_points == expected["score"].operating_points
+    assert bits(result["score"].values()) == bits(expected["score"].values())
+    assert result["score"].operating_points == expected["score"].operating_points
 
 
 @pytest.mark.parametrize("scale", [1e100, 1e-100, 3])
@@ -333,5 +333,5 @@ def test_measures_of_another_type_are_named(measures: Any) -> None:
 def test_measures_come_in_any_sequence() -> None:
     sequences: list[Any] = [np.array(["auc", "ap"]), ("auc", "ap"), (x for x in ("auc", "ap"))]
     for measures in sequences:
-        found = fastad.evaluate([0, 1], [0.0, 1.0], measures=measures)
-        assert list(found["score"]) == ["auc", "ap"]
+        result = fastad.evaluate([0, 1], [0.0, 1.0], measures=measures)
+        assert list(result["score"]) == ["auc", "ap"]

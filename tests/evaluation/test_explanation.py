@@ -21,9 +21,9 @@ TRAPEZOID = "trapezoid area under the precision-recall curve"
 FLIPPED = f"{AUC} with scores negated, or classes exchanged"
 
 
-def names(found: Explanation) -> list[str]:
-    assert not found.right
-    return [match.name for match in found.matches]
+def names(result: Explanation) -> list[str]:
+    assert not result.right
+    return [match.name for match in result.matches]
 
 
 def normal_scores(seed: int, n: int, shift: float = 1.0) -> tuple[AnyVector, FloatVector]:
@@ -33,7 +33,7 @@ def normal_scores(seed: int, n: int, shift: float = 1.0) -> tuple[AnyVector, Flo
     return y, rng.normal(size=n) + shift * y
 
 
-# --- numbers that were printed in public, with the data that were printed beside them
+# Numbers that were printed in public, with the data that were printed beside them.
 
 
 def r_uniform(seed: int, n: int) -> FloatVector:
@@ -144,10 +144,10 @@ def test_public_discrepancies_are_named(thread: str) -> None:
     y, s, value, name = PUBLIC[thread]
     # An equal error rate of 0 is right where an area of 0 is not.
     measure = "auc" if value == "0." else None
-    found = explain(y, s, value=value, measure=measure)
-    assert name in names(found)
+    result = explain(y, s, value=value, measure=measure)
+    assert name in names(result)
     decimals = len(value.partition(".")[2])
-    (match,) = [match for match in found.matches if match.name == name]
+    (match,) = [match for match in result.matches if match.name == name]
     assert abs(match.value - float(value)) <= max(0.5 * 10.0**-decimals * 1.000001, 1e-6)
 
 
@@ -159,7 +159,7 @@ def test_data_of_proc_61_are_those_that_were_printed() -> None:
     assert explain(y, x, value="0.457").right.keys() == {"auc"}
 
 
-# --- right numbers
+# Right numbers.
 
 
 @pytest.mark.evidence
@@ -177,10 +177,10 @@ def test_a_thousand_right_values_get_no_other_name() -> None:
         keys = [key for key, value in values.items() if not np.isnan(value)]
         for key in rng.choice(keys, 25):
             printed = f"{values[key]:.{rng.integers(6, 14)}f}"
-            found = explain(y, s, value=printed, groups=groups)
-            assert key in found.right, (seed, key)
-            assert found.matches == ()
-            assert all(abs(x - float(printed)) <= 5e-7 * 1.01 for x in found.right.values())
+            result = explain(y, s, value=printed, groups=groups)
+            assert key in result.right, (seed, key)
+            assert result.matches == ()
+            assert all(abs(x - float(printed)) <= 5e-7 * 1.01 for x in result.right.values())
             n_compared += 1
     assert n_compared == 1000
 
@@ -192,33 +192,33 @@ def test_right_values_of_measures_that_are_not_compared_get_no_name() -> None:
         y, s = normal_scores(seed, 3001)
         table = fastad.evaluate(y, s, measures=list(others))["score"]
         for key in others:
-            found = explain(y, s, value=f"{table[key]:.9f}")
-            assert not found.right
-            assert found.matches == (), (seed, key)
+            result = explain(y, s, value=f"{table[key]:.9f}")
+            assert not result.right
+            assert result.matches == (), (seed, key)
 
 
 def test_other_numbers_get_no_name() -> None:
     rng = np.random.default_rng(1)
     y, s = normal_scores(7, 2003)
     for value in rng.random(40):
-        found = explain(y, s, value=f"{value:.8f}")
-        assert not found.right
-        assert found.matches == ()
-        assert found.summary == f"No definition that is known gives {value:.8f}."
+        result = explain(y, s, value=f"{value:.8f}")
+        assert not result.right
+        assert result.matches == ()
+        assert result.summary == f"No definition that is known gives {value:.8f}."
 
 
 def test_a_few_digits_are_said_to_be_few() -> None:
     y, s = normal_scores(0, 500)
     auc = fastad.roc_auc(y, s)
-    found = explain(y, s, value=f"{auc:.2f}")
-    assert "auc" in found.right
-    assert found.n_similar > 0
-    assert "more digits" in found.notes[0]
+    result = explain(y, s, value=f"{auc:.2f}")
+    assert "auc" in result.right
+    assert result.n_similar > 0
+    assert "more digits" in result.notes[0]
     exact = explain(y, s, value=f"{auc:.12f}")
     assert (exact.n_similar, list(exact.notes)) == (0, [])
 
 
-# --- names
+# Names.
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -237,26 +237,26 @@ def test_every_definition_is_found_by_its_value(seed: int) -> None:
         value = one.compute(rows)
         if np.isnan(value):
             continue
-        found = explain(y, s, value=f"{value:.10f}", groups=groups)
-        assert found.right or one.name in names(found)
-        n_named += not found.right
-        for match in found.matches:
-            assert match.measure_value == found.measures[match.measure]
+        result = explain(y, s, value=f"{value:.10f}", groups=groups)
+        assert result.right or one.name in names(result)
+        n_named += not result.right
+        for match in result.matches:
+            assert match.measure_value == result.measures[match.measure]
     assert n_named > 60
 
 
 def test_definitions_that_cannot_be_told_apart_are_all_named() -> None:
-    found = explain([0, 0, 0, 1], [1, 1, 1, 1], value="0.625")
-    assert {TRAPEZOID, f"{TRAPEZOID} sorted by recall"} <= set(names(found))
-    assert "cannot tell apart" in found.summary
+    result = explain([0, 0, 0, 1], [1, 1, 1, 1], value="0.625")
+    assert {TRAPEZOID, f"{TRAPEZOID} sorted by recall"} <= set(names(result))
+    assert "cannot tell apart" in result.summary
 
 
 def test_a_measure_is_compared_alone() -> None:
     y, s = [0, 0, 1, 1], [0.9, 0.8, 0.2, 0.1]
     assert explain(y, s, value="1.0").right.keys() == {"eer", "fpr@tpr0.95"}
-    found = explain(y, s, value="1.0", measure="auc")
-    assert FLIPPED in names(found)
-    assert {match.measure for match in found.matches} == {"auc"} == found.measures.keys()
+    result = explain(y, s, value="1.0", measure="auc")
+    assert FLIPPED in names(result)
+    assert {match.measure for match in result.matches} == {"auc"} == result.measures.keys()
     assert explain(y, s, value="0.0", measure="tpr@0.25").right == {"tpr@0.25": 0}
     with pytest.raises(InvalidInputError, match="measure must be") as caught:
         explain(y, s, value="1.0", measure="acu")
@@ -266,16 +266,16 @@ def test_a_measure_is_compared_alone() -> None:
 def test_groups_are_averaged() -> None:
     y = [0, 1, 0, 1, 1, 0]
     s = [1, 2, 2, 1, 3, 0]
-    found = explain(y, s, value=0.875, groups=["a", "a", "b", "b", "b", "b"])
-    assert f"mean of the {AUC} over groups" in names(found)
+    result = explain(y, s, value=0.875, groups=["a", "a", "b", "b", "b", "b"])
+    assert f"mean of the {AUC} over groups" in names(result)
     assert names(explain(y, s, value=0.875)) == []
 
 
 @pytest.mark.parametrize("value", ["0.1250", 0.125, np.float32(0.125), Fraction(1, 8), " 1.25e-1 "])
 def test_a_number_may_come_in_many_forms(value: Any) -> None:
-    found = explain([0, 0, 1, 1, 0, 0], [1, 2, 3, 0.5, 0.6, 4], value=value)
+    result = explain([0, 0, 1, 1, 0, 0], [1, 2, 3, 0.5, 0.6, 4], value=value)
     expected = explain([0, 0, 1, 1, 0, 0], [1, 2, 3, 0.5, 0.6, 4], value="0.125")
-    assert [match.name for match in found.matches] == [match.name for match in expected.matches]
+    assert [match.name for match in result.matches] == [match.name for match in expected.matches]
 
 
 @pytest.mark.parametrize(
@@ -292,9 +292,9 @@ def test_a_number_may_come_in_many_forms(value: Any) -> None:
     ],
 )
 def test_the_digits_decide_how_near_is_near(value: str, tolerance: float) -> None:
-    found = explain([0, 1], [1, 2], value=value)
-    assert found.tolerance == pytest.approx(tolerance, rel=1e-6)
-    assert found.value == value
+    result = explain([0, 1], [1, 2], value=value)
+    assert result.tolerance == pytest.approx(tolerance, rel=1e-6)
+    assert result.value == value
 
 
 def test_scores_may_be_infinite() -> None:
@@ -329,29 +329,29 @@ def test_one_class_is_undefined_and_bad_data_are_named() -> None:
         explain([0, 1], [1, 2], value=0.5, groups=["a"])
 
 
-# --- how it prints
+# How it prints.
 
 
 def test_it_prints_the_answer_first() -> None:
-    found = explain(TEN, TEN_SCORES, value="0.4899")
-    lines = str(found).splitlines()
+    result = explain(TEN, TEN_SCORES, value="0.4899")
+    lines = str(result).splitlines()
     assert lines[0] == f"0.4899 is the {TRAPEZOID} sorted by recall."
     assert "0.4899  ap 0.4610" in lines[3]
     assert "anomalib#3781" in lines[4]
-    assert found.summary in found._repr_html_()
+    assert result.summary in result._repr_html_()
 
 
 def test_a_right_value_prints_all_measures() -> None:
-    found = explain([0, 1, 1], [1, 2, 0], value="0.5")
-    assert found.summary.startswith("0.5 is right: it is auc")
-    assert found.text_table().header == ["measure", "fastad"]
-    assert ["auc", "0.5000"] in found.text_table().rows
+    result = explain([0, 1, 1], [1, 2, 0], value="0.5")
+    assert result.summary.startswith("0.5 is right: it is auc")
+    assert result.text_table().header == ["measure", "fastad"]
+    assert ["auc", "0.5000"] in result.text_table().rows
 
 
 def test_it_turns_into_plain_values_and_frames() -> None:
-    found = explain(TEN, TEN_SCORES, value="0.4899")
-    content = json.loads(found.to_json())
+    result = explain(TEN, TEN_SCORES, value="0.4899")
+    content = json.loads(result.to_json())
     assert content["value"] == "0.4899"
     assert content["matches"][0]["measure_value"] == content["measures"]["ap"]
-    assert found.to_frame("pandas").shape == (1, 6)
+    assert result.to_frame("pandas").shape == (1, 6)
     assert Decimal(content["value"]) == Decimal("0.4899")

@@ -123,16 +123,16 @@ def test_groups_may_lose_all_their_rows(
         for group in result:
             mine = group == groups
             kept = mine & ~np.isnan(s)
-            found = result[group]["score"]
-            assert found.n_omitted == np.count_nonzero(mine) - np.count_nonzero(kept)
+            estimate = result[group]["score"]
+            assert estimate.n_omitted == np.count_nonzero(mine) - np.count_nonzero(kept)
             if kept.any():
                 alone = fastad.evaluate(y[kept], s[kept], measures=measures)["score"]
-                assert without_count(found) == without_count(alone)
+                assert without_count(estimate) == without_count(alone)
             else:
-                assert (found.n_anomalies, found.n_normals, found.error) == (0, 0, None)
-                assert all(math.isnan(value) for value in found.values())
-                assert set(found.undefined) == set(found)
-                assert f"all {np.count_nonzero(mine)} are NaN" in found.undefined["auc"]
+                assert (estimate.n_anomalies, estimate.n_normals, estimate.error) == (0, 0, None)
+                assert all(math.isnan(value) for value in estimate.values())
+                assert set(estimate.undefined) == set(estimate)
+                assert f"all {np.count_nonzero(mine)} are NaN" in estimate.undefined["auc"]
 
 
 def test_without_nan_nothing_changes_but_the_count() -> None:
@@ -140,13 +140,13 @@ def test_without_nan_nothing_changes_but_the_count() -> None:
     for groups in (None, GROUPS):
         plain: Any = fastad.evaluate(Y, scores, groups=groups)
         omit: Any = fastad.evaluate(Y, scores, groups=groups, nan_policy="omit")
-        found = omit.to_dict()["detectors"]
-        assert [row.pop("n_omitted") for row in found] == [0] * len(found)
+        result = omit.to_dict()["detectors"]
+        assert [row.pop("n_omitted") for row in result] == [0] * len(result)
         expected = plain.to_dict()["detectors"]
-        assert [row.pop("n_omitted") for row in expected] == [None] * len(found)
-        assert found == expected
+        assert [row.pop("n_omitted") for row in expected] == [None] * len(result)
+        assert result == expected
         columns = omit.to_columns()
-        assert columns.pop("n_omitted") == [0] * len(found)
+        assert columns.pop("n_omitted") == [0] * len(result)
         assert list(columns) == list(plain.to_columns())
 
 
@@ -200,8 +200,8 @@ def test_ordered_scores_leave_rows_out_too() -> None:
     ids=["Int64", "Float64", "polars", "arrow", "chunked"],
 )
 def test_missing_values_of_columns_are_nan(column: Any) -> None:
-    found = fastad.evaluate([0, 0, 1, 1], column, nan_policy="omit", measures=["auc"])["score"]
-    assert (found["auc"], found.n_omitted) == (1.0, 1)
+    result = fastad.evaluate([0, 0, 1, 1], column, nan_policy="omit", measures=["auc"])["score"]
+    assert (result["auc"], result.n_omitted) == (1.0, 1)
 
 
 def test_other_bad_scores_and_bad_policies_are_refused() -> None:
@@ -218,7 +218,7 @@ def test_other_bad_scores_and_bad_policies_are_refused() -> None:
     assert recorded["short"].n_omitted == 0
 
 
-# --- what prints
+# What prints.
 
 
 def test_the_number_left_out_prints() -> None:

@@ -49,7 +49,7 @@ def strict(text: str) -> Any:
     return json.loads(text, parse_constant=refuse)
 
 
-# --- undefined values
+# Undefined values.
 
 
 def test_without_normals_what_needs_them_is_nan_with_its_reason() -> None:
@@ -110,7 +110,7 @@ def test_the_reason_is_what_the_single_function_raises() -> None:
     assert result.undefined == {"auc": str(error.value)}
 
 
-# --- operating points
+# Operating points.
 
 
 @pytest.mark.parametrize("fpr", [0.0, 0.001, 0.05, 0.29, 0.5, 1.0])
@@ -156,7 +156,7 @@ def test_a_rate_below_that_of_infinite_normals_has_no_threshold() -> None:
     assert math.isnan(result["score"]["f1@0.1"])
 
 
-# --- bad detectors
+# Bad detectors.
 
 
 @pytest.mark.parametrize("kind", list(BAD))
@@ -168,20 +168,20 @@ def test_a_bad_detector_raises_by_its_name(kind: str) -> None:
 
 def test_bad_detectors_are_recorded_and_the_others_measured() -> None:
     alone = fastad.evaluate(Y, SCORES)
-    found = fastad.evaluate(Y, {**BAD, **SCORES}, on_error="record")
-    assert list(found) == [*BAD, *SCORES]
+    estimate = fastad.evaluate(Y, {**BAD, **SCORES}, on_error="record")
+    assert list(estimate) == [*BAD, *SCORES]
     for name in SCORES:
-        assert found[name].to_dict() == alone[name].to_dict()
+        assert estimate[name].to_dict() == alone[name].to_dict()
     for name in BAD:
-        result = found[name]
+        result = estimate[name]
         assert str(result.error).startswith(f"y_score[{name!r}] must")
         assert all(math.isnan(value) for value in result.values())
         assert set(result.undefined.values()) == {result.error}
         assert [point.undefined for point in result.operating_points] == [result.error] * 2
         assert (result.n_anomalies, result.n_normals) == (N, M)
         assert math.isnan(result.tied_fraction)
-    strict(found.to_json())
-    assert str(found).count("must not contain NaN; found 67, the first at index 1") == 1
+    strict(estimate.to_json())
+    assert str(estimate).count("must not contain NaN; found 67, the first at index 1") == 1
 
 
 def test_a_bad_detector_hides_no_correction() -> None:
@@ -201,21 +201,21 @@ def test_recording_covers_scores_not_labels() -> None:
         fastad.evaluate(Y, SCORES, on_error=cast(Any, "ignore"))
 
 
-# --- forms
+# Forms.
 
 
 def test_json_is_strict_and_holds_versions_counts_and_ties() -> None:
     result = fastad.evaluate(Y, {"a [b]": np.round(_RAW), "ünï": _RAW}, fpr=0.05)
-    found = strict(result.to_json(indent=2))
-    assert found == strict(result.to_json()) == result.to_dict()
-    assert isinstance(found["schema_version"], int)
-    assert found["fastad_version"] == fastad.__version__
-    assert [detector["detector"] for detector in found["detectors"]] == ["a [b]", "ünï"]
-    first = found["detectors"][0]
+    estimate = strict(result.to_json(indent=2))
+    assert estimate == strict(result.to_json()) == result.to_dict()
+    assert isinstance(estimate["schema_version"], int)
+    assert estimate["fastad_version"] == fastad.__version__
+    assert [detector["detector"] for detector in estimate["detectors"]] == ["a [b]", "ünï"]
+    first = estimate["detectors"][0]
     tied = sum(count for count in Counter(np.round(_RAW)).values() if count > 1)
     assert (first["n_anomalies"], first["n_normals"]) == (N, M)
     assert first["tied_fraction"] == tied / (N + M)
-    assert found["detectors"][1]["tied_fraction"] == 0
+    assert estimate["detectors"][1]["tied_fraction"] == 0
     assert first["values"] == dict(result["a [b]"])
     assert first["error"] is None
     (point,) = first["operating_points"]
@@ -237,8 +237,8 @@ def test_json_writes_nan_as_null_beside_its_reason() -> None:
 def test_json_writes_infinite_thresholds_as_text_and_integers_whole() -> None:
     labels = [0, 0, 1]
     scores = {"low": [-np.inf, -np.inf, 0], "int": np.array([2**62 + 3, 0, 2**62 + 1])}
-    found = strict(fastad.evaluate(labels, scores, fpr=[0, 0.5, 1]).to_json())["detectors"]
-    low, whole = ([point["threshold"] for point in d["operating_points"]] for d in found)
+    result = strict(fastad.evaluate(labels, scores, fpr=[0, 0.5, 1]).to_json())["detectors"]
+    low, whole = ([point["threshold"] for point in d["operating_points"]] for d in result)
     assert low == [0, 0, "-inf"]
     assert whole == ["inf", 2**62 + 1, 0]
 
@@ -275,12 +275,12 @@ def test_frames_of_each_library_hold_the_columns(library: Any) -> None:
     names = frame.column_names if library == "pyarrow" else list(frame.columns)
     assert names == list(columns)
     for name, expected in columns.items():
-        found = frame[name].to_pylist() if library == "pyarrow" else list(frame[name])
+        estimate = frame[name].to_pylist() if library == "pyarrow" else list(frame[name])
         if name in ("detector", "unresolved"):
-            assert found == expected
+            assert estimate == expected
         else:
             floats = [math.nan if x is None else float(x) for x in expected]
-            np.testing.assert_array_equal(np.array(found, np.float64), floats)
+            np.testing.assert_array_equal(np.array(estimate, np.float64), floats)
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
@@ -288,8 +288,8 @@ def test_a_frame_holds_thresholds_of_large_unsigned_scores(library: Any) -> None
     scores = np.array([2**64 - 3, 2**64 - 2, 2**64 - 1], np.uint64)
     frame = fastad.evaluate([0, 0, 1], scores, fpr=0.5).to_frame(library)
     column = frame["threshold@0.5"]
-    found = column.to_pylist() if library == "pyarrow" else list(column)
-    assert [int(value) for value in found] == [2**64 - 2]
+    result = column.to_pylist() if library == "pyarrow" else list(column)
+    assert [int(value) for value in result] == [2**64 - 2]
 
 
 def test_without_a_library_requested_the_first_installed_one_is_taken(
@@ -297,9 +297,9 @@ def test_without_a_library_requested_the_first_installed_one_is_taken(
 ) -> None:
     result = fastad.evaluate(Y, _RAW)
     assert isinstance(result.to_frame(), pd.DataFrame)
-    found = importlib.util.find_spec
+    estimate = importlib.util.find_spec
     monkeypatch.setattr(
-        importlib.util, "find_spec", lambda name: None if name == "pandas" else found(name)
+        importlib.util, "find_spec", lambda name: None if name == "pandas" else estimate(name)
     )
     assert isinstance(result.to_frame(), pl.DataFrame)
     with pytest.raises(MissingExtraError, match="pandas"):

@@ -44,11 +44,11 @@ def by_definition(y: Any, s: Any, threshold: Any, w: Any = None) -> dict[str, fl
     }
 
 
-def agree(found: Any, expected: dict[str, float], suffix: str) -> None:
-    values = {name: found[f"{name}@threshold{suffix}"] for name in expected}
+def agree(result: Any, expected: dict[str, float], suffix: str) -> None:
+    values = {name: result[f"{name}@threshold{suffix}"] for name in expected}
     assert values == pytest.approx(expected, rel=1e-15, nan_ok=True)
     for name, value in expected.items():
-        assert math.isnan(value) == (f"{name}@threshold{suffix}" in found.undefined)
+        assert math.isnan(value) == (f"{name}@threshold{suffix}" in result.undefined)
 
 
 @pytest.mark.parametrize("weights", [None, "integer", "real"])
@@ -103,9 +103,9 @@ def test_each_detector_may_have_its_own(groups: Any) -> None:
     parts = [(result, slice(None))] if groups is None else [
         (result[g], groups == g) for g in result
     ]  # fmt: skip
-    for found, rows in parts:
+    for estimate, rows in parts:
         for name, threshold in own.items():
-            agree(found[name], by_definition(Y[rows], SCORES[name][rows], threshold), "")
+            agree(estimate[name], by_definition(Y[rows], SCORES[name][rows], threshold), "")
     columns = result.to_columns()
     assert columns["threshold"][:3] == [0.7, 1.5, 6]
     assert columns["flagged@threshold"][0] == parts[0][0]["forest"]["flagged@threshold"]
@@ -121,9 +121,11 @@ def test_each_group_has_what_its_rows_have_alone() -> None:
 
 
 def test_rates_that_are_named_are_all_that_is_computed() -> None:
-    found = fastad.evaluate(Y, SCORES, threshold=1, measures=["mcc", "auc", "tpr"])
-    assert found.labels == ["mcc@threshold1", "auc", "tpr@threshold1"]
-    assert fastad.evaluate(Y, SCORES, measures=["mcc@threshold1", "auc"]).labels == found.labels[:2]
+    result = fastad.evaluate(Y, SCORES, threshold=1, measures=["mcc", "auc", "tpr"])
+    assert result.labels == ["mcc@threshold1", "auc", "tpr@threshold1"]
+    assert (
+        fastad.evaluate(Y, SCORES, measures=["mcc@threshold1", "auc"]).labels == result.labels[:2]
+    )
     assert fastad.evaluate(Y, SCORES, measures="tpr@threshold-1.5").labels == ["tpr@threshold-1.5"]
     with pytest.raises(InvalidInputError, match="threshold must be given for 'tpr'"):
         fastad.evaluate(Y, SCORES, measures=["auc", "tpr"])

@@ -153,9 +153,9 @@ def test_exact_intervals_are_those_of_the_whole_curve(m: int, kind: str) -> None
     for key in defined:
         if m > 1:
             expected = fastad.interval(y, scores, measure=key, method="order")
-            found = result.exact_intervals[key]
-            assert (found.low, found.high) == (expected.low, expected.high)
-            assert found.value == result[key]
+            estimate = result.exact_intervals[key]
+            assert (estimate.low, estimate.high) == (expected.low, expected.high)
+            assert estimate.value == result[key]
     content = json.loads(fastad.evaluate(y, scores, measures=keys).to_json())["detectors"][0]
     assert list(content["exact_intervals"]) == defined
 
@@ -165,11 +165,11 @@ def test_far_below_one_normal_little_is_known() -> None:
     y = np.repeat([0, 1], [100_000, 50])
     scores = np.concatenate([np.arange(100_000.0), np.full(40, 2e5), np.full(10, -1.0)])
     interval = fastad.evaluate(y, scores, measures=["tpr@0.000001"])["score"].exact_intervals
-    found = interval["tpr@1e-06"]
+    result = interval["tpr@1e-06"]
     # The population may have no threshold between the highest normal and infinity.
-    assert found.low == 0
+    assert result.low == 0
     # Clopper and Pearson: 40 of 50, upper bound.
-    assert found.high == pytest.approx(beta.ppf(0.975, 41, 10))
+    assert result.high == pytest.approx(beta.ppf(0.975, 41, 10))
 
 
 def test_samples_that_depend_on_each_other_have_no_exact_intervals() -> None:

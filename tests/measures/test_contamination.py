@@ -50,21 +50,21 @@ def mixture(anomalies: list[int], normals: list[int], k: int) -> tuple[Any, Any,
     return seen, true, s, Fraction(n_hidden, n_hidden + len(normals))
 
 
-# --- the correction is exact where the hidden anomalies are distributed as the labelled ones
+# The correction is exact where the hidden anomalies are distributed as the labelled ones.
 
 
 @given(scores, scores, st.integers(1, 3))
 def test_counts_are_those_of_the_true_labels(a: list[int], b: list[int], k: int) -> None:
     seen, true, s, fraction = mixture(a, b, k)
-    found, expected = without_hidden(count(seen, s), fraction), count(true, s)
+    result, expected = without_hidden(count(seen, s), fraction), count(true, s)
     # Points where nothing but rounding adds to the true labels' counts may be left out, or not.
-    at = np.searchsorted(-expected.thresholds(), -found.thresholds()) + 1
-    np.testing.assert_allclose(found.fps[1:], expected.fps[at], atol=1e-9)
-    np.testing.assert_allclose(found.tps[1:], expected.tps[at], atol=1e-9)
-    assert found.n_anomalies == pytest.approx(expected.n_anomalies, rel=1e-12)
-    assert found.n_normals == pytest.approx(expected.n_normals, rel=1e-12)
-    assert found.keys is not None
-    assert (np.diff(found.fps) >= 0).all()
+    at = np.searchsorted(-expected.thresholds(), -result.thresholds()) + 1
+    np.testing.assert_allclose(result.fps[1:], expected.fps[at], atol=1e-9)
+    np.testing.assert_allclose(result.tps[1:], expected.tps[at], atol=1e-9)
+    assert result.n_anomalies == pytest.approx(expected.n_anomalies, rel=1e-12)
+    assert result.n_normals == pytest.approx(expected.n_normals, rel=1e-12)
+    assert result.keys is not None
+    assert (np.diff(result.fps) >= 0).all()
 
 
 SMALL = {
@@ -83,8 +83,8 @@ def test_measures_are_those_of_the_true_labels(
     seen, true, s, fraction = mixture(a, b, k)
     bound = SMALL[name]
     expected = bound.value_or_nan(count(true, s))
-    found = corrected(bound, fraction).value_or_nan(count(seen, s))
-    assert found == pytest.approx(expected, abs=1e-9, nan_ok=True)
+    result = corrected(bound, fraction).value_or_nan(count(seen, s))
+    assert result == pytest.approx(expected, abs=1e-9, nan_ok=True)
 
 
 POINTS = [
@@ -134,18 +134,18 @@ def test_every_point_measure_is_tried() -> None:
 def test_curves_and_thresholds_are_those_of_the_true_labels() -> None:
     a, b = [3, 5, 5, 8], [0, 1, 2, 4, 4, 7]
     seen, true, s, fraction = mixture(a, b, 1)
-    found, expected = (
+    result, expected = (
         fastad.rank_scores(labels, s, contamination=c)
         for labels, c in ((seen, fraction), (true, None))
     )
     for name in ("roc_curve", "det_curve", "precision_recall_curve"):
-        one, other = getattr(found, name)(), getattr(expected, name)()
+        one, other = getattr(result, name)(), getattr(expected, name)()
         for field in ("fpr", "tpr", "fnr", "precision", "recall", "thresholds"):
             if hasattr(one, field):
                 np.testing.assert_allclose(
                     getattr(one, field), getattr(other, field), atol=1e-12, err_msg=name
                 )
-    assert found.contamination == float(fraction)
+    assert result.contamination == float(fraction)
 
 
 @given(scores, scores, st.integers(1, 3), st.fractions(0, 1).filter(lambda x: x < 1))
@@ -160,7 +160,7 @@ def test_the_area_is_linear_in_that_of_the_labels(
     assert corrected(bind("auc", {}), fraction).value(counts) == pytest.approx(expected, abs=1e-9)
 
 
-# --- curves that would fall
+# Curves that would fall.
 
 
 def nearest_rising(values: Any, weights: Any) -> list[float]:
@@ -176,8 +176,8 @@ def nearest_rising(values: Any, weights: Any) -> list[float]:
 @given(scores, scores, st.fractions(0, 1).filter(lambda x: x < Fraction(9, 10)))
 def test_counts_are_the_nearest_that_rise(a: list[int], b: list[int], fraction: Fraction) -> None:
     y, s = [1] * len(a) + [0] * len(b), [*a, *b]
-    counts, found = count(y, s), without_hidden(count(y, s), fraction)
-    steps_of = np.diff(found.fps), np.diff(found.tps)
+    counts, result = count(y, s), without_hidden(count(y, s), fraction)
+    steps_of = np.diff(result.fps), np.diff(result.tps)
     assert (steps_of[0] + steps_of[1] > 0).all()
     pi = float(fraction)
     as_is = counts.fps - pi * len(b) / len(a) * counts.tps
@@ -187,20 +187,20 @@ def test_counts_are_the_nearest_that_rise(a: list[int], b: list[int], fraction: 
     rising = np.clip(nearest_rising(as_is[corners], weights[corners]), 0, (1 - pi) * len(b))
     expected = np.empty(len(as_is))
     expected[corners] = rising
-    assert (np.diff(found.fps) >= 0).all()
-    assert found.fps[-1] == found.n_normals
+    assert (np.diff(result.fps) >= 0).all()
+    assert result.fps[-1] == result.n_normals
     # Between corners the numbers are as they are, where those at the corners leave room.
     between = np.flatnonzero(weights == 0)
     for i in between.tolist():
         low = max([0.0, *rising[corners < i]])
         high = min([(1 - pi) * len(b), *rising[corners > i]])
         expected[i] = min(max(as_is[i], low), high)
-    expected[-1] = found.n_normals
+    expected[-1] = result.n_normals
     # Of equal points the last is left, and of those where nothing is flagged the first.
-    scores_kept = found.thresholds().tolist()
+    scores_kept = result.thresholds().tolist()
     for i, score in enumerate(counts.thresholds().tolist(), start=1):
         if score in scores_kept:
-            assert found.fps[1 + scores_kept.index(score)] == pytest.approx(expected[i], abs=1e-9)
+            assert result.fps[1 + scores_kept.index(score)] == pytest.approx(expected[i], abs=1e-9)
         else:
             same_as_next = i + 1 < len(expected) and (
                 expected[i + 1] - expected[i] < 1e-9 and steps[i] == 0
@@ -223,7 +223,7 @@ def test_the_area_under_the_corrected_curve_is_the_corrected_area() -> None:
     assert area == pytest.approx(ranked.roc_auc(), abs=1e-4)
 
 
-# --- measures need few of the points
+# Measures need few of the points.
 
 NUMBERS: list[dict[str, Any]] = [
     *POINTS,
@@ -250,20 +250,20 @@ def test_a_measure_is_the_same_at_the_points_it_needs(
     parameters = {name: value for name, value in options.items() if name != "measure"}
     measure = MEASURES[options["measure"]]
     checked = measure.check(parameters)
-    found = CorrectedMeasure.of_measure(measure, Fraction(fraction)).compute
+    result = CorrectedMeasure.of_measure(measure, Fraction(fraction)).compute
     expected: Any
     try:
         expected = measure.compute(without_hidden(counts, Fraction(fraction)), **checked)
     except UndefinedMeasureError as error:
         with pytest.raises(UndefinedMeasureError, match=str(error)[:30]):
-            found(counts, **checked)
+            result(counts, **checked)
         return
-    value = found(counts, **checked)
+    value = result(counts, **checked)
     np.testing.assert_allclose(value, expected, rtol=1e-12)
     assert getattr(value, "threshold", None) == getattr(expected, "threshold", None)
 
 
-# --- nothing moves without it
+# Nothing moves without it.
 
 
 def test_without_hidden_anomalies_nothing_moves() -> None:
@@ -274,13 +274,13 @@ def test_without_hidden_anomalies_nothing_moves() -> None:
     assert zero.roc_band() is not None
     for contamination in (None, 0, 0.0, (0, 0)):
         options: dict[str, Any] = {"measure": "ap", "rng": 0, "n_resamples": 100}
-        found = fastad.interval(y, s, contamination=contamination, **options)
-        assert found == fastad.interval(y, s, **options)
+        result = fastad.interval(y, s, contamination=contamination, **options)
+        assert result == fastad.interval(y, s, **options)
     assert str(fastad.evaluate(y, s, contamination=0)) == str(fastad.evaluate(y, s))
     assert fastad.evaluate(y, s).to_dict() == fastad.evaluate(y, s, contamination=0).to_dict()
 
 
-# --- refusals
+# Refusals.
 
 Y, S = [0] * 60 + [1] * 40, [*range(60), *range(40, 80)]
 
@@ -289,8 +289,8 @@ Y, S = [0] * 60 + [1] * 40, [*range(60), *range(40, 80)]
 def test_each_measure_is_corrected_or_refused(name: str) -> None:
     measure = MEASURES[name]
     if name in CORRECTED:
-        found = CorrectedMeasure.of_measure(measure, Fraction(1, 100))
-        assert (found.plain, found.from_order, found.curve_part) == (measure, None, None)
+        result = CorrectedMeasure.of_measure(measure, Fraction(1, 100))
+        assert (result.plain, result.from_order, result.curve_part) == (measure, None, None)
         return
     with pytest.raises(InvalidInputError, match=f"not be given for {name}: no correction"):
         CorrectedMeasure.of_measure(measure, Fraction(1, 100))
@@ -360,7 +360,7 @@ def test_a_class_that_is_absent_is_refused_in_the_measures_words() -> None:
         assert math.isnan(table["score"]["auc"])
 
 
-# --- what the data allow, and what they tell
+# What the data allow, and what they tell.
 
 
 def test_the_bound_on_the_fraction_is_that_of_beta_quantiles() -> None:
@@ -420,7 +420,7 @@ def test_where_it_begins_is_two_standard_deviations_of_the_hidden() -> None:
         refuse_unidentified(counts, Fraction(lowest * 0.99), Fraction(1, 100), "x")
 
 
-# --- declarations
+# Declarations.
 
 
 def test_corrected_measures_are_copied_and_pickled() -> None:

@@ -59,10 +59,12 @@ def made(name: str, at: Any, **options: Any) -> Measure[Any]:
     )
 
 
-def at_counts(name: str, found: Any) -> float:
+def at_counts(name: str, result: Any) -> float:
     function = FUNCTIONS[name][0]
     with np.errstate(all="ignore"):
-        value = function(np.float64(found.tp), found.fp, found.tp + found.fn, found.fp + found.tn)
+        value = function(
+            np.float64(result.tp), result.fp, result.tp + result.fn, result.fp + result.tn
+        )
     return float(value)
 
 
@@ -107,8 +109,8 @@ def test_values_are_those_of_scikit_learn(threshold: float) -> None:
         "alarm_precision": metrics.precision_score,
     }
     for name, peer in peers.items():
-        found = made(name, "threshold").of(Y, S, threshold=threshold)
-        assert found == pytest.approx(peer(Y, flagged), rel=1e-12)
+        result = made(name, "threshold").of(Y, S, threshold=threshold)
+        assert result == pytest.approx(peer(Y, flagged), rel=1e-12)
 
 
 @given(sample=samples(weights="integer", both=True), fpr=st.sampled_from([0, 0.1, 0.29, 0.5, 1]))
@@ -147,9 +149,9 @@ def test_net_benefit_is_that_of_dcurves(i: int) -> None:
     """The dcurves package, version 1.1.7, on 20 sets; its scores are probabilities."""
     y, p = PEERS["y"][i], PEERS["s"][i]
     benefit = from_counts("net_benefit", custom.net_benefit, at="threshold", takes_threshold=True)
-    found = benefit.of(y, p, threshold=PEERS["thresholds"])
+    result = benefit.of(y, p, threshold=PEERS["thresholds"])
     expected = PEERS["values"]["dcurves"]["sets"][i]
-    assert found == pytest.approx(expected["net_benefit_p"], rel=1e-12, abs=1e-12)
+    assert result == pytest.approx(expected["net_benefit_p"], rel=1e-12, abs=1e-12)
     everything = benefit.of(y, [1.0] * len(y), threshold=PEERS["thresholds"])
     assert everything == pytest.approx(expected["net_benefit_all"], rel=1e-12, abs=1e-12)
 
@@ -229,10 +231,10 @@ def test_everything_that_takes_a_key_takes_it(name: str, at: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", fastad.errors.LowCoverageWarning)
         for given, more in ((measure, options), (measure.bind(**options), {})):
-            found = fastad.interval(Y, S, measure=given, n_resamples=50, rng=1, **more)
-            assert found.low <= found.value == value <= found.high
+            result = fastad.interval(Y, S, measure=given, n_resamples=50, rng=1, **more)
+            assert result.low <= result.value == value <= result.high
             again = ranked.interval(measure=given, n_resamples=50, rng=1, **more)
-            assert (again.low, again.high) == (found.low, found.high)
+            assert (again.low, again.high) == (result.low, result.high)
             pair = fastad.compare(Y, S, OTHER, measure=given, n_resamples=50, rng=1, **more)
             assert pair.values == (value, float(measure.of(Y, OTHER, **options)))
             assert pair.higher_is_better == FUNCTIONS[name][1]
@@ -251,8 +253,8 @@ def test_everything_that_takes_a_key_takes_it(name: str, at: str) -> None:
 
 def test_tables_have_the_operating_points_of_declarations() -> None:
     measures = [made("f2", "fpr"), made("expected_cost", "threshold"), made("own_accuracy", "k")]
-    found = fastad.evaluate(Y, S, measures=measures, fpr=[0.1, 0.2], threshold=[0.5, 1])["score"]
-    assert list(found) == [
+    result = fastad.evaluate(Y, S, measures=measures, fpr=[0.1, 0.2], threshold=[0.5, 1])["score"]
+    assert list(result) == [
         *("f2@0.1", "f2@0.2", "expected_cost@threshold0.5", "expected_cost@threshold1"),
         "own_accuracy@n",
         *(f"{rate}@threshold{x}" for x in (0.5, 1) for rate in RATES_OF_TABLES),
@@ -342,20 +344,20 @@ def test_a_sketch_refuses_what_is_not_monotone() -> None:
     sketch.update(Y, S)
     with pytest.raises(InvalidInputError, match="found matthews"):
         sketch.bounds(made("matthews", "best", monotone=False).bind())
-    found = sketch.evaluate([made("f2", "best")])
-    assert found["f2"].low <= made("f2", "best").of(Y, S) <= found["f2"].high
+    result = sketch.evaluate([made("f2", "best")])
+    assert result["f2"].low <= made("f2", "best").of(Y, S) <= result["f2"].high
 
 
 def test_intervals_at_a_threshold_follow_from_the_derivative() -> None:
     """Of the expected cost, which is linear in both rates, the variance is binomial."""
     n, m = int(Y.sum()), int((1 - Y).sum())
-    found = fastad.interval(
+    result = fastad.interval(
         Y, S, measure=made("expected_cost", "threshold"), threshold=0.6, method="delong"
     )
     tpr, fpr = (np.mean(S[label == Y] >= 0.6) for label in (1, 0))
     variance = (custom.PREVALENCE * 49) ** 2 * tpr * (1 - tpr) / (n - 1)
     variance += ((1 - custom.PREVALENCE) * 3) ** 2 * fpr * (1 - fpr) / (m - 1)
-    assert found.standard_error == pytest.approx(math.sqrt(variance), rel=1e-8)
+    assert result.standard_error == pytest.approx(math.sqrt(variance), rel=1e-8)
 
 
 def test_intervals_at_an_fpr_are_exact_where_the_function_is_monotone() -> None:
@@ -364,10 +366,10 @@ def test_intervals_at_an_fpr_are_exact_where_the_function_is_monotone() -> None:
 
     own = from_counts("own_f1", f1, at="fpr", value_range=(0, 1), monotone=True)
     for fpr in (0.01, 0.1, 0.4):
-        found = fastad.interval(Y, S, measure=own, fpr=fpr)
+        result = fastad.interval(Y, S, measure=own, fpr=fpr)
         expected = fastad.interval(Y, S, measure="f1_at_fpr", fpr=fpr, method="order")
-        assert found.method == "order"
-        assert (found.low, found.high) == pytest.approx((expected.low, expected.high), rel=1e-12)
+        assert result.method == "order"
+        assert (result.low, result.high) == pytest.approx((expected.low, expected.high), rel=1e-12)
 
 
 @pytest.mark.parametrize("name", [name for name, (_, _, rises) in FUNCTIONS.items() if rises])
@@ -390,12 +392,12 @@ def test_intervals_at_a_threshold_are_exact_where_the_function_is_monotone(
     unknown = (-60, 60) if FUNCTIONS[name][1] else (60, -60)
     ends = [x if x == x else end for x, end in zip(values, unknown, strict=True)]
     try:
-        found = fastad.interval(Y, S, measure=measure, threshold=threshold)
+        result = fastad.interval(Y, S, measure=measure, threshold=threshold)
     except UndefinedMeasureError:
         assert tp + fp in (0, n + m)
         return
-    assert (found.method, found.coverage) == ("clopper-pearson", None)
-    assert (found.low, found.high) == pytest.approx((min(ends), max(ends)), rel=1e-9)
+    assert (result.method, result.coverage) == ("clopper-pearson", None)
+    assert (result.low, result.high) == pytest.approx((min(ends), max(ends)), rel=1e-9)
 
 
 def test_an_interval_of_which_nothing_is_known_warns() -> None:
@@ -543,11 +545,11 @@ def test_other_comparisons_take_it(at: str) -> None:
     halves = (Y[::2], S[::2]), (Y[1::2], S[1::2])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", fastad.errors.LowCoverageWarning)
-        found = fastad.uncertainty.compare_independent(
+        result = fastad.uncertainty.compare_independent(
             *halves, measure=measure, n_resamples=50, rng=0, **options
         )
     values = [float(measure.of(*half, **options)) for half in halves]
-    assert found.difference == values[0] - values[1]
+    assert result.difference == values[0] - values[1]
     if at == "threshold":
         covariance = fastad.uncertainty.delong_covariance(
             Y, [S, OTHER], measure=measure.bind(**options)

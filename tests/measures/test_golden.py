@@ -15,14 +15,14 @@ GOLDEN = Path(__file__).parents[1] / "golden"
 
 
 def cases() -> list[Any]:
-    found = []
+    results = []
     for file in ("labelled.json", "by_hand.json"):
         for case in json.loads((GOLDEN / file).read_text("utf-8"))["cases"]:
             for name, parameters, value in case["values"]:
                 label = f"{name}{parameters or ''}: {case['name']}"
                 arguments = (case["y"], case["s"], name, parameters, Fraction(value))
-                found.append(pytest.param(*arguments, id=label))
-    return found
+                results.append(pytest.param(*arguments, id=label))
+    return results
 
 
 def as_given(parameters: dict[str, Any]) -> dict[str, Any]:
@@ -37,11 +37,11 @@ def as_given(parameters: dict[str, Any]) -> dict[str, Any]:
 def test_golden_value(
     y: list[int], s: list[float], name: str, parameters: dict[str, Any], expected: Fraction
 ) -> None:
-    found = getattr(fastad.measures, name)(y, s, **as_given(parameters))
+    result = getattr(fastad.measures, name)(y, s, **as_given(parameters))
     # Within one rounding: the golden numbers are fractions, and so is what fastad counts.
-    assert float(found) == pytest.approx(float(expected), rel=2**-52, abs=0)
+    assert float(result) == pytest.approx(float(expected), rel=2**-52, abs=0)
     of_ranked = getattr(fastad.rank_scores(y, s), name)(**as_given(parameters))
-    assert of_ranked == found
+    assert of_ranked == result
 
 
 def test_golden_curve() -> None:

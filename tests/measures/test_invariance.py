@@ -40,15 +40,15 @@ DATA_ARGUMENTS = {"y_true", "y_score", "sample_weight", "pos_label"}
 
 def cases() -> list[Any]:
     """Every row of the registry at some operating points."""
-    found = []
+    results = []
     for row in MEASURES.values():
         points = POINTS_OF.get(row.name, POINTS[domain(row)]) if row.operating_point else (None,)
         for point in points:
             parameters: dict[str, Any] = {} if point is None else {str(row.operating_point): point}
             if row.takes_score_range:
                 parameters["score_range"] = RANGE
-            found.append(pytest.param(row.name, parameters, id=f"{row.name}-{point}"))
-    return found
+            results.append(pytest.param(row.name, parameters, id=f"{row.name}-{point}"))
+    return results
 
 
 CASES = cases()
@@ -100,9 +100,9 @@ def measured(name: str, y: Any, s: Any, *, w: Any = None, **parameters: Any) -> 
 @EVERY
 def test_measure_has_a_value_on_the_test_data(name: str, parameters: dict[str, Any]) -> None:
     # Else the tests below would compare nothing.
-    found = [outcome(measured, name, *dataset(seed), **parameters) for seed in SEEDS]
-    assert found != ["undefined", "undefined"]
-    assert found[0] != found[1]
+    results = [outcome(measured, name, *dataset(seed), **parameters) for seed in SEEDS]
+    assert results != ["undefined", "undefined"]
+    assert results[0] != results[1]
 
 
 @EVERY
@@ -145,11 +145,11 @@ def test_real_weights_have_no_unit(name: str, parameters: dict[str, Any]) -> Non
     # 0.1 k instead of k: only the rounding of sums differs.
     y, s = dataset(0)
     w = np.random.default_rng(1).integers(1, 5, len(y))
-    found = numbers(measured(name, y, s, w=0.1 * w, **parameters))
+    result = numbers(measured(name, y, s, w=0.1 * w, **parameters))
     expected = numbers(measured(name, y, s, w=w, **parameters))
     if name == "confusion_at":
         expected = [0.1 * count for count in expected]
-    assert found == pytest.approx(expected, rel=1e-13, abs=1e-14)
+    assert result == pytest.approx(expected, rel=1e-13, abs=1e-14)
 
 
 @only(real_weights=True)
@@ -160,8 +160,8 @@ def test_real_weights_in_any_order_to_1e_14(name: str, parameters: dict[str, Any
     expected = numbers(measured(name, y, s, w=w, **parameters))
     for _ in range(3):
         p = rng.permutation(len(y))
-        found = numbers(measured(name, y[p], s[p], w=w[p], **parameters))
-        assert found == pytest.approx(expected, rel=1e-14, abs=1e-14 * max(map(abs, expected)))
+        result = numbers(measured(name, y[p], s[p], w=w[p], **parameters))
+        assert result == pytest.approx(expected, rel=1e-14, abs=1e-14 * max(map(abs, expected)))
 
 
 def increasing(s: Vector) -> Iterator[Vector]:
@@ -181,12 +181,12 @@ def test_increasing_transforms_of_the_scores_change_nothing(
     expected = measured(name, y, s, **parameters)
     for transformed in increasing(s):
         assert len(np.unique(transformed)) == len(np.unique(s))
-        found = measured(name, y, transformed, **parameters)
+        result = measured(name, y, transformed, **parameters)
         for field in ("fpr", "tpr", "fnr", "precision", "recall", "score"):
             if hasattr(expected, field):
-                assert getattr(found, field).tolist() == getattr(expected, field).tolist()
+                assert getattr(result, field).tolist() == getattr(expected, field).tolist()
         if MEASURES[name].kind == "value":
-            assert float(found) == float(expected)
+            assert float(result) == float(expected)
 
 
 @EVERY
@@ -239,10 +239,10 @@ def test_row_names_the_classes_it_needs(name: str, parameters: dict[str, Any]) -
     _, s = dataset(0)
     classes = MEASURES[name].classes
     for label, needed in ((0, ("both", "anomalies")), (1, ("both", "normals"))):
-        found = outcome(measured, name, np.full(len(s), label), s, **parameters)
+        result = outcome(measured, name, np.full(len(s), label), s, **parameters)
         default_k = domain(MEASURES[name]) == "count" and not parameters
         if name != "threshold_at_rate" and not default_k:
-            assert (found == "undefined") == (classes in needed)
+            assert (result == "undefined") == (classes in needed)
 
 
 @EVERY
@@ -253,8 +253,8 @@ def test_row_names_the_weights_it_takes(name: str, parameters: dict[str, Any]) -
         with pytest.raises(fastad.InvalidInputError, match="integer"):
             measured(name, y, s, w=w, **parameters)
     else:
-        found = measured(name, y, s, w=w, **parameters)
-        assert MEASURES[name].kind != "value" or math.isfinite(found)
+        result = measured(name, y, s, w=w, **parameters)
+        assert MEASURES[name].kind != "value" or math.isfinite(result)
 
 
 @pytest.mark.parametrize(("name", "parameters"), [q for q in CASES if is_value(q)])
@@ -316,9 +316,9 @@ def test_a_sequence_of_operating_points_is_each_of_them(name: str) -> None:
     for scores in (s, s.astype(int), s.astype(np.float32)):
         expected = [measured(name, y, scores, **{parameter: point}) for point in points]
         for form in (points, tuple(points), np.array(points), np.array(points)[::-1][::-1]):
-            found = measured(name, y, scores, **{parameter: form})
-            assert isinstance(found, np.ndarray)
-            assert found.tolist() == expected
+            result = measured(name, y, scores, **{parameter: form})
+            assert isinstance(result, np.ndarray)
+            assert result.tolist() == expected
         short = np.array(points, np.float32) if parameter != "k" else np.array(points, np.int32)
         assert measured(name, y, scores, **{parameter: short}).tolist() == expected
 

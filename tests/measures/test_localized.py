@@ -46,8 +46,8 @@ def distribution(m: int, rate: float, part: float = 0.5) -> Distribution:
         reject()  # the measure is undefined
     k = math.floor(oracles.written(rate) * h)
     # The normal of rank k + 1 is the highest that is not flagged.
-    found = Counter(sorted(ranks)[k] for ranks in combinations(range(m), h))
-    return {Fraction(j, m): Fraction(ways, found.total()) for j, ways in found.items()}
+    result = Counter(sorted(ranks)[k] for ranks in combinations(range(m), h))
+    return {Fraction(j, m): Fraction(ways, result.total()) for j, ways in result.items()}
 
 
 def distribution_of_scores(sample: Sample, rate: float, part: float) -> Distribution:
@@ -56,14 +56,14 @@ def distribution_of_scores(sample: Sample, rate: float, part: float) -> Distribu
     h = math.floor(oracles.written(part) * len(normals))
     if h == 0:
         reject()  # the measure is undefined
-    found: Counter[Fraction] = Counter()
+    result: Counter[Fraction] = Counter()
     for drawn in combinations(normals, h):
         # Thresholds half-way between whole scores: all that can flag different points.
         cuts = [x + 0.5 for x in range(-1, max(normals) + 1)]
         flagged = {cut: Fraction(sum(x > cut for x in drawn), h) for cut in cuts}
         cut = min(cut for cut in cuts if flagged[cut] <= oracles.written(rate))
-        found[Fraction(sum(x > cut for x in normals), len(normals))] += 1
-    return {x: Fraction(ways, found.total()) for x, ways in found.items()}
+        result[Fraction(sum(x > cut for x in normals), len(normals))] += 1
+    return {x: Fraction(ways, result.total()) for x, ways in result.items()}
 
 
 def moments(weights: Distribution) -> tuple[Fraction, Fraction]:
@@ -93,7 +93,7 @@ def integral(sample: Sample, density: Callable[[float], float]) -> float:
     return total
 
 
-# --- against the definitions
+# Against the definitions.
 
 
 @settings(max_examples=25, deadline=None)
@@ -102,8 +102,8 @@ def test_histogram_weights_are_all_subsamples(sample: Sample, rate: float, part:
     weights = distribution(sample[0].count(0), rate, part)
     data = oracles.rows(*sample)
     expected = sum(p * oracles.tpr_at_fpr(data, x, "linear") for x, p in weights.items())
-    found = fastad.measures.histogram_weighted_auc(*sample, fpr=rate, subsample=part)
-    assert found == pytest.approx(float(expected), rel=1e-14, abs=1e-15)
+    result = fastad.measures.histogram_weighted_auc(*sample, fpr=rate, subsample=part)
+    assert result == pytest.approx(float(expected), rel=1e-14, abs=1e-15)
 
 
 @settings(max_examples=25, deadline=None)
@@ -139,9 +139,9 @@ def test_beta_weights_have_the_moments_of_all_subsamples(
     mean, variance = map(float, moments(distribution(sample[0].count(0), rate, part)))
     strength = mean * (1 - mean) / variance - 1
     density = stats.beta(mean * strength, (1 - mean) * strength).pdf
-    found = fastad.measures.beta_weighted_auc(*sample, fpr=rate, subsample=part)
+    result = fastad.measures.beta_weighted_auc(*sample, fpr=rate, subsample=part)
     # Densities that are infinite at an end are hard for the quadrature alone.
-    assert found == pytest.approx(integral(sample, density), abs=1e-6)
+    assert result == pytest.approx(integral(sample, density), abs=1e-6)
 
 
 @settings(max_examples=25, deadline=None)
@@ -150,11 +150,11 @@ def test_gaussian_weights(sample: Sample, rate: float) -> None:
     assume(rate > 0)
     spread = math.sqrt(rate * (1 - rate) / sample[0].count(0))
     density = stats.truncnorm(-rate / spread, (1 - rate) / spread, rate, spread).pdf
-    found = fastad.measures.gaussian_weighted_auc(*sample, fpr=rate)
-    assert found == pytest.approx(integral(sample, density), abs=1e-9)
+    result = fastad.measures.gaussian_weighted_auc(*sample, fpr=rate)
+    assert result == pytest.approx(integral(sample, density), abs=1e-9)
 
 
-# --- by hand
+# By hand.
 
 Y = [0, 0, 0, 0, 0, 0, 1, 1, 1]
 S = [0.1, 0.2, 0.3, 0.4, 0.6, 0.8, 0.5, 0.7, 0.9]
@@ -163,8 +163,8 @@ S = [0.1, 0.2, 0.3, 0.4, 0.6, 0.8, 0.5, 0.7, 0.9]
 def test_six_normals_by_hand() -> None:
     # h = 3, k = 0: J = 0, 1, 2, 3 in 10, 6, 3, 1 of 20 subsamples. TPR there: 1/3, 2/3, 1, 1.
     expected = Fraction(10 * 1 + 6 * 2 + 3 * 3 + 1 * 3, 60)
-    found = fastad.measures.histogram_weighted_auc(Y, S, fpr=0.1)
-    assert found == pytest.approx(float(expected), rel=2**-52, abs=0)
+    result = fastad.measures.histogram_weighted_auc(Y, S, fpr=0.1)
+    assert result == pytest.approx(float(expected), rel=2**-52, abs=0)
     assert fastad.measures.localized_auc(Y, S, fpr=0.1) == 2 / 3  # J up to 3
     assert fastad.measures.localized_auc(Y, S, fpr=0.1, coverage=0.75) == 0.5  # J up to 2
     # An eighth and a twentieth lie beyond 2; exactly a tenth and more do not.
@@ -177,13 +177,13 @@ def test_two_normals_by_hand() -> None:
     # is 1/2 + 1/pi. TPR is 1/2 below 1/2, then 1.
     y, s = [1, 0, 1, 0], [4, 3, 2, 1]
     assert fastad.measures.histogram_weighted_auc(y, s, fpr=0.1) == 0.75
-    found = fastad.measures.beta_weighted_auc(y, s, fpr=0.1)
-    assert found == pytest.approx(0.75 - 1 / (2 * math.pi), rel=1e-15)
+    result = fastad.measures.beta_weighted_auc(y, s, fpr=0.1)
+    assert result == pytest.approx(0.75 - 1 / (2 * math.pi), rel=1e-15)
     # Half a standard deviation of sqrt(1/8) to each side of 1/2, and all in [0, 1].
     assert fastad.measures.gaussian_weighted_auc(y, s, fpr=0.5) == pytest.approx(0.75, rel=1e-15)
 
 
-# --- limits
+# Limits.
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -212,8 +212,8 @@ def test_constant_scores_have_the_mean_rate_of_the_weights(
     if rate:
         spread = math.sqrt(rate * (1 - rate) / m)
         inside = stats.truncnorm(-rate / spread, (1 - rate) / spread, rate, spread)
-        found = fastad.measures.gaussian_weighted_auc(y, s, fpr=rate)
-        assert found == pytest.approx(inside.mean(), rel=1e-12)
+        result = fastad.measures.gaussian_weighted_auc(y, s, fpr=rate)
+        assert result == pytest.approx(inside.mean(), rel=1e-12)
 
 
 @pytest.mark.parametrize("m", [1_000, 100_000])
@@ -239,9 +239,9 @@ def test_many_points_come_near_the_tpr() -> None:
 def test_weights_as_large_as_they_come() -> None:
     y, s, w = [1, 0, 1, 0], [4, 3, 2, 1], [1, 10**10, 1, 10**10]
     for name in ALL:
-        found = getattr(fastad.measures, name)(y, s, fpr=0.5, sample_weight=w)
+        result = getattr(fastad.measures, name)(y, s, fpr=0.5, sample_weight=w)
         # Half of the weights lie on each side of the second anomaly.
-        assert found == pytest.approx(0.75, abs=1e-5)
+        assert result == pytest.approx(0.75, abs=1e-5)
     for name in ("localized_auc", "histogram_weighted_auc"):
         with pytest.raises(InvalidInputError, match="listed one by one, up to 4194304"):
             getattr(fastad.measures, name)(y, s, fpr=0.5, sample_weight=[1, 10**17, 1, 10**17])
@@ -257,8 +257,8 @@ def test_random_subsamples_agree_with_the_distribution() -> None:
     flagged = np.array([np.count_nonzero(normals > t) for t in thresholds])
     tpr = fastad.tpr_at_fpr(y, s, fpr=flagged / m)
     error = float(np.std(tpr)) / math.sqrt(n_draws)
-    found = fastad.measures.histogram_weighted_auc(y, s, fpr=rate)
-    assert abs(found - float(np.mean(tpr))) < 4 * error < 0.003
+    result = fastad.measures.histogram_weighted_auc(y, s, fpr=rate)
+    assert abs(result - float(np.mean(tpr))) < 4 * error < 0.003
     # Constant scores show the mean rate, and the middle of the central part.
     low, high = np.quantile(flagged, [0.025, 0.975], method="inverted_cdf")
     mean = fastad.measures.histogram_weighted_auc(y, 0 * s, fpr=rate)
@@ -277,14 +277,14 @@ def test_random_subsamples_agree_with_the_distribution() -> None:
     assert fastad.measures.beta_weighted_auc(y, s, fpr=rate) == pytest.approx(expected, abs=0.002)
 
 
-# --- ends of the distribution
+# Ends of the distribution.
 
 
 @pytest.mark.parametrize(("coverage", "high"), [(Fraction(2, 3), 1), (0.666, 1), (0.667, 2)])
 def test_a_tail_that_is_exactly_the_bound_lies_outside(coverage: Any, high: int) -> None:
     # J = 0, 1, 2 with probabilities 1/2, 1/3, 1/6; constant scores show the middle of the range.
-    found = fastad.measures.localized_auc([0, 0, 0, 0, 1], [1] * 5, fpr=0, coverage=coverage)
-    assert found == high / 8
+    result = fastad.measures.localized_auc([0, 0, 0, 0, 1], [1] * 5, fpr=0, coverage=coverage)
+    assert result == high / 8
 
 
 def test_bounds_next_to_a_tail_are_distinguished() -> None:
@@ -294,19 +294,19 @@ def test_bounds_next_to_a_tail_are_distinguished() -> None:
     y, s = [0] * m + [1], [1] * (m + 1)
     tiny = Fraction(1, 10**20)
     for bound, high in ((tail, 2), (tail - tiny, 3), (tail + tiny, 2)):
-        found = fastad.measures.localized_auc(y, s, fpr=0, coverage=1 - 2 * bound)
-        assert found == high / (2 * m)
+        result = fastad.measures.localized_auc(y, s, fpr=0, coverage=1 - 2 * bound)
+        assert result == high / (2 * m)
 
 
 def test_subsample_is_the_decimal_that_is_written() -> None:
     # 0.29 of 100 normals are 29, of which 0.07 are 2.03; floats would make 28 of 0.29 * 100.
     y, s = [0] * 100 + [1], [1] * 101
     mean = (Fraction(3 * 101, 30) - 1) / 100
-    found = fastad.measures.histogram_weighted_auc(y, s, fpr=0.07, subsample=0.29)
-    assert found == pytest.approx(float(mean), rel=1e-14)
+    result = fastad.measures.histogram_weighted_auc(y, s, fpr=0.07, subsample=0.29)
+    assert result == pytest.approx(float(mean), rel=1e-14)
 
 
-# --- undefined, and bad input
+# Undefined, and bad input.
 
 
 @pytest.mark.parametrize("name", OF_SUBSAMPLES)
@@ -343,8 +343,10 @@ def test_a_distribution_of_a_single_rate_has_no_width() -> None:
 
 @pytest.mark.parametrize("name", ALL)
 def test_operating_points_may_be_a_sequence(name: str) -> None:
-    found = getattr(fastad.measures, name)(Y, S, fpr=[0.1, 0.5])
-    assert found.tolist() == [getattr(fastad.measures, name)(Y, S, fpr=rate) for rate in (0.1, 0.5)]
+    result = getattr(fastad.measures, name)(Y, S, fpr=[0.1, 0.5])
+    assert result.tolist() == [
+        getattr(fastad.measures, name)(Y, S, fpr=rate) for rate in (0.1, 0.5)
+    ]
 
 
 @pytest.mark.parametrize("option", ["subsample", "coverage"])

@@ -92,25 +92,25 @@ def test_log_auc(weights: str, data: st.DataObject) -> None:
 def test_log_auc_of_a_step_by_hand() -> None:
     """TPR 1/2 up to FPR 1/10, then 1: of three decades two at 1/2 and one at 1."""
     y = [1] + [0] * 100 + [1] + [0] * 900
-    found = fastad.measures.log_auc(y, range(1001 + 1, 0, -1), min_fpr=0.001, max_fpr=1)
-    assert found == pytest.approx(2 / 3, rel=1e-15)
+    result = fastad.measures.log_auc(y, range(1001 + 1, 0, -1), min_fpr=0.001, max_fpr=1)
+    assert result == pytest.approx(2 / 3, rel=1e-15)
     everything = fastad.measures.log_auc([0, 1], [0, 1], min_fpr=1e-9, max_fpr=1)
     assert everything == 1
 
 
 def test_log_auc_of_chance_is_the_mean_fpr_on_its_scale() -> None:
     """Mendenhall and Meiler's 0.0215 for [0.001, 0.1]: (0.1 - 0.001) / ln(100)."""
-    found = fastad.measures.log_auc([0, 1] * 50, [7] * 100)
-    assert found == pytest.approx(0.099 / math.log(100), rel=1e-15)
-    assert round(found, 4) == 0.0215
+    result = fastad.measures.log_auc([0, 1] * 50, [7] * 100)
+    assert result == pytest.approx(0.099 / math.log(100), rel=1e-15)
+    assert round(result, 4) == 0.0215
 
 
 @pytest.mark.parametrize("gap", [1e-3, 1e-7, 1e-12])
 def test_log_auc_of_a_narrow_range(gap: float) -> None:
     y, s = [0, 1, 1, 0, 0, 1], [6, 5, 4, 3, 2, 1]
     ends = Fraction(1, 2), Fraction(1, 2) + Fraction(repr(gap))
-    found = fastad.measures.log_auc(y, s, min_fpr=ends[0], max_fpr=ends[1])
-    assert found == pytest.approx(2 / 3, rel=1e-14)
+    result = fastad.measures.log_auc(y, s, min_fpr=ends[0], max_fpr=ends[1])
+    assert result == pytest.approx(2 / 3, rel=1e-14)
 
 
 @pytest.mark.parametrize("low", [0, 1, -0.1, 5e-324])
@@ -140,18 +140,18 @@ def test_log_auc_is_that_of_other_libraries(peer: str, i: int) -> None:
     fpr, tpr, _ = roc_curve(y, s, drop_intermediate=peer == "TDC")
     n_equal = 0
     for ends, value in zip(PEERS["ranges"], expected, strict=True):
-        found = fastad.measures.log_auc(y, s, min_fpr=ends[0], max_fpr=ends[1])
+        result = fastad.measures.log_auc(y, s, min_fpr=ends[0], max_fpr=ends[1])
         if peer == "TDC":
             theirs = [on_their_grid(fpr, tpr, ends, np.interp(ends, fpr, tpr).tolist())]
         else:
             heights = [possible_heights(fpr, tpr, end) for end in ends]
             theirs = [on_their_grid(fpr, tpr, ends, pair) for pair in product(*heights)]
         assert min(abs(each - value) for each in theirs) < 1e-12
-        n_equal += found == pytest.approx(value, rel=1e-12)
+        n_equal += result == pytest.approx(value, rel=1e-12)
         if peer == "torchmetrics":
             finer = finer_curve(y, s, 2000)
             at_ends = np.interp(ends, *finer).tolist()
-            assert on_their_grid(*finer, ends, at_ends) == pytest.approx(found, rel=1e-5)
+            assert on_their_grid(*finer, ends, at_ends) == pytest.approx(result, rel=1e-5)
     # By chance, torchmetrics reads another TPR in three of the sets without ties.
     if i % 2 == 0 and (peer == "TDC" or i not in (4, 10, 18)):
         assert n_equal == 2
@@ -216,8 +216,8 @@ def test_enrichment_factor(weights: str, data: st.DataObject) -> None:
 def test_enrichment_factor_is_that_of_rdkit(i: int) -> None:
     """RDKit 2026.9.1, CalcEnrichment: it rounds up to whole samples, here there are some."""
     expected = PEERS["values"]["RDKit"]["sets"][i]["enrichment_factor"]
-    found = fastad.measures.enrichment_factor(*SETS[i], fraction=PEERS["fractions"])
-    assert found == pytest.approx(expected, rel=1e-12)
+    result = fastad.measures.enrichment_factor(*SETS[i], fraction=PEERS["fractions"])
+    assert result == pytest.approx(expected, rel=1e-12)
 
 
 # Early recognition
@@ -294,8 +294,8 @@ def test_ties_count_by_expectation_over_all_orders(s: list[int], alpha: float) -
             everything = [math.exp(-alpha * r / 6) for r in range(1, 7)]
             mean = math.fsum(everything) / 6
             values.append(math.fsum(everything[r - 1] for r in ranks) / 3 / mean)
-    found = fastad.measures.robust_initial_enhancement(y, s, alpha=alpha)
-    assert found == pytest.approx(math.fsum(values) / len(values), rel=1e-14)
+    result = fastad.measures.robust_initial_enhancement(y, s, alpha=alpha)
+    assert result == pytest.approx(math.fsum(values) / len(values), rel=1e-14)
 
 
 @pytest.mark.parametrize(("n", "m"), [(1, 1), (3, 1), (1, 100_000), (100_000, 1), (5000, 5000)])
@@ -335,8 +335,8 @@ def test_early_recognition_is_that_of_rdkit(i: int) -> None:
     """RDKit 2026.9.1, CalcBEDROC and CalcRIE; of ties the mean over orders."""
     expected = PEERS["values"]["RDKit"]["sets"][i]
     for name in ("bedroc", "robust_initial_enhancement"):
-        found = getattr(fastad.measures, name)(*SETS[i], alpha=PEERS["alphas"])
-        assert found == pytest.approx(expected[name], rel=1e-12, abs=1e-12)
+        result = getattr(fastad.measures, name)(*SETS[i], alpha=PEERS["alphas"])
+        assert result == pytest.approx(expected[name], rel=1e-12, abs=1e-12)
 
 
 def test_the_versions_of_the_other_libraries() -> None:
@@ -424,27 +424,27 @@ def test_min_detection_cost_written_out_in_floats(prevalence: float, i: int) -> 
     for miss, alarm in ((1, 1), (10, 1), (1, 100)):
         values = miss * prevalence * misses + alarm * (1 - prevalence) * alarms
         expected = values.min() / min(miss * prevalence, alarm * (1 - prevalence))
-        found = fastad.measures.min_detection_cost(
+        result = fastad.measures.min_detection_cost(
             y, s, prevalence=prevalence, cost_miss=miss, cost_false_alarm=alarm
         )
-        assert found == pytest.approx(expected, rel=1e-12)
+        assert result == pytest.approx(expected, rel=1e-12)
         at = fastad.measures.detection_cost(
             y,
             s,
-            threshold=found.threshold,
+            threshold=result.threshold,
             prevalence=prevalence,
             cost_miss=miss,
             cost_false_alarm=alarm,
         )
-        assert at == found
+        assert at == result
 
 
 def test_costs_that_no_float_can_weigh_together() -> None:
     y, s = [0, 1, 0, 1, 1], [5, 4, 3, 2, 1]
-    found = fastad.measures.min_detection_cost(
+    result = fastad.measures.min_detection_cost(
         y, s, prevalence=1e-90, cost_miss=1e-80, cost_false_alarm=1e300
     )
-    assert (float(found), found.threshold) == (1, math.inf)
+    assert (float(result), result.threshold) == (1, math.inf)
     cheap = fastad.measures.min_detection_cost(
         y, s, prevalence=0.5, cost_miss=1e300, cost_false_alarm=1e-300
     )
@@ -512,8 +512,8 @@ def test_precision_at_recall_where_precisions_differ_by_less_than_a_rounding() -
     # Points (1, big), (2, 2 * big - 1) and (3, 3 * big + 1): precisions agree to 1e-18.
     y, s = [0, 1, 0, 1, 0, 1], [6, 6, 5, 5, 4, 4]
     w = [1, big, 1, big - 1, 1, big + 2]
-    found = fastad.measures.precision_at_recall(y, s, recall=0, sample_weight=w)
-    assert found.threshold == 4
+    result = fastad.measures.precision_at_recall(y, s, recall=0, sample_weight=w)
+    assert result.threshold == 4
     w = [1, big, 1, big - 1, 1, big]
     assert fastad.measures.precision_at_recall(y, s, recall=0, sample_weight=w).threshold == 6
 
@@ -521,10 +521,10 @@ def test_precision_at_recall_where_precisions_differ_by_less_than_a_rounding() -
 def test_many_perfect_points_are_not_compared_one_by_one() -> None:
     n = 300_000
     y = np.r_[np.ones(n, int), 0]
-    found = fastad.measures.precision_at_recall(y, -np.arange(n + 1), recall=0.5)
-    assert (float(found), found.threshold) == (1, -(n // 2 - 1))
-    found = fastad.measures.recall_at_precision(y, -np.arange(n + 1), precision=1)
-    assert (float(found), found.threshold) == (1, 1 - n)
+    result = fastad.measures.precision_at_recall(y, -np.arange(n + 1), recall=0.5)
+    assert (float(result), result.threshold) == (1, -(n // 2 - 1))
+    result = fastad.measures.recall_at_precision(y, -np.arange(n + 1), precision=1)
+    assert (float(result), result.threshold) == (1, 1 - n)
 
 
 # Many points, of which blocks are read one after the other, or by threads
@@ -552,8 +552,8 @@ def test_many_points(proportion: float, decimals: int) -> None:
         ratio = n / (n + m)
         highest = -math.expm1(-alpha * ratio) / (ratio * -math.expm1(-alpha))
         lowest = math.expm1(alpha * ratio) / (ratio * math.expm1(alpha))
-        found = fastad.measures.robust_initial_enhancement(y, s, alpha=alpha)
-        assert found == pytest.approx(rie, rel=1e-11)
+        result = fastad.measures.robust_initial_enhancement(y, s, alpha=alpha)
+        assert result == pytest.approx(rie, rel=1e-11)
         scaled = (rie - lowest) / (highest - lowest)
         assert fastad.measures.bedroc(y, s, alpha=alpha) == pytest.approx(scaled, rel=1e-10)
     for prevalence in (0.001, 0.1, 0.9):

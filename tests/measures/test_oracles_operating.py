@@ -18,23 +18,23 @@ INTERPOLATIONS = st.sampled_from(["linear", "conservative"])
 WEIGHTS = pytest.mark.parametrize("weights", ["none", "integer"])
 
 
-def assert_threshold(found: Any, exact: Any, lower: Any, scores: Any) -> None:
+def assert_threshold(result: Any, exact: Any, lower: Any, scores: Any) -> None:
     """The exact threshold in the type of the scores, strictly above the next score."""
     dtype = scores.dtype.newbyteorder("=")
     if isinstance(exact, float) and math.isinf(exact):
-        assert found == exact
+        assert result == exact
     elif dtype.kind in "iub":
-        assert type(found) is int
-        assert found == math.ceil(exact)
+        assert type(result) is int
+        assert result == math.ceil(exact)
     elif dtype == np.float64:
-        assert type(found) is float
+        assert type(result) is float
         bound = math.nextafter(lower, math.inf) if math.isfinite(lower) else lower
-        assert found >= bound
+        assert result >= bound
         nearest = max(float(exact), bound)
-        assert abs(Fraction(found) - Fraction(nearest)) <= Fraction(math.ulp(nearest))
+        assert abs(Fraction(result) - Fraction(nearest)) <= Fraction(math.ulp(nearest))
     else:
-        assert type(found) is float
-        assert found == rounded_up(Fraction(exact), dtype.type)
+        assert type(result) is float
+        assert result == rounded_up(Fraction(exact), dtype.type)
 
 
 def rounded_up(exact: Fraction, dtype: Any) -> float:
@@ -61,11 +61,11 @@ def test_threshold_at_fpr(weights: str, data: st.DataObject, interpolation: Any)
         with pytest.raises(fastad.UndefinedMeasureError):
             fastad.threshold_at_fpr(sample.y, sample.s, fpr=fpr, sample_weight=sample.w)
         return
-    found = fastad.threshold_at_fpr(
+    result = fastad.threshold_at_fpr(
         sample.y, sample.s, fpr=fpr, interpolation=interpolation, sample_weight=sample.w
     )
     _, following = oracles.ends_at_fpr(rows, alpha)
-    assert_threshold(found, exact, following[2] if following else -math.inf, sample.s)
+    assert_threshold(result, exact, following[2] if following else -math.inf, sample.s)
 
 
 @given(sample=samples(), data=st.data(), interpolation=INTERPOLATIONS)
@@ -78,19 +78,19 @@ def test_threshold_at_rate(sample: Sample, data: st.DataObject, interpolation: A
         with pytest.raises(fastad.UndefinedMeasureError):
             fastad.measures.threshold_at_rate(sample.s, rate=rate)
         return
-    found = fastad.measures.threshold_at_rate(sample.s, rate=rate, interpolation=interpolation)
+    result = fastad.measures.threshold_at_rate(sample.s, rate=rate, interpolation=interpolation)
     _, following = oracles.ends_at_fpr(rows, alpha)
-    assert_threshold(found, exact, following[2] if following else -math.inf, sample.s)
+    assert_threshold(result, exact, following[2] if following else -math.inf, sample.s)
 
 
 @pytest.mark.parametrize("interpolation", ["linear", "conservative"])
 @pytest.mark.parametrize("fpr", [0.5, 0.75, 1])
 def test_thresholds_of_boolean_scores_are_whole(interpolation: Any, fpr: float) -> None:
     scores = np.array([True, False])
-    found = fastad.threshold_at_fpr([0, 0], scores, fpr=fpr, interpolation=interpolation)
-    assert type(found) is int
-    assert found == (0 if fpr == 1 else 1)
-    assert fastad.confusion_at([0, 0], scores, threshold=found).fp == 2 * fpr // 1
+    result = fastad.threshold_at_fpr([0, 0], scores, fpr=fpr, interpolation=interpolation)
+    assert type(result) is int
+    assert result == (0 if fpr == 1 else 1)
+    assert fastad.confusion_at([0, 0], scores, threshold=result).fp == 2 * fpr // 1
 
 
 def test_a_rate_that_infinite_scores_exceed() -> None:
@@ -142,9 +142,9 @@ def test_confusion_at_a_threshold(weights: str, data: st.DataObject) -> None:
     # Thresholds are numbers: of boolean scores 0 and 1.
     scores = sample.s.astype(np.int8) if sample.s.dtype == bool else sample.s
     threshold = data.draw(st.sampled_from([*offered, *scores.tolist()]))
-    found = fastad.confusion_at(sample.y, sample.s, threshold=threshold, sample_weight=sample.w)
+    result = fastad.confusion_at(sample.y, sample.s, threshold=threshold, sample_weight=sample.w)
     expected = oracles.confusion(sample.y, sample.s, threshold, sample.w)
-    assert (found.tp, found.fp, found.tn, found.fn) == expected
+    assert (result.tp, result.fp, result.tn, result.fn) == expected
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32])
@@ -152,20 +152,20 @@ def test_confusion_at_a_threshold(weights: str, data: st.DataObject) -> None:
 def test_confusion_of_short_floats_compares_in_their_type(dtype: Any, threshold: float) -> None:
     # 0.1 as a float32 is above 0.1 as a float64; NumPy brings a Python number to float32.
     y, s = np.array([0, 1, 0, 1]), np.array([0.1, 0.3, 0.7, 1 / 3], dtype)
-    found = fastad.confusion_at(y, s, threshold=threshold)
+    result = fastad.confusion_at(y, s, threshold=threshold)
     expected = oracles.confusion(y, s, threshold)
-    assert (found.tp, found.fp, found.tn, found.fn) == expected
+    assert (result.tp, result.fp, result.tn, result.fn) == expected
 
 
 @given(sample=samples(weights="real"), data=st.data())
 def test_confusion_under_real_weights(sample: Sample, data: st.DataObject) -> None:
     threshold = data.draw(st.sampled_from([score + 0 for score in sample.s.tolist()]))
-    found = fastad.confusion_at(sample.y, sample.s, threshold=threshold, sample_weight=sample.w)
+    result = fastad.confusion_at(sample.y, sample.s, threshold=threshold, sample_weight=sample.w)
     expected = oracles.confusion(sample.y, sample.s, threshold, sample.w)
-    assert (found.tp, found.fp) == pytest.approx(expected[:2], rel=1e-14, abs=0)
+    assert (result.tp, result.fp) == pytest.approx(expected[:2], rel=1e-14, abs=0)
     # The rest is a difference: its error is that of the totals.
     total = math.fsum(expected)
-    assert (found.tn, found.fn) == pytest.approx(expected[2:], rel=1e-14, abs=1e-14 * total)
+    assert (result.tn, result.fn) == pytest.approx(expected[2:], rel=1e-14, abs=1e-14 * total)
 
 
 @WEIGHTS
@@ -180,9 +180,9 @@ def test_confusion_of_the_k_highest_shares_out_ties(weights: str, data: st.DataO
         with pytest.raises(fastad.UndefinedMeasureError):
             fastad.confusion_at(sample.y, sample.s, k=k, sample_weight=sample.w)
         return
-    found = fastad.confusion_at(sample.y, sample.s, k=k, sample_weight=sample.w)
+    result = fastad.confusion_at(sample.y, sample.s, k=k, sample_weight=sample.w)
     fp, tp = expected
-    assert (found.tp, found.fp, found.tn, found.fn) == (
+    assert (result.tp, result.fp, result.tn, result.fn) == (
         float(tp),
         float(fp),
         float(m - fp),
@@ -193,8 +193,8 @@ def test_confusion_of_the_k_highest_shares_out_ties(weights: str, data: st.DataO
 @pytest.mark.parametrize("weight", [1e-100, 1e-80, 1e77, 1e100])
 def test_correlation_under_weights_whose_products_no_float_holds(weight: float) -> None:
     y, s = [0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]
-    found = fastad.confusion_at(y, s, threshold=0.35, sample_weight=[weight] * 4)
-    assert found.mcc == pytest.approx(1 / math.sqrt(3), rel=1e-14)
+    result = fastad.confusion_at(y, s, threshold=0.35, sample_weight=[weight] * 4)
+    assert result.mcc == pytest.approx(1 / math.sqrt(3), rel=1e-14)
 
 
 def test_correlation_stays_in_its_range_under_real_weights() -> None:
@@ -211,26 +211,26 @@ def test_rates_of_a_confusion_are_ratios_of_counts(counts: tuple[int, int, int, 
     assume(sum(counts))
     y = [1] * tp + [0] * fp + [0] * tn + [1] * fn
     s = [1] * (tp + fp) + [0] * (tn + fn)
-    found = fastad.confusion_at(y, s, threshold=1)
+    result = fastad.confusion_at(y, s, threshold=1)
 
     def ratio(part: int, whole: int) -> Any:
         return pytest.approx(part / whole if whole else math.nan, rel=1e-15, nan_ok=True)
 
-    assert found.n_flagged == tp + fp
-    assert found.tpr == ratio(tp, tp + fn)
-    assert found.recall == ratio(tp, tp + fn)
-    assert found.fpr == ratio(fp, fp + tn)
-    assert found.tnr == ratio(tn, fp + tn)
-    assert found.fnr == ratio(fn, tp + fn)
-    assert found.precision == ratio(tp, tp + fp)
-    assert found.npv == ratio(tn, tn + fn)
-    assert found.fdr == ratio(fp, tp + fp)
-    assert found.fomr == ratio(fn, tn + fn)
-    assert found.accuracy == ratio(tp + tn, sum(counts))
-    assert found.f1 == ratio(2 * tp, 2 * tp + fp + fn)
+    assert result.n_flagged == tp + fp
+    assert result.tpr == ratio(tp, tp + fn)
+    assert result.recall == ratio(tp, tp + fn)
+    assert result.fpr == ratio(fp, fp + tn)
+    assert result.tnr == ratio(tn, fp + tn)
+    assert result.fnr == ratio(fn, tp + fn)
+    assert result.precision == ratio(tp, tp + fp)
+    assert result.npv == ratio(tn, tn + fn)
+    assert result.fdr == ratio(fp, tp + fp)
+    assert result.fomr == ratio(fn, tn + fn)
+    assert result.accuracy == ratio(tp + tn, sum(counts))
+    assert result.f1 == ratio(2 * tp, 2 * tp + fp + fn)
     balanced = (Fraction(tp, tp + fn) + Fraction(tn, fp + tn)) / 2 if tp + fn and fp + tn else None
     expected = math.nan if balanced is None else float(balanced)
-    assert found.balanced_accuracy == pytest.approx(expected, rel=1e-15, nan_ok=True)
+    assert result.balanced_accuracy == pytest.approx(expected, rel=1e-15, nan_ok=True)
     margins = (tp + fp) * (tp + fn) * (tn + fp) * (tn + fn)
     matthews = (tp * tn - fp * fn) / math.sqrt(margins) if margins else math.nan
-    assert found.mcc == pytest.approx(matthews, rel=1e-15, nan_ok=True)
+    assert result.mcc == pytest.approx(matthews, rel=1e-15, nan_ok=True)

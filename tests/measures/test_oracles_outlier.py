@@ -119,13 +119,13 @@ def test_rank_power_is_the_mean_over_orders_of_ties(sample: Points, k: int) -> N
     values = []
     for order in permutations(range(len(y))):
         if all(s[a] >= s[b] for a, b in pairwise(order)):
-            found = [i for i in order[:k] if y[i]]
-            j = len(found)
+            results = [i for i in order[:k] if y[i]]
+            j = len(results)
             if j == 0:
                 with pytest.raises(UndefinedMeasureError, match="rank_power"):
                     fastad.measures.rank_power(y, s, k=k)
                 return
-            values.append(Fraction(j * (j + 1)) / (2 * sum(ranks[i] for i in found)))
+            values.append(Fraction(j * (j + 1)) / (2 * sum(ranks[i] for i in results)))
     expected = float(sum(values) / len(values))
     assert fastad.measures.rank_power(y, s, k=k) == pytest.approx(expected, rel=1e-14)
 
@@ -139,8 +139,8 @@ def test_np_score_is_the_lowest_on_the_curve(sample: Points, alpha: float) -> No
         for fp, tp in curve(sample)
     ]
     assert fastad.measures.np_score(*sample, alpha=alpha) == float(min(scores))
-    found = fastad.measures.np_curve(*sample, alpha=alpha).score
-    np.testing.assert_allclose(found, [float(x) for x in scores], rtol=1e-15, atol=1e-15)
+    result = fastad.measures.np_curve(*sample, alpha=alpha).score
+    np.testing.assert_allclose(result, [float(x) for x in scores], rtol=1e-15, atol=1e-15)
 
 
 @given(points())
@@ -154,9 +154,9 @@ def test_the_equal_error_rate_lies_on_the_interpolated_curve(sample: Points) -> 
             t = (y0 - x0) / ((x1 - x0) - (y1 - y0))
             assert fastad.measures.equal_error_rate(*sample) == float(x0 + t * (x1 - x0))
             break
-    found = fastad.measures.det_curve(*sample)
-    assert found.fpr.tolist() == [float(x) for x, _ in path]
-    assert found.fnr.tolist() == [float(y) for _, y in path]
+    result = fastad.measures.det_curve(*sample)
+    assert result.fpr.tolist() == [float(x) for x, _ in path]
+    assert result.fnr.tolist() == [float(y) for _, y in path]
 
 
 def prevalence_weight(sample: Points, prevalence: float | None) -> Fraction:
@@ -176,8 +176,8 @@ def test_best_f1_and_its_highest_threshold(sample: Points, prevalence: float | N
     n = sum(sample[0])
     cuts = [math.inf, *sorted(set(sample[1]), reverse=True)]
     values = [Fraction(2 * tp) / (tp + weight * fp + n) for fp, tp in curve(sample)]
-    found = fastad.best_f1(*sample, prevalence=prevalence)
-    assert (found, found.threshold) == (float(max(values)), cuts[values.index(max(values))])
+    result = fastad.best_f1(*sample, prevalence=prevalence)
+    assert (result, result.threshold) == (float(max(values)), cuts[values.index(max(values))])
 
 
 @given(points(), rates, prevalences)
@@ -195,8 +195,8 @@ def test_recall_at_precision(sample: Points, bound: float, prevalence: float | N
             fastad.measures.recall_at_precision(*sample, precision=bound, prevalence=prevalence)
         return
     tp, i = max(good)
-    found = fastad.measures.recall_at_precision(*sample, precision=bound, prevalence=prevalence)
-    assert (found, found.threshold) == (tp / n, cuts[-i])
+    result = fastad.measures.recall_at_precision(*sample, precision=bound, prevalence=prevalence)
+    assert (result, result.threshold) == (tp / n, cuts[-i])
 
 
 @given(points(), prevalences)
@@ -221,8 +221,8 @@ def test_pr_auc_integrates_precision_along_the_straight_roc(
                 log = (Decimal(ratio.numerator) / ratio.denominator).ln()
                 term -= Decimal((b / a**2).numerator) / (b / a**2).denominator * log
             total += term
-    found = fastad.measures.pr_auc(*sample, prevalence=prevalence)
-    assert found == pytest.approx(float(total) / sum(sample[0]), rel=2e-15)
+    result = fastad.measures.pr_auc(*sample, prevalence=prevalence)
+    assert result == pytest.approx(float(total) / sum(sample[0]), rel=2e-15)
 
 
 def test_pr_auc_keeps_its_digits_where_the_closed_form_cancels() -> None:
@@ -253,8 +253,8 @@ def test_precision_gain_area(sample: Points) -> None:
             fp, tp = fp0 + part * (fp1 - fp0), tp0 + part * (tp1 - tp0)
             gains.append((1 - odds * (n - tp) / tp, 1 - odds * fp / tp))
     area = sum((x1 - x0) * (y0 + y1) / 2 for (x0, y0), (x1, y1) in pairwise(gains))
-    found = fastad.measures.precision_gain_auc(*sample)
-    assert found == pytest.approx(float(area), rel=1e-13, abs=1e-14)
+    result = fastad.measures.precision_gain_auc(*sample)
+    assert result == pytest.approx(float(area), rel=1e-13, abs=1e-14)
 
 
 percentages = st.integers(0, 40).map(lambda k: k * 2.5)
@@ -273,15 +273,15 @@ def test_rp_distance_is_that_of_inverted_cdf_percentiles(sample: Points, p: floa
     fraction = decimal(p) / 100
     expected = percentile(anomalies, 1 - fraction) - percentile(normals, fraction)
     assert fastad.measures.rp_distance(*sample, p=p) == expected
-    found = fastad.measures.class_percentiles(*sample, p=[p])
-    assert found.normals.tolist() == [percentile(normals, fraction)]
-    assert found.anomalies.tolist() == [percentile(anomalies, fraction)]
+    result = fastad.measures.class_percentiles(*sample, p=[p])
+    assert result.normals.tolist() == [percentile(normals, fraction)]
+    assert result.anomalies.tolist() == [percentile(anomalies, fraction)]
 
 
 @given(points())
 def test_the_zero_of_the_rp_curve_is_where_it_stops_being_positive(sample: Points) -> None:
-    found = fastad.measures.rp_curve(*sample)
-    assert found.distance.tolist() == [
+    result = fastad.measures.rp_curve(*sample)
+    assert result.distance.tolist() == [
         fastad.measures.rp_distance(*sample, p=p) for p in range(101)
     ]
     y, s = sample
@@ -293,11 +293,11 @@ def test_the_zero_of_the_rp_curve_is_where_it_stops_being_positive(sample: Point
     middles = [(a + b) / 2 for a, b in pairwise(jumps)]
     good = [p for p in sorted(jumps + middles) if fastad.measures.rp_distance(y, s, p=p) <= 0]
     if not good:
-        assert math.isnan(found.zero)
+        assert math.isnan(result.zero)
     elif good[0] in middles:
-        assert found.zero == pytest.approx(float(max(j for j in jumps if j < good[0])), rel=1e-15)
+        assert result.zero == pytest.approx(float(max(j for j in jumps if j < good[0])), rel=1e-15)
     else:
-        assert found.zero == pytest.approx(float(good[0]), rel=1e-15)
+        assert result.zero == pytest.approx(float(good[0]), rel=1e-15)
 
 
 @given(points(), st.integers(0, 3), st.integers(1, 5))
@@ -318,17 +318,17 @@ def test_rp_auc_is_ferris_auc(sample: Points, below: int, above: int) -> None:
     scaled = [[Fraction(v - low, high - low) for v in values] for values in (anomalies, normals)]
     ferri = (sum(scaled[0]) / n - sum(scaled[1]) / m + 1) / 2
     assert expected == ferri
-    found = fastad.measures.rp_auc(y, s, score_range=(low, high))
-    assert found == fastad.measures.probabilistic_auc(y, s, score_range=(low, high))
-    assert found == pytest.approx(float(expected), rel=1e-14)
+    result = fastad.measures.rp_auc(y, s, score_range=(low, high))
+    assert result == fastad.measures.probabilistic_auc(y, s, score_range=(low, high))
+    assert result == pytest.approx(float(expected), rel=1e-14)
 
 
 @given(points())
 def test_scored_auc_is_the_mean_positive_difference(sample: Points) -> None:
     anomalies, normals = classes(sample)
     pairs = [max(Fraction(a - b, 8), Fraction(0)) for a in anomalies for b in normals]
-    found = fastad.measures.scored_auc(*sample, score_range=(-4, 4))
-    assert found == pytest.approx(float(sum(pairs) / len(pairs)), rel=1e-14, abs=0)
+    result = fastad.measures.scored_auc(*sample, score_range=(-4, 4))
+    assert result == pytest.approx(float(sum(pairs) / len(pairs)), rel=1e-14, abs=0)
 
 
 @given(points())
@@ -351,8 +351,8 @@ def test_smooth_roc_walks_from_the_top(sample: Points) -> None:
         with pytest.raises(UndefinedMeasureError, match="smooth_roc"):
             fastad.measures.smooth_roc(y, s, score_range=(-4, 4))
         return
-    found = fastad.measures.smooth_roc(y, s, score_range=(-4, 4))
-    assert found == pytest.approx(float(area / (x * height)), rel=1e-14)
+    result = fastad.measures.smooth_roc(y, s, score_range=(-4, 4))
+    assert result == pytest.approx(float(area / (x * height)), rel=1e-14)
 
 
 @pytest.mark.parametrize("name", ["rp_auc", "probabilistic_auc", "scored_auc", "smooth_roc"])

@@ -70,9 +70,9 @@ def test_precision_at_n_under_real_weights(sample: Sample) -> None:
         with pytest.raises(fastad.UndefinedMeasureError):
             fastad.precision_at_k(sample.y, sample.s, sample_weight=sample.w)
         return
-    found = fastad.precision_at_k(sample.y, sample.s, sample_weight=sample.w)
+    result = fastad.precision_at_k(sample.y, sample.s, sample_weight=sample.w)
     # The cut is a difference of sums of weights between 0.001 and 1000.
-    assert found == pytest.approx(float(expected), rel=1e-13, abs=1e-13)
+    assert result == pytest.approx(float(expected), rel=1e-13, abs=1e-13)
 
 
 @pytest.mark.parametrize("weights", [(0.7, 0.3), (0.9, 0.1), (0.1, 0.9), (0.6, 0.4), (1.9, 0.1)])
@@ -80,10 +80,10 @@ def test_all_points_under_real_weights_whose_sum_is_rounded(weights: tuple[float
     # The floats 0.7 and 0.3 add up to a little less than 1, their rounded sum is 1.
     k = round(sum(weights))
     arguments: Any = ([1, 0], [2, 1])
-    found = fastad.precision_at_k(*arguments, k=k, sample_weight=weights)
-    assert found == pytest.approx(weights[0] / k, rel=1e-14)
-    found = fastad.recall_at_k(*arguments, k=k, sample_weight=weights)
-    assert found == pytest.approx(1, rel=1e-14)
+    result = fastad.precision_at_k(*arguments, k=k, sample_weight=weights)
+    assert result == pytest.approx(weights[0] / k, rel=1e-14)
+    result = fastad.recall_at_k(*arguments, k=k, sample_weight=weights)
+    assert result == pytest.approx(1, rel=1e-14)
     counts = fastad.confusion_at(*arguments, k=k, sample_weight=weights)
     assert (counts.tp, counts.fp) == pytest.approx(weights, rel=1e-14)
     assert (counts.tn, counts.fn) == pytest.approx((0, 0), abs=1e-15)

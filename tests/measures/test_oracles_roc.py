@@ -81,10 +81,10 @@ def test_roc_curve_holds_every_point(weights: str, data: st.DataObject) -> None:
     assert_thresholds(curve.thresholds, [t for _, _, t in oracles.points(rows)])
 
 
-def assert_thresholds(found: Any, expected: list[Any]) -> None:
+def assert_thresholds(result: Any, expected: list[Any]) -> None:
     """Thresholds are the scores themselves, exact for integers of any size."""
-    assert found[0] == np.inf
-    assert found.tolist() == expected
+    assert result[0] == np.inf
+    assert result.tolist() == expected
 
 
 @given(sample=samples(both=True))
@@ -99,8 +99,8 @@ def test_dropping_collinear_points_keeps_corners_and_area(sample: Sample) -> Non
             corners.append(here)
     corners.append(full[-1])
     curve = fastad.roc_curve(sample.y, sample.s, drop_collinear=True)
-    found = list(zip(curve.fpr.tolist(), curve.tpr.tolist(), strict=True))
-    assert found == [(float(x), float(y)) for x, y in corners]
+    result = list(zip(curve.fpr.tolist(), curve.tpr.tolist(), strict=True))
+    assert result == [(float(x), float(y)) for x, y in corners]
 
 
 @WEIGHTS

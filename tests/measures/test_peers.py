@@ -55,8 +55,8 @@ def test_areas(data: Data) -> None:
 def test_standardized_partial_area(data: Data, fpr: float) -> None:
     y, s, w = data
     expected = metrics.roc_auc_score(y, s, max_fpr=fpr, sample_weight=w)
-    found = fastad.auc_at_fpr(y, s, fpr=fpr, normalize="mcclish", sample_weight=w)
-    assert found == pytest.approx(expected, rel=CLOSE)
+    result = fastad.auc_at_fpr(y, s, fpr=fpr, normalize="mcclish", sample_weight=w)
+    assert result == pytest.approx(expected, rel=CLOSE)
 
 
 @SETS
@@ -100,8 +100,10 @@ def test_confusion_and_its_rates(data: Data, threshold: float) -> None:
     y, s, w = data
     alarm = s >= threshold
     (tn, fp), (fn, tp) = metrics.confusion_matrix(y, alarm, sample_weight=w)
-    found = fastad.confusion_at(y, s, threshold=threshold, sample_weight=w)
-    assert (found.tp, found.fp, found.tn, found.fn) == pytest.approx((tp, fp, tn, fn), rel=CLOSE)
+    result = fastad.confusion_at(y, s, threshold=threshold, sample_weight=w)
+    assert (result.tp, result.fp, result.tn, result.fn) == pytest.approx(
+        (tp, fp, tn, fn), rel=CLOSE
+    )
     peers: dict[str, Callable[..., float]] = {
         "f1": metrics.f1_score,
         "mcc": metrics.matthews_corrcoef,
@@ -112,7 +114,7 @@ def test_confusion_and_its_rates(data: Data, threshold: float) -> None:
     }
     for name, peer in peers.items():
         expected = peer(y, alarm, sample_weight=w)
-        assert getattr(found, name) == pytest.approx(expected, rel=1e-10), name
+        assert getattr(result, name) == pytest.approx(expected, rel=1e-10), name
 
 
 @SETS
@@ -123,8 +125,8 @@ def test_f1_and_precision_of_what_a_threshold_flags(data: Data, fpr: float) -> N
     expected = metrics.f1_score(y, alarm, sample_weight=w)
     assert fastad.f1_at_fpr(y, s, fpr=fpr, sample_weight=w) == pytest.approx(expected, rel=CLOSE)
     expected = metrics.precision_score(y, alarm, sample_weight=w)
-    found = fastad.precision_at_fpr(y, s, fpr=fpr, sample_weight=w)
-    assert found == pytest.approx(expected, rel=CLOSE)
+    result = fastad.precision_at_fpr(y, s, fpr=fpr, sample_weight=w)
+    assert result == pytest.approx(expected, rel=CLOSE)
 
 
 @SETS
@@ -226,7 +228,7 @@ def test_differs_a_row_of_weight_0_may_hold_nan() -> None:
 
 
 def test_differs_rates_without_a_denominator_are_nan() -> None:
-    found = fastad.confusion_at([0, 1], [0, 0], threshold=1)
-    assert math.isnan(found.precision)
-    assert math.isnan(found.mcc)
+    result = fastad.confusion_at([0, 1], [0, 0], threshold=1)
+    assert math.isnan(result.precision)
+    assert math.isnan(result.mcc)
     assert metrics.matthews_corrcoef([0, 1], [0, 0]) == 0

@@ -75,6 +75,6 @@ def test_containers_of_all_kinds(wrap: Callable[[Any], Any]) -> None:
     scores = wrap(np.array(S) if wrap is memoryview else S)
     labels = wrap(np.array(Y) if wrap is memoryview else Y)
     # Anomalies 0.35 and 0.8, normals 0.1, 0.4 and 0.2: five of six pairs.
-    found = fastad.roc_auc(labels, scores, sample_weight=wrap(np.ones(5)))
-    assert type(found) is float
-    assert found == fastad.roc_auc(labels, scores) == 5 / 6
+    result = fastad.roc_auc(labels, scores, sample_weight=wrap(np.ones(5)))
+    assert type(result) is float
+    assert result == fastad.roc_auc(labels, scores) == 5 / 6

@@ -57,13 +57,13 @@ def test_curves_and_counts_of_huge_counts(bits: int) -> None:
     # Arrays are divided as float64. Up to 2**53 that rounds once; beyond, both counts are
     # rounded, too: three times 2**-53.
     relative = 0 if bits < 50 else 4e-16
-    for found, expected in (
+    for result, expected in (
         (curve.fpr, [float(x) for x, _ in oracles.rates(rows)]),
         (curve.tpr, [float(x) for _, x in oracles.rates(rows)]),
         (recall.precision, [float(p) for p, _, _ in oracles.precision_recall(rows)]),
         (recall.recall, [float(r) for _, r, _ in oracles.precision_recall(rows)]),
     ):
-        assert found.tolist() == pytest.approx(expected, rel=relative, abs=0)
+        assert result.tolist() == pytest.approx(expected, rel=relative, abs=0)
     thinned = fastad.roc_curve(y, s, sample_weight=w, drop_collinear=True)
     assert len(thinned.fpr) == len(curve.fpr)  # random weights put no three points on a line
     total = int(w.sum())
@@ -79,21 +79,21 @@ def test_sums_of_fractions_of_huge_counts(bits: int) -> None:
     y, s, w = weighted(2, bits)
     rows = oracles.rows(y, s, w)
     expected = float(oracles.average_precision(rows))
-    found = fastad.average_precision(y, s, sample_weight=w)
-    assert found == pytest.approx(expected, rel=1e-15, abs=0)
+    result = fastad.average_precision(y, s, sample_weight=w)
+    assert result == pytest.approx(expected, rel=1e-15, abs=0)
     expected = float(oracles.weighted_auc(rows))
     assert fastad.weighted_auc(y, s, sample_weight=w) == pytest.approx(expected, rel=1e-15, abs=0)
 
 
 def test_matthews_coefficient_of_huge_counts() -> None:
     tp, fp, tn, fn = 3 * 2**50, 2**49 + 1, 5 * 2**51 + 3, 2**48 + 7
-    found = fastad.confusion_at(
+    result = fastad.confusion_at(
         [1, 0, 0, 1], [1, 1, 0, 0], threshold=1, sample_weight=[tp, fp, tn, fn]
     )
-    assert (found.tp, found.fp, found.tn, found.fn) == (tp, fp, tn, fn)
+    assert (result.tp, result.fp, result.tn, result.fn) == (tp, fp, tn, fn)
     margins = (tp + fp) * (tp + fn) * (tn + fp) * (tn + fn)
     squared = Fraction((tp * tn - fp * fn) ** 2, margins)
-    assert found.mcc == pytest.approx(math.sqrt(squared), rel=1e-15)
+    assert result.mcc == pytest.approx(math.sqrt(squared), rel=1e-15)
 
 
 def made_up(fps: list[int], tps: list[int]) -> fastad.evaluation.RankedScores:
@@ -147,11 +147,11 @@ def test_percent_of_hundreds_are_whole_at_any_size(m: int, percent: int) -> None
         if weights[0] == 0:
             threshold = 2.0 if not extra else math.inf
         for rate in (percent / 100, np.float32(percent / 100), Fraction(percent, 100)):
-            found = fastad.threshold_at_fpr(
+            result = fastad.threshold_at_fpr(
                 y, s, fpr=rate, interpolation="conservative", sample_weight=weights
             )
-            assert found == threshold
-            alarms = fastad.confusion_at(y, s, threshold=found, sample_weight=weights)
+            assert result == threshold
+            alarms = fastad.confusion_at(y, s, threshold=result, sample_weight=weights)
             assert alarms.fp == flagged
 
 
@@ -163,15 +163,15 @@ def test_drawn_anomalies_are_counted_with_the_decimal_as_written(percent: int) -
         # One normal is on top of k anomalies: k - 1 of the k highest are anomalies.
         y, s, w = [0, 1, 0], [3, 2, 1], [1, k, m - 1]
         for p in (percent / 100, np.float32(percent / 100), Fraction(percent, 100)):
-            found = fastad.precision_at_p(y, s, p=p, sample_weight=w)
-            assert found == pytest.approx((k - 1) / k, rel=1e-14)
+            result = fastad.precision_at_p(y, s, p=p, sample_weight=w)
+            assert result == pytest.approx((k - 1) / k, rel=1e-14)
         below = math.nextafter(percent / 100, 0)
         if k == 1:
             with pytest.raises(fastad.UndefinedMeasureError):
                 fastad.precision_at_p(y, s, p=below, sample_weight=w)
         else:
-            found = fastad.precision_at_p(y, s, p=below, sample_weight=w)
-            assert found == pytest.approx((k - 2) / (k - 1), rel=1e-14)
+            result = fastad.precision_at_p(y, s, p=below, sample_weight=w)
+            assert result == pytest.approx((k - 2) / (k - 1), rel=1e-14)
 
 
 def test_all_perfect_detectors_have_the_same_precision() -> None:
@@ -194,9 +194,9 @@ def test_ties_within_a_class_do_not_move_the_expected_precision(seed: int) -> No
     tied = np.empty(400)
     tied[order] = runs
     for p in (0.01, 0.1, 0.4):
-        found = fastad.precision_at_p(y, s, p=p)
-        assert found == fastad.precision_at_p(y, tied, p=p)
-        assert 0 <= found <= 1
+        result = fastad.precision_at_p(y, s, p=p)
+        assert result == fastad.precision_at_p(y, tied, p=p)
+        assert 0 <= result <= 1
 
 
 def test_rates_meet_real_weights_exactly() -> None:
@@ -204,10 +204,10 @@ def test_rates_meet_real_weights_exactly() -> None:
     arguments: Any = ([0, 0, 1], [3.0, 2.0, 1.0])
     w = [1.5, 0.5, 0.25]
     for rate, threshold in ((Fraction(3, 4), 3), (Fraction(3, 4) - Fraction(1, 2**60), math.inf)):
-        found = fastad.threshold_at_fpr(
+        result = fastad.threshold_at_fpr(
             *arguments, fpr=rate, interpolation="conservative", sample_weight=w
         )
-        assert found == threshold
+        assert result == threshold
 
 
 def test_float32_operating_points_are_their_own_decimals() -> None:
@@ -215,8 +215,8 @@ def test_float32_operating_points_are_their_own_decimals() -> None:
     y, s = [0] * 10 + [1], [*range(10), 8.5]
     for share, flagged in ((0.1, 9), (0.2, 8), (0.7, 3), (0.9, 1)):
         for kind in (float, np.float16, np.float32, np.float64):
-            found = fastad.threshold_at_fpr(y, s, fpr=kind(share), interpolation="conservative")
-            assert found == (8.5 if flagged == 9 else flagged), kind
+            result = fastad.threshold_at_fpr(y, s, fpr=kind(share), interpolation="conservative")
+            assert result == (8.5 if flagged == 9 else flagged), kind
 
 
 @pytest.mark.parametrize(
@@ -232,10 +232,10 @@ def test_float32_operating_points_are_their_own_decimals() -> None:
 def test_thresholds_between_huge_integers(high: int, low: int, share: Fraction) -> None:
     # One normal at each end: FPR share lies between the ends 1/2 and 1.
     exact = high + 2 * (share - Fraction(1, 2)) * (low - high)
-    found = fastad.threshold_at_fpr([0, 0], np.array([high, low]), fpr=share)
-    assert type(found) is int
-    assert found == math.ceil(exact)
-    assert found > low
+    result = fastad.threshold_at_fpr([0, 0], np.array([high, low]), fpr=share)
+    assert type(result) is int
+    assert result == math.ceil(exact)
+    assert result > low
     many = fastad.threshold_at_fpr([0, 0], np.array([high, low]), fpr=[float(share), 0.5, 1])
     assert many.tolist()[1:] == [high, low]
     assert low < many[0] <= high
@@ -253,16 +253,16 @@ def test_thresholds_between_the_largest_floats() -> None:
     largest = float(np.finfo(np.float64).max)
     assert fastad.threshold_at_fpr([0, 0], [largest, -largest], fpr=0.75) == 0
     expected = float(Fraction(largest) / 2)
-    found = fastad.threshold_at_fpr([0, 0], [largest, -largest], fpr=Fraction(5, 8))
-    assert found == pytest.approx(expected, rel=2**-52)
+    result = fastad.threshold_at_fpr([0, 0], [largest, -largest], fpr=Fraction(5, 8))
+    assert result == pytest.approx(expected, rel=2**-52)
 
 
 def test_thresholds_between_neighbours_stay_above_the_lower_one() -> None:
     for dtype in (np.float16, np.float32, np.float64):
         low = dtype(1)
         high = np.nextafter(low, dtype(2))
-        found = fastad.threshold_at_fpr([0, 0], np.array([high, low]), fpr=0.999)
-        assert found == float(high)
+        result = fastad.threshold_at_fpr([0, 0], np.array([high, low]), fpr=0.999)
+        assert result == float(high)
 
 
 @pytest.mark.parametrize("decimals", [1, 4])
@@ -335,7 +335,7 @@ def test_real_weights_to_1e_14_at_a_hundred_thousand_points(decimals: int) -> No
     whole = rng.integers(2**38, 2**42, 10**5)
     real = whole / 2**41
     exact = fastad.rank_scores(y, s, sample_weight=whole)
-    found = fastad.rank_scores(y, s, sample_weight=real)
+    result = fastad.rank_scores(y, s, sample_weight=real)
     asked: list[tuple[str, dict[str, Any]]] = [
         ("roc_auc", {}),
         ("weighted_auc", {}),
@@ -348,7 +348,7 @@ def test_real_weights_to_1e_14_at_a_hundred_thousand_points(decimals: int) -> No
     ]
     for name, parameters in asked:
         expected = getattr(exact, name)(**parameters)
-        value = getattr(found, name)(**parameters)
+        value = getattr(result, name)(**parameters)
         assert value == pytest.approx(expected, rel=1e-14, abs=0), name
 
 
@@ -377,7 +377,7 @@ def test_standardized_area_of_constant_scores_under_real_weights(seed: int) -> N
     ranked = fastad.rank_scores(y, np.full(200, 7.5), sample_weight=rng.uniform(0.1, 5, 200))
     for i in range(1, 100):
         # Chance level may not come out undefined because rounding takes it below chance.
-        found = ranked.auc_at_fpr(fpr=i / 100, normalize="mcclish")
-        assert found == pytest.approx(0.5, rel=1e-13)
-        found = ranked.auc_at_tpr(min_tpr=i / 100, normalize="mcclish")
-        assert found == pytest.approx(0.5, rel=1e-13)
+        result = ranked.auc_at_fpr(fpr=i / 100, normalize="mcclish")
+        assert result == pytest.approx(0.5, rel=1e-13)
+        result = ranked.auc_at_tpr(min_tpr=i / 100, normalize="mcclish")
+        assert result == pytest.approx(0.5, rel=1e-13)

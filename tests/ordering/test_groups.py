@@ -41,8 +41,8 @@ def assert_alone(
     )
     assert list(result[key]) == list(alone)
     for name, expected in alone.items():
-        found = result[key][name]
-        assert found.to_dict() == expected.to_dict()
+        estimate = result[key][name]
+        assert estimate.to_dict() == expected.to_dict()
 
 
 @pytest.mark.parametrize("weights", [None, RNG.integers(0, 3, N), RNG.random(N) + 0.1])
@@ -68,10 +68,10 @@ def test_the_area_of_each_group_is_that_of_its_rows(scores: npt.NDArray[Any]) ->
     result = fastad.evaluate(Y, scores, groups=FOLD, measures=["auc"])
     for fold in np.unique(FOLD).tolist():
         alone = fastad.rank_scores(Y[fold == FOLD], scores[fold == FOLD])
-        found = result[fold]["score"]
-        assert found["auc"] == alone.roc_auc()
-        assert found.tied_fraction == alone.tied_fraction
-        assert (found.n_anomalies, found.n_normals) == (alone.n_anomalies, alone.n_normals)
+        estimate = result[fold]["score"]
+        assert estimate["auc"] == alone.roc_auc()
+        assert estimate.tied_fraction == alone.tied_fraction
+        assert (estimate.n_anomalies, estimate.n_normals) == (alone.n_anomalies, alone.n_normals)
 
 
 @settings(max_examples=60, deadline=None)
@@ -90,10 +90,10 @@ def test_groups_of_any_shape_equal_their_rows_alone(
     assert sum(int(r["score"].n_anomalies + r["score"].n_normals) for r in result.values()) == len(
         y
     )
-    for (one, two), found in result.items():
+    for (one, two), estimate in result.items():
         kept = (first == one) & (second == two)
         alone = fastad.evaluate(y[kept], s[kept], fpr=0.3)
-        assert found["score"].to_dict() == alone["score"].to_dict()
+        assert estimate["score"].to_dict() == alone["score"].to_dict()
 
 
 def test_any_number_of_threads_gives_the_same() -> None:
@@ -153,9 +153,9 @@ def test_a_table_of_columns_is_several_groups(library: Any) -> None:
     expected = fastad.evaluate(Y, SCORES, groups=COLUMNS)
     plain = {"dataset": DATASET.tolist(), "fold": FOLD.tolist()}
     make: Any = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table}[library]
-    found = fastad.evaluate(Y, SCORES, groups=make(plain))
-    assert found.to_dict() == expected.to_dict()
-    frame = found.to_frame(library)
+    result = fastad.evaluate(Y, SCORES, groups=make(plain))
+    assert result.to_dict() == expected.to_dict()
+    frame = result.to_frame(library)
     assert list(getattr(frame, "column_names", None) or frame.columns)[:3] == [
         "dataset",
         "fold",
@@ -201,7 +201,9 @@ def test_a_summary_is_mean_and_deviation_over_the_column() -> None:
     rows = list(zip(summary.keys["dataset"], summary.keys["detector"], strict=True))
     assert rows == [(d, s) for d in ("cover", "iris", "wine") for s in ("a", "b")]
     for i, (dataset, detector) in enumerate(rows):
-        values = [found[detector]["auc"] for (name, _), found in result.items() if name == dataset]
+        values = [
+            estimate[detector]["auc"] for (name, _), estimate in result.items() if name == dataset
+        ]
         defined = [value for value in values if not math.isnan(value)]
         assert summary.mean["auc"][i] == pytest.approx(sum(defined) / len(defined), rel=1e-14)
         assert summary.std["auc"][i] == pytest.approx(float(np.std(defined, ddof=1)), rel=1e-14)
@@ -215,7 +217,7 @@ def test_a_summary_over_everything_has_a_row_for_each_detector() -> None:
     result = fastad.evaluate(Y, SCORES, groups=FOLD, measures=["auc"])
     summary = result.summary()
     assert summary.keys == {"detector": ["a", "b"]}
-    values = [found["b"]["auc"] for found in result.values()]
+    values = [estimate["b"]["auc"] for estimate in result.values()]
     assert summary.mean["auc"][1] == pytest.approx(float(np.mean(values)), rel=1e-14)
     one = fastad.evaluate(Y, SCORES["a"], groups=np.zeros(N, int), measures=["auc"]).summary()
     assert math.isnan(one.std["auc"][0])

@@ -38,9 +38,9 @@ def outcome(measure: Callable[[], Any]) -> Any:
 def everything(y: Array, s: Array) -> list[Any]:
     """The counts, and what is read from the order itself, as bits."""
     counts = counting.count(y, s)
-    found = [x.tobytes() for x in (counts.fps, counts.tps, counts.thresholds())]
+    results = [x.tobytes() for x in (counts.fps, counts.tps, counts.thresholds())]
     return [
-        *found,
+        *results,
         counts.n_tied,
         outcome(lambda: fastad.roc_auc(y, s).hex()),
         outcome(lambda: fastad.average_precision(y, s).hex()),
@@ -99,8 +99,8 @@ def test_a_part_of_the_curve_gives_the_values_of_the_whole(
     expected = outcome(lambda: getattr(ranked, measure)(**keywords).tolist())
     with tiny_ranges(n_threads):
         function = getattr(fastad.measures, measure)
-        found = outcome(lambda: function(sample.y, sample.s, **keywords).tolist())
-    assert found == expected
+        result = outcome(lambda: function(sample.y, sample.s, **keywords).tolist())
+    assert result == expected
 
 
 def large(seed: int, n: int = 2**14) -> tuple[Array, Array]:
@@ -128,9 +128,9 @@ def test_a_sample_that_misleads_costs_time_only(lift: float) -> None:
     step = len(s) // (len(s) >> 5)
     s[::step] += lift
     with mock.patch.object(counting, "order_values", wraps=order_values) as spy:
-        found = fastad.auc_at_fpr(y, s, fpr=0.2, min_fpr=0.1)
+        result = fastad.auc_at_fpr(y, s, fpr=0.2, min_fpr=0.1)
     assert spy.call_count == 2
-    assert found == fastad.rank_scores(y, s).auc_at_fpr(fpr=0.2, min_fpr=0.1)
+    assert result == fastad.rank_scores(y, s).auc_at_fpr(fpr=0.2, min_fpr=0.1)
 
 
 def test_a_million_scores_in_threads_are_ordered_as_in_one() -> None:
@@ -153,7 +153,7 @@ def test_parts_of_a_million_scores_in_threads() -> None:
                 assert fastad.tpr_at_fpr(y, s, fpr=rate) == ranked.tpr_at_fpr(fpr=rate)
 
 
-# --- sorting without fast instructions
+# Sorting without fast instructions.
 
 
 @given(
@@ -212,18 +212,18 @@ def test_the_trial_compares_the_fastest_runs_of_both_sorts(
     assert sorting.numpy_sorts_fast.__wrapped__() == expected
 
 
-# --- groups
+# Groups.
 
 
 def test_groups_in_blocks_for_threads_are_the_groups_of_one_thread() -> None:
     y, s = large(5)
     groups = np.random.default_rng(0).integers(0, 50, len(y))
     for measures in (["auc"], ["auc", "tpr@0.05", "ap"]):
-        found = [
+        results = [
             fastad.evaluate(y, s, groups=groups, measures=measures, n_threads=n).to_json()
             for n in (1, 2, 5)
         ]
-        assert found[0] == found[1] == found[2]
+        assert results[0] == results[1] == results[2]
 
 
 def test_a_part_reaches_from_the_lowest_rate_to_the_highest() -> None:

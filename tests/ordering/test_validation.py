@@ -168,7 +168,7 @@ def test_data_are_the_only_positional_arguments(name: str) -> None:
         getattr(fastad if name == "rank_scores" else fastad.measures, name)(Y, S, None)
 
 
-# --- what is declared for each parameter of a measure
+# What is declared for each parameter of a measure.
 
 # Values that a declared parameter refuses, as one value: out of range, and what the message shows.
 OUT_OF_RANGE: dict[type[Parameter], list[tuple[Any, str]]] = {
@@ -265,24 +265,24 @@ def test_more_samples_than_there_are_make_a_measure_undefined(name: str) -> None
 
 
 def test_confusion_takes_one_cut() -> None:
-    for options, found in (({}, "neither"), ({"threshold": 1, "k": 1}, "both")):
-        with pytest.raises(InvalidInputError, match=f"not both; found {found}"):
+    for options, result in (({}, "neither"), ({"threshold": 1, "k": 1}, "both")):
+        with pytest.raises(InvalidInputError, match=f"not both; found {result}"):
             fastad.confusion_at(Y, S, **options)
 
 
 def test_integer_scores_meet_a_float_threshold_exactly() -> None:
     # As float64, 2**53 + 3 would become 2**53 + 4.
     scores = np.array([2**53 + 3, 2**53 + 4])
-    found = fastad.confusion_at([0, 1], scores, threshold=2.0**53 + 4)
-    assert (found.tp, found.fp) == (1, 0)
+    result = fastad.confusion_at([0, 1], scores, threshold=2.0**53 + 4)
+    assert (result.tp, result.fp) == (1, 0)
 
 
 @pytest.mark.parametrize("dtype", [bool, np.int8, np.uint64, np.int64, np.float32, np.float64])
 @pytest.mark.parametrize("threshold", [2**63, 2**64, 10**400], ids=["2^63", "2^64", "10^400"])
 def test_a_threshold_above_all_scores_flags_nothing(dtype: Any, threshold: int) -> None:
     scores = np.array([0, 1, 0, 1, 1], dtype)
-    found = fastad.confusion_at(Y, scores, threshold=threshold)
-    assert (found.tp, found.fp, found.tn, found.fn) == (0, 0, 3, 2)
+    result = fastad.confusion_at(Y, scores, threshold=threshold)
+    assert (result.tp, result.fp, result.tn, result.fn) == (0, 0, 3, 2)
 
 
 def test_whole_weights_where_only_they_are_defined() -> None:

@@ -20,8 +20,8 @@ SCORES = {"smooth": RNG.normal(size=65) + LABELS, "tied": np.round(RNG.normal(si
 def bounds(
     x: npt.NDArray[np.float64], band: RocBand | PrecisionRecallBand, lowest: float = 0
 ) -> set[tuple[float, float]]:
-    found = [*zip(x, band.low, strict=True), *zip(x, band.high, strict=True)]
-    return {(float(x), float(y)) for x, y in found if x >= lowest}
+    results = [*zip(x, band.low, strict=True), *zip(x, band.high, strict=True)]
+    return {(float(x), float(y)) for x, y in results if x >= lowest}
 
 
 @pytest.mark.parametrize("kind", ["pointwise", "simultaneous"])

@@ -50,15 +50,15 @@ def brightness(colour: Any) -> float:
 
 def contrasts(display: MatrixDisplay) -> list[float]:
     """Contrast of each text with its cell, from 1 to 21; the paper is white."""
-    found = []
+    result = []
     for text, value in zip(display.texts_, display.matrix.value.ravel(), strict=True):
         cell = display.image_.to_rgba(np.array([value]))[0] if value == value else (1, 1, 1, 1)
         low, high = sorted([brightness(cell[:3]), brightness(text.get_color())])
-        found.append((high + 0.05) / (low + 0.05))
-    return found
+        result.append((high + 0.05) / (low + 0.05))
+    return result
 
 
-# --- heat maps
+# Heat maps.
 
 
 @pytest.mark.parametrize(
@@ -66,19 +66,19 @@ def contrasts(display: MatrixDisplay) -> list[float]:
 )
 @pytest.mark.parametrize("n", [1, 2, 7, pytest.param(30, marks=pytest.mark.evidence)])
 def test_cells_are_the_matrix(make: Any, n: int) -> None:
-    found = make(results(n), rng=0, n_resamples=3)
-    display = MatrixDisplay(found).plot(new_axes())
-    assert display.matrix is found
-    assert np.array_equal(np.asarray(display.image_.get_array()), found.value)
+    result = make(results(n), rng=0, n_resamples=3)
+    display = MatrixDisplay(result).plot(new_axes())
+    assert display.matrix is result
+    assert np.array_equal(np.asarray(display.image_.get_array()), result.value)
     form = ".2f" if make is fastad.benchmarking.kendall_matrix else ".1%"
     for i, j in itertools.product(range(n), repeat=2):
         text = display.texts_[i * n + j]
         assert text.get_position() == (j, i)
-        value = float(format(found.value[i, j], form).rstrip("%"))
+        value = float(format(result.value[i, j], form).rstrip("%"))
         assert float(text.get_text().rstrip("%")) == value
         assert ("%" in text.get_text()) == (form == ".1%")
-    assert [t.get_text() for t in display.ax_.get_xticklabels()] == found.columns
-    assert [t.get_text() for t in display.ax_.get_yticklabels()] == found.rows
+    assert [t.get_text() for t in display.ax_.get_xticklabels()] == result.columns
+    assert [t.get_text() for t in display.ax_.get_yticklabels()] == result.rows
     draw(display)
     low, high = display.ax_.get_ylim()
     assert low > high  # the first row is on top
@@ -86,16 +86,16 @@ def test_cells_are_the_matrix(make: Any, n: int) -> None:
 
 
 def test_rows_and_columns_are_their_own() -> None:
-    found = fastad.benchmarking.selection_loss(
+    result = fastad.benchmarking.selection_loss(
         results(5),
         measures=["auc", "tpr@0.01"],
         evaluated_by=["tpr@0.02", "auc", "tpr@0.03"],
         rng=0,
     )
-    display = MatrixDisplay(found).plot(new_axes())
+    display = MatrixDisplay(result).plot(new_axes())
     assert [t.get_text() for t in display.ax_.get_xticklabels()] == ["tpr@0.02", "auc", "tpr@0.03"]
     assert [t.get_text() for t in display.ax_.get_yticklabels()] == ["auc", "tpr@0.01"]
-    assert cells(display) == [[f"{x:.1%}" for x in row] for row in found.value]
+    assert cells(display) == [[f"{x:.1%}" for x in row] for row in result.value]
     assert (display.ax_.get_ylabel(), display.ax_.get_xlabel()) == ("selected by", "evaluated by")
     tau = MatrixDisplay(fastad.benchmarking.kendall_matrix(results(2), rng=0)).plot(new_axes())
     assert (tau.ax_.get_ylabel(), tau.ax_.get_xlabel()) == ("measure", "other")
@@ -120,9 +120,9 @@ def test_sensitivity_has_a_diagonal() -> None:
         "auc": values[:6],
         "ap": values[6:],
     }
-    found = fastad.benchmarking.class_sensitivity(table, rng=0)
-    display = MatrixDisplay(found).plot(new_axes())
-    assert cells(display) == [[f"{x:.1%}" for x in row] for row in found.value]
+    result = fastad.benchmarking.class_sensitivity(table, rng=0)
+    display = MatrixDisplay(result).plot(new_axes())
+    assert cells(display) == [[f"{x:.1%}" for x in row] for row in result.value]
 
 
 @pytest.mark.parametrize(
@@ -131,8 +131,10 @@ def test_sensitivity_has_a_diagonal() -> None:
 def test_cells_without_a_number(make: Any) -> None:
     values = np.random.default_rng(0).uniform(0.2, 1, (3, 4))
     none = np.full((3, 4), nan)
-    found = make(ResultTable.from_arrays({"auc": values, "ap": none, "auc_w": values[::-1]}), rng=0)
-    display = MatrixDisplay(found).plot(new_axes())
+    result = make(
+        ResultTable.from_arrays({"auc": values, "ap": none, "auc_w": values[::-1]}), rng=0
+    )
+    display = MatrixDisplay(result).plot(new_axes())
     draw(display)
     assert [row[1] for row in cells(display)] == ["-"] * 3 == cells(display)[1]
     assert display.texts_[4].get_color() == "black"
@@ -145,8 +147,8 @@ def test_cells_without_a_number(make: Any) -> None:
 
 def test_names_are_shown_as_they_are() -> None:
     names = ["$a$_b", "_private", "x^2", "a\\b", "100%"]
-    found = fastad.benchmarking.selection_loss(results(5, names=names), rng=0)
-    display = MatrixDisplay(found).plot(new_axes())
+    result = fastad.benchmarking.selection_loss(results(5, names=names), rng=0)
+    display = MatrixDisplay(result).plot(new_axes())
     draw(display)
     shown = [t.get_text() for t in display.ax_.get_yticklabels()]
     assert shown == [r"\$a\$_b", " _private", "x^2", "a\\b", "100%"]
@@ -195,7 +197,7 @@ def test_what_is_no_matrix_is_refused() -> None:
         MatrixDisplay(fastad.benchmarking.kendall_matrix(results(2), rng=0)).plot("a")  # type: ignore[arg-type]
 
 
-# --- discriminability
+# Discriminability.
 
 LEVELS = (0.1, 0.2, 0.3, 0.4)
 
@@ -236,20 +238,20 @@ def reference(display: DiscriminabilityDisplay) -> list[Any]:
     [*((one, "linear", 3) for one in CRITERIA), ("tukey-q", "log", 1), ("welch-mean", "log", 30)],
 )
 def test_the_mean_curve_with_each_data_set_behind(criterion: Any, xscale: Any, n: int) -> None:
-    found = separated(n)
-    display = DiscriminabilityDisplay(found).plot(new_axes(), criterion=criterion, xscale=xscale)
+    result = separated(n)
+    display = DiscriminabilityDisplay(result).plot(new_axes(), criterion=criterion, xscale=xscale)
     draw(display)
-    curve, critical = found.curve(criterion)
+    curve, critical = result.curve(criterion)
     assert display.line_.get_xdata() == pytest.approx(LEVELS)
     assert np.array_equal(display.line_.get_ydata(), curve)
     (bound,) = reference(display)
     assert np.array_equal(bound.get_ydata(), critical)
     behind = [line.get_ydata() for line in display.ax_.lines if line.get_color() == "0.8"]
     assert len(behind) == (n if n > 1 else 0)
-    for line, one in zip(behind, found.pairwise_tests.values(), strict=n > 1):
+    for line, one in zip(behind, result.pairwise_tests.values(), strict=n > 1):
         assert np.array_equal(line, one.criteria[criterion])
     found_marks = marks(display)
-    assert found_marks == marks_of(found.averaged[criterion], curve)
+    assert found_marks == marks_of(result.averaged[criterion], curve)
     assert next(iter(found_marks.values()))[1] == max(curve)
     assert display.ax_.get_xscale() == xscale
     assert display.ax_.get_ylabel() == f"{criterion} of tpr"
@@ -261,16 +263,16 @@ def test_the_mean_curve_with_each_data_set_behind(criterion: Any, xscale: Any, n
 
 
 def test_one_data_set() -> None:
-    found = separated(3, seed=1, datasets=["$a$", "_b", "c"])
+    result = separated(3, seed=1, datasets=["$a$", "_b", "c"])
     for name, shown in (("$a$", r"\$a\$"), ("_b", " _b"), ("c", "c")):
-        display = DiscriminabilityDisplay(found).plot(
+        display = DiscriminabilityDisplay(result).plot(
             new_axes(), dataset=name, criterion="welch-median", line_kw={"color": "red", "lw": 4}
         )
         draw(display)
-        one = found.pairwise_tests[name]
+        one = result.pairwise_tests[name]
         assert np.array_equal(display.line_.get_ydata(), one.criteria["welch-median"])
         assert np.array_equal(reference(display)[0].get_ydata(), one.critical_values["welch"])
-        chosen = found.selected[name]["welch-median"]
+        chosen = result.selected[name]["welch-median"]
         assert marks(display) == marks_of(chosen, one.criteria["welch-median"])
         assert not [line for line in display.ax_.lines if line.get_color() == "0.8"]
         assert display.line_.get_color() == "red"
@@ -283,10 +285,10 @@ def test_where_nothing_is_chosen() -> None:
     low = DiscriminabilityDisplay(separated(gains=[0.01, 0.02, 0.005, 0.0])).plot(new_axes())
     assert list(marks(low)) == ["highest"]
     values = np.full((1, 2, 3), 0.5) + np.array([[0], [1]])
-    found = fastad.benchmarking.discriminability(
+    result = fastad.benchmarking.discriminability(
         ResultTable.from_arrays({"tpr@0.1": values}), rng=0
     )
-    none = DiscriminabilityDisplay(found).plot(new_axes(), legend=False)
+    none = DiscriminabilityDisplay(result).plot(new_axes(), legend=False)
     draw(none)
     assert marks(none) == {}
     assert none.ax_.get_legend() is None
@@ -303,13 +305,13 @@ def test_two_data_sets_on_the_same_axes_have_their_critical_values() -> None:
     axes, rng = new_axes(), np.random.default_rng(0)
     values = rng.normal(size=(2, 3, 4))
     values[0, 0] = nan  # two models on the one data set, three on the other
-    found = fastad.benchmarking.discriminability(
+    result = fastad.benchmarking.discriminability(
         ResultTable.from_arrays({"tpr@0.1": values}), rng=0
     )
     for name in ("0", "1"):
-        display = DiscriminabilityDisplay(found).plot(axes, dataset=name)
+        display = DiscriminabilityDisplay(result).plot(axes, dataset=name)
     heights = {float(line.get_ydata()[0]) for line in reference(display)}
-    assert heights == {float(found.pairwise_tests[n].critical_values["tukey"][0]) for n in "01"}
+    assert heights == {float(result.pairwise_tests[n].critical_values["tukey"][0]) for n in "01"}
 
 
 def test_a_rate_that_is_chosen_twice_has_both_marks() -> None:

@@ -36,13 +36,13 @@ def boxes(display: CriticalDifferenceDisplay) -> list[Bbox]:
 
 
 def test_lines_lead_from_ranks_to_names() -> None:
-    found = fastad.benchmarking.nemenyi(spread(7), measure="auc", rng=0)
-    display = CriticalDifferenceDisplay.from_comparison(found, new_axes())
-    assert list(display.lines_) == list(display.names_) == found.detectors
+    result = fastad.benchmarking.nemenyi(spread(7), measure="auc", rng=0)
+    display = CriticalDifferenceDisplay.from_comparison(result, new_axes())
+    assert list(display.lines_) == list(display.names_) == result.detectors
     rows = []
     for i, (name, line) in enumerate(display.lines_.items()):
         (x, along, end), (top, row, last) = data_of(line)
-        assert (x, along) == (found.mean_ranks[i],) * 2
+        assert (x, along) == (result.mean_ranks[i],) * 2
         assert (top, row) == (0, last)
         assert end == (1 if i < 4 else 7)
         text = display.names_[name]
@@ -56,18 +56,18 @@ def test_lines_lead_from_ranks_to_names() -> None:
     assert rows[4:] == sorted(rows[4:], reverse=True)
     low, high = display.ax_.get_ylim()
     assert low > max(rows) > 0 > high
-    assert display.line_ is display.lines_[found.detectors[0]]
+    assert display.line_ is display.lines_[result.detectors[0]]
     labels = {text.get_text() for text in display.ax_.texts}
     assert "mean rank by auc" in labels
 
 
 def test_bars_are_the_groups_and_overlapping_ones_lie_on_levels_of_their_own() -> None:
-    found = fastad.benchmarking.nemenyi(spread(20), measure="auc", rng=0)
-    display = CriticalDifferenceDisplay(found).plot(new_axes())
-    rank = dict(zip(found.detectors, found.mean_ranks.tolist(), strict=True))
-    assert len(found.groups) > 3
+    result = fastad.benchmarking.nemenyi(spread(20), measure="auc", rng=0)
+    display = CriticalDifferenceDisplay(result).plot(new_axes())
+    rank = dict(zip(result.detectors, result.mean_ranks.tolist(), strict=True))
+    assert len(result.groups) > 3
     spans = [data_of(bar) for bar in display.bars_]
-    assert [x for x, _ in spans] == [[rank[g[0]], rank[g[-1]]] for g in found.groups]
+    assert [x for x, _ in spans] == [[rank[g[0]], rank[g[-1]]] for g in result.groups]
     first_row = min(data_of(line)[1][1] for line in display.lines_.values())
     for (one, at), (other, there) in itertools.combinations(spans, 2):
         assert at[0] == at[1] < first_row
@@ -75,17 +75,17 @@ def test_bars_are_the_groups_and_overlapping_ones_lie_on_levels_of_their_own() -
             assert one[1] < other[0]
     # As many levels as bars that meet in one place, with a fiftieth of the axis between, no more.
     deepest = max(
-        sum(x[0] <= place <= x[1] + 19 / 50 for x, _ in spans) for place in found.mean_ranks
+        sum(x[0] <= place <= x[1] + 19 / 50 for x, _ in spans) for place in result.mean_ranks
     )
     assert len({y[0] for _, y in spans}) == deepest < len(spans)
 
 
 def test_the_ruler_is_as_long_as_the_critical_difference() -> None:
-    found = fastad.benchmarking.nemenyi(demsar(), measure="auc", rng=0)
-    display = CriticalDifferenceDisplay.from_comparison(found, new_axes(layout="constrained"))
+    result = fastad.benchmarking.nemenyi(demsar(), measure="auc", rng=0)
+    display = CriticalDifferenceDisplay.from_comparison(result, new_axes(layout="constrained"))
     assert display.ruler_ is not None
-    assert found.critical_difference is not None
-    assert data_of(display.ruler_)[0] == [1, 1 + found.critical_difference]
+    assert result.critical_difference is not None
+    assert data_of(display.ruler_)[0] == [1, 1 + result.critical_difference]
     assert "CD = 1.25" in {text.get_text() for text in display.ax_.texts}
     assert display.ax_.get_xlim() == (1, 4)
     wide = fastad.benchmarking.nemenyi(results_of([[1, 2]]), measure="auc", rng=0)
@@ -99,15 +99,15 @@ def test_the_ruler_is_as_long_as_the_critical_difference() -> None:
 
 
 def test_a_control_has_its_interval_and_those_outside_stand_out() -> None:
-    found = fastad.benchmarking.nemenyi(spread(8), measure="auc", control="detector-d", rng=0)
-    assert found.critical_difference is not None
-    display = CriticalDifferenceDisplay.from_comparison(found, new_axes())
-    place = found.detectors.index("detector-d")
-    middle = found.mean_ranks[place]
+    result = fastad.benchmarking.nemenyi(spread(8), measure="auc", control="detector-d", rng=0)
+    assert result.critical_difference is not None
+    display = CriticalDifferenceDisplay.from_comparison(result, new_axes())
+    place = result.detectors.index("detector-d")
+    middle = result.mean_ranks[place]
     (bar,) = display.bars_
     assert data_of(bar)[0] == [
-        max(middle - found.critical_difference, 1),
-        min(middle + found.critical_difference, 8),
+        max(middle - result.critical_difference, 1),
+        min(middle + result.critical_difference, 8),
     ]
     low, high = data_of(bar)[0]
     colours = {name: to_hex(text.get_color()) for name, text in display.names_.items()}
@@ -115,10 +115,10 @@ def test_a_control_has_its_interval_and_those_outside_stand_out() -> None:
     assert list(colours.values()).count(colours["detector-d"]) == 1
     outside = {
         name
-        for name, rank in zip(found.detectors, found.mean_ranks, strict=True)
+        for name, rank in zip(result.detectors, result.mean_ranks, strict=True)
         if not low < rank < high
     }
-    apart = {name for pair in found.significant_pairs for name in pair} - {"detector-d"}
+    apart = {name for pair in result.significant_pairs for name in pair} - {"detector-d"}
     assert outside == apart
     (plain,) = {colour for name, colour in colours.items() if name not in apart | {"detector-d"}}
     assert all(colours[name] != plain for name in apart)
@@ -133,7 +133,7 @@ def test_a_control_has_its_interval_and_those_outside_stand_out() -> None:
     [k if k in (2, 7, 20) else pytest.param(k, marks=pytest.mark.evidence) for k in range(2, 21)],
 )
 def test_names_do_not_overlap(k: int) -> None:
-    found = fastad.benchmarking.nemenyi(spread(k), measure="auc", rng=0, n_resamples=1)
+    result = fastad.benchmarking.nemenyi(spread(k), measure="auc", rng=0, n_resamples=1)
     axes = [
         None,
         new_axes(layout="constrained"),
@@ -141,7 +141,7 @@ def test_names_do_not_overlap(k: int) -> None:
         new_axes(figsize=(4, 2.5), layout="constrained"),
     ]
     for ax in axes:
-        display = CriticalDifferenceDisplay.from_comparison(found, ax)
+        display = CriticalDifferenceDisplay.from_comparison(result, ax)
         extents = boxes(display)
         for one, other in itertools.combinations(extents, 2):
             assert not one.overlaps(other)
@@ -155,13 +155,13 @@ def test_names_do_not_overlap(k: int) -> None:
 def test_ticks_are_round_and_not_too_many() -> None:
     for k in (2, 5, 12, 20, 50):
         ax = new_axes(layout="constrained")
-        found = fastad.benchmarking.nemenyi(
+        result = fastad.benchmarking.nemenyi(
             results_of(np.tile(np.arange(k), (3, 1)), detectors=[str(i) for i in range(k)]),
             measure="auc",
             rng=0,
             n_resamples=1,
         )
-        CriticalDifferenceDisplay.from_comparison(found, ax)
+        CriticalDifferenceDisplay.from_comparison(result, ax)
         ticks = ax.get_xticks().tolist()
         assert (ticks[0], ticks[-1]) == (1, k)
         assert len(ticks) <= 16
@@ -173,10 +173,10 @@ def test_ticks_are_round_and_not_too_many() -> None:
 
 def test_names_are_shown_as_they_are_and_lines_take_options() -> None:
     names = ["$k$-nn", "_private", "a_very_long_name_of_a_detector" * 3]
-    found = fastad.benchmarking.nemenyi(spread(3, detectors=names), measure="auc", rng=0)
+    result = fastad.benchmarking.nemenyi(spread(3, detectors=names), measure="auc", rng=0)
     for ax in (None, new_axes(), new_axes(figsize=(20, 4), layout="constrained")):
         display = CriticalDifferenceDisplay.from_comparison(
-            found, ax, line_kw={"color": "#123456", "lw": 3}
+            result, ax, line_kw={"color": "#123456", "lw": 3}
         )
         draw(display)
         assert display.names_["$k$-nn"].get_text().startswith(r"\$k\$-nn (")

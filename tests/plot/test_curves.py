@@ -51,7 +51,7 @@ def is_on(point: tuple[float, float], x: Any, y: Any) -> bool:
     return False
 
 
-# --- ROC
+# ROC.
 
 
 def test_roc_on_linear_axes_is_the_curve() -> None:
@@ -171,7 +171,7 @@ def test_a_logarithmic_axis_is_shaded_up_to_five_normals(n_copies: int) -> None:
     assert len(linear.ax_.patches) == 0
 
 
-# --- precision and recall
+# Precision and recall.
 
 
 def test_precision_recall_goes_through_the_points_and_has_the_area_of_pr_auc() -> None:
@@ -244,7 +244,7 @@ def test_precision_without_normals_is_one() -> None:
     np.testing.assert_array_equal(y_of(line), 1)
 
 
-# --- DET
+# DET.
 
 
 def test_det_is_drawn_at_normal_deviates() -> None:
@@ -292,7 +292,7 @@ def test_det_from_a_curve_knows_the_sizes_by_its_steps() -> None:
     np.testing.assert_allclose(x_of(lines[0]), x_of(lines[1]))
 
 
-# --- RP
+# RP.
 
 
 def test_rp_curve_and_its_zero() -> None:
@@ -317,7 +317,7 @@ def test_rp_without_zero() -> None:
         RpCurveDisplay.from_predictions([0, 1], [0.0, 2.0], score_range=(0, 1), ax=new_axes())
 
 
-# --- many runs
+# Many runs.
 
 
 GROUPS = np.tile(np.arange(5), 13)

@@ -32,7 +32,7 @@ def scores_of(n: int) -> dict[str, npt.NDArray[np.float64]]:
     return {f"d{i}": rng.normal(size=90) + LABELS * i / 3 for i in range(n)}
 
 
-# --- several detectors
+# Several detectors.
 
 
 @pytest.mark.parametrize("kind", CURVES)
@@ -86,7 +86,7 @@ def test_properties_of_lines_are_handed_over() -> None:
     assert [line.get_linewidth() for line in display.lines_.values()] == [7, 7]
 
 
-# --- axes and legends
+# Axes and legends.
 
 
 @pytest.mark.parametrize("kind", DISPLAYS)
@@ -146,7 +146,7 @@ def test_the_number_of_axes_must_fit() -> None:
         plot.ScoreDistributionDisplay.from_predictions(LABELS, scores_of(3), ax=axes)
 
 
-# --- values in the legend
+# Values in the legend.
 
 
 def test_measures_are_those_of_evaluate() -> None:
@@ -168,7 +168,7 @@ def test_a_result_of_evaluate_serves_as_values() -> None:
     assert display.line_.get_label() == f"d0 (auc {result['d0']['auc']:.3f})"
 
 
-# --- errors come before anything is drawn
+# Errors come before anything is drawn.
 
 
 def one_class(kind: str) -> npt.NDArray[np.int64]:
@@ -236,7 +236,7 @@ def test_operating_points_may_be_fractions() -> None:
     assert [mark.fpr for mark in display.marks["d0"]] == [0.1]
 
 
-# --- matplotlib is an extra
+# Matplotlib is an extra.
 
 
 @pytest.mark.system

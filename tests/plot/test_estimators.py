@@ -118,7 +118,7 @@ def test_variation_over_folds(cv_results: dict[str, Any]) -> None:
     assert display.variations["forest"].n_runs == len(tests)
 
 
-# --- all displays
+# All displays.
 
 # Of tables of results, which no estimator gives.
 OF_TABLES = {"CriticalDifferenceDisplay", "DiscriminabilityDisplay", "MatrixDisplay"}

@@ -55,16 +55,16 @@ def test_volumes_of_splitting(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", DISPLAYS)
 def test_criteria_with_intervals_serve_as_values(kind: str) -> None:
-    found = fastad.unsupervised.emmv(TEST, UNIFORM, VOLUME, n_resamples=20, rng=0)
+    result = fastad.unsupervised.emmv(TEST, UNIFORM, VOLUME, n_resamples=20, rng=0)
     curves = {name: CURVES[kind](TEST[name], UNIFORM[name], VOLUME) for name in TEST}
-    display = DISPLAYS[kind](curves, values=found).plot(new_axes())
+    display = DISPLAYS[kind](curves, values=result).plot(new_axes())
     label = kind.upper()
-    assert legend_of(display.ax_) == [f"{n} ({label} {getattr(found[n], kind)})" for n in TEST]
-    some = DISPLAYS[kind](curves, values={"flat": found["flat"]}).plot(new_axes())
+    assert legend_of(display.ax_) == [f"{n} ({label} {getattr(result[n], kind)})" for n in TEST]
+    some = DISPLAYS[kind](curves, values={"flat": result["flat"]}).plot(new_axes())
     assert [text.partition(" ")[0] for text in legend_of(some.ax_)] == list(TEST)
     assert legend_of(some.ax_)[0] == "round"
-    alone = DISPLAYS[kind](curves["flat"], values=found["flat"]).plot(new_axes())
-    assert legend_of(alone.ax_) == [f"score ({label} {getattr(found['flat'], kind)})"]
+    alone = DISPLAYS[kind](curves["flat"], values=result["flat"]).plot(new_axes())
+    assert legend_of(alone.ax_) == [f"score ({label} {getattr(result['flat'], kind)})"]
     none = DISPLAYS[kind](curves, values={}).plot(new_axes())
     assert legend_of(none.ax_) == list(TEST)
 

@@ -49,7 +49,7 @@ def region(threshold: float, fpr: float = 0.05) -> DecisionRegion:
     return DecisionRegion(fpr, fastad.volume(distance, threshold, box, n_draws=1000, rng=0))
 
 
-# --- what is drawn
+# What is drawn.
 
 
 def test_the_map_holds_the_scores_of_a_grid_over_the_box() -> None:
@@ -71,9 +71,9 @@ def test_boundaries_are_where_the_score_is_the_threshold() -> None:
     for label, rate in (("vol@0.5", 0.5), ("vol@0.6", 0.6)):
         threshold = fastad.threshold_at_fpr(LABELS, scores, fpr=rate)
         (circle,) = pieces(display, label)
-        found = distance(circle[np.isfinite(circle[:, 0])])
+        result = distance(circle[np.isfinite(circle[:, 0])])
         # Between points of the grid the isoline of a cone is straight.
-        np.testing.assert_allclose(found, threshold, atol=1e-4)
+        np.testing.assert_allclose(result, threshold, atol=1e-4)
 
 
 def test_volumes_are_those_of_volume_at_fpr() -> None:
@@ -100,8 +100,8 @@ def test_volumes_are_those_of_volume_at_fpr() -> None:
 def test_a_smaller_rate_has_the_larger_region() -> None:
     """Škvára et al. 2019, figure 4."""
     display = draw(fpr=[0.01, 0.05, 0.1, 0.3], volume_kw={"rng": 0})
-    found = [one.volume.value for one in display.regions]
-    assert found == sorted(found, reverse=True)
+    results = [one.volume.value for one in display.regions]
+    assert results == sorted(results, reverse=True)
     # Half a square of side 2 is the circle of area 2.
     (half,) = draw(fpr=0.5, volume_kw={"rng": 0}).regions
     assert abs(half.volume.value - 0.5) < 0.05
@@ -136,9 +136,9 @@ def test_the_box_is_what_is_drawn_and_where_volumes_are_taken() -> None:
     wide = draw(box=box, volume_kw={"rng": 0})
     assert wide.ax_.get_xlim() == (-2, 2)
     narrow = draw(box=fastad.Box([-1, -1], [1, 1]), volume_kw={"rng": 0})
-    found, expected = wide.regions[0].volume, narrow.regions[0].volume.value
+    result, expected = wide.regions[0].volume, narrow.regions[0].volume.value
     # Some of the circle lies outside the narrow box.
-    assert 4 * found.low > expected
+    assert 4 * result.low > expected
 
 
 def test_no_rates_no_boundaries() -> None:
@@ -159,7 +159,7 @@ def test_a_new_figure_has_the_picture() -> None:
     display.figure_.canvas.draw()
 
 
-# --- edges of regions
+# Edges of regions.
 
 
 def test_a_point_that_scores_the_threshold_is_outside() -> None:
@@ -202,7 +202,7 @@ def test_infinite_scores_leave_holes() -> None:
     assert len(pieces(display, "vol@0.05")) == 1
 
 
-# --- detectors
+# Detectors.
 
 
 @pytest.mark.parametrize("detector", [OneClassSVM(), IsolationForest(random_state=0)])
@@ -216,7 +216,7 @@ def test_detectors_are_compiled(detector: Any) -> None:
     np.testing.assert_allclose(display.score_map.scores.ravel(), expected, rtol=1e-9)
 
 
-# --- errors come before anything is drawn
+# Errors come before anything is drawn.
 
 
 @pytest.mark.parametrize(
@@ -263,7 +263,7 @@ def test_results_of_another_kind_are_refused() -> None:
         DecisionRegionDisplay(circles(0.5), y_true=[0])
 
 
-# --- Škvára et al. 2019, figure 6 and table 9: one-class SVMs on cardiotocography in the plane
+# Škvára et al. 2019, figure 6 and table 9: one-class SVMs on cardiotocography in the plane.
 
 # Anomalous class and gamma: AUC and CVOL@0.05 as printed.
 TABLE_9 = {
@@ -289,7 +289,7 @@ def table_9() -> dict[tuple[str, float], tuple[float, float]]:
     for anomalies, gamma in TABLE_9:
         samples, labels = problem(anomalies)
         box = fastad.Box.from_data(samples)
-        found = []
+        results = []
         for seed in range(1, 11):
             order = np.random.default_rng(seed).permutation(np.flatnonzero(labels == 0))
             n_train = int(0.8 * len(order))
@@ -300,8 +300,8 @@ def table_9() -> dict[tuple[str, float], tuple[float, float]]:
             volume = fastad.volume_at_fpr(
                 scorer, y_true, y_score, box, fpr=0.05, n_draws=100_000, rng=0
             )
-            found.append((fastad.roc_auc(y_true, y_score), volume.complement.value))
-        auc, cvol = np.mean(found, axis=0).tolist()
+            results.append((fastad.roc_auc(y_true, y_score), volume.complement.value))
+        auc, cvol = np.mean(results, axis=0).tolist()
         means[anomalies, gamma] = auc, cvol
     return means
 
@@ -321,8 +321,8 @@ def test_the_volume_chooses_the_detector_that_does_not_fail(
     table_9: dict[tuple[str, float], tuple[float, float]],
 ) -> None:
     """AUC on class 5 chooses the wide kernel, which is worse than chance on class 8."""
-    auc = {key: found[0] for key, found in table_9.items()}
-    cvol = {key: found[1] for key, found in table_9.items()}
+    auc = {key: result[0] for key, result in table_9.items()}
+    cvol = {key: result[1] for key, result in table_9.items()}
     assert auc["5", 0.01] > auc["5", 50.0]
     assert auc["8", 0.01] < 0.1 < 0.95 < auc["8", 50.0]
     for anomalies in "58":

@@ -23,17 +23,17 @@ def test_lines_are_the_values_and_bands_the_intervals() -> None:
         ax=new_axes(),
     )
     assert list(display.lines_) == ["a", "b"]
-    found = contamination_sensitivity(
+    result = contamination_sensitivity(
         Y, S, measure="tpr@0.05", contamination=GRID, confidence_level=0.9
     )
-    assert np.array_equal(display.line_.get_xdata(), found.contamination)
-    assert np.array_equal(display.line_.get_ydata(), found.value, equal_nan=True)
+    assert np.array_equal(display.line_.get_xdata(), result.contamination)
+    assert np.array_equal(display.line_.get_ydata(), result.value, equal_nan=True)
     assert legend_of(display.ax_) == ["a", "b", "90 % intervals"]
     assert display.ax_.get_ylabel() == "tpr@0.05"
     assert len(display.ax_.collections) == 2
     # Where the data rule fractions out, of the detector for which they do.
     (mark,) = (line for line in display.ax_.lines if np.size(line.get_xdata()) == 2)
-    assert np.asarray(mark.get_xdata()).tolist() == [found.largest] * 2
+    assert np.asarray(mark.get_xdata()).tolist() == [result.largest] * 2
 
 
 def test_without_intervals_there_are_lines_alone() -> None:

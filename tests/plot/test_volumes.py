@@ -45,7 +45,7 @@ def test_what_is_no_table_of_volumes_is_refused() -> None:
         VolumeDisplay(VOLUMES).plot(new_axes(), xscale="cubic")  # type: ignore[arg-type]
 
 
-# --- by threshold
+# By threshold.
 
 BOX = fastad.Box([-4, -4], [4, 4])
 CURVES = {

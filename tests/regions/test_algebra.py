@@ -34,11 +34,11 @@ def test_squared_distances(d: int, m: int, n: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     left, right = rng.normal(size=(d, m)), rng.normal(size=(d, n))
     right[:, 0] = left[:, 0]
-    found = squared_distances(left, right)
+    result = squared_distances(left, right)
     expected = ((left[:, :, None] - right[:, None, :]) ** 2).sum(axis=0)
-    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(result, expected, rtol=1e-12, atol=1e-12)
     # Where products cancel, no square is below 0.
-    assert found.min() >= 0.0
+    assert result.min() >= 0.0
 
 
 def test_views_are_as_good_as_arrays() -> None:

@@ -65,10 +65,10 @@ TAKERS: Mapping[str, Callable[..., Any]] = {
 @pytest.mark.parametrize("name", TAKERS)
 def test_every_method_keeps_to_its_budget_and_says_what_it_used(name: str, n_draws: int) -> None:
     score = Counting(radius)
-    found = TAKERS[name](score, n_draws=n_draws, rng=0)
+    result = TAKERS[name](score, n_draws=n_draws, rng=0)
     calls = sum(score.sizes)
     twice = MOST_TWICE if calls > 2**17 else 0
-    assert found.n_scored <= calls <= found.n_scored + twice
+    assert result.n_scored <= calls <= result.n_scored + twice
     # Splitting spends the rest of its budget on whole levels.
     most = n_draws if name in ("uniform", "sobol", "importance") else 1.2 * n_draws
     assert calls - twice <= most
@@ -174,8 +174,8 @@ def test_first_sobol_points_of_any_number(monkeypatch: pytest.MonkeyPatch) -> No
         return radius(rows)
 
     options: dict[str, Any] = {"n_draws": 2**16, "rng": 0}
-    found, expected = (TAKERS["sobol"](score, **options) for score in (slow, radius))
-    assert found.to_dict() == expected.to_dict()
+    result, expected = (TAKERS["sobol"](score, **options) for score in (slow, radius))
+    assert result.to_dict() == expected.to_dict()
 
 
 def test_detectors_that_are_not_compiled_score_in_such_batches() -> None:

@@ -35,7 +35,7 @@ def exact_log(fraction: Fraction) -> float:
     return math.log(fraction.numerator) - math.log(fraction.denominator)
 
 
-# --- what a box is made of
+# What a box is made of.
 
 
 def test_a_box_keeps_its_own_read_only_arrays() -> None:
@@ -112,7 +112,7 @@ def test_bad_ends_and_values_are_named(low: Any, high: Any, values: Any, message
         Box(low, high, values=values)
 
 
-# --- volume
+# Volume.
 
 
 @given(st.lists(ends(), min_size=1, max_size=8), st.lists(st.integers(1, 9), max_size=3))
@@ -166,7 +166,7 @@ def test_discrete_features_count_their_values() -> None:
     assert Box([0], [0], values=[[0.0, -0.0]]).volume == 1
 
 
-# --- contains
+# Contains.
 
 
 @given(st.lists(ends(), min_size=1, max_size=3))
@@ -204,7 +204,7 @@ def test_rows_that_cannot_be_in_a_box(X: Any, message: str) -> None:
         Box([0], [1]).contains(X)
 
 
-# --- from data
+# From data.
 
 
 @given(
@@ -318,15 +318,15 @@ def test_bad_data_are_named(X: Any, keywords: dict[str, Any], message: str) -> N
         Box.from_data(X, **keywords)
 
 
-# --- where points lie
+# Where points lie.
 
 
 def between(low: float, high: float) -> list[float]:
     """The few floats from one to another."""
-    found = [low]
-    while found[-1] < high:
-        found.append(float(np.nextafter(found[-1], np.inf)))
-    return found
+    results = [low]
+    while results[-1] < high:
+        results.append(float(np.nextafter(results[-1], np.inf)))
+    return results
 
 
 @pytest.mark.parametrize("method", ["uniform", "sobol"])
@@ -393,8 +393,8 @@ def test_discrete_values_are_drawn_evenly(n_values: int) -> None:
     box = Box([-1e4, 0, 0], [1e4, 1, 5], values=[values, None, [5]])
     for method, limit in (("uniform", 4.0), ("sobol", 0.5)):
         points = drawn(box, 2**15, 3, method)
-        found, counts = np.unique(points[:, 0], return_counts=True)
-        assert found.tolist() == values.tolist()
+        result, counts = np.unique(points[:, 0], return_counts=True)
+        assert result.tolist() == values.tolist()
         expected = len(points) / n_values
         # Chi-square over its degrees of freedom; deviations of a single count.
         assert ((counts - expected) ** 2 / expected).sum() / (n_values - 1) < limit

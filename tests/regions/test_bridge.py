@@ -32,14 +32,14 @@ def uniform(rng: np.random.Generator, n: int, low: float, high: float, d: int = 
 
 
 def largest(X: Array) -> Array:
-    found: Array = X.max(axis=1)
-    return found
+    result: Array = X.max(axis=1)
+    return result
 
 
 def in_two_cubes(X: Array) -> Array:
     """Below 0.1 in two cubes of this side, in opposite corners."""
-    found: Array = np.minimum(X.max(axis=1), (1 - X).max(axis=1))
-    return found
+    result: Array = np.minimum(X.max(axis=1), (1 - X).max(axis=1))
+    return result
 
 
 def cube_of(score: Batch, d: int = 3) -> Cube:
@@ -71,7 +71,7 @@ def test_the_fraction_solves_the_equation_of_bennett(n_particles: int) -> None:
     logs, of_particles = rng.normal(40, 3, 200), rng.normal(41, 2, n_particles)
     n = 500  # of which 300 lie outside of the region
     empty = Mixture((), np.empty(0))
-    found, _, _ = bridges._bridge(bridges._Draws(empty, n, np.empty((1, 200)), logs), of_particles)
+    result, _, _ = bridges._bridge(bridges._Draws(empty, n, np.empty((1, 200)), logs), of_particles)
 
     def difference(log_fraction: float) -> float:
         h = [1 / (n * math.exp(log) + n_particles / math.exp(log_fraction)) for log in logs]
@@ -81,7 +81,7 @@ def test_the_fraction_solves_the_equation_of_bennett(n_particles: int) -> None:
         ]
         return math.log(sum(h) / n) - math.log(sum(qh) / n_particles) - log_fraction
 
-    assert found == pytest.approx(optimize.brentq(difference, -80, 0, xtol=1e-12), abs=1e-6)
+    assert result == pytest.approx(optimize.brentq(difference, -80, 0, xtol=1e-12), abs=1e-6)
 
 
 @pytest.mark.parametrize("part", [0.0, 0.5])
@@ -130,11 +130,11 @@ def test_few_draws_build_no_bridge() -> None:
     run = splitting_of(cube, own)
     assert bridge(cube, run, 0.1, bridges.FEWEST_DRAWS - 1, rng, nothing) is None
     assert cube.n_scored == 0
-    found = bridge(cube, run, 0.1, bridges.FEWEST_DRAWS, rng, nothing)
-    assert found is not None
+    result = bridge(cube, run, 0.1, bridges.FEWEST_DRAWS, rng, nothing)
+    assert result is not None
     assert 0 < cube.n_scored <= bridges.FEWEST_DRAWS
-    assert found.log_fractions.shape == (8,)
-    assert abs(float(found.log_fractions.mean()) - 3 * math.log(0.1)) < 0.1
+    assert result.log_fractions.shape == (8,)
+    assert abs(float(result.log_fractions.mean()) - 3 * math.log(0.1)) < 0.1
 
 
 def test_a_part_that_a_single_repeat_has_found_counts() -> None:
@@ -143,18 +143,18 @@ def test_a_part_that_a_single_repeat_has_found_counts() -> None:
     points = [uniform(rng, 100, 0, 0.1) for _ in range(7)] + [1 - uniform(rng, 3, 0, 0.1)]
     own = [come_down(one, np.full(one.shape[1], 0.05), 0.1) for one in points]
     cube = cube_of(in_two_cubes)
-    found = bridge(cube, splitting_of(cube, own), 0.1, 30_000, rng, nothing)
-    assert found is not None
-    assert found.log_fractions == pytest.approx(np.full(8, math.log(2e-3)), abs=0.1)
+    result = bridge(cube, splitting_of(cube, own), 0.1, 30_000, rng, nothing)
+    assert result is not None
+    assert result.log_fractions == pytest.approx(np.full(8, math.log(2e-3)), abs=0.1)
 
 
 @pytest.mark.parametrize("shape", ["ball", "ellipsoid", "simplex", "two_balls", "shell"])
 def test_tiny_regions_of_ten_features(shape: str) -> None:
     region = SHAPES[shape](10)
-    found = of(region, 100_000, 0, confidence_level=0.9999)
-    assert found.log_low <= region.log_fraction <= found.log_high
-    assert abs(found.log_value - region.log_fraction) < 0.15
-    assert found.n_scored <= 110_000
+    result = of(region, 100_000, 0, confidence_level=0.9999)
+    assert result.log_low <= region.log_fraction <= result.log_high
+    assert abs(result.log_value - region.log_fraction) < 0.15
+    assert result.n_scored <= 110_000
 
 
 def test_a_curve_ends_at_its_bridge_and_falls_to_it() -> None:

@@ -68,13 +68,13 @@ def test_scores_of_the_cube_are_those_of_the_box(kind: str) -> None:
     assert cube.n_features == 5
     points = np.random.default_rng(0).random((5, 3001))
     before = points.copy()
-    found = cube.scores(points)
+    result = cube.scores(points)
     assert (points == before).all()
     X = (box.low + (box.high - box.low) * points.T).astype(np.float64)
-    assert found == pytest.approx(region.batch(X), rel=1e-12)
+    assert result == pytest.approx(region.batch(X), rel=1e-12)
     assert cube.n_scored == 3001
     assert cube.scores(points[:, :0]).shape == (0,)
-    assert cube.scores(points[:, ::2]) == pytest.approx(found[::2], rel=1e-15)
+    assert cube.scores(points[:, ::2]) == pytest.approx(result[::2], rel=1e-15)
     assert cube.n_scored == 3001 + 1501
 
 

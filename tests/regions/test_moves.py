@@ -19,7 +19,7 @@ Array = Any
 SUSPICIOUS = 1e-7
 
 
-# --- linear algebra
+# Linear algebra.
 
 
 @pytest.mark.parametrize(("d", "n"), [(1, 1), (1, 5), (3, 8), (5, 1003), (20, 2)])
@@ -46,11 +46,11 @@ def test_clouds_are_those_of_their_particles(d: int, n: int) -> None:
     spread = np.maximum(np.sqrt(np.diag(covariance)), 1e-9)
     assert cloud.spread == pytest.approx(spread, rel=1e-9)
     assert (np.triu(cloud.factor, 1) == 0).all()
-    found = cloud.factor @ cloud.factor.T
-    assert np.diag(found) == pytest.approx(spread**2, rel=1e-9)
+    result = cloud.factor @ cloud.factor.T
+    assert np.diag(result) == pytest.approx(spread**2, rel=1e-9)
     # Off the diagonal the same, but for what is covered back where particles are few.
     off = ~np.eye(d, dtype=bool)
-    assert found[off] == pytest.approx(covariance[off] * n / (n + d), rel=1e-7, abs=1e-18)
+    assert result[off] == pytest.approx(covariance[off] * n / (n + d), rel=1e-7, abs=1e-18)
     back = cloud.mean[:, None] + cloud.factor @ cloud.rounded
     assert back == pytest.approx(points, rel=1e-9, abs=1e-12)
 
@@ -63,14 +63,14 @@ def test_a_shape_is_remembered_in_the_size_of_now() -> None:
         size = 0.1 * 0.7**level
         cloud = shape.cloud(0.5 + size * (mixing @ rng.normal(size=(3, 40))))
     truth = size**2 * mixing @ mixing.T
-    found = cloud.factor @ cloud.factor.T
+    result = cloud.factor @ cloud.factor.T
     # Of 40 particles alone the standard deviation would be 22 %.
-    ratios = np.linalg.eigvals(np.linalg.solve(truth, found)).real
+    ratios = np.linalg.eigvals(np.linalg.solve(truth, result)).real
     assert ratios.min() > 0.6
     assert ratios.max() < 1.7
 
 
-# --- regions of the cube, uniform points of which are drawn directly
+# Regions of the cube, uniform points of which are drawn directly.
 
 
 @dataclass(frozen=True)
@@ -82,12 +82,12 @@ class Region:
     drawn: Callable[[np.random.Generator, int], Array]  # more points than wished are cut off
 
     def points(self, rng: np.random.Generator, n: int) -> Array:
-        found = np.empty((self.d, 0))
-        while found.shape[1] < n:
+        result = np.empty((self.d, 0))
+        while result.shape[1] < n:
             more = self.drawn(rng, n)
             inside = self.inside(more) & ((more >= 0) & (more < 1)).all(axis=0)
-            found = np.concatenate([found, more[:, inside]], axis=1)
-        return np.ascontiguousarray(found[:, :n])
+            result = np.concatenate([result, more[:, inside]], axis=1)
+        return np.ascontiguousarray(result[:, :n])
 
 
 def in_ball(rng: np.random.Generator, d: int, n: int) -> Array:
@@ -103,8 +103,8 @@ def needle(d: int) -> Region:
     inverse = np.linalg.inv(matrix)
 
     def inside(points: Array) -> Array:
-        found: Array = ((inverse @ (points - centre)) ** 2).sum(axis=0) < 1
-        return found
+        result: Array = ((inverse @ (points - centre)) ** 2).sum(axis=0) < 1
+        return result
 
     return Region(d, inside, lambda rng, n: centre + matrix @ in_ball(rng, d, n))
 
@@ -127,15 +127,15 @@ def islands(d: int) -> Region:
     def inside(points: Array) -> Array:
         near = ((points - one) ** 2).sum(axis=0) < 0.2**2
         far = ((points - two) ** 2).sum(axis=0) < (0.2 * size) ** 2
-        found: Array = near | far
-        return found
+        result: Array = near | far
+        return result
 
     def drawn(rng: np.random.Generator, n: int) -> Array:
         is_far = rng.random(n) < size**d / (1 + size**d)
-        found: Array = np.where(is_far, two, one) + 0.2 * np.where(is_far, size, 1) * in_ball(
+        result: Array = np.where(is_far, two, one) + 0.2 * np.where(is_far, size, 1) * in_ball(
             rng, d, n
         )
-        return found
+        return result
 
     return Region(d, inside, drawn)
 
@@ -149,8 +149,8 @@ def shell(d: int) -> Region:
 
     def inside(points: Array) -> Array:
         square = ((points - 0.55) ** 2).sum(axis=0)
-        found: Array = (square < 0.25) & (square > 0.16)
-        return found
+        result: Array = (square < 0.25) & (square > 0.16)
+        return result
 
     return Region(d, inside, drawn)
 
@@ -229,12 +229,12 @@ def uniform_law(name: str) -> list[tuple[Callable[[Array], Array], Array]]:
     return [(functional, np.quantile(functional(fresh), QUANTILES)) for functional in functionals]
 
 
-def assert_uniform(found: Array, name: str) -> None:
+def assert_uniform(result: Array, name: str) -> None:
     """By the statistic of Kolmogorov and Smirnov, at quantiles."""
-    n = found.shape[1]
+    n = result.shape[1]
     most = math.sqrt(math.log(2 / SUSPICIOUS) / 2 * (1 / n + 1 / N_FRESH))
     for functional, quantiles in uniform_law(name):
-        between = np.searchsorted(quantiles, functional(found))
+        between = np.searchsorted(quantiles, functional(result))
         shares = np.cumsum(np.bincount(between, minlength=len(QUANTILES) + 1))[:-1] / n
         assert np.abs(shares - QUANTILES).max() < most
 
@@ -257,8 +257,8 @@ def test_every_kind_of_move_leaves_the_uniform_distribution_as_it_is(kind: str, 
     cloud = Shape().cloud(region.points(np.random.default_rng(1), 500))
     accepted = []
     for scale in SCALES[kind]:
-        found, share = moved(region, start, cloud, [(kind, scale)] * 12)
-        assert_uniform(found, name)
+        result, share = moved(region, start, cloud, [(kind, scale)] * 12)
+        assert_uniform(result, name)
         accepted.append(share)
     # A kind that does not move shows nothing.
     assert max(accepted) > 0.005
@@ -269,8 +269,8 @@ def test_all_kinds_after_one_another_leave_the_uniform_distribution_as_it_is() -
     rng = np.random.default_rng(0)
     cloud = Shape().cloud(region.points(rng, 100))
     moves = [(kind, scale) for kind in KINDS for scale in SCALES[kind]] * 2
-    found, _ = moved(region, region.points(rng, 50_000), cloud, moves)
-    assert_uniform(found, "corner 3")
+    result, _ = moved(region, region.points(rng, 50_000), cloud, moves)
+    assert_uniform(result, "corner 3")
 
 
 @pytest.mark.parametrize("kind", ["reflected walk", "coordinate"])
@@ -282,9 +282,9 @@ def test_reflected_steps_as_long_as_the_box_leave_the_uniform_distribution_as_it
     region = slab(2)
     rng = np.random.default_rng(0)
     cloud = Shape().cloud(region.points(rng, 2000))
-    found, _ = moved(region, region.points(rng, 200_000), cloud, [(kind, scale)] * 15)
-    assert stats.kstest(found[1], "uniform").pvalue > SUSPICIOUS
-    assert stats.kstest(found[0], "uniform", (0.15, 0.3)).pvalue > SUSPICIOUS
+    result, _ = moved(region, region.points(rng, 200_000), cloud, [(kind, scale)] * 15)
+    assert stats.kstest(result[1], "uniform").pvalue > SUSPICIOUS
+    assert stats.kstest(result[0], "uniform", (0.15, 0.3)).pvalue > SUSPICIOUS
 
 
 def flat(name: str, region: Region) -> Array:
@@ -312,8 +312,8 @@ def test_moves_by_a_flat_cloud_keep_the_uniform_distribution(name: str, cloud: s
     described = Shape().cloud(flat(cloud, region))
     assert all(np.isfinite(part).all() for part in described)
     for kind in KINDS:
-        found, _ = moved(region, start, described, [(kind, 0.7)] * 6)
-        assert_uniform(found, name)
+        result, _ = moved(region, start, described, [(kind, 0.7)] * 6)
+        assert_uniform(result, name)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -324,12 +324,12 @@ def test_particles_reach_all_of_their_region(kind: str) -> None:
     start = region.points(rng, 20_000)
     start[1] *= 0.2
     cloud = Shape().cloud(region.points(rng, 500))
-    found, _ = moved(region, start, cloud, [(kind, 1.0)] * 80)
-    counts = np.histogram(found[1], 5, (0, 1))[0]
+    result, _ = moved(region, start, cloud, [(kind, 1.0)] * 80)
+    counts = np.histogram(result[1], 5, (0, 1))[0]
     assert counts.min() > 0.7 * counts.max()
 
 
-# --- what moves are told, and what they tell
+# What moves are told, and what they tell.
 
 
 def test_a_particle_moves_where_its_score_stays_below_its_level() -> None:

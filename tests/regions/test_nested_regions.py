@@ -20,8 +20,8 @@ def below(thresholds: list[float], data: Array) -> dict[float, Array]:
 
 def squares(points: Array) -> Array:
     """Scores of points of the cube, shape (d, n)."""
-    found: Array = ((2 * points - 1) ** 2).sum(axis=0)
-    return found
+    result: Array = ((2 * points - 1) ** 2).sum(axis=0)
+    return result
 
 
 @pytest.mark.parametrize("n", [1, 2, 3])

@@ -28,7 +28,7 @@ def particles(scores: list[float]) -> Particles:
     return Particles(points, np.array(scores, np.float64))
 
 
-# --- levels
+# Levels.
 
 
 def test_the_upper_half_leaves_together() -> None:
@@ -108,7 +108,7 @@ def test_copies_are_of_survivors_each_about_as_often() -> None:
     assert max(counts) - min(counts) <= 1
 
 
-# --- shares below thresholds, against what the definition says of the passed levels
+# Shares below thresholds, against what the definition says of the passed levels.
 
 
 class Slow:
@@ -241,7 +241,7 @@ def test_variances_are_those_of_independent_particles() -> None:
     assert np.mean(np.exp(logs)) == pytest.approx(0.01, rel=0.05)
 
 
-# --- ranks
+# Ranks.
 
 
 SAMPLES = st.lists(st.integers(0, 12).map(float) | st.floats(0, 12), min_size=1, max_size=40)
@@ -249,14 +249,14 @@ SAMPLES = st.lists(st.integers(0, 12).map(float) | st.floats(0, 12), min_size=1,
 
 @given(SAMPLES, SAMPLES)
 def test_rank_deviations_are_those_of_mann_and_whitney(one: list[float], two: list[float]) -> None:
-    found = rank_deviation(np.sort(one), np.array(two))
+    result = rank_deviation(np.sort(one), np.array(two))
     if len({*one, *two}) == 1:
-        assert math.isnan(found)
+        assert math.isnan(result)
         return
     exact = stats.mannwhitneyu(
         two, one, use_continuity=False, method="asymptotic", alternative="less"
     )
-    assert stats.norm.cdf(found) == pytest.approx(exact.pvalue, rel=1e-9, abs=1e-15)
+    assert stats.norm.cdf(result) == pytest.approx(exact.pvalue, rel=1e-9, abs=1e-15)
 
 
 @pytest.mark.parametrize("n", [1, 2, 10, 999, 100_003, 300_007, 2_000_003])
@@ -277,11 +277,11 @@ def deviations_of(
     rng: np.random.Generator, n_steps: int, new: Any, of: Any = None, n: int = 50
 ) -> list[float]:
     of = (lambda n: rng.random(n)) if of is None else of
-    found = []
+    results = []
     for _ in range(n_steps):
         rising = np.sort(of(n))
-        found.append(rank_deviation(rising, new(rising)))
-    return found
+        results.append(rank_deviation(rising, new(rising)))
+    return results
 
 
 @pytest.mark.evidence

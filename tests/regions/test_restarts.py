@@ -21,13 +21,13 @@ Array = Any
 
 
 def largest(X: Array) -> Array:
-    found: Array = X.max(axis=1)
-    return found
+    result: Array = X.max(axis=1)
+    return result
 
 
 def in_two_cubes(X: Array) -> Array:
-    found: Array = np.minimum(X.max(axis=1), 2 * (1 - X).max(axis=1))
-    return found
+    result: Array = np.minimum(X.max(axis=1), 2 * (1 - X).max(axis=1))
+    return result
 
 
 def cube_of(score: Any, d: int) -> Cube:
@@ -52,11 +52,11 @@ def test_points_come_down_and_are_uniform_below() -> None:
 def test_single_draws_and_data_find_both_parts() -> None:
     rng = np.random.default_rng(0)
     cube = cube_of(in_two_cubes, 4)
-    found = descend_alone(cube, 0.05, None, 20_000, rng)
+    result = descend_alone(cube, 0.05, None, 20_000, rng)
     assert 19_000 <= cube.n_scored <= 24_000
-    assert (in_two_cubes(found.T) < 0.05).all()
-    assert (found[0] < 0.5).any()
-    assert (found[0] > 0.5).any()
+    assert (in_two_cubes(result.T) < 0.05).all()
+    assert (result[0] < 0.5).any()
+    assert (result[0] > 0.5).any()
     data = np.full((4, 3), [[0.01, 0.5, 0.99]])
     assert descend_alone(cube, 0.05, data, 100, rng)[:, :2].T.tolist() == [[0.01] * 4, [0.99] * 4]
     assert descend_alone(cube, 1e-9, data[:, :0], 100, rng).shape == (4, 0)
@@ -122,7 +122,7 @@ def test_data_show_a_needle_beside_a_wide_valley() -> None:
     region = hidden.needle_in_valley(10)
     half = 0.12 * 0.3 ** (1 / 6)
     data = 0.87 + half * (2 * np.random.default_rng(0).random((30, 10)) - 1)
-    found = fastad.volume(
+    result = fastad.volume(
         *(region.jitted, region.threshold, region.box),
         method="splitting",
         data=data,
@@ -130,8 +130,8 @@ def test_data_show_a_needle_beside_a_wide_valley() -> None:
         rng=0,
         confidence_level=0.999,
     )
-    assert found.log_low <= region.log_fraction <= found.log_high
-    assert abs(found.log_value - region.log_fraction) < 0.4
+    assert result.log_low <= region.log_fraction <= result.log_high
+    assert abs(result.log_value - region.log_fraction) < 0.4
 
 
 def test_a_point_where_no_particle_is_is_warned_of() -> None:

@@ -26,10 +26,10 @@ def outcomes(region: Rare, n_draws: int, n_seeds: int) -> tuple[int, int, int]:
     for seed in range(n_seeds):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", InsufficientMixingWarning)
-            found = of(region, n_draws, seed, n_threads=1)
-        false += found.log_high < region.log_fraction
-        bounds += found.is_bound
-        warned += found.is_bound and any("n_draws was used up" in str(w.message) for w in caught)
+            result = of(region, n_draws, seed, n_threads=1)
+        false += result.log_high < region.log_fraction
+        bounds += result.is_bound
+        warned += result.is_bound and any("n_draws was used up" in str(w.message) for w in caught)
     return false, bounds, warned
 
 
@@ -79,9 +79,9 @@ def test_the_interval_by_uniform_draws_counts_the_first_particles(threshold: flo
     for repeat in repeats:
         repeat.lose(0.0)
         repeat._rising.append(scores / 10)  # below the level, where they count for nothing
-    found = estimates_of(SplittingRun(repeats, [], []), [threshold], 0.95, 10_000)[0]
+    result = estimates_of(SplittingRun(repeats, [], []), [threshold], 0.95, 10_000)[0]
     oracle = stats.binomtest(8 * int((scores < threshold).sum()), 400).proportion_ci(0.95)
-    assert (found.uniform_low, found.uniform_high) == pytest.approx(tuple(oracle), rel=1e-9)
+    assert (result.uniform_low, result.uniform_high) == pytest.approx(tuple(oracle), rel=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -99,16 +99,19 @@ def test_the_interval_by_uniform_draws_holds_and_what_the_other_assumes_is_said(
     region = ALL[name](d)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", InsufficientMixingWarning)
-        found = of(region, 10_000, 0, confidence_level=0.9999)
-    assert found.uniform_low <= math.exp(region.log_fraction) <= found.uniform_high
-    rest = found.complement
-    assert (rest.uniform_low, rest.uniform_high) == (1 - found.uniform_high, 1 - found.uniform_low)
-    if (found.low, found.high) == (found.uniform_low, found.uniform_high):
-        assert "assumes" not in found.reason
-        assert "by uniform draws" not in str(found)
+        result = of(region, 10_000, 0, confidence_level=0.9999)
+    assert result.uniform_low <= math.exp(region.log_fraction) <= result.uniform_high
+    rest = result.complement
+    assert (rest.uniform_low, rest.uniform_high) == (
+        1 - result.uniform_high,
+        1 - result.uniform_low,
+    )
+    if (result.low, result.high) == (result.uniform_low, result.uniform_high):
+        assert "assumes" not in result.reason
+        assert "by uniform draws" not in str(result)
         return
-    assert "assumes that no part" in found.reason or found.high == found.uniform_high
-    for one in (found, rest):
+    assert "assumes that no part" in result.reason or result.high == result.uniform_high
+    for one in (result, rest):
         assert str(one).endswith(
             f"; by uniform draws alone [{one.uniform_low:.4g}, {one.uniform_high:.4g}]"
         )
@@ -122,8 +125,8 @@ def test_the_interval_by_uniform_draws_holds_where_parts_are_missed(name: str) -
     for seed in range(n):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", InsufficientMixingWarning)
-            found = of(region, 10_000, seed, n_threads=1)
-        false += not found.uniform_low <= truth <= found.uniform_high
+            result = of(region, 10_000, seed, n_threads=1)
+        false += not result.uniform_low <= truth <= result.uniform_high
     assert false <= stats.binom.ppf(0.999, n, 0.05)
 
 

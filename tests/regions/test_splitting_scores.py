@@ -22,7 +22,7 @@ from fastad.regions.splitting.repeats import split as run_of
 from tests.support.rare import ball, simplex
 from tests.support.splitting import Array, of, split, values
 
-# --- scores of plateaus
+# Scores of plateaus.
 
 
 def test_histogram_like_scores() -> None:
@@ -37,8 +37,8 @@ def test_histogram_like_scores() -> None:
     for _ in range(d):
         ways = np.convolve(ways, np.ones(4, np.int64))
     thresholds = [1, 2, 3, 5, 9]
-    found = split(score, thresholds, Box([0] * d, [1] * d), 60_000, confidence_level=0.9999)
-    for one in found:
+    result = split(score, thresholds, Box([0] * d, [1] * d), 60_000, confidence_level=0.9999)
+    for one in result:
         truth = math.log(ways[: int(one.threshold)].sum() / 4**d)
         assert one.log_low <= truth <= one.log_high
         assert abs(one.log_value - truth) < 0.5
@@ -54,16 +54,16 @@ def test_forests() -> None:
     assert exact.value < 0.01
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", InsufficientMixingWarning)
-        found = split(scorer, threshold, box, 40_000, confidence_level=0.9999)
-    assert found.log_low <= exact.log_value <= found.log_high
+        result = split(scorer, threshold, box, 40_000, confidence_level=0.9999)
+    assert result.log_low <= exact.log_value <= result.log_high
     # A threshold at a plateau is not below it.
     lowest = float(scorer.score_samples(X).min())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", InsufficientMixingWarning)
-        found = split(scorer, [lowest, math.nextafter(lowest, 1)], box, 40_000)
+        result = split(scorer, [lowest, math.nextafter(lowest, 1)], box, 40_000)
     exact = volume(scorer, math.nextafter(lowest, 1), box, method="exact")
-    assert found[0].log_high >= volume(scorer, lowest, box, method="exact").log_value
-    assert found[1].log_low <= exact.log_value <= found[1].log_high
+    assert result[0].log_high >= volume(scorer, lowest, box, method="exact").log_value
+    assert result[1].log_low <= exact.log_value <= result[1].log_high
 
 
 def test_a_plateau_above_the_threshold_gives_a_bound_that_says_so() -> None:
@@ -72,18 +72,18 @@ def test_a_plateau_above_the_threshold_gives_a_bound_that_says_so() -> None:
     def score(X: Array) -> Array:
         return np.maximum(X[:, 0], 0.001)
 
-    found = bound = split(score, 0.001, box, 20_000)
-    assert found.is_bound
-    assert "all particles have the same score" in found.reason
-    assert "0.001" in found.reason
-    assert found.n_inside == 0
+    result = bound = split(score, 0.001, box, 20_000)
+    assert result.is_bound
+    assert "all particles have the same score" in result.reason
+    assert "0.001" in result.reason
+    assert result.n_inside == 0
     # One float above, all of the plateau is below.
-    found = split(score, math.nextafter(0.001, 1), box, 20_000)
-    assert not found.is_bound
-    assert found.low <= 0.001 <= found.high
+    result = split(score, math.nextafter(0.001, 1), box, 20_000)
+    assert not result.is_bound
+    assert result.low <= 0.001 <= result.high
     # The last level is the lowest score above the plateau: so the bound is the upper end of the
     # plateau's own interval, and hardly more.
-    assert found.high <= bound.high <= 1.1 * found.high
+    assert result.high <= bound.high <= 1.1 * result.high
 
 
 @pytest.mark.parametrize("number", [1.0, math.inf, -math.inf])
@@ -93,16 +93,16 @@ def test_a_constant_score(number: float) -> None:
     def score(X: Array) -> Array:
         return np.full(len(X), number)
 
-    found = split(score, number, box)
-    assert found.is_bound
-    assert "all particles have the same score" in found.reason
-    assert 0 < found.high < 0.01
+    result = split(score, number, box)
+    assert result.is_bound
+    assert "all particles have the same score" in result.reason
+    assert 0 < result.high < 0.01
     # The interval is that by uniform draws, which is not said twice.
     if number == 1:
-        assert str(found) == f"< {found.high:.3g} (none of {found.n_drawn} draws fell inside)"
+        assert str(result) == f"< {result.high:.3g} (none of {result.n_drawn} draws fell inside)"
     if number < math.inf:
-        found = split(score, math.nextafter(number, math.inf), box)
-        assert (found.value, found.is_bound) == (1, False)
+        result = split(score, math.nextafter(number, math.inf), box)
+        assert (result.value, result.is_bound) == (1, False)
 
 
 def test_infinite_scores() -> None:
@@ -113,28 +113,30 @@ def test_infinite_scores() -> None:
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", InsufficientMixingWarning)
-        found = split(score, [-math.inf, -5.0, 0.5, math.inf], box, 40_000, confidence_level=0.9999)
-    assert found[0].is_bound
-    assert found[0].high < 0.001
-    for one, share in zip(found[1:], (0.001, 0.01, 0.01), strict=True):
+        result = split(
+            score, [-math.inf, -5.0, 0.5, math.inf], box, 40_000, confidence_level=0.9999
+        )
+    assert result[0].is_bound
+    assert result[0].high < 0.001
+    for one, share in zip(result[1:], (0.001, 0.01, 0.01), strict=True):
         assert one.low <= share <= one.high
         assert abs(one.log_value - math.log(share)) < 0.5
 
 
 def test_an_empty_region_gives_a_bound() -> None:
     with pytest.warns(InsufficientMixingWarning, match="n_draws was used up"):
-        found = split(lambda X: X[:, 0], -math.inf, Box([0], [1]), 20_000)
-    assert found.is_bound
-    assert found.n_inside == 0
-    assert found.high < 0.01
+        result = split(lambda X: X[:, 0], -math.inf, Box([0], [1]), 20_000)
+    assert result.is_bound
+    assert result.n_inside == 0
+    assert result.high < 0.01
     # Particles come as near to 0 as they like, never below.
     with pytest.warns(InsufficientMixingWarning, match="n_draws was used up"):
-        found = split(lambda X: X[:, 0] + 1, 1.0, Box([0], [1]), 20_000)
-    assert found.is_bound
-    assert found.high < 1e-4
+        result = split(lambda X: X[:, 0] + 1, 1.0, Box([0], [1]), 20_000)
+    assert result.is_bound
+    assert result.high < 1e-4
 
 
-# --- tiny fractions
+# Tiny fractions.
 
 
 @pytest.mark.evidence
@@ -152,14 +154,14 @@ def test_fractions_that_no_float_is_as_small_as() -> None:
     box = Box([0] * d, [1] * d)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", InsufficientMixingWarning)
-        found = split(log_of_largest, -8.0, box, 200_000, confidence_level=0.999)
-    if found.is_bound:
-        assert found.log_high > -800
-        assert "n_draws" in found.reason
+        result = split(log_of_largest, -8.0, box, 200_000, confidence_level=0.999)
+    if result.is_bound:
+        assert result.log_high > -800
+        assert "n_draws" in result.reason
     else:
-        assert found.log_low <= -800 <= found.log_high
-    json.loads(json.dumps(found.to_dict(), allow_nan=False))
-    assert "nan" not in str(found)
+        assert result.log_low <= -800 <= result.log_high
+    json.loads(json.dumps(result.to_dict(), allow_nan=False))
+    assert "nan" not in str(result)
 
 
 def passed(log_fraction: float, scores: Array) -> Particles:
@@ -183,15 +185,15 @@ def repeats_of(logs: Sequence[float], n: int = 100) -> SplittingRun:
 
 def test_estimates_below_the_smallest_float_can_be_written() -> None:
     logs = np.array([-800, -801, -799, -800.5, -799.5, -800, -800, -801])
-    found = estimates_of(repeats_of(logs.tolist()), [0.5], 0.95, 10_000)[0]
-    assert (found.value, found.is_bound) == (0, False)
+    result = estimates_of(repeats_of(logs.tolist()), [0.5], 0.95, 10_000)[0]
+    assert (result.value, result.is_bound) == (0, False)
     # Each of a thousand levels adds to the variance.
-    assert -820 < found.log_low < found.log_value < found.log_high < -770
-    assert found.n_inside == 400
-    assert str(found).count("e-3") == 3
-    text = json.dumps(found.to_dict(), allow_nan=False)
-    assert json.loads(text)["log_value"] == found.log_value
-    rest = found.complement
+    assert -820 < result.log_low < result.log_value < result.log_high < -770
+    assert result.n_inside == 400
+    assert str(result).count("e-3") == 3
+    text = json.dumps(result.to_dict(), allow_nan=False)
+    assert json.loads(text)["log_value"] == result.log_value
+    rest = result.complement
     assert (rest.value, rest.high) == (1, 1)
     assert rest.log_value == 0
     json.dumps(rest.to_dict(), allow_nan=False)
@@ -201,34 +203,34 @@ def test_estimates_below_the_smallest_float_can_be_written() -> None:
 def test_relative_errors_do_not_depend_on_the_size(log_fraction: float) -> None:
     """Floats near the smallest one have few digits, or none."""
     logs = log_fraction + np.random.default_rng(0).normal(0, 1, 8)
-    found = estimates_of(repeats_of(logs.tolist(), 10_000), [0.5], 0.95, 10_000)[0]
+    result = estimates_of(repeats_of(logs.tolist(), 10_000), [0.5], 0.95, 10_000)[0]
     variance = float(logs.var(ddof=1))
     error = math.sqrt(variance / 8 + variance**2 / (2 * 7))
-    assert found.relative_error == pytest.approx(error, rel=1e-9)
+    assert result.relative_error == pytest.approx(error, rel=1e-9)
 
 
 def test_intervals_are_those_of_a_log_normal_mean() -> None:
     """Cox: the mean logarithm and half its variance; the scatter of both."""
     logs = np.random.default_rng(0).normal(-20, 0.5, 8)
-    found = estimates_of(repeats_of(logs.tolist(), 10_000), [0.5], 0.9, 10_000)[0]
+    result = estimates_of(repeats_of(logs.tolist(), 10_000), [0.5], 0.9, 10_000)[0]
     variance = float(logs.var(ddof=1))
     centre = float(logs.mean()) + variance / 2
     error = math.sqrt(variance / 8 + variance**2 / (2 * 7))
-    assert found.log_value == pytest.approx(centre)
-    assert found.standard_error / found.value == pytest.approx(error)
+    assert result.log_value == pytest.approx(centre)
+    assert result.standard_error / result.value == pytest.approx(error)
     quantile = float(stats.t.ppf(0.95, 7))
-    assert found.log_high == pytest.approx(centre + quantile * error)
-    assert found.log_low == pytest.approx(centre - quantile * error)
+    assert result.log_high == pytest.approx(centre + quantile * error)
+    assert result.log_low == pytest.approx(centre - quantile * error)
 
 
 def test_intervals_are_not_narrower_than_those_of_independent_particles() -> None:
-    found = estimates_of(repeats_of([-20.0] * 8), [0.5], 0.95, 10_000)[0]
+    result = estimates_of(repeats_of([-20.0] * 8), [0.5], 0.95, 10_000)[0]
     # Each of 28 factors of about a half, and the last half, of 100 particles.
     n_levels = math.ceil((20 - math.log(2)) / math.log(2))
     factor = math.exp((math.log(2) - 20) / n_levels)
     error = math.sqrt((n_levels * (1 / factor - 1) + 1) / 800)
-    assert found.standard_error / found.value >= error
-    assert found.log_high - found.log_low >= 2 * float(stats.t.ppf(0.975, 7)) * error
+    assert result.standard_error / result.value >= error
+    assert result.log_high - result.log_low >= 2 * float(stats.t.ppf(0.975, 7)) * error
 
 
 @pytest.mark.parametrize(
@@ -246,12 +248,12 @@ def test_fractions_below_many_thresholds_are_those_of_each(score: Any, target: f
     scores = score(np.random.default_rng(1).random((100, 4)) ** 4)
     near = [math.nextafter(x, side) for x in levels for side in (-math.inf, math.inf)]
     thresholds = np.array([*levels, *near, *scores, target, math.inf, -math.inf, 0.0])
-    found = log_fractions(run, thresholds)
-    assert found.tolist() == [
+    result = log_fractions(run, thresholds)
+    assert result.tolist() == [
         [one.log_fraction(threshold) for threshold in thresholds.tolist()] for one in run.repeats
     ]
     # In each repeat the larger the threshold, the larger the share.
-    rising = found[:, np.argsort(thresholds)]
+    rising = result[:, np.argsort(thresholds)]
     assert (rising[:, 1:] >= rising[:, :-1]).all()
     assert log_fractions(run, np.empty(0)).shape == (8, 0)
 
@@ -269,8 +271,8 @@ def test_repeats_that_have_not_come_down_do_not_count_as_nothing(n_unfinished: i
     """They were above the threshold as the budget ended: at e**-10 of the box, not at none."""
     run = repeats_of([-20.0] * (8 - n_unfinished))
     run.repeats.extend(passed(-10.0, np.linspace(0.6, 0.9, 100)) for _ in range(n_unfinished))
-    found = estimates_of(run, [0.5], 0.95, 10_000)[0]
-    assert found.log_high >= -20
+    result = estimates_of(run, [0.5], 0.95, 10_000)[0]
+    assert result.log_high >= -20
 
 
 def test_copies_that_do_not_move_are_no_plateau() -> None:
@@ -283,12 +285,12 @@ def test_copies_that_do_not_move_are_no_plateau() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", InsufficientMixingWarning)
         for seed in range(3):
-            found = split(score, 0.05, Box([0] * d, [1] * d), 10_000, rng=seed)
-            assert "same score" not in found.reason
-            assert found.log_high >= d * math.log(0.05)
+            result = split(score, 0.05, Box([0] * d, [1] * d), 10_000, rng=seed)
+            assert "same score" not in result.reason
+            assert result.log_high >= d * math.log(0.05)
 
 
-# --- what particles cannot tell
+# What particles cannot tell.
 
 
 def test_many_tiny_islands() -> None:
@@ -296,14 +298,14 @@ def test_many_tiny_islands() -> None:
     truth = math.log(math.pi**2 / 2) + 2 * math.log(1e-4)
     covered = 0
     for seed in range(4):
-        found = split(
+        result = split(
             lambda X: ((4 * X % 1 - 0.5) ** 2).sum(axis=1),
             1e-4,
             Box([0] * 4, [1] * 4),
             200_000,
             rng=seed,
         )
-        covered += found.log_low <= truth <= found.log_high
+        covered += result.log_low <= truth <= result.log_high
     assert covered >= 3
 
 
@@ -313,8 +315,8 @@ def test_a_funnel_that_particles_cannot_pass_is_warned_of() -> None:
 
     def score(X: Array) -> Array:
         width = np.exp(-12 * X[:, 0]) / 2
-        found: Array = np.maximum(np.abs(X[:, 1:] - 0.5).max(axis=1) / width, 1 - X[:, 0])
-        return found
+        result: Array = np.maximum(np.abs(X[:, 1:] - 0.5).max(axis=1) / width, 1 - X[:, 0])
+        return result
 
     for seed in range(5):
         with pytest.warns(InsufficientMixingWarning):
@@ -323,24 +325,24 @@ def test_a_funnel_that_particles_cannot_pass_is_warned_of() -> None:
 
 def test_warnings_name_the_line_of_the_caller() -> None:
     region = simplex(30)  # out of reach
-    with warnings.catch_warnings(record=True) as found:
+    with warnings.catch_warnings(record=True) as result:
         warnings.simplefilter("always")
         score, box = region.jitted, region.box
         volume(score, region.threshold, box, method="splitting", n_draws=10_000, rng=0)
-    assert found
-    assert {one.filename for one in found} == {__file__}
-    assert all(issubclass(one.category, InsufficientMixingWarning) for one in found)
+    assert result
+    assert {one.filename for one in result} == {__file__}
+    assert all(issubclass(one.category, InsufficientMixingWarning) for one in result)
 
 
-# --- scores that fail, and interrupts
+# Scores that fail, and interrupts.
 
 
 def test_a_score_that_is_no_number_deep_down_is_an_error_that_names_a_point() -> None:
     box = Box([0] * 4, [1] * 4)
 
     def score(X: Array) -> Array:
-        found = X.max(axis=1)
-        return np.where(found < 0.01, math.nan, found)
+        result = X.max(axis=1)
+        return np.where(result < 0.01, math.nan, result)
 
     with pytest.raises(InvalidInputError, match=r"NaN.*\[0\.00"):
         split(score, 1e-6, box, 40_000)
@@ -399,7 +401,7 @@ def test_progress_is_told(threshold: float) -> None:
     reports: list[tuple[int, int | None]] = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", InsufficientMixingWarning)
-        found = split(
+        result = split(
             lambda X: X[:, 0],
             threshold,
             Box([0, 0], [1, 1]),
@@ -409,7 +411,7 @@ def test_progress_is_told(threshold: float) -> None:
     assert reports
     assert reports == sorted(reports)
     assert {of_all for _, of_all in reports} == {20_000}
-    assert reports[-1][0] == min(found.n_scored, 20_000)
+    assert reports[-1][0] == min(result.n_scored, 20_000)
 
 
 def test_progress_does_not_change_a_bit() -> None:
@@ -418,11 +420,11 @@ def test_progress_does_not_change_a_bit() -> None:
     assert values(told) == values(of(region, 20_000, 0))
 
 
-# --- the p-value
+# The p-value.
 
 
 def test_p_values_are_of_well_mixed_particles() -> None:
-    found = of(ball(5), 20_000, 0)
-    assert found.mixing_p_value > 1e-3
-    assert 0 <= found.mixing_p_value <= 1
-    assert found.to_dict()["mixing_p_value"] == found.mixing_p_value
+    result = of(ball(5), 20_000, 0)
+    assert result.mixing_p_value > 1e-3
+    assert 0 <= result.mixing_p_value <= 1
+    assert result.to_dict()["mixing_p_value"] == result.mixing_p_value

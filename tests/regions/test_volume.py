@@ -37,7 +37,7 @@ from tests.support.volumes import (
     two_balls,
 )
 
-# --- closed forms
+# Closed forms.
 
 
 @pytest.mark.parametrize("d", [1, 2, 3, 5, 8])
@@ -46,7 +46,7 @@ def test_uniform_draws_find_closed_forms(shape: Any, d: int) -> None:
     """By each kind of score for each shape and each number of features."""
     region = shape(d)
     kind = KINDS[(SHAPES.index(shape) + d) % len(KINDS)]
-    found = volume(
+    result = volume(
         region.score(kind),
         region.threshold,
         region.box,
@@ -55,21 +55,25 @@ def test_uniform_draws_find_closed_forms(shape: Any, d: int) -> None:
         confidence_level=0.99999,
         rng=d,
     )
-    assert found.low <= region.share <= found.high
-    assert found.low <= found.value <= found.high
-    assert (found.n_drawn, found.method, found.threshold) == (100_000, "uniform", region.threshold)
-    assert found.log_value == math.log(found.value)
-    if found.n_inside:
-        assert found.value == found.n_inside / found.n_drawn
-        error = math.sqrt(found.value * (1 - found.value) / found.n_drawn)
-        assert found.standard_error == pytest.approx(error, rel=1e-12)
+    assert result.low <= region.share <= result.high
+    assert result.low <= result.value <= result.high
+    assert (result.n_drawn, result.method, result.threshold) == (
+        100_000,
+        "uniform",
+        region.threshold,
+    )
+    assert result.log_value == math.log(result.value)
+    if result.n_inside:
+        assert result.value == result.n_inside / result.n_drawn
+        error = math.sqrt(result.value * (1 - result.value) / result.n_drawn)
+        assert result.standard_error == pytest.approx(error, rel=1e-12)
 
 
 @pytest.mark.parametrize("d", range(1, 9))
 @pytest.mark.parametrize("shape", SHAPES)
 def test_sobol_draws_find_closed_forms(shape: Any, d: int) -> None:
     region = shape(d)
-    found = volume(
+    result = volume(
         region.batch,
         region.threshold,
         region.box,
@@ -78,10 +82,10 @@ def test_sobol_draws_find_closed_forms(shape: Any, d: int) -> None:
         confidence_level=0.99999,
         rng=d,
     )
-    assert found.low <= region.share <= found.high
-    assert found.low <= found.value <= found.high
-    assert (found.n_drawn, found.method) == (2**14, "sobol")
-    assert found.is_bound or found.value == found.n_inside / 2**14
+    assert result.low <= region.share <= result.high
+    assert result.low <= result.value <= result.high
+    assert (result.n_drawn, result.method) == (2**14, "sobol")
+    assert result.is_bound or result.value == result.n_inside / 2**14
 
 
 @pytest.mark.parametrize("d", [1, 2, 4])
@@ -94,30 +98,30 @@ def test_sobol_points_come_closer_than_uniform_ones_where_features_are_few(
     for seed in range(10):
         for method, own in errors.items():
             options: dict[str, Any] = {"method": method, "n_draws": 2**13, "rng": seed}
-            found = volume(region.batch, region.threshold, region.box, **options)
-            own.append((found.value - region.share) ** 2)
+            result = volume(region.batch, region.threshold, region.box, **options)
+            own.append((result.value - region.share) ** 2)
     assert sum(errors["sobol"]) < sum(errors["uniform"]) / 2
 
 
 def test_errors_of_sobol_points_are_those_of_the_mean_of_replicates() -> None:
     region = ball(3)
-    found = volume(region.batch, 1.0, region.box, method="sobol", n_draws=2**12, rng=3)
+    result = volume(region.batch, 1.0, region.box, method="sobol", n_draws=2**12, rng=3)
     score, rng = block_score(region.batch, 3), np.random.default_rng(3)
     counts, size = replicate_counts(region.box, score, np.array([1.0]), 2**12, rng)
     values = [int(count) / size for count in counts[:, 0]]
     assert (len(values), size) == (16, 2**8)
-    assert found.value == pytest.approx(statistics.mean(values), rel=1e-12)
+    assert result.value == pytest.approx(statistics.mean(values), rel=1e-12)
     error = statistics.stdev(values) / 4
-    assert found.standard_error == pytest.approx(error, rel=1e-12)
+    assert result.standard_error == pytest.approx(error, rel=1e-12)
     half = float(student.ppf(0.975, 15)) * error
-    assert [found.low, found.high] == pytest.approx([found.value - half, found.value + half])
+    assert [result.low, result.high] == pytest.approx([result.value - half, result.value + half])
 
 
 def test_discrete_regions_are_counted_exactly_by_their_values() -> None:
     """16 values and all of them: nothing but their frequencies is random."""
     box = Box([0], [15], values=[range(16)])
-    found = volume(first, [1, 4, 15.5], box, method="sobol", n_draws=2**12, rng=0)
-    assert [x.value for x in found] == [1 / 16, 1 / 4, 1]
+    result = volume(first, [1, 4, 15.5], box, method="sobol", n_draws=2**12, rng=0)
+    assert [x.value for x in result] == [1 / 16, 1 / 4, 1]
     constant = Box([3, 0], [3, 1], values=[[3], None])
     assert volume(first, 3, constant, n_draws=1000, rng=0).n_inside == 0
     assert volume(first, math.nextafter(3, 4), constant, n_draws=1000, rng=0).value == 1
@@ -127,9 +131,9 @@ def test_volumes_in_units_of_the_features() -> None:
     for d in (2, 3, 5):
         axes = np.arange(1, d + 1)
         region = ellipsoid(d)
-        found = volume(region.jitted, 1.0, region.box, n_draws=10**6, rng=0)
+        result = volume(region.jitted, 1.0, region.box, n_draws=10**6, rng=0)
         exact = ball_volume(d) * math.prod(axes.tolist())
-        assert found.value * region.box.volume == pytest.approx(exact, rel=0.03)
+        assert result.value * region.box.volume == pytest.approx(exact, rel=0.03)
 
 
 @pytest.mark.parametrize(
@@ -156,12 +160,12 @@ def test_how_draws_are_made(
         "jitted": first_of_point,
         "compiled": OfBatch(first, box.n_features),
     }[kind]
-    found = volume(score, 0.5, box, rng=0, **options)
-    assert found.method == method
-    assert n_drawn is None or found.n_drawn == n_drawn
+    result = volume(score, 0.5, box, rng=0, **options)
+    assert result.method == method
+    assert n_drawn is None or result.n_drawn == n_drawn
 
 
-# --- how often intervals cover the true value
+# How often intervals cover the true value.
 
 
 @pytest.mark.parametrize("n", [30, 1000])
@@ -169,8 +173,8 @@ def test_how_draws_are_made(
 def test_coverage_of_uniform_draws(n: int, share: float) -> None:
     covered = 0
     for seed in range(TRIALS):
-        found = volume(first_of_point, share, Box([0], [1]), n_draws=n, rng=seed)
-        covered += found.low <= share <= found.high
+        result = volume(first_of_point, share, Box([0], [1]), n_draws=n, rng=seed)
+        covered += result.low <= share <= result.high
     assert covered >= ENOUGH
 
 
@@ -179,10 +183,10 @@ def test_coverage_of_uniform_draws(n: int, share: float) -> None:
 def test_coverage_and_error_of_draws_until_a_relative_error(rtol: float, share: float) -> None:
     covered, errors = 0, []
     for seed in range(TRIALS):
-        found = volume(first_of_point, share, Box([0], [1]), rtol=rtol, rng=seed)
-        covered += found.low <= share <= found.high
-        errors.append(found.value / share - 1)
-        assert found.low <= found.value <= found.high
+        result = volume(first_of_point, share, Box([0], [1]), rtol=rtol, rng=seed)
+        covered += result.low <= share <= result.high
+        errors.append(result.value / share - 1)
+        assert result.low <= result.value <= result.high
     assert covered >= ENOUGH
     # The estimate has no bias, and errors no larger than wished: within three deviations.
     assert abs(np.mean(errors)) < 3 * rtol / math.sqrt(TRIALS)
@@ -194,10 +198,10 @@ def test_coverage_where_the_budget_often_ends_the_draws(n: int) -> None:
     """27 hits are wished for; about 20 or 100 are to be had."""
     covered, bounded = 0, 0
     for seed in range(TRIALS):
-        found = volume(first_of_point, 0.05, Box([0], [1]), rtol=0.2, n_draws=n, rng=seed)
-        covered += found.low <= 0.05 <= found.high
-        bounded += found.n_drawn == n
-        assert found.n_drawn <= n
+        result = volume(first_of_point, 0.05, Box([0], [1]), rtol=0.2, n_draws=n, rng=seed)
+        covered += result.low <= 0.05 <= result.high
+        bounded += result.n_drawn == n
+        assert result.n_drawn <= n
     assert covered >= ENOUGH
     assert (bounded > 0) == (n == 400)
 
@@ -210,14 +214,14 @@ def test_coverage_of_sobol_draws(shape: Any, d: int) -> None:
     region = shape(d)
     covered = 0
     for seed in range(TRIALS):
-        found = volume(
+        result = volume(
             region.batch, region.threshold, region.box, method="sobol", n_draws=2048, rng=seed
         )
-        covered += found.low <= region.share <= found.high
+        covered += result.low <= region.share <= result.high
     assert covered >= ENOUGH
 
 
-# --- a relative error
+# A relative error.
 
 
 @given(
@@ -226,22 +230,22 @@ def test_coverage_of_sobol_draws(shape: Any, d: int) -> None:
     st.integers(0, 2**32),
 )
 def test_draws_end_with_the_hit_that_is_needed(share: float, rtol: float, seed: int) -> None:
-    found = volume(first, share, Box([0], [1]), method="uniform", rtol=rtol, rng=seed)
+    result = volume(first, share, Box([0], [1]), method="uniform", rtol=rtol, rng=seed)
     hits = math.ceil(round(1 / rtol**2, 9)) + 2
     points = drawn(Box([0], [1]), 65_536, seed)[:, 0]
-    assert found.n_inside == hits
-    assert found.n_drawn == np.flatnonzero(points < share)[hits - 1] + 1
-    assert found.value == (hits - 1) / (found.n_drawn - 1)
+    assert result.n_inside == hits
+    assert result.n_drawn == np.flatnonzero(points < share)[hits - 1] + 1
+    assert result.value == (hits - 1) / (result.n_drawn - 1)
 
 
 @pytest.mark.parametrize("level", [0.5, 0.95])
 @pytest.mark.parametrize("share", [0.02, 0.3, 0.7])
 def test_ends_of_draws_until_a_relative_error_are_exact(share: float, level: float) -> None:
     """As many draws or fewer, and as many or more, are improbable at the ends."""
-    found = volume(first, share, Box([0], [1]), rtol=0.2, confidence_level=level, rng=0)
-    misses, hits = found.n_drawn - found.n_inside, found.n_inside
-    assert nbinom.cdf(misses, hits, found.low) == pytest.approx((1 - level) / 2, rel=1e-9)
-    assert nbinom.sf(misses - 1, hits, found.high) == pytest.approx((1 - level) / 2, rel=1e-9)
+    result = volume(first, share, Box([0], [1]), rtol=0.2, confidence_level=level, rng=0)
+    misses, hits = result.n_drawn - result.n_inside, result.n_inside
+    assert nbinom.cdf(misses, hits, result.low) == pytest.approx((1 - level) / 2, rel=1e-9)
+    assert nbinom.sf(misses - 1, hits, result.high) == pytest.approx((1 - level) / 2, rel=1e-9)
 
 
 def test_a_relative_error_out_of_reach_gives_what_the_budget_gives() -> None:
@@ -256,16 +260,16 @@ def test_a_relative_error_out_of_reach_gives_what_the_budget_gives() -> None:
 
 
 def test_each_of_several_regions_ends_by_itself() -> None:
-    found = volume(first, [0.001, 0.5, 2.0], SQUARE, rtol=0.2, n_draws=10_000, rng=0)
-    assert found[0].n_drawn == 10_000
-    assert found[0].n_inside < 27
-    assert [x.n_inside for x in found[1:]] == [27, 27]
-    assert found[1].n_drawn < 200
+    result = volume(first, [0.001, 0.5, 2.0], SQUARE, rtol=0.2, n_draws=10_000, rng=0)
+    assert result[0].n_drawn == 10_000
+    assert result[0].n_inside < 27
+    assert [x.n_inside for x in result[1:]] == [27, 27]
+    assert result[1].n_drawn < 200
     # All inside: the hits are the draws.
-    assert (found[2].n_drawn, found[2].value, found[2].high) == (27, 1, 1)
+    assert (result[2].n_drawn, result[2].value, result[2].high) == (27, 1, 1)
 
 
-# --- thresholds
+# Thresholds.
 
 THRESHOLDS = [-math.inf, -1.0, 0.0, 0.25, 0.5, 0.75, 1.0, 3, math.inf]
 
@@ -292,8 +296,8 @@ def test_several_thresholds_give_the_same_as_one_by_one(
 def test_the_volume_rises_with_the_threshold(options: dict[str, Any]) -> None:
     region = two_balls(3)
     thresholds = np.linspace(0, 12, 30)
-    found = volume(region.jitted, thresholds, region.box, rng=0, **options)
-    counts = [x.n_inside for x in found]
+    result = volume(region.jitted, thresholds, region.box, rng=0, **options)
+    counts = [x.n_inside for x in result]
     assert counts == sorted(counts)
 
 
@@ -303,32 +307,32 @@ def test_a_score_at_the_threshold_is_no_normal_one(kind: str) -> None:
     box = Box([0], [1], values=[[0, 0.25, 0.5, 0.75]])
     score = {"batch": first, "jitted": first_of_point, "compiled": OfBatch(first, 1)}[kind]
     thresholds = [0, 0.25, 0.5, 0.75, math.nextafter(0.5, 1), math.nextafter(0.75, 1)]
-    found = volume(score, thresholds, box, method="sobol", n_draws=2**10, rng=0)
-    shares = [0.0 if x.is_bound else x.value for x in found]
+    result = volume(score, thresholds, box, method="sobol", n_draws=2**10, rng=0)
+    shares = [0.0 if x.is_bound else x.value for x in result]
     assert shares == [0, 0.25, 0.5, 0.75, 0.75, 1]
 
 
 @pytest.mark.parametrize("dtype", [bool, np.int8, np.uint64, np.float16, np.float32, ">f8"])
 def test_scores_of_any_type(dtype: Any) -> None:
     def score(X: Array) -> Array:
-        found: Array = (X[:, 0] < 0.25).astype(dtype)
-        return found
+        result: Array = (X[:, 0] < 0.25).astype(dtype)
+        return result
 
     thresholds = [0, 0.5, 1, math.nextafter(1, 2)]
-    found = volume(score, thresholds, SQUARE, method="sobol", n_draws=2**10, rng=0)
-    assert [0 if x.is_bound else x.value for x in found] == [0, 0.75, 0.75, 1]
+    result = volume(score, thresholds, SQUARE, method="sobol", n_draws=2**10, rng=0)
+    assert [0 if x.is_bound else x.value for x in result] == [0, 0.75, 0.75, 1]
 
 
 def test_a_list_of_scores_is_an_array_of_them() -> None:
-    found = volume(lambda X: X[:, 0].tolist(), 0.5, SQUARE, n_draws=1000, rng=0)
-    assert fields(found) == fields(volume(first, 0.5, SQUARE, n_draws=1000, rng=0))
+    result = volume(lambda X: X[:, 0].tolist(), 0.5, SQUARE, n_draws=1000, rng=0)
+    assert fields(result) == fields(volume(first, 0.5, SQUARE, n_draws=1000, rng=0))
 
 
 @pytest.mark.parametrize("threshold", [0.5, np.float32(0.5), np.array(0.5), np.array(0.5, ">f2")])
 def test_one_threshold_of_any_type(threshold: Any) -> None:
-    found = volume(first, threshold, SQUARE, n_draws=1000, rng=0)
-    assert (found.threshold, type(found.threshold)) == (0.5, float)
-    assert fields(found) == fields(volume(first, 0.5, SQUARE, n_draws=1000, rng=0))
+    result = volume(first, threshold, SQUARE, n_draws=1000, rng=0)
+    assert (result.threshold, type(result.threshold)) == (0.5, float)
+    assert fields(result) == fields(volume(first, 0.5, SQUARE, n_draws=1000, rng=0))
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)

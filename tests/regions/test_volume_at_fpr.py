@@ -12,7 +12,7 @@ from fastad.regions import volume, volume_at_fpr
 from fastad.regions.box import Box
 from tests.support.volumes import SQUARE, Array, OfBatch, fields, norm
 
-# --- at a false positive rate
+# At a false positive rate.
 
 
 def labelled(n: int = 400) -> tuple[Array, Array, Array]:
@@ -32,23 +32,23 @@ def test_the_volume_at_a_rate_is_that_at_its_threshold(
     box = Box.from_data(X)
     rates = [0.05, 0.0, 1.0, 0.01, 0.05]
     options: dict[str, Any] = {"n_draws": 2**12, "rng": 2}
-    found = volume_at_fpr(norm, y, s, box, fpr=rates, interpolation=interpolation, **options)
+    result = volume_at_fpr(norm, y, s, box, fpr=rates, interpolation=interpolation, **options)
     thresholds = fastad.threshold_at_fpr(y, s, fpr=rates, interpolation=interpolation)
-    assert [x.threshold for x in found] == list(thresholds)
+    assert [x.threshold for x in result] == list(thresholds)
     expected = volume(norm, thresholds, box, **options)
-    assert [fields(x) for x in found] == [fields(x) for x in expected]
-    for rate, one in zip(rates, found, strict=True):
+    assert [fields(x) for x in result] == [fields(x) for x in expected]
+    for rate, one in zip(rates, result, strict=True):
         alone = volume_at_fpr(norm, y, s, box, fpr=rate, interpolation=interpolation, **options)
         assert fields(alone) == fields(one)
-    flagged = s >= found[0].threshold
+    flagged = s >= result[0].threshold
     assert flagged[~y].mean() <= 0.05
 
 
 def test_where_no_threshold_reaches_the_rate_the_volume_is_the_box() -> None:
     """The highest score is a normal one: at a rate of 0 nothing may be flagged."""
     y, s = np.zeros(10, int), np.arange(10.0)
-    found = volume_at_fpr(norm, y, s, SQUARE, fpr=0, n_draws=1000, rng=0)
-    assert (found.threshold, found.value, found.complement.is_bound) == (math.inf, 1, True)
+    result = volume_at_fpr(norm, y, s, SQUARE, fpr=0, n_draws=1000, rng=0)
+    assert (result.threshold, result.value, result.complement.is_bound) == (math.inf, 1, True)
 
 
 def test_labels_of_another_name() -> None:
@@ -64,10 +64,10 @@ def test_labels_of_another_name() -> None:
 def test_a_rate_of_float32_scores() -> None:
     """The threshold is of the scores' type, and means the same where scores are float64."""
     X, y, s = labelled()
-    found = volume_at_fpr(
+    result = volume_at_fpr(
         norm, y, s.astype(np.float32), Box.from_data(X), fpr=0.1, n_draws=64, rng=0
     )
-    assert found.threshold == np.float32(found.threshold)
+    assert result.threshold == np.float32(result.threshold)
 
 
 def test_undefined_rates() -> None:
@@ -97,7 +97,7 @@ def test_bad_options_at_a_rate(keywords: dict[str, Any], message: str) -> None:
         volume_at_fpr(norm, [0, 1], [0.0, 1.0], SQUARE, **keywords)
 
 
-# --- several detectors
+# Several detectors.
 
 
 def fails(X: Array) -> Array:

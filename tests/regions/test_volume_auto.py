@@ -41,27 +41,27 @@ def forest(n_trees: int, d: int, samples: int = 64) -> tuple[Any, Array]:
     return fastad.compile_scorer(model), X
 
 
-# --- what is chosen
+# What is chosen.
 
 
 def test_leaves_of_a_small_forest() -> None:
     scorer, X = forest(5, 2)
     box = Box([-1, -1], [1, 1])
     threshold = float(np.median(scorer.score_samples(X)))
-    found = volume(scorer, threshold, box, rng=0)
-    assert found.method == "exact"
-    assert "forest is small enough" in found.reason
+    result = volume(scorer, threshold, box, rng=0)
+    assert result.method == "exact"
+    assert "forest is small enough" in result.reason
     uniform = volume(scorer, threshold, box, method="uniform", rng=0, confidence_level=0.9999)
-    assert uniform.low <= found.value <= uniform.high
+    assert uniform.low <= result.value <= uniform.high
 
 
 def test_draws_for_a_large_forest() -> None:
     scorer, X = forest(100, 10, 256)
     box = Box([-1] * 10, [1] * 10)
     threshold = float(np.quantile(scorer.score_samples(X), 0.95))
-    found = volume(scorer, threshold, box, n_draws=50_000, rng=0)
-    assert found.method != "exact"
-    assert "first draws)" in found.reason
+    result = volume(scorer, threshold, box, n_draws=50_000, rng=0)
+    assert result.method != "exact"
+    assert "first draws)" in result.reason
 
 
 @pytest.mark.parametrize("kind", ["jitted", "compiled"])
@@ -69,9 +69,9 @@ def test_uniform_draws_where_the_first_ones_fall_inside(kind: str) -> None:
     region = ball(3)
     score = region.jitted if kind == "jitted" else OfBatch(region.batch, 3)
     for seed in (0, 1):
-        found = volume(score, [1.0, 0.5], region.box, n_draws=100_000, rng=seed)
+        result = volume(score, [1.0, 0.5], region.box, n_draws=100_000, rng=seed)
         plain = volume(score, [1.0, 0.5], region.box, n_draws=100_000, rng=seed, method="uniform")
-        for one, other in zip(found, plain, strict=True):
+        for one, other in zip(result, plain, strict=True):
             assert one.method == "uniform"
             assert re.fullmatch(
                 r"enough uniform draws fall inside \(\d+ of 12500 first draws\), with an expected "
@@ -86,44 +86,44 @@ def test_first_draws_are_counted_in_what_is_said() -> None:
     """The same draws, one after the other, as those of uniform ones."""
     region = ball(3)
     first = volume(region.jitted, 0.5, region.box, n_draws=2**14, rng=7, method="uniform")
-    found = volume(region.jitted, 0.5, region.box, n_draws=200_000, rng=7)
-    assert f" ({first.n_inside} of 16384 first draws)" in found.reason
+    result = volume(region.jitted, 0.5, region.box, n_draws=200_000, rng=7)
+    assert f" ({first.n_inside} of 16384 first draws)" in result.reason
 
 
 @pytest.mark.parametrize("d", [2, 12])
 def test_sobol_points_for_a_function_of_a_batch(d: int) -> None:
     score = Seen(lambda X: X[:, 0] + X[:, 1])
-    found = volume(score, 0.5, Box([0] * d, [1] * d), n_draws=2**15, rng=0)
-    assert found.method == "sobol"
-    assert re.search(r"few enough for Sobol points \(\d+ of 1024 first draws\)", found.reason)
-    assert found.low <= 0.125 <= found.high
-    assert found.n_scored == score.n
+    result = volume(score, 0.5, Box([0] * d, [1] * d), n_draws=2**15, rng=0)
+    assert result.method == "sobol"
+    assert re.search(r"few enough for Sobol points \(\d+ of 1024 first draws\)", result.reason)
+    assert result.low <= 0.125 <= result.high
+    assert result.n_scored == score.n
 
 
 def test_no_sobol_points_for_many_or_discrete_features() -> None:
     for box in (Box([0] * 13, [1] * 13), Box([0, 0], [1, 2], values=[None, [0, 1, 2]])):
         score = Seen(lambda X: X[:, 0])
-        found = volume(score, 0.5, box, n_draws=2**14, rng=0)
-        assert found.method == "uniform"
-        assert found.n_scored == score.n
-        assert found.low <= 0.5 <= found.high
+        result = volume(score, 0.5, box, n_draws=2**14, rng=0)
+        assert result.method == "uniform"
+        assert result.n_scored == score.n
+        assert result.low <= 0.5 <= result.high
 
 
 @pytest.mark.parametrize("kind", ["jitted", "batch"])
 def test_data_say_where_to_look(kind: str) -> None:
     region = ball(15)
     score = Seen(region.batch) if kind == "batch" else region.jitted
-    found = volume(score, 1.0, region.box, data=region.data(500, 0), n_draws=50_000, rng=0)
-    assert found.method == "importance"
+    result = volume(score, 1.0, region.box, data=region.data(500, 0), n_draws=50_000, rng=0)
+    assert result.method == "importance"
     assert re.fullmatch(
         r"too few uniform draws fall inside, and data say where to look \(0 of "
         rf"{1024 if kind == 'batch' else 6250} first draws\); rejected: uniform draws "
         r"\(at least [\d.]+\), splitting \(by levels [\d.]+\)",
-        found.reason,
+        result.reason,
     )
-    assert abs(found.log_value - region.log_fraction) < 0.3
+    assert abs(result.log_value - region.log_fraction) < 0.3
     if isinstance(score, Seen):
-        assert found.n_scored == score.n
+        assert result.n_scored == score.n
 
 
 def test_particles_without_data() -> None:
@@ -131,23 +131,23 @@ def test_particles_without_data() -> None:
     threshold = 0.2
     truth = region.log_fraction + 5 * math.log(threshold)
     score = Seen(region.batch)
-    found = volume(score, threshold, region.box, n_draws=100_000, rng=0, confidence_level=0.999)
-    assert found.method == "splitting"
-    choice, rejected, assumption = found.reason.split("; ", 2)
+    result = volume(score, threshold, region.box, n_draws=100_000, rng=0, confidence_level=0.999)
+    assert result.method == "splitting"
+    choice, rejected, assumption = result.reason.split("; ", 2)
     assert choice == (
         "too few uniform draws fall inside, and no data say where to look (0 of 1024 first draws)"
     )
     assert rejected == f"rejected: uniform draws (at least {math.sqrt(1023 / 100_000):.2g})"
     assert assumption.startswith("the interval assumes that no part of the region was missed")
-    assert found.log_low <= truth <= found.log_high
-    assert found.n_scored == score.n
+    assert result.log_low <= truth <= result.log_high
+    assert result.n_scored == score.n
 
 
 def test_particles_where_importance_sampling_is_refused() -> None:
     region = ellipsoid(12)
     score = Seen(region.batch)
     with_no_use = np.full((50, 12), 0.99)
-    found = volume(
+    result = volume(
         score,
         0.1,
         region.box,
@@ -156,32 +156,32 @@ def test_particles_where_importance_sampling_is_refused() -> None:
         rng=0,
         confidence_level=0.9999,
     )
-    assert found.method == "splitting"
-    assert found.reason.split("; rejected: ")[0] == (
+    assert result.method == "splitting"
+    assert result.reason.split("; rejected: ")[0] == (
         "too few uniform draws fall inside, and importance sampling is not reliable, because too "
         "few of the data lie in the region (0 of 1024 first draws; "
         "0 of at least 5 distinct samples)"
     )
-    assert found.log_low <= region.log_fraction + 6 * math.log(0.1) <= found.log_high
+    assert result.log_low <= region.log_fraction + 6 * math.log(0.1) <= result.log_high
 
 
 def test_points_that_were_scored_before_a_refusal_are_counted() -> None:
     region = ellipsoid(12)
     score = Seen(region.batch)
     data = np.full((50, 12), 0.99)
-    found = volume(score, 0.1, region.box, data=data, n_draws=50_000, rng=0)
-    assert "importance sampling is not reliable" in found.reason
-    assert found.n_scored == score.n
+    result = volume(score, 0.1, region.box, data=data, n_draws=50_000, rng=0)
+    assert "importance sampling is not reliable" in result.reason
+    assert result.n_scored == score.n
 
 
 def test_data_are_not_looked_at_where_uniform_draws_are_as_good() -> None:
     region = ball(2)
     options: dict[str, Any] = {"n_draws": 50_000, "rng": 0}
-    found = volume(region.jitted, 1.0, region.box, data=region.data(100, 0), **options)
-    assert found.method == "uniform"
-    assert found.reason.endswith("; rejected: importance sampling (at best 0.0045)")
+    result = volume(region.jitted, 1.0, region.box, data=region.data(100, 0), **options)
+    assert result.method == "uniform"
+    assert result.reason.endswith("; rejected: importance sampling (at best 0.0045)")
     without = volume(region.jitted, 1.0, region.box, **options)
-    assert numbers(found, "reason") == numbers(without, "reason")
+    assert numbers(result, "reason") == numbers(without, "reason")
 
 
 @pytest.mark.parametrize("kind", ["jitted", "batch"])
@@ -189,34 +189,34 @@ def test_data_win_where_a_pilot_expects_a_smaller_error(kind: str) -> None:
     region = ball(6)
     score = Seen(region.batch) if kind == "batch" else region.jitted
     options: dict[str, Any] = {"n_draws": 60_000, "rng": 2}
-    found = volume(score, 0.7, region.box, data=region.data(300, 0), **options)
+    result = volume(score, 0.7, region.box, data=region.data(300, 0), **options)
     plain = volume(region.jitted, 0.7, region.box, method="uniform", **options)
-    assert found.method == "importance"
+    assert result.method == "importance"
     what = "Sobol points" if kind == "batch" else "uniform draws"
     pattern = (
         r"data say where to look, and by a pilot the relative error is ([\d.]+); "
         rf"rejected: {what} \(([\d.]+); (\d+) of (\d+) first draws\)"
     )
-    told = re.fullmatch(pattern, found.reason)
+    told = re.fullmatch(pattern, result.reason)
     assert told is not None
     expected, rejected = float(told[1]), float(told[2])
     assert expected < rejected
-    assert found.relative_error == pytest.approx(expected, rel=0.4)
+    assert result.relative_error == pytest.approx(expected, rel=0.4)
     if isinstance(score, Seen):
-        assert found.n_scored == score.n
+        assert result.n_scored == score.n
     else:
         assert plain.relative_error == pytest.approx(rejected, rel=0.4)
-    assert found.n_scored <= 1.05 * 60_000
+    assert result.n_scored <= 1.05 * 60_000
 
 
 def test_data_lose_where_a_pilot_expects_no_smaller_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(choice, "_GAIN", 0.01)
     region = ball(6)
     score = Seen(region.batch)
-    found = volume(score, 0.7, region.box, data=region.data(300, 0), n_draws=60_000, rng=2)
-    assert found.method == "sobol"
-    assert re.search(r"; rejected: importance sampling \([\d.]+\)$", found.reason)
-    assert found.n_scored == score.n <= 60_000
+    result = volume(score, 0.7, region.box, data=region.data(300, 0), n_draws=60_000, rng=2)
+    assert result.method == "sobol"
+    assert re.search(r"; rejected: importance sampling \([\d.]+\)$", result.reason)
+    assert result.n_scored == score.n <= 60_000
 
 
 @pytest.mark.parametrize(
@@ -237,11 +237,11 @@ def test_what_the_first_draws_contradict_is_rejected(
     monkeypatch.setattr(choice._First, "contradict", lambda *_: left.pop(0))
     region = ball(6)
     score = Seen(region.batch)
-    found = volume(score, 0.7, region.box, data=region.data(300, 0), n_draws=60_000, rng=2)
+    result = volume(score, 0.7, region.box, data=region.data(300, 0), n_draws=60_000, rng=2)
     assert not left
-    assert found.method == "sobol"
-    assert found.reason.endswith("rejected: importance sampling (the first draws contradict it)")
-    assert found.n_scored == score.n
+    assert result.method == "sobol"
+    assert result.reason.endswith("rejected: importance sampling (the first draws contradict it)")
+    assert result.n_scored == score.n
 
 
 @numba.njit
@@ -252,63 +252,63 @@ def of_two_discs(x: Any) -> float:
 @pytest.mark.parametrize("seed", [0, 1])
 def test_data_that_show_a_part_alone_do_not_lead_astray(seed: int) -> None:
     data = np.array([0.2, 0.5]) + 1e-3 * np.random.default_rng(seed).normal(size=(200, 2))
-    found = volume(
+    result = volume(
         *(of_two_discs, 0.1, Box([0, 0], [1, 1])),
         data=data,
         n_draws=60_000,
         rng=seed,
         confidence_level=0.9999,
     )
-    assert found.low <= 2 * math.pi * 0.1**2 <= found.high
+    assert result.low <= 2 * math.pi * 0.1**2 <= result.high
 
 
 def test_few_score_calls_are_uniform() -> None:
     region = ball(20)
     for score in (region.jitted, region.batch):
-        found = volume(score, 1.0, region.box, n_draws=9_999, rng=0)
-        assert found.method == "uniform"
-        assert found.reason == "n_draws is too small for other methods (they take 20000 points)"
-        assert found.n_scored == 9_999
-        assert found.is_bound
+        result = volume(score, 1.0, region.box, n_draws=9_999, rng=0)
+        assert result.method == "uniform"
+        assert result.reason == "n_draws is too small for other methods (they take 20000 points)"
+        assert result.n_scored == 9_999
+        assert result.is_bound
 
 
 @pytest.mark.parametrize("n_draws", [10_000, 100_000])
 @pytest.mark.parametrize("d", [3, 10])
 def test_the_budget_includes_the_first_draws(d: int, n_draws: int) -> None:
     for score in (simplex(d).jitted, simplex(d).batch):
-        found = volume(score, 1.0, simplex(d).box, n_draws=n_draws, rng=0)
-        assert found.n_scored <= 1.25 * n_draws
+        result = volume(score, 1.0, simplex(d).box, n_draws=n_draws, rng=0)
+        assert result.n_scored <= 1.25 * n_draws
 
 
 def test_no_region_at_all_is_uniform() -> None:
     region = ball(3)
-    found = volume(region.jitted, [-math.inf, 1.0], region.box, n_draws=20_000, rng=0)
-    assert [one.method for one in found] == ["uniform"] * 2
-    assert found[0].is_bound
-    assert found[0].reason
+    result = volume(region.jitted, [-math.inf, 1.0], region.box, n_draws=20_000, rng=0)
+    assert [one.method for one in result] == ["uniform"] * 2
+    assert result[0].is_bound
+    assert result[0].reason
 
 
 def test_the_lowest_threshold_decides() -> None:
     region = ball(8)
     thresholds = [1.0, 5.0, 0.01]
-    found = volume(
+    result = volume(
         region.jitted, thresholds, region.box, n_draws=100_000, rng=0, confidence_level=0.9999
     )
-    assert {one.method for one in found} == {"splitting"}
-    assert len({one.reason.split("; the interval assumes")[0] for one in found}) == 1
-    assert len({one.n_scored for one in found}) == 1
+    assert {one.method for one in result} == {"splitting"}
+    assert len({one.reason.split("; the interval assumes")[0] for one in result}) == 1
+    assert len({one.n_scored for one in result}) == 1
     truth = region.log_fraction + 4 * math.log(0.01)
-    assert found[2].log_low <= truth <= found[2].log_high
-    assert found[0].log_low <= region.log_fraction <= found[0].log_high
+    assert result[2].log_low <= truth <= result[2].log_high
+    assert result[0].log_low <= region.log_fraction <= result[0].log_high
 
 
 def test_reasons_of_a_choice_and_of_a_bound_stand_together() -> None:
-    found = volume(
+    result = volume(
         lambda X: np.maximum(X[:, 0], 0.01), 0.01, Box([0, 0], [1, 1]), n_draws=50_000, rng=0
     )
-    assert found.method == "splitting"
-    assert found.is_bound
-    first, _, last = found.reason.split("; ")
+    assert result.method == "splitting"
+    assert result.is_bound
+    first, _, last = result.reason.split("; ")
     assert first.endswith("(0 of 1024 first draws)")
     assert last.startswith("all particles have the same score above the threshold")
 
@@ -318,10 +318,10 @@ def test_named_methods_give_no_reason() -> None:
     data = region.data(200, 0)
     for method in ("uniform", "sobol", "importance", "splitting"):
         options: Any = {"method": method, "n_draws": 16_384, "rng": 0, "data": data}
-        found = volume(region.batch, 0.3, region.box, **options)
-        assert found.method == method
+        result = volume(region.batch, 0.3, region.box, **options)
+        assert result.method == method
         # Only splitting may miss a part of the region, and says so.
-        first, _, _ = found.reason.partition(" that no part")
+        first, _, _ = result.reason.partition(" that no part")
         assert first == ("the interval assumes" if method == "splitting" else "")
 
 
@@ -329,16 +329,16 @@ def test_named_methods_give_no_reason() -> None:
 def test_the_same_seed_gives_the_same_on_any_number_of_threads(with_data: bool) -> None:
     region = ball(10)
     data = region.data(300, 0) if with_data else None
-    found = [
+    results = [
         volume(
             region.jitted, 0.2, region.box, n_draws=50_000, rng=3, data=data, n_threads=n_threads
         )
         for n_threads in (1, 2, 3)
     ]
-    assert numbers(found[0]) == numbers(found[1]) == numbers(found[2])
+    assert numbers(results[0]) == numbers(results[1]) == numbers(results[2])
 
 
-# --- data
+# Data.
 
 
 @pytest.mark.parametrize("method", ["auto", "importance", "uniform", "splitting"])
@@ -375,9 +375,9 @@ def test_data_of_any_kind_of_number() -> None:
     def largest(x: Any) -> float:
         return float(max(x[0], max(x[1], x[2])))
 
-    found = [
+    results = [
         volume(largest, 3.0, box, data=data, method="importance", n_draws=5000, rng=0)
         for data in (X, X.astype(np.float32), X.tolist(), np.asfortranarray(X, np.float64))
     ]
-    assert len({one.value for one in found}) == 1
-    assert found[0].low <= 1 / 27 <= found[0].high
+    assert len({one.value for one in results}) == 1
+    assert results[0].low <= 1 / 27 <= results[0].high

@@ -32,8 +32,8 @@ def shown(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -
     monkeypatch.setenv("COLUMNS", "120")
 
     def call(score: Any, threshold: Any, **options: Any) -> tuple[Any, str]:
-        found = fastad.volume(score, threshold, BOX, rng=0, progress=True, **options)
-        return found, last_line(capsys.readouterr().err)
+        result = fastad.volume(score, threshold, BOX, rng=0, progress=True, **options)
+        return result, last_line(capsys.readouterr().err)
 
     return call
 
@@ -44,26 +44,26 @@ def last_line(text: str) -> str:
     return plain.replace("\r", "\n").strip().splitlines()[-1]
 
 
-def last_words(method: str, found: Any) -> str:
+def last_words(method: str, result: Any) -> str:
     """Return what the result says: the error, or that of as many independent draws."""
-    error = found.relative_error
+    error = result.relative_error
     if method == "importance":
-        error = 1 / math.sqrt(found.effective_sample_size)
+        error = 1 / math.sqrt(result.effective_sample_size)
     return f"relative error {error:.2g}"
 
 
 @pytest.mark.parametrize("method", ["uniform", "sobol", "importance"])
 def test_the_last_words_are_the_error_of_the_result(method: str, shown: Any) -> None:
     options = {"method": method, **OPTIONS[method]}
-    found, words = shown(squared, 0.3, **options)
-    assert words.endswith(last_words(method, found))
-    assert found.value == fastad.volume(squared, 0.3, BOX, rng=0, **options).value
+    result, words = shown(squared, 0.3, **options)
+    assert words.endswith(last_words(method, result))
+    assert result.value == fastad.volume(squared, 0.3, BOX, rng=0, **options).value
 
 
 @pytest.mark.parametrize("method", ["uniform", "sobol", "importance"])
 def test_of_several_thresholds_the_largest_error_is_told(method: str, shown: Any) -> None:
-    found, words = shown(squared, [0.6, 0.05, 0.3], method=method, **OPTIONS[method])
-    assert words.endswith(last_words(method, found[1]))
+    result, words = shown(squared, [0.6, 0.05, 0.3], method=method, **OPTIONS[method])
+    assert words.endswith(last_words(method, result[1]))
 
 
 def test_without_a_hit_there_is_no_error(shown: Any) -> None:
@@ -75,11 +75,11 @@ def test_without_a_hit_there_is_no_error(shown: Any) -> None:
 
 @pytest.mark.parametrize("threshold", [0.1, 0.001])
 def test_splitting_tells_how_far_down_it_is(threshold: float, shown: Any) -> None:
-    found, words = shown(squared, threshold, method="splitting", **OPTIONS["splitting"])
+    result, words = shown(squared, threshold, method="splitting", **OPTIONS["splitting"])
     depth = re.search(r"down to 10\^(-[\d.]+) of the box$", words)
     assert depth is not None
     # The last level is above the threshold, and less than about half of its region is.
-    assert -0.1 < float(depth[1]) - found.log_value / math.log(10) < 0.5
+    assert -0.1 < float(depth[1]) - result.log_value / math.log(10) < 0.5
 
 
 def test_a_forest_is_decided_in_the_end(shown: Any) -> None:
@@ -94,8 +94,8 @@ def test_of_several_detectors_the_words_name_one(monkeypatch: Any, capsys: Any) 
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "120")
     scores = {"round": squared, "[red]": lambda X: abs(X).max(axis=1)}
-    found = fastad.volumes(
+    result = fastad.volumes(
         scores, DATA, np.zeros(500), fpr=0.1, box=BOX, method="uniform", rng=0, progress=True
     )
-    error = found["[red]"]["vol@0.1"].relative_error
+    error = result["[red]"]["vol@0.1"].relative_error
     assert last_line(capsys.readouterr().err).endswith(f"relative error {error:.2g} ([red])")

@@ -89,11 +89,11 @@ def test_a_fitted_detector_stands_for_its_compiled_scorer(name: str) -> None:
     fitted = _fitted(name)
     compiled = fastad.compile_scorer(fitted)
     threshold = float(np.median(compiled.score_samples(X)))
-    found, expected = (
+    result, expected = (
         fastad.volume(score, threshold, BOX, **OPTIONS) for score in (fitted, compiled)
     )
-    assert 0 < found.value < 1
-    assert found.to_dict() == expected.to_dict()
+    assert 0 < result.value < 1
+    assert result.to_dict() == expected.to_dict()
 
 
 @pytest.mark.parametrize("take", TAKERS.values(), ids=TAKERS)
@@ -165,8 +165,8 @@ def test_methods_of_other_objects_are_functions_of_a_batch() -> None:
 def test_detectors_without_a_compiled_form_score_batch_by_batch() -> None:
     fitted = SGDOneClassSVM(random_state=0).fit(X)
     with pytest.warns(BatchScorerWarning, match="SGDOneClassSVM has no compiled form"):
-        found = fastad.volume(fitted, 0.0, BOX, **OPTIONS)
-    assert found.to_dict() == (
+        result = fastad.volume(fitted, 0.0, BOX, **OPTIONS)
+    assert result.to_dict() == (
         fastad.volume(lambda rows: -fitted.score_samples(rows), 0.0, BOX, **OPTIONS).to_dict()
     )
 

@@ -16,20 +16,20 @@ from fastad.regions.volume_estimation import volume
 from tests.support.processes import run
 from tests.support.volumes import KINDS, Array, ball, drawn, fields, first, norm, steps, two_balls
 
-# --- seeds
+# Seeds.
 
 
 def test_a_generator_moves_on_and_a_seed_does_not() -> None:
     region = ball(2)
     rng = np.random.default_rng(5)
     options: dict[str, Any] = {"n_draws": 1000, "method": "uniform"}
-    found = [
+    results = [
         volume(region.batch, 1.0, region.box, rng=rng, **options).n_inside,
         volume(region.batch, 1.0, region.box, rng=rng, **options).n_inside,
         volume(region.batch, 1.0, region.box, rng=5, **options).n_inside,
         volume(region.batch, 1.0, region.box, rng=5, **options).n_inside,
     ]
-    assert found[0] == found[2] == found[3] != found[1]
+    assert results[0] == results[2] == results[3] != results[1]
     assert len({volume(norm, 1.0, region.box, **options).n_inside for _ in range(9)}) > 1
 
 
@@ -37,12 +37,12 @@ def test_no_global_state_is_used() -> None:
     region = ball(2)
     before = repr(np.random.get_state(legacy=False))  # noqa: NPY002
     for method in ("uniform", "sobol"):
-        found: set[int] = set()
+        result: set[int] = set()
         for seed in (1, 2):
             np.random.seed(seed)  # noqa: NPY002
             options: dict[str, Any] = {"method": method, "n_draws": 512, "rng": 0}
-            found.add(volume(region.batch, 1.0, region.box, **options).n_inside)
-        assert len(found) == 1
+            result.add(volume(region.batch, 1.0, region.box, **options).n_inside)
+        assert len(result) == 1
     np.random.seed(7)  # noqa: NPY002
     state = repr(np.random.get_state(legacy=False))  # noqa: NPY002
     volume(region.jitted, 1.0, region.box, n_draws=1000)
@@ -56,7 +56,7 @@ def test_the_first_points_of_a_longer_run_are_those_of_a_shorter_one() -> None:
         np.testing.assert_array_equal(drawn(box, n, 2), longer[:n])
 
 
-# --- threads, kinds of scores
+# Threads, kinds of scores.
 
 
 OPTIONS: list[dict[str, Any]] = [
@@ -73,7 +73,7 @@ def test_neither_threads_nor_the_kind_of_score_change_anything(
     region: Any, options: dict[str, Any]
 ) -> None:
     thresholds = [region.threshold, region.threshold / 2]
-    found = {
+    results = {
         tuple(field for estimate in estimates for field in fields(estimate))
         for kind in KINDS
         for n_threads in (1, 3)
@@ -83,17 +83,17 @@ def test_neither_threads_nor_the_kind_of_score_change_anything(
             )
         ]
     }
-    assert len(found) == 1
+    assert len(results) == 1
 
 
 def test_the_variable_limits_threads_and_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     region = two_balls(2)
-    found = set()
+    result = set()
     for n in "13":
         monkeypatch.setenv("FASTAD_NUM_THREADS", n)
         estimate = volume(region.jitted, 0.81, region.box, n_draws=300_000, rng=0)
-        found.add(tuple(fields(estimate)))
-    assert len(found) == 1
+        result.add(tuple(fields(estimate)))
+    assert len(result) == 1
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
@@ -117,10 +117,10 @@ def test_a_function_may_write_to_its_rows_and_keep_them(method: Any) -> None:
         assert X.flags.c_contiguous
         assert X.dtype == np.float64
         kept.append(X)
-        found = norm(X)
+        result = norm(X)
         X *= -3
         copies.append(X.copy())
-        return found
+        return result
 
     box = Box([-1, -1], [1, 1])
     options: dict[str, Any] = {"method": method, "n_draws": 2**15, "rng": 1}
@@ -139,8 +139,8 @@ def test_a_function_may_return_a_view_of_its_rows_and_one_array_again_and_again(
 
     box = Box([0, 0], [1, 1])
     options: dict[str, Any] = {"method": "uniform", "n_draws": 30_000, "rng": 1}
-    found = volume(score, [0.2, 0.7], box, **options)
-    assert [fields(x) for x in found] == [
+    result = volume(score, [0.2, 0.7], box, **options)
+    assert [fields(x) for x in result] == [
         fields(x) for x in volume(first, [0.2, 0.7], box, **options)
     ]
 
@@ -156,7 +156,7 @@ def test_a_score_may_ask_for_volumes_itself() -> None:
     assert fields(volume(score, 0.3, box, **options)) == fields(volume(first, 0.3, box, **options))
 
 
-# --- more draws
+# More draws.
 
 
 @given(
@@ -171,16 +171,16 @@ def test_extending_is_a_longer_run(
     region = ball(2)
     score = region.score(kind)
     options: dict[str, Any] = {"method": "uniform", "rng": seed}
-    found = volume(score, threshold, region.box, n_draws=sizes[0], **options)
-    start = fields(found)
-    longer = found
+    result = volume(score, threshold, region.box, n_draws=sizes[0], **options)
+    start = fields(result)
+    longer = result
     for n in sizes[1:]:
         longer = longer.extend(n)
     alone = volume(score, threshold, region.box, n_draws=sum(sizes), **options)
     assert fields(longer) == fields(alone)
     # The shorter one stays what it was, and may be extended again.
-    assert fields(found) == start
-    assert fields(found.extend(sum(sizes[1:]))) == fields(alone)
+    assert fields(result) == start
+    assert fields(result.extend(sum(sizes[1:]))) == fields(alone)
 
 
 def test_extending_over_parts_of_threads() -> None:
@@ -205,7 +205,7 @@ def test_what_cannot_be_extended_says_so() -> None:
         uniform.extend(1.5)  # type: ignore[arg-type]
 
 
-# --- progress
+# Progress.
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -214,7 +214,7 @@ def test_progress_rises_to_the_number_of_points(kind: str, method: Any) -> None:
     region = ball(1)
     calls: list[tuple[int, int | None]] = []
     n = 2**15 if method == "sobol" or kind != "jitted" else 9_000_001
-    found = volume(
+    result = volume(
         region.score(kind),
         1.0,
         region.box,
@@ -227,16 +227,16 @@ def test_progress_rises_to_the_number_of_points(kind: str, method: Any) -> None:
     assert drawn_so_far == sorted(set(drawn_so_far))
     assert calls[-1] == (n, n)
     assert {total for _, total in calls} == {n}
-    assert found.n_drawn == n
+    assert result.n_drawn == n
     assert kind != "jitted" or len(calls) > 2
     plain = volume(region.score(kind), 1.0, region.box, method=method, n_draws=n, rng=0)
-    assert fields(found) == fields(plain)
+    assert fields(result) == fields(plain)
 
 
 def test_progress_without_a_known_end() -> None:
     region = ball(4)
     calls: list[tuple[int, int | None]] = []
-    found = volume(
+    result = volume(
         region.jitted,
         0.4,
         region.box,
@@ -247,7 +247,7 @@ def test_progress_without_a_known_end() -> None:
     drawn_so_far = [x for x, _ in calls]
     assert drawn_so_far == sorted(set(drawn_so_far))
     assert {total for _, total in calls} == {None}
-    assert calls[-1][0] >= found.n_drawn
+    assert calls[-1][0] >= result.n_drawn
 
 
 class EnoughError(Exception):
@@ -275,7 +275,7 @@ def test_progress_is_a_function_or_a_flag() -> None:
         volume(first, 1.0, Box([0], [1]), progress=5)  # type: ignore[call-overload]
 
 
-# --- memory, interruption
+# Memory, interruption.
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -52,8 +52,8 @@ NARROW = [(-1e-310, 1e-310), (0.0, 2e-323), (1e-300, 1e-300 + 8e-316), (0.0, 1e-
 @pytest.mark.parametrize(("low", "high"), NARROW)
 def test_narrow_ranges_are_filled(low: float, high: float, method: Any) -> None:
     middle = low + (high - low) / 2
-    found = fastad.volume(first, middle, fastad.Box([low], [high]), method=method, rng=0)
-    assert 0.2 < found.value < 0.8
+    result = fastad.volume(first, middle, fastad.Box([low], [high]), method=method, rng=0)
+    assert 0.2 < result.value < 0.8
 
 
 @pytest.mark.parametrize(
@@ -66,8 +66,8 @@ def test_data_are_at_their_fraction_of_any_range(low: float, high: float) -> Non
         for x in (low, middle)
     ]
     samples = np.array([[low], [middle]])
-    found = into_cube(fastad.Box([low], [high]), samples, np.random.default_rng(0))
-    np.testing.assert_allclose(found[0], np.minimum(expected, np.nextafter(1, 0)), rtol=1e-15)
+    result = into_cube(fastad.Box([low], [high]), samples, np.random.default_rng(0))
+    np.testing.assert_allclose(result[0], np.minimum(expected, np.nextafter(1, 0)), rtol=1e-15)
 
 
 @pytest.mark.parametrize("options", [{}, {"rtol": 0.1}, {"method": "sobol"}])
@@ -83,10 +83,10 @@ def test_few_hits_among_sobol_points_cover_the_true_value() -> None:
     box, threshold = fastad.Box([0] * 4, [1] * 4), share ** (1 / 4)
     covered = 0
     for seed in range(400):
-        found = fastad.volume(
+        result = fastad.volume(
             lambda X: X.max(axis=1), threshold, box, method="sobol", n_draws=1024, rng=seed
         )
-        covered += found.low <= share <= found.high
+        covered += result.low <= share <= result.high
     assert covered >= 364
 
 
@@ -102,9 +102,9 @@ def test_parallel_functions_are_asked_by_one_thread() -> None:
 
 
 def test_estimates_go_to_other_processes() -> None:
-    found = fastad.volume(first, 0.0, SQUARE, method="uniform", n_draws=1000, rng=0)
-    again = pickle.loads(pickle.dumps(found))
-    assert again.to_dict() == found.to_dict()
+    result = fastad.volume(first, 0.0, SQUARE, method="uniform", n_draws=1000, rng=0)
+    again = pickle.loads(pickle.dumps(result))
+    assert again.to_dict() == result.to_dict()
     with pytest.raises(fastad.InvalidInputError, match="by the process that drew"):
         again.extend(10)
     table = fastad.volumes({"a": first}, np.eye(2), [0, 0], fpr=0.5, n_draws=2000, rng=0)
@@ -122,8 +122,8 @@ def test_estimates_go_to_other_processes() -> None:
     ],
 )
 def test_volumes_survive_what_overflows_on_the_way(widths: list[float], volume: float) -> None:
-    found = fastad.Box([0.0] * len(widths), widths)
-    assert found.volume == pytest.approx(volume, rel=1e-9)
+    result = fastad.Box([0.0] * len(widths), widths)
+    assert result.volume == pytest.approx(volume, rel=1e-9)
 
 
 def test_a_box_may_span_more_than_the_largest_number() -> None:
@@ -152,8 +152,8 @@ def test_a_wished_error_asks_for_few_points() -> None:
         asked += X.shape[0]
         return X[:, 0]
 
-    found = fastad.volume(score, 2.0, SQUARE, rtol=0.3, rng=0)
-    assert found.n_drawn == 14
+    result = fastad.volume(score, 2.0, SQUARE, rtol=0.3, rng=0)
+    assert result.n_drawn == 14
     assert asked <= 100
 
 

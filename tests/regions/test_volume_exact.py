@@ -38,11 +38,11 @@ def normal(n_samples: int, n_features: int, seed: int = 0) -> Matrix:
 
 
 def shares(scorer: Any, thresholds: Any, box: Box, **options: Any) -> list[float]:
-    found = exact_fractions(scorer, thresholds, box, level=0.95, **options)
-    return [one.value for one in found]
+    result = exact_fractions(scorer, thresholds, box, level=0.95, **options)
+    return [one.value for one in result]
 
 
-# --- all cells one by one
+# All cells one by one.
 
 
 def first_to_the_right(split: float) -> float:
@@ -184,7 +184,7 @@ def test_trees_of_one_leaf(n_samples: int) -> None:
     assert shares(compile_scorer(forest), thresholds, SQUARE) == [0.0, 1.0]
 
 
-# --- forests that are too large for that
+# Forests that are too large for that.
 
 
 @pytest.mark.parametrize(
@@ -211,10 +211,10 @@ def test_all_fractions_between_scores() -> None:
     scorer = compile_scorer(fit(normal(200, 2), max_samples=64, n_estimators=2))
     points = np.random.default_rng(0).uniform(-3, 3, size=(20_000, 2))
     scores = np.unique(scorer.score_samples(points))
-    found = shares(scorer, [-np.inf, *scores, np.inf], SQUARE)
-    assert found[0] == 0.0
-    assert found[-1] == pytest.approx(1.0, abs=1e-14)
-    assert (np.diff(found[1:]) > 0).all()
+    result = shares(scorer, [-np.inf, *scores, np.inf], SQUARE)
+    assert result[0] == 0.0
+    assert result[-1] == pytest.approx(1.0, abs=1e-14)
+    assert (np.diff(result[1:]) > 0).all()
 
 
 def test_several_thresholds_are_as_one_by_one() -> None:
@@ -222,10 +222,10 @@ def test_several_thresholds_are_as_one_by_one() -> None:
     scorer = compile_scorer(fit(X, n_estimators=20, max_samples=32))
     box = Box.from_data(X)
     thresholds = np.quantile(scorer.score_samples(X), [0.9, 0.1, 0.5, 0.1, 0.99]).tolist()
-    found = shares(scorer, thresholds, box)
+    result = shares(scorer, thresholds, box)
     alone = [shares(scorer, [one], box)[0] for one in thresholds]
-    assert found == pytest.approx(alone, rel=1e-13)
-    assert found[1] == found[3]
+    assert result == pytest.approx(alone, rel=1e-13)
+    assert result[1] == result[3]
 
 
 @pytest.mark.parametrize("offset", [0, 1, 2, 3])
@@ -251,7 +251,7 @@ def test_scores_that_do_not_fall_from_float_to_float(offset: int) -> None:
             assert np.unique(below[classes == own]).shape == (1,)
 
 
-# --- the search
+# The search.
 
 
 @pytest.fixture
@@ -265,11 +265,11 @@ def test_threads_change_no_bit(
     problem: tuple[Any, list[float], Box], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(leaves, "_NODES_A_ROUND", 2000)
-    found = []
+    results = []
     for n_threads in (1, 2, 5):
         with thread_limit(n_threads):
-            found.append(shares(*problem))
-    assert found[0] == found[1] == found[2]
+            results.append(shares(*problem))
+    assert results[0] == results[1] == results[2]
 
 
 @pytest.mark.parametrize(("nodes", "cells", "parts"), [(1, 2, 3), (500, 1, 1), (5000, 64, 40)])
@@ -315,7 +315,7 @@ def test_trees_as_nodes(monkeypatch: pytest.MonkeyPatch, most_steps: int, top_le
     assert scores.tobytes() == scorer.score_samples(points).tobytes()
 
 
-# --- what is small
+# What is small.
 
 
 @pytest.mark.parametrize(
@@ -347,22 +347,22 @@ def test_what_is_not_small() -> None:
     assert not is_small(compile_scorer(GaussianMixture().fit(X)), [threshold], Box.from_data(X))
 
 
-# --- results and refusals
+# Results and refusals.
 
 
 def test_result() -> None:
     scorer = compile_scorer(fit(normal(50, 2)))
-    (found,) = exact_fractions(scorer, [0.5], SQUARE, level=0.9)
-    assert found.low == found.value == found.high
-    assert 0 < found.value < 1
-    assert found.log_low == found.log_value == found.log_high == math.log(found.value)
-    assert (found.method, found.confidence_level, found.threshold) == ("exact", 0.9, 0.5)
-    assert (found.standard_error, found.n_drawn, found.n_inside, found.n_scored) == (0, 0, 0, 0)
-    assert found.effective_sample_size == math.inf
-    assert not found.is_bound
+    (result,) = exact_fractions(scorer, [0.5], SQUARE, level=0.9)
+    assert result.low == result.value == result.high
+    assert 0 < result.value < 1
+    assert result.log_low == result.log_value == result.log_high == math.log(result.value)
+    assert (result.method, result.confidence_level, result.threshold) == ("exact", 0.9, 0.5)
+    assert (result.standard_error, result.n_drawn, result.n_inside, result.n_scored) == (0, 0, 0, 0)
+    assert result.effective_sample_size == math.inf
+    assert not result.is_bound
     (none,) = exact_fractions(scorer, [0.0], SQUARE, level=0.9)
     assert (none.value, none.log_value, none.is_bound) == (0.0, -math.inf, False)
-    assert fields(found) == fields(exact_fractions(scorer, [0.5], SQUARE, level=0.9)[0])
+    assert fields(result) == fields(exact_fractions(scorer, [0.5], SQUARE, level=0.9)[0])
 
 
 def test_too_large() -> None:

@@ -46,58 +46,58 @@ def of(region: Rare, n_draws: int, seed: int, level: float = 0.95, n: int = 500)
     return estimates(region.jitted, region.box, [region.threshold], X, n_draws, seed, level)[0]
 
 
-# --- closed forms
+# Closed forms.
 
 
 @pytest.mark.parametrize("d", [2, 20])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_fractions_of_closed_forms_are_found(shape: str, d: int) -> None:
     region = SHAPES[shape](d)
-    found = of(region, 20_000, d, 0.99999)
-    assert found.log_low <= region.log_fraction <= found.log_high
-    assert found.log_low <= found.log_value <= found.log_high
-    assert found.method == "importance"
-    assert found.effective_sample_size >= FEWEST_EFFECTIVE
-    assert found.n_scored <= 20_000
+    result = of(region, 20_000, d, 0.99999)
+    assert result.log_low <= region.log_fraction <= result.log_high
+    assert result.log_low <= result.log_value <= result.log_high
+    assert result.method == "importance"
+    assert result.effective_sample_size >= FEWEST_EFFECTIVE
+    assert result.n_scored <= 20_000
 
 
 @pytest.mark.evidence
 @pytest.mark.parametrize("shape", [ball, simplex])
 def test_fractions_far_below_the_smallest_float_of_a_hundred_features_are_found(shape: Any) -> None:
     region = shape(100)
-    found = of(region, 60_000, 0, 0.99999, n=1000)
+    result = of(region, 60_000, 0, 0.99999, n=1000)
     assert region.log_fraction < math.log(1e-68)
-    assert found.log_low <= region.log_fraction <= found.log_high
-    assert found.log_high - found.log_low < 0.5
+    assert result.log_low <= region.log_fraction <= result.log_high
+    assert result.log_high - result.log_low < 0.5
 
 
 @pytest.mark.evidence
 def test_a_ball_of_many_features_is_known_to_a_percent() -> None:
     for d in (20, 50):
         region = ball(d)
-        found = of(region, 100_000, 0, n=1000)
-        assert abs(found.log_value - region.log_fraction) < 0.02
-        assert found.standard_error < 0.007 * found.value
+        result = of(region, 100_000, 0, n=1000)
+        assert abs(result.log_value - region.log_fraction) < 0.02
+        assert result.standard_error < 0.007 * result.value
 
 
 def test_one_feature() -> None:
-    found = estimates(
+    result = estimates(
         lambda X: abs(X[:, 0] - 0.3),
         Box([0], [1]),
         [1e-9],
         [[0.3 + i * 1e-10] for i in range(9)],
         level=0.99999,
     )[0]
-    assert found.log_low <= math.log(2e-9) <= found.log_high
+    assert result.log_low <= math.log(2e-9) <= result.log_high
 
 
 def test_all_of_the_box() -> None:
     X = np.random.default_rng(0).uniform(size=(500, 3))
-    found = estimates(lambda X: X.sum(axis=1), Box([0] * 3, [1] * 3), [math.inf], X)[0]
-    assert found.n_inside == found.n_drawn
-    assert found.value == pytest.approx(1, abs=0.01)
-    assert found.high <= 1
-    assert found.log_low <= 0
+    result = estimates(lambda X: X.sum(axis=1), Box([0] * 3, [1] * 3), [math.inf], X)[0]
+    assert result.n_inside == result.n_drawn
+    assert result.value == pytest.approx(1, abs=0.01)
+    assert result.high <= 1
+    assert result.log_low <= 0
 
 
 @pytest.mark.parametrize("spread", [0.1, 0.2])
@@ -107,9 +107,9 @@ def test_normal_data_of_a_ball(spread: float) -> None:
     threshold = float(np.quantile((X**2).sum(axis=1), 0.95))
     truth = log_ball_volume(d) + d / 2 * math.log(threshold) - d * math.log(2)
     region = ball(d)
-    found = estimates(region.jitted, region.box, [threshold], X, 50_000, 0, 0.99999)[0]
-    assert found.log_low <= truth <= found.log_high
-    assert found.standard_error < 0.02 * found.value
+    result = estimates(region.jitted, region.box, [threshold], X, 50_000, 0, 0.99999)[0]
+    assert result.log_low <= truth <= result.log_high
+    assert result.standard_error < 0.02 * result.value
 
 
 def test_discrete_and_constant_features() -> None:
@@ -125,52 +125,52 @@ def test_discrete_and_constant_features() -> None:
     X[:, :4] = rng.uniform(-1, 1, (4000, 4))
     X[:, 4:14] = rng.uniform(size=(4000, 10)) < 0.15
     truth = log_ball_volume(4) - 4 * math.log(2) + math.log(56 / 1024)
-    found = estimates(score, box, [1.0], X[score(X) < 1], 40_000, 0, 0.99999)[0]
-    assert found.log_low <= truth <= found.log_high
-    assert found.standard_error < 0.05 * found.value
+    result = estimates(score, box, [1.0], X[score(X) < 1], 40_000, 0, 0.99999)[0]
+    assert result.log_low <= truth <= result.log_high
+    assert result.standard_error < 0.05 * result.value
 
 
 def test_data_with_duplicates() -> None:
     region = ball(10)
     X = np.repeat(region.data(50, 1), 20, axis=0)
-    found = estimates(region.jitted, region.box, [1.0], X, 20_000, 0, 0.99999)[0]
-    assert found.log_low <= region.log_fraction <= found.log_high
+    result = estimates(region.jitted, region.box, [1.0], X, 20_000, 0, 0.99999)[0]
+    assert result.log_low <= region.log_fraction <= result.log_high
 
 
-# --- the distribution of the estimate
+# The distribution of the estimate.
 
 
 @pytest.fixture(scope="module")
 def trials() -> tuple[Rare, list[VolumeEstimate]]:
     region = ellipsoid(6)
-    found = []
+    results = []
     with thread_limit(1):
         for seed in range(SLOW_TRIALS):
             # With so few draws a tail of weights that is not heavy may seem to be.
             with suppress(RefusedError):
-                found.append(of(region, 4000, seed, n=100))
-    assert len(found) >= 0.98 * SLOW_TRIALS
-    return region, found
+                results.append(of(region, 4000, seed, n=100))
+    assert len(results) >= 0.98 * SLOW_TRIALS
+    return region, results
 
 
 @pytest.mark.evidence
 def test_intervals_cover_the_true_value_as_often_as_they_say(trials: Any) -> None:
-    region, found = trials
-    covered = sum(one.log_low <= region.log_fraction <= one.log_high for one in found)
-    assert covered >= SLOW_ENOUGH / SLOW_TRIALS * len(found)
+    region, result = trials
+    covered = sum(one.log_low <= region.log_fraction <= one.log_high for one in result)
+    assert covered >= SLOW_ENOUGH / SLOW_TRIALS * len(result)
 
 
 @pytest.mark.evidence
 def test_estimates_are_unbiased_and_errors_as_large_as_they_say(trials: Any) -> None:
-    region, found = trials
-    ratios = [math.exp(one.log_value - region.log_fraction) for one in found]
-    error = np.std(ratios) / math.sqrt(len(found))
+    region, result = trials
+    ratios = [math.exp(one.log_value - region.log_fraction) for one in result]
+    error = np.std(ratios) / math.sqrt(len(result))
     assert abs(np.mean(ratios) - 1) < 4 * error
-    claimed = np.mean([one.standard_error / one.value for one in found])
+    claimed = np.mean([one.standard_error / one.value for one in result])
     assert 0.85 < np.std(ratios) / claimed < 1.15
 
 
-# --- several thresholds
+# Several thresholds.
 
 
 def test_several_thresholds_share_draws_and_are_in_their_order() -> None:
@@ -178,16 +178,16 @@ def test_several_thresholds_share_draws_and_are_in_their_order() -> None:
     region = ball(d)
     thresholds = [1.0, 0.01, 0.3, 1e-4, 0.3, *np.geomspace(0.02, 0.9, 12).tolist()]
     X = np.concatenate([region.data(100, k) * math.sqrt(t) for k, t in enumerate(thresholds)])
-    found = estimates(region.jitted, region.box, thresholds, X, 60_000, 1, 0.99999)
-    for one, threshold in zip(found, thresholds, strict=True):
+    result = estimates(region.jitted, region.box, thresholds, X, 60_000, 1, 0.99999)
+    for one, threshold in zip(result, thresholds, strict=True):
         truth = region.log_fraction + d / 2 * math.log(threshold)
         assert one.threshold == threshold
         assert one.log_low <= truth <= one.log_high
-    assert found[2].log_value == found[4].log_value
-    assert len({(one.n_drawn, one.n_scored) for one in found}) == 1
+    assert result[2].log_value == result[4].log_value
+    assert len({(one.n_drawn, one.n_scored) for one in result}) == 1
 
 
-# --- refusals
+# Refusals.
 
 
 @pytest.mark.parametrize("threshold", [-math.inf, -1.0, 0.0])
@@ -230,7 +230,7 @@ def test_data_on_a_plane_of_a_thick_region_are_refused(d: int) -> None:
         estimates(region.jitted, region.box, [1.0], X, 20_000, d)
 
 
-# --- how the score is asked
+# How the score is asked.
 
 
 def test_points_that_the_score_sees_are_counted() -> None:
@@ -243,7 +243,7 @@ def test_points_that_the_score_sees_are_counted() -> None:
         seen.append(X.shape[0])
         return region.batch(X)
 
-    found = estimates(
+    result = estimates(
         score,
         region.box,
         [1.0],
@@ -251,10 +251,10 @@ def test_points_that_the_score_sees_are_counted() -> None:
         10_000,
         progress=lambda done, of_all: reports.append((done, of_all)),
     )[0]
-    assert sum(seen) == found.n_scored <= 10_000
-    assert found.n_inside <= found.n_drawn < found.n_scored
+    assert sum(seen) == result.n_scored <= 10_000
+    assert result.n_inside <= result.n_drawn < result.n_scored
     assert reports == sorted(reports)
-    assert reports[-1] == (found.n_scored, 10_000)
+    assert reports[-1] == (result.n_scored, 10_000)
 
 
 def test_an_interrupt_passes_through() -> None:
@@ -270,15 +270,15 @@ def test_an_interrupt_passes_through() -> None:
 def test_neither_threads_nor_the_kind_of_score_change_a_bit() -> None:
     region = two_balls(20)
     X = region.data(500, 0)
-    found = []
+    results = []
     for n_threads in (1, 3):
         with thread_limit(n_threads):
-            found += estimates(region.jitted, region.box, [1.0], X, 20_000, 5)
-    assert len({(one.log_value, one.log_low, one.n_inside, one.n_scored) for one in found}) == 1
-    assert estimates(region.jitted, region.box, [1.0], X, 20_000, 6)[0].value != found[0].value
+            results += estimates(region.jitted, region.box, [1.0], X, 20_000, 5)
+    assert len({(one.log_value, one.log_low, one.n_inside, one.n_scored) for one in results}) == 1
+    assert estimates(region.jitted, region.box, [1.0], X, 20_000, 6)[0].value != results[0].value
 
 
-# --- draws around single points
+# Draws around single points.
 
 
 def slab_of(d: int, width: float, seed: int, n: int) -> tuple[FloatMatrix, float]:
@@ -296,10 +296,10 @@ def test_the_ends_of_a_diagonal_slab_are_reached() -> None:
     covered = 0
     for seed in range(20):
         X, fraction = slab_of(2, 0.005, seed, 500)
-        found = estimates(
+        result = estimates(
             lambda X: np.abs(X[:, 0] - X[:, 1]), Box([0, 0], [1, 1]), [0.005], X, 10_000, seed
         )[0]
-        covered += found.log_low <= math.log(fraction) <= found.log_high
+        covered += result.log_low <= math.log(fraction) <= result.log_high
     # 91 of 100, less one standard deviation.
     assert covered >= 17
 

@@ -28,7 +28,7 @@ from tests.support.volumes import (
     steps,
 )
 
-# --- nothing and everything inside
+# Nothing and everything inside.
 
 
 @pytest.mark.parametrize("threshold", [-1, -math.inf, 0])
@@ -38,19 +38,19 @@ def test_where_no_draw_falls_inside_the_value_is_a_bound(
     threshold: float, options: dict[str, Any], kind: str
 ) -> None:
     region = simplex(2)
-    found = volume(region.score(kind), threshold, region.box, rng=0, **options)
+    result = volume(region.score(kind), threshold, region.box, rng=0, **options)
     n = options["n_draws"]
-    assert (found.is_bound, found.n_inside, found.n_drawn, found.low) == (True, 0, n, 0)
-    assert found.value == found.high == pytest.approx(1 - 0.025 ** (1 / n), rel=1e-12)
-    assert found.log_value == math.log(found.high)
-    assert math.isnan(found.standard_error)
-    assert str(found) == f"< {found.high:.3g} (none of {n} draws fell inside)"
-    others = found.complement
+    assert (result.is_bound, result.n_inside, result.n_drawn, result.low) == (True, 0, n, 0)
+    assert result.value == result.high == pytest.approx(1 - 0.025 ** (1 / n), rel=1e-12)
+    assert result.log_value == math.log(result.high)
+    assert math.isnan(result.standard_error)
+    assert str(result) == f"< {result.high:.3g} (none of {n} draws fell inside)"
+    others = result.complement
     assert (others.is_bound, others.value, others.log_value, others.high) == (False, 1, 0, 1)
-    assert (others.n_inside, others.n_drawn, others.low) == (n, n, 1 - found.high)
+    assert (others.n_inside, others.n_drawn, others.low) == (n, n, 1 - result.high)
     assert others.complement.is_bound
-    assert others.complement.value == pytest.approx(found.value, rel=1e-9)
-    assert found.to_dict()["standard_error"] is None
+    assert others.complement.value == pytest.approx(result.value, rel=1e-9)
+    assert result.to_dict()["standard_error"] is None
 
 
 @pytest.mark.parametrize("threshold", [2.1, math.inf])
@@ -58,13 +58,13 @@ def test_where_no_draw_falls_inside_the_value_is_a_bound(
 @pytest.mark.parametrize("kind", KINDS)
 def test_where_all_draws_fall_inside(threshold: float, options: dict[str, Any], kind: str) -> None:
     region = simplex(2)
-    found = volume(region.score(kind), threshold, region.box, rng=0, **options)
-    assert found.n_inside == found.n_drawn
-    assert (found.value, found.high, found.log_value, found.is_bound) == (1, 1, 0, False)
-    assert 0.9 < found.low < 1
-    others = found.complement
+    result = volume(region.score(kind), threshold, region.box, rng=0, **options)
+    assert result.n_inside == result.n_drawn
+    assert (result.value, result.high, result.log_value, result.is_bound) == (1, 1, 0, False)
+    assert 0.9 < result.low < 1
+    others = result.complement
     assert (others.is_bound, others.n_inside, others.low) == (True, 0, 0)
-    assert others.value == others.high == 1 - found.low
+    assert others.value == others.high == 1 - result.low
     assert others.log_value == pytest.approx(math.log(others.value), rel=1e-14)
     assert str(others).startswith("< ")
 
@@ -75,19 +75,19 @@ def test_where_all_draws_fall_inside(threshold: float, options: dict[str, Any], 
 def test_the_complement_is_the_rest(
     threshold: float, options: dict[str, Any], level: float
 ) -> None:
-    found = volume(first, threshold, SQUARE, rng=0, confidence_level=level, **options)
-    others = found.complement
-    assert found.value + others.value == pytest.approx(1, abs=1e-15)
-    assert (others.low, others.high) == (1 - found.high, 1 - found.low)
-    assert others.n_inside + found.n_inside == others.n_drawn == found.n_drawn
+    result = volume(first, threshold, SQUARE, rng=0, confidence_level=level, **options)
+    others = result.complement
+    assert result.value + others.value == pytest.approx(1, abs=1e-15)
+    assert (others.low, others.high) == (1 - result.high, 1 - result.low)
+    assert others.n_inside + result.n_inside == others.n_drawn == result.n_drawn
     assert others.log_value == pytest.approx(math.log(others.value), rel=1e-14)
-    assert (others.standard_error, others.threshold) == (found.standard_error, found.threshold)
+    assert (others.standard_error, others.threshold) == (result.standard_error, result.threshold)
     back = others.complement
-    assert back.n_inside == found.n_inside
-    assert back.value == pytest.approx(found.value, abs=1e-15)
-    assert 0 <= found.low <= found.value <= found.high <= 1
-    assert str(found).startswith(f"{found.value:.4g} [")
-    assert found.confidence_level == level
+    assert back.n_inside == result.n_inside
+    assert back.value == pytest.approx(result.value, abs=1e-15)
+    assert 0 <= result.low <= result.value <= result.high <= 1
+    assert str(result).startswith(f"{result.value:.4g} [")
+    assert result.confidence_level == level
 
 
 def test_intervals_widen_with_the_level() -> None:
@@ -102,18 +102,18 @@ def test_intervals_widen_with_the_level() -> None:
 
 
 def test_an_estimate_is_fixed_and_plain() -> None:
-    found = volume(first, 0.5, SQUARE, method="uniform", n_draws=100, rng=0)
+    result = volume(first, 0.5, SQUARE, method="uniform", n_draws=100, rng=0)
     with pytest.raises(AttributeError):
-        found.value = 1  # type: ignore[misc]
-    plain = found.to_dict()
+        result.value = 1  # type: ignore[misc]
+    plain = result.to_dict()
     for name in ("mixing_p_value", "uniform_low", "uniform_high"):
         assert plain.pop(name) is None
     assert {type(x) for x in plain.values()} <= {float, int, str, bool}
-    assert (plain["value"], plain["n_inside"]) == (found.value, found.n_inside)
+    assert (plain["value"], plain["n_inside"]) == (result.value, result.n_inside)
     assert volume(first, math.inf, SQUARE, n_draws=100, rng=0).to_dict()["threshold"] == "inf"
 
 
-# --- bad input
+# Bad input.
 
 
 @pytest.mark.parametrize(
@@ -287,9 +287,9 @@ def test_compiled_scorers_are_told_blocks_by_coordinates() -> None:
 
     for options in OPTIONS:
         seen.clear()
-        found = volume(Own(), 0.3, SQUARE, rng=0, **options)
+        result = volume(Own(), 0.3, SQUARE, rng=0, **options)
         assert {d for d, _ in seen} == {2}
-        assert fields(found) == fields(volume(first_of_point, 0.3, SQUARE, rng=0, **options))
+        assert fields(result) == fields(volume(first_of_point, 0.3, SQUARE, rng=0, **options))
 
 
 def test_one_set_of_points_for_regions_of_any_kind() -> None:
@@ -297,5 +297,5 @@ def test_one_set_of_points_for_regions_of_any_kind() -> None:
     for shape in (steps, all_discrete):
         region = shape(6)
         assert 0 < region.share < 1
-        found = volume(region.jitted, region.threshold, region.box, n_draws=200_000, rng=1)
-        assert found.value == pytest.approx(region.share, abs=5 * found.standard_error)
+        result = volume(region.jitted, region.threshold, region.box, n_draws=200_000, rng=1)
+        assert result.value == pytest.approx(region.share, abs=5 * result.standard_error)

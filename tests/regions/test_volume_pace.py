@@ -82,20 +82,20 @@ def test_ctrl_c_ends_slow_scores(name: str) -> None:
 def test_numbers_do_not_depend_on_the_rounds(method: Any, monkeypatch: Any) -> None:
     region = ball(4)
     data = region.data(200, 0)
-    found: list[Any] = []
+    results: list[Any] = []
     for seconds in (1e-12, 0.002, 1e9):
         monkeypatch.setattr(pace, "_ROUND", seconds)
         for n_threads in (1, 2):
             options: dict[str, Any] = {"n_draws": 20_000, "rng": 0, "n_threads": n_threads}
             if method == "level_sets":
                 levels = level_sets(region.jitted, data, **options)
-                found.append((levels.masses.tolist(), levels.n_uniform))
+                results.append((levels.masses.tolist(), levels.n_uniform))
                 continue
             estimate = fastad.volume(
                 *(region.jitted, 1.0, region.box), method=method, data=data, **options
             )
-            found.append(estimate.to_dict())
-    assert all(one == found[0] for one in found)
+            results.append(estimate.to_dict())
+    assert all(one == results[0] for one in results)
 
 
 def test_rounds_grow_and_shrink_with_what_points_take() -> None:

@@ -19,7 +19,7 @@ METHODS = ("uniform", "sobol", "importance", "splitting", "auto")
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("rtol", [0.2, 0.03])
 def test_every_method_reaches_it(method: Any, rtol: float) -> None:
-    found = volume(
+    result = volume(
         *(REGION.jitted, 0.5, REGION.box),
         method=method,
         rtol=rtol,
@@ -28,9 +28,9 @@ def test_every_method_reaches_it(method: Any, rtol: float) -> None:
         confidence_level=0.9999,
     )
     truth = REGION.log_fraction + 2 * math.log(0.5)
-    assert found.relative_error <= rtol
-    assert found.log_low <= truth <= found.log_high
-    assert found.n_scored >= found.n_drawn
+    assert result.relative_error <= rtol
+    assert result.log_low <= truth <= result.log_high
+    assert result.n_scored >= result.n_drawn
 
 
 def test_the_smaller_the_error_the_more_draws() -> None:
@@ -46,13 +46,13 @@ def test_the_smaller_the_error_the_more_draws() -> None:
 
 @pytest.mark.parametrize("method", ["sobol", "importance", "splitting", "auto"])
 def test_of_several_regions_each_reaches_it(method: Any) -> None:
-    found = volume(
+    result = volume(
         *(REGION.jitted, [1.0, 0.3], REGION.box), method=method, rtol=0.05, data=DATA, rng=0
     )
-    assert max(one.relative_error for one in found) <= 0.05
-    assert len({one.n_scored for one in found}) == 1
+    assert max(one.relative_error for one in result) <= 0.05
+    assert len({one.n_scored for one in result}) == 1
     # Those of uniform draws end with each region.
-    assert len({one.n_drawn for one in found}) == (2 if found[0].method == "uniform" else 1)
+    assert len({one.n_drawn for one in result}) == (2 if result[0].method == "uniform" else 1)
 
 
 @pytest.mark.parametrize(
@@ -67,12 +67,12 @@ def test_the_budget_ends_it(method: Any, data: Any) -> None:
         calls[0] += len(X)
         return REGION.batch(X)
 
-    found = volume(
+    result = volume(
         *(score, 0.5, REGION.box), method=method, rtol=1e-6, data=data, n_draws=60_000, rng=0
     )
-    assert found.relative_error > 1e-6
-    assert found.n_scored == calls[0]
-    assert 20_000 <= found.n_scored <= (1.25 if found.method == "splitting" else 1) * 60_000
+    assert result.relative_error > 1e-6
+    assert result.n_scored == calls[0]
+    assert 20_000 <= result.n_scored <= (1.25 if result.method == "splitting" else 1) * 60_000
 
 
 @pytest.mark.parametrize("method", ["uniform", "auto"])
@@ -83,11 +83,11 @@ def test_uniform_draws_say_how_many_were_scored(method: Any) -> None:
         calls.append(len(X))
         return REGION.batch(X)
 
-    found = volume(score, [0.8, 1.0], REGION.box, method=method, rtol=0.1, rng=0)
-    assert [one.method for one in found] == ["uniform"] * 2
+    result = volume(score, [0.8, 1.0], REGION.box, method=method, rtol=0.1, rng=0)
+    assert [one.method for one in result] == ["uniform"] * 2
     # The parts in which the draws of a threshold end are scored a second time.
-    (n_scored,) = {one.n_scored for one in found}
-    assert max(one.n_drawn for one in found) <= n_scored < sum(calls) <= 3 * n_scored
+    (n_scored,) = {one.n_scored for one in result}
+    assert max(one.n_drawn for one in result) <= n_scored < sum(calls) <= 3 * n_scored
 
 
 def test_progress_never_falls_and_has_no_end() -> None:
@@ -123,8 +123,8 @@ def test_a_refusal_for_few_draws_is_answered_with_more(monkeypatch: pytest.Monke
     options: dict[str, Any] = {"method": "importance", "data": region.data(50, 0), "rng": 0}
     with pytest.raises(InvalidInputError, match=r"independent ones|with a tail"):
         volume(region.batch, 1.0, region.box, n_draws=1000, **options)
-    found = volume(region.batch, 1.0, region.box, rtol=0.1, **options)
-    assert found.relative_error <= 0.1
+    result = volume(region.batch, 1.0, region.box, rtol=0.1, **options)
+    assert result.relative_error <= 0.1
     with pytest.raises(InvalidInputError, match=r"independent ones|with a tail"):
         volume(region.batch, 1.0, region.box, rtol=0.1, n_draws=1500, **options)
 
@@ -137,5 +137,5 @@ def test_what_is_exact_has_no_error() -> None:
     scorer = fastad.compile_scorer(model)
     threshold = float(np.median(scorer.score_samples(X)))
     for method in ("exact", "auto"):
-        found = volume(scorer, threshold, Box([-1, -1], [1, 1]), method=method, rtol=1e-9)
-        assert (found.method, found.relative_error) == ("exact", 0.0)
+        result = volume(scorer, threshold, Box([-1, -1], [1, 1]), method=method, rtol=1e-9)
+        assert (result.method, result.relative_error) == ("exact", 0.0)

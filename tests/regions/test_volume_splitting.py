@@ -19,7 +19,7 @@ from tests.support.rare import SHAPES, Rare, ball, simplex, two_balls
 from tests.support.splitting import Array, of, split, values
 from tests.support.volumes import KINDS, SLOW_ENOUGH, SLOW_TRIALS, OfBatch
 
-# --- closed forms
+# Closed forms.
 
 
 @pytest.mark.parametrize("d", [2, 5, 20])  # 10: see the test of bridges
@@ -29,29 +29,29 @@ def test_fractions_of_closed_forms_are_found(shape: str, d: int) -> None:
     with warnings.catch_warnings():
         # Whether it is warned of is another matter; the interval must hold all the same.
         warnings.simplefilter("ignore", InsufficientMixingWarning)
-        found = of(region, 60_000, d, confidence_level=0.9999)
-    assert found.log_low <= region.log_fraction <= found.log_high
-    assert found.log_low <= found.log_value <= found.log_high
-    assert (found.method, found.threshold) == ("splitting", region.threshold)
-    assert found.value == math.exp(found.log_value)
-    assert found.n_inside > 0
-    assert not found.is_bound
+        result = of(region, 60_000, d, confidence_level=0.9999)
+    assert result.log_low <= region.log_fraction <= result.log_high
+    assert result.log_low <= result.log_value <= result.log_high
+    assert (result.method, result.threshold) == ("splitting", region.threshold)
+    assert result.value == math.exp(result.log_value)
+    assert result.n_inside > 0
+    assert not result.is_bound
 
 
 @pytest.mark.evidence
 def test_a_million_calls_tell_tiny_balls() -> None:
-    found = of(ball(20), 10**6, 0)
-    assert abs(math.expm1(found.log_value - ball(20).log_fraction)) < 0.15
-    assert found.log_high - found.log_low < 0.6
-    found = of(ball(50), 10**6, 0)
-    assert abs(found.log_value - ball(50).log_fraction) < 0.1
-    assert found.log_high - found.log_low < 0.3
+    result = of(ball(20), 10**6, 0)
+    assert abs(math.expm1(result.log_value - ball(20).log_fraction)) < 0.15
+    assert result.log_high - result.log_low < 0.6
+    result = of(ball(50), 10**6, 0)
+    assert abs(result.log_value - ball(50).log_fraction) < 0.1
+    assert result.log_high - result.log_low < 0.3
 
 
 def test_one_feature_down_to_its_last_digits() -> None:
-    found = split(lambda X: abs(X[:, 0] - 0.3), 1e-12, Box([0], [1]), 200_000)
-    assert abs(found.log_value - math.log(2e-12)) < 1
-    assert found.log_low <= math.log(2e-12) <= found.log_high
+    result = split(lambda X: abs(X[:, 0] - 0.3), 1e-12, Box([0], [1]), 200_000)
+    assert abs(result.log_value - math.log(2e-12)) < 1
+    assert result.log_low <= math.log(2e-12) <= result.log_high
 
 
 def test_a_region_at_a_corner_of_a_box_of_many_units() -> None:
@@ -62,9 +62,9 @@ def test_a_region_at_a_corner_of_a_box_of_many_units() -> None:
         far: Array = np.max((X - box.low) / (box.high - box.low), axis=1)
         return far
 
-    found = split(score, 1e-3, box, 200_000, confidence_level=0.9999)
-    assert found.log_low <= math.log(share) <= found.log_high
-    assert found.log_high - found.log_low < 2
+    result = split(score, 1e-3, box, 200_000, confidence_level=0.9999)
+    assert result.log_low <= math.log(share) <= result.log_high
+    assert result.log_high - result.log_low < 2
 
 
 def test_discrete_and_constant_features() -> None:
@@ -86,9 +86,9 @@ def test_discrete_and_constant_features() -> None:
     truth = math.log(4 / 3 * math.pi * 0.2**1.5 / 8 * 56 / 1024 / 30)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", InsufficientMixingWarning)
-        found = split(score, 1.0, box, 60_000, confidence_level=0.9999)
-    assert found.log_low <= truth <= found.log_high
-    assert abs(found.log_value - truth) < 0.7
+        result = split(score, 1.0, box, 60_000, confidence_level=0.9999)
+    assert result.log_low <= truth <= result.log_high
+    assert abs(result.log_value - truth) < 0.7
 
 
 @pytest.mark.evidence
@@ -107,7 +107,7 @@ def test_features_that_do_not_matter_do_not_mislead() -> None:
     assert abs(float(np.mean(logs)) - truth) < 4 * float(np.std(logs)) / math.sqrt(20)
 
 
-# --- the distribution of the estimate
+# The distribution of the estimate.
 
 
 @cache
@@ -124,17 +124,17 @@ CHEAP = [("simplex", 5, 10_000)]
 @pytest.mark.evidence
 @pytest.mark.parametrize("case", CHEAP)
 def test_intervals_cover_the_true_value_as_often_as_they_say(case: Any) -> None:
-    region, found = trials(*case)
-    covered = sum(one.log_low <= region.log_fraction <= one.log_high for one in found)
+    region, result = trials(*case)
+    covered = sum(one.log_low <= region.log_fraction <= one.log_high for one in result)
     assert covered >= SLOW_ENOUGH
 
 
 @pytest.mark.evidence
 @pytest.mark.parametrize("case", CHEAP)
 def test_estimates_are_nearly_unbiased_and_errors_nearly_as_large_as_they_say(case: Any) -> None:
-    region, found = trials(*case)
-    ratios = np.array([math.exp(one.log_value - region.log_fraction) for one in found])
-    claimed = np.array([one.standard_error / one.value for one in found])
+    region, result = trials(*case)
+    ratios = np.array([math.exp(one.log_value - region.log_fraction) for one in result])
+    claimed = np.array([one.standard_error / one.value for one in result])
     # A bias that is a fifth of the error does not matter to the interval.
     error = float(np.std(ratios))
     assert abs(float(np.mean(ratios)) - 1) < 4 * error / math.sqrt(SLOW_TRIALS) + 0.2 * error
@@ -144,8 +144,8 @@ def test_estimates_are_nearly_unbiased_and_errors_nearly_as_large_as_they_say(ca
 @pytest.mark.evidence
 @pytest.mark.parametrize("case", CHEAP)
 def test_the_budget_is_kept_nearly(case: Any) -> None:
-    _, found = trials(*case)
-    spent = np.array([one.n_scored for one in found]) / case[-1]
+    _, result = trials(*case)
+    spent = np.array([one.n_scored for one in result]) / case[-1]
     assert spent.max() <= 1.5
     assert spent.mean() <= 1.05
     assert spent.mean() >= 0.6
@@ -158,11 +158,11 @@ def test_two_balls_are_found(d: int, n_trials: int) -> None:
     region = two_balls(d)
     covered = warned = 0
     for seed in range(n_trials):
-        with warnings.catch_warnings(record=True) as found:
+        with warnings.catch_warnings(record=True) as result:
             warnings.simplefilter("always")
             one = of(region, 20_000, seed)
         covered += one.log_low <= region.log_fraction <= one.log_high
-        warned += bool(found)
+        warned += bool(result)
     assert covered >= stats.binom.ppf(0.0001, n_trials, 0.95)
     assert warned <= 3 or d == 20
 
@@ -175,12 +175,12 @@ def test_a_budget_that_ends_on_the_way_gives_no_interval_that_leaves_out_the_tru
     for seed in range(n):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", InsufficientMixingWarning)
-            found = of(region, 10_000, seed)
-        covered += found.log_low <= region.log_fraction <= found.log_high
+            result = of(region, 10_000, seed)
+        covered += result.log_low <= region.log_fraction <= result.log_high
     assert covered >= 0.95 * n - 4 * math.sqrt(0.95 * 0.05 * n)
 
 
-# --- budgets
+# Budgets.
 
 
 @pytest.mark.parametrize("share", [1.0, 0.9, 0.6, 0.4, 0.2, 0.1, 1e-2, 1e-3, 1e-6, 1e-12])
@@ -197,11 +197,11 @@ def test_the_budget_is_kept_nearly_for_fractions_of_any_size(share: float) -> No
         seen.clear()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", InsufficientMixingWarning)
-            found = split(score, math.sqrt(share), Box([0, 0], [1, 1]), n_draws)
-        assert found.n_scored == found.n_drawn == sum(seen)
+            result = split(score, math.sqrt(share), Box([0, 0], [1, 1]), n_draws)
+        assert result.n_scored == result.n_drawn == sum(seen)
         assert sum(seen) <= 1.2 * n_draws
         assert sum(seen) >= 0.4 * n_draws
-        assert found.log_low <= math.log(share) <= found.log_high or share == 1
+        assert result.log_low <= math.log(share) <= result.log_high or share == 1
 
 
 @pytest.mark.parametrize("d", [40, 100])
@@ -209,27 +209,27 @@ def test_a_small_budget_and_many_features(d: int) -> None:
     region = ball(d)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", InsufficientMixingWarning)
-        found = of(region, 10_000, 0)
-    assert found.n_scored <= 12_000
-    assert found.is_bound or found.n_inside
-    assert found.log_high >= region.log_fraction
-    assert found.log_low <= region.log_fraction
+        result = of(region, 10_000, 0)
+    assert result.n_scored <= 12_000
+    assert result.is_bound or result.n_inside
+    assert result.log_high >= region.log_fraction
+    assert result.log_low <= region.log_fraction
 
 
 def test_a_budget_that_ends_above_the_threshold_gives_a_bound() -> None:
     region = ball(100)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", InsufficientMixingWarning)
-        found = of(region, 10_000, 0)
-    assert found.is_bound
-    assert found.n_inside == 0
-    assert "n_draws was used up" in found.reason
-    assert found.value == found.high
-    assert found.log_low == -math.inf
-    assert math.isnan(found.standard_error)
-    assert found.log_high > region.log_fraction
-    assert str(found).startswith("<")
-    assert found.complement.low == pytest.approx(1 - found.high)
+        result = of(region, 10_000, 0)
+    assert result.is_bound
+    assert result.n_inside == 0
+    assert "n_draws was used up" in result.reason
+    assert result.value == result.high
+    assert result.log_low == -math.inf
+    assert math.isnan(result.standard_error)
+    assert result.log_high > region.log_fraction
+    assert str(result).startswith("<")
+    assert result.complement.low == pytest.approx(1 - result.high)
 
 
 @pytest.mark.parametrize("n_draws", [1, 999, 9_999])
@@ -238,7 +238,7 @@ def test_few_score_calls_are_refused(n_draws: int) -> None:
         split(lambda X: X[:, 0], 0.1, Box([0], [1]), n_draws)
 
 
-# --- the same bits
+# The same bits.
 
 
 def test_neither_threads_nor_the_kind_of_score_change_a_bit() -> None:
@@ -258,22 +258,22 @@ def test_neither_threads_nor_the_kind_of_score_change_a_bit() -> None:
     d = 6
     scores = {"jitted": of_point, "batch": of_batch, "compiled": OfBatch(of_batch, d)}
     assert set(scores) == set(KINDS)
-    found = [
+    results = [
         split(score, 0.05, Box([0] * d, [1] * d), 30_000, rng=3, n_threads=n_threads)
         for kind, score in scores.items()
         for n_threads in {"jitted": (1, 3), "batch": (None,), "compiled": (2,)}[kind]
     ]
-    assert all(values(one) == values(found[0]) for one in found)
-    assert found[0].log_low <= d * math.log(0.1) <= found[0].log_high
+    assert all(values(one) == values(results[0]) for one in results)
+    assert results[0].log_low <= d * math.log(0.1) <= results[0].log_high
     again = split(of_point, 0.05, Box([0] * d, [1] * d), 30_000, rng=4)
-    assert again.log_value != found[0].log_value
+    assert again.log_value != results[0].log_value
 
 
 def test_many_particles_on_threads() -> None:
     """More than a thread moves together."""
     region = simplex(4)
-    found = [of(region, 200_000, 1, n_threads=n_threads) for n_threads in (1, 3)]
-    assert all(values(one) == values(found[0]) for one in found)
+    results = [of(region, 200_000, 1, n_threads=n_threads) for n_threads in (1, 3)]
+    assert all(values(one) == values(results[0]) for one in results)
 
 
 def test_a_generator_moves_on() -> None:
@@ -285,7 +285,7 @@ def test_a_generator_moves_on() -> None:
     assert values(again) == values(one)
 
 
-# --- several thresholds
+# Several thresholds.
 
 
 def test_one_run_answers_several_thresholds() -> None:
@@ -297,37 +297,37 @@ def test_one_run_answers_several_thresholds() -> None:
         calls.append(len(X))
         return region.batch(X)
 
-    found = split(score, thresholds, region.box, 40_000, confidence_level=0.9999)
-    assert [one.threshold for one in found] == thresholds
-    assert {one.n_scored for one in found} == {sum(calls)}
-    for one in found:
+    result = split(score, thresholds, region.box, 40_000, confidence_level=0.9999)
+    assert [one.threshold for one in result] == thresholds
+    assert {one.n_scored for one in result} == {sum(calls)}
+    for one in result:
         if one.threshold <= 1:
             truth = region.log_fraction + 3 * math.log(one.threshold)
             assert one.log_low <= truth <= one.log_high
-    assert values(found[1]) == values(found[5])
-    rising = sorted(found, key=lambda one: float(one.threshold))
+    assert values(result[1]) == values(result[5])
+    rising = sorted(result, key=lambda one: float(one.threshold))
     logs = [one.log_value for one in rising]
     assert all(high >= low - 0.02 for low, high in pairwise(logs))
     # The lowest as if it were asked for alone.
     alone = split(region.batch, 1e-3, region.box, 40_000, confidence_level=0.9999)
-    assert values(alone) == values(found[3])
+    assert values(alone) == values(result[3])
 
 
 @pytest.mark.parametrize("rest", [1e-3, 1e-5, 1e-7])
 def test_nearly_all_of_the_box_has_an_interval_with_the_true_value(rest: float) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", InsufficientMixingWarning)  # of the other threshold
-        found = split(lambda X: X[:, 0], [1 - rest, 1e-6], Box([0, 0], [1, 1]), 20_000)[0]
-    assert found.low <= 1 - rest <= found.high
+        result = split(lambda X: X[:, 0], [1 - rest, 1e-6], Box([0, 0], [1, 1]), 20_000)[0]
+    assert result.low <= 1 - rest <= result.high
 
 
 def test_all_of_the_box() -> None:
-    found = split(lambda X: X[:, 0], math.inf, Box([0], [1]))
-    assert found.value == 1
-    assert found.high == 1
-    assert found.n_inside > 0
-    assert not found.is_bound
-    json.dumps(found.to_dict(), allow_nan=False)
-    rest = found.complement
+    result = split(lambda X: X[:, 0], math.inf, Box([0], [1]))
+    assert result.value == 1
+    assert result.high == 1
+    assert result.n_inside > 0
+    assert not result.is_bound
+    json.dumps(result.to_dict(), allow_nan=False)
+    rest = result.complement
     assert rest.low == 0
     assert rest.high < 0.01

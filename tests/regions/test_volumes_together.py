@@ -37,11 +37,11 @@ def test_estimates_are_those_of_each_alone(
         X = np.round(X)
     detectors, y = _detectors(X[:200]), np.zeros(400)
     options: Any = {"fpr": FPR, "method": "uniform", "n_draws": 8000, "rng": 3}
-    found = fastad.volumes(detectors, X, y, **options)
+    result = fastad.volumes(detectors, X, y, **options)
     monkeypatch.setattr(at_fpr, "group_blocks", lambda scores: [])
     alone = fastad.volumes(detectors, X, y, **options)
-    assert found.to_columns() == alone.to_columns()
-    assert found["lof"]["vol@0.2"].n_scored == alone["lof"]["vol@0.2"].n_scored
+    assert result.to_columns() == alone.to_columns()
+    assert result["lof"]["vol@0.2"].n_scored == alone["lof"]["vol@0.2"].n_scored
 
 
 def test_draws_of_a_group_are_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -56,13 +56,13 @@ def test_draws_of_a_group_are_counted_once(monkeypatch: pytest.MonkeyPatch) -> N
 
     monkeypatch.setattr(uniform.Draws, "count_here", count)
     options: Any = {"fpr": FPR, "method": "uniform", "n_draws": 5000, "rng": 3}
-    found = fastad.volumes(detectors, X, np.zeros(300), **options)
+    result = fastad.volumes(detectors, X, np.zeros(300), **options)
     jointly = [n for kind, _, n in ranges if kind is BlockGroup]
     alone = [n for kind, _, n in ranges if kind is not BlockGroup and n > 0]
     assert jointly == [5000, 5000]  # by neighbours, and by support vectors
     assert alone == [5000]  # of the function
     ranges.clear()
-    found["lof"]["vol@0.2"].extend(1000)
+    result["lof"]["vol@0.2"].extend(1000)
     assert [(first, n) for _, first, n in ranges] == [(5000, 1000)]
 
 

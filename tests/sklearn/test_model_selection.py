@@ -128,8 +128,8 @@ def test_evaluation_scorer_scores_once_and_turns_what_is_better_when_lower() -> 
         )
         expected = dict(table["score"])
         expected["eer"] = -expected["eer"]
-        found = {x: search.cv_results_[f"split{i}_test_{x}"][0] for x in expected}
-        assert found == expected
+        results = {x: search.cv_results_[f"split{i}_test_{x}"][0] for x in expected}
+        assert results == expected
     again = pickle.loads(pickle.dumps(scoring))
     assert again(search, X, Y) == scoring(search, X, Y)
     assert repr(again).startswith("evaluation_scorer(measures=['auc', 'tpr_at_fpr', 'eer'], fpr=")

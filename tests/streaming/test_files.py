@@ -67,7 +67,7 @@ def few_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_ROWS", 101)
 
 
-# --- what can be read
+# What can be read.
 
 
 @pytest.mark.usefixtures("few_rows")
@@ -254,7 +254,7 @@ def test_passes_and_rows_are_counted(tmp_path: Path) -> None:
             assert list(of) == [total and -(-rows // N) * N for rows in done]
 
 
-# --- damaged files
+# Damaged files.
 
 
 def altered(path: Path, start: int, size: int) -> Path:
@@ -300,7 +300,7 @@ def test_a_footer_that_is_altered_is_named(tmp_path: Path) -> None:
     refused(folder, bad)
 
 
-# --- other columns, types and values
+# Other columns, types and values.
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".csv", ".arrow"])
@@ -455,7 +455,7 @@ def test_without_pyarrow_it_says_what_to_install(
         evaluate(path)
 
 
-# --- the thread that reads ahead
+# The thread that reads ahead.
 
 
 def readers() -> list[threading.Thread]:

@@ -21,28 +21,28 @@ def test_the_simulation_has_the_power_to_tell() -> None:
 
 @pytest.mark.evidence
 def test_rates_as_expected_raise_few_alarms() -> None:
-    found = monitoring.false_alarms_of_rates(N_STREAMS, 3000)
-    valid = [name for name in found if "interval" not in name]
+    result = monitoring.false_alarms_of_rates(N_STREAMS, 3000)
+    valid = [name for name in result if "interval" not in name]
     assert len(valid) == 3
-    assert all(found[name] * N_STREAMS <= MOST for name in valid)
-    assert found["95 % interval of a week"] == 1
-    assert found["95 % interval of all points"] > 0.3
+    assert all(result[name] * N_STREAMS <= MOST for name in valid)
+    assert result["95 % interval of a week"] == 1
+    assert result["95 % interval of all points"] > 0.3
 
 
 @pytest.mark.evidence
 @pytest.mark.parametrize("window", [None, 5000])
 def test_scores_as_before_raise_few_alarms(window: int | None) -> None:
-    found = monitoring.alarms_of_normal_scores(N_STREAMS, 1500, 1500, window=window)
-    assert np.sum(found["DriftMonitor"] >= 0) <= MOST
-    assert np.all(found["Kolmogorov-Smirnov test of a week"] >= 0)
+    result = monitoring.alarms_of_normal_scores(N_STREAMS, 1500, 1500, window=window)
+    assert np.sum(result["DriftMonitor"] >= 0) <= MOST
+    assert np.all(result["Kolmogorov-Smirnov test of a week"] >= 0)
 
 
 @pytest.mark.evidence
 @pytest.mark.parametrize(("change", "most"), [(0, 1500), (10_000, 2900), (100_000, 3600)])
 def test_a_doubled_rate_is_noticed_soon_also_late(change: int, most: int) -> None:
-    found = monitoring.delays_of_rates(N_STREAMS, change, 30_000)["RateMonitor"]
-    assert found["missed"] == 0
-    assert found["mean_delay"] < most
+    result = monitoring.delays_of_rates(N_STREAMS, change, 30_000)["RateMonitor"]
+    assert result["missed"] == 0
+    assert result["mean_delay"] < most
 
 
 @pytest.mark.parametrize("window", [None, 1000])

@@ -47,7 +47,7 @@ def sketched(memory: str, rows: Any = slice(None)) -> bytes:
     return sketch.to_bytes()
 
 
-# --- the points of a window
+# The points of a window.
 
 
 @pytest.mark.parametrize("memory", ["128kB", "4kB"])
@@ -131,7 +131,7 @@ def test_rows_of_weight_0_are_left_out() -> None:
     assert evaluation.sketch().to_bytes() == sketch.to_bytes()
 
 
-# --- decay
+# Decay.
 
 
 def test_decay_weighs_points_by_the_age_of_their_pane() -> None:
@@ -152,7 +152,7 @@ def test_what_has_decayed_to_nothing_counts_no_more() -> None:
     assert table["auc"].value == fastad.roc_auc(Y[last], S[last])
 
 
-# --- what leaves the window
+# What leaves the window.
 
 
 def test_what_comes_too_late_is_counted_and_reported() -> None:
@@ -196,7 +196,7 @@ def test_groups_are_evaluated_alone_and_together() -> None:
     assert evaluation.sketch().to_bytes() == sketched("4kB")
 
 
-# --- snapshots
+# Snapshots.
 
 
 @pytest.mark.parametrize("n_batches", [0, 1, 4])
@@ -246,7 +246,7 @@ def test_other_data_are_refused() -> None:
         SlidingEvaluation.from_bytes("text")  # type: ignore[arg-type]
 
 
-# --- threads
+# Threads.
 
 
 def test_threads_that_count_label_and_ask_change_no_byte() -> None:
@@ -272,7 +272,7 @@ def test_threads_that_count_label_and_ask_change_no_byte() -> None:
     assert evaluation.to_bytes() == counted("4kB").to_bytes()
 
 
-# --- times
+# Times.
 
 
 @pytest.mark.parametrize(
@@ -356,7 +356,7 @@ def test_the_longest_window_comes_back_from_its_bytes() -> None:
     assert SlidingEvaluation.from_bytes(sliding.to_bytes()).to_bytes() == sliding.to_bytes()
 
 
-# --- refusals
+# Refusals.
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ def two_hours(**options: Any) -> SlidingEvaluation:
     return SlidingEvaluation(pane="1h", window="2h", **options)
 
 
-# --- refused calls
+# Refused calls.
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_weighted_counts_are_right_up_to_that_number() -> None:
     )
 
 
-# --- labels of groups that were dropped
+# Labels of groups that were dropped.
 
 
 def test_labels_of_a_group_that_was_dropped_and_came_back_are_counted() -> None:
@@ -121,7 +121,7 @@ def test_labels_of_a_group_that_was_there_before_are_still_refused() -> None:
     assert evaluation.dropped == (0, 1, 2, 3)
 
 
-# --- one moment
+# One moment.
 
 
 def in_another_thread(change: Callable[[], None]) -> None:

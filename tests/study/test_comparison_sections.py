@@ -48,7 +48,7 @@ def direct(study: StudyTables, collection: str, contamination: float = 0.0) -> f
     return fastad.ResultTable.from_table(columns)
 
 
-# --- all of them
+# All of them.
 
 
 def test_sections_come_in_order_with_names_of_files_that_are_unique(
@@ -146,7 +146,7 @@ assert "matplotlib.pyplot" not in sys.modules
     assert done.returncode == 0, done.stderr
 
 
-# --- values
+# Values.
 
 
 @pytest.mark.parametrize("collection", PROBLEMS)
@@ -240,7 +240,7 @@ def test_loss_at_chosen_rates(
     assert numbers(table(sections["operating"], f"loss-at-{criterion}-uci-0")) == numbers(wanted)
 
 
-# --- EM and MV
+# EM and MV.
 
 
 def share_of_pairs(table: fastad.ResultTable, name: str, labels: list[str]) -> tuple[float, int]:
@@ -358,7 +358,7 @@ def test_goix_protocol_has_the_counts_of_its_benchmark(
             )
 
 
-# --- values
+# Values.
 
 
 def test_values_are_those_of_the_collections(

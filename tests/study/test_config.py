@@ -25,7 +25,7 @@ def read(folder: Path, text: str) -> StudyConfig:
     return read_config(path)
 
 
-# --- what is read
+# What is read.
 
 
 def test_all_that_a_file_says_is_read(tmp_path: Path) -> None:
@@ -125,7 +125,7 @@ def test_a_seed_may_be_an_integer_of_numpy() -> None:
     assert (seed, type(seed)) == (7, int)
 
 
-# --- what is refused, with file and key
+# What is refused, with file and key.
 
 
 @pytest.mark.parametrize(
@@ -227,7 +227,7 @@ def test_a_library_that_reads_toml_is_requested(
         read(tmp_path, DATA)
 
 
-# --- batches
+# Batches.
 
 
 def problem(name: str, anomaly_class: str | None, n_anomalies: int = 5) -> Problem:

@@ -209,7 +209,7 @@ def test_scores_without_percentiles_or_without_range() -> None:
     assert words_of(figure)[2].split() == ["0.500", "0.00", "0"]
 
 
-# --- which configuration
+# Which configuration.
 
 
 def chosen(study: StudyTables) -> list[str]:
@@ -256,7 +256,7 @@ def test_curves_without_tasks_are_drawn(study: StudyTables) -> None:
     assert texts.count("-         -         -         -") == len(DETECTORS)
 
 
-# --- what is drawn of it
+# What is drawn of it.
 
 
 def best_rows(study: StudyTables, dataset: str) -> list[dict[str, Any]]:

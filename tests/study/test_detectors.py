@@ -160,7 +160,7 @@ def test_what_is_no_table_is_refused() -> None:
         read_detectors([{"kind": "lof", "n_neighbors": ["2"]}])
 
 
-# --- texts of parameters
+# Texts of parameters.
 
 
 def _distance(a: Points, b: Any) -> float:
@@ -214,7 +214,7 @@ def test_what_differs_from_process_to_process_is_refused(value: object) -> None:
             read_detectors([{"name": "S", "estimator": value}])
 
 
-# --- fitting
+# Fitting.
 
 
 def _one(**entry: Any) -> Configuration:

@@ -180,7 +180,7 @@ def test_a_study_that_changes_may_be_stopped_at_any_instant(tmp_path: Path) -> N
         check_tables(folder, {*TASKS, *GOIX})
         assert not leftovers(folder)
     # What is in both is there from the first instant on.
-    assert all({"uci-b", "uci-d"} <= found for found in seen)
+    assert all({"uci-b", "uci-d"} <= result for result in seen)
     assert len(seen) == len([*TASKS, *GOIX]) - 2 + 1
 
 

@@ -148,7 +148,7 @@ def test_pairs_that_are_distinguished() -> None:
         result.agreement(pairs="some")  # type: ignore[arg-type]
 
 
-# --- files
+# Files.
 
 
 def test_rows_go_through_json_and_tables(tmp_path: Path) -> None:

@@ -237,7 +237,7 @@ def test_data_that_changed_are_run_anew(tmp_path: Path, ran: list[str]) -> None:
     assert not ran
 
 
-# --- code
+# Code.
 
 OWN = """
 from tests.support.study_runs import Centre
@@ -411,7 +411,7 @@ def test_code_of_functions_objects_and_steps_counts() -> None:
     assert {*library_versions([IsolationForest])} == {"scikit-learn"}
 
 
-# --- rows do not depend on what they are computed with
+# Rows do not depend on what they are computed with.
 
 
 @pytest.mark.parametrize("n_features", [1, 2, 30])
@@ -448,7 +448,7 @@ def test_scores_do_not_depend_on_the_other_members_of_a_batch(n_features: int) -
             np.testing.assert_array_equal(values, values[first][inverse.ravel()])
 
 
-# --- files that are missing
+# Files that are missing.
 
 
 @pytest.fixture(scope="module")

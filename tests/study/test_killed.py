@@ -242,8 +242,8 @@ def test_a_second_runner_is_refused_and_the_first_goes_on(
     folder = tmp_path / "out"
     seen: list[Result] = []
 
-    def progress(found: Progress) -> None:
-        if found.done == 2:
+    def progress(estimate: Progress) -> None:
+        if estimate.done == 2:
             seen.append(call(file, folder))
 
     run_study(config, folder, progress=progress)

@@ -224,7 +224,7 @@ def test_files_that_change_are_noticed(tmp_path: Path) -> None:
     np.testing.assert_array_equal(after.load()[0], table(seed=1)["X"])
 
 
-# --- data sets that come with scikit-learn
+# Data sets that come with scikit-learn.
 
 
 def test_bundled_data_sets() -> None:
@@ -266,7 +266,7 @@ def test_bundled_data_sets_and_files_go_together(tmp_path: Path) -> None:
         find(tmp_path, bundled=True)
 
 
-# --- the shared data
+# The shared data.
 
 
 def readme_rows() -> dict[str, Sequence[str]]:

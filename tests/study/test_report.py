@@ -46,7 +46,7 @@ def with_small_figures(section: Section) -> list[Part]:
     ]
 
 
-# --- the page
+# The page.
 
 
 def test_ids_are_unique_and_links_lead_somewhere(page: Page, written: Path) -> None:
@@ -268,7 +268,7 @@ def test_titles_are_no_formulas(tmp_path: Path) -> None:
     assert "$x^{ (uci)" in Page(path.read_text("utf-8")).text
 
 
-# --- whole reports
+# Whole reports.
 
 
 HOSTILE_NAMES: dict[str, Any] = {

@@ -41,7 +41,7 @@ def shown(study: StudyTables, folder: Path, *parts: Table | Picture) -> Page:
     return Page(path.read_text("utf-8"))
 
 
-# --- contents
+# Contents.
 
 
 def test_contents_lead_to_every_section_collection_and_part(
@@ -73,7 +73,7 @@ def test_parts_are_of_the_collection_that_they_show(sections: dict[str, Section]
     assert groups == {"", *PROBLEMS}
 
 
-# --- a click away
+# A click away.
 
 
 def test_of_picture_and_table_one_is_a_click_away(sections: dict[str, Section]) -> None:
@@ -112,7 +112,7 @@ def test_many_notes_are_a_click_away(
     assert any(one.get("class") == "more" for one in page.of("details")) == folded
 
 
-# --- widths
+# Widths.
 
 
 CELL = st.text("0123456789.", min_size=1, max_size=14)
@@ -154,7 +154,7 @@ def test_narrow_tables_are_one() -> None:
     assert len(table.blocks) == 1
 
 
-# --- type
+# Type.
 
 
 def test_type_of_all_pictures_can_be_read() -> None:
@@ -173,7 +173,7 @@ def test_type_of_all_pictures_can_be_read() -> None:
     assert smallest * 96 / 72 * _MIN_FRACTION >= 9, sizes[smallest]
 
 
-# --- what a table lacks
+# What a table lacks.
 
 
 def test_what_a_table_has_no_values_of_is_named_below_it(study: StudyTables) -> None:

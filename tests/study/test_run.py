@@ -66,7 +66,7 @@ def study(expected: Path) -> StudyTables:
     return read_study(expected)
 
 
-# --- numbers
+# Numbers.
 
 
 def kappa(X_train: Matrix, k: int) -> Score:
@@ -236,7 +236,7 @@ def test_times_have_a_file_of_their_own(expected: Path, study: StudyTables) -> N
     assert all(one > 0 for name in times.column_names[-2:] for one in times[name].to_pylist())
 
 
-# --- the same table in any way
+# The same table in any way.
 
 
 def check_progress(seen: list[Progress]) -> None:
@@ -352,7 +352,7 @@ def test_a_run_that_was_stopped_goes_on(tmp_path: Path, error: type[BaseExceptio
     assert partial.curves.num_rows == 1
 
 
-# --- what is refused before any work
+# What is refused before any work.
 
 
 @pytest.mark.parametrize(
@@ -438,7 +438,7 @@ def test_a_library_of_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         run_study(config, tmp_path / "out")
 
 
-# --- time left
+# Time left.
 
 
 @pytest.mark.parametrize("speed", [0.25, 1.0, 3.0])

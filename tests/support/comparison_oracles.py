@@ -146,6 +146,6 @@ def bits_of(matrix: Any) -> dict[tuple[str, str], tuple[Any, ...]]:
     return cells
 
 
-def numbers(found: Any) -> dict[str, list[str]]:
+def numbers(result: Any) -> dict[str, list[str]]:
     """All cells as texts, in which NaN equals NaN and no bit is lost."""
-    return {name: [repr(cell) for cell in cells] for name, cells in found.to_columns().items()}
+    return {name: [repr(cell) for cell in cells] for name, cells in result.to_columns().items()}

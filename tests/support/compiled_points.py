@@ -38,10 +38,10 @@ def real(name: str) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     return X[:400], X[:2500]
 
 
-def assert_scores(found: Any, expected: Any, floor: Any = 0.0) -> None:
+def assert_scores(result: Any, expected: Any, floor: Any = 0.0) -> None:
     """Check equality to 1e-9, where scores pass through 0 of ``floor`` (in units of the scores)."""
     assert np.isfinite(expected).all()
-    errors = np.abs(found - expected) - 1e-9 * (np.abs(expected) + floor)
+    errors = np.abs(result - expected) - 1e-9 * (np.abs(expected) + floor)
     assert errors.max() <= 0.0, f"row {errors.argmax()} of {len(errors)} is further off"
 
 

@@ -24,8 +24,8 @@ def normal(n: int, d: int, seed: int = 0) -> Array:
 
 def bits(levels: LevelSets) -> list[Any]:
     arrays = (levels.thresholds, levels.masses, levels.inside, levels.log_fractions)
-    found: list[Any] = [None if array is None else array.tobytes() for array in arrays]
-    return [*found, levels.box, levels.n_uniform]
+    results: list[Any] = [None if array is None else array.tobytes() for array in arrays]
+    return [*results, levels.box, levels.n_uniform]
 
 
 class Keeper:

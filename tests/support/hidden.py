@@ -62,8 +62,8 @@ def _in_valley_or_needle(rng: np.random.Generator, n: int, d: int) -> Array:
     valley, needle = _halves(_LEVEL)
     middles, halves = np.array([[_VALLEY, _NEEDLE], [valley, needle]])
     part = (rng.uniform(size=n) < 1 / (1 + (valley / needle) ** d)).astype(int)
-    found: Array = middles[part, None] + halves[part, None] * rng.uniform(-1, 1, size=(n, d))
-    return found
+    result: Array = middles[part, None] + halves[part, None] * rng.uniform(-1, 1, size=(n, d))
+    return result
 
 
 def _halves(level: float) -> tuple[float, float]:

@@ -34,7 +34,7 @@ class Scored:
         return len(self.test)
 
 
-# --- the definitions, in fractions
+# The definitions, in fractions.
 
 
 @dataclass(frozen=True)
@@ -57,12 +57,12 @@ def distinct(scores: Any) -> list[Any]:
 def level_sets(scored: Scored, volume: Fraction) -> list[Level]:
     """The empty set, and the closed set below each distinct test score."""
     test, uniform = plain(scored.test), plain(scored.uniform)
-    found = [Level(Fraction(0), Fraction(0))]
+    results = [Level(Fraction(0), Fraction(0))]
     for threshold in distinct(scored.test):
         inside = sum(score <= threshold for score in test)
         drawn = sum(score <= threshold for score in uniform)
-        found.append(Level(Fraction(inside, len(test)), Fraction(drawn, len(uniform)) * volume))
-    return found
+        results.append(Level(Fraction(inside, len(test)), Fraction(drawn, len(uniform)) * volume))
+    return results
 
 
 def mass_volume(levels: list[Level], mass: Fraction) -> Fraction:
@@ -87,13 +87,13 @@ def excess_mass(levels: list[Level], level: Fraction) -> Fraction:
 
 def corners(levels: list[Level]) -> list[Fraction]:
     """Levels where any two of the lines cross; the curve is a line between neighbours of them."""
-    found = {Fraction(0)}
+    results = {Fraction(0)}
     for one, other in combinations(levels, 2):
         if one.volume != other.volume:
             level = (one.mass - other.mass) / (one.volume - other.volume)
             if level > 0:
-                found.add(level)
-    return sorted(found)
+                results.add(level)
+    return sorted(results)
 
 
 def excess_mass_corners(levels: list[Level]) -> list[tuple[Fraction, Fraction]]:
@@ -130,7 +130,7 @@ def excess_mass_area(levels: list[Level], height: Fraction) -> Fraction:
     )
 
 
-# --- scores
+# Scores.
 
 # What one type holds without rounding, of two.
 _MIXED: list[tuple[Any, Any]] = [
@@ -176,7 +176,7 @@ def area_or_none(area: Callable[[], Fraction]) -> Fraction | None:
         return None
 
 
-# --- closed forms: a normal law in d features, scored by the distance from its centre
+# Closed forms: a normal law in d features, scored by the distance from its centre.
 
 
 def normal_volume(d: int, mass: Any) -> Any:

@@ -73,11 +73,11 @@ def functions() -> Iterator[list[ast.FunctionDef]]:
     """Each public function of a measure: its definition, or its overloads."""
     names = set(MEASURES)
     for path in sorted((PACKAGE / "measures").glob("*.py")):
-        found: dict[str, list[ast.FunctionDef]] = {}
+        results: dict[str, list[ast.FunctionDef]] = {}
         for node in ast.parse(path.read_text(encoding="utf-8")).body:
             if isinstance(node, ast.FunctionDef) and node.name in names:
-                found.setdefault(node.name, []).append(node)
-        for nodes in found.values():
+                results.setdefault(node.name, []).append(node)
+        for nodes in results.values():
             yield [node for node in nodes if node.decorator_list] or nodes
 
 

@@ -38,14 +38,14 @@ def pairs(models: list[list[float]]) -> list[tuple[float, float, float]]:
 def tukey(models: list[list[float]]) -> list[float]:
     k = len(models[0])
     square = sum(map(variance, models)) / len(models) / k
-    found = []
+    results = []
     for a, b in combinations(models, 2):
         difference = abs(Fraction(average(a)) - Fraction(average(b)))
         if square == 0:
-            found.append(math.inf if difference else 0.0)
+            results.append(math.inf if difference else 0.0)
         else:
-            found.append(math.sqrt(difference**2 / square))
-    return found
+            results.append(math.sqrt(difference**2 / square))
+    return results
 
 
 def extremes(models: list[list[float]]) -> float:
@@ -98,7 +98,7 @@ def adjusted(p_values: list[float], correction: str, n_models: int) -> list[floa
     """p-values corrected one after the other, as the papers say it."""
     m = len(p_values)
     order = sorted(range(m), key=lambda i: p_values[i])
-    found = [0.0] * m
+    result = [0.0] * m
     if correction == "none":
         return list(p_values)
     if correction == "bonferroni":
@@ -107,16 +107,16 @@ def adjusted(p_values: list[float], correction: str, n_models: int) -> list[floa
         least = 1.0
         for i in range(m - 1, -1, -1):
             least = min(least, p_values[order[i]] * (m / (i + 1)))
-            found[order[i]] = least
-        return found
+            result[order[i]] = least
+        return result
     numbers = possible(n_models)
     most = 0.0
     for i in range(m):
         left = m - i
         tests = left if correction == "holm" else max(x for x in numbers if x <= left)
         most = max(most, min(p_values[order[i]] * tests, 1.0))
-        found[order[i]] = most
-    return found
+        result[order[i]] = most
+    return result
 
 
 def several(models: list[list[float]]) -> tuple[float, float, float]:

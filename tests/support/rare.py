@@ -43,7 +43,7 @@ def log_ball_volume(d: int) -> float:
     return d / 2 * math.log(math.pi) - math.lgamma(d / 2 + 1)
 
 
-# --- scores of one point, for any number of features, beside those of tests/volumes.py
+# Scores of one point, for any number of features, beside those of tests/volumes.py.
 
 
 def _two(x: Array) -> float:
@@ -80,12 +80,12 @@ from_shell_of_point: Any = numba.njit(_from_shell)
 turned_of_point: Any = numba.njit(_turned)
 
 
-# --- the same scores of a batch
+# The same scores of a batch.
 
 
 def two(X: Array) -> Array:
-    found: Array = np.minimum(square(X - _CENTRE), square(X + _CENTRE)) / _RADIUS**2
-    return found
+    result: Array = np.minimum(square(X - _CENTRE), square(X + _CENTRE)) / _RADIUS**2
+    return result
 
 
 def from_shell(X: Array) -> Array:
@@ -109,7 +109,7 @@ def _axes(d: int) -> Array:
     return axes
 
 
-# --- points of the regions
+# Points of the regions.
 
 
 def _in_ball(rng: np.random.Generator, n: int, d: int) -> Array:
@@ -121,8 +121,8 @@ def _between(rng: np.random.Generator, n: int, d: int, inner: float) -> Array:
     X = rng.normal(size=(n, d))
     least = inner**d
     radii = (least + (1 - least) * rng.uniform(size=n)) ** (1 / d)
-    found: Array = X * (radii / np.sqrt(square(X)))[:, None]
-    return found
+    result: Array = X * (radii / np.sqrt(square(X)))[:, None]
+    return result
 
 
 def _in_shell(rng: np.random.Generator, n: int, d: int) -> Array:
@@ -142,7 +142,7 @@ def _in_two_balls(rng: np.random.Generator, n: int, d: int) -> Array:
     return centres + _RADIUS * _in_ball(rng, n, d)
 
 
-# --- regions
+# Regions.
 
 
 def ball(d: int) -> Rare:

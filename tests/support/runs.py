@@ -23,8 +23,8 @@ def evaluated() -> pd.DataFrame:
     groups = {"dataset": np.array(["cardio", "wine", "yeast"])[np.arange(n) // 160]}
     groups["fold"] = np.arange(n) // 80 % 2
     measures = ["auc", "tpr_at_fpr", "auc_at_fpr"]
-    found = fastad.evaluate(y, scores, groups=groups, measures=measures, fpr=[0.01, 0.05, 0.1])
-    table: pd.DataFrame = found.to_frame("pandas")
+    result = fastad.evaluate(y, scores, groups=groups, measures=measures, fpr=[0.01, 0.05, 0.1])
+    table: pd.DataFrame = result.to_frame("pandas")
     return table
 
 

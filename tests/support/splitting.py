@@ -15,10 +15,10 @@ def split(score: Any, threshold: Any, box: Box, n_draws: int = 10_000, **options
 
 
 def of(region: Rare, n_draws: int, seed: int, **options: Any) -> VolumeEstimate:
-    found: VolumeEstimate = split(
+    result: VolumeEstimate = split(
         region.jitted, region.threshold, region.box, n_draws, rng=seed, **options
     )
-    return found
+    return result
 
 
 def values(estimate: VolumeEstimate) -> dict[str, Any]:

@@ -92,26 +92,26 @@ def finish(folder: Path, order: list[str] | None = None) -> dict[str, bytes]:
 
 def joined(batches: list[str], of: Callable[[str], Columns | None]) -> Columns:
     """The rows of batches one after another; None and NaN as None, as they compare."""
-    found: Columns = {}
+    results: Columns = {}
     for batch in batches:
         for name, values in (of(batch) or {}).items():
-            found.setdefault(name, []).extend(None if x != x else x for x in values)
-    return found
+            results.setdefault(name, []).extend(None if x != x else x for x in values)
+    return results
 
 
 def check_tables(folder: Path, done: set[str] | None = None) -> set[str]:
     """Check that all rows of some batches are there, once and in order; return which."""
     study = read_study(folder)
-    found = set(study.tasks.to_pydict().get("dataset", ()))
-    found |= set(study.extra["goix"].to_pydict().get("dataset", ()))
-    assert done is None or found == done
+    result = set(study.tasks.to_pydict().get("dataset", ()))
+    result |= set(study.extra["goix"].to_pydict().get("dataset", ()))
+    assert done is None or result == done
     assert study.n_batches == len(TASKS) + len(GOIX)
-    assert study.n_done == len(found)
-    tasks = [batch for batch in TASKS if batch in found]
+    assert study.n_done == len(result)
+    tasks = [batch for batch in TASKS if batch in result]
     for table, names, of in [
         (study.tasks, tasks, rows_of),
         (study.curves, tasks, kept_curves_of),
-        (study.extra["goix"], [batch for batch in GOIX if batch in found], goix_of),
+        (study.extra["goix"], [batch for batch in GOIX if batch in result], goix_of),
     ]:
         columns = {
             name: [None if x != x else x for x in values]
@@ -119,7 +119,7 @@ def check_tables(folder: Path, done: set[str] | None = None) -> set[str]:
         }
         # Without rows there may be columns or none.
         assert (columns if table.num_rows else {}) == joined(names, of)
-    return found
+    return result
 
 
 def leftovers(folder: Path) -> list[Path]:

@@ -48,10 +48,10 @@ def float_pools(dtype: type[np.floating[Any]]) -> st.SearchStrategy[list[Any]]:
     tiny, largest = info.smallest_subnormal, info.max
 
     def neighbours(start: float) -> list[Any]:
-        found = [dtype(start)]
+        results = [dtype(start)]
         for _ in range(3):
-            found.append(np.nextafter(found[-1], dtype(np.inf)))
-        return found
+            results.append(np.nextafter(results[-1], dtype(np.inf)))
+        return results
 
     exponents = {2: (-7, -4, 0, 4), 4: (-40, -4, 0, 38), 8: (-300, -4, 0, 300)}[info.bits // 8]
     wide = [dtype(sign * 10.0**e) for sign in (1, -1) for e in exponents]

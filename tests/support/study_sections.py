@@ -23,5 +23,5 @@ def sections_of(study: StudyTables) -> dict[str, Section]:
 
 
 def table(section: Section, name: str) -> Any:
-    (found,) = (one for one in section.parts if isinstance(one, Table) and one.name == name)
-    return found.content
+    (result,) = (one for one in section.parts if isinstance(one, Table) and one.name == name)
+    return result.content

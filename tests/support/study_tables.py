@@ -238,7 +238,7 @@ def _curve(rng: np.random.Generator) -> dict[str, list[float]]:
     mass = np.linspace(0.4, 1, 60)
     level = np.linspace(0, 5, 40)
     percentiles = np.sort(rng.normal(0, 1, (2, 101)), axis=1)
-    found = {
+    results = {
         "roc": fpr**power,
         "pr": 1 - (1 - power) * recall,
         "mv_mass": mass,
@@ -248,7 +248,7 @@ def _curve(rng: np.random.Generator) -> dict[str, list[float]]:
         "normal_percentiles": percentiles[0],
         "anomaly_percentiles": percentiles[1] + 1 - power,
     }
-    return {name: values.tolist() for name, values in found.items()}
+    return {name: values.tolist() for name, values in results.items()}
 
 
 def _goix(rng: np.random.Generator) -> list[dict[str, Any]]:

@@ -39,10 +39,10 @@ def evaluate(detectors: Any, X_train: Any = TRAIN, X_test: Any = TEST, **options
     return fastad.unsupervised.emmv_subsampled(detectors, X_train, X_test, **{**FEW, **options})
 
 
-def bits(found: Any) -> Any:
+def bits(result: Any) -> Any:
     """All that was found; NaN is compared by its text."""
     return (
-        found.to_json(),
-        found.features.tolist(),
-        {k: v.tobytes() for k, v in found.draws.items()},
+        result.to_json(),
+        result.features.tolist(),
+        {k: v.tobytes() for k, v in result.draws.items()},
     )

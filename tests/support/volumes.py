@@ -53,7 +53,7 @@ def ball_volume(d: int) -> float:
     return float(math.pi ** (d / 2)) / math.gamma(d / 2 + 1)
 
 
-# --- scores of one point, for any number of features
+# Scores of one point, for any number of features.
 
 
 def _square(x: Array) -> float:
@@ -114,12 +114,12 @@ from_shell_of_point: Any = numba.njit(_from_shell)
 first_of_point: Any = numba.njit(_first)
 
 
-# --- the same scores of a batch
+# The same scores of a batch.
 
 
 def square(X: Array) -> Array:
-    found: Array = (X * X).sum(axis=1)
-    return found
+    result: Array = (X * X).sum(axis=1)
+    return result
 
 
 def norm(X: Array) -> Array:
@@ -127,18 +127,18 @@ def norm(X: Array) -> Array:
 
 
 def scaled(X: Array) -> Array:
-    found: Array = ((X / np.arange(1, X.shape[1] + 1)) ** 2).sum(axis=1)
-    return found
+    result: Array = ((X / np.arange(1, X.shape[1] + 1)) ** 2).sum(axis=1)
+    return result
 
 
 def largest(X: Array) -> Array:
-    found: Array = np.abs(X - 0.25).max(axis=1)
-    return found
+    result: Array = np.abs(X - 0.25).max(axis=1)
+    return result
 
 
 def total(X: Array) -> Array:
-    found: Array = X.sum(axis=1)
-    return found
+    result: Array = X.sum(axis=1)
+    return result
 
 
 def two(X: Array) -> Array:
@@ -154,7 +154,7 @@ def first(X: Array) -> Array:
     return X[:, 0]
 
 
-# --- regions
+# Regions.
 
 
 def ball(d: int) -> Region:
@@ -221,7 +221,7 @@ SHAPES = (
 )
 
 
-# --- what the tests ask of estimates
+# What the tests ask of estimates.
 
 
 def fields(estimate: VolumeEstimate) -> list[str]:

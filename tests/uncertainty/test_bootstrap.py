@@ -80,8 +80,8 @@ def test_a_replicate_is_the_measure_of_the_drawn_rows(name: str, stratified: boo
     resamples = plan(counts, 25, random_key(4), stratified=stratified)
     anomalies, normals = np.flatnonzero(y == 1), np.flatnonzero(y == 0)
     for ranking, s in zip(detectors.rankings, scores, strict=True):
-        found = replicate_values(ranking, [bound], resamples)[0]
-        for i, value in enumerate(found.tolist()):
+        result = replicate_values(ranking, [bound], resamples)[0]
+        for i, value in enumerate(result.tolist()):
             times = times_drawn(resamples, i, 9, 17)
             rows = np.r_[np.repeat(anomalies, times[0]), np.repeat(normals, times[1])]
             assert len(rows) == 26
@@ -164,7 +164,7 @@ def test_ends_are_those_of_scipy(level: float) -> None:
             confidence_level=level,
             **SEED,
         ).confidence_interval
-        found = fastad.interval(
+        result = fastad.interval(
             y,
             s,
             measure="probabilistic_auc",
@@ -173,7 +173,7 @@ def test_ends_are_those_of_scipy(level: float) -> None:
             confidence_level=level,
             **options,
         )
-        assert [found.low, found.high] == pytest.approx([ends.low, ends.high], rel=1e-11)
+        assert [result.low, result.high] == pytest.approx([ends.low, ends.high], rel=1e-11)
 
 
 @pytest.mark.parametrize("measure", ["auc", "ap", "auc@0.3", "auc_prg", "auc_pr"])
@@ -197,9 +197,9 @@ def test_bca_by_its_formulas(measure: str) -> None:
     assert acceleration(counts, moved) == pytest.approx(a, rel=1e-10)
     z = z0 + stats.norm.ppf([0.05, 0.95])
     ends = np.quantile(values[0], stats.norm.cdf(z0 + z / (1 - a * z)))
-    found = fastad.interval(y, s, measure=measure, method="bca", rng=3, confidence_level=0.9)
-    assert [found.low, found.high] == pytest.approx(ends.tolist(), rel=1e-12)
-    assert (found.method, found.n_resamples, found.n_undefined) == ("bca", 2000, 0)
+    result = fastad.interval(y, s, measure=measure, method="bca", rng=3, confidence_level=0.9)
+    assert [result.low, result.high] == pytest.approx(ends.tolist(), rel=1e-12)
+    assert (result.method, result.n_resamples, result.n_undefined) == ("bca", 2000, 0)
 
 
 @given(
@@ -234,9 +234,9 @@ def test_ends_are_numbers_within_the_range(sample: Any, seed: int, level: float)
         warnings.simplefilter("ignore", fastad.errors.LowCoverageWarning)
         for measure in ("auc", "ap", "tpr@0.3", "f1_best", "eer", "auc_w"):
             for method in ("bootstrap", "basic"):
-                found = fastad.interval(sample.y, ranks, measure=measure, method=method, **options)
+                result = fastad.interval(sample.y, ranks, measure=measure, method=method, **options)
                 low, high = bind(measure, {}).bounds
-                assert low <= found.low <= found.high <= high
+                assert low <= result.low <= result.high <= high
 
 
 def hard_sample() -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
@@ -288,22 +288,22 @@ def test_measures_share_their_replicates() -> None:
     bound = [*(bind(label, {}) for label in labels), bind("precision_at_k", {"k": 10**6})]
     together = intervals_of(counts, bound, options)
     assert isinstance(together[-1], UndefinedMeasureError)
-    for label, found in zip(labels, together, strict=False):
+    for label, result in zip(labels, together, strict=False):
         alone = fastad.interval(
             y, s, measure=label, method="bootstrap", confidence_level=0.9, n_resamples=200, rng=7
         )
-        assert found == alone
+        assert result == alone
 
 
 def test_many_threads_share_the_same_replicates() -> None:
     y, s = hard_sample()
     bound = [bind("ap", {}), bind("auc", {})]
-    found = []
+    results = []
     for threads in (1, 2, 5):
         with thread_limit(threads):
             values, _ = replicates_of(y, s, bound, 700, 1)
-        found.append(values.tobytes())
-    assert len(set(found)) == 1
+        results.append(values.tobytes())
+    assert len(set(results)) == 1
 
 
 @pytest.mark.parametrize("measure", ["auc", "ap"])

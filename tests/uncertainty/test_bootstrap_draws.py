@@ -90,8 +90,8 @@ def test_coins_are_fair_and_independent() -> None:
         resample.flip(np.uint64(bits(np.uint64(3), i)), flips)
         heads += flips
         pairs += flips[1:] == flips[:-1]
-    for found in (heads, pairs):
-        z = (found - 2000) / math.sqrt(1000)
+    for result in (heads, pairs):
+        z = (result - 2000) / math.sqrt(1000)
         assert stats.kstest(z, "norm").pvalue > LUCK
 
 
@@ -112,11 +112,11 @@ def exact_distribution(
     """Every resample of each class, in any order of its rows, with its probability."""
     data = oracles.rows(y, s)
     anomalies, normals = ([row for row in data if row[0] == label] for label in (1, 0))
-    found: Counter[Fraction] = Counter()
+    result: Counter[Fraction] = Counter()
     for (first, n), (second, m) in product(ways(anomalies), ways(normals)):
-        found[value([*first, *second])] += n * m
-    total = sum(found.values())
-    return {x: Fraction(times, total) for x, times in found.items()}
+        result[value([*first, *second])] += n * m
+    total = sum(result.values())
+    return {x: Fraction(times, total) for x, times in result.items()}
 
 
 def tpr_at_a_third(data: oracles.Rows) -> Fraction:
@@ -148,16 +148,16 @@ def test_replicates_have_the_exact_distribution(y: list[int], s: list[float]) ->
     together, _ = replicates_of(y, s, [bound for bound, _ in cases], n_resamples, 1)
     alone, _ = replicates_of(y, s, [cases[0][0]], n_resamples, 1)
     assert alone[0].tobytes() == together[0].tobytes()
-    for (_, value), found in zip(cases, together, strict=True):
+    for (_, value), result in zip(cases, together, strict=True):
         expected = exact_distribution(y, s, value)
         # Two fractions may be the same float; none here are.
         by_float = {float(x): p for x, p in expected.items()}
         assert len(by_float) == len(expected)
         indices = {x: i for i, x in enumerate(by_float)}
-        nearest = [min(indices, key=lambda x: abs(x - one)) for one in np.unique(found).tolist()]
-        assert np.abs(np.array(nearest) - np.unique(found)).max() < 1e-14
-        renamed = dict(zip(np.unique(found).tolist(), nearest, strict=True))
-        observed = Counter(renamed[x] for x in found.tolist())
+        nearest = [min(indices, key=lambda x: abs(x - one)) for one in np.unique(result).tolist()]
+        assert np.abs(np.array(nearest) - np.unique(result)).max() < 1e-14
+        renamed = dict(zip(np.unique(result).tolist(), nearest, strict=True))
+        observed = Counter(renamed[x] for x in result.tolist())
         # Rare values together, so that each cell expects five.
         rare = [x for x, p in by_float.items() if p * n_resamples < 5]
         usual = [x for x in by_float if x not in rare]
@@ -194,14 +194,14 @@ def test_without_strata_the_number_of_anomalies_is_binomial() -> None:
 def test_undefined_replicates_are_counted_and_left_out(measure: str) -> None:
     y, s = [0, 0, 0, 1, 1], [1, 3, 2, 2, 4]
     options: Any = {"method": "bootstrap", "rng": 5, "n_resamples": 3000}
-    found = fastad.interval(y, s, measure=measure, stratified=False, **options)
+    result = fastad.interval(y, s, measure=measure, stratified=False, **options)
     values, _ = replicates_of(y, s, [bind(measure, {})], 3000, 5, stratified=False)
-    assert found.n_resamples == 3000
-    assert found.n_undefined == np.count_nonzero(np.isnan(values[0])) > 0
-    assert (found.low, found.high) == tuple(np.nanquantile(values[0], [0.025, 0.975]))
+    assert result.n_resamples == 3000
+    assert result.n_undefined == np.count_nonzero(np.isnan(values[0])) > 0
+    assert (result.low, result.high) == tuple(np.nanquantile(values[0], [0.025, 0.975]))
     # A class is absent with probability 0.4 ** 5 + 0.6 ** 5.
     p = 0.4**5 + 0.6**5
-    assert abs(found.n_undefined - 3000 * p) < 4 * math.sqrt(3000 * p * (1 - p))
+    assert abs(result.n_undefined - 3000 * p) < 4 * math.sqrt(3000 * p * (1 - p))
     assert fastad.interval(y, s, measure=measure, **options).n_undefined == 0
 
 
@@ -212,8 +212,8 @@ def test_one_in_three_may_be_undefined() -> None:
     n_undefined = int(np.isnan(values).sum())
     p = 0.75**4
     assert abs(n_undefined - 2000 * p) < 4 * math.sqrt(2000 * p * (1 - p))
-    found = fastad.interval(y, s, measure="recall@precision1", method="bootstrap", rng=0)
-    assert found.n_undefined == n_undefined
+    result = fastad.interval(y, s, measure="recall@precision1", method="bootstrap", rng=0)
+    assert result.n_undefined == n_undefined
 
 
 def test_more_than_half_undefined_is_an_error() -> None:
@@ -229,8 +229,8 @@ def test_more_than_half_undefined_is_an_error() -> None:
             with pytest.raises(UndefinedMeasureError, match="undefined on 2 of 2"):
                 fastad.interval(y, s, measure="auc", stratified=False, **keywords)
         else:
-            found = fastad.interval(y, s, measure="auc", stratified=False, **keywords)
-            assert found.n_undefined == n_undefined
+            result = fastad.interval(y, s, measure="auc", stratified=False, **keywords)
+            assert result.n_undefined == n_undefined
     assert outcomes == {0, 1, 2}
 
 

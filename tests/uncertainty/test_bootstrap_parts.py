@@ -46,14 +46,14 @@ def test_ones_are_counted(z: int) -> None:
 def test_binomial_numbers(n: int, numerator: int, denominator: int) -> None:
     """By chi-square against SciPy's probabilities, rare numbers together."""
     n_tried = 20_000
-    found = [
+    results = [
         draws.binomial(np.uint64(bits(np.uint64(n), i)), n, numerator, denominator)
         for i in range(n_tried)
     ]
-    assert 0 <= min(found) <= max(found) <= n
+    assert 0 <= min(results) <= max(results) <= n
     p = stats.binom(n, numerator / denominator)
     low, high = int(p.ppf(1e-3)), int(p.ppf(1 - 1e-3))
-    observed = np.bincount(np.clip(found, low, high), minlength=high + 1)[low:]
+    observed = np.bincount(np.clip(results, low, high), minlength=high + 1)[low:]
     expected = p.pmf(np.arange(low, high + 1))
     expected[0], expected[-1] = p.cdf(low), p.sf(high - 1)
     assert stats.chisquare(observed, expected * n_tried).pvalue > LUCK
@@ -222,10 +222,10 @@ def test_replicates_are_distributed_as_those_of_the_literal_bootstrap(ties: str)
     counts = count(y, s)
     resamples = plan(counts, n_resamples, random_key(4), stratified=True)
     for bound, values in zip(measures, expected, strict=True):
-        found = replicate_values(Ranking(counts), [bound], resamples)[0]
-        assert stats.ks_2samp(found, values).pvalue > LUCK, bound.key
+        result = replicate_values(Ranking(counts), [bound], resamples)[0]
+        assert stats.ks_2samp(result, values).pvalue > LUCK, bound.key
         # The deviation of 2 000 values is right to 1.6 %; 4.5 such errors of both.
-        assert np.std(found) == pytest.approx(np.std(values), rel=0.1), bound.key
+        assert np.std(result) == pytest.approx(np.std(values), rel=0.1), bound.key
     # Measures of one replicate belong together.
     together = replicate_values(Ranking(counts), measures, resamples)
     difference = np.corrcoef(together) - np.corrcoef(expected)

@@ -40,15 +40,15 @@ def better(name: str, values: Vector, than: Any) -> Any:
     return sign * values >= sign * than - 1e-12
 
 
-def agrees(found: ChanceLevel, name: str, values: Vector) -> None:
+def agrees(result: ChanceLevel, name: str, values: Vector) -> None:
     """The distribution of the values, as `every_value` gives them."""
     defined = values[~np.isnan(values)]
-    assert found.expected == pytest.approx(np.mean(defined), abs=1e-12)
+    assert result.expected == pytest.approx(np.mean(defined), abs=1e-12)
     # A deviation of 0 is the root of what rounding has left.
-    assert found.standard_deviation == pytest.approx(np.std(defined), abs=1e-8, rel=1e-10)
-    assert found.p_value == pytest.approx(np.mean(better(name, defined, found.value)), abs=1e-12)
-    assert found.undefined_fraction == pytest.approx(np.mean(np.isnan(values)), abs=1e-12)
-    assert (found.method, found.n_resamples) == ("exact", 0)
+    assert result.standard_deviation == pytest.approx(np.std(defined), abs=1e-8, rel=1e-10)
+    assert result.p_value == pytest.approx(np.mean(better(name, defined, result.value)), abs=1e-12)
+    assert result.undefined_fraction == pytest.approx(np.mean(np.isnan(values)), abs=1e-12)
+    assert (result.method, result.n_resamples) == ("exact", 0)
 
 
 @pytest.mark.parametrize("row", VALUES, ids=lambda row: row.name)
@@ -74,18 +74,23 @@ def test_every_choice_of_anomalies(ties: str, row: Any) -> None:
 def test_rates_at_a_threshold(name: str) -> None:
     s, y = SCORES["tied"], labelled(8, [0, 2, 5])
     options: dict[str, Any] = {"threshold": 3.5}
-    found = chance_level(y, s, measure=name, **options, n_resamples=1)
-    agrees(found, name, every_value(name, 3, s, options))
+    result = chance_level(y, s, measure=name, **options, n_resamples=1)
+    agrees(result, name, every_value(name, 3, s, options))
     best = value(name, labelled(8, [0, 1, 2]), s, options)
-    assert found.adjusted == pytest.approx(
-        (found.value - found.expected) / (best - found.expected), abs=1e-12
+    assert result.adjusted == pytest.approx(
+        (result.value - result.expected) / (best - result.expected), abs=1e-12
     )
 
 
 def test_no_labels_change_the_number_of_alarms() -> None:
-    found = chance_level(labelled(8, [0, 2]), range(8), measure="n_flagged", threshold=5)
-    assert (found.value, found.expected, found.standard_deviation, found.p_value) == (3, 3, 0, 1)
-    assert math.isnan(found.adjusted)
+    result = chance_level(labelled(8, [0, 2]), range(8), measure="n_flagged", threshold=5)
+    assert (result.value, result.expected, result.standard_deviation, result.p_value) == (
+        3,
+        3,
+        0,
+        1,
+    )
+    assert math.isnan(result.adjusted)
 
 
 @pytest.mark.parametrize(
@@ -141,25 +146,25 @@ def test_no_order_of_distinct_scores_is_better_than_the_perfect_one() -> None:
 
 @pytest.mark.parametrize("label", ["auc", "ap", "auc_w", "f1@0.3", "fpr@tpr0.9", "eer", "auc_prg"])
 def test_the_perfect_order_adjusts_to_one(label: str) -> None:
-    found = chance_level(np.arange(40) >= 30, np.arange(40), measure=label, n_resamples=9, rng=0)
-    assert found.adjusted == 1
+    result = chance_level(np.arange(40) >= 30, np.arange(40), measure=label, n_resamples=9, rng=0)
+    assert result.adjusted == 1
     worst = chance_level(np.arange(40) < 10, np.arange(40), measure=label, n_resamples=9, rng=0)
     assert worst.adjusted < 0
 
 
 def test_ties_that_prevent_a_perfect_order_lower_the_adjusted_value() -> None:
     """One anomaly tied with a normal: of four pairs half a one is lost."""
-    found = chance_level([1, 1, 0, 0], [2, 1, 1, 0], measure="auc")
-    assert (found.value, found.adjusted) == (0.875, 0.75)
+    result = chance_level([1, 1, 0, 0], [2, 1, 1, 0], measure="auc")
+    assert (result.value, result.adjusted) == (0.875, 0.75)
     assert chance_level([1, 1, 0, 0], [2, 1, 1, 0], measure="fpr@tpr1").adjusted < 1
 
 
 def test_adjusted_is_nan_where_the_best_value_is_the_expected_one() -> None:
-    found = chance_level([1, 0, 0], [3, 2, 1], measure="recall_at_k", k=3)
-    assert (found.value, found.expected, found.p_value) == (1, 1, 1)
-    assert math.isnan(found.adjusted)
-    found = chance_level([1, 0, 0], [1, 1, 1], measure="auc")
-    assert (found.adjusted, found.standard_deviation, found.p_value) == (0, 0, 1)
+    result = chance_level([1, 0, 0], [3, 2, 1], measure="recall_at_k", k=3)
+    assert (result.value, result.expected, result.p_value) == (1, 1, 1)
+    assert math.isnan(result.adjusted)
+    result = chance_level([1, 0, 0], [1, 1, 1], measure="auc")
+    assert (result.adjusted, result.standard_deviation, result.p_value) == (0, 0, 1)
     assert chance_level([1, 1], [2, 1], measure="ap").p_value == 1
 
 
@@ -170,9 +175,9 @@ def test_adjustment_against_a_published_one() -> None:
     """
     for hits, published, adjusted in ((90, 0.50847, 0.45403), (93, 0.52542, 0.47286)):
         y = labelled(1775, [*range(hits), *range(1000, 1177 - hits)])
-        found = chance_level(y, -np.arange(1775.0), measure="precision@n")
-        assert found.value == pytest.approx(published, abs=5e-6)
-        assert found.adjusted == pytest.approx(adjusted, abs=5e-6)
+        result = chance_level(y, -np.arange(1775.0), measure="precision@n")
+        assert result.value == pytest.approx(published, abs=5e-6)
+        assert result.adjusted == pytest.approx(adjusted, abs=5e-6)
 
 
 @pytest.mark.evidence
@@ -181,13 +186,13 @@ def test_adjustment_against_a_published_one() -> None:
 def test_p_values_keep_their_level(label: str, digits: int) -> None:
     """Without a difference p <= 0.05 in at most 5 % of 250 samples, and values adjust to 0."""
     rng = np.random.default_rng(8)
-    found = []
+    results = []
     for i in range(250):
         y, s = np.arange(25) < 8, rng.normal(size=25).round(digits)
-        found.append(chance_level(y, s, measure=label, n_resamples=59, rng=i))
-    low = np.mean([one.p_value <= 0.05 for one in found])
+        results.append(chance_level(y, s, measure=label, n_resamples=59, rng=i))
+    low = np.mean([one.p_value <= 0.05 for one in results])
     assert low <= 0.05 + 4 * (0.05 * 0.95 / 250) ** 0.5
-    adjusted = np.array([one.adjusted for one in found])
+    adjusted = np.array([one.adjusted for one in results])
     assert abs(np.mean(adjusted)) < 4 * np.std(adjusted) / 250**0.5
 
 
@@ -222,26 +227,26 @@ def test_measures_share_their_permutations() -> None:
     labels = ["auc", "ap", "auc_pr", "tpr@0.1", "eer"]
     measures = [bind(label, {}) for label in labels]
     options: dict[str, Any] = {"n_resamples": 99, "key": np.uint64(5)}
-    for one, found in zip(measures, chances_of(counts, measures, **options), strict=True):
-        assert isinstance(found, ChanceLevel)
-        assert asdict(found) == asdict(chance_of(counts, one, **options))
+    for one, result in zip(measures, chances_of(counts, measures, **options), strict=True):
+        assert isinstance(result, ChanceLevel)
+        assert asdict(result) == asdict(chance_of(counts, one, **options))
     assert chances_of(counts, [], **options) == []
 
 
 def test_an_undefined_measure_does_not_affect_the_others() -> None:
     counts = count([1, 0, 0], [3, 2, 1])
     measures = [bind("precision_at_fpr", {"fpr": 0}), bind("auc", {})]
-    undefined, found = chances_of(counts, measures, n_resamples=9, key=np.uint64(0))
+    undefined, result = chances_of(counts, measures, n_resamples=9, key=np.uint64(0))
     assert isinstance(undefined, UndefinedMeasureError)
-    assert isinstance(found, ChanceLevel)
+    assert isinstance(result, ChanceLevel)
     real = count([0, 0, 1], [1, 2, 3], sample_weight=[0.5, 1, 1])
     for one in chances_of(real, measures, n_resamples=9, key=np.uint64(0)):
         assert isinstance(one, UndefinedMeasureError)
 
 
 def test_plain_values() -> None:
-    found = chance_level([1, 0, 0], [3, 2, 1], measure="recall_at_k", k=3)
-    assert found.to_dict() == {
+    result = chance_level([1, 0, 0], [3, 2, 1], measure="recall_at_k", k=3)
+    assert result.to_dict() == {
         "value": 1.0,
         "expected": 1.0,
         "standard_deviation": 0.0,
@@ -251,7 +256,7 @@ def test_plain_values() -> None:
         "n_resamples": 0,
         "undefined_fraction": 0.0,
     }
-    assert json.loads(json.dumps(found.to_dict())) == found.to_dict()
+    assert json.loads(json.dumps(result.to_dict())) == result.to_dict()
 
 
 def test_whole_weights_are_repeated_rows() -> None:
@@ -275,9 +280,9 @@ def test_real_weights_cannot_be_permuted() -> None:
 def test_undefined_permutations_are_left_out() -> None:
     """Nothing is flagged at FPR 0 where a normal is highest: in four of ten permutations."""
     y, s = [1, 1, 1, 0, 0], [5, 4, 3, 2, 1]
-    found = chance_level(y, s, measure="precision_at_fpr", fpr=0)
-    assert found.undefined_fraction == pytest.approx(0.4)
-    assert (found.expected, found.p_value) == (1, 1)
+    result = chance_level(y, s, measure="precision_at_fpr", fpr=0)
+    assert result.undefined_fraction == pytest.approx(0.4)
+    assert (result.expected, result.p_value) == (1, 1)
     drawn = chance_level(
         y * 20, [x + i for i in range(20) for x in s], measure="precision_at_fpr", fpr=0, rng=0
     )

@@ -32,8 +32,8 @@ S = np.array([1.0, 2, 3, 3, 4, 5, 6, 6, 7, 8])
 
 
 def scores_of(marker: str) -> list[int]:
-    found: list[int] = PROC["markers"][marker]["scores"]
-    return found
+    result: list[int] = PROC["markers"][marker]["scores"]
+    return result
 
 
 @pytest.mark.parametrize("marker", PROC["markers"])
@@ -48,14 +48,14 @@ def test_placements_are_those_of_proc(marker: str) -> None:
 def test_area_and_variance_are_those_of_proc(marker: str) -> None:
     counts, bound = count(PROC_Y, scores_of(marker)), bind("auc", {})
     assert bound.value(counts) == pytest.approx(PROC["auc"][marker], rel=PRINTED)
-    found = variance(counts, influence(counts, bound))
-    assert found == pytest.approx(PROC["variance"][marker], rel=PRINTED)
+    result = variance(counts, influence(counts, bound))
+    assert result == pytest.approx(PROC["variance"][marker], rel=PRINTED)
 
 
 def test_interval_and_covariances_are_those_of_proc() -> None:
     for marker, ends in PROC["interval"].items():
-        found = fastad.interval(PROC_Y, scores_of(marker), measure="auc", method="delong")
-        assert [found.low, found.high] == pytest.approx(ends, rel=PRINTED)
+        result = fastad.interval(PROC_Y, scores_of(marker), measure="auc", method="delong")
+        assert [result.low, result.high] == pytest.approx(ends, rel=PRINTED)
     names = list(PROC["markers"])
     covariance = fastad.uncertainty.delong_covariance(
         PROC_Y, {name: scores_of(name) for name in names}
@@ -71,18 +71,18 @@ def test_delong_is_the_normal_interval_of_the_placements(sample: Sample) -> None
     data = oracles.rows(sample.y, sample.s)
     area, spread = oracles.roc_auc(data), oracles.delong_covariance([data])[0][0]
     for level in (0.5, 0.95, 0.999):
-        found = fastad.interval(
+        result = fastad.interval(
             sample.y, sample.s, measure="auc", method="delong", confidence_level=level
         )
-        assert found.value == float(area)
-        assert found.confidence_level == level
+        assert result.value == float(area)
+        assert result.confidence_level == level
         if spread == 0:
-            assert found.method == "pairs"
+            assert result.method == "pairs"
             continue
         half = stats.norm.isf((1 - level) / 2) * math.sqrt(spread)
-        assert found.method == "delong"
-        assert found.low == pytest.approx(max(float(area) - half, 0), abs=1e-13)
-        assert found.high == pytest.approx(min(float(area) + half, 1), abs=1e-13)
+        assert result.method == "delong"
+        assert result.low == pytest.approx(max(float(area) - half, 0), abs=1e-13)
+        assert result.high == pytest.approx(min(float(area) + half, 1), abs=1e-13)
 
 
 @given(two_of_each_class())
@@ -90,25 +90,25 @@ def test_logit_is_normal_on_the_log_odds(sample: Sample) -> None:
     data = oracles.rows(sample.y, sample.s)
     area, spread = oracles.roc_auc(data), oracles.delong_covariance([data])[0][0]
     assume(spread > 0)
-    found = fastad.interval(sample.y, sample.s, measure="auc", method="logit")
+    result = fastad.interval(sample.y, sample.s, measure="auc", method="logit")
     scaled = float(area)
     half = stats.norm.isf(0.025) * math.sqrt(spread) / (scaled * (1 - scaled))
     odds = math.log(scaled / (1 - scaled))
     ends = [1 / (1 + math.exp(-(odds + sign * half))) for sign in (-1, 1)]
-    assert [found.low, found.high] == pytest.approx(ends, rel=1e-10, abs=1e-300)
-    assert 0 < found.low < found.value < found.high < 1
+    assert [result.low, result.high] == pytest.approx(ends, rel=1e-10, abs=1e-300)
+    assert 0 < result.low < result.value < result.high < 1
 
 
 def test_logit_of_a_measure_that_ends_elsewhere() -> None:
     """An area of a range without normalisation lies between 0 and its width."""
     options: Any = {"fpr": 0.5, "min_fpr": 0.1, "normalize": "none"}
-    found = fastad.interval(Y, S, measure="auc_at_fpr", method="logit", **options)
+    result = fastad.interval(Y, S, measure="auc_at_fpr", method="logit", **options)
     counts, bound = count(Y, S), bind("auc_at_fpr", options)
     deviation = math.sqrt(variance(counts, influence(counts, bound)))
-    scaled = found.value / 0.4
+    scaled = result.value / 0.4
     half = 1.959963984540054 * deviation / 0.4 / (scaled * (1 - scaled))
     ends = [0.4 * float(stats.logistic.cdf(stats.logistic.ppf(scaled) + x)) for x in (-half, half)]
-    assert [found.low, found.high] == pytest.approx(ends, rel=1e-12)
+    assert [result.low, result.high] == pytest.approx(ends, rel=1e-12)
     upper = fastad.interval(
         Y, S, measure="auc_at_fpr", method="logit", fpr=0.9, normalize="mcclish"
     )
@@ -134,18 +134,18 @@ def test_covariance_of_many_detectors(seed: int, ties: bool) -> None:
     y = rng.permutation([0] * 7 + [1] * 5)
     scores = rng.normal(size=(4, 12)).round(0 if ties else 9)
     scores[3] = scores[1]
-    found = fastad.uncertainty.delong_covariance(y, scores)
+    result = fastad.uncertainty.delong_covariance(y, scores)
     data = [oracles.rows(y, row) for row in scores]
     expected = np.array(oracles.delong_covariance(data), float)
-    assert list(found.names) == ["score_0", "score_1", "score_2", "score_3"]
-    assert found.values.tolist() == [float(oracles.roc_auc(rows)) for rows in data]
-    assert found.matrix == pytest.approx(expected, abs=1e-15)
+    assert list(result.names) == ["score_0", "score_1", "score_2", "score_3"]
+    assert result.values.tolist() == [float(oracles.roc_auc(rows)) for rows in data]
+    assert result.matrix == pytest.approx(expected, abs=1e-15)
     # NumPy's covariance of the same placements.
     placed = [np.array(rows, float) for rows in zip(*map(oracles.placements, data), strict=True)]
     by_numpy = np.cov(placed[0]) / 5 + np.cov(placed[1]) / 7
-    assert found.matrix == pytest.approx(by_numpy, abs=1e-15)
-    assert np.linalg.eigvalsh(found.matrix).min() > -1e-15
-    assert (found.matrix == found.matrix.T).all()
+    assert result.matrix == pytest.approx(by_numpy, abs=1e-15)
+    assert np.linalg.eigvalsh(result.matrix).min() > -1e-15
+    assert (result.matrix == result.matrix.T).all()
 
 
 @pytest.mark.parametrize("name", sorted(INFLUENCES))
@@ -156,21 +156,21 @@ def test_the_diagonal_is_the_variance_of_the_interval(name: str) -> None:
     options = options_of(MEASURES[name])
     covariance = fastad.uncertainty.delong_covariance(y, scores, measure=name, **options)
     for i in range(2):
-        found = fastad.interval(y, scores[i], measure=name, method="delong", **options)
-        assert covariance.values[i] == found.value
+        result = fastad.interval(y, scores[i], measure=name, method="delong", **options)
+        assert covariance.values[i] == result.value
         half = 1.959963984540054 * math.sqrt(covariance.matrix[i, i])
         low, high = bind(name, options).bounds
-        assert found.low == pytest.approx(max(found.value - half, low), abs=1e-13)
-        assert found.high == pytest.approx(min(found.value + half, high), abs=1e-13)
+        assert result.low == pytest.approx(max(result.value - half, low), abs=1e-13)
+        assert result.high == pytest.approx(min(result.value + half, high), abs=1e-13)
 
 
 def test_one_detector_has_a_matrix_too() -> None:
-    found = fastad.uncertainty.delong_covariance(PROC_Y, scores_of("ndka"))
-    assert list(found.names) == ["score"]
-    assert found.matrix.shape == (1, 1)
-    assert found.matrix[0, 0] == pytest.approx(PROC["variance"]["ndka"], rel=PRINTED)
-    assert not found.matrix.flags.writeable
-    assert not found.values.flags.writeable
+    result = fastad.uncertainty.delong_covariance(PROC_Y, scores_of("ndka"))
+    assert list(result.names) == ["score"]
+    assert result.matrix.shape == (1, 1)
+    assert result.matrix[0, 0] == pytest.approx(PROC["variance"]["ndka"], rel=PRINTED)
+    assert not result.matrix.flags.writeable
+    assert not result.values.flags.writeable
 
 
 @given(st.data(), st.sampled_from([0.5, 0.9, 0.95, 0.999, 1e-6]))
@@ -221,19 +221,19 @@ def test_a_proportion_counts_its_trials(rate: str, threshold: float) -> None:
             with pytest.raises(UndefinedMeasureError, match=f"{rate} is undefined where"):
                 fastad.interval(Y, S, measure=rate, method=method, threshold=threshold)
             continue
-        found = fastad.interval(Y, S, measure=rate, method=method, threshold=threshold)
-        assert found.value == k / n
-        assert (found.low, found.high) == BINOMIAL[method](k, n, 0.05)
-        assert (found.method, found.n_resamples) == (method, 0)
+        result = fastad.interval(Y, S, measure=rate, method=method, threshold=threshold)
+        assert result.value == k / n
+        assert (result.low, result.high) == BINOMIAL[method](k, n, 0.05)
+        assert (result.method, result.n_resamples) == (method, 0)
 
 
 @pytest.mark.parametrize("rate", sorted(RATES))
 def test_a_rate_is_that_of_the_confusion(rate: str) -> None:
-    found = fastad.interval(
+    result = fastad.interval(
         Y, S, measure=rate, method="bootstrap", threshold=4, rng=0, n_resamples=99
     )
-    assert found.value == getattr(fastad.confusion_at(Y, S, threshold=4), rate)
-    assert found.low <= found.value <= found.high
+    assert result.value == getattr(fastad.confusion_at(Y, S, threshold=4), rate)
+    assert result.low <= result.value <= result.high
 
 
 def test_rates_of_one_class() -> None:
@@ -241,9 +241,9 @@ def test_rates_of_one_class() -> None:
     assert (
         fastad.interval([0] * 5, range(5), measure="fpr", method="wilson", threshold=4).value == 0.2
     )
-    found = fastad.interval([0], [1.0], measure="tnr", method="clopper-pearson", threshold=2)
-    assert (found.value, found.high) == (1.0, 1.0)
-    assert found.low == pytest.approx(0.025)
+    result = fastad.interval([0], [1.0], measure="tnr", method="clopper-pearson", threshold=2)
+    assert (result.value, result.high) == (1.0, 1.0)
+    assert result.low == pytest.approx(0.025)
 
 
 @given(two_of_each_class(), st.fractions(0, 1, max_denominator=12))
@@ -253,13 +253,13 @@ def test_the_order_interval_is_the_band_and_its_mirror(sample: Sample, rate: Fra
     keywords: Any = {"method": "order", "confidence_level": 0.9}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", fastad.errors.LowCoverageWarning)
-        found = fastad.interval(y, ranks, measure="tpr_at_fpr", fpr=rate, **keywords)
+        result = fastad.interval(y, ranks, measure="tpr_at_fpr", fpr=rate, **keywords)
         mirrored = fastad.interval(1 - y, -ranks, measure="fpr_at_tpr", tpr=1 - rate, **keywords)
-    assert [found.low] == band.low.tolist()
-    assert [found.high] == band.high.tolist()
-    assert mirrored.low == pytest.approx(1 - found.high, abs=1e-15)
-    assert mirrored.high == pytest.approx(1 - found.low, abs=1e-15)
-    assert found.low <= found.value <= found.high
+    assert [result.low] == band.low.tolist()
+    assert [result.high] == band.high.tolist()
+    assert mirrored.low == pytest.approx(1 - result.high, abs=1e-15)
+    assert mirrored.high == pytest.approx(1 - result.low, abs=1e-15)
+    assert result.low <= result.value <= result.high
     assert mirrored.low <= mirrored.value <= mirrored.high
 
 
@@ -272,15 +272,15 @@ def test_perfect_separation_has_a_width(method: Any, n: int, m: int) -> None:
         # P(k pairs without a point in common are all concordant) = AUC ** k.
         end = ((1 - level) / 2) ** (1 / min(n, m))
         for scores in (y, np.arange(n + m), y * 7.5 - 3):
-            found = fastad.interval(y, scores, measure="auc", **keywords)
-            assert (found.value, found.high, found.method) == (1.0, 1.0, "pairs")
-            assert found.low == pytest.approx(end, rel=1e-12)
-            found = fastad.interval(y, -scores, measure="auc", **keywords)
-            assert (found.value, found.low, found.method) == (0.0, 0.0, "pairs")
-            assert found.high == pytest.approx(1 - end, rel=1e-12)
-        found = fastad.interval(y, np.zeros(n + m), measure="auc", **keywords)
-        assert found.value == 0.5
-        assert found.low < 0.5 < found.high
+            result = fastad.interval(y, scores, measure="auc", **keywords)
+            assert (result.value, result.high, result.method) == (1.0, 1.0, "pairs")
+            assert result.low == pytest.approx(end, rel=1e-12)
+            result = fastad.interval(y, -scores, measure="auc", **keywords)
+            assert (result.value, result.low, result.method) == (0.0, 0.0, "pairs")
+            assert result.high == pytest.approx(1 - end, rel=1e-12)
+        result = fastad.interval(y, np.zeros(n + m), measure="auc", **keywords)
+        assert result.value == 0.5
+        assert result.low < 0.5 < result.high
 
 
 @given(st.integers(2, 60), st.integers(2, 60), st.sampled_from(["delong", "logit"]))
@@ -288,9 +288,9 @@ def test_rounding_leaves_no_width_of_its_own(n: int, m: int, method: Any) -> Non
     """Placements of one value average to that value to a rounding, which is no variance."""
     y = np.repeat([0, 1], [m, n])
     for scores in (y, -y, np.arange(n + m), -np.arange(n + m), 0 * y):
-        found = fastad.interval(y, scores, measure="auc", method=method)
-        assert found.method == "pairs"
-        assert found.high - found.low > 0.02
+        result = fastad.interval(y, scores, measure="auc", method=method)
+        assert result.method == "pairs"
+        assert result.high - result.low > 0.02
 
 
 @pytest.mark.evidence
@@ -311,9 +311,9 @@ def test_no_width_is_warned_of() -> None:
     for measure in ("ap", "tpr@0.1", "f1_best"):
         method: Any = "delong" if measure == "ap" else "bootstrap"
         with pytest.warns(fastad.errors.LowCoverageWarning, match="variance is zero"):
-            found = fastad.interval(y, s, measure=measure, method=method, rng=0)
-        assert found.low == found.high == found.value == 1
-        assert found.reliability_note is not None
+            result = fastad.interval(y, s, measure=measure, method=method, rng=0)
+        assert result.low == result.high == result.value == 1
+        assert result.reliability_note is not None
 
 
 @pytest.mark.parametrize("measure", ["auc_pr", "bedroc@20", "ht_auc@0.2", "auc@0.05"])
@@ -324,9 +324,9 @@ def test_a_width_of_rounding_alone_is_warned_of(measure: str) -> None:
     for options in designs:
         for method in methods:
             with pytest.warns(fastad.errors.LowCoverageWarning, match="variance is zero"):
-                found = fastad.interval(y, s, measure=measure, method=method, **options)
-            assert found.low == found.high == found.value == 1
-            assert found.standard_error == 0
+                result = fastad.interval(y, s, measure=measure, method=method, **options)
+            assert result.low == result.high == result.value == 1
+            assert result.standard_error == 0
     with pytest.warns(fastad.errors.LowCoverageWarning, match="variance is zero"):
         fastad.uncertainty.cross_validated_interval(y, s, folds, measure=measure)
 
@@ -354,14 +354,14 @@ def test_newcombe_solves_its_equation(sample: Sample, level: float) -> None:
         n_star = (n + m) / 2 - 1
         return t * (1 - t) * (1 + n_star * ((1 - t) / (2 - t) + t / (1 + t))) / (m * n)
 
-    found = fastad.interval(
+    result = fastad.interval(
         sample.y, sample.s, measure="auc", method="newcombe", confidence_level=level
     )
     area = float(oracles.roc_auc(oracles.rows(sample.y, sample.s)))
-    assert found.value == area
-    assert 0 <= found.low <= area <= found.high <= 1
-    assert found.low < found.high
-    for end, outermost in ((found.low, 0.0), (found.high, 1.0)):
+    assert result.value == area
+    assert 0 <= result.low <= area <= result.high <= 1
+    assert result.low < result.high
+    for end, outermost in ((result.low, 0.0), (result.high, 1.0)):
         if area == outermost:
             assert end == outermost
         else:
@@ -373,11 +373,11 @@ def test_newcombe_solves_its_equation(sample: Sample, level: float) -> None:
 def test_newcombe_of_an_area_of_1_has_a_width() -> None:
     for n, m in ((1, 1), (2, 5), (10, 1000)):
         y = np.repeat([0, 1], [m, n])
-        found = fastad.interval(y, np.arange(n + m), measure="auc", method="newcombe")
-        assert (found.value, found.high, found.method) == (1, 1, "newcombe")
-        assert 0 < found.low < 0.99
+        result = fastad.interval(y, np.arange(n + m), measure="auc", method="newcombe")
+        assert (result.value, result.high, result.method) == (1, 1, "newcombe")
+        assert 0 < result.low < 0.99
         exchanged = fastad.interval(y, -np.arange(n + m), measure="auc", method="newcombe")
-        assert exchanged.high == pytest.approx(1 - found.low, abs=1e-11)
+        assert exchanged.high == pytest.approx(1 - result.low, abs=1e-11)
         assert exchanged.low == 0
 
 
@@ -393,8 +393,8 @@ def test_standard_errors() -> None:
         "basic": 0.1,
     }
     for method, tolerance in tolerances.items():
-        found = fastad.interval(y, s, measure="auc", method=method, rng=0)
-        assert found.standard_error == pytest.approx(delong.standard_error, rel=tolerance)
+        result = fastad.interval(y, s, measure="auc", method=method, rng=0)
+        assert result.standard_error == pytest.approx(delong.standard_error, rel=tolerance)
     tpr = fastad.interval(y, s, measure="tpr", threshold=1.0)
     binomial = math.sqrt(tpr.value * (1 - tpr.value) / 60)
     assert tpr.standard_error == pytest.approx(binomial, rel=1e-12)

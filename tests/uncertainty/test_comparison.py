@@ -35,11 +35,11 @@ def test_all_pairs_are_those_of_two(method: Any) -> None:
     every = fastad.compare_all(y, named, **keywords)
     assert list(every) == [("x", "y"), ("x", "z"), ("y", "z")]
     assert len(every) == 3
-    for (first, second), found in every.items():
+    for (first, second), result in every.items():
         alone = fastad.compare(y, named[first], named[second], **keywords)
-        assert found.names == (first, second)
+        assert result.names == (first, second)
         for field in ("difference", "low", "high", "p_value", "values", "method", "n_resamples"):
-            assert getattr(found, field) == getattr(alone, field)
+            assert getattr(result, field) == getattr(alone, field)
     array = fastad.compare_all(y, scores, **keywords)
     assert [one.p_value for one in array.values()] == [one.p_value for one in every.values()]
     assert next(iter(array)) == ("score_0", "score_1")
@@ -73,10 +73,10 @@ def by_hand(p_values: list[float], correction: str) -> list[float]:
     st.sampled_from(sorted(CORRECTIONS)),
 )
 def test_corrections_are_their_procedures(p_values: list[float], correction: str) -> None:
-    found = CORRECTIONS[correction](np.array(p_values))
-    assert found.tolist() == pytest.approx(by_hand(p_values, correction), rel=1e-12)
-    assert (found >= np.array(p_values) * (1 - 1e-15)).all()
-    assert found.max() <= 1
+    result = CORRECTIONS[correction](np.array(p_values))
+    assert result.tolist() == pytest.approx(by_hand(p_values, correction), rel=1e-12)
+    assert (result >= np.array(p_values) * (1 - 1e-15)).all()
+    assert result.max() <= 1
 
 
 def test_corrections_of_a_published_example() -> None:
@@ -140,10 +140,10 @@ def test_where_lower_is_better(measure: str) -> None:
     good, bad = np.arange(80.0), np.arange(80) * 29 % 80
     options: Any = {"alpha": 0.2} if measure == "np_score" else {}
     assert not bind(measure, options).measure.higher_is_better
-    found = fastad.compare(y, good, bad, measure=measure, rng=0, n_resamples=300, **options)
-    assert found.difference < 0
-    assert not found.higher_is_better
-    assert found.summary.startswith("a is better than b in ")
+    result = fastad.compare(y, good, bad, measure=measure, rng=0, n_resamples=300, **options)
+    assert result.difference < 0
+    assert not result.higher_is_better
+    assert result.summary.startswith("a is better than b in ")
     every = fastad.compare_all(
         y, {"p": bad, "q": good}, measure=measure, rng=0, n_resamples=300, **options
     )
@@ -155,7 +155,7 @@ def test_where_lower_is_better(measure: str) -> None:
 @pytest.mark.parametrize(("smallest", "power", "level"), [(0.05, 0.8, 0.95), (0.01, 0.95, 0.99)])
 def test_required_anomalies(method: Any, smallest: float, power: float, level: float) -> None:
     y, scores = correlated_detectors(13, 40, 80, [0.9, 1.1])
-    found = fastad.compare(
+    result = fastad.compare(
         y,
         *scores,
         measure="auc",
@@ -166,11 +166,11 @@ def test_required_anomalies(method: Any, smallest: float, power: float, level: f
         rng=0,
         n_resamples=500,
     )
-    needed = found.required_anomalies
+    needed = result.required_anomalies
     assert needed is not None
     reach = stats.norm.isf((1 - level) / 2) + stats.norm.ppf(power)
     if method == "delong":
-        deviation = (found.high - found.low) / 2 / stats.norm.isf((1 - level) / 2)
+        deviation = (result.high - result.low) / 2 / stats.norm.isf((1 - level) / 2)
         assert needed == math.ceil(40 * (reach * deviation / smallest) ** 2)
         # With so many anomalies the power is reached, with one fewer it is not.
         powers = [
@@ -192,23 +192,23 @@ def test_required_anomalies(method: Any, smallest: float, power: float, level: f
         ).required_anomalies
         assert delong is not None
         assert needed == pytest.approx(delong, rel=0.3)
-    assert found.required_anomalies_interval is not None
-    low, high = found.required_anomalies_interval
+    assert result.required_anomalies_interval is not None
+    low, high = result.required_anomalies_interval
     assert 2 <= low <= needed <= high
-    assert found.summary.endswith(
+    assert result.summary.endswith(
         f" To detect a difference of {smallest:g} with probability {power:g} requires about "
         f"{needed} anomalies ({100 * level:g} % interval {low} to {high}), with 2 normal samples "
         "for each; here are 40."
     )
-    assert found.min_difference == smallest
+    assert result.min_difference == smallest
 
 
 def test_required_anomalies_has_a_minimum_and_a_default() -> None:
     y = [0] * 5 + [1] * 4
-    found = fastad.compare(
+    result = fastad.compare(
         y, range(9), range(9, 0, -1), measure="auc", method="delong", min_difference=0.1
     )
-    assert found.required_anomalies == 2
+    assert result.required_anomalies == 2
     assert fastad.compare(Y, A, B, measure="auc").required_anomalies is None
     large = fastad.compare(Y, A, B, measure="auc", method="delong", min_difference=1e-6)
     assert large.required_anomalies is not None
@@ -221,21 +221,21 @@ def test_required_anomalies_has_a_minimum_and_a_default() -> None:
 
 def test_required_anomalies_at_an_extreme_level_have_an_interval() -> None:
     options: Any = {"measure": "auc", "method": "delong", "min_difference": 0.1}
-    found = fastad.compare(Y, A, B, confidence_level=1 - 2**-53, **options)
-    assert found.required_anomalies_interval is not None
-    assert found.required_anomalies is not None
-    low, high = found.required_anomalies_interval
-    assert 2 <= low < found.required_anomalies < high
+    result = fastad.compare(Y, A, B, confidence_level=1 - 2**-53, **options)
+    assert result.required_anomalies_interval is not None
+    assert result.required_anomalies is not None
+    low, high = result.required_anomalies_interval
+    assert 2 <= low < result.required_anomalies < high
 
 
 def test_dictionary_of_a_comparison() -> None:
-    found = fastad.compare(Y, A, B, measure="auc@0.5", rng=0)
-    assert isinstance(found, Comparison)
-    assert found.measure == "auc@0.5"
-    assert found.names == ("a", "b")
-    assert found.higher_is_better
-    plain = found.to_dict()
-    assert json.loads(json.dumps(plain))["p_value"] == found.p_value
+    result = fastad.compare(Y, A, B, measure="auc@0.5", rng=0)
+    assert isinstance(result, Comparison)
+    assert result.measure == "auc@0.5"
+    assert result.names == ("a", "b")
+    assert result.higher_is_better
+    plain = result.to_dict()
+    assert json.loads(json.dumps(plain))["p_value"] == result.p_value
     assert plain["names"] == ("a", "b")
 
 
@@ -307,11 +307,11 @@ def test_auto_permutes_where_few_samples_lie_beyond(
 ) -> None:
     y, scores = correlated_detectors(0, n, m, [0.3, 0.9])
     keywords: Any = {"measure": measure, "rng": 0, "n_resamples": 50}
-    found = fastad.compare(y, *scores, **keywords)
-    assert found.method == method
-    assert found.p_value == fastad.compare(y, *scores, **keywords, method=method).p_value
+    result = fastad.compare(y, *scores, **keywords)
+    assert result.method == method
+    assert result.p_value == fastad.compare(y, *scores, **keywords, method=method).p_value
     every = fastad.compare_all(y, scores, **keywords)
-    assert every["score_0", "score_1"].p_value == found.p_value
+    assert every["score_0", "score_1"].p_value == result.p_value
 
 
 def test_auto_for_measures_of_values() -> None:
@@ -321,12 +321,12 @@ def test_auto_for_measures_of_values() -> None:
     assert fastad.compare(y, *scores, measure="rp_auc", **options).method == "delong"
     options |= {"p": 90}
     options.pop("score_range")
-    found = fastad.compare(y, *scores, measure="rp_distance", **options, n_resamples=50)
-    assert (found.method, found.reliability_note) == ("bootstrap", None)
+    result = fastad.compare(y, *scores, measure="rp_distance", **options, n_resamples=50)
+    assert (result.method, result.reliability_note) == ("bootstrap", None)
     few, scores = correlated_detectors(0, 30, 60, [0.3, 0.9])
     with pytest.warns(LowCoverageWarning, match="is not known"):
-        found = fastad.compare(few, *scores, measure="rp_distance", **options, n_resamples=50)
-    assert found.reliability_note is not None
+        result = fastad.compare(few, *scores, measure="rp_distance", **options, n_resamples=50)
+    assert result.reliability_note is not None
 
 
 @pytest.mark.parametrize(
@@ -383,8 +383,8 @@ def test_rates_at_a_threshold_can_be_compared() -> None:
     keywords: Any = {"measure": "tpr", "threshold": 5, "rng": 0}
     with pytest.raises(InvalidInputError, match="for tpr, because 'delong' needs a smooth measure"):
         fastad.compare(Y, A, B, method="delong", **keywords)
-    found = fastad.compare(Y, A, B, method="bootstrap", **keywords)
-    assert found.values == tuple(fastad.confusion_at(Y, s, threshold=5).tpr for s in (A, B))
+    result = fastad.compare(Y, A, B, method="bootstrap", **keywords)
+    assert result.values == tuple(fastad.confusion_at(Y, s, threshold=5).tpr for s in (A, B))
 
 
 @given(
@@ -401,7 +401,7 @@ def test_what_holds_for_every_comparison(
         measure = "auc@0.3"
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        found = fastad.compare(
+        result = fastad.compare(
             sample.y,
             *sample.s,
             measure=measure,
@@ -410,12 +410,12 @@ def test_what_holds_for_every_comparison(
             n_resamples=n_resamples,
             confidence_level=level,
         )
-    assert 0 <= found.p_value <= 1
-    assert found.difference == found.values[0] - found.values[1]
-    assert found.low <= found.difference <= found.high
+    assert 0 <= result.p_value <= 1
+    assert result.difference == result.values[0] - result.values[1]
+    assert result.low <= result.difference <= result.high
     # Verdict and interval agree, but for the rounding of a difference that is 0.
-    if abs(found.difference) > 1e-9:
-        assert found.is_significant == (found.low > 0 or found.high < 0)
+    if abs(result.difference) > 1e-9:
+        assert result.is_significant == (result.low > 0 or result.high < 0)
 
 
 def test_many_pairs_of_the_same_detectors() -> None:
@@ -441,16 +441,16 @@ def test_rates_at_a_threshold_are_compared_by_scores_not_by_ranks(shift: float) 
     y = [0] * 4 + [1] * 4
     options: dict[str, Any] = {"measure": "tpr", "threshold": 0.5 + shift, "rng": 0}
     with pytest.warns(LowCoverageWarning, match="is not known"):
-        found = fastad.compare(y, a, b, **options)
-    assert found.method == "bootstrap"
-    assert found.p_value == fastad.compare(y, a, b, **options, method="bootstrap").p_value > 0
+        result = fastad.compare(y, a, b, **options)
+    assert result.method == "bootstrap"
+    assert result.p_value == fastad.compare(y, a, b, **options, method="bootstrap").p_value > 0
     with pytest.raises(fastad.InvalidInputError, match="the scores' values"):
         fastad.compare(y, a, b, **options, method="permutation")
 
 
 def test_equal_detectors_have_no_difference_at_an_extreme_level() -> None:
-    found = fastad.compare(HALVES, MIXED, MIXED, measure="auc", confidence_level=1 - 2**-53)
-    assert (found.difference, found.low, found.high, found.p_value) == (0, 0, 0, 1)
+    result = fastad.compare(HALVES, MIXED, MIXED, measure="auc", confidence_level=1 - 2**-53)
+    assert (result.difference, result.low, result.high, result.p_value) == (0, 0, 0, 1)
 
 
 def test_invalid_values_name_their_detector() -> None:
@@ -468,11 +468,11 @@ def test_a_tiny_range_is_not_rounding(method: str) -> None:
     a, b = rng.normal(size=2000) + 3 * y, rng.normal(size=2000)
     options: dict[str, Any] = {"measure": "auc_at_fpr", "fpr": 1e-13}
     options |= {"method": method, "rng": 0, "n_resamples": 200}
-    found = fastad.compare(y, a, b, normalize="none", **options)
+    result = fastad.compare(y, a, b, normalize="none", **options)
     wide = fastad.compare(y, a, b, **options)
-    assert found.p_value == pytest.approx(wide.p_value)
-    assert found.p_value < 1
-    assert math.isfinite(found.low)
+    assert result.p_value == pytest.approx(wide.p_value)
+    assert result.p_value < 1
+    assert math.isfinite(result.low)
 
 
 @pytest.mark.evidence

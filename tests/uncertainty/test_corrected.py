@@ -33,20 +33,20 @@ def test_the_area_has_the_ends_of_the_observed_one(method: Any) -> None:
     y, s = contaminated(1, 80, 400, 0.1, 1.5)
     options: Any = {"measure": "auc", "method": method, "n_resamples": 200, "rng": 0}
     plain = fastad.interval(y, s, **options)
-    found = fastad.interval(y, s, contamination=0.1, **options)
+    result = fastad.interval(y, s, contamination=0.1, **options)
     for field in ("value", "low", "high"):
-        assert getattr(found, field) == pytest.approx(
+        assert getattr(result, field) == pytest.approx(
             min((getattr(plain, field) - 0.05) / 0.9, 1), rel=1e-12
         )
-    assert found.standard_error == pytest.approx(plain.standard_error / 0.9, rel=1e-12)
-    assert found.method == method
+    assert result.standard_error == pytest.approx(plain.standard_error / 0.9, rel=1e-12)
+    assert result.method == method
 
 
 def test_auto_takes_the_method_of_the_observed_area() -> None:
     y, s = contaminated(1, 300, 2000, 0.1, 1.5)
-    found = fastad.interval(y, s, measure="auc", contamination=0.1, rng=0)
+    result = fastad.interval(y, s, measure="auc", contamination=0.1, rng=0)
     plain = fastad.interval(y, s, measure="auc", rng=0)
-    assert (found.method, found.coverage) == (plain.method, plain.coverage)
+    assert (result.method, result.coverage) == (plain.method, plain.coverage)
 
 
 @given(st.integers(0, 50), st.sampled_from([0.05, 0.2]), st.sampled_from([0.05, 0.3]))
@@ -56,7 +56,7 @@ def test_the_tpr_is_whatever_both_observed_rates_allow(
     """A grid of rates, each tried at each threshold."""
     y, s = contaminated(seed, 12, 30, 0.1, 2.0)
     try:
-        found = fastad.interval(
+        result = fastad.interval(
             y, s, measure="tpr_at_fpr", fpr=fpr, contamination=fraction, method="inversion"
         )
     except UndefinedMeasureError:
@@ -70,9 +70,9 @@ def test_the_tpr_is_whatever_both_observed_rates_allow(
             if low <= tpr <= high and least <= (1 - fraction) * fpr + fraction * tpr <= most:
                 possible.append(tpr)
     if possible:
-        assert found.low == pytest.approx(min(*possible, found.value), abs=1 / 400)
-        assert found.high == pytest.approx(max(*possible, found.value), abs=1 / 400)
-    assert math.isnan(found.standard_error)
+        assert result.low == pytest.approx(min(*possible, result.value), abs=1 / 400)
+        assert result.high == pytest.approx(max(*possible, result.value), abs=1 / 400)
+    assert math.isnan(result.standard_error)
 
 
 @given(st.integers(0, 50), st.sampled_from([0.05, 0.2]), st.sampled_from([0.5, 0.9]))
@@ -80,7 +80,7 @@ def test_the_fpr_is_that_of_the_thresholds_that_may_have_the_tpr(
     seed: int, fraction: float, tpr: float
 ) -> None:
     y, s = contaminated(seed, 12, 30, 0.1, 2.0)
-    found = fastad.interval(y, s, measure="fpr_at_tpr", tpr=tpr, contamination=fraction)
+    result = fastad.interval(y, s, measure="fpr_at_tpr", tpr=tpr, contamination=fraction)
     level = 1 - math.sqrt(0.95)
     ends = []
     for threshold in [np.inf, *s]:
@@ -88,8 +88,8 @@ def test_the_fpr_is_that_of_the_thresholds_that_may_have_the_tpr(
         if low <= tpr <= high:
             both = clopper_pearson(int(np.sum(s[y == 0] >= threshold)), 30, level)
             ends += [min(max((x - fraction * tpr) / (1 - fraction), 0), 1) for x in both]
-    assert found.low == pytest.approx(min(*ends, found.value), abs=1e-9)
-    assert found.high == pytest.approx(max(*ends, found.value), abs=1e-9)
+    assert result.low == pytest.approx(min(*ends, result.value), abs=1e-9)
+    assert result.high == pytest.approx(max(*ends, result.value), abs=1e-9)
 
 
 def test_rates_at_a_threshold_are_extremes_over_both_observed_rates() -> None:
@@ -109,9 +109,9 @@ def test_rates_at_a_threshold_are_extremes_over_both_observed_rates() -> None:
         "balanced_accuracy": [(t + 1 - fp / 270) / 2 for t, fp in grid],
     }
     for name, values in expected.items():
-        found = fastad.interval(y, s, measure=name, threshold=1, contamination=0.1)
-        assert (found.low, found.high) == pytest.approx((min(values), max(values)), rel=1e-9)
-        assert found.method == "inversion"
+        result = fastad.interval(y, s, measure=name, threshold=1, contamination=0.1)
+        assert (result.low, result.high) == pytest.approx((min(values), max(values)), rel=1e-9)
+        assert result.method == "inversion"
     tpr = fastad.interval(y, s, measure="tpr", threshold=1, contamination=0.1)
     plain = fastad.interval(y, s, measure="tpr", threshold=1, method="clopper-pearson")
     assert (tpr.low, tpr.high) == pytest.approx((plain.low, plain.high), rel=1e-12)
@@ -153,11 +153,11 @@ def test_the_interval_of_a_range_covers_those_of_its_fractions() -> None:
     y, s = contaminated(5, 200, 3000, 0.03, 2.0)
     for options in ({"measure": "auc"}, {"measure": "tpr@0.1"}, {"measure": "auc@0.1"}):
         common: Any = {**options, "n_resamples": 200, "rng": 0}
-        found = fastad.interval(y, s, contamination=(0.02, 0.04), **common)
+        result = fastad.interval(y, s, contamination=(0.02, 0.04), **common)
         ends = [fastad.interval(y, s, contamination=c, **common) for c in (0.02, 0.03, 0.04)]
-        assert found.value == ends[1].value
-        assert found.low <= min(end.low for end in ends)
-        assert found.high >= max(end.high for end in ends)
+        assert result.value == ends[1].value
+        assert result.low <= min(end.low for end in ends)
+        assert result.high >= max(end.high for end in ends)
 
 
 def test_fractions_that_the_data_rule_out_do_not_widen_the_interval() -> None:
@@ -173,9 +173,9 @@ def test_a_level_near_0() -> None:
     y, s = contaminated(3, 40, 300, 0.1, 2.0)
     options: list[dict[str, Any]] = [{"measure": "tpr@0.1"}, {"measure": "fpr", "threshold": 1}]
     for each in options:
-        found = fastad.interval(y, s, contamination=0.1, confidence_level=1e-17, **each)
-        assert found.low <= found.value <= found.high
-        assert found.high - found.low < 0.1
+        result = fastad.interval(y, s, contamination=0.1, confidence_level=1e-17, **each)
+        assert result.low <= result.value <= result.high
+        assert result.high - result.low < 0.1
 
 
 @pytest.mark.parametrize(("label", "absent"), [(0, "anomalies"), (1, "normal samples")])
@@ -202,8 +202,8 @@ def test_ranked_scores_have_the_same_intervals() -> None:
     ranked = fastad.rank_scores(y, s, contamination=0.03)
     # As text, for they have standard errors that are NaN.
     for key in ("auc", "tpr@0.1", "ap"):
-        found = ranked.interval(measure=key, n_resamples=100, rng=1)
-        assert repr(found) == repr(
+        result = ranked.interval(measure=key, n_resamples=100, rng=1)
+        assert repr(result) == repr(
             fastad.interval(y, s, measure=key, n_resamples=100, rng=1, contamination=0.03)
         )
     table = fastad.evaluate(
@@ -235,8 +235,8 @@ def test_intervals_cover_the_value_of_the_population(
     covered = 0
     for seed in range(120):
         y, s = contaminated(seed, 150, 2000, 0.03, 2.0)
-        found = fastad.interval(
+        result = fastad.interval(
             y, s, measure=measure, contamination=fraction, n_resamples=300, rng=seed
         )
-        covered += int(found.low <= truth <= found.high)
+        covered += int(result.low <= truth <= result.high)
     assert covered >= 0.89 * 120

@@ -57,44 +57,44 @@ def test_the_area_has_the_interval_of_cvauc(
     y, s, folds = folds_of(seed, sizes)
     value, se, low, high = ci_cvauc(y, s, folds, level)
     with pytest.warns(LowCoverageWarning, match="no width") if se == 0 else nullcontext():
-        found = cross_validated_interval(y, s, folds, measure="auc", confidence_level=level)
-    assert found.value == pytest.approx(value, rel=1e-12)
-    assert found.standard_error == pytest.approx(se, rel=1e-12, abs=1e-15)
-    assert (found.low, found.high) == pytest.approx((low, high), rel=1e-12)
-    assert list(found.folds) == [str(i) for i in range(len(sizes))]
+        result = cross_validated_interval(y, s, folds, measure="auc", confidence_level=level)
+    assert result.value == pytest.approx(value, rel=1e-12)
+    assert result.standard_error == pytest.approx(se, rel=1e-12, abs=1e-15)
+    assert (result.low, result.high) == pytest.approx((low, high), rel=1e-12)
+    assert list(result.folds) == [str(i) for i in range(len(sizes))]
 
 
 @pytest.mark.parametrize("measure", ["auc", "ap", "auc@0.2"])
 def test_one_fold_has_nearly_the_interval_of_influences(measure: str) -> None:
     """With n in place of n - 1 in the variance of each class."""
     y, s, folds = folds_of(3, [(400, 600)])
-    found = cross_validated_interval(y, s, folds, measure=measure)
+    result = cross_validated_interval(y, s, folds, measure=measure)
     alone = fastad.interval(y, s, measure=measure, method="delong")
-    assert found.value == alone.value
-    assert found.standard_error == pytest.approx(alone.standard_error, rel=2e-3)
-    assert math.isnan(found.std)
-    assert found.to_dict()["std"] is None
+    assert result.value == alone.value
+    assert result.standard_error == pytest.approx(alone.standard_error, rel=2e-3)
+    assert math.isnan(result.std)
+    assert result.to_dict()["std"] is None
 
 
 def test_the_result_shows_mean_and_std_of_the_folds() -> None:
     y, s, folds = folds_of(4, [(20, 30)] * 5)
     names = np.array(["a", "b", "c", "d", "e"])[folds]
-    found = cross_validated_interval(y, s, names, measure="ap")
+    result = cross_validated_interval(y, s, names, measure="ap")
     values = [fastad.average_precision(y[folds == i], s[folds == i]) for i in range(5)]
-    assert list(found.folds) == ["a", "b", "c", "d", "e"]
-    assert list(found.folds.values()) == values
-    assert found.std == pytest.approx(np.std(values, ddof=1))
-    assert f"mean ± std of 5 folds {np.mean(values):.4f} ± {found.std:.4f}" in str(found)
+    assert list(result.folds) == ["a", "b", "c", "d", "e"]
+    assert list(result.folds.values()) == values
+    assert result.std == pytest.approx(np.std(values, ddof=1))
+    assert f"mean ± std of 5 folds {np.mean(values):.4f} ± {result.std:.4f}" in str(result)
     table = fastad.evaluate(y, s, groups={"fold": folds}, measures=["ap"]).summary()
-    assert f"{np.mean(values):.4f} ± {found.std:.4f}" in str(table)
-    assert json.loads(json.dumps(found.to_dict()))["folds"]["a"] == values[0]
+    assert f"{np.mean(values):.4f} ± {result.std:.4f}" in str(table)
+    assert json.loads(json.dumps(result.to_dict()))["folds"]["a"] == values[0]
 
 
 def test_scores_of_different_folds_are_never_compared() -> None:
     y, s, folds = folds_of(5, [(10, 15)] * 3)
-    found = cross_validated_interval(y, s, folds, measure="auc")
+    result = cross_validated_interval(y, s, folds, measure="auc")
     moved = cross_validated_interval(y, np.exp(s) + 100 * folds, folds, measure="auc")
-    assert (moved.low, moved.high) == (found.low, found.high)
+    assert (moved.low, moved.high) == (result.low, result.high)
 
 
 GOOD = ([0, 1, 0, 1], [1.0, 2.0, 3.0, 4.0], [0, 0, 1, 1])
@@ -126,8 +126,8 @@ def test_a_fold_may_lack_a_class_of_which_the_measure_needs_none() -> None:
     y, s, folds = np.tile([1, 1, 0], 8), np.random.default_rng(0).random(24), np.arange(24) % 3
     cases: list[dict[str, Any]] = [{"measure": benefit, "threshold": 0.5}, {"measure": "ap"}]
     for options in cases:
-        found = cross_validated_interval(y, s, np.where(folds == 1, 2, folds), **options)
-        assert found.low < found.value < found.high
+        result = cross_validated_interval(y, s, np.where(folds == 1, 2, folds), **options)
+        assert result.low < result.value < result.high
 
 
 @pytest.mark.parametrize("label", [0, 1])
@@ -147,6 +147,6 @@ def test_intervals_of_fixed_detectors_cover_the_mean_of_their_areas() -> None:
         rng = np.random.default_rng(seed)
         y, s, folds = folds_of(seed, [(20, 80)] * 5, shift=0.0)
         s = rng.normal(size=len(y)) + np.array(shifts)[folds] * y
-        found = cross_validated_interval(y, s, folds, measure="auc")
-        covered += int(found.low <= truth <= found.high)
+        result = cross_validated_interval(y, s, folds, measure="auc")
+        covered += int(result.low <= truth <= result.high)
     assert covered >= 0.917 * 400

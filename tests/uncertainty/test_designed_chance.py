@@ -22,16 +22,16 @@ def area(y: Any, s: Any) -> float:
 
 
 def test_a_series_is_compared_with_all_its_shifts() -> None:
-    found = fastad.chance_level(Y, S, measure="auc", blocks=3)
+    result = fastad.chance_level(Y, S, measure="auc", blocks=3)
     values = np.array([area(np.roll(Y, shift), S) for shift in range(60)])
-    assert found.method == "exact"
-    assert found.value == pytest.approx(area(Y, S), rel=1e-12)
-    assert found.p_value == pytest.approx(np.mean(values >= found.value - 1e-9), rel=1e-12)
-    assert found.expected == pytest.approx(0.5, abs=1e-12)
-    assert found.standard_deviation == pytest.approx(values.std(), rel=1e-9)
+    assert result.method == "exact"
+    assert result.value == pytest.approx(area(Y, S), rel=1e-12)
+    assert result.p_value == pytest.approx(np.mean(values >= result.value - 1e-9), rel=1e-12)
+    assert result.expected == pytest.approx(0.5, abs=1e-12)
+    assert result.standard_deviation == pytest.approx(values.std(), rel=1e-9)
     drawn = fastad.chance_level(Y, S, measure="auc", blocks=3, n_resamples=50, rng=1)
     assert (drawn.method, drawn.n_resamples) == ("permutation", 50)
-    assert drawn.p_value == pytest.approx(found.p_value, abs=0.25)
+    assert drawn.p_value == pytest.approx(result.p_value, abs=0.25)
 
 
 def test_labels_are_exchanged_between_clusters_of_a_size() -> None:
@@ -44,12 +44,12 @@ def test_labels_are_exchanged_between_clusters_of_a_size() -> None:
         for first in range(9):
             pairs = y[:6].reshape(3, 2)[list(order)].ravel()
             values.append(area(np.concatenate([pairs, np.arange(9) == first]), s))
-    found = fastad.chance_level(y, s, measure="auc", clusters=clusters, n_resamples=4000, rng=0)
+    result = fastad.chance_level(y, s, measure="auc", clusters=clusters, n_resamples=4000, rng=0)
     # Standard errors of 4 000 draws: below 0.008 of a probability, 1/60 of a deviation of a mean.
-    assert found.p_value == pytest.approx(np.mean(np.array(values) >= area(y, s) - 1e-9), abs=0.03)
+    assert result.p_value == pytest.approx(np.mean(np.array(values) >= area(y, s) - 1e-9), abs=0.03)
     deviation = float(np.std(values))
-    assert found.expected == pytest.approx(np.mean(values), abs=deviation / 15)
-    assert found.standard_deviation == pytest.approx(deviation, rel=0.06)
+    assert result.expected == pytest.approx(np.mean(values), abs=deviation / 15)
+    assert result.standard_deviation == pytest.approx(deviation, rel=0.06)
 
 
 @pytest.mark.parametrize("design", [{"clusters": CLUSTERS}, {"blocks": 3}])
@@ -66,9 +66,9 @@ def test_tables_have_the_level_of_each_measure(design: Any, with_intervals: bool
         **design,
     )
     for name, scores in (("a", S), ("b", -S)):
-        for key, found in table[name].chance.items():
+        for key, result in table[name].chance.items():
             alone = fastad.chance_level(Y, scores, measure=key, n_resamples=100, rng=3, **design)
-            assert repr(found) == repr(alone)
+            assert repr(result) == repr(alone)
         assert list(table[name].chance) == ["auc", "tpr@0.2", "ap"]
         assert bool(table[name].intervals) == with_intervals
 
@@ -86,17 +86,17 @@ def test_a_cluster_for_each_row_changes_nothing() -> None:
     for measure in ("auc", "ap", "tpr@0.1"):
         plain = fastad.chance_level(Y, S, measure=measure, rng=0, n_resamples=200)
         alone = np.random.default_rng(1).permutation(60)
-        found = fastad.chance_level(Y, S, measure=measure, rng=0, n_resamples=200, clusters=alone)
-        assert repr(found) == repr(plain)
+        result = fastad.chance_level(Y, S, measure=measure, rng=0, n_resamples=200, clusters=alone)
+        assert repr(result) == repr(plain)
 
 
 @pytest.mark.parametrize("design", [{"clusters": CLUSTERS}, {"blocks": 2}])
 def test_threads_change_no_bit(design: dict[str, Any]) -> None:
-    found = {
+    results = {
         repr(fastad.chance_level(Y, S, measure="ap", n_resamples=40, rng=3, n_threads=n, **design))
         for n in (1, 2, 3)
     }
-    assert len(found) == 1
+    assert len(results) == 1
 
 
 @pytest.mark.parametrize(

@@ -59,15 +59,15 @@ def test_a_guarantee_in_clusters_is_that_of_the_definition(seed: int, fpr: float
         with pytest.raises(UndefinedMeasureError, match="independent scores; found 160 in 40 clus"):
             fastad.threshold_with_guarantee(s, fpr=fpr, confidence_level=0.9, clusters=clusters)
         return
-    found = fastad.threshold_with_guarantee(s, fpr=fpr, confidence_level=0.9, clusters=clusters)
-    assert found.n_effective == pytest.approx(n, rel=1e-9)
-    assert found.threshold == np.nextafter(below, np.inf)
-    assert found.n_exceeding == np.count_nonzero(s > below)
+    result = fastad.threshold_with_guarantee(s, fpr=fpr, confidence_level=0.9, clusters=clusters)
+    assert result.n_effective == pytest.approx(n, rel=1e-9)
+    assert result.threshold == np.nextafter(below, np.inf)
+    assert result.n_exceeding == np.count_nonzero(s > below)
     mirrored = fastad.threshold_with_guarantee(
         -s, tpr=1 - fpr, confidence_level=0.9, clusters=clusters
     )
     assert mirrored.threshold == -below
-    assert mirrored.n_exceeding == found.n_exceeding
+    assert mirrored.n_exceeding == result.n_exceeding
 
 
 def test_a_cluster_for_each_row_changes_nothing() -> None:
@@ -75,9 +75,9 @@ def test_a_cluster_for_each_row_changes_nothing() -> None:
     for function in (roc_band, precision_recall_band):
         for at_once in (False, True):
             plain = function(Y, S, simultaneous=at_once)
-            found = function(Y, S, simultaneous=at_once, clusters=alone)
-            np.testing.assert_array_equal(found.low, plain.low)
-            np.testing.assert_array_equal(found.high, plain.high)
+            result = function(Y, S, simultaneous=at_once, clusters=alone)
+            np.testing.assert_array_equal(result.low, plain.low)
+            np.testing.assert_array_equal(result.high, plain.high)
     assert fastad.threshold_with_guarantee(S, fpr=0.1, clusters=alone) == (
         fastad.threshold_with_guarantee(S, fpr=0.1)
     )
@@ -92,12 +92,12 @@ def test_whole_weights_repeat_rows(design: dict[str, Any]) -> None:
         (precision_recall_band, {"recall": [0.2, 0.5, 0.9]}),
     ]
     for function, grid in grids:
-        found = function(Y, S, sample_weight=WEIGHTS, **grid, **design)
+        result = function(Y, S, sample_weight=WEIGHTS, **grid, **design)
         expected = function(Y[rows], S[rows], **grid, **again)
         # The rates at which design effects are taken begin at 20 rows, not 20 repeated ones.
         tolerance = 0.05 if design else 0.0
-        np.testing.assert_allclose(found.low, expected.low, atol=tolerance, rtol=0)
-        np.testing.assert_allclose(found.high, expected.high, atol=tolerance, rtol=0)
+        np.testing.assert_allclose(result.low, expected.low, atol=tolerance, rtol=0)
+        np.testing.assert_allclose(result.high, expected.high, atol=tolerance, rtol=0)
     weighted = fastad.threshold_with_guarantee(S, fpr=0.1, sample_weight=WEIGHTS, **design)
     repeated = fastad.threshold_with_guarantee(S[rows], fpr=0.1, **again)
     assert weighted.threshold == repeated.threshold
@@ -169,8 +169,8 @@ def test_guarantees_and_bands_hold_where_those_of_independent_rows_do_not() -> N
         y = (rng.random(150) < 0.2)[clusters]
         s = (rng.normal(size=150)[clusters] + rng.normal(size=3000)) / np.sqrt(2)
         for i, design in enumerate((clusters, None)):
-            found = fastad.threshold_with_guarantee(s, fpr=0.05, clusters=design)
-            kept[i] += norm.sf(found.threshold) <= 0.05
+            result = fastad.threshold_with_guarantee(s, fpr=0.05, clusters=design)
+            kept[i] += norm.sf(result.threshold) <= 0.05
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", LowCoverageWarning)
                 band = roc_band(y, s + 2 * y, fpr=0.05, clusters=design)

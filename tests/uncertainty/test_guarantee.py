@@ -57,8 +57,8 @@ def test_well_known_sample_sizes(fpr: float, confidence_level: float, n: int) ->
     tpr = 1 - Fraction(repr(fpr))
     assert fastad.sample_size_for_guarantee(tpr=tpr, confidence_level=confidence_level) == n
     scores = np.arange(n)
-    found = fastad.threshold_with_guarantee(scores, fpr=fpr, confidence_level=confidence_level)
-    assert (found.threshold, found.n_exceeding, found.n_samples) == (n, 0, n)
+    result = fastad.threshold_with_guarantee(scores, fpr=fpr, confidence_level=confidence_level)
+    assert (result.threshold, result.n_exceeding, result.n_samples) == (n, 0, n)
     with pytest.raises(UndefinedMeasureError, match=f"at least {n} scores; found {n - 1}"):
         fastad.threshold_with_guarantee(scores[1:], fpr=fpr, confidence_level=confidence_level)
 
@@ -68,19 +68,19 @@ def test_the_threshold_is_next_to_the_score_of_the_rank(dtype: Any, n: int, seed
     scores = np.random.default_rng(seed).integers(0, 100, n).astype(dtype)
     rank = guaranteed_rank(n, Fraction(1, 5), Fraction(1, 10))
     falling = sorted(scores.tolist(), reverse=True)
-    found = fastad.threshold_with_guarantee(scores, fpr=0.2, confidence_level=0.9)
-    assert found.threshold > falling[rank - 1]
+    result = fastad.threshold_with_guarantee(scores, fpr=0.2, confidence_level=0.9)
+    assert result.threshold > falling[rank - 1]
     # Nothing of the type lies between the score and the threshold.
     if np.dtype(dtype).kind == "f":
-        assert np.nextafter(dtype(falling[rank - 1]), dtype(np.inf)) == found.threshold
+        assert np.nextafter(dtype(falling[rank - 1]), dtype(np.inf)) == result.threshold
     else:
-        assert found.threshold == falling[rank - 1] + 1
-    assert found.n_exceeding == sum(score >= found.threshold for score in falling) < rank
+        assert result.threshold == falling[rank - 1] + 1
+    assert result.n_exceeding == sum(score >= result.threshold for score in falling) < rank
     lowest = fastad.threshold_with_guarantee(scores, tpr=0.8, confidence_level=0.9)
     assert lowest.threshold == falling[n - rank]
     assert lowest.n_exceeding == sum(score < lowest.threshold for score in falling) < rank
     assert (
-        found.confidence
+        result.confidence
         == lowest.confidence
         == pytest.approx(1 - float(below(rank, n, Fraction(1, 5))), abs=1e-12)
     )
@@ -96,12 +96,12 @@ def test_the_rate_holds_with_the_stated_confidence(digits: int | None) -> None:
         scores = rng.normal(size=200)
         if digits is not None:
             scores = scores.round(digits)
-        found = fastad.threshold_with_guarantee(scores, fpr=0.05)
+        result = fastad.threshold_with_guarantee(scores, fpr=0.05)
         # Rounded scores reach a threshold from half a step below it.
-        reach = found.threshold if digits is None else math.ceil(found.threshold * 10) / 10 - 0.05
+        reach = result.threshold if digits is None else math.ceil(result.threshold * 10) / 10 - 0.05
         n_held += 0.5 * math.erfc(reach / math.sqrt(2)) <= 0.05
-    expected = 4000 * found.confidence
-    deviation = math.sqrt(4000 * found.confidence * (1 - found.confidence))
+    expected = 4000 * result.confidence
+    deviation = math.sqrt(4000 * result.confidence * (1 - result.confidence))
     if digits is None:
         assert abs(n_held - expected) < 4 * deviation
     assert n_held > expected - 4 * deviation

@@ -34,11 +34,11 @@ def rate_sample(hits: int, n: int) -> Pair:
 @pytest.mark.parametrize("case", PROC["unpaired"], ids=lambda case: f"{case['a']}-{case['b']}")
 def test_delong_is_the_unpaired_test_of_proc(case: dict[str, Any]) -> None:
     a, b = ((PROC_Y, PROC["markers"][case[side]]["scores"]) for side in ("a", "b"))
-    found = fastad.compare_independent(a, b, measure="auc", method="delong")
-    assert found.p_value == pytest.approx(case["p_value"], rel=PRINTED)
-    half = stats.t.ppf(0.975, found.df)
-    deviation = (found.high - found.low) / 2 / half
-    assert found.difference / deviation == pytest.approx(case["d"], rel=PRINTED)
+    result = fastad.compare_independent(a, b, measure="auc", method="delong")
+    assert result.p_value == pytest.approx(case["p_value"], rel=PRINTED)
+    half = stats.t.ppf(0.975, result.df)
+    deviation = (result.high - result.low) / 2 / half
+    assert result.difference / deviation == pytest.approx(case["d"], rel=PRINTED)
 
 
 @given(st.integers(0, 99), st.integers(2, 9), st.integers(2, 9), st.sampled_from([0.5, 0.95]))
@@ -49,17 +49,17 @@ def test_delong_is_welchs_test_of_placements(seed: int, n: int, m: int, level: f
     values = [oracles.roc_auc(rows) for rows in data]
     total = sum(variances)
     assume(total > 0)
-    found = fastad.compare_independent(
+    result = fastad.compare_independent(
         *pair, measure="auc", method="delong", confidence_level=level
     )
     df = total**2 / sum(v**2 / (len(rows) - 1) for v, rows in zip(variances, data, strict=True))
     half = stats.t.ppf((1 + level) / 2, float(df)) * math.sqrt(total)
     difference = float(values[0] - values[1])
-    assert found.difference == pytest.approx(difference, abs=1e-12)
-    assert (found.low, found.high) == pytest.approx(
+    assert result.difference == pytest.approx(difference, abs=1e-12)
+    assert (result.low, result.high) == pytest.approx(
         (difference - half, difference + half), abs=1e-9
     )
-    assert found.df == pytest.approx(float(df), rel=1e-9)
+    assert result.df == pytest.approx(float(df), rel=1e-9)
 
 
 # Newcombe 1998, "Interval estimation for the difference between independent proportions",
@@ -81,12 +81,12 @@ NEWCOMBE = [
 def test_a_rate_at_a_threshold_has_newcombes_interval(
     a: int, n: int, b: int, m: int, low: float, high: float, method: Any
 ) -> None:
-    found = fastad.compare_independent(
+    result = fastad.compare_independent(
         rate_sample(a, n), rate_sample(b, m), measure="tpr", threshold=1, method=method
     )
-    assert (found.method, found.intervals[0].method) == ("hybrid", "wilson")
-    assert found.low == pytest.approx(low, abs=6e-5)
-    assert found.high == pytest.approx(high, abs=6e-5)
+    assert (result.method, result.intervals[0].method) == ("hybrid", "wilson")
+    assert result.low == pytest.approx(low, abs=6e-5)
+    assert result.high == pytest.approx(high, abs=6e-5)
 
 
 HYBRIDS = [
@@ -101,13 +101,13 @@ HYBRIDS = [
 @pytest.mark.parametrize("measure", HYBRIDS, ids=lambda x: x["measure"])
 def test_the_ends_are_those_of_both_intervals_squared_and_added(measure: dict[str, Any]) -> None:
     a, b = sample(1, 40, 60, 1.5), sample(2, 50, 45, 0.8)
-    found = fastad.compare_independent(a, b, **measure, method="hybrid", rng=3)
-    first, second = found.intervals
-    assert found.difference == first.value - second.value
+    result = fastad.compare_independent(a, b, **measure, method="hybrid", rng=3)
+    first, second = result.intervals
+    assert result.difference == first.value - second.value
     below = (first.value - first.low) ** 2 + (second.high - second.value) ** 2
     above = (first.high - first.value) ** 2 + (second.value - second.low) ** 2
-    assert (found.difference - found.low) ** 2 == pytest.approx(below, rel=1e-9)
-    assert (found.high - found.difference) ** 2 == pytest.approx(above, rel=1e-9)
+    assert (result.difference - result.low) ** 2 == pytest.approx(below, rel=1e-9)
+    assert (result.high - result.difference) ** 2 == pytest.approx(above, rel=1e-9)
     if "threshold" not in measure:
         alone = fastad.interval(*a, **measure, method=first.method)  # type: ignore[arg-type]
         if first.n_resamples == 0:
@@ -126,26 +126,26 @@ def test_the_interval_ends_at_0_at_the_level_of_the_p_value(
     p_value = fastad.compare_independent(a, b, **measure, method=method, rng=3).p_value
     assert 0 < p_value < 1
     for level, excluded in ((1 - p_value * 1.02, True), (1 - p_value * 0.98, False)):
-        found = fastad.compare_independent(
+        result = fastad.compare_independent(
             a, b, **measure, method=method, rng=3, confidence_level=level
         )
-        assert (not found.low <= 0 <= found.high) is excluded
-        assert found.is_significant is excluded
+        assert (not result.low <= 0 <= result.high) is excluded
+        assert result.is_significant is excluded
 
 
 def test_equal_samples_do_not_differ() -> None:
     a = sample(1, 30, 30, 1.0)
     for method in ("delong", "hybrid", "bootstrap", "permutation"):
-        found = fastad.compare_independent(a, a, measure="auc", method=method, rng=0)
-        assert found.difference == 0
-        assert found.p_value > 0.9
-        assert found.low < 0 < found.high
+        result = fastad.compare_independent(a, a, measure="auc", method=method, rng=0)
+        assert result.difference == 0
+        assert result.p_value > 0.9
+        assert result.low < 0 < result.high
 
 
 def test_perfect_samples_have_intervals_with_a_width() -> None:
     perfect = [1] * 30 + [0] * 30, [2] * 30 + [1] * 30
-    found = fastad.compare_independent(perfect, perfect, measure="auc", method="hybrid")
-    assert found.low < 0 < found.high
+    result = fastad.compare_independent(perfect, perfect, measure="auc", method="hybrid")
+    assert result.low < 0 < result.high
     with pytest.warns(LowCoverageWarning, match="no width"):
         fastad.compare_independent(perfect, perfect, measure="auc", method="delong")
 
@@ -154,17 +154,17 @@ def test_replicates_of_the_two_samples_are_independent() -> None:
     """The variance of the difference of a sample and itself is twice its own."""
     a = sample(4, 60, 80, 1.0)
     alone = fastad.interval(*a, measure="auc", method="bootstrap", n_resamples=4000, rng=1)
-    found = fastad.compare_independent(
+    result = fastad.compare_independent(
         a, a, measure="auc", method="bootstrap", n_resamples=4000, rng=1
     )
-    deviation = (found.high - found.low) / 2 / 1.96
+    deviation = (result.high - result.low) / 2 / 1.96
     assert deviation == pytest.approx(math.sqrt(2) * alone.standard_error, rel=0.06)
 
 
 def test_all_permutations_are_those_of_the_definition() -> None:
     a = [1, 1, 0, 0, 0], [3.0, 5.0, 1.0, 2.0, 4.0]
     b = [1, 1, 1, 0, 0], [2.0, 4.0, 6.0, 3.0, 5.5]
-    found = fastad.compare_independent(a, b, measure="auc", method="permutation")
+    result = fastad.compare_independent(a, b, measure="auc", method="permutation")
     pooled = {
         label: [s for y, x in (a, b) for t, s in zip(y, x, strict=True) if t == label]
         for label in (1, 0)
@@ -187,9 +187,9 @@ def test_all_permutations_are_those_of_the_definition() -> None:
             null.append(auc(*sides[0]) - auc(*sides[1]))
     observed = auc([3, 5], [1, 2, 4]) - auc([2, 4, 6], [3, 5.5])
     expected = np.mean(np.abs(null) >= abs(observed) - 1e-12)
-    assert found.method == "exact permutation"
-    assert found.n_resamples == len(null) == 100
-    assert found.p_value == pytest.approx(expected, rel=1e-12)
+    assert result.method == "exact permutation"
+    assert result.n_resamples == len(null) == 100
+    assert result.p_value == pytest.approx(expected, rel=1e-12)
     sampled = fastad.compare_independent(
         a, b, measure="auc", method="permutation", n_resamples=99, rng=0
     )
@@ -213,10 +213,10 @@ def test_permutations_need_scores_in_one_type(largest: int) -> None:
 
 def test_measures_of_values_are_permuted_too() -> None:
     a, b = sample(1, 12, 20, 1.0), sample(2, 15, 11, 1.0)
-    found = fastad.compare_independent(
+    result = fastad.compare_independent(
         a, b, measure="tpr", threshold=0.5, method="permutation", n_resamples=300, rng=0
     )
-    assert 0 < found.p_value <= 1
+    assert 0 < result.p_value <= 1
 
 
 @pytest.mark.parametrize("method", ["delong", "hybrid", "bootstrap", "permutation"])
@@ -259,14 +259,14 @@ def test_auto_takes_what_is_known_to_cover() -> None:
 
 def test_the_result_says_what_it_is() -> None:
     a, b = sample(1, 300, 400, 2.0), sample(2, 350, 300, 0.2)
-    found = fastad.compare_independent(a, b, measure="auc")
-    assert isinstance(found, IndependentComparison)
-    assert (found.n_anomalies, found.n_normals) == ((300, 350), (400, 300))
-    assert str(found).startswith("a is better than b in auc: a - b = 0.")
-    content = found.to_dict()
-    assert content["summary"] == found.summary
+    result = fastad.compare_independent(a, b, measure="auc")
+    assert isinstance(result, IndependentComparison)
+    assert (result.n_anomalies, result.n_normals) == ((300, 350), (400, 300))
+    assert str(result).startswith("a is better than b in auc: a - b = 0.")
+    content = result.to_dict()
+    assert content["summary"] == result.summary
     assert content["intervals"] == []
-    assert json.loads(json.dumps(content))["p_value"] == found.p_value
+    assert json.loads(json.dumps(content))["p_value"] == result.p_value
 
 
 GOOD = ([0, 0, 1, 1], [1.0, 2.0, 3.0, 1.5])
@@ -319,9 +319,9 @@ def test_intervals_of_the_difference_cover_it(measure: str, n_sets: int, truth: 
     expected = truth(1.5) - truth(1.0)
     covered = 0
     for seed in range(n_sets):
-        found = fastad.compare_independent(
+        result = fastad.compare_independent(
             sample(2 * seed, 60, 150, 1.5), sample(2 * seed + 1, 90, 250, 1.0), measure=measure
         )
-        covered += found.low <= expected <= found.high
+        covered += result.low <= expected <= result.high
     # 95 % less three standard errors.
     assert covered >= (0.95 - 3 * math.sqrt(0.95 * 0.05 / n_sets)) * n_sets

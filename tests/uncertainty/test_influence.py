@@ -77,19 +77,19 @@ def data(ties: str) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
 
 
 def by_row(
-    found: Influence, counts: OrderedCounts, y: npt.NDArray[Any], s: npt.NDArray[Any]
+    result: Influence, counts: OrderedCounts, y: npt.NDArray[Any], s: npt.NDArray[Any]
 ) -> npt.NDArray[np.float64]:
     """The influence of each row, by its score."""
     falling = np.unique(s)[::-1].tolist()
     assert len(falling) == counts.keys.shape[0]
     positions = [falling.index(score) for score in s.tolist()]
-    return np.where(y == 1, found.anomalies[positions], found.normals[positions])
+    return np.where(y == 1, result.anomalies[positions], result.normals[positions])
 
 
-def of_points(found: Influence, counts: OrderedCounts) -> npt.NDArray[np.float64]:
+def of_points(result: Influence, counts: OrderedCounts) -> npt.NDArray[np.float64]:
     """The influences of the points that there are, first of anomalies, then of normals."""
-    anomalies = np.repeat(found.anomalies, np.diff(counts.tps))
-    return np.concatenate([anomalies, np.repeat(found.normals, np.diff(counts.fps))])
+    anomalies = np.repeat(result.anomalies, np.diff(counts.tps))
+    return np.concatenate([anomalies, np.repeat(result.normals, np.diff(counts.fps))])
 
 
 def slopes(
@@ -120,11 +120,11 @@ def test_influences_are_derivatives(name: str, options: dict[str, Any], ties: st
     bound = bind(name, options)
     counts = count(y, s)
     expected = slopes(lambda w: bound.value(count(y, s, sample_weight=w)), y, 1e-5, 1.0)
-    found = by_row(influence(counts, bound), counts, y, s)
+    result = by_row(influence(counts, bound), counts, y, s)
     # A central difference is wrong by its step squared, and by rounding over the step.
-    assert found == pytest.approx(expected, abs=2e-8)
+    assert result == pytest.approx(expected, abs=2e-8)
     # Below the highest normals' scores a curve is 0 up to an FPR of 1/20 or so.
-    assert np.ptp(found) > (-1 if ties == "first" and options.get("fpr") == 1e-3 else 1e-3)
+    assert np.ptp(result) > (-1 if ties == "first" and options.get("fpr") == 1e-3 else 1e-3)
 
 
 @pytest.mark.parametrize("ties", ["some", "heavy"])
@@ -140,9 +140,9 @@ def test_influences_of_cut_areas_are_derivatives(name: str, k: int, ties: str) -
         bound = bind(name, {"alpha": Fraction(k, m if name == "ht_auc" else n)})
     assert k not in cumulative
     expected = slopes(lambda w: bound.value(count(y, s, sample_weight=w)), y, 1e-4, 1e7)
-    found = by_row(influence(counts, bound), counts, y, s)
-    assert found == pytest.approx(expected, abs=2e-6)
-    assert np.ptp(found) > 0.01
+    result = by_row(influence(counts, bound), counts, y, s)
+    assert result == pytest.approx(expected, abs=2e-6)
+    assert np.ptp(result) > 0.01
 
 
 @pytest.mark.parametrize("ties", ["two", "heavy"])
@@ -176,9 +176,9 @@ def test_influences_on_the_exact_weighted_area_are_derivatives(ties: str) -> Non
 
     bound = bind("weighted_auc", {"quadrature": "exact"})
     assert area(np.ones(len(y))) == pytest.approx(bound.value(counts), rel=1e-12)
-    found = by_row(influence(counts, bound), counts, y, s)
-    assert found == pytest.approx(slopes(area, y, 1e-5, 1.0), abs=1e-7)
-    assert np.ptp(found) > 1
+    result = by_row(influence(counts, bound), counts, y, s)
+    assert result == pytest.approx(slopes(area, y, 1e-5, 1.0), abs=1e-7)
+    assert np.ptp(result) > 1
 
 
 @pytest.mark.parametrize("ties", ["none", "some", "heavy"])
@@ -210,24 +210,24 @@ def test_an_end_on_a_point_of_the_curve_is_one_just_beyond_it(
 def smooth_measures(sample: Sample) -> list[BoundMeasure]:
     """Every smooth measure, those of values only where scores are numbers in a range."""
     n, m = int(sample.y.sum()), sample.n_normals
-    found = [bind(name, options) for name, options in OPTIONS if options is not RANGE]
-    found.append(bind("weighted_auc", {"quadrature": "exact"}))
-    found += [bind("ht_auc", {"alpha": Fraction(k, 3)}) for k in range(4)]
-    found += [bind("lf_auc", {"alpha": Fraction(k, 3)}) for k in range(4)]
-    found += [bind("auc_at_fpr", {"fpr": Fraction(k + 1, m)}) for k in range(m)]
-    found += [bind("auc_at_tpr", {"min_tpr": Fraction(k, n)}) for k in range(n)]
-    return found
+    results = [bind(name, options) for name, options in OPTIONS if options is not RANGE]
+    results.append(bind("weighted_auc", {"quadrature": "exact"}))
+    results += [bind("ht_auc", {"alpha": Fraction(k, 3)}) for k in range(4)]
+    results += [bind("lf_auc", {"alpha": Fraction(k, 3)}) for k in range(4)]
+    results += [bind("auc_at_fpr", {"fpr": Fraction(k + 1, m)}) for k in range(m)]
+    results += [bind("auc_at_tpr", {"min_tpr": Fraction(k, n)}) for k in range(n)]
+    return results
 
 
 @given(samples(both=True))
 def test_influences_average_to_0_over_each_class(sample: Sample) -> None:
     counts = count(sample.y, sample.s)
     for bound in smooth_measures(sample):
-        found = influence(counts, bound)
+        result = influence(counts, bound)
         # No influence exceeds 10 or so, but of the measures with a prevalence.
-        size = 1 + max(np.abs(found.anomalies).max(), np.abs(found.normals).max())
-        assert abs(np.dot(found.anomalies, np.diff(counts.tps))) < 1e-12 * size
-        assert abs(np.dot(found.normals, np.diff(counts.fps))) < 1e-12 * size
+        size = 1 + max(np.abs(result.anomalies).max(), np.abs(result.normals).max())
+        assert abs(np.dot(result.anomalies, np.diff(counts.tps))) < 1e-12 * size
+        assert abs(np.dot(result.normals, np.diff(counts.fps))) < 1e-12 * size
 
 
 @given(samples(both=True, weights="integer"))
@@ -238,20 +238,20 @@ def test_whole_weights_are_repeated_rows(sample: Sample) -> None:
     assume(np.unique(y).shape[0] == 2)
     weighted, repeated = count(sample.y, sample.s, sample_weight=sample.w), count(y, s)
     for bound in smooth_measures(Sample(y, s)):
-        found, expected = influence(weighted, bound), influence(repeated, bound)
-        assert found.anomalies.tobytes() == expected.anomalies.tobytes()
-        assert found.normals.tobytes() == expected.normals.tobytes()
+        result, expected = influence(weighted, bound), influence(repeated, bound)
+        assert result.anomalies.tobytes() == expected.anomalies.tobytes()
+        assert result.normals.tobytes() == expected.normals.tobytes()
 
 
 @given(samples(both=True))
 def test_influences_on_the_area_are_placements(sample: Sample) -> None:
     counts = count(sample.y, sample.s)
-    found = influence(counts, bind("auc", {}))
+    result = influence(counts, bind("auc", {}))
     above, below = oracles.placements(oracles.rows(sample.y, sample.s))
     # By falling score, as the counts are.
     for values, cumulative, placed in (
-        (found.anomalies, counts.tps, above),
-        (found.normals, counts.fps, below),
+        (result.anomalies, counts.tps, above),
+        (result.normals, counts.fps, below),
     ):
         mean = sum(placed, Fraction(0)) / len(placed)
         expected = sorted(float(x - mean) for x in placed)
@@ -290,16 +290,16 @@ def test_partial_influences_add_up() -> None:
 def test_variance_and_acceleration_by_rows(name: str, options: dict[str, Any]) -> None:
     y, s = data("some")
     counts, bound = count(y, s), bind(name, options)
-    found = influence(counts, bound)
-    rows = by_row(found, counts, y, s)
+    result = influence(counts, bound)
+    rows = by_row(result, counts, y, s)
     squares = cubes = spread = 0.0
     for of_class in range(2):
         values = rows[y == of_class]
         spread += float(np.var(values, ddof=1)) / len(values)
         squares += float(np.sum((values / len(values)) ** 2))
         cubes += float(np.sum((values / len(values)) ** 3))
-    assert variance(counts, found) == pytest.approx(spread, rel=1e-12)
-    assert acceleration(counts, found) == pytest.approx(cubes / 6 / squares**1.5, rel=1e-10)
+    assert variance(counts, result) == pytest.approx(spread, rel=1e-12)
+    assert acceleration(counts, result) == pytest.approx(cubes / 6 / squares**1.5, rel=1e-10)
 
 
 # Of 150 normals none lies within an FPR of 0.001, and at a prevalence of 0.03 each of them weighs

@@ -42,12 +42,12 @@ def test_smooth_intervals_contain_the_value_within_the_range(
         for method in ("delong", "logit"):
             if method == "logit" and not np.isfinite([low, high]).all():
                 continue
-            found = fastad.interval(
+            result = fastad.interval(
                 sample.y, scores, measure=name, method=method, confidence_level=level, **options
             )
             # To and from the log odds is right to a rounding.
-            assert low <= found.low <= found.value + 1e-15
-            assert found.value - 1e-15 <= found.high <= high
+            assert low <= result.low <= result.value + 1e-15
+            assert result.value - 1e-15 <= result.high <= high
 
 
 @given(two_of_each_class(), st.integers(0, 2**32))
@@ -119,10 +119,10 @@ def test_every_layout_of_the_input(layout: str) -> None:
         )
     scores = np.stack([S, S[::-1]])
     expected = fastad.uncertainty.delong_covariance(Y, scores).matrix
-    found = fastad.uncertainty.delong_covariance(
+    result = fastad.uncertainty.delong_covariance(
         y, {"a": s, "b": in_layout(S[::-1], layout)}
     ).matrix
-    assert found.tobytes() == expected.tobytes()
+    assert result.tobytes() == expected.tobytes()
 
 
 def test_labels_of_another_kind() -> None:
@@ -136,20 +136,20 @@ def test_labels_of_another_kind() -> None:
 
 
 def test_string_and_dictionary_of_an_interval() -> None:
-    found = fastad.interval(Y, S, measure="auc", method="delong")
-    assert str(found) == f"{found.value:.4f} [{found.low:.4f}, {found.high:.4f}]"
-    assert found.to_dict() == {
-        "value": found.value,
-        "low": found.low,
-        "high": found.high,
-        "standard_error": found.standard_error,
+    result = fastad.interval(Y, S, measure="auc", method="delong")
+    assert str(result) == f"{result.value:.4f} [{result.low:.4f}, {result.high:.4f}]"
+    assert result.to_dict() == {
+        "value": result.value,
+        "low": result.low,
+        "high": result.high,
+        "standard_error": result.standard_error,
         "confidence_level": 0.95,
         "method": "delong",
         "coverage": None,
         "n_resamples": 0,
         "n_undefined": 0,
     }
-    assert found.reliability_note is None
+    assert result.reliability_note is None
 
 
 @pytest.mark.parametrize(
@@ -181,13 +181,13 @@ def test_auto_selects_a_method_of_the_measure(name: str) -> None:
     options = options_of(MEASURES[name])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", fastad.errors.LowCoverageWarning)
-        found = fastad.interval(y, s, measure=name, rng=0, n_resamples=60, **options)
-        method: Any = found.method
+        result = fastad.interval(y, s, measure=name, rng=0, n_resamples=60, **options)
+        method: Any = result.method
         again = fastad.interval(y, s, measure=name, method=method, rng=0, n_resamples=60, **options)
-    assert found.method in methods_of(bind(name, options))
-    assert found.coverage is not None
-    assert 0 < found.coverage <= 1
-    assert (found.value, found.low, found.high) == (again.value, again.low, again.high)
+    assert result.method in methods_of(bind(name, options))
+    assert result.coverage is not None
+    assert 0 < result.coverage <= 1
+    assert (result.value, result.low, result.high) == (again.value, again.low, again.high)
     assert again.coverage is None
 
 
@@ -199,9 +199,9 @@ def test_sizes_that_were_not_measured_raise_a_warning(measure: str) -> None:
     s = rng.normal(y * 1.5, 1)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        found = fastad.interval(y, s, measure=measure, rng=0, n_resamples=100)
+        result = fastad.interval(y, s, measure=measure, rng=0, n_resamples=100)
         valid = fastad.interval(y, s, measure="ap", rng=0, n_resamples=100)
-    assert math.isnan(found.coverage or 0)
+    assert math.isnan(result.coverage or 0)
     assert [warning.category for warning in caught] == [fastad.errors.LowCoverageWarning]
     assert [warning.filename for warning in caught] == [__file__]
     assert (valid.method, valid.coverage) == ("fiducial", None)
@@ -217,12 +217,12 @@ def test_an_interval_contains_its_estimate(data: st.DataObject) -> None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", fastad.errors.LowCoverageWarning)
-            found = fastad.interval(
+            result = fastad.interval(
                 [1] * n + [0] * m, scores, measure=bound.key, method=method, rng=0, n_resamples=9
             )
     except fastad.UndefinedMeasureError:
         reject()
-    assert found.low <= found.value <= found.high
+    assert result.low <= result.value <= result.high
 
 
 def test_the_warning_names_the_calling_line() -> None:
@@ -241,9 +241,9 @@ def test_ranked_scores_have_the_same_intervals() -> None:
     ]
     for case in cases:
         options = {name: value for name, value in case.items() if name != "measure"}
-        found = ranked.interval(measure=case["measure"], **options)
+        result = ranked.interval(measure=case["measure"], **options)
         expected = fastad.interval(Y, S, measure=case["measure"], **options)
-        assert repr(found) == repr(expected)
+        assert repr(result) == repr(expected)
     with pytest.warns(fastad.errors.LowCoverageWarning) as caught:
         fastad.rank_scores([0] * 9 + [1] * 9, range(18)).interval(measure="ap", method="delong")
     assert [warning.filename for warning in caught] == [__file__]
@@ -423,8 +423,8 @@ def test_a_rate_without_a_denominator_is_undefined(method: Any) -> None:
 def test_another_prevalence_has_an_interval_that_is_valid_for_any_size(
     measure: str, options: dict[str, Any], method: str
 ) -> None:
-    found = fastad.interval(HALVES, MIXED, measure=measure, prevalence=0.03, rng=0, **options)
-    assert (found.method, found.coverage, found.reliability_note) == (method, None, None)
+    result = fastad.interval(HALVES, MIXED, measure=measure, prevalence=0.03, rng=0, **options)
+    assert (result.method, result.coverage, result.reliability_note) == (method, None, None)
     with pytest.warns(fastad.errors.LowCoverageWarning, match="is not known"):
         fastad.interval(HALVES, MIXED, measure="f1_best", prevalence=0.03, rng=0, n_resamples=50)
 
@@ -433,16 +433,16 @@ def test_another_prevalence_has_an_interval_that_is_valid_for_any_size(
 @pytest.mark.parametrize("scores", [PERFECT, PERFECT[::-1], MIXED, [0] * 60])
 @pytest.mark.parametrize("method", ["delong", "logit", "newcombe", "bootstrap", "basic", "bca"])
 def test_extreme_confidence_levels(level: Any, scores: list[int], method: Any) -> None:
-    found = fastad.interval(
+    result = fastad.interval(
         HALVES, scores, measure="auc", method=method, confidence_level=level, n_resamples=50, rng=0
     )
-    assert 0 <= found.low <= found.high <= 1
+    assert 0 <= result.low <= result.high <= 1
 
 
 @pytest.mark.parametrize("method", ["wilson", "clopper-pearson", "jeffreys"])
 @pytest.mark.parametrize("threshold", [-1, 30, 99])
 def test_extreme_confidence_levels_of_rates(method: Any, threshold: int) -> None:
-    found = fastad.interval(
+    result = fastad.interval(
         HALVES,
         PERFECT,
         measure="tpr",
@@ -450,19 +450,21 @@ def test_extreme_confidence_levels_of_rates(method: Any, threshold: int) -> None
         method=method,
         confidence_level=1 - 2**-53,
     )
-    assert 0 <= found.low <= found.value <= found.high <= 1
+    assert 0 <= result.low <= result.value <= result.high <= 1
 
 
 def test_nothing_is_known_of_normal_samples_that_are_absent() -> None:
-    found = fastad.interval([1] * 35, range(35), measure="ap", n_resamples=5, rng=0)
-    assert (found.value, found.low, found.high) == (1, 0, 1)
-    assert math.isnan(found.standard_error)
+    result = fastad.interval([1] * 35, range(35), measure="ap", n_resamples=5, rng=0)
+    assert (result.value, result.low, result.high) == (1, 0, 1)
+    assert math.isnan(result.standard_error)
 
 
 def test_an_interval_without_variance_is_its_value() -> None:
     with pytest.warns(fastad.errors.LowCoverageWarning, match="variance is zero"):
-        found = fastad.interval(HALVES, [0] * 60, measure="auc_at_tpr", min_tpr=0.9, method="logit")
-    assert found.low == found.value == found.high
+        result = fastad.interval(
+            HALVES, [0] * 60, measure="auc_at_tpr", min_tpr=0.9, method="logit"
+        )
+    assert result.low == result.value == result.high
 
 
 @pytest.mark.parametrize("rate", sorted(set(RATES) - set(TRIALS)))

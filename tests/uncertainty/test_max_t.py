@@ -28,12 +28,12 @@ def slow(values: Any, replicates: Any, df: float, level: float) -> set[tuple[int
     if rank > n or min(df, n - 1) < 4:
         return set()
     critical = stats.t.isf(stats.norm.sf(largest[rank - 1]), freedom)
-    found = set()
+    result = set()
     for i, j in pairs:
         difference = values[i] - values[j]
         if abs(difference) > critical * math.hypot(spreads[i, j], means[i, j] - difference):
-            found.add((i, j) if difference > 0 else (j, i))
-    return found
+            result.add((i, j) if difference > 0 else (j, i))
+    return result
 
 
 @given(
@@ -49,8 +49,8 @@ def test_pairs_are_those_of_the_definition(
     rng = np.random.default_rng(seed)
     values = 2 * rng.normal(size=k)
     replicates = values + rng.normal(size=(n, k))
-    found = significantly_larger(values, replicates, np.full(k, df), level)
-    assert {(int(i), int(j)) for i, j in np.argwhere(found)} == slow(values, replicates, df, level)
+    result = significantly_larger(values, replicates, np.full(k, df), level)
+    assert {(int(i), int(j)) for i, j in np.argwhere(result)} == slow(values, replicates, df, level)
 
 
 @pytest.mark.parametrize("k", [2, 4])
@@ -62,8 +62,8 @@ def test_equal_values_seldom_differ(n_replicates: int, k: int) -> None:
     for _ in range(n_tried):
         values = rng.normal(size=k)
         replicates = values + rng.normal(size=(n_replicates, k))
-        found = significantly_larger(values, replicates, np.full(k, math.inf), 0.95)
-        wrong += bool(found.any())
+        result = significantly_larger(values, replicates, np.full(k, math.inf), 0.95)
+        wrong += bool(result.any())
     assert wrong <= stats.binom.ppf(0.999, n_tried, 0.05)
     assert wrong > 0 or n_replicates < 19
 

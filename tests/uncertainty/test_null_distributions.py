@@ -52,10 +52,10 @@ def test_area_against_scipy(n: int, m: int) -> None:
     for shift in (-1, 0, 1):
         s = rng.normal(size=n + m) + shift * y
         test = stats.mannwhitneyu(s[:n], s[n:], alternative="greater", method="exact")
-        found = chance_level(y, s, measure="auc", n_resamples=1)
-        assert found.method == "exact"
-        assert found.value == pytest.approx(test.statistic / (n * m))
-        assert found.p_value == pytest.approx(test.pvalue, rel=1e-10)
+        result = chance_level(y, s, measure="auc", n_resamples=1)
+        assert result.method == "exact"
+        assert result.value == pytest.approx(test.statistic / (n * m))
+        assert result.p_value == pytest.approx(test.pvalue, rel=1e-10)
 
 
 @pytest.mark.parametrize(("n", "m"), [(7, 15), (15, 7), (10, 10)])
@@ -75,15 +75,15 @@ def test_area_with_ties_against_integers(n: int, m: int) -> None:
         ways, above = step, above + size
     twice = round(2 * n * m * fastad.roc_auc(y, s))
     reached = sum(c for (a, area), c in ways.items() if a == n and area >= twice)
-    found = chance_level(y, s, measure="auc", n_resamples=1)
-    assert found.p_value == pytest.approx(reached / math.comb(n + m, n), rel=1e-12)
+    result = chance_level(y, s, measure="auc", n_resamples=1)
+    assert result.p_value == pytest.approx(reached / math.comb(n + m, n), rel=1e-12)
 
 
 @pytest.mark.parametrize(("n", "m"), [(10, 30), (30, 10), (5, 500), (60, 60)])
 def test_the_smallest_probability_has_all_its_digits(n: int, m: int) -> None:
     """One choice of all is perfect."""
-    found = chance_level(np.arange(n + m) >= m, np.arange(n + m), measure="auc")
-    assert found.p_value == pytest.approx(1 / math.comb(n + m, n), rel=1e-11)
+    result = chance_level(np.arange(n + m) >= m, np.arange(n + m), measure="auc")
+    assert result.p_value == pytest.approx(1 / math.comb(n + m, n), rel=1e-11)
 
 
 def areas(y: Vector, s: Vector) -> tuple[ChanceLevel, Any]:
@@ -98,11 +98,11 @@ def test_large_areas_against_scipy(n: int, m: int, digits: int) -> None:
     rng = np.random.default_rng(n)
     y = np.arange(n + m) < n
     for shift in (-0.3, 0, 0.1, 0.5):
-        found, test = areas(y, (2 * rng.normal(size=n + m) + shift * y).round(digits))
-        assert (found.method, found.n_resamples) == ("normal", 0)
-        assert (found.expected, found.undefined_fraction) == (0.5, 0)
-        assert found.value == pytest.approx(test.statistic / (n * m))
-        assert found.p_value == pytest.approx(test.pvalue, rel=1e-9)
+        result, test = areas(y, (2 * rng.normal(size=n + m) + shift * y).round(digits))
+        assert (result.method, result.n_resamples) == ("normal", 0)
+        assert (result.expected, result.undefined_fraction) == (0.5, 0)
+        assert result.value == pytest.approx(test.statistic / (n * m))
+        assert result.p_value == pytest.approx(test.pvalue, rel=1e-9)
 
 
 def test_where_the_normal_approximation_is_not_taken() -> None:
@@ -152,8 +152,8 @@ def test_average_precision_against_bestgen(n: int, total: int) -> None:
         for i in range(1, min(k, n) + 1)
     ) / (n * math.comb(total, n))
     y = labelled(total, range(n))
-    found = chance_level(y, np.arange(total), measure="ap", n_resamples=1, rng=0)
-    assert found.expected == pytest.approx(float(expected), rel=1e-14)
+    result = chance_level(y, np.arange(total), measure="ap", n_resamples=1, rng=0)
+    assert result.expected == pytest.approx(float(expected), rel=1e-14)
 
 
 @pytest.mark.evidence
@@ -162,10 +162,10 @@ def test_moments_of_average_precision_by_simulation(digits: int) -> None:
     """4 000 permutations by NumPy: the deviation of a deviation is about 1.2 %."""
     rng = np.random.default_rng(0)
     s, y = rng.normal(size=400).round(digits), np.arange(400) < 30
-    found = chance_level(y, s, measure="ap", n_resamples=1, rng=0)
+    result = chance_level(y, s, measure="ap", n_resamples=1, rng=0)
     trials = [fastad.average_precision(rng.permutation(y), s) for _ in range(4000)]
-    deviation = found.standard_deviation
-    assert np.mean(trials) == pytest.approx(found.expected, abs=4 * deviation / 4000**0.5)
+    deviation = result.standard_deviation
+    assert np.mean(trials) == pytest.approx(result.expected, abs=4 * deviation / 4000**0.5)
     assert np.std(trials) == pytest.approx(deviation, rel=0.06)
 
 
@@ -194,8 +194,8 @@ def test_hits_against_fisher(k: int) -> None:
     table = np.array([[hits, k - hits], [n - hits, 1000 - k - n + hits]])
     expected = stats.fisher_exact(table, alternative="greater").pvalue
     for name in ("precision_at_k", "recall_at_k"):
-        found = chance_level(y, s, measure=name, k=k, n_resamples=1)
-        assert found.p_value == pytest.approx(expected, rel=1e-10)
+        result = chance_level(y, s, measure=name, k=k, n_resamples=1)
+        assert result.p_value == pytest.approx(expected, rel=1e-10)
     at_threshold = chance_level(y, s, measure="precision", threshold=1000 - k, n_resamples=1)
     assert at_threshold.p_value == pytest.approx(expected, rel=1e-10)
 
@@ -206,12 +206,12 @@ def test_rates_against_the_negative_hypergeometric_distribution(fpr: float) -> N
     y = np.arange(700) < 100
     s = rng.normal(size=700) + 0.3 * y
     allowed = math.floor(Fraction(repr(fpr)) * 600)
-    found = chance_level(y, s, measure="tpr_at_fpr", fpr=fpr, n_resamples=1)
+    result = chance_level(y, s, measure="tpr_at_fpr", fpr=fpr, n_resamples=1)
     # Anomalies drawn before as many normals: SciPy counts those of the first kind.
     null = stats.nhypergeom(700, 100, allowed + 1)
-    assert found.expected == pytest.approx((allowed + 1) / 601, rel=1e-13)
-    assert found.standard_deviation == pytest.approx(null.std() / 100, rel=1e-10)
-    assert found.p_value == pytest.approx(null.sf(round(100 * found.value) - 1), rel=1e-9)
+    assert result.expected == pytest.approx((allowed + 1) / 601, rel=1e-13)
+    assert result.standard_deviation == pytest.approx(null.std() / 100, rel=1e-10)
+    assert result.p_value == pytest.approx(null.sf(round(100 * result.value) - 1), rel=1e-9)
 
 
 @pytest.mark.parametrize(("sizes", "n_drawn"), [([1] * 6, 3), ([1] * 7, 2), ([3, 1, 2, 1], 3)])
@@ -233,8 +233,8 @@ def test_all_choices_are_equally_likely(sizes: list[int], n_drawn: int) -> None:
         expected_counts[tuple(np.bincount(tie[list(chosen)], minlength=len(sizes)).tolist())] += 1
     assert seen.keys() == expected_counts.keys()
     expected = np.array([expected_counts[hits] for hits in seen]) * 10_000 / expected_counts.total()
-    found = stats.chisquare(list(seen.values()), expected)
-    assert found.pvalue > 0.001
+    result = stats.chisquare(list(seen.values()), expected)
+    assert result.pvalue > 0.001
 
 
 @pytest.mark.parametrize("fraction", [0.01, 0.5])

@@ -36,16 +36,16 @@ B = np.array([2.0, 1, 3, 1, 5, 5, 9, 6, 4, 8])
 @pytest.mark.parametrize("case", PROC["tests"], ids=lambda case: f"{case['a']}-{case['b']}")
 def test_delong_is_that_of_proc(case: dict[str, Any]) -> None:
     scores = {name: PROC["markers"][name]["scores"] for name in (case["a"], case["b"])}
-    found = fastad.compare(PROC_Y, *scores.values(), measure="auc", method="delong")
-    assert found.difference == pytest.approx(
+    result = fastad.compare(PROC_Y, *scores.values(), measure="auc", method="delong")
+    assert result.difference == pytest.approx(
         PROC["auc"][case["a"]] - PROC["auc"][case["b"]], rel=PRINTED
     )
-    assert found.p_value == pytest.approx(case["p_value"], rel=PRINTED)
-    assert found.low == pytest.approx(case["low"], rel=PRINTED)
-    assert found.high == pytest.approx(case["high"], rel=PRINTED)
-    deviation = (found.high - found.low) / 2 / stats.norm.ppf(0.975)
-    assert found.difference / deviation == pytest.approx(case["z"], rel=PRINTED)
-    assert (found.n_anomalies, found.n_normals) == (41, 72)
+    assert result.p_value == pytest.approx(case["p_value"], rel=PRINTED)
+    assert result.low == pytest.approx(case["low"], rel=PRINTED)
+    assert result.high == pytest.approx(case["high"], rel=PRINTED)
+    deviation = (result.high - result.low) / 2 / stats.norm.ppf(0.975)
+    assert result.difference / deviation == pytest.approx(case["z"], rel=PRINTED)
+    assert (result.n_anomalies, result.n_normals) == (41, 72)
 
 
 @given(two_detectors(), st.sampled_from([0.5, 0.95, 0.999]))
@@ -54,19 +54,19 @@ def test_delong_by_the_covariance_of_placements(sample: Sample, level: float) ->
     values = [oracles.roc_auc(rows) for rows in data]
     (aa, ab), (_, bb) = oracles.delong_covariance(data)
     spread, difference = aa + bb - 2 * ab, values[0] - values[1]
-    found = fastad.compare(
+    result = fastad.compare(
         sample.y, *sample.s, measure="auc", method="delong", confidence_level=level
     )
-    assert found.values == (float(values[0]), float(values[1]))
-    assert found.difference == pytest.approx(float(difference), abs=1e-15)
+    assert result.values == (float(values[0]), float(values[1]))
+    assert result.difference == pytest.approx(float(difference), abs=1e-15)
     half = stats.norm.isf((1 - level) / 2) * math.sqrt(spread)
-    assert found.low == pytest.approx(float(difference) - half, abs=1e-13)
-    assert found.high == pytest.approx(float(difference) + half, abs=1e-13)
+    assert result.low == pytest.approx(float(difference) - half, abs=1e-13)
+    assert result.high == pytest.approx(float(difference) + half, abs=1e-13)
     if spread == 0:
-        assert found.p_value == (1.0 if difference == 0 else 0.0)
+        assert result.p_value == (1.0 if difference == 0 else 0.0)
     else:
         p_value = 2 * stats.norm.sf(abs(float(difference)) / math.sqrt(spread))
-        assert found.p_value == pytest.approx(p_value, rel=1e-9)
+        assert result.p_value == pytest.approx(p_value, rel=1e-9)
 
 
 @pytest.mark.parametrize("name", sorted(INFLUENCES))
@@ -74,12 +74,12 @@ def test_the_variance_of_a_difference_follows_from_the_matrix(name: str) -> None
     y, scores = correlated_detectors(1, 40, 70, [0.4, 0.8])
     options = options_of(MEASURES[name])
     covariance = fastad.uncertainty.delong_covariance(y, scores, measure=name, **options)
-    found = fastad.compare(y, *scores, measure=name, method="delong", **options)
-    assert (found.method, found.values) == ("delong", tuple(covariance.values))
+    result = fastad.compare(y, *scores, measure=name, method="delong", **options)
+    assert (result.method, result.values) == ("delong", tuple(covariance.values))
     (aa, ab), (_, bb) = covariance.matrix
     half = stats.norm.ppf(0.975) * math.sqrt(aa + bb - 2 * ab)
-    assert found.high - found.difference == pytest.approx(half, rel=1e-9)
-    assert found.difference - found.low == pytest.approx(half, rel=1e-9)
+    assert result.high - result.difference == pytest.approx(half, rel=1e-9)
+    assert result.difference - result.low == pytest.approx(half, rel=1e-9)
 
 
 SMOOTH, OTHERS = ("auc", "ap", "auc@0.3"), ("tpr@0.3", "f1_best", "eer")
@@ -93,20 +93,20 @@ METHODS_OF_MEASURES = [
 def test_a_detector_is_no_better_than_itself(method: Any, measure: str) -> None:
     y, scores = correlated_detectors(2, 20, 30, [1.0])
     for other in (scores[0], 5 * scores[0] - 1, np.exp(scores[0])):
-        found = fastad.compare(
+        result = fastad.compare(
             y, scores[0], other, measure=measure, method=method, rng=0, n_resamples=200
         )
-        assert (found.difference, found.low, found.high, found.p_value) == (0, 0, 0, 1)
-        assert not found.is_significant
+        assert (result.difference, result.low, result.high, result.p_value) == (0, 0, 0, 1)
+        assert not result.is_significant
 
 
 def test_a_difference_without_variance() -> None:
     """One separates the classes, the other turns them round."""
     y = [0] * 5 + [1] * 4
-    found = fastad.compare(y, range(9), range(9, 0, -1), measure="auc", method="delong")
-    assert (found.difference, found.low, found.high, found.p_value) == (1, 1, 1, 0)
-    assert found.is_significant
-    assert "a is better than b in auc" in found.summary
+    result = fastad.compare(y, range(9), range(9, 0, -1), measure="auc", method="delong")
+    assert (result.difference, result.low, result.high, result.p_value) == (1, 1, 1, 0)
+    assert result.is_significant
+    assert "a is better than b in auc" in result.summary
     constant = fastad.compare(y, range(9), [0] * 9, measure="auc", method="delong")
     assert (constant.difference, constant.p_value) == (0.5, 0)
     equal = fastad.compare(y, range(9), y, measure="auc", method="delong")
@@ -140,14 +140,14 @@ def test_bootstrapped_differences_share_their_replicates(measure: str, stratifie
     drawn = [replicate_values(ranking, [bound], resamples)[0] for ranking in detectors.rankings]
     differences = drawn[0] - drawn[1]
     keywords: Any = {"measure": measure, "method": "bootstrap", "rng": 8, "n_resamples": 400}
-    found = fastad.compare(y, *scores, stratified=stratified, confidence_level=0.9, **keywords)
+    result = fastad.compare(y, *scores, stratified=stratified, confidence_level=0.9, **keywords)
     # 19 of 400 may lie beyond 0 where the p-value is at most 0.1: 2 (1 + 19) / 401.
     ordered = np.sort(differences)
-    assert found.low == pytest.approx(min(ordered[19], found.difference), abs=1e-15)
-    assert found.high == pytest.approx(max(ordered[-20], found.difference), abs=1e-15)
+    assert result.low == pytest.approx(min(ordered[19], result.difference), abs=1e-15)
+    assert result.high == pytest.approx(max(ordered[-20], result.difference), abs=1e-15)
     fewer = min(np.sum(differences <= 0), np.sum(differences >= 0))
-    assert found.p_value == min(1, 2 * (1 + fewer) / 401)
-    assert (found.method, found.n_resamples, found.n_undefined) == ("bootstrap", 400, 0)
+    assert result.p_value == min(1, 2 * (1 + fewer) / 401)
+    assert (result.method, result.n_resamples, result.n_undefined) == ("bootstrap", 400, 0)
     for threads in (1, 3):
         again = fastad.compare(
             y,
@@ -157,23 +157,23 @@ def test_bootstrapped_differences_share_their_replicates(measure: str, stratifie
             n_threads=threads,
             **keywords,
         )
-        assert again == found
+        assert again == result
 
 
 def test_a_paired_difference_is_narrower_than_two_intervals() -> None:
     y, scores = correlated_detectors(5, 100, 200, [1.0, 1.0])
     rng = np.random.default_rng(0)
     close = scores[0] + 0.1 * rng.normal(size=300)
-    found = fastad.compare(y, scores[0], close, measure="auc", method="bootstrap", rng=0)
+    result = fastad.compare(y, scores[0], close, measure="auc", method="bootstrap", rng=0)
     alone = fastad.interval(y, scores[0], measure="auc", method="bootstrap", rng=0)
-    assert found.high - found.low < (alone.high - alone.low) / 3
+    assert result.high - result.low < (alone.high - alone.low) / 3
     delong = fastad.compare(y, scores[0], close, measure="auc", method="delong")
-    assert found.high - found.low == pytest.approx(delong.high - delong.low, rel=0.1)
+    assert result.high - result.low == pytest.approx(delong.high - delong.low, rel=0.1)
 
 
 def test_undefined_replicates_of_a_difference_are_counted() -> None:
     y = [0] * 4 + [1] * 2
-    found = fastad.compare(
+    result = fastad.compare(
         y,
         [1, 2, 3, 4, 3, 5],
         [1, 5, 3, 4, 3, 5],
@@ -185,7 +185,7 @@ def test_undefined_replicates_of_a_difference_are_counted() -> None:
     )
     # A class is absent with probability (2/3)**6 + (1/3)**6.
     p = (2 / 3) ** 6 + (1 / 3) ** 6
-    assert abs(found.n_undefined - 2000 * p) < 4 * math.sqrt(2000 * p * (1 - p))
+    assert abs(result.n_undefined - 2000 * p) < 4 * math.sqrt(2000 * p * (1 - p))
 
 
 def twice_mean_ranks(s: Any) -> list[int]:
@@ -206,15 +206,15 @@ def all_swaps(
             measured_before[ranks] = oracles.attempt(lambda: value(data))
         return measured_before[ranks]
 
-    found: list[Fraction | None] = []
+    results: list[Fraction | None] = []
     for swaps in product((False, True), repeat=len(y)):
         pairs = [
             (q, p) if swap else (p, q) for p, q, swap in zip(first, second, swaps, strict=True)
         ]
         one, other = (measured(tuple(ranks)) for ranks in zip(*pairs, strict=True))
-        found.append(None if one is None or other is None else one - other)
-    assert found[0] is not None
-    return found[0], found
+        results.append(None if one is None or other is None else one - other)
+    assert results[0] is not None
+    return results[0], results
 
 
 CASES: list[tuple[BoundMeasure, Callable[[oracles.Rows], Fraction]]] = [
@@ -231,7 +231,7 @@ def test_all_permutations_are_enumerated_where_they_are_few(sample: Sample, case
     difference, swapped = all_swaps(sample.y, sample.s[0], sample.s[1], value)
     assert all(one is not None for one in swapped)
     extreme = sum(abs(one) >= abs(difference) for one in swapped if one is not None)
-    found = fastad.compare(
+    result = fastad.compare(
         sample.y,
         *sample.s,
         measure=bound.measure.name,
@@ -239,19 +239,19 @@ def test_all_permutations_are_enumerated_where_they_are_few(sample: Sample, case
         n_resamples=128,
         **bound.parameters,
     )
-    assert found.method == "exact permutation"
-    assert found.difference == pytest.approx(float(difference), abs=1e-15)
-    assert found.p_value == pytest.approx(extreme / len(swapped), abs=1e-15)
+    assert result.method == "exact permutation"
+    assert result.difference == pytest.approx(float(difference), abs=1e-15)
+    assert result.p_value == pytest.approx(extreme / len(swapped), abs=1e-15)
     # Ranks that are equal need no exchange.
     differ = [p != q for p, q in zip(*(twice_mean_ranks(s) for s in sample.s), strict=True)]
-    assert found.n_resamples == 2 ** sum(differ)
+    assert result.n_resamples == 2 ** sum(differ)
     sizes = [abs(float(one)) for one in swapped if one is not None]
     # Each exchange of the points that differ comes equally often among all.
     distinct = sorted(sizes)[:: 2 ** (len(differ) - sum(differ))]
     # So many permutations may be as extreme where the p-value is at most 0.05.
     half = distinct[-1 - len(distinct) // 20]
-    assert found.high - found.difference == pytest.approx(half, abs=1e-14)
-    assert found.difference - found.low == pytest.approx(half, abs=1e-14)
+    assert result.high - result.difference == pytest.approx(half, abs=1e-14)
+    assert result.difference - result.low == pytest.approx(half, abs=1e-14)
 
 
 def test_drawn_permutations_are_near_all_of_them() -> None:
@@ -271,10 +271,10 @@ def test_drawn_permutations_are_near_all_of_them() -> None:
 
 def test_a_drawn_p_value_is_never_0() -> None:
     y = np.repeat([0, 1], [60, 40])
-    found = fastad.compare(
+    result = fastad.compare(
         y, range(100), range(100, 0, -1), measure="auc", method="permutation", rng=0, n_resamples=99
     )
-    assert found.p_value == 1 / 100
+    assert result.p_value == 1 / 100
 
 
 @pytest.mark.parametrize(("level", "n_resamples"), [(0.9, 9), (0.95, 19), (0.98, 49), (0.99, 99)])
@@ -286,11 +286,11 @@ def test_a_p_value_of_just_the_level_is_significant(level: float, n_resamples: i
     table = fastad.compare_all(
         y, scores, measure="auc", n_resamples=n_resamples, correction="none", **options
     )
-    found = table["up", "down"]
-    assert found.p_value == 1 / (n_resamples + 1)
-    assert found.is_significant
-    assert found.low > 0
-    assert "up is better than down" in found.summary
+    result = table["up", "down"]
+    assert result.p_value == 1 / (n_resamples + 1)
+    assert result.is_significant
+    assert result.low > 0
+    assert "up is better than down" in result.summary
     assert "not significant" not in str(table)
 
 
@@ -311,12 +311,12 @@ def test_permutations_read_only_ranks(n_resamples: int) -> None:
 
 
 def test_one_sample_of_a_class_can_be_permuted() -> None:
-    found = fastad.compare(
+    result = fastad.compare(
         [0, 0, 0, 1], [1, 2, 3, 4], [4, 2, 3, 1], measure="auc", method="permutation"
     )
-    assert found.method == "exact permutation"
+    assert result.method == "exact permutation"
     # Two points differ: exchanging both turns the difference round.
-    assert (found.difference, found.p_value) == (1, 0.5)
+    assert (result.difference, result.p_value) == (1, 0.5)
 
 
 @pytest.mark.parametrize(
@@ -341,10 +341,10 @@ def test_false_positive_rate_of_comparisons(measure: str, method: Any, n_tried: 
     shown = 0
     for seed in range(n_tried):
         y, scores = correlated_detectors(seed, 40, 60, [1.0, 1.0])
-        found = fastad.compare(
+        result = fastad.compare(
             y, *scores, measure=measure, method=method, rng=seed, n_resamples=300
         )
-        shown += found.is_significant
+        shown += result.is_significant
     # Beyond 5 % by 3 standard deviations of chance and by what small samples cost.
     assert shown / n_tried < 0.06 + 3 * math.sqrt(0.05 * 0.95 / n_tried)
     assert shown > 0
@@ -354,17 +354,17 @@ def test_false_positive_rate_of_comparisons(measure: str, method: Any, n_tried: 
 def test_a_measure_without_weights_can_be_compared(method: Any) -> None:
     y, scores = correlated_detectors(0, 30, 50, [0.3, 1.0])
     options: Any = {"measure": "weighted_auc", "quadrature": "exact"}
-    found = fastad.compare(y, *scores, method=method, n_resamples=20, rng=0, **options)
-    assert found.values == tuple(fastad.weighted_auc(y, s, quadrature="exact") for s in scores)
+    result = fastad.compare(y, *scores, method=method, n_resamples=20, rng=0, **options)
+    assert result.values == tuple(fastad.weighted_auc(y, s, quadrature="exact") for s in scores)
     values = fastad.uncertainty.delong_covariance(y, scores, **options).values
-    assert tuple(values) == found.values
+    assert tuple(values) == result.values
 
 
 @pytest.mark.parametrize("method", ["delong", "bootstrap", "permutation"])
 def test_a_large_difference_is_significant(method: Any) -> None:
     y, scores = correlated_detectors(0, 60, 90, [0.3, 2.0])
-    found = fastad.compare(y, *scores, measure="auc", method=method, rng=0, n_resamples=999)
-    assert found.is_significant
-    assert found.difference < 0
-    assert found.high < 0
-    assert found.summary.startswith("b is better than a in auc: a - b = -0.")
+    result = fastad.compare(y, *scores, measure="auc", method=method, rng=0, n_resamples=999)
+    assert result.is_significant
+    assert result.difference < 0
+    assert result.high < 0
+    assert result.summary.startswith("b is better than a in auc: a - b = -0.")

@@ -33,38 +33,38 @@ def proportion(k: int, n: int, method: str) -> tuple[float, float]:
 @pytest.mark.parametrize(("tp", "fp"), [(0, 0), (0, 3), (5, 0), (7, 4), (12, 0), (12, 40)])
 def test_f1_is_between_the_ends_of_jaccards_index(tp: int, fp: int, method: Any) -> None:
     """F1 = 2 J / (1 + J), where J = tp / (tp + fp + fn) is a proportion."""
-    found = fastad.interval(*data(tp, fp), measure="f1", threshold=1, method=method)
+    result = fastad.interval(*data(tp, fp), measure="f1", threshold=1, method=method)
     low, high = proportion(tp, N + fp, method)
-    assert found.value == 2 * tp / (tp + fp + N)
-    assert [found.low, found.high] == pytest.approx(
+    assert result.value == 2 * tp / (tp + fp + N)
+    assert [result.low, result.high] == pytest.approx(
         [2 * low / (1 + low), 2 * high / (1 + high)], abs=1e-10
     )
-    assert found.method == method
+    assert result.method == method
     # The standard error is that of J times the slope of F1.
     j, step = tp / (N + fp), 1e-6
     slope = (2 * (j + step) / (1 + j + step) - 2 * (j - step) / (1 + j - step)) / (2 * step)
     error = math.sqrt(j * (1 - j) / (N + fp)) * slope
-    assert found.standard_error == pytest.approx(error, rel=1e-6)
+    assert result.standard_error == pytest.approx(error, rel=1e-6)
 
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize(("tp", "fp"), [(0, 0), (5, 0), (7, 4), (12, 40)])
 def test_alarms_are_a_proportion_of_all_samples(tp: int, fp: int, method: Any) -> None:
-    found = fastad.interval(*data(tp, fp), measure="n_flagged", threshold=1, method=method)
+    result = fastad.interval(*data(tp, fp), measure="n_flagged", threshold=1, method=method)
     low, high = proportion(tp + fp, N + M, method)
-    assert found.value == tp + fp
-    assert [found.low, found.high] == pytest.approx([low * (N + M), high * (N + M)], abs=1e-8)
+    assert result.value == tp + fp
+    assert [result.low, result.high] == pytest.approx([low * (N + M), high * (N + M)], abs=1e-8)
 
 
 @cache
 def ends(measure: str, tp: int, fp: int) -> tuple[float, float] | None:
     try:
-        found = fastad.interval(
+        result = fastad.interval(
             *data(tp, fp), measure=measure, threshold=1, method="clopper-pearson"
         )
     except UndefinedMeasureError:
         return None
-    return found.low, found.high
+    return result.low, result.high
 
 
 @pytest.mark.parametrize(("measure", "tpr", "fpr"), [
@@ -97,10 +97,10 @@ def test_f1_covers_when_samples_come_from_a_mixture() -> None:
         truth = 2 * jaccard / (1 + jaccard)
         covered = 0.0
         for hits, probability in enumerate(stats.binom.pmf(np.arange(size + 1), size, jaccard)):
-            found = fastad.interval(
+            result = fastad.interval(
                 *data(hits, 0, size, 5), measure="f1", threshold=1, method="clopper-pearson"
             )
-            covered += probability * (found.low <= truth <= found.high)
+            covered += probability * (result.low <= truth <= result.high)
         assert covered >= 0.95
 
 
@@ -112,8 +112,8 @@ def test_a_key_names_the_threshold(name: str) -> None:
     with warnings.catch_warnings():
         # Of mcc and balanced accuracy on few samples no coverage is known.
         warnings.simplefilter("ignore", fastad.errors.LowCoverageWarning)
-        found = fastad.interval(y, s, measure=key, **options).to_dict()
-        assert found == fastad.interval(y, s, measure=name, threshold=0.5, **options).to_dict()
+        result = fastad.interval(y, s, measure=key, **options).to_dict()
+        assert result == fastad.interval(y, s, measure=name, threshold=0.5, **options).to_dict()
 
 
 @pytest.mark.parametrize(

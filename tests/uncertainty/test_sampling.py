@@ -72,8 +72,8 @@ def test_variance_of_an_area_is_obuchowskis(rows: list[tuple[bool, int, int]]) -
     expected = obuchowski(y.tolist(), s.tolist(), clusters.tolist())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LowCoverageWarning)
-        found = fastad.interval(y, s, measure="auc", method="delong", clusters=clusters)
-    assert found.standard_error**2 == pytest.approx(max(expected, 0.0), rel=1e-9, abs=1e-15)
+        result = fastad.interval(y, s, measure="auc", method="delong", clusters=clusters)
+    assert result.standard_error**2 == pytest.approx(max(expected, 0.0), rel=1e-9, abs=1e-15)
 
 
 @pytest.mark.parametrize("measure", ["auc", "ap", "tpr@0.05"])
@@ -115,9 +115,9 @@ def test_the_ratio_of_the_classes_varies_between_clusters(
 ) -> None:
     """Measures that depend on it vary with it, as replicates of clusters do."""
     options = {"measure": measure, "clusters": CLUSTERS, **options}
-    found = fastad.interval(Y, S, method="delong", **options)
+    result = fastad.interval(Y, S, method="delong", **options)
     drawn = fastad.interval(Y, S, method="bootstrap", n_resamples=1000, rng=0, **options)
-    assert found.standard_error == pytest.approx(drawn.standard_error, rel=0.15)
+    assert result.standard_error == pytest.approx(drawn.standard_error, rel=0.15)
 
 
 def test_names_of_clusters_do_not_matter() -> None:
@@ -125,9 +125,9 @@ def test_names_of_clusters_do_not_matter() -> None:
     expected = fastad.interval(Y, S, measure="ap", clusters=CLUSTERS)
     rows = RNG.permutation(N)
     for clusters in (names, CLUSTERS * 1e9, names.astype(object)):
-        found = fastad.interval(Y[rows], S[rows], measure="ap", clusters=clusters[rows])
-        assert found.low == pytest.approx(expected.low, rel=1e-12)
-        assert found.high == pytest.approx(expected.high, rel=1e-12)
+        result = fastad.interval(Y[rows], S[rows], measure="ap", clusters=clusters[rows])
+        assert result.low == pytest.approx(expected.low, rel=1e-12)
+        assert result.high == pytest.approx(expected.high, rel=1e-12)
 
 
 def test_whole_weights_repeat_rows_of_a_cluster() -> None:
@@ -135,10 +135,10 @@ def test_whole_weights_repeat_rows_of_a_cluster() -> None:
     rows = np.repeat(np.arange(N), w)
     for measure in ("auc", "tpr@0.05"):
         options: dict[str, Any] = {"measure": measure, "rng": 0, "n_resamples": 50}
-        found = fastad.interval(Y, S, sample_weight=w, clusters=CLUSTERS, **options)
+        result = fastad.interval(Y, S, sample_weight=w, clusters=CLUSTERS, **options)
         expected = fastad.interval(Y[rows], S[rows], clusters=CLUSTERS[rows], **options)
-        assert found.low == pytest.approx(expected.low, rel=1e-12)
-        assert found.high == pytest.approx(expected.high, rel=1e-12)
+        assert result.low == pytest.approx(expected.low, rel=1e-12)
+        assert result.high == pytest.approx(expected.high, rel=1e-12)
 
 
 @pytest.mark.parametrize("method", ["delong", "bootstrap", "permutation"])
@@ -170,13 +170,13 @@ def test_replicates_are_measures_of_the_rows_that_are_drawn(design: dict[str, An
 
 @pytest.mark.parametrize("design", [{"clusters": CLUSTERS}, {"blocks": "auto"}])
 def test_threads_change_no_bit(design: dict[str, Any]) -> None:
-    found = {
+    results = {
         repr(
             fastad.interval(Y, S, measure="tpr@0.05", rng=1, n_resamples=60, n_threads=n, **design)
         )
         for n in (1, 2, 3)
     }
-    assert len(found) == 1
+    assert len(results) == 1
 
 
 @given(st.lists(st.integers(-9, 9), min_size=2, max_size=30), st.floats(1, 9))
@@ -227,26 +227,28 @@ def test_all_pairs_are_compared_as_one_by_one(design: dict[str, Any], measure: s
     scores: dict[str, Any] = {"a": S, "b": S + RNG.normal(size=N), "c": -S}
     options: dict[str, Any] = {"measure": measure, "rng": 0, "n_resamples": 80, **design}
     together = fastad.compare_all(Y, scores, **options)
-    for (a, b), found in together.items():
+    for (a, b), result in together.items():
         one = fastad.compare(Y, scores[a], scores[b], **options)
-        assert (one.low, one.high, one.p_value) == (found.low, found.high, found.p_value)
-        assert (found.p_value <= 0.05) == (not found.low <= 0 <= found.high)
+        assert (one.low, one.high, one.p_value) == (result.low, result.high, result.p_value)
+        assert (result.p_value <= 0.05) == (not result.low <= 0 <= result.high)
 
 
 def test_a_detector_does_not_differ_from_itself() -> None:
     for method in ("delong", "bootstrap"):
-        found = fastad.compare(
+        result = fastad.compare(
             Y, S, S, measure="auc", method=method, clusters=CLUSTERS, rng=0, n_resamples=60
         )
-        assert (found.difference, found.p_value) == (0, 1)
+        assert (result.difference, result.p_value) == (0, 1)
 
 
 def test_the_variance_of_a_difference_is_that_of_the_differences() -> None:
     """A detector against one whose scores are all equal has the variance of its own area."""
     alone = fastad.interval(Y, S, measure="auc", method="delong", clusters=CLUSTERS)
-    found = fastad.compare(Y, S, np.zeros(N), measure="auc", method="delong", clusters=CLUSTERS)
-    assert found.high - found.low == pytest.approx(2 * (found.high - found.difference), rel=1e-12)
-    assert found.high - found.difference == pytest.approx(
+    result = fastad.compare(Y, S, np.zeros(N), measure="auc", method="delong", clusters=CLUSTERS)
+    assert result.high - result.low == pytest.approx(
+        2 * (result.high - result.difference), rel=1e-12
+    )
+    assert result.high - result.difference == pytest.approx(
         (alone.high - alone.value) if alone.high < 1 else (alone.value - alone.low), rel=1e-9
     )
 
@@ -310,7 +312,7 @@ def test_too_few_clusters() -> None:
 @pytest.mark.parametrize("method", ["logit", "delong", "bootstrap", "basic"])
 def test_extreme_confidence_levels(method: Any) -> None:
     for level in (0.001, 1e-17, 1 - 2**-53):
-        found = fastad.interval(
+        result = fastad.interval(
             Y,
             S,
             measure="auc",
@@ -320,8 +322,8 @@ def test_extreme_confidence_levels(method: Any) -> None:
             n_resamples=20,
             rng=0,
         )
-        assert 0 <= found.low <= found.value <= found.high <= 1
-        assert found.confidence_level == level
+        assert 0 <= result.low <= result.value <= result.high <= 1
+        assert result.confidence_level == level
 
 
 def test_tables_refuse_what_nothing_allows_for() -> None:
@@ -345,8 +347,8 @@ def test_intervals_cover_where_independent_rows_would_not() -> None:
         noise = rng.normal(size=150)[clusters] + rng.normal(size=3000)
         s = noise / math.sqrt(2) + 2 * y
         for i, design in enumerate((clusters, None)):
-            found = fastad.interval(y, s, measure="auc", method="logit", clusters=design)
-            hits[i] += found.low <= truth <= found.high
+            result = fastad.interval(y, s, measure="auc", method="logit", clusters=design)
+            hits[i] += result.low <= truth <= result.high
     # The first is at least 92 % but for three standard deviations of 200.
     assert hits[0] >= 175
     assert hits[1] <= 130
@@ -354,6 +356,6 @@ def test_intervals_cover_where_independent_rows_would_not() -> None:
 
 def test_detectors_of_support_are_compared_within_blocks() -> None:
     y, scores = correlated_detectors(3, 60, 140, [0.5, 1.5])
-    found = fastad.compare(y, scores[0], scores[1], measure="auc", blocks=4)
-    assert found.sampling is not None
-    assert found.sampling.kind == "blocks"
+    result = fastad.compare(y, scores[0], scores[1], measure="auc", blocks=4)
+    assert result.sampling is not None
+    assert result.sampling.kind == "blocks"

@@ -18,62 +18,62 @@ GRID = [0, 0.01, 0.02, 0.025]
 
 @pytest.mark.parametrize("key", ["auc", "tpr@0.05", "ap", "fpr@tpr0.8"])
 def test_each_row_is_the_measure_at_its_fraction(key: str) -> None:
-    found = contamination_sensitivity(Y, S, measure=key, contamination=GRID)
+    result = contamination_sensitivity(Y, S, measure=key, contamination=GRID)
     expected = [
         fastad.interval(Y, S, measure=key, contamination=c, rng=0, n_resamples=20).value
         for c in GRID
     ]
-    assert found.value.tolist() == expected
-    assert found.undefined == [None] * 4
-    assert np.isnan(found.low).all()
-    assert found.bounds == (min(expected), max(expected))
-    assert (found.n_anomalies, found.n_normals) == (200, 4000)
+    assert result.value.tolist() == expected
+    assert result.undefined == [None] * 4
+    assert np.isnan(result.low).all()
+    assert result.bounds == (min(expected), max(expected))
+    assert (result.n_anomalies, result.n_normals) == (200, 4000)
 
 
 def test_intervals_are_those_of_interval() -> None:
     options: dict[str, Any] = {"measure": "auc@0.05", "n_resamples": 100, "rng": 3}
-    found = contamination_sensitivity(
+    result = contamination_sensitivity(
         Y, S, contamination=GRID, confidence_level=0.9, method="bootstrap", **options
     )
     for i, fraction in enumerate(GRID):
         alone = fastad.interval(
             Y, S, contamination=fraction, confidence_level=0.9, method="bootstrap", **options
         )
-        assert (found.low[i], found.high[i]) == (alone.low, alone.high)
-    assert "90 % interval" in str(found)
+        assert (result.low[i], result.high[i]) == (alone.low, alone.high)
+    assert "90 % interval" in str(result)
 
 
 def test_what_the_data_rule_out_and_do_not_identify_is_said() -> None:
     y, s = contaminated(2, 1000, 20_000, 0.02, 5.0)
-    found = contamination_sensitivity(
+    result = contamination_sensitivity(
         y, s, measure="tpr@0.001", contamination=[0, 0.0001, 0.02, 0.5], confidence_level=0.95
     )
-    assert np.isfinite(found.value[:2]).all()
-    assert np.isnan(found.value[2:]).all()
-    assert np.isnan(found.low[2:]).all()
-    assert "not identified" in str(found.undefined[2])
-    assert found.undefined[3] == f"the data rule out fractions above {found.largest:.4g}"
-    assert 0.02 < found.largest < 0.05
-    assert f"at most {found.largest:.4g}" in str(found)
-    assert "nan at 0.5: the data rule out" in str(found)
-    rows = json.loads(found.to_json())["rows"]
+    assert np.isfinite(result.value[:2]).all()
+    assert np.isnan(result.value[2:]).all()
+    assert np.isnan(result.low[2:]).all()
+    assert "not identified" in str(result.undefined[2])
+    assert result.undefined[3] == f"the data rule out fractions above {result.largest:.4g}"
+    assert 0.02 < result.largest < 0.05
+    assert f"at most {result.largest:.4g}" in str(result)
+    assert "nan at 0.5: the data rule out" in str(result)
+    rows = json.loads(result.to_json())["rows"]
     assert rows[3]["value"] is None
-    assert rows[3]["undefined"] == found.undefined[3]
+    assert rows[3]["undefined"] == result.undefined[3]
     assert list(rows[0]) == ["contamination", "value", "low", "high", "undefined"]
 
 
 def test_bounds_contain_what_lies_between_the_fractions() -> None:
     """Below the diagonal the partial area does not rise throughout."""
     y, s = contaminated(4, 60, 500, 0.05, -0.5)
-    found = contamination_sensitivity(
+    result = contamination_sensitivity(
         y, s, measure="precision_at_k", k=50, contamination=[0.02, 0.2]
     )
     between = [
         fastad.rank_scores(y, s, contamination=c).precision_at_k(k=50)
         for c in np.linspace(0.02, 0.2, 19).round(3)
     ]
-    assert found.bounds[0] <= min(between) + 1e-3
-    assert found.bounds[1] >= max(between) - 1e-3
+    assert result.bounds[0] <= min(between) + 1e-3
+    assert result.bounds[1] >= max(between) - 1e-3
 
 
 @pytest.mark.parametrize(
@@ -106,27 +106,27 @@ def test_a_measure_may_be_defined_at_some_fractions_only() -> None:
     y = np.repeat([1, 0], [20, 40])
     s = np.random.default_rng(19).normal(size=60) + 0.05 * y
     options: dict[str, Any] = {"measure": "auc_at_fpr", "fpr": 0.2, "normalize": "mcclish"}
-    found = contamination_sensitivity(y, s, contamination=[0, 0.1, 0.3], **options)
-    assert "below chance" in str(found.undefined[0])
-    assert found.undefined[2] is None
-    assert found.value[2] > 0.5
+    result = contamination_sensitivity(y, s, contamination=[0, 0.1, 0.3], **options)
+    assert "below chance" in str(result.undefined[0])
+    assert result.undefined[2] is None
+    assert result.value[2] > 0.5
 
 
 def test_the_figure_of_the_issue_is_that_of_the_population() -> None:
     """1 % hidden anomalies turn a TPR at FPR 0.1 % of 0.82 into 0.10; corrected it is back."""
     y, s = contaminated(0, 1000, 99_000, 0.01, 4.0)
-    found = contamination_sensitivity(y, s, measure="tpr@0.001", contamination=[0, 0.01])
-    assert found.value[0] < 0.13
-    assert math.isclose(found.value[1], 0.818, abs_tol=0.09)
+    result = contamination_sensitivity(y, s, measure="tpr@0.001", contamination=[0, 0.01])
+    assert result.value[0] < 0.13
+    assert math.isclose(result.value[1], 0.818, abs_tol=0.09)
 
 
 def test_real_weights_have_values_and_no_intervals() -> None:
     weights = np.where(Y == 1, 0.5, 1.5)
-    found = contamination_sensitivity(
+    result = contamination_sensitivity(
         Y, S, measure="auc", contamination=GRID, sample_weight=weights
     )
-    assert np.isfinite(found.value).all()
-    assert found.largest == 1
+    assert np.isfinite(result.value).all()
+    assert result.largest == 1
     with pytest.raises(InvalidInputError, match="sample_weight must contain integers"):
         contamination_sensitivity(
             Y,

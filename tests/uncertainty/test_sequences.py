@@ -88,8 +88,8 @@ def test_the_mixture_keeps_its_digits(k: int, n: int, factor: float) -> None:
 @pytest.mark.parametrize(("k", "n"), COUNTS)
 @pytest.mark.parametrize("alpha", [0.5, ALPHA, 1e-9])
 def test_intervals_end_where_the_mixture_reaches_its_limit(k: int, n: int, alpha: float) -> None:
-    found = rate_confidence_sequence([k], [n], confidence_level=1 - alpha)
-    low, high, limit = found.low[0], found.high[0], -math.log(alpha)
+    result = rate_confidence_sequence([k], [n], confidence_level=1 - alpha)
+    low, high, limit = result.low[0], result.high[0], -math.log(alpha)
     assert (low > 0) == (k > 0 and n > 0 and log_gamma.log_mixture(k, n, 1e-300) > limit)
     for end, inwards in ((low, 1.0), (high, 0.0)):
         if 0 < end < 1:

@@ -72,8 +72,8 @@ def test_the_statistic_is_that_of_anderson_and_darling(shape: float) -> None:
     below = stats.genpareto.cdf(x, shape, scale=1.3)
     i = np.arange(1, 41)
     expected = -40 - np.mean((2 * i - 1) * (np.log(below) + np.log(1 - below[::-1])))
-    found = generalized_pareto.anderson_darling(x[None], np.array([shape]), np.array([1.3]))
-    assert found[0] == pytest.approx(expected, rel=1e-9)
+    result = generalized_pareto.anderson_darling(x[None], np.array([shape]), np.array([1.3]))
+    assert result[0] == pytest.approx(expected, rel=1e-9)
 
 
 @pytest.mark.parametrize(("n_normals", "n_excesses"), [(1000, 50), (1500, 75), (4000, 100)])
@@ -108,8 +108,8 @@ def test_the_unit_of_the_scores_does_not_matter(factor: float) -> None:
     assert scaled.shape == pytest.approx(plain.shape, rel=1e-6)
     assert scaled.p_value == pytest.approx(plain.p_value, abs=0.01)
     for name in ("value", "low", "high"):
-        found, expected = getattr(scaled.thresholds[0], name), getattr(plain.thresholds[0], name)
-        assert found == pytest.approx(factor * expected, rel=1e-6)
+        result, expected = getattr(scaled.thresholds[0], name), getattr(plain.thresholds[0], name)
+        assert result == pytest.approx(factor * expected, rel=1e-6)
     assert scaled.tprs[0].value == plain.tprs[0].value
 
 

@@ -32,11 +32,11 @@ def detectors(seed: int, n: int, m: int) -> tuple[Any, Any, Any]:
     y = rng.permutation(np.repeat([1, 0], [n, m]))
     common = rng.normal(size=n + m)
     odds = math.log(n / m)
-    found = []
+    results = []
     for shift in (1.6, 1.2):
         x = (common + rng.normal(size=n + m)) / math.sqrt(2) + shift * y
-        found.append(1 / (1 + np.exp(-(odds + shift * (x - shift / 2)))))
-    first, second = found
+        results.append(1 / (1 + np.exp(-(odds + shift * (x - shift / 2)))))
+    first, second = results
     return y, first, second
 
 
@@ -67,28 +67,28 @@ def test_pointwise_bands_have_the_variance_of_the_samples(
     a, b = np.asarray(a) / 5, np.asarray(b) / 5
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LowCoverageWarning)
-        found = difference_band(
+        result = difference_band(
             y, a, b, measure=BENEFIT, threshold=cuts, simultaneous=False, confidence_level=0.9
         )
-    assert found.values_a.tolist() == BENEFIT.of(y, a, threshold=cuts).tolist()
-    assert found.values_b.tolist() == BENEFIT.of(y, b, threshold=cuts).tolist()
-    assert found.difference.tolist() == (found.values_a - found.values_b).tolist()
+    assert result.values_a.tolist() == BENEFIT.of(y, a, threshold=cuts).tolist()
+    assert result.values_b.tolist() == BENEFIT.of(y, b, threshold=cuts).tolist()
+    assert result.difference.tolist() == (result.values_a - result.values_b).tolist()
     deviations = np.sqrt(np.diag(by_sample(y, a, b, cuts)))
     half = norm.ppf(0.95) * deviations
-    assert found.high - found.difference == pytest.approx(half, rel=1e-6, abs=1e-9)
-    assert found.difference - found.low == pytest.approx(half, rel=1e-6, abs=1e-9)
-    assert (found.confidence_level, found.simultaneous) == (0.9, False)
+    assert result.high - result.difference == pytest.approx(half, rel=1e-6, abs=1e-9)
+    assert result.difference - result.low == pytest.approx(half, rel=1e-6, abs=1e-9)
+    assert (result.confidence_level, result.simultaneous) == (0.9, False)
 
 
 def test_simultaneous_bands_are_as_wide_as_normal_curves_need() -> None:
     y, a, b = detectors(0, 400, 1200)
     cuts = np.linspace(0.05, 0.6, 23)
-    found = difference_band(y, a, b, measure=BENEFIT, threshold=cuts, rng=3)
+    result = difference_band(y, a, b, measure=BENEFIT, threshold=cuts, rng=3)
     covariance = by_sample(y, a, b, cuts)
     deviations = np.sqrt(np.diag(covariance))
     curves = np.random.default_rng(1).multivariate_normal(np.zeros(23), covariance, 40_000)
     quantile = np.quantile(np.abs(curves / deviations).max(axis=1), 0.95)
-    width = (found.high - found.difference) / deviations
+    width = (result.high - result.difference) / deviations
     assert width == pytest.approx(np.full(23, quantile), rel=0.02)
     assert norm.ppf(0.975) < quantile < norm.ppf(1 - 0.025 / 23)
     one = difference_band(y, a, b, measure=BENEFIT, threshold=0.3, rng=3)
@@ -101,10 +101,10 @@ def test_simultaneous_bands_are_as_wide_as_normal_curves_need() -> None:
 @pytest.mark.parametrize("threshold", [0.15, 0.4])
 def test_at_one_threshold_it_is_the_paired_comparison(measure: Any, threshold: float) -> None:
     y, a, b = detectors(1, 300, 900)
-    found = difference_band(y, a, b, measure=measure, threshold=threshold, simultaneous=False)
+    result = difference_band(y, a, b, measure=measure, threshold=threshold, simultaneous=False)
     expected = fastad.compare(y, a, b, measure=measure, threshold=threshold, method="delong")
-    assert found.low[0] == pytest.approx(expected.low, rel=1e-6)
-    assert found.high[0] == pytest.approx(expected.high, rel=1e-6)
+    assert result.low[0] == pytest.approx(expected.low, rel=1e-6)
+    assert result.high[0] == pytest.approx(expected.high, rel=1e-6)
 
 
 def test_thresholds_may_come_in_any_order_and_twice() -> None:
@@ -121,15 +121,15 @@ def test_scores_of_every_type_are_compared_as_in_numpy(dtype: str) -> None:
     y, a, b = detectors(3, 300, 900)
     a, b = ((10 * each).round(1).astype(dtype) for each in (a, b))
     cuts = [0.3, 1.1, 2, 4.7]
-    found = difference_band(y, a, b, measure=ACCURACY, threshold=cuts, simultaneous=False)
+    result = difference_band(y, a, b, measure=ACCURACY, threshold=cuts, simultaneous=False)
     for i, cut in enumerate(cuts):
-        for values, scores in ((found.values_a, a), (found.values_b, b)):
+        for values, scores in ((result.values_a, a), (result.values_b, b)):
             flagged = scores >= cut
             assert values[i] == (flagged[y == 1].mean() + 1 - flagged[y == 0].mean()) / 2
         differ = ((a >= cut).astype(float) - (b >= cut)) * np.where(y == 1, 1, -1) / 2
         variance = sum(np.var(differ[y == k], ddof=1) / np.sum(y == k) for k in (0, 1))
         half = norm.ppf(0.975) * math.sqrt(variance)
-        assert found.high[i] - found.difference[i] == pytest.approx(half, rel=1e-6)
+        assert result.high[i] - result.difference[i] == pytest.approx(half, rel=1e-6)
 
 
 def test_the_same_seed_gives_the_same_band_for_any_threads() -> None:
@@ -145,8 +145,8 @@ def test_the_same_seed_gives_the_same_band_for_any_threads() -> None:
 def test_detectors_that_hardly_differ_warn() -> None:
     y, a, _ = detectors(5, 300, 900)
     with pytest.warns(LowCoverageWarning, match="at threshold 0.2 0 samples"):
-        found = difference_band(y, a, a, measure=BENEFIT, threshold=0.2)
-    assert found.low == found.high == found.difference == 0
+        result = difference_band(y, a, a, measure=BENEFIT, threshold=0.2)
+    assert result.low == result.high == result.difference == 0
 
 
 def test_bad_arguments_are_named() -> None:
@@ -270,5 +270,5 @@ def test_bad_designs_of_bands_are_named() -> None:
     with pytest.warns(LowCoverageWarning, match="with 20 clusters, fewer than 30") as caught:
         band_of_design(clusters=np.arange(600) % 20)
     assert [warning.filename for warning in caught] == [__file__]
-    found = band_of_design(clusters=DESIGN_CLUSTERS, confidence_level=1e-17, simultaneous=False)
-    assert found.low.tolist() == found.high.tolist() == found.difference.tolist()
+    result = band_of_design(clusters=DESIGN_CLUSTERS, confidence_level=1e-17, simultaneous=False)
+    assert result.low.tolist() == result.high.tolist() == result.difference.tolist()

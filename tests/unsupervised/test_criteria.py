@@ -28,31 +28,31 @@ from tests.support.criteria import Array, Scores, evaluate, first, one, points, 
 from tests.support.levels import Scored
 from tests.support.volumes import norm, norm_of_point
 
-# --- values
+# Values.
 
 
 @given(slow.small_floats())
 def test_values_are_the_areas_of_the_curves(scored: Scored) -> None:
     both = scored.test, scored.uniform
-    found = fastad.unsupervised.emmv({"a": both[0]}, {"a": both[1]}, 3.0, rng=0, n_resamples=20)[
+    result = fastad.unsupervised.emmv({"a": both[0]}, {"a": both[1]}, 3.0, rng=0, n_resamples=20)[
         "a"
     ]
     mass = fastad.mass_volume_curve(*both, 3.0)
     excess = fastad.excess_mass_curve(*both, 3.0)
-    assert found.mv.value == mass.area()
-    assert found.mv.log_value == mass.log_area()
+    assert result.mv.value == mass.area()
+    assert result.mv.log_value == mass.log_area()
     try:
         area = excess.area()
     except UndefinedMeasureError as error:
-        assert math.isnan(found.em.value)
-        assert math.isnan(found.em.low)
+        assert math.isnan(result.em.value)
+        assert math.isnan(result.em.low)
         reason = str(error)
     else:
         reason = ""
-        assert found.em.value == area
-        assert found.em.log_value == excess.log_area()
-    assert found.em.reason == reason
-    for criterion in found:
+        assert result.em.value == area
+        assert result.em.log_value == excess.log_area()
+    assert result.em.reason == reason
+    for criterion in result:
         assert str(criterion).startswith(
             "undefined" if criterion.reason else f"{criterion.value:.3g} ["
         )
@@ -67,14 +67,14 @@ def test_other_areas_may_be_requested() -> None:
     X, U = points(0, 300, 3000)
     mass = fastad.mass_volume_curve(norm(X), norm(U), 100.0)
     excess = fastad.excess_mass_curve(norm(X), norm(U), 100.0)
-    found = evaluate({"a": norm}, X, U, mass=(0.5, 0.95), excess_mass=0.4)["a"]
-    assert found.mv.value == mass.area(0.5, 0.95)
-    assert found.em.value == excess.area(0.4)
+    result = evaluate({"a": norm}, X, U, mass=(0.5, 0.95), excess_mass=0.4)["a"]
+    assert result.mv.value == mass.area(0.5, 0.95)
+    assert result.em.value == excess.area(0.4)
     levels = mass.levels
     again = estimate_criteria(levels, mass=(0.5, 0.95), excess_mass=0.4, rng=0, n_resamples=200)
-    assert [x.value for x in again] == [x.value for x in found]
+    assert [x.value for x in again] == [x.value for x in result]
     for name in ("sampling_error", "monte_carlo_error"):
-        for a, b in zip(again, found, strict=True):
+        for a, b in zip(again, result, strict=True):
             assert getattr(a, name) == pytest.approx(getattr(b, name), rel=0.35)
 
 
@@ -91,10 +91,10 @@ def test_beyond_all_floats_the_logarithms_of_the_intervals_stay(log_volume: floa
     expected = fastad.unsupervised.emmv({"a": norm(X)}, {"a": norm(U)}, 1.0, rng=0, n_resamples=50)[
         "a"
     ]
-    found = fastad.unsupervised.emmv(
+    result = fastad.unsupervised.emmv(
         {"a": norm(X)}, {"a": norm(U)}, log_volume=log_volume, rng=0, n_resamples=50
     )["a"]
-    for sign, a, b in zip((-1, 1), found, expected, strict=True):
+    for sign, a, b in zip((-1, 1), result, expected, strict=True):
         for name in ("log_value", "log_low", "log_high"):
             shift = getattr(a, name) - getattr(b, name)
             assert shift == pytest.approx(sign * log_volume, rel=1e-12)
@@ -104,7 +104,7 @@ def test_beyond_all_floats_the_logarithms_of_the_intervals_stay(log_volume: floa
         assert json.dumps(a.to_dict(), allow_nan=False)
 
 
-# --- replicates
+# Replicates.
 
 
 def redrawn(key: np.uint64, replicate: int, kind: int, scores: Array) -> Array:
@@ -122,7 +122,7 @@ def test_a_replicate_has_the_criteria_of_its_points(
     curve = fastad.mass_volume_curve(scored.test, scored.uniform, 1)
     levels, n, key = curve.levels, len(scored.test), np.uint64(12345)
     low, high, height = 0.3, 0.95, 0.6
-    found = np.exp(
+    result = np.exp(
         replicate_logs(
             levels,
             levels.volumes(0),
@@ -140,15 +140,17 @@ def test_a_replicate_has_the_criteria_of_its_points(
         sets = slow.level_sets(Scored(test, uniform), Fraction(1))
         mv = slow.mass_volume_area(sets, Fraction(3, 10), Fraction(19, 20))
         em = slow.area_or_none(lambda sets=sets: slow.excess_mass_area(sets, Fraction(3, 5)))  # type: ignore[misc]
-        area = found[replicate, 1] / n / len(uniform)
+        area = result[replicate, 1] / n / len(uniform)
         assert area == pytest.approx(float(mv), rel=1e-13)
         if em is None:
-            assert math.isnan(found[replicate, 0])
+            assert math.isnan(result[replicate, 0])
         else:
-            assert found[replicate, 0] / n * len(uniform) / n == pytest.approx(float(em), rel=1e-12)
+            assert result[replicate, 0] / n * len(uniform) / n == pytest.approx(
+                float(em), rel=1e-12
+            )
 
 
-# --- intervals
+# Intervals.
 
 
 @pytest.mark.evidence
@@ -158,8 +160,8 @@ def test_intervals_cover_the_true_value_in_most_samples(seed: int) -> None:
     em, mv = slow.normal_areas(2)
     hits = np.zeros(2, int)
     for number in range(60):
-        found = one(1000 * seed + number, n=1000, m=10_000)
-        hits += [found.em.low < em < found.em.high, found.mv.low < mv < found.mv.high]
+        result = one(1000 * seed + number, n=1000, m=10_000)
+        hits += [result.em.low < em < result.em.high, result.mv.low < mv < result.mv.high]
     assert hits.min() >= 50
 
 
@@ -169,8 +171,8 @@ def test_intervals_are_not_too_wide() -> None:
     em, mv = slow.normal_areas(2)
     hits = np.zeros(2, int)
     for number in range(40):
-        found = one(number, n=1000, m=5000, confidence_level=0.5, n_resamples=100)
-        hits += [found.em.low < em < found.em.high, found.mv.low < mv < found.mv.high]
+        result = one(number, n=1000, m=5000, confidence_level=0.5, n_resamples=100)
+        hits += [result.em.low < em < result.em.high, result.mv.low < mv < result.mv.high]
     assert hits.max() <= 31
     assert hits.min() >= 9
 
@@ -178,9 +180,9 @@ def test_intervals_are_not_too_wide() -> None:
 def test_a_higher_confidence_is_a_wider_interval() -> None:
     widths = []
     for level in (0.5, 0.9, 0.99):
-        found = one(confidence_level=level)
-        assert found.em.confidence_level == level
-        widths.append([x.log_high - x.log_low for x in found])
+        result = one(confidence_level=level)
+        assert result.em.confidence_level == level
+        widths.append([x.log_high - x.log_low for x in result])
     assert (np.diff(widths, axis=0) > 0).all()
 
 
@@ -198,11 +200,11 @@ def test_the_volume_error_is_that_of_fresh_uniform_points() -> None:
     logs = []
     for seed in range(60):
         U = points(seed, 1, 4000)[1]
-        found = evaluate({"a": norm}, X, U, n_resamples=2)["a"]
-        logs.append([x.log_value for x in found])
+        result = evaluate({"a": norm}, X, U, n_resamples=2)["a"]
+        logs.append([x.log_value for x in result])
     spread = np.std(logs, axis=0, ddof=1)
-    found = evaluate({"a": norm}, X, points(99, 1, 4000)[1])["a"]
-    for criterion, expected in zip(found, spread.tolist(), strict=True):
+    result = evaluate({"a": norm}, X, points(99, 1, 4000)[1])["a"]
+    for criterion, expected in zip(result, spread.tolist(), strict=True):
         assert criterion.monte_carlo_error == pytest.approx(expected, rel=0.35)
 
 
@@ -223,8 +225,8 @@ def test_how_many_uniform_points_a_fraction_needs() -> None:
     m = fastad.unsupervised.required_uniform_draws(fraction, rtol=rtol)
     assert m == math.ceil(0.98 / (0.02 * 0.0025))
     rng = np.random.default_rng(0)
-    found = rng.binomial(m, fraction, size=4000) / m
-    assert np.std(found) / fraction == pytest.approx(rtol, rel=0.05)
+    result = rng.binomial(m, fraction, size=4000) / m
+    assert np.std(result) / fraction == pytest.approx(rtol, rel=0.05)
     for bad in (0, 1, -0.1, math.nan):
         with pytest.raises(InvalidInputError):
             fastad.unsupervised.required_uniform_draws(bad, rtol=0.1)
@@ -236,11 +238,11 @@ def test_of_estimates_by_splitting_no_number_of_uniform_points_follows() -> None
     levels = fastad.unsupervised.level_sets(
         norm_of_point, points(0, 300, 1)[0], method="splitting", n_draws=50_000, rng=0
     )
-    found = estimate_criteria(levels, rng=0, n_resamples=50)
-    assert found.em.n_uniform is None
-    assert 0 < found.mv.monte_carlo_error < 0.2
+    result = estimate_criteria(levels, rng=0, n_resamples=50)
+    assert result.em.n_uniform is None
+    assert 0 < result.mv.monte_carlo_error < 0.2
     with pytest.raises(UndefinedMeasureError, match="known where volumes are counted"):
-        found.mv.required_uniform_draws(0.1)
+        result.mv.required_uniform_draws(0.1)
 
 
 def test_the_same_seed_gives_the_same_intervals() -> None:
@@ -251,8 +253,8 @@ def test_the_same_seed_gives_the_same_intervals() -> None:
     assert text(alone) == text(evaluate(scores, X, U, n_resamples=200))
     assert text(alone) != text(evaluate(scores, X, U, n_resamples=200, rng=1))
     levels = fastad.mass_volume_curve(norm(X), norm(U), 100.0).levels
-    found = [str(estimate_criteria(levels, rng=3, n_threads=k, n_resamples=200)) for k in (1, 3)]
-    assert found[0] == found[1]
+    results = [str(estimate_criteria(levels, rng=3, n_threads=k, n_resamples=200)) for k in (1, 3)]
+    assert results[0] == results[1]
 
 
 @pytest.mark.parametrize("shift", [0, 2**53, 2**62])
@@ -270,69 +272,69 @@ def test_only_the_order_of_the_scores_counts(shift: int) -> None:
     assert text(floats) == text(expected)
 
 
-# --- undefined criteria
+# Undefined criteria.
 
 
 def test_where_no_uniform_point_falls_inside_mv_has_an_upper_bound() -> None:
-    found = fastad.unsupervised.emmv(
+    result = fastad.unsupervised.emmv(
         {"a": np.arange(20.0)}, {"a": np.full(1000, 50.0)}, 7.0, rng=0
     )["a"].mv
-    assert found.value == found.low == 0.0
-    assert found.log_value == found.log_low == -math.inf
+    assert result.value == result.low == 0.0
+    assert result.log_value == result.log_low == -math.inf
     # None of 1000, at 97.5 %, over the width of 0.099.
     fraction = 1 - 0.025 ** (1 / 1000)
-    assert found.high == pytest.approx(fraction * 7.0 * 0.099, rel=1e-12)
-    assert str(found).startswith("0 [0, ")
-    assert found.to_dict()["log_value"] == "-inf"
-    assert found.reason == ""
+    assert result.high == pytest.approx(fraction * 7.0 * 0.099, rel=1e-12)
+    assert str(result).startswith("0 [0, ")
+    assert result.to_dict()["log_value"] == "-inf"
+    assert result.reason == ""
     with pytest.raises(UndefinedMeasureError, match="some points fall inside"):
-        found.required_uniform_draws(0.1)
+        result.required_uniform_draws(0.1)
 
 
 def test_an_undefined_em_has_a_reason_and_is_left_out_of_rankings() -> None:
     X, U = points(0, 300, 3000)
     test = {"a": norm(X), "b": first(X), "far": np.arange(300.0) - 1000}
     uniform = {"a": norm(U), "b": first(U), "far": norm(U)}
-    found = fastad.unsupervised.emmv(test, uniform, 100.0, rng=0, n_resamples=100)
-    em = found["far"].em
+    result = fastad.unsupervised.emmv(test, uniform, 100.0, rng=0, n_resamples=100)
+    em = result["far"].em
     assert all(math.isnan(x) for x in (em.value, em.low, em.high, em.log_value, em.log_low))
     assert "score below all uniform points; found 300 of 300" in em.reason
     assert str(em) == "undefined"
-    assert [place.detector for place in found.ranking("em")] == ["a", "b"]
-    assert [place.detector for place in found.ranking("mv")] == ["far", "a", "b"]
-    assert all("far" not in pair for pair in found.significant_pairs("em"))
-    row = next(x for x in found.to_dict()["detectors"] if x["detector"] == "far")
+    assert [place.detector for place in result.ranking("em")] == ["a", "b"]
+    assert [place.detector for place in result.ranking("mv")] == ["far", "a", "b"]
+    assert all("far" not in pair for pair in result.significant_pairs("em"))
+    row = next(x for x in result.to_dict()["detectors"] if x["detector"] == "far")
     assert row["em"]["value"] is None
     assert row["em"]["reason"] == em.reason
-    columns = found.to_columns()
+    columns = result.to_columns()
     assert columns["em_best"][2] is None
     assert math.isnan(columns["em"][2])
-    assert "undefined" in str(found)
-    assert json.loads(found.to_json()) == found.to_dict()
+    assert "undefined" in str(result)
+    assert json.loads(result.to_json()) == result.to_dict()
 
 
 def test_a_value_without_an_interval_is_told() -> None:
     """EM is defined, most of its replicates are not."""
     test, uniform = {"a": np.arange(10.0)}, {"a": [8.5, *[20.0] * 100]}
-    found = fastad.unsupervised.emmv(test, uniform, 1.0, rng=0)
-    em = found["a"].em
+    result = fastad.unsupervised.emmv(test, uniform, 1.0, rng=0)
+    em = result["a"].em
     assert em.value > 0
     assert 2 * em.n_undefined > em.n_resamples
     assert math.isnan(em.low)
     assert str(em) == f"{em.value:.3g} [nan, nan]"
-    assert str(em) in str(found)
-    assert json.loads(found.to_json())
+    assert str(em) in str(result)
+    assert json.loads(result.to_json())
 
 
 @pytest.mark.parametrize("n_resamples", [1, 2, 3, 18, 19])
 def test_fewer_replicates_than_a_level_needs_tell_no_difference(n_resamples: int) -> None:
     """At 95 % one of twenty is beyond the quantile."""
     X, U = points(0, 200, 2000)
-    found = evaluate({"a": norm, "b": first}, X, U, n_resamples=n_resamples)
+    result = evaluate({"a": norm, "b": first}, X, U, n_resamples=n_resamples)
     pairs = [("a", "b")] if n_resamples == 19 else []
-    assert [found.significant_pairs("em"), found.significant_pairs("mv")] == [pairs, pairs]
-    assert ("nan" in str(found)) == (n_resamples == 1)
-    assert json.loads(found.to_json())
+    assert [result.significant_pairs("em"), result.significant_pairs("mv")] == [pairs, pairs]
+    assert ("nan" in str(result)) == (n_resamples == 1)
+    assert json.loads(result.to_json())
 
 
 @pytest.mark.parametrize("n_resamples", [2, 3, 10, 1000])
@@ -349,6 +351,6 @@ def test_intervals_of_few_replicates_are_those_of_student(n_resamples: int) -> N
 
 @pytest.mark.parametrize(("test", "uniform"), [([1.0], [0.0]), ([1.0], [2.0]), ([1.0], [1.0])])
 def test_one_point_of_each_kind(test: list[float], uniform: list[float]) -> None:
-    found = fastad.unsupervised.emmv({"a": test}, {"a": uniform}, 1.0, rng=0, n_resamples=10)
-    assert len(str(found).splitlines()) >= 3
-    assert found.summary() == "EM and MV: fewer than two detectors to compare"
+    result = fastad.unsupervised.emmv({"a": test}, {"a": uniform}, 1.0, rng=0, n_resamples=10)
+    assert len(str(result).splitlines()) >= 3
+    assert result.summary() == "EM and MV: fewer than two detectors to compare"

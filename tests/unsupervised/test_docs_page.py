@@ -17,14 +17,14 @@ def text() -> str:
 
 
 def test_every_cell_was_measured() -> None:
-    found = {(row.dataset, row.setting, row.detector) for row in BENCHMARK.rows}
+    results = {(row.dataset, row.setting, row.detector) for row in BENCHMARK.rows}
     expected = {
         (name, setting, detector)
         for name in FILES
         for setting in SETTINGS
         for detector in ("iForest", "OCSVM", "LOF")
     }
-    assert found == expected
+    assert results == expected
     assert len(BENCHMARK.rows) == len(expected)
 
 
@@ -35,8 +35,8 @@ def test_the_page_shows_the_table() -> None:
 
 @pytest.mark.parametrize("criterion", ["em", "mv"])
 def test_the_page_counts_pairs_right(criterion: str) -> None:
-    found = BENCHMARK.agreement(criterion, setting=None, pairs="all")  # type: ignore[arg-type]
-    both = found.both
+    result = BENCHMARK.agreement(criterion, setting=None, pairs="all")  # type: ignore[arg-type]
+    both = result.both
     assert both is not None
     pairs = f"{both.n_agreeing:g} of {both.n_pairs} pairs ({both.fraction:.0%})"
     assert f"{criterion.upper()} orders {pairs}" in text()

@@ -22,18 +22,18 @@ from tests.support.volumes import (
     square_of_point,
 )
 
-# --- splitting
+# Splitting.
 
 
 def relative_errors(levels: LevelSets, masses: list[float]) -> dict[float, float]:
     """How much the logarithm of the volume errs, of each mass (Cox)."""
     assert levels.log_fractions is not None
-    found = {}
+    results = {}
     for mass in masses:
         index = int(np.searchsorted(levels.masses, math.ceil(mass * levels.n_test)))
         variance, n = levels.log_fractions[:, index].var(ddof=1), len(levels.log_fractions)
-        found[mass] = math.sqrt(variance / n + variance**2 / (2 * (n - 1)))
-    return found
+        results[mass] = math.sqrt(variance / n + variance**2 / (2 * (n - 1)))
+    return results
 
 
 @pytest.mark.parametrize("method", ["sobol", "importance", "splitting"])
@@ -90,12 +90,12 @@ def test_the_areas_of_a_normal_distribution_in_many_features() -> None:
         norm_of_point, X, box=box, method="splitting", n_draws=100_000, lowest_mass=0.9, rng=1
     )
     em, mv = slow.normal_areas(d)
-    found = estimate_criteria(levels, rng=0, n_resamples=300)
+    result = estimate_criteria(levels, rng=0, n_resamples=300)
     # At 95 %, and one seed: both cover the true value.
-    assert found.mv.low < mv < found.mv.high
-    assert found.em.low < em < found.em.high
-    assert found.mv.value == pytest.approx(mv, rel=0.25)
-    assert found.em.value == pytest.approx(em, rel=0.3)
+    assert result.mv.low < mv < result.mv.high
+    assert result.em.low < em < result.em.high
+    assert result.mv.value == pytest.approx(mv, rel=0.25)
+    assert result.em.value == pytest.approx(em, rel=0.3)
 
 
 def test_volumes_below_the_lowest_mass_are_that_of_the_smallest_set_found() -> None:
@@ -140,8 +140,8 @@ def test_closed_sets_contain_their_plateau() -> None:
     X = np.linspace(0, 1, 201)[:, None]
 
     def stairs(rows: Array) -> Array:
-        found: Array = np.floor(rows[:, 0] * 4)
-        return found
+        result: Array = np.floor(rows[:, 0] * 4)
+        return result
 
     levels = fastad.unsupervised.level_sets(stairs, X, method="splitting", n_draws=50_000, rng=0)
     assert levels.thresholds.tolist() == [-math.inf, 0.0, 1.0, 2.0, 3.0, 4.0]
@@ -236,9 +236,9 @@ def test_where_the_volume_of_the_box_overflows_logarithms_stay() -> None:
         math.log(0.095) - cube, abs=2
     )
     assert fastad.excess_mass_curve(split).area() < 1e-300
-    found = estimate_criteria(split, rng=0, n_resamples=100)
-    assert found.mv.log_low < found.mv.log_value < found.mv.log_high
-    assert found.mv.value == found.mv.low == math.inf
+    result = estimate_criteria(split, rng=0, n_resamples=100)
+    assert result.mv.log_low < result.mv.log_value < result.mv.log_high
+    assert result.mv.value == result.mv.low == math.inf
     counted = fastad.unsupervised.level_sets(
         first_of_point, X, box=box, method="uniform", rng=0, n_draws=10_000
     )
@@ -250,7 +250,7 @@ def test_where_the_volume_of_the_box_overflows_logarithms_stay() -> None:
     assert found_fraction == pytest.approx(fraction, abs=0.05)
 
 
-# --- estimates whose volumes span more than floats do
+# Estimates whose volumes span more than floats do.
 
 
 def wide(span: float) -> LevelSets:
@@ -268,6 +268,6 @@ def test_one_point_far_out_does_not_drown_the_volumes_of_the_others(span: float)
     levels = wide(span)
     one, other = fastad.mass_volume_curve(levels), fastad.mass_volume_curve(expected)
     assert one.log_area(0.5, 0.9) == pytest.approx(other.log_area(0.5, 0.9), rel=1e-9)
-    found = fastad.excess_mass_curve(levels).log_area(0.9)
-    assert found == pytest.approx(fastad.excess_mass_curve(expected).log_area(0.9), rel=0.01)
+    result = fastad.excess_mass_curve(levels).log_area(0.9)
+    assert result == pytest.approx(fastad.excess_mass_curve(expected).log_area(0.9), rel=0.01)
     assert all(not one.reason for one in estimate_criteria(levels, rng=0, n_resamples=50))

@@ -47,7 +47,7 @@ heights: st.SearchStrategy[Any] = st.one_of(
 )
 
 
-# --- the definition
+# The definition.
 
 
 @given(slow.scores(), slow.volumes, st.data())
@@ -176,7 +176,7 @@ def made_up(masses: Array, volumes: Array, m: int) -> fastad.unsupervised.LevelS
     return fastad.unsupervised.LevelSets(thresholds, masses, volumes, None, template.box, m)
 
 
-# --- shape
+# Shape.
 
 
 @given(slow.scores(max_size=30), slow.volumes)
@@ -263,7 +263,7 @@ def test_less_volume_or_more_levels_is_never_worse(scored: Scored) -> None:
     assert (curve_of(scored)(at) >= curve_of(coarse)(at) - 1e-15).all()
 
 
-# --- all ways of ordering
+# All ways of ordering.
 
 
 @given(slow.scores(max_size=20), st.integers(2, 5))
@@ -291,7 +291,7 @@ def test_all_types_on_threads(kind: str) -> None:
         assert one(level) == pytest.approx((masses - level * volumes).max(), abs=1e-14)
 
 
-# --- where it is undefined
+# Where it is undefined.
 
 
 def test_where_most_of_the_data_meet_no_uniform_point_the_area_is_undefined() -> None:
@@ -319,7 +319,7 @@ def test_a_detector_of_one_score_has_one_line() -> None:
     assert curve.thresholds.tolist() == [1.0, -math.inf]
 
 
-# --- volumes beyond floats
+# Volumes beyond floats.
 
 
 @pytest.mark.parametrize("log_volume", [-900.0, 900.0, -1e6, 1e6])
@@ -367,7 +367,7 @@ def test_fractions_beyond_floats_are_volumes(volume: Any) -> None:
     assert curve.log_area() == pytest.approx(expected, rel=1e-14)
 
 
-# --- the closed form
+# The closed form.
 
 
 @pytest.mark.parametrize("d", [1, 2, 3])
@@ -394,7 +394,7 @@ def test_a_normal_distribution_has_its_closed_form(d: int) -> None:
     assert curve.area() == pytest.approx(area, rel=0.05)
 
 
-# --- validation
+# Validation.
 
 
 def test_what_a_level_must_be() -> None:

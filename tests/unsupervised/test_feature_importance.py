@@ -40,11 +40,11 @@ def importance(detector: Any = density, X_train: Any = TRAIN, X_test: Any = TEST
     return fastad.unsupervised.feature_importance(detector, X_train, X_test, **{**FEW, **o})
 
 
-def bits(found: Any) -> Any:
-    return [getattr(found, name).tobytes() for name in (*COLUMNS, "n_drawn")]
+def bits(result: Any) -> Any:
+    return [getattr(result, name).tobytes() for name in (*COLUMNS, "n_drawn")]
 
 
-# --- sign and size
+# Sign and size.
 
 
 def test_a_feature_in_which_the_data_are_dense_helps() -> None:
@@ -52,41 +52,41 @@ def test_a_feature_in_which_the_data_are_dense_helps() -> None:
     X = np.random.default_rng(0).uniform(size=(800, 5))
     X[:, 2] = 0.5 + 0.05 * np.random.default_rng(1).normal(size=800)
     X[[0, 400], 2], X[[1, 401], 2] = 0, 1
-    found = importance(IsolationForest(n_estimators=10), X[:400], X[400:], n_subspaces=30)
-    assert found.em.argmax() == found.mv.argmax() == 2
-    assert found.em_low[2] > 0
-    assert found.mv_low[2] > 0
-    assert (np.delete(found.em, 2) < 0).all()
-    assert (np.delete(found.mv, 2) < 0).all()
+    result = importance(IsolationForest(n_estimators=10), X[:400], X[400:], n_subspaces=30)
+    assert result.em.argmax() == result.mv.argmax() == 2
+    assert result.em_low[2] > 0
+    assert result.mv_low[2] > 0
+    assert (np.delete(result.em, 2) < 0).all()
+    assert (np.delete(result.mv, 2) < 0).all()
 
 
 def test_differences_are_those_of_the_means_over_draws() -> None:
     """With the draws of `emmv_subsampled`, whose seed gives the same."""
-    found = importance()
+    result = importance()
     draws = fastad.unsupervised.emmv_subsampled({"it": density}, TRAIN, TEST, **FEW)
     values = np.exp(draws.draws["it"])
     for feature in range(4):
         has = np.array([feature in features for features in draws.features.tolist()])
-        assert found.n_drawn[feature] == has.sum() > 1
+        assert result.n_drawn[feature] == has.sum() > 1
         for name, signed in (("em", values[:, 0]), ("mv", -values[:, 1])):
             one, other = signed[has], signed[~has]
             fraction = 2 / 4
             literal = fraction * (one.mean() - other.mean())
-            assert getattr(found, name)[feature] == pytest.approx(literal, rel=1e-9)
+            assert getattr(result, name)[feature] == pytest.approx(literal, rel=1e-9)
             errors = one.var(ddof=1) / len(one), other.var(ddof=1) / len(other)
             freedom = sum(errors) ** 2 / (
                 errors[0] ** 2 / (len(one) - 1) + errors[1] ** 2 / (len(other) - 1)
             )
             reach = fraction * math.sqrt(sum(errors)) * stats.t.ppf(0.975, freedom)
             for end, sign in (("low", -1), ("high", 1)):
-                bound = getattr(found, f"{name}_{end}")[feature]
+                bound = getattr(result, f"{name}_{end}")[feature]
                 assert bound == pytest.approx(literal + sign * reach, rel=1e-6, abs=1e-9)
 
 
 def test_it_is_the_criterion_with_a_feature_less_that_without() -> None:
     """Boxes of known volume, and a score that is flat: what all subsets of features give."""
     X = TEST / np.ptp(TEST, axis=0) * [1, 2, 3, 4]
-    found = importance(flat, X, X, n_subspaces=600, n_uniform=2)
+    result = importance(flat, X, X, n_subspaces=600, n_uniform=2)
 
     def mean(features: Any) -> tuple[float, float]:
         volumes = np.array([np.prod(own) for own in combinations(features, 2)])
@@ -95,21 +95,21 @@ def test_it_is_the_criterion_with_a_feature_less_that_without() -> None:
     em, mv = mean([1, 2, 3, 4])
     for j in range(4):
         em_without, mv_without = mean([k for k in (1, 2, 3, 4) if k != j + 1])
-        assert found.em_low[j] < em - em_without < found.em_high[j]
-        assert found.mv_low[j] < mv_without - mv < found.mv_high[j]
-        assert found.em[j] == pytest.approx(em - em_without, abs=0.005)
-        assert found.mv[j] == pytest.approx(mv_without - mv, abs=0.04)
+        assert result.em_low[j] < em - em_without < result.em_high[j]
+        assert result.mv_low[j] < mv_without - mv < result.mv_high[j]
+        assert result.em[j] == pytest.approx(em - em_without, abs=0.005)
+        assert result.mv[j] == pytest.approx(mv_without - mv, abs=0.04)
 
 
 def test_a_constant_feature_counts_neither_as_one_to_draw_nor_for_the_fraction() -> None:
     wide = np.insert(TEST, 1, 7.0, axis=1)
-    found = importance(X_train=np.insert(TRAIN, 1, 7.0, axis=1), X_test=wide)
+    result = importance(X_train=np.insert(TRAIN, 1, 7.0, axis=1), X_test=wide)
     usual = importance()
     for name in COLUMNS:
-        column = getattr(found, name)
+        column = getattr(result, name)
         assert math.isnan(column[1])
         assert np.delete(column, 1) == pytest.approx(getattr(usual, name), rel=1e-12, nan_ok=True)
-    assert found.n_drawn[1] == 0
+    assert result.n_drawn[1] == 0
 
 
 def test_a_higher_confidence_is_a_wider_interval() -> None:
@@ -122,16 +122,16 @@ def test_a_higher_confidence_is_a_wider_interval() -> None:
     assert (narrow.confidence_level, wide.confidence_level) == (0.5, 0.99)
 
 
-# --- what is unknown
+# What is unknown.
 
 
 def test_features_in_no_draw_or_in_all_are_nan() -> None:
-    found = importance(n_subspaces=2, n_features=1)
-    assert (found.n_drawn <= 2).all()
-    for feature, n_drawn in enumerate(found.n_drawn):
+    result = importance(n_subspaces=2, n_features=1)
+    assert (result.n_drawn <= 2).all()
+    for feature, n_drawn in enumerate(result.n_drawn):
         if n_drawn in (0, 2):
-            assert math.isnan(found.em[feature])
-            assert math.isnan(found.mv[feature])
+            assert math.isnan(result.em[feature])
+            assert math.isnan(result.mv[feature])
 
 
 def test_draws_in_which_em_is_undefined_are_left_out() -> None:
@@ -142,12 +142,12 @@ def test_draws_in_which_em_is_undefined_are_left_out() -> None:
         return lambda rows: np.where(np.isin(rows[:, 0], TEST), 0.0, 1.0)
 
     shift = np.array([0, 0, 0, 100])
-    found = importance(by_heart, TRAIN + shift, TEST + shift, n_subspaces=40)
-    assert math.isnan(found.em[3])  # no draw with it has a value
-    assert np.isfinite(found.em[:3]).all()
-    assert np.isfinite(found.mv).all()
-    assert found.mv[3] > 0  # a volume of 0
-    assert json.loads(found.to_json())["rows"][3]["em"] is None
+    result = importance(by_heart, TRAIN + shift, TEST + shift, n_subspaces=40)
+    assert math.isnan(result.em[3])  # no draw with it has a value
+    assert np.isfinite(result.em[:3]).all()
+    assert np.isfinite(result.mv).all()
+    assert result.mv[3] > 0  # a volume of 0
+    assert json.loads(result.to_json())["rows"][3]["em"] is None
 
 
 def test_volumes_of_0_do_not_differ() -> None:
@@ -156,10 +156,10 @@ def test_volumes_of_0_do_not_differ() -> None:
     def by_heart(X: Matrix) -> Callable[[Matrix], Matrix]:
         return lambda rows: np.where(np.isin(rows[:, 0], TEST), 0.0, 1.0)
 
-    found = importance(by_heart)
-    assert np.isnan(found.em).all()
+    result = importance(by_heart)
+    assert np.isnan(result.em).all()
     for name in ("mv", "mv_low", "mv_high"):
-        assert getattr(found, name).tolist() == [0.0] * 4
+        assert getattr(result, name).tolist() == [0.0] * 4
 
 
 @pytest.mark.parametrize("n_features", [4, 5])
@@ -178,15 +178,15 @@ def test_all_features_that_vary_leave_none_out() -> None:
 def test_values_that_do_not_differ_have_no_importance() -> None:
     """All ranges are 1, and all volumes."""
     X = np.repeat([[0.0, 0.0, 0.0], [1.0, 1.0, 1.0]], 10, axis=0)
-    found = importance(flat, X, X, n_uniform=10)
-    assert found.em == pytest.approx(np.zeros(3), abs=1e-15)
-    assert found.mv == pytest.approx(np.zeros(3), abs=1e-15)
+    result = importance(flat, X, X, n_uniform=10)
+    assert result.em == pytest.approx(np.zeros(3), abs=1e-15)
+    assert result.mv == pytest.approx(np.zeros(3), abs=1e-15)
 
 
 def test_volumes_that_are_alike_but_for_rounding_give_no_warning() -> None:
     X = TEST / np.ptp(TEST, axis=0)
-    found = importance(flat, X, X, n_uniform=10, n_subspaces=30)
-    assert found.em == pytest.approx(np.zeros(4), abs=1e-12)
+    result = importance(flat, X, X, n_uniform=10, n_subspaces=30)
+    assert result.em == pytest.approx(np.zeros(4), abs=1e-12)
 
 
 @pytest.mark.parametrize("scale", [1e-200, 1e200, 1e307])
@@ -196,28 +196,28 @@ def test_volumes_beyond_all_floats_are_not_numbers(scale: float) -> None:
     def own(X: Matrix) -> Callable[[Matrix], Matrix]:
         return lambda rows: abs(rows / scale).sum(axis=1)
 
-    found = importance(own, TRAIN * scale, TEST * scale)
-    assert np.isnan([found.mv, found.em]).all()
-    assert {row["mv"] for row in json.loads(found.to_json())["rows"]} == {None}
+    result = importance(own, TRAIN * scale, TEST * scale)
+    assert np.isnan([result.mv, result.em]).all()
+    assert {row["mv"] for row in json.loads(result.to_json())["rows"]} == {None}
 
 
-# --- results, and how they are made
+# Results, and how they are made.
 
 
 def test_results_are_columns() -> None:
-    found = importance()
+    result = importance()
     names = ["feature", *COLUMNS, "n_drawn"]
-    assert list(found.to_columns()) == names
-    assert found.to_frame().shape == (4, 8)
-    plain = json.loads(found.to_json(indent=1))
+    assert list(result.to_columns()) == names
+    assert result.to_frame().shape == (4, 8)
+    plain = json.loads(result.to_json(indent=1))
     assert [row["feature"] for row in plain["rows"]] == [0, 1, 2, 3]
-    assert [row["em"] for row in plain["rows"]] == found.em.tolist()
-    assert found.n_drawn.sum() == 24
+    assert [row["em"] for row in plain["rows"]] == result.em.tolist()
+    assert result.n_drawn.sum() == 24
 
 
 def test_results_cannot_be_changed() -> None:
-    found = importance()
-    assert not any(getattr(found, name).flags.writeable for name in (*COLUMNS, "n_drawn"))
+    result = importance()
+    assert not any(getattr(result, name).flags.writeable for name in (*COLUMNS, "n_drawn"))
 
 
 @pytest.mark.system

@@ -17,7 +17,7 @@ from tests.support.levels import KINDS, Array, Scored, counted, curve_bits, curv
 from tests.support.oracles import written
 from tests.support.ranges import tiny_ranges
 
-# --- all ways of ordering
+# All ways of ordering.
 
 
 @given(slow.scores(max_size=20), st.integers(2, 5))
@@ -63,7 +63,7 @@ def test_all_types_and_sizes_on_threads(kind: str, n: int, m: int) -> None:
     assert curve_bits(one) == curve_bits(two)
 
 
-# --- types that do not fit together
+# Types that do not fit together.
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_integers_that_a_float_would_round_are_refused(test: Array, uniform: Arr
         fastad.mass_volume_curve(test, uniform, 1.0)
 
 
-# --- volumes beyond floats
+# Volumes beyond floats.
 
 
 @pytest.mark.parametrize("log_volume", [-900.0, 900.0, -1e6, 1e6])

@@ -14,7 +14,7 @@ from fastad.errors import InsufficientMixingWarning
 from tests.support.detector_levels import Array, Keeper, bits, normal, scorer
 from tests.support.volumes import KINDS, norm, norm_of_point
 
-# --- uniform draws
+# Uniform draws.
 
 
 def test_uniform_draws_are_scores_of_points_in_the_box() -> None:
@@ -143,7 +143,7 @@ def test_all_features_discrete() -> None:
     assert levels.masses.tolist() == [0, 180, 270, 300]
 
 
-# --- which method
+# Which method.
 
 
 def test_auto_counts_where_draws_hit_and_splits_where_they_do_not() -> None:
@@ -199,7 +199,7 @@ def test_progress_ends_with_all_points() -> None:
             assert seen[-1] == (n, n)
 
 
-# --- validation
+# Validation.
 
 
 @pytest.fixture(name="X")

@@ -14,7 +14,7 @@ from fastad.unsupervised import Criterion, estimate_criteria
 from tests.support.criteria import Array, Scores, evaluate, first, points, second, text
 from tests.support.volumes import OfBatch, norm, norm_of_point
 
-# --- many detectors
+# Many detectors.
 
 
 def test_replicates_are_shared_by_the_detectors() -> None:
@@ -24,9 +24,9 @@ def test_replicates_are_shared_by_the_detectors() -> None:
     def near(rows: Array) -> Array:
         return np.sqrt(rows[:, 0] ** 2 + 1.02 * rows[:, 1] ** 2)
 
-    found = evaluate({"a": norm, "b": near}, X, U)
+    result = evaluate({"a": norm, "b": near}, X, U)
     for criterion in range(2):
-        a, b = (found._estimates[name].replicates[:, criterion] for name in ("a", "b"))
+        a, b = (result._estimates[name].replicates[:, criterion] for name in ("a", "b"))
         unpaired = math.hypot(a.std(), b.std())
         assert (a - b).std() < 0.4 * unpaired
         assert np.corrcoef(a, b)[0, 1] > 0.9
@@ -34,14 +34,14 @@ def test_replicates_are_shared_by_the_detectors() -> None:
 
 def test_detectors_that_order_identically_have_the_same_replicates() -> None:
     X, U = points(0, 300, 3000)
-    found = evaluate({"a": norm, "b": lambda rows: np.exp(norm(rows))}, X, U)
-    assert str(found["a"]) == str(found["b"])
-    assert not found.significant_pairs("em")
-    assert not found.significant_pairs("mv")
+    result = evaluate({"a": norm, "b": lambda rows: np.exp(norm(rows))}, X, U)
+    assert str(result["a"]) == str(result["b"])
+    assert not result.significant_pairs("em")
+    assert not result.significant_pairs("mv")
     for criterion in ("em", "mv"):
-        ranking = found.ranking(criterion)
+        ranking = result.ranking(criterion)
         assert [(p.rank, p.best, p.worst) for p in ranking] == [(1.5, 1, 2), (1.5, 1, 2)]
-        assert "no two detectors differ significantly" in found.summary(criterion)
+        assert "no two detectors differ significantly" in result.summary(criterion)
 
 
 def test_the_order_of_the_detectors_does_not_matter() -> None:
@@ -57,17 +57,17 @@ def test_the_order_of_the_detectors_does_not_matter() -> None:
 def test_clearly_better_detectors_are_significantly_different() -> None:
     for seed in range(5):
         X, U = points(seed, 1000, 10_000)
-        found = evaluate({"first": first, "norm": norm}, X, U)
+        result = evaluate({"first": first, "norm": norm}, X, U)
         for criterion in ("em", "mv"):
-            assert found.significant_pairs(criterion) == [("norm", "first")]
-            ranking = found.ranking(criterion)
+            assert result.significant_pairs(criterion) == [("norm", "first")]
+            ranking = result.ranking(criterion)
             assert [(p.detector, p.rank, p.best, p.worst) for p in ranking] == [
                 ("norm", 1.0, 1, 1),
                 ("first", 2.0, 2, 2),
             ]
             assert (
                 f"1 of 1 pairs differ significantly; the best by {criterion.upper()} is norm"
-                in found.summary(criterion)
+                in result.summary(criterion)
             )
 
 
@@ -75,16 +75,16 @@ def wavy(j: int) -> Callable[[Array], Array]:
     """The distance with a little noise along a feature."""
 
     def score(X: Array) -> Array:
-        found: Array = norm(X) + 0.02 * np.sin(50 * X[:, j])
-        return found
+        result: Array = norm(X) + 0.02 * np.sin(50 * X[:, j])
+        return result
 
     return score
 
 
 def coarse(shift: float) -> Callable[[Array], Array]:
     def score(X: Array) -> Array:
-        found: Array = np.ceil(15 * norm(X) + shift)
-        return found
+        result: Array = np.ceil(15 * norm(X) + shift)
+        return result
 
     return score
 
@@ -111,82 +111,82 @@ def test_equal_detectors_seldom_differ_significantly(kind: str, criterion: Any) 
 def test_a_rank_lies_among_the_ranks_that_stay_open() -> None:
     scores = {"fine": norm, "coarse": lambda rows: np.ceil(20 * norm(rows))}
     for seed in range(40):
-        found = evaluate(scores, *points(seed, 500, 5000), n_resamples=100)
+        result = evaluate(scores, *points(seed, 500, 5000), n_resamples=100)
         for criterion in ("em", "mv"):
-            for place in found.ranking(criterion):
+            for place in result.ranking(criterion):
                 assert place.best <= place.rank <= place.worst
 
 
 def test_ranks_follow_the_values_and_pairs_the_ranks() -> None:
     X, U = points(0, 1000, 10_000)
     scores = {"norm": norm, "first": first, "bad": lambda rows: -norm(rows)}
-    found = evaluate(scores, X, U)
-    em, mv = found.ranking("em"), found.ranking("mv")
-    assert [found[p.detector].em.value for p in em] == sorted(
-        (c.em.value for c in found.values()), reverse=True
+    result = evaluate(scores, X, U)
+    em, mv = result.ranking("em"), result.ranking("mv")
+    assert [result[p.detector].em.value for p in em] == sorted(
+        (c.em.value for c in result.values()), reverse=True
     )
-    assert [found[p.detector].mv.value for p in mv] == sorted(c.mv.value for c in found.values())
+    assert [result[p.detector].mv.value for p in mv] == sorted(c.mv.value for c in result.values())
     for criterion in ("em", "mv"):
-        rank = {p.detector: p for p in found.ranking(criterion)}
-        pairs = found.significant_pairs(criterion)
+        rank = {p.detector: p for p in result.ranking(criterion)}
+        pairs = result.significant_pairs(criterion)
         for name, place in rank.items():
             assert place.best == 1 + sum(pair[1] == name for pair in pairs)
             assert place.worst == 3 - sum(pair[0] == name for pair in pairs)
 
 
-# --- what it prints and turns into
+# What it prints and turns into.
 
 
 def test_it_is_a_mapping_that_prints_as_a_table() -> None:
-    found = evaluate({"norm": norm, "first": first}, *points(0, 300, 3000))
-    assert list(found) == ["norm", "first"]
-    assert len(found) == 2
-    assert isinstance(found["norm"].em, Criterion)
-    assert repr(found) == "<UnsupervisedEvaluation of 2 detectors>"
-    lines = str(found).splitlines()
+    result = evaluate({"norm": norm, "first": first}, *points(0, 300, 3000))
+    assert list(result) == ["norm", "first"]
+    assert len(result) == 2
+    assert isinstance(result["norm"].em, Criterion)
+    assert repr(result) == "<UnsupervisedEvaluation of 2 detectors>"
+    lines = str(result).splitlines()
     assert "detector" in lines[0]
     assert "EM [95 %], high is good" in lines[0]
     assert "MV [95 %], low is good" in lines[0]
-    assert lines[-1] == found.summary()
+    assert lines[-1] == result.summary()
     assert sum("significant" in line for line in lines) == 1
-    assert str(found["norm"].em) in str(found)
+    assert str(result["norm"].em) in str(result)
     with pytest.raises(KeyError):
-        found["other"]
-    for ask in (found.ranking, found.significant_pairs, found.summary):
+        result["other"]
+    for ask in (result.ranking, result.significant_pairs, result.summary):
         with pytest.raises(InvalidInputError, match="criterion must be one of"):
             ask("auc")  # type: ignore[arg-type]
 
 
 def test_plain_values() -> None:
-    found = evaluate({"norm": norm, "first": first}, *points(0, 300, 3000))
-    plain = found.to_dict()
-    assert plain == json.loads(found.to_json()) == json.loads(found.to_json(indent=2))
+    result = evaluate({"norm": norm, "first": first}, *points(0, 300, 3000))
+    plain = result.to_dict()
+    assert plain == json.loads(result.to_json()) == json.loads(result.to_json(indent=2))
     assert plain["confidence_level"] == 0.95
     assert plain["significant_pairs"]["em"] == [["norm", "first"]]
     assert plain["rankings"]["mv"][0]["detector"] == "norm"
-    assert plain["detectors"][0]["em"]["value"] == found["norm"].em.value
+    assert plain["detectors"][0]["em"]["value"] == result["norm"].em.value
     assert plain["fastad_version"] == fastad.__version__
-    columns = found.to_columns()
+    columns = result.to_columns()
     assert columns["detector"] == ["norm", "first"]
-    assert columns["mv"] == [found[name].mv.value for name in found]
+    assert columns["mv"] == [result[name].mv.value for name in result]
     assert {len(cells) for cells in columns.values()} == {2}
     for library in ("pandas", "polars", "pyarrow"):
         pytest.importorskip(library)
-        frame = found.to_frame(library)
+        frame = result.to_frame(library)
         assert list(getattr(frame, "column_names", frame.columns)) == list(columns)
 
 
 def test_frames_with_an_undefined_criterion() -> None:
     pytest.importorskip("pandas")
-    found = fastad.unsupervised.emmv(
+    result = fastad.unsupervised.emmv(
         {"a": [1.0, 2.0], "b": [1.0, 2.0]}, {"a": [0.0, 3.0], "b": [5.0, 6.0]}, 1.0, rng=0
     )
-    frame = found.to_frame("pandas")
-    assert frame.shape == (2, len(found.to_columns()))
+    frame = result.to_frame("pandas")
+    assert frame.shape == (2, len(result.to_columns()))
     assert bool(frame["em"].isna()[1])
 
 
-# --- validation
+# Validation.
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow", "mapping", "lists"])
@@ -274,7 +274,7 @@ def test_what_the_options_must_be(
         estimate_criteria(fastad.mass_volume_curve(norm(X), norm(U), 1.0).levels, **options)
 
 
-# --- straight from detectors
+# Straight from detectors.
 
 
 def test_detectors_are_estimates_on_the_same_draws() -> None:
@@ -290,7 +290,7 @@ def test_detectors_are_estimates_on_the_same_draws() -> None:
 
     scores = {"a": keeper("a", norm), "b": keeper("b", first)}
     options: dict[str, Any] = {"method": "uniform", "n_draws": 5000}
-    found = fastad.evaluate_unsupervised(scores, X, rng=0, n_resamples=50, **options)
+    result = fastad.evaluate_unsupervised(scores, X, rng=0, n_resamples=50, **options)
     a, b = (np.concatenate(rows) for rows in seen.values())
     np.testing.assert_array_equal(a, b)
     U = a[400:]
@@ -303,16 +303,16 @@ def test_detectors_are_estimates_on_the_same_draws() -> None:
         n_resamples=50,
     )
     for name in "ab":
-        for mine, other in zip(found[name], expected[name], strict=True):
+        for mine, other in zip(result[name], expected[name], strict=True):
             assert mine.value == other.value
-    assert found.significant_pairs("em") == expected.significant_pairs("em") == [("a", "b")]
+    assert result.significant_pairs("em") == expected.significant_pairs("em") == [("a", "b")]
 
 
 @pytest.mark.parametrize("method", ["uniform", "splitting", "auto"])
 def test_any_number_of_threads_gives_the_same(method: Any) -> None:
     X = points(0, 200, 1, d=3)[0]
     scores: dict[str, Any] = {"a": norm, "b": OfBatch(first, 3), "c": norm_of_point}
-    found = [
+    results = [
         text(
             fastad.evaluate_unsupervised(
                 scores, X, method=method, n_draws=20_000, rng=0, n_resamples=50, n_threads=k
@@ -320,7 +320,7 @@ def test_any_number_of_threads_gives_the_same(method: Any) -> None:
         )
         for k in (1, 2)
     ]
-    assert found[0] == found[1]
+    assert results[0] == results[1]
 
 
 def test_in_many_features_detectors_are_significantly_different_by_splitting() -> None:
@@ -331,7 +331,7 @@ def test_in_many_features_detectors_are_significantly_different_by_splitting() -
     def stretched(rows: Array) -> Array:
         return norm(rows * np.linspace(0.5, 1.5, d))
 
-    found = fastad.evaluate_unsupervised(
+    result = fastad.evaluate_unsupervised(
         {"stretched": stretched, "norm": norm},
         X,
         box=box,
@@ -340,9 +340,9 @@ def test_in_many_features_detectors_are_significantly_different_by_splitting() -
         rng=0,
         n_resamples=200,
     )
-    assert found["norm"].em.n_uniform is None
-    assert found.significant_pairs("em") == [("norm", "stretched")]
-    assert found.significant_pairs("mv") == [("norm", "stretched")]
+    assert result["norm"].em.n_uniform is None
+    assert result.significant_pairs("em") == [("norm", "stretched")]
+    assert result.significant_pairs("mv") == [("norm", "stretched")]
 
 
 def test_what_detectors_must_be() -> None:

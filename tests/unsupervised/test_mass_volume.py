@@ -20,7 +20,7 @@ from tests.support.levels import INCREASING, Array, Scored, counted, curve_bits,
 from tests.support.oracles import written
 from tests.support.strategies import rates_of
 
-# --- the definition
+# The definition.
 
 
 @given(slow.scores(), slow.volumes, st.data())
@@ -29,9 +29,9 @@ def test_the_curve_at_any_mass_is_the_least_volume_that_holds_it(
 ) -> None:
     expected = slow.level_sets(scored, written(volume))
     mass = data.draw(rates_of(scored.n_test))
-    found = curve_of(scored, volume)(mass)
+    result = curve_of(scored, volume)(mass)
     # Volumes of the curve are a quotient times the volume of the box: two roundings.
-    assert found == pytest.approx(float(slow.mass_volume(expected, written(mass))), rel=5e-16)
+    assert result == pytest.approx(float(slow.mass_volume(expected, written(mass))), rel=5e-16)
 
 
 @given(slow.scores())
@@ -95,7 +95,7 @@ def test_level_sets_are_closed(scored: Scored, k: int) -> None:
     assert mass == 0 or np.count_nonzero(scored.test < threshold) < needed
 
 
-# --- areas
+# Areas.
 
 
 @given(slow.scores(), slow.volumes, st.data())
@@ -141,7 +141,7 @@ def test_the_whole_area_is_the_mean_of_the_volumes_at_the_test_points(scored: Sc
     assert curve_of(scored).area(0, 1) == float(Fraction(sum(inside), len(inside) * len(uniform)))
 
 
-# --- shape
+# Shape.
 
 
 @given(slow.scores(), slow.volumes)
@@ -219,7 +219,7 @@ def test_integers_beyond_two_to_the_53_are_not_merged(dtype: Any) -> None:
     assert curve.threshold_at(0.5) == start + 1
 
 
-# --- the link with the ROC curve
+# The link with the ROC curve.
 
 
 @given(slow.scores())
@@ -270,7 +270,7 @@ def test_a_nan_is_named_by_its_row() -> None:
         fastad.unsupervised.mass_volume_from_roc([0, 1, 0, 1], [0.1, 0.2, 0.3, math.nan], 1.0)
 
 
-# --- the closed form
+# The closed form.
 
 
 @pytest.mark.parametrize("d", [1, 2, 3])
@@ -301,8 +301,8 @@ def test_of_a_mixture_no_score_beats_the_density(seed: int, d: int) -> None:
 
     def density(rows: Array) -> Array:
         squares = ((rows[:, None] - centres) ** 2).sum(axis=2) / scales**2
-        found: Array = (weights * scales**-d * np.exp(-squares / 2)).sum(axis=1)
-        return found
+        result: Array = (weights * scales**-d * np.exp(-squares / 2)).sum(axis=1)
+        return result
 
     rivals: dict[str, Callable[[Array], Array]] = {
         "centre": lambda rows: ((rows - weights @ centres) ** 2).sum(axis=1),
@@ -327,7 +327,7 @@ def test_of_a_mixture_no_score_beats_the_density(seed: int, d: int) -> None:
             assert best_em.area() > excess.area()
 
 
-# --- validation
+# Validation.
 
 
 def test_what_the_scores_must_be() -> None:

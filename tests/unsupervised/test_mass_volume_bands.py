@@ -35,11 +35,11 @@ def excess_mass(scored: Scored) -> ExcessMassCurve:
 
 
 def true_volume(mass: Array) -> Array:
-    found: Array = np.minimum(slow.normal_volume(1, mass), WIDTH)
-    return found
+    result: Array = np.minimum(slow.normal_volume(1, mass), WIDTH)
+    return result
 
 
-# --- they cover the true value
+# They cover the true value.
 
 
 @pytest.mark.evidence
@@ -106,7 +106,7 @@ def test_the_band_of_the_excess_mass_follows_from_that_of_the_volumes() -> None:
         assert high <= min((masses - t * volumes.low).max(), 1) + 0.003
 
 
-# --- they cover the given curve
+# They cover the given curve.
 
 
 @given(slow.small_floats())
@@ -209,7 +209,7 @@ def test_ties_keep_the_bounds_valid() -> None:
     assert hits.min() >= 123
 
 
-# --- volumes beyond floats, and other edges
+# Volumes beyond floats, and other edges.
 
 
 @pytest.mark.parametrize("volume", [1e-300, 1e300, 1e-5])
@@ -286,7 +286,7 @@ def test_one_point_of_each_kind_says_nothing() -> None:
     assert (excess.low >= 0).all()
 
 
-# --- validation
+# Validation.
 
 
 def test_bands_of_estimates_are_refused() -> None:

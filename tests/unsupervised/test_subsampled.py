@@ -21,14 +21,14 @@ import fastad
 from fastad.errors import InvalidInputError
 from tests.support.subsampled import TEST, TRAIN, Matrix, Score, bits, evaluate, oblong, squared
 
-# --- algorithm 1
+# Algorithm 1.
 
 
-def literal(found: Any, X_train: Matrix, X_test: Matrix, factory: Any, n_uniform: int) -> Any:
+def literal(result: Any, X_train: Matrix, X_test: Matrix, factory: Any, n_uniform: int) -> Any:
     """Return means of both criteria over draws, in a loop with uniform points of its own."""
     rng = np.random.default_rng(99)
     em, mv = [], []
-    for features in found.features:
+    for features in result.features:
         train, test = X_train[:, features], X_test[:, features]
         score = factory(train)
         low, high = test.min(axis=0), test.max(axis=0)
@@ -43,23 +43,23 @@ def literal(found: Any, X_train: Matrix, X_test: Matrix, factory: Any, n_uniform
 def test_algorithm_1_is_a_loop_over_draws(n_features: int) -> None:
     scales = np.arange(1, 7)
     train, test = TRAIN * scales, TEST * scales
-    found = evaluate({"it": squared}, train, test, n_features=n_features, n_uniform=200_000)
-    em, mv = literal(found, train, test, squared, 200_000)
+    result = evaluate({"it": squared}, train, test, n_features=n_features, n_uniform=200_000)
+    em, mv = literal(result, train, test, squared, 200_000)
     # Of 2e5 uniform points some thousands fall inside: an error of 2 % in each of both.
-    assert np.exp(found.draws["it"]) == pytest.approx(np.transpose([em, mv]), rel=0.06)
-    assert found["it"].em.value == pytest.approx(np.mean(em), rel=0.04)
-    assert found["it"].mv.value == pytest.approx(np.mean(mv), rel=0.04)
+    assert np.exp(result.draws["it"]) == pytest.approx(np.transpose([em, mv]), rel=0.06)
+    assert result["it"].em.value == pytest.approx(np.mean(em), rel=0.04)
+    assert result["it"].mv.value == pytest.approx(np.mean(mv), rel=0.04)
 
 
 def test_a_detector_of_scikit_learn_is_trained_in_each_subspace() -> None:
-    found = evaluate({"it": NearestNeighbors()}, n_uniform=100_000)
+    result = evaluate({"it": NearestNeighbors()}, n_uniform=100_000)
 
     def nearest(X: Matrix) -> Score:
         fitted = NearestNeighbors().fit(X)
         return lambda rows: fitted.kneighbors(rows)[0][:, -1]
 
-    em, mv = literal(found, TRAIN, TEST, nearest, 100_000)
-    assert np.exp(found.draws["it"]) == pytest.approx(np.transpose([em, mv]), rel=0.06)
+    em, mv = literal(result, TRAIN, TEST, nearest, 100_000)
+    assert np.exp(result.draws["it"]) == pytest.approx(np.transpose([em, mv]), rel=0.06)
 
 
 def test_the_density_of_gaussian_data_has_a_closed_form() -> None:
@@ -71,7 +71,7 @@ def test_the_density_of_gaussian_data_has_a_closed_form() -> None:
         deviation = rows.std(axis=0)
         return lambda points: ((points / deviation) ** 2).sum(axis=1)
 
-    found = evaluate({"it": density}, X[:10_000], X[10_000:], n_subspaces=6, n_uniform=200_000)
+    result = evaluate({"it": density}, X[:10_000], X[10_000:], n_subspaces=6, n_uniform=200_000)
 
     def antiderivative(a: float) -> float:  # of -log(1 - a)
         return (1 - a) * math.log(1 - a) + a
@@ -80,21 +80,21 @@ def test_the_density_of_gaussian_data_has_a_closed_form() -> None:
     # EM(t) = 1 - u + u log u at u = 2 pi t.
     u = brentq(lambda u: 0.1 - u + u * math.log(u), 1e-9, 1)
     em = (u - 0.75 * u**2 + u**2 * math.log(u) / 2) / (2 * math.pi)
-    units = scales[found.features].prod(axis=1)
+    units = scales[result.features].prod(axis=1)
     assert len(set(units)) > 1
     # 10^4 test points have 10 beyond the mass 0.999: the tail of MV is seen to 3 %.
     expected = np.column_stack([em / units, mv * units])
-    assert np.exp(found.draws["it"]) == pytest.approx(expected, rel=0.1)
-    assert found["it"].em.value == pytest.approx(np.mean(em / units), rel=0.06)
-    assert found["it"].mv.value == pytest.approx(np.mean(mv * units), rel=0.06)
+    assert np.exp(result.draws["it"]) == pytest.approx(expected, rel=0.1)
+    assert result["it"].em.value == pytest.approx(np.mean(em / units), rel=0.06)
+    assert result["it"].mv.value == pytest.approx(np.mean(mv * units), rel=0.06)
 
 
 def test_values_are_means_of_the_draws() -> None:
-    found = evaluate({"a": squared, "b": oblong}, n_subspaces=9)
-    for name, criteria in found.items():
-        assert found.draws[name].shape == (9, 2)
+    result = evaluate({"a": squared, "b": oblong}, n_subspaces=9)
+    for name, criteria in result.items():
+        assert result.draws[name].shape == (9, 2)
         for c, one in enumerate(criteria):
-            mean = np.exp(found.draws[name][:, c]).mean()
+            mean = np.exp(result.draws[name][:, c]).mean()
             assert one.value == pytest.approx(mean, rel=1e-12)
             assert one.log_value == pytest.approx(math.log(mean), abs=1e-12)
             assert one.low < one.value < one.high
@@ -102,38 +102,38 @@ def test_values_are_means_of_the_draws() -> None:
 
 
 def test_masses_are_passed_on() -> None:
-    found = evaluate({"it": squared}, mass=(0.2, 0.6), excess_mass=0.5, n_uniform=50_000)
+    result = evaluate({"it": squared}, mass=(0.2, 0.6), excess_mass=0.5, n_uniform=50_000)
     wide = evaluate({"it": squared}, mass=(0.2, 0.6), excess_mass=0.4, n_uniform=50_000)
     usual = evaluate({"it": squared}, n_uniform=50_000)
-    assert (wide.draws["it"][:, 0] > found.draws["it"][:, 0]).all()
-    assert (wide.draws["it"][:, 1] == found.draws["it"][:, 1]).all()
-    assert (found.draws["it"] != usual.draws["it"]).all()
+    assert (wide.draws["it"][:, 0] > result.draws["it"][:, 0]).all()
+    assert (wide.draws["it"][:, 1] == result.draws["it"][:, 1]).all()
+    assert (result.draws["it"] != usual.draws["it"]).all()
 
 
 def test_the_box_is_that_of_the_test_rows_and_integers_have_a_width() -> None:
     """Two values only: the box reaches from one to the other, and no value is a unit."""
     X = np.repeat([[0.0, 0.0], [0.0, 4.0], [3.0, 0.0], [3.0, 4.0]], 25, axis=0)
     flat = {"flat": lambda _: lambda rows: np.zeros(len(rows))}
-    found = evaluate(flat, X * 100, X, n_features=2)
-    assert found["flat"].mv.value == pytest.approx(0.099 * 12)
-    assert found["flat"].em.value == pytest.approx(0.095 / 12)
+    result = evaluate(flat, X * 100, X, n_features=2)
+    assert result["flat"].mv.value == pytest.approx(0.099 * 12)
+    assert result["flat"].em.value == pytest.approx(0.095 / 12)
 
 
-# --- draws of features
+# Draws of features.
 
 
 def test_features_are_drawn_without_replacement_and_rise() -> None:
-    found = evaluate({"it": squared}, n_subspaces=40, n_features=3, n_uniform=200)
-    assert found.features.shape == (40, 3)
-    assert (np.diff(found.features, axis=1) > 0).all()
-    assert found.features.min() >= 0
-    assert found.features.max() <= 5
+    result = evaluate({"it": squared}, n_subspaces=40, n_features=3, n_uniform=200)
+    assert result.features.shape == (40, 3)
+    assert (np.diff(result.features, axis=1) > 0).all()
+    assert result.features.min() >= 0
+    assert result.features.max() <= 5
 
 
 def test_all_subsets_are_drawn_equally_often() -> None:
     flat = {"flat": lambda _: lambda rows: np.zeros(len(rows))}
-    found = evaluate(flat, TRAIN[:3], TEST[:3], n_subspaces=750, n_uniform=2)
-    counts = Counter(tuple(features) for features in found.features.tolist())
+    result = evaluate(flat, TRAIN[:3], TEST[:3], n_subspaces=750, n_uniform=2)
+    counts = Counter(tuple(features) for features in result.features.tolist())
     assert set(counts) == set(combinations(range(6), 2))
     assert chisquare(list(counts.values())).pvalue > 1e-3
 
@@ -141,9 +141,9 @@ def test_all_subsets_are_drawn_equally_often() -> None:
 def test_constant_features_are_never_drawn() -> None:
     X = TEST.copy()
     X[:, [0, 3]] = 5.0
-    found = evaluate({"it": squared}, TRAIN, X, n_subspaces=30, n_uniform=200)
-    assert set(found.features.ravel().tolist()) == {1, 2, 4, 5}
-    assert np.isfinite(found.draws["it"]).all()
+    result = evaluate({"it": squared}, TRAIN, X, n_subspaces=30, n_uniform=200)
+    assert set(result.features.ravel().tolist()) == {1, 2, 4, 5}
+    assert np.isfinite(result.draws["it"]).all()
 
 
 def test_what_is_constant_in_training_alone_is_drawn() -> None:
@@ -158,7 +158,7 @@ def test_all_features_may_be_drawn() -> None:
     assert evaluate({"it": squared}, n_features=6).features.tolist() == [list(range(6))] * 4
 
 
-# --- seeds, processes and threads
+# Seeds, processes and threads.
 
 
 @pytest.fixture
@@ -225,7 +225,7 @@ def test_a_detector_s_result_does_not_hang_on_the_others() -> None:
 
 def test_an_estimator_is_copied_and_seeded_in_each_draw(fits: list[tuple[Any, Matrix]]) -> None:
     forest = IsolationForest(n_estimators=5)
-    found = evaluate({"it": forest}, n_subspaces=6)
+    result = evaluate({"it": forest}, n_subspaces=6)
     assert forest.random_state is None
     assert not hasattr(forest, "estimators_")
     assert forest not in [copy for copy, _ in fits]
@@ -233,14 +233,14 @@ def test_an_estimator_is_copied_and_seeded_in_each_draw(fits: list[tuple[Any, Ma
     assert None not in seeds
     assert len(set(seeds)) == 6
     assert {forest.n_estimators for forest, _ in fits} == {5}
-    for (_, X), features in zip(fits, found.features, strict=True):
+    for (_, X), features in zip(fits, result.features, strict=True):
         assert X.dtype == np.float64
         assert (TRAIN[:, features] == X).all()
     fits.clear()
     # A seed that the user gave, which would make all draws the same, is replaced.
     again = evaluate({"it": IsolationForest(n_estimators=5, random_state=3)}, n_subspaces=6)
     assert [forest.random_state for forest, _ in fits] == seeds
-    assert bits(again) == bits(found)
+    assert bits(again) == bits(result)
 
 
 @pytest.mark.filterwarnings("ignore::fastad.errors.BatchScorerWarning")
@@ -293,8 +293,8 @@ def test_a_function_is_given_the_training_rows_once_in_each_draw() -> None:
         given.append(X)
         return squared(X)
 
-    found = evaluate({"it": learn})
+    result = evaluate({"it": learn})
     assert len(given) == 4
-    for X, features in zip(given, found.features, strict=True):
+    for X, features in zip(given, result.features, strict=True):
         assert X.flags.c_contiguous
         assert (TRAIN[:, features] == X).all()

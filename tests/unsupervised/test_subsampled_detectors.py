@@ -35,7 +35,7 @@ from tests.support.subsampled import (
     squared,
 )
 
-# --- kinds of detectors
+# Kinds of detectors.
 
 
 def pyod(name: str, **options: Any) -> Any:
@@ -61,8 +61,8 @@ def pyod(name: str, **options: Any) -> Any:
     ids=lambda one: type(one).__name__,
 )
 def test_many_kinds_of_detectors_are_trained(detector: Any) -> None:
-    found = evaluate({"it": detector}, n_subspaces=2, n_uniform=5000)
-    values = np.exp(found.draws["it"])
+    result = evaluate({"it": detector}, n_subspaces=2, n_uniform=5000)
+    values = np.exp(result.draws["it"])
     # Of a standard normal distribution in two features these are 0.0031 and 2.05.
     assert (abs(np.log(values[:, 0] / 0.0037)) < 0.5).all()
     assert (abs(np.log(values[:, 1] / 2.0)) < 0.5).all()
@@ -70,15 +70,15 @@ def test_many_kinds_of_detectors_are_trained(detector: Any) -> None:
 
 def test_a_detector_that_has_no_compiled_form_is_asked_with_a_warning() -> None:
     with pytest.warns(BatchScorerWarning, match="SGDOneClassSVM has no compiled form"):
-        found = evaluate({"it": SGDOneClassSVM()}, n_uniform=200)
-    assert np.isfinite(found.draws["it"][:, 1]).all()
+        result = evaluate({"it": SGDOneClassSVM()}, n_uniform=200)
+    assert np.isfinite(result.draws["it"][:, 1]).all()
     with pytest.warns(BatchScorerWarning, match="no compiled form"):
         evaluate(
             {"it": make_pipeline(PowerTransformer(), OneClassSVM())}, n_subspaces=1, n_uniform=200
         )
 
 
-# --- undefined criteria
+# Undefined criteria.
 
 
 def forgetful(X: Matrix) -> Score:
@@ -95,40 +95,40 @@ SHIFTED = TEST + SHIFT
 
 
 def test_draws_in_which_em_is_undefined_are_counted_and_left_out() -> None:
-    found = evaluate(
+    result = evaluate(
         {"some": forgetful, "none": squared},
         TRAIN + SHIFT,
         SHIFTED,
         n_subspaces=20,
         n_resamples=200,
     )
-    undefined = (found.features == 0).any(axis=1)
+    undefined = (result.features == 0).any(axis=1)
     assert 0 < undefined.sum() < 20
-    logs = found.draws["some"]
+    logs = result.draws["some"]
     assert (np.isnan(logs[:, 0]) == undefined).all()
     assert (logs[undefined, 1] == -math.inf).all()  # no uniform point is inside: a volume of 0
-    em, mv = found["some"]
+    em, mv = result["some"]
     assert (em.n_undefined, mv.n_undefined) == (undefined.sum(), 0)
     assert (em.reason, mv.reason) == ("", "")
     assert em.value == pytest.approx(np.exp(logs[~undefined, 0]).mean())
     assert mv.value == pytest.approx(np.exp(logs[:, 1]).mean())
     assert em.low < em.value < em.high
-    assert found["none"].em.n_undefined == 0
-    json.loads(found.to_json())
-    assert "some" in str(found)
+    assert result["none"].em.n_undefined == 0
+    json.loads(result.to_json())
+    assert "some" in str(result)
 
 
 def test_em_that_is_undefined_in_all_draws_has_a_reason() -> None:
-    found = evaluate({"by heart": by_heart, "squared": squared})
-    em, mv = found["by heart"]
+    result = evaluate({"by heart": by_heart, "squared": squared})
+    em, mv = result["by heart"]
     assert math.isnan(em.value)
     assert em.n_undefined == 4
     assert "200 of 200" in em.reason
     assert mv.value == 0
     assert mv.reason == ""
-    assert [place.detector for place in found.ranking("em")] == ["squared"]
-    assert [place.detector for place in found.ranking("mv")] == ["by heart", "squared"]
-    assert json.loads(found.to_json())["detectors"][0]["em"]["value"] is None
+    assert [place.detector for place in result.ranking("em")] == ["squared"]
+    assert [place.detector for place in result.ranking("mv")] == ["by heart", "squared"]
+    assert json.loads(result.to_json())["detectors"][0]["em"]["value"] is None
 
 
 def test_what_has_no_interval_is_shown() -> None:
@@ -137,21 +137,21 @@ def test_what_has_no_interval_is_shown() -> None:
     assert "it" in str(evaluate({"it": squared}, n_resamples=1))
 
 
-# --- significant pairs
+# Significant pairs.
 
 
 def test_clearly_different_detectors_are_ranked() -> None:
-    found = evaluate({"oblong": oblong, "squared": squared}, n_subspaces=30, n_resamples=500)
+    result = evaluate({"oblong": oblong, "squared": squared}, n_subspaces=30, n_resamples=500)
     for criterion in ("em", "mv"):
-        assert [place.detector for place in found.ranking(criterion)] == ["squared", "oblong"]
-        assert found.significant_pairs(criterion) == [("squared", "oblong")]
-        assert f"the best by {criterion.upper()} is squared" in found.summary(criterion)
+        assert [place.detector for place in result.ranking(criterion)] == ["squared", "oblong"]
+        assert result.significant_pairs(criterion) == [("squared", "oblong")]
+        assert f"the best by {criterion.upper()} is squared" in result.summary(criterion)
 
 
 def test_detectors_that_are_alike_are_not_significantly_different() -> None:
-    found = evaluate({"one": squared, "two": squared}, n_subspaces=10)
-    assert found.significant_pairs("em") == found.significant_pairs("mv") == []
-    assert "no two detectors differ" in found.summary()
+    result = evaluate({"one": squared, "two": squared}, n_subspaces=10)
+    assert result.significant_pairs("em") == result.significant_pairs("mv") == []
+    assert "no two detectors differ" in result.summary()
 
 
 def test_one_draw_says_nothing_of_what_others_would_give() -> None:
@@ -174,15 +174,15 @@ def test_chance_finds_significant_pairs_as_seldom_as_promised(n_subspaces: int) 
 
     n, wrong = 200, 0
     for seed in range(n):
-        found = evaluate(
+        result = evaluate(
             {"a": lopsided, "b": lopsided}, n_subspaces=n_subspaces, n_uniform=500, rng=seed
         )
-        wrong += bool(found.significant_pairs("em"))
+        wrong += bool(result.significant_pairs("em"))
     # So many at most, where 5 % are expected, but in one of 10^4.
     assert wrong <= binom.ppf(1 - 1e-4, n, 0.05)
 
 
-# --- progress
+# Progress.
 
 
 @pytest.mark.parametrize("n_jobs", [None, 2])
@@ -209,25 +209,25 @@ def test_progress_may_end_it() -> None:
     assert len(fits) == 2
 
 
-# --- results
+# Results.
 
 
 def test_results_are_those_of_an_evaluation() -> None:
-    found = evaluate({"a": squared, "b": oblong})
-    assert isinstance(found, fastad.unsupervised.UnsupervisedEvaluation)
-    assert list(found) == ["a", "b"]
-    assert repr(found) == "<SubsampledEvaluation of 2 detectors, 4 subspaces>"
-    assert found.to_frame().shape[0] == 2
-    plain = json.loads(found.to_json())
+    result = evaluate({"a": squared, "b": oblong})
+    assert isinstance(result, fastad.unsupervised.UnsupervisedEvaluation)
+    assert list(result) == ["a", "b"]
+    assert repr(result) == "<SubsampledEvaluation of 2 detectors, 4 subspaces>"
+    assert result.to_frame().shape[0] == 2
+    plain = json.loads(result.to_json())
     assert [one["detector"] for one in plain["detectors"]] == ["a", "b"]
     assert plain["confidence_level"] == 0.95
-    assert str(found).splitlines()[0].startswith("detector")
+    assert str(result).splitlines()[0].startswith("detector")
 
 
 def test_what_draws_gave_cannot_be_changed() -> None:
-    found = evaluate({"it": squared})
-    assert not found.features.flags.writeable
-    assert not found.draws["it"].flags.writeable
+    result = evaluate({"it": squared})
+    assert not result.features.flags.writeable
+    assert not result.draws["it"].flags.writeable
 
 
 @pytest.mark.parametrize("scale", [1e-150, 1e-300, 1e150, 1e300])
@@ -235,21 +235,21 @@ def test_volumes_beyond_all_floats_are_logarithms(scale: float) -> None:
     def own(X: Matrix) -> Score:
         return lambda rows: (abs(rows) / scale).sum(axis=1)
 
-    found = evaluate({"it": own}, TRAIN * scale, TEST * scale, n_features=4)
+    result = evaluate({"it": own}, TRAIN * scale, TEST * scale, n_features=4)
     plain = evaluate({"it": lambda _: lambda rows: abs(rows).sum(axis=1)}, n_features=4)
     shift = 4 * math.log(scale)
     moved = plain.draws["it"] + [-shift, shift]
-    assert found.draws["it"] == pytest.approx(moved, rel=1e-9)
-    assert found["it"].mv.log_low < found["it"].mv.log_value < found["it"].mv.log_high
-    json.loads(found.to_json())
+    assert result.draws["it"] == pytest.approx(moved, rel=1e-9)
+    assert result["it"].mv.log_low < result["it"].mv.log_value < result["it"].mv.log_high
+    json.loads(result.to_json())
 
 
 def test_volumes_beyond_all_floats_are_shown() -> None:
-    found = evaluate({"it": lambda _: lambda rows: abs(rows).sum(axis=1)}, TRAIN, TEST * 1e200)
-    assert re.search(r"e\+?40\d", str(found))
+    result = evaluate({"it": lambda _: lambda rows: abs(rows).sum(axis=1)}, TRAIN, TEST * 1e200)
+    assert re.search(r"e\+?40\d", str(result))
 
 
-# --- what is refused
+# What is refused.
 
 
 @pytest.mark.parametrize(
@@ -340,10 +340,10 @@ def test_an_error_of_training_names_the_detector() -> None:
 
 def test_numbers_of_any_kind_are_data() -> None:
     whole = (10 * TRAIN).astype(np.int16), (10 * TEST).astype(np.int16)
-    found = evaluate({"it": squared}, *whole)
-    assert bits(evaluate({"it": squared}, *(X.astype(float) for X in whole))) == bits(found)
-    assert bits(evaluate({"it": squared}, *(X.tolist() for X in whole))) == bits(found)
-    assert bits(evaluate({"it": squared}, *(np.asfortranarray(X) for X in whole))) == bits(found)
+    result = evaluate({"it": squared}, *whole)
+    assert bits(evaluate({"it": squared}, *(X.astype(float) for X in whole))) == bits(result)
+    assert bits(evaluate({"it": squared}, *(X.tolist() for X in whole))) == bits(result)
+    assert bits(evaluate({"it": squared}, *(np.asfortranarray(X) for X in whole))) == bits(result)
 
 
 def test_processes_need_joblib(monkeypatch: pytest.MonkeyPatch) -> None:

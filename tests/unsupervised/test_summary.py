@@ -99,15 +99,15 @@ SUMMARIES = [
 def test_the_summary_is_of_both(
     em: Mapping[str, float | None], mv: Mapping[str, float | None], summary: str
 ) -> None:
-    found = made(em, mv)
+    result = made(em, mv)
     if not summary.startswith("EM"):
         summary = f"EM and MV: at 95 % each, {summary}"
-    assert found.summary() == summary
-    assert found.notes == [summary]
-    assert str(found).splitlines()[-1] == summary
-    content = json.loads(found.to_json())
-    assert content["best_by_both"] == found.best_by_both()
-    assert content["contradictions"] == [list(pair) for pair in found.contradictions()]
+    assert result.summary() == summary
+    assert result.notes == [summary]
+    assert str(result).splitlines()[-1] == summary
+    content = json.loads(result.to_json())
+    assert content["best_by_both"] == result.best_by_both()
+    assert content["contradictions"] == [list(pair) for pair in result.contradictions()]
 
 
 @pytest.mark.parametrize(
@@ -117,11 +117,11 @@ def test_the_summary_is_of_both(
 def test_the_best_by_both_are_those_that_none_beats(
     em: Mapping[str, float], mv: Mapping[str, float]
 ) -> None:
-    found = made(em, mv)
+    result = made(em, mv)
     beaten = {x for merits in (em, mv) for x in merits if max(merits.values()) - merits[x] > 0.5}
-    assert set(found.best_by_both()) == em.keys() - beaten
+    assert set(result.best_by_both()) == em.keys() - beaten
     against = {(x, y) for x in em for y in em if em[x] - em[y] > 0.5 and mv[y] - mv[x] > 0.5}
-    assert set(found.contradictions()) == against
+    assert set(result.contradictions()) == against
 
 
 def noise(x: Array) -> Array:
@@ -144,17 +144,17 @@ def test_a_detector_of_the_core_and_one_of_the_tail() -> None:
     rng = np.random.default_rng(0)
     X, U = rng.normal(size=4000), rng.uniform(-60, 60, size=40_000)
     detectors = {"core": core, "tail": tail}
-    found = fastad.unsupervised.emmv(
+    result = fastad.unsupervised.emmv(
         {name: score(X) for name, score in detectors.items()},
         {name: score(U) for name, score in detectors.items()},
         120.0,
         n_resamples=200,
         rng=0,
     )
-    assert found.significant_pairs("em") == [("core", "tail")]
-    assert found.significant_pairs("mv") == [("tail", "core")]
-    assert found.best_by_both() == []
-    assert found.summary().endswith(
+    assert result.significant_pairs("em") == [("core", "tail")]
+    assert result.significant_pairs("mv") == [("tail", "core")]
+    assert result.best_by_both() == []
+    assert result.summary().endswith(
         "the best is core by EM, but tail by MV; they contradict each other on 1 pair"
     )
-    assert str(found).count("the best") == 1
+    assert str(result).count("the best") == 1
