@@ -2,8 +2,8 @@
 
     python -m bench.accuracy METHOD [SEEDS [REGION ...]]
 
-The method is ``importance``, ``splitting`` or ``auto``. Importance sampling and ``auto`` are told
-where the region is by 1000 points of it. Errors are of the logarithm of the fraction: about
+The method is ``importance``, ``splitting`` or ``auto``. Importance sampling and ``auto`` get
+1000 points of the region as data. Errors are of the logarithm of the fraction: about
 relative ones where they are small. A row counts the seeds that were answered, and of these the
 warned ones and those whose 95 % interval has the truth; the error is the root of the mean square,
 beside the standard error that the estimates claim.
@@ -12,17 +12,15 @@ beside the standard error that the estimates claim.
 import math
 import sys
 import time
-import warnings
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-import fastad
 from bench.pages import line, table
-from bench.volume_coverage import Shape, islands
-from fastad.errors import InsufficientMixingWarning, InvalidInputError
+from bench.volume_coverage import Shape, islands, volume_and_warning
+from fastad.errors import InvalidInputError
 from tests.support import hidden, rare
 
 DIMENSIONS = (2, 5, 10, 20, 50, 100)
@@ -65,23 +63,24 @@ def row(name: str, shape: Shape, method: str, n_seeds: int) -> str:
             data = shape.draw(np.random.default_rng([2, seed]), N_DATA)
         options: Any = {"method": method, "n_draws": N_DRAWS[method], "rng": seed, "data": data}
         began = time.perf_counter()
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            try:
-                results.append(fastad.volume(shape.score, shape.threshold, shape.box, **options))
-            except InvalidInputError as error:
-                if "method='importance' needs" not in str(error):
-                    raise
+        try:
+            result, is_warned = volume_and_warning(
+                *(shape.score, shape.threshold, shape.box), **options
+            )
+            results.append(result)
+            warned += is_warned
+        except InvalidInputError as error:
+            if "method='importance' needs" not in str(error):
+                raise
         seconds += time.perf_counter() - began
-        warned += any(issubclass(one.category, InsufficientMixingWarning) for one in caught)
-    errors = [one.log_value - shape.log_fraction for one in results]
-    claims = [1 / one.effective_sample_size for one in results if not one.is_bound]
-    covered = sum(one.log_low <= shape.log_fraction <= one.log_high for one in results)
-    methods = Counter(one.method for one in results)
+    errors = [x.log_value - shape.log_fraction for x in results]
+    claims = [1 / x.effective_sample_size for x in results if not x.is_bound]
+    covered = sum(x.log_low <= shape.log_fraction <= x.log_high for x in results)
+    methods = Counter(x.method for x in results)
     cells = [name, str(shape.box.n_features), f"{shape.log_fraction:.2f}"]
     cells += [f"{len(results)} of {n_seeds}", str(warned), f"{covered} of {len(results)}"]
     cells += [_root_mean_square(errors), f"{math.sqrt(np.mean(claims)):.2g}" if claims else "-"]
-    cells += [f"{np.mean([one.n_scored for one in results]):.2g}" if results else "-"]
+    cells += [f"{np.mean([x.n_scored for x in results]):.2g}" if results else "-"]
     cells += [f"{seconds / n_seeds:.1f}", ", ".join(f"{key} {n}" for key, n in methods.items())]
     return line(cells)
 

@@ -54,7 +54,7 @@ def two_levels(rng: np.random.Generator, shape: tuple[int, int], strength: float
 
 
 def one_better(rng: np.random.Generator, shape: tuple[int, int], strength: float) -> Floats:
-    """One detector better than all others, which are alike."""
+    """One detector better than all others, which are equally good."""
     best: Floats = np.where(_means(shape[1]) == 1, 1.0, 0.0)
     return strength * best + rng.normal(size=shape)
 

@@ -6,7 +6,8 @@
 import math
 import sys
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +17,7 @@ from scipy import stats
 import fastad
 from bench.pages import EVIDENCE, write_rows
 from fastad.errors import LowCoverageWarning
+from fastad.measures.requests import bind
 from fastad.ordering.counts import OrderedCounts
 from fastad.uncertainty import contamination_sensitivity
 from fastad.uncertainty.enclosing_curves import counts_of_curve
@@ -89,23 +91,9 @@ def truth(name: str, family: Family, template: OrderedCounts) -> float:
         tp = n * float(family.distribution.sf(family.threshold - family.shift))
         return tp / (tp + fp) if options["measure"] == "precision" else fp / m
     # Sizes of the classes matter for average precision.
-    scaled = counts_of_curve(template, fpr * m, tpr * n)
-    ranked = fastad.evaluation.RankedScores(
-        type(scaled)(**{**_fields(scaled), "n_anomalies": float(n), "n_normals": float(m)})
-    )
-    calls: Mapping[str, Callable[[], float]] = {
-        "auc": ranked.roc_auc,
-        "tpr@0.001": lambda: ranked.tpr_at_fpr(fpr=0.001),
-        "tpr@0.01": lambda: ranked.tpr_at_fpr(fpr=0.01),
-        "auc@0.01": lambda: ranked.auc_at_fpr(fpr=0.01),
-        "fpr@tpr0.9": lambda: ranked.fpr_at_tpr(tpr=0.9),
-        "ap": ranked.average_precision,
-    }
-    return float(calls[name]())
-
-
-def _fields(counts: OrderedCounts) -> dict[str, Any]:
-    return {name: getattr(counts, name) for name in OrderedCounts.__dataclass_fields__}
+    totals: dict[str, Any] = {"n_anomalies": float(n), "n_normals": float(m)}
+    population = replace(counts_of_curve(template, fpr * m, tpr * n), **totals)
+    return bind(options["measure"], {}).value(population)
 
 
 def run(family_name: str, name: str, n_sets: int) -> dict[str, Any]:

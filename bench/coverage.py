@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bench.families import FAMILIES
-from bench.pages import write_rows
+from bench.pages import read_finished, write_rows
 from fastad.errors import UndefinedMeasureError
 from fastad.measures.measure import BoundMeasure
 from fastad.measures.requests import bind
@@ -57,7 +57,7 @@ FEW_SIZES = ((30, 100), (100, 1000))
 NEARLY_PERFECT = ("nearly perfect", "nearly perfect, heavy-tailed")
 TABLE = Path(__file__).parent.parent / "fastad" / "uncertainty" / "coverage.csv"
 COMMON = ("measure", "key", "method", "n_anomalies", "n_normals", "anomalies", "normals")
-# Population samples for each one of a sample.
+# So many times the size of a sample is its population.
 SCALE = 1000
 RANGE = {"score_range": (-(10**9), 10**9)}
 # The threshold of the rates at a threshold.
@@ -73,8 +73,8 @@ class Cell(NamedTuple):
 
     def sample(self, seed: int) -> OrderedCounts:
         """Draw a sample."""
-        where = list(FAMILIES).index(self.family)
-        rng = np.random.default_rng([seed, self.n_anomalies, self.n_normals, where])
+        index = list(FAMILIES).index(self.family)
+        rng = np.random.default_rng([seed, self.n_anomalies, self.n_normals, index])
         return count(*FAMILIES[self.family].sample(rng, self.n_anomalies, self.n_normals))
 
 
@@ -239,10 +239,9 @@ def main(n_processes: int = 2) -> None:
     os.environ["FASTAD_NUM_THREADS"] = "1"
     cells = [Cell(n, m, family) for (n, m), family in itertools.product(SIZES, FAMILIES)]
     notes = TABLE.with_suffix(".partial")
-    lines = [json.loads(line) for line in notes.read_text().splitlines()] if notes.exists() else []
-    done = {Cell(*entry["cell"]): entry["rows"] for entry in lines}
+    done = {Cell(*entry["cell"]): entry["rows"] for entry in read_finished(notes)}
     todo = [cell for cell in cells if cell not in done]
-    with ProcessPoolExecutor(n_processes) as pool, notes.open("a") as file:
+    with ProcessPoolExecutor(n_processes) as pool, notes.open("a", encoding="utf-8") as file:
         for cell, rows in zip(todo, pool.map(measure, todo), strict=True):
             done[cell] = rows
             print(json.dumps({"cell": cell, "rows": rows}), file=file, flush=True)

@@ -39,8 +39,8 @@ def in_clusters(rng: np.random.Generator, correlation: float, labels: str) -> Sa
         y = (rng.random(n_clusters) < PREVALENCE)[clusters]
     else:
         y = rng.random(clusters.shape[0]) < PREVALENCE
-    common, own = np.sqrt([correlation, 1 - correlation])
-    noise = common * rng.normal(size=n_clusters)[clusters] + own * rng.normal(size=y.shape[0])
+    common, single = np.sqrt([correlation, 1 - correlation])
+    noise = common * rng.normal(size=n_clusters)[clusters] + single * rng.normal(size=y.shape[0])
     return Sample(y, noise + SHIFT * y, {"clusters": clusters})
 
 
@@ -77,7 +77,7 @@ DESIGNS: dict[str, Callable[[np.random.Generator], Sample]] = {
 
 @cache
 def truth(measure: str) -> float:
-    """The value of a measure on the population, to three and a half digits."""
+    """Return a measure of the population, to three and a half digits."""
     rng = np.random.default_rng(0)
     y = rng.random(10**7) < PREVALENCE
     ranked = fastad.evaluate(y, rng.normal(size=10**7) + SHIFT * y, measures=[measure])
@@ -157,13 +157,13 @@ def guarantees(n_samples: int) -> None:
                 sample = draw(np.random.default_rng([seed, len(name)]))
                 for i, design in enumerate((sample.design, {})):
                     try:
-                        result = fastad.threshold_with_guarantee(sample.y_score, fpr=rate, **design)
-                        holds[i] += norm.sf(result.threshold) <= rate
+                        limit = fastad.threshold_with_guarantee(sample.y_score, fpr=rate, **design)
+                        holds[i] += norm.sf(limit.threshold) <= rate
                     except fastad.UndefinedMeasureError:
                         n_none[i] += 1
-            held, plain = holds / np.maximum(n_samples - n_none, 1)
+            result, plain = holds / np.maximum(n_samples - n_none, 1)
             print(
-                f'"{name}",{rate:g},{held:.3f},{plain:.3f},{n_none[0] / n_samples:.3f}',
+                f'"{name}",{rate:g},{result:.3f},{plain:.3f},{n_none[0] / n_samples:.3f}',
                 flush=True,
             )
 

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from bench.pages import EVIDENCE, fill, read_rows, table, write_rows
+from bench.pages import EVIDENCE, fill, read_finished, read_rows, table, write_rows
 from fastad.benchmarking.agreement import LabelAgreement, PairAgreement
 from fastad.study.papers.goix import goix_cell
 from fastad.study.papers.goix_data import FILES, SETTINGS, GoixProtocol, Setting, load_goix
@@ -42,9 +42,8 @@ def run(
 ) -> None:
     """Measure the cells that are lacking, and write the table."""
     notes = path.with_suffix(".partial")
-    known = [json.loads(line) for line in notes.read_text().splitlines()] if notes.exists() else []
     done: dict[tuple[str, Setting], list[GoixRow]] = {}
-    for row in map(GoixRow.from_dict, known):
+    for row in map(GoixRow.from_dict, read_finished(notes)):
         done.setdefault((row.dataset, row.setting), []).append(row)
     cells = [(name, setting) for name in names for setting in SETTINGS]
     with notes.open("a", encoding="utf-8") as file:
@@ -91,9 +90,9 @@ def lines(benchmark: GoixBenchmark) -> str:
     for setting in (*SETTINGS, None):
         for criterion in CRITERIA:
             for pairs in ("all", "significant", "not_significant"):
-                own = benchmark.agreement(criterion, setting=setting, pairs=pairs)
-                cells = [_cell(one) for one in (own.roc, own.pr, own.both)]
-                labels = _cell(own.labels) if pairs == "all" else ""
+                counts = benchmark.agreement(criterion, setting=setting, pairs=pairs)
+                cells = [_cell(pair) for pair in (counts.roc, counts.pr, counts.both)]
+                labels = _cell(counts.labels) if pairs == "all" else ""
                 which = pairs.replace("_", " ")
                 results.append([setting or "both", criterion.upper(), which, *cells, labels])
     return table(head, results)

@@ -31,14 +31,14 @@ MEASURES = {
 
 def run(expression: str) -> dict[str, Any]:
     """Evaluate an expression on labels ``y`` and scores ``s`` in a new process."""
-    result = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-m", "bench.large", expression],
         stdout=subprocess.PIPE,
         text=True,
         check=True,
     )
-    estimate: dict[str, Any] = json.loads(result.stdout)
-    return estimate
+    result: dict[str, Any] = json.loads(process.stdout)
+    return result
 
 
 def measure(expression: str) -> dict[str, Any]:

@@ -9,16 +9,14 @@ how many seeds warned, how many did neither, and the median error of the logarit
 
 import math
 import sys
-import warnings
 from typing import Any
 
 import numpy as np
 from numba import njit
 
-import fastad
 from bench.pages import line, table
+from bench.volume_coverage import volume_and_warning
 from fastad import Box
-from fastad.errors import InsufficientMixingWarning
 from tests.support import hidden
 
 N_DRAWS = 100_000
@@ -40,16 +38,13 @@ def _data(rng: np.random.Generator, d: int) -> Any:
 
 
 def row(name: str, region: tuple[Any, float, Box], truth: float, has_data: bool, n: int) -> None:
-    """Print what some seeds come to."""
+    """Print a row of the table, of some seeds."""
     covered = warned = silent = 0
     errors = []
     for seed in range(n):
         data = _data(np.random.default_rng([5, seed]), region[2].n_features) if has_data else None
         options: Any = {"method": "splitting", "n_draws": N_DRAWS, "rng": seed, "data": data}
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            result: Any = fastad.volume(*region, **options)
-        is_warned = any(issubclass(one.category, InsufficientMixingWarning) for one in caught)
+        result, is_warned = volume_and_warning(*region, **options)
         is_covered = result.log_low <= truth <= result.log_high
         covered += is_covered
         warned += is_warned

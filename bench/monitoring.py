@@ -48,12 +48,12 @@ def rate_alarms(
 ) -> dict[str, Ints]:
     """Return the first alarms of monitors of a rate that is expected to be 1 %, and of naive ones.
 
-    The reference of each stream has the expected rate, of 10 000 points.
+    The reference of each stream has the expected rate, of 10 000 samples.
     """
     rng = np.random.default_rng([seed, 1])
     reference = rng.binomial(N_REFERENCE, RATE, n_streams)
     bounds = betaincinv(reference + 1, N_REFERENCE - reference, 1 - ALPHA / 2)
-    known = RateEvidence(RateBets.against(RATE, RATE, "greater"), (n_streams,))
+    given = RateEvidence(RateBets.against(RATE, RATE, "greater"), (n_streams,))
     estimated = RateEvidence(RateBets.against(bounds, bounds, "greater"), (n_streams,))
     names = (
         *("RateMonitor", "RateMonitor, reference of 10 000", "confidence sequence of all points"),
@@ -64,14 +64,14 @@ def rate_alarms(
     total = np.zeros(n_streams, np.int64)
     for look in range(n_looks):
         events = counts_at(look)
-        for evidence in (known, estimated):
+        for evidence in (given, estimated):
             evidence.update(events, BATCH)
         weeks[look % WEEK] = events
         total += events
         n_week, n = BATCH * min(look + 1, WEEK), BATCH * (look + 1)
         sizes, rates = np.full(n_streams, 1.0 * n), np.full(n_streams, RATE)
         raised = (
-            known.log_value >= -math.log(ALPHA),
+            given.log_value >= -math.log(ALPHA),
             estimated.log_value >= math.log(2 / ALPHA),
             (total > n * RATE)
             & (log_mixture(total.astype(float), sizes, rates) >= -math.log(ALPHA)),
@@ -120,10 +120,8 @@ def drift_alarms(
     n_windows, n = 1, 0
 
     def distances(counts: Ints, size: int) -> npt.NDArray[np.float64]:
-        result: npt.NDArray[np.float64] = np.abs(np.cumsum(counts, axis=1) / size - reference).max(
-            1
-        )
-        return result
+        gaps: npt.NDArray[np.float64] = np.abs(np.cumsum(counts, axis=1) / size - reference)
+        return np.asarray(gaps.max(axis=1))
 
     for look in range(n_looks):
         if window is not None and n >= window:
@@ -132,8 +130,8 @@ def drift_alarms(
         new = counts_at(look)
         current += new
         n += BATCH
-        share = 1 if window is None else n_windows * (n_windows + 1)
-        radius = of_reference + radius_at_all_times(n, ALPHA / (2 * share))
+        divisor = 1 if window is None else n_windows * (n_windows + 1)
+        radius = of_reference + radius_at_all_times(n, ALPHA / (2 * divisor))
         valid.add(look, distances(current, n) > radius)
         weeks[look % WEEK] = new
         size = BATCH * min(look + 1, WEEK)

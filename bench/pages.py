@@ -5,6 +5,7 @@ and ``<!-- /NAME -->``.
 """
 
 import csv
+import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -24,13 +25,20 @@ def read_rows(path: Path) -> list[dict[str, Any]]:
 def write_rows(
     path: Path, rows: Sequence[Mapping[str, Any]], columns: Sequence[str] | None = None
 ) -> None:
-    """Write a file aside, and put it into its place; by default the columns of its first row."""
+    """Write a file aside, and rename it; by default with the columns of the first row."""
     aside = path.with_suffix(".new")
     with aside.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, list(columns or rows[0]), lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
     aside.replace(path)
+
+
+def read_finished(path: Path) -> list[Any]:
+    """Return the lines of JSON that a run that was stopped has kept; none without the file."""
+    if not path.exists():
+        return []
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 def line(cells: Iterable[object]) -> str:
@@ -58,7 +66,7 @@ def filled(page: str, tables: Mapping[str, str]) -> str:
         before, at, rest = page.partition(begin)
         _, behind, after = rest.partition(end)
         if not (at and behind):
-            raise ValueError(f"the page has no place for {name}")
+            raise ValueError(f"the page must contain the marks of {name}")
         page = before + begin + content + end + after
     return page
 

@@ -6,8 +6,8 @@ be imported computes of them; values of the others stay as they are. No environm
     python -m bench.peer_values
 
 Half of the data sets have tied scores. RDKit takes an order: of tied scores the values here are
-means over orders in which each sample of a tie is equally often at each of its places, which for
-a sum over the anomalies is the mean over all orders.
+means over orders in which each sample of a tie is equally often at each of its positions, which
+for a sum over the anomalies is the mean over all orders.
 """
 
 import json
@@ -108,15 +108,14 @@ LIBRARIES: dict[str, tuple[str, Callable[[list[int], list[float]], dict[str, Any
 
 def main() -> None:
     """Compute the values of the libraries that are installed, and write them down."""
-    known = json.loads(TABLE.read_text("utf-8")) if TABLE.exists() else {"values": {}}
+    values = json.loads(TABLE.read_text("utf-8"))["values"] if TABLE.exists() else {}
     sets = [data_set(seed) for seed in range(N_SETS)]
-    values = dict(known["values"])
     for name, (package, function) in LIBRARIES.items():
         try:
-            result = version(package)
+            installed = version(package)
         except PackageNotFoundError:
             continue
-        values[name] = {"version": result, "sets": [function(*each) for each in sets]}
+        values[name] = {"version": installed, "sets": [function(*each) for each in sets]}
     table = {
         "script": "bench/peer_values.py",
         "ranges": RANGES,

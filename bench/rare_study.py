@@ -1,4 +1,4 @@
-"""Measure what uniform draws, importance sampling and splitting answer on real data.
+"""Measure what uniform draws, importance sampling and splitting estimate on real data.
 
 For each data set and detector the threshold is that of a false positive rate of 5 % on test
 normals, and the volume that of the decision region in the box of all rows. Rows of the table are
@@ -25,7 +25,7 @@ from sklearn.neighbors import LocalOutlierFactor
 from sklearn.svm import OneClassSVM
 
 import fastad
-from bench.pages import EVIDENCE, fill, read_rows, table, write_rows
+from bench.pages import EVIDENCE, fill, read_finished, read_rows, table, write_rows
 from fastad.regions.plan import VolumeMethod
 
 DATA = (
@@ -45,6 +45,7 @@ FPR = 0.05
 MOST_NORMALS = 2500
 TABLE, PAGE = EVIDENCE / "rare.csv", EVIDENCE / "rare.md"
 
+# Columns with the ends of intervals.
 LOW, HIGH = "log10_low", "log10_high"
 
 Rows = npt.NDArray[np.float64]
@@ -82,10 +83,10 @@ def fitted(detector: str, train: Rows) -> fastad.detectors.CompiledScorer:
     return fastad.compile_scorer(models[detector]().fit(train))
 
 
-def answers(
+def estimates(
     problem: Problem, detector: str, budgets: Mapping[VolumeMethod, int | None] = BUDGETS
 ) -> Iterator[Row]:
-    """Ask the methods for the volume; yield what they answer."""
+    """Estimate the volume by each method; yield a row for each."""
     score = fitted(detector, problem.train)
     normal = score.score_samples(problem.test)
     threshold = fastad.threshold_at_fpr(np.zeros(normal.shape[0], int), normal, fpr=FPR)
@@ -103,26 +104,28 @@ def answers(
                     data=problem.train,
                     rng=METHODS.index(method),
                 )
-                answer = _answer(result)
+                columns = _columns(result)
             except fastad.InvalidInputError as error:
-                answer = _answer(None) | {"refusal": f"{type(error).__name__}: {error}"}
+                columns = _columns(None) | {"refusal": f"{type(error).__name__}: {error}"}
         yield {
             "n_features": problem.train.shape[1],
             "n_discrete": int(problem.box.discrete.sum()),
             "n_train": problem.train.shape[0],
             "threshold": float(f"{threshold:.6g}"),
             "method": method,
-            **answer,
-            "warnings": "; ".join(f"{one.category.__name__}: {one.message}" for one in caught),
+            **columns,
+            "warnings": "; ".join(f"{x.category.__name__}: {x.message}" for x in caught),
             "seconds": round(time.perf_counter() - begin, 2),
         }
 
 
-def _answer(result: fastad.regions.VolumeEstimate | None) -> Row:
-    names = ("log10_share", "log10_low", "log10_high", "is_bound", "n_inside", "n_scored")
-    others = ("effective", "mixing_p_value", "chosen", "reason", "refusal")
+def _columns(result: fastad.regions.VolumeEstimate | None) -> Row:
+    names = (
+        *("log10_share", LOW, HIGH, "is_bound", "n_inside", "n_scored"),
+        *("effective", "mixing_p_value", "chosen", "reason", "refusal"),
+    )
     if result is None:
-        return dict.fromkeys((*names, *others), "")
+        return dict.fromkeys(names, "")
     logs = (result.log_value, result.log_low, result.log_high)
     values = (
         *(_short(log / math.log(10), 4) for log in logs),
@@ -130,7 +133,7 @@ def _answer(result: fastad.regions.VolumeEstimate | None) -> Row:
         *(_short(result.effective_sample_size, 0), _short(result.mixing_p_value, 5)),
         *(result.method, result.reason, ""),
     )
-    return dict(zip((*names, *others), values, strict=True))
+    return dict(zip(names, values, strict=True))
 
 
 def _short(value: float, digits: int) -> str:
@@ -145,8 +148,7 @@ def run(
 ) -> None:
     """Measure the cells that are lacking, and write the table."""
     notes = path.with_suffix(".partial")
-    known = [json.loads(line) for line in notes.read_text().splitlines()] if notes.exists() else []
-    done = {(row["data"], row["detector"], row["method"]): row for row in known}
+    done = {(row["data"], row["detector"], row["method"]): row for row in read_finished(notes)}
     cells = [(name, detector) for name in names for detector in DETECTORS]
     with notes.open("a", encoding="utf-8") as file:
         for name, detector in cells:
@@ -157,8 +159,8 @@ def run(
             }
             if not lacking:
                 continue
-            for answer in answers(load(folder / f"{name}.npz"), detector, lacking):
-                row = {"data": name, "detector": detector, **answer}
+            for columns in estimates(load(folder / f"{name}.npz"), detector, lacking):
+                row = {"data": name, "detector": detector, **columns}
                 done[name, detector, row["method"]] = row
                 print(json.dumps(row), file=file, flush=True)
                 print(name, detector, _cell(row), row["seconds"], flush=True)
@@ -175,24 +177,24 @@ def by_cell(rows: Iterable[Row]) -> dict[tuple[str, str], dict[str, Row]]:
     return cells
 
 
-def is_answer(row: Row) -> bool:
+def is_estimate(row: Row) -> bool:
     """Tell whether there is an estimate, and not only a bound or a refusal."""
     return bool(row["is_bound"] == "no")
 
 
-def overlap(one: Row, two: Row) -> bool:
+def overlap(first: Row, second: Row) -> bool:
     """Tell whether two intervals have a point in common."""
-    ends = [(float(row[LOW]), float(row[HIGH])) for row in (one, two)]
+    ends = [(float(row[LOW]), float(row[HIGH])) for row in (first, second)]
     return max(low for low, _ in ends) <= min(high for _, high in ends)
 
 
 def pairs(rows: Iterable[Row]) -> list[tuple[Row, Row]]:
-    """Return the answers of two methods to one question, that of "auto" aside."""
+    """Return the estimates of one volume by every two methods, "auto" left out."""
     return [
         pair
         for cell in by_cell(rows).values()
-        for pair in combinations([cell[one] for one in METHODS[:-1] if one in cell], 2)
-        if all(is_answer(row) for row in pair)
+        for pair in combinations([cell[method] for method in METHODS[:-1] if method in cell], 2)
+        if all(is_estimate(row) for row in pair)
     ]
 
 
@@ -202,8 +204,8 @@ def lines(rows: Iterable[Row]) -> str:
     results = []
     for (name, detector), cell in by_cell(rows).items():
         auto = cell["auto"]
-        own = [_cell(cell[method]) for method in METHODS[:-1]]
-        results.append([name, auto["n_features"], detector, *own, auto["chosen"]])
+        by_method = [_cell(cell[method]) for method in METHODS[:-1]]
+        results.append([name, auto["n_features"], detector, *by_method, auto["chosen"]])
     return table(head, results)
 
 

@@ -83,24 +83,24 @@ def means_of(study: StudyTables) -> Any:
     parts = []
     for collection in sorted(set(study.tasks["collection"].to_pylist())):
         for contamination in CONTAMINATIONS:
-            own = study.results(collection=collection, contamination=contamination)
-            n_problems, n_models = own.n_datasets, len(own.models)
-            names = [own.detectors[place] for place in own.detector_of]
+            table = study.results(collection=collection, contamination=contamination)
+            n_problems, n_models = table.n_datasets, len(table.models)
+            names = [table.detectors[i] for i in table.detector_of]
             params = [
                 model.removeprefix(name).strip()
-                for model, name in zip(own.models, names, strict=True)
+                for model, name in zip(table.models, names, strict=True)
             ]
-            classes = own.anomaly_classes or [None] * n_problems
+            classes = table.anomaly_classes or [None] * n_problems
             columns: dict[str, Any] = {
                 "collection": [collection] * (n_problems * n_models),
-                "dataset": np.repeat(own.datasets, n_models).tolist(),
-                "anomaly_class": [one for one in classes for _ in range(n_models)],
+                "dataset": np.repeat(table.datasets, n_models).tolist(),
+                "anomaly_class": [name for name in classes for _ in range(n_models)],
                 "contamination": [contamination] * (n_problems * n_models),
                 "detector": names * n_problems,
                 "params": params * n_problems,
             }
             columns |= {
-                label: own.means(label).ravel() for label in (*MEASURES, *OTHERS, *PAPERS_F1)
+                label: table.means(label).ravel() for label in (*MEASURES, *OTHERS, *PAPERS_F1)
             }
             result = pa.table(columns)
             defined = ~np.isnan([columns[label] for label in MEASURES]).all(axis=0)
@@ -118,12 +118,12 @@ def results(
     """
     table = pq.read_table(path)
     chosen = (np.asarray(table["contamination"]) == contamination) & in_group(table, group)
-    own = table.filter(chosen)
-    columns = {name: own[name] for name in own.column_names if name not in PAPERS_F1}
+    rows = table.filter(chosen)
+    columns = {name: rows[name] for name in rows.column_names if name not in PAPERS_F1}
     if papers_f1:
-        columns |= {label: own[name] for name, label in PAPERS_F1.items()}
-    classes = own["anomaly_class"].to_pylist()
-    columns["anomaly_class"] = [ONE_CLASS if one is None else one for one in classes]
+        columns |= {label: rows[name] for name, label in PAPERS_F1.items()}
+    classes = rows["anomaly_class"].to_pylist()
+    columns["anomaly_class"] = [ONE_CLASS if name is None else name for name in classes]
     fold = "repeat" if "repeat" in columns else None
     return fastad.ResultTable.from_table(columns, fold=fold)
 
@@ -137,9 +137,9 @@ def in_group(table: Any, group: str) -> np.ndarray[Any, np.dtype[np.bool_]]:
     collections = np.asarray(table["collection"])
     names = np.asarray(table["dataset"])
     if group == "full":
-        several = [one not in (None, ONE_CLASS) for one in table["anomaly_class"].to_pylist()]
-        classes = np.array(several)
-        return np.asarray((collections == "uci") & classes)
+        names_of_classes = table["anomaly_class"].to_pylist()
+        has_classes = np.array([name not in (None, ONE_CLASS) for name in names_of_classes])
+        return np.asarray((collections == "uci") & has_classes)
     collection = {"umap": "uci-umap", "adbench": "adbench"}[group]
     return np.asarray((collections == collection) & (names != CONTRADICTORY))
 
@@ -148,8 +148,8 @@ def sizes() -> str:
     """Return the numbers of data sets, problems and models of each group."""
     body = []
     for group in ("full", "umap", "adbench"):
-        own = results(group, 0.0)
-        counts = (len(set(own.datasets)), own.n_datasets, len(own.models))
+        here = results(group, 0.0)
+        counts = (len(set(here.datasets)), here.n_datasets, len(here.models))
         body.append([group, *map(str, counts)])
     return table(["group", "data sets", "problems", "configurations"], body)
 
@@ -166,9 +166,9 @@ def ranks() -> str:
         for i, label in enumerate(result.measures):
             cells = []
             for j, detector in enumerate(DETECTORS):
-                own = result.detectors.index(detector)
-                ends = f"[{result.low[i, own]:.2f}, {result.high[i, own]:.2f}]"
-                cells.append(f"{paper[label][j][0]:.2f} / {result.mean[i, own]:.2f} {ends}")
+                column = result.detectors.index(detector)
+                ends = f"[{result.low[i, column]:.2f}, {result.high[i, column]:.2f}]"
+                cells.append(f"{paper[label][j][0]:.2f} / {result.mean[i, column]:.2f} {ends}")
             body.append([f"{group} {label}", *cells])
     return table(["group, measure", *DETECTORS], body)
 
@@ -199,7 +199,7 @@ def printed_means(key: str, unit: float) -> dict[str, float]:
     """Return the column "mean" of a printed table."""
     golden = json.loads(GOLDEN.read_text("utf-8"))[key]["rows"]
     return {
-        key_of(name): float(own["means"]["mean"].rstrip("%")) * unit for name, own in golden.items()
+        key_of(name): float(row["means"]["mean"].rstrip("%")) * unit for name, row in golden.items()
     }
 
 
@@ -213,8 +213,8 @@ def losses() -> str:
     for contamination, key in zip(CONTAMINATIONS, ("2019-6", "2019-7", "2019-8"), strict=True):
         printed = printed_means(key, 1.0)
         for group in ("full", "umap", "adbench"):
-            own = results(group, contamination)
-            result = fastad.benchmarking.selection_loss(own, measures=MEASURES, **OPTIONS)
+            here = results(group, contamination)
+            result = fastad.benchmarking.selection_loss(here, measures=MEASURES, **OPTIONS)
             means = result.means["mean"]
             columns.append(
                 [
@@ -240,8 +240,8 @@ def f1() -> str:
         for label in F1_ROWS:
             cells = [f"{printed[label]:.1f}"]
             for papers_f1 in (False, True):
-                own = results("full", contamination, papers_f1=papers_f1)
-                result = fastad.benchmarking.selection_loss(own, measures=MEASURES, **OPTIONS)
+                here = results("full", contamination, papers_f1=papers_f1)
+                result = fastad.benchmarking.selection_loss(here, measures=MEASURES, **OPTIONS)
                 means, i = result.means["mean"], list(result.rows).index(label)
                 cells.append(
                     f"{100 * means.value[i]:.1f} "
@@ -253,11 +253,11 @@ def f1() -> str:
         for j, detector in enumerate(DETECTORS):
             cells = [f"{rows[label][j][0]:.2f}"]
             for papers_f1 in (False, True):
-                own = results("full", 0.0, papers_f1=papers_f1)
-                ranked = fastad.benchmarking.average_ranks(own, measures=[label], **OPTIONS)
-                place = ranked.detectors.index(detector)
-                low, high = ranked.low[0, place], ranked.high[0, place]
-                cells.append(f"{ranked.mean[0, place]:.2f} [{low:.2f}, {high:.2f}]")
+                here = results("full", 0.0, papers_f1=papers_f1)
+                ranked = fastad.benchmarking.average_ranks(here, measures=[label], **OPTIONS)
+                column = ranked.detectors.index(detector)
+                low, high = ranked.low[0, column], ranked.high[0, column]
+                cells.append(f"{ranked.mean[0, column]:.2f} [{low:.2f}, {high:.2f}]")
             body.append([f"mean rank of {detector}, {label}", *cells])
     return table(["", "paper", "`f1_at_fpr`", "the papers' code"], body)
 
@@ -268,15 +268,15 @@ def classes() -> str:
     columns = []
     for group, key in (("umap", "2019-10"), ("full", "2019-11")):
         paper = lower(printed[key]["rows"])
-        own = fastad.benchmarking.class_sensitivity(
+        loss = fastad.benchmarking.class_sensitivity(
             results(group, 0.0), measures=CLASS_MEASURES, **OPTIONS
         )
-        means = own.means["mean"]
+        means = loss.means["mean"]
         columns.append(
             [
                 f"{np.mean(paper[label]):.1f} / {100 * means.value[i]:.1f} "
                 f"[{100 * means.low[i]:.1f}, {100 * means.high[i]:.1f}]"
-                for i, label in enumerate(own.rows)
+                for i, label in enumerate(loss.rows)
             ]
         )
     body = [[label, *cells] for label, *cells in zip(CLASS_MEASURES, *columns, strict=True)]
@@ -286,12 +286,12 @@ def classes() -> str:
 def operating() -> str:
     """Return the mean loss of AUC and TPR at the rate that each criterion chooses."""
     body = []
-    own = results("full", 0.0, SPLITS)
+    here = results("full", 0.0, SPLITS)
     measures = [label for label in MEASURES if not label.startswith("cvol")]
     for number, criterion in enumerate(CRITERIA, 2):
         printed = printed_means(f"2020-{number}", 1.0)
         result = fastad.benchmarking.loss_at_selected_fpr(
-            own, criterion=criterion, measures=measures, **OPTIONS
+            here, criterion=criterion, measures=measures, **OPTIONS
         )
         means = result.means["mean"]
         cells = []
@@ -308,13 +308,13 @@ def agreement() -> str:
     """Return how often EM and MV order detectors as labels do."""
     body = []
     for group in ("full", "umap", "adbench"):
-        own = results(group, 0.0)
-        resampling = check_resampling(own.clusters, 0.95, **OPTIONS)
+        here = results(group, 0.0)
+        resampling = check_resampling(here.clusters, 0.95, **OPTIONS)
         for name in ("em", "mv"):
-            sides = [own.measure(one).sign * own.means(one) for one in (name, "auc", "auc_pr")]
+            sides = [here.measure(x).sign * here.means(x) for x in (name, "auc", "auc_pr")]
             cells = []
             for references in ([sides[1]], [sides[2]], [sides[1], sides[2]]):
-                result = count_pairs(sides[0], references, own.detector_of, resampling)
+                result = count_pairs(sides[0], references, here.detector_of, resampling)
                 interval = f"[{100 * result.low:.0f}, {100 * result.high:.0f}]"
                 cells.append(f"{100 * result.fraction:.0f} % {interval}")
             body.append([f"{group}, all models, {name.upper()}", *cells])
@@ -322,10 +322,9 @@ def agreement() -> str:
     for setting in SETTINGS:
         for criterion in ("em", "mv"):
             counts = benchmark.agreement(criterion, setting=setting)
-            three = (counts.roc, counts.pr, counts.both)
             cells = [
-                "-" if one is None else f"{one.n_agreeing:g} of {one.n_pairs} ({one.fraction:.0%})"
-                for one in three
+                "-" if x is None else f"{x.n_agreeing:g} of {x.n_pairs} ({x.fraction:.0%})"
+                for x in (counts.roc, counts.pr, counts.both)
             ]
             body.append([f"goix's protocol, {setting}, {criterion.upper()}", *cells])
     return table(["pairs ordered identically", "as ROC", "as PR", "as both"], body)
@@ -334,9 +333,9 @@ def agreement() -> str:
 def distances() -> str:
     """Return the mean distance of rankings from those by a reference."""
     body = []
-    for reference, own_label in (("tpr@0.4", "ht_auc@0.4"), ("fpr@tpr0.8", "lf_auc@0.8")):
-        measures = (own_label, "auc_pr", "auc", "cost_auc@1.25", "cost_auc@0.8")
-        result = [
+    for reference, related in (("tpr@0.4", "ht_auc@0.4"), ("fpr@tpr0.8", "lf_auc@0.8")):
+        measures = (related, "auc_pr", "auc", "cost_auc@1.25", "cost_auc@0.8")
+        by_group = [
             fastad.benchmarking.rank_distance(
                 results(group, 0.0), reference=reference, measures=measures, **OPTIONS
             )
@@ -344,8 +343,8 @@ def distances() -> str:
         ]
         for i, label in enumerate(measures):
             cells = [
-                f"{one.means.value[i]:.2f} [{one.means.low[i]:.2f}, {one.means.high[i]:.2f}]"
-                for one in result
+                f"{x.means.value[i]:.2f} [{x.means.low[i]:.2f}, {x.means.high[i]:.2f}]"
+                for x in by_group
             ]
             body.append([f"{reference}: {label}", *cells])
     return table(["reference: measure", "full", "adbench"], body)

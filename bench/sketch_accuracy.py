@@ -43,8 +43,8 @@ def widest_fpr(sketch: ScoreSketch) -> float:
     # Within a cell the rate lies between those of its edges; its value is that of one of them.
     middle = (rates + np.concatenate([[0.0], rates[:-1]])) / 2
     half = cells.normals / below[-1] / 2
-    known = cells.ties | (rates < _LOWEST)
-    return float(np.max(np.where(known, 0.0, half / np.maximum(middle, _LOWEST))))
+    left_out = cells.ties | (rates < _LOWEST)
+    return float(np.max(np.where(left_out, 0.0, half / np.maximum(middle, _LOWEST))))
 
 
 def peers(
@@ -63,8 +63,8 @@ def peers(
     exact = ranks / normals.shape[0]
     errors = []
     for sketch in (kll, req):
-        told = np.array([1 - sketch.get_rank(float(t), False) for t in thresholds])
-        errors.append(float(np.max(np.abs(told / exact - 1))))
+        estimates = np.array([1 - sketch.get_rank(float(t), False) for t in thresholds])
+        errors.append(float(np.max(np.abs(estimates / exact - 1))))
     return errors[0], errors[1], len(req.serialize())
 
 

@@ -9,15 +9,13 @@ draws alone leaves out the truth.
 """
 
 import math
-import warnings
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
-import fastad
 from bench.pages import EVIDENCE, fill, table, write_rows
-from fastad.errors import InsufficientMixingWarning
+from bench.volume_coverage import volume_and_warning
 from fastad.regions import VolumeEstimate
 from tests.support import hidden, rare
 
@@ -43,27 +41,19 @@ SHAPES: dict[str, Callable[[int], rare.Rare]] = {**rare.SHAPES, **hidden.SHAPES}
 
 
 def run(region: rare.Rare, n_draws: int, seed: int) -> tuple[VolumeEstimate, bool]:
-    """Return an estimate, and whether it was warned of."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        estimate: Any = fastad.volume(
-            *(region.jitted, region.threshold, region.box),
-            method="splitting",
-            n_draws=n_draws,
-            rng=seed,
-            n_threads=1,
-        )
-    return estimate, any(issubclass(one.category, InsufficientMixingWarning) for one in caught)
+    """Return an estimate, and whether it came with a warning."""
+    options = {"method": "splitting", "n_draws": n_draws, "rng": seed, "n_threads": 1}
+    return volume_and_warning(region.jitted, region.threshold, region.box, **options)
 
 
 def row(region: rare.Rare, n_draws: int, n_seeds: int = N_SEEDS) -> dict[str, Any]:
-    """Count what some seeds come to."""
+    """Return a row of the table, of some seeds."""
     truth = region.log_fraction
     results = [run(region, n_draws, seed) for seed in range(n_seeds)]
-    below = [one.log_high < truth for one, _ in results]
-    outside = [not one.log_low <= truth <= one.log_high for one, _ in results]
-    widths = [one.log_high - one.log_low for one, _ in results if not one.is_bound]
-    above = [one.log_high - truth for one, _ in results if one.is_bound]
+    below = [x.log_high < truth for x, _ in results]
+    outside = [not x.log_low <= truth <= x.log_high for x, _ in results]
+    widths = [x.log_high - x.log_low for x, _ in results if not x.is_bound]
+    above = [x.log_high - truth for x, _ in results if x.is_bound]
     return {
         "region": region.name,
         "d": region.box.n_features,
@@ -71,13 +61,13 @@ def row(region: rare.Rare, n_draws: int, n_seeds: int = N_SEEDS) -> dict[str, An
         "log_fraction": round(truth, 2),
         "upper_end_false": sum(below),
         "interval_false": sum(outside),
-        "bounds": sum(one.is_bound for one, _ in results),
+        "bounds": sum(x.is_bound for x, _ in results),
         "warned": sum(warned for _, warned in results),
         "false_unwarned": sum(
             false and not warned for false, (_, warned) in zip(outside, results, strict=True)
         ),
         "by_uniform_draws_false": sum(
-            not one.uniform_low <= math.exp(truth) <= one.uniform_high for one, _ in results
+            not x.uniform_low <= math.exp(truth) <= x.uniform_high for x, _ in results
         ),
         "median_log_width": round(float(np.median(widths)), 2) if widths else "",
         "median_log_bound_over_truth": round(float(np.median(above)), 1) if above else "",

@@ -55,29 +55,30 @@ def summary(kind: str, X: Floats, training: Floats, distances: Floats, rows: Any
 def detectors(configurations: Sequence[Any], X_train: Floats, seeds: Sequence[int]) -> list[Any]:
     """Fit the detectors of a study one by one."""
     results: list[Any] = []
-    for one, seed in zip(configurations, seeds, strict=True):
-        if one.rule is None:
-            results.append(Estimator(one.fit(X_train, seed)))
-        elif one.rule.kind == "lof":
-            own = LocalOutlierFactor(n_neighbors=one.rule.k, novelty=True).fit(X_train)
-            results.append(Estimator(own))
+    for configuration, seed in zip(configurations, seeds, strict=True):
+        rule = configuration.rule
+        if rule is None:
+            results.append(Estimator(configuration.fit(X_train, seed)))
+        elif rule.kind == "lof":
+            factor = LocalOutlierFactor(n_neighbors=rule.k, novelty=True)
+            results.append(Estimator(factor.fit(X_train)))
         else:
-            results.append(Distances(X_train, one.rule.kind, one.rule.k))
+            results.append(Distances(X_train, rule.kind, rule.k))
     return results
 
 
 class Together:
-    """Scores of all nearest neighbours by one search of the most that are asked for."""
+    """Scores of nearest neighbours for several k, by one search for the largest."""
 
     def __init__(self, rules: Sequence[Any], X_train: Floats) -> None:
         self._rules, self._training = rules, X_train
-        self._search = NearestNeighbors(n_neighbors=max(one.k for one in rules)).fit(X_train)
+        self._search = NearestNeighbors(n_neighbors=max(rule.k for rule in rules)).fit(X_train)
 
     def scores(self, X: Floats) -> list[Floats]:
         distances, rows = self._search.kneighbors(X)
         return [
-            summary(one.kind, X, self._training, distances[:, : one.k], rows[:, : one.k])
-            for one in self._rules
+            summary(rule.kind, X, self._training, distances[:, : rule.k], rows[:, : rule.k])
+            for rule in self._rules
         ]
 
 
@@ -100,12 +101,12 @@ def measured(y: Any, scores: Floats, uniform: Floats, rng: np.random.Generator) 
     anomalies, normals = scores[y == 1], scores[y == 0]
     for rate in OPERATING_RATES:
         k = int(normals.shape[0] * rate / (1 - rate))
-        shares = []
+        precisions = []
         for _ in range(N_REPEATS if 0 < k <= anomalies.shape[0] else 0):
             chosen = rng.choice(anomalies, k, replace=False)
             together = np.concatenate([chosen, normals])
-            shares.append(np.mean(np.argpartition(-together, k)[:k] < k))
-        results[f"precision@p{rate:g}"] = float(np.mean(shares)) if shares else np.nan
+            precisions.append(np.mean(np.argpartition(-together, k)[:k] < k))
+        results[f"precision@p{rate:g}"] = float(np.mean(precisions)) if precisions else np.nan
         threshold = float(np.interp(rate, fpr, thresholds))
         tp, fp = np.sum(anomalies >= threshold), np.sum(normals >= threshold)
         results[f"f1@{rate:g}"] = float(2 * tp / (tp + fp + anomalies.shape[0]))
@@ -116,8 +117,8 @@ def measured(y: Any, scores: Floats, uniform: Floats, rng: np.random.Generator) 
 def criteria(normals: Floats, uniform: Floats) -> dict[str, float]:
     """Return EM on a grid of levels and MV on one of masses, in a box of volume 1."""
     normals, uniform = np.sort(normals), np.sort(uniform)
-    places = np.ceil(MASSES * normals.shape[0]).astype(int) - 1
-    volumes = np.searchsorted(uniform, normals[places], side="right") / uniform.shape[0]
+    indices = np.ceil(MASSES * normals.shape[0]).astype(int) - 1
+    volumes = np.searchsorted(uniform, normals[indices], side="right") / uniform.shape[0]
     mass = np.arange(1, normals.shape[0] + 1) / normals.shape[0]
     volume = np.searchsorted(uniform, normals, side="right") / uniform.shape[0]
     levels = np.linspace(0, 100, 1000)
@@ -138,22 +139,22 @@ def run(
     """Score and measure detectors one by one, each a task of its own."""
     rng = np.random.default_rng(0)
     uniform = uniform_points(rows, n_draws, rng)
-    for one in fitted:
-        yield measured(y_test, one.scores(X_test), one.scores(uniform), rng)
+    for detector in fitted:
+        yield measured(y_test, detector.scores(X_test), detector.scores(uniform), rng)
 
 
 def run_together(
     together: Together,
-    others: Sequence[Any],
+    fitted: Sequence[Any],
     X_test: Floats,
     y_test: Any,
     rows: Floats,
     n_draws: int,
 ) -> Iterator[dict[str, float]]:
-    """Score and measure with one search of neighbours for all distances."""
+    """Score and measure with one search of neighbours for all distances, then other detectors."""
     rng = np.random.default_rng(0)
     uniform = uniform_points(rows, n_draws, rng)
     for tested, drawn in zip(together.scores(X_test), together.scores(uniform), strict=True):
         yield measured(y_test, tested, drawn, rng)
-    for one in others:
-        yield measured(y_test, one.scores(X_test), one.scores(uniform), rng)
+    for detector in fitted:
+        yield measured(y_test, detector.scores(X_test), detector.scores(uniform), rng)

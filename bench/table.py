@@ -1,6 +1,8 @@
 """Print the tables of what pytest-benchmark has written; ``--write`` puts them into the documents.
 
-The table of the measures goes to docs/evidence/benchmarks.md, three of its rows to the README.
+The table of the measures goes to docs/evidence/benchmarks.md, three of its rows to the README. A
+benchmark that ran a part of its work alone says in ``extra_info["fraction"]`` which part: its time
+is divided by that.
 """
 
 import json
@@ -56,9 +58,10 @@ def main(path: str, *, write: bool = False) -> None:
     runs: dict[str, dict[str, float]] = {}
     starts: dict[str, float] = {}
     batches: dict[int, tuple[float, float]] = {}
-    others: dict[str, float] = {}
+    remaining: dict[str, float] = {}
     for entry in run["benchmarks"]:
-        info, median = entry["extra_info"], 1e3 * entry["stats"]["median"]
+        info = entry["extra_info"]
+        median = 1e3 * entry["stats"]["median"] / info.get("fraction", 1)
         if "start" in info:
             starts[info["start"]] = median
         elif "batch" in info and "threads" not in info:
@@ -69,13 +72,13 @@ def main(path: str, *, write: bool = False) -> None:
             row = Row(*(info[field] for field in Row._fields))
             medians.setdefault(row, {})[info["library"]] = median
         else:
-            others[entry["name"]] = median
+            remaining[entry["name"]] = median
     _print_measures(medians)
     _print_runs(runs)
     _print_batches(batches)
     _print_starts(starts)
     print("All others, median time in ms.\n")
-    _print_table(["test", "ms"], ([name, _number(time, 3)] for name, time in others.items()))
+    _print_table(["test", "ms"], ([name, _number(time, 3)] for name, time in remaining.items()))
     if write:
         _write_documents(medians)
     _print_machine(run["machine_info"])

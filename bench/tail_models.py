@@ -18,49 +18,6 @@ from bench.pages import line, table
 from fastad.errors import LowCoverageWarning, UndefinedMeasureError
 from fastad.uncertainty import tail_model
 
-FAMILIES: dict[str, Any] = {
-    "normal": stats.norm(),
-    "t with 3 degrees of freedom": stats.t(3),
-    "lognormal": stats.lognorm(1),
-    "uniform": stats.uniform(),
-    "mixture": None,
-}
-# On which nothing of the model was chosen.
-HELD_OUT: dict[str, Any] = {
-    "exponential": stats.expon(),
-    "logistic": stats.logistic(),
-    "gamma, shape 0.5": stats.gamma(0.5),
-    "gamma, shape 3": stats.gamma(3),
-    "Weibull, shape 0.7": stats.weibull_min(0.7),
-    "Weibull, shape 2": stats.weibull_min(2),
-    "t with 5 degrees of freedom": stats.t(5),
-    "Pareto, shape 1.5": stats.pareto(1.5),
-    "lognormal, sigma 2": stats.lognorm(2),
-    "two normals, 1 % of spread 3": None,
-    "beta(2, 5)": stats.beta(2, 5),
-}
-N_ANOMALIES = 100
-
-
-class Coverage(NamedTuple):
-    """How many data sets were refused, and of the others how many intervals covered.
-
-    Attributes
-    ----------
-    n_refused, n_kept : int
-        Numbers of data sets.
-    threshold, tpr : float
-        Fractions of intervals that covered the true value.
-    width : float
-        Median width of those of the TPR.
-    """
-
-    n_refused: int
-    n_kept: int
-    threshold: float
-    tpr: float
-    width: float
-
 
 class Mixture(NamedTuple):
     """Standard normal scores, of which a fraction is of another normal distribution."""
@@ -86,9 +43,49 @@ class Mixture(NamedTuple):
         return high
 
 
-# One score in 2000 is of another cluster far above.
-FAMILIES["mixture"] = Mixture(1 / 2000, 8.0, 1.0)
-HELD_OUT["two normals, 1 % of spread 3"] = Mixture(0.01, 0.0, 3.0)
+FAMILIES: dict[str, Any] = {
+    "normal": stats.norm(),
+    "t with 3 degrees of freedom": stats.t(3),
+    "lognormal": stats.lognorm(1),
+    "uniform": stats.uniform(),
+    # One score in 2000 is of another cluster far above.
+    "mixture": Mixture(1 / 2000, 8.0, 1.0),
+}
+# On which nothing of the model was chosen.
+HELD_OUT: dict[str, Any] = {
+    "exponential": stats.expon(),
+    "logistic": stats.logistic(),
+    "gamma, shape 0.5": stats.gamma(0.5),
+    "gamma, shape 3": stats.gamma(3),
+    "Weibull, shape 0.7": stats.weibull_min(0.7),
+    "Weibull, shape 2": stats.weibull_min(2),
+    "t with 5 degrees of freedom": stats.t(5),
+    "Pareto, shape 1.5": stats.pareto(1.5),
+    "lognormal, sigma 2": stats.lognorm(2),
+    "two normals, 1 % of spread 3": Mixture(0.01, 0.0, 3.0),
+    "beta(2, 5)": stats.beta(2, 5),
+}
+N_ANOMALIES = 100
+
+
+class Coverage(NamedTuple):
+    """How many data sets were refused, and of the others how many intervals covered.
+
+    Attributes
+    ----------
+    n_refused, n_kept : int
+        Numbers of data sets.
+    threshold, tpr : float
+        Fractions of intervals that covered the true value.
+    width : float
+        Median width of those of the TPR.
+    """
+
+    n_refused: int
+    n_kept: int
+    threshold: float
+    tpr: float
+    width: float
 
 
 def draw(

@@ -61,8 +61,8 @@ def _torchmetrics(labels: Labels, scores: Scores) -> tuple[float, float]:
         quantile=torch.tensor([0.025, 0.975]),
     )
     # Outside of [0, 1] scores would go through a sigmoid in every resample.
-    shares = torch.from_numpy(scores).sigmoid()
-    bootstrap.update(shares, torch.from_numpy(labels))
+    probabilities = torch.from_numpy(scores).sigmoid()
+    bootstrap.update(probabilities, torch.from_numpy(labels))
     low, high = bootstrap.compute()["quantile"].tolist()
     return low, high
 

@@ -1,8 +1,8 @@
 """Time of comparisons of many models against loops over NumPy and SciPy.
 
 The loops take too long to run whole: they compare a part of the pairs, or a part of the data sets,
-and their times are multiplied in the table by what ``extra_info["share"]`` says. Results agree on
-that part before anything is timed.
+and the table divides their times by ``extra_info["fraction"]``. Results agree on that part before
+anything is timed.
 """
 
 from functools import lru_cache
@@ -16,7 +16,7 @@ from pytest_benchmark.fixture import BenchmarkFixture
 from scipy import special, stats
 
 import fastad
-from fastad.benchmarking.pairwise_tests.pairs import PairwiseTests, compare_pairs
+from fastad.benchmarking.pairwise_tests.pairs import PairwiseTests, compare_pairs, pair_p_values
 
 Floats = npt.NDArray[np.float64]
 
@@ -68,17 +68,15 @@ def pairs_by_numpy() -> Floats:
 def test_loops_agree() -> None:
     np.testing.assert_allclose(pairs_by_numpy(), pairs_by_scipy(), rtol=1e-9)
     # The first pairs are those of the first model.
-    result = pairs_by_numpy()[: N_MODELS - 1, 3]
-    from fastad.benchmarking.pairwise_tests.pairs import pair_p_values
-
-    np.testing.assert_allclose(pair_p_values(runs()[:, :, 3])[0, 1:], result, rtol=1e-9)
+    expected = pairs_by_numpy()[: N_MODELS - 1, 3]
+    np.testing.assert_allclose(pair_p_values(runs()[:, :, 3])[0, 1:], expected, rtol=1e-9)
 
 
 @pytest.mark.parametrize("how", [pairs_by_fastad, pairs_by_scipy, pairs_by_numpy])
 def test_all_pairs(benchmark: BenchmarkFixture, how: Any) -> None:
-    share = 1.0 if how is pairs_by_fastad else SOME_PAIRS / N_PAIRS
+    fraction = 1.0 if how is pairs_by_fastad else SOME_PAIRS / N_PAIRS
     benchmark.group = f"{N_MODELS} models x {N_FOLDS} folds x {N_LEVELS} levels, all pairs"
-    benchmark.extra_info["share"] = share
+    benchmark.extra_info["fraction"] = fraction
     benchmark(how)
 
 
@@ -86,7 +84,7 @@ def test_counts_of_many_models(benchmark: BenchmarkFixture) -> None:
     rng = np.random.default_rng(1)
     values = rng.uniform(0.3, 0.9, (10_000, 1, 1)) + rng.normal(0, 0.05, (10_000, 10, 2))
     benchmark.group = "10 000 models x 10 folds, counts at 2 of 100 levels"
-    benchmark.extra_info["share"] = 0.02
+    benchmark.extra_info["fraction"] = 0.02
     benchmark(lambda: compare_pairs(values, alpha=0.05))
 
 
@@ -127,7 +125,7 @@ def test_kendall(benchmark: BenchmarkFixture, how: str) -> None:
         result = table(1000)
         benchmark(lambda: fastad.benchmarking.kendall_matrix(result, rng=0))
     else:
-        benchmark.extra_info["share"] = 0.005
+        benchmark.extra_info["fraction"] = 0.005
         benchmark(lambda: kendall_by_scipy(5))
 
 

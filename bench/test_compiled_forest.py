@@ -14,7 +14,7 @@ from fastad.detectors.compilation import compile_scorer
 from fastad.detectors.scorer import CompiledScorer
 
 N_TRAINING, N_POINTS, N_FEATURES = 2_000, 1_000_000, 5
-FLAGGED = (0.5, 0.1, 0.01)  # shares of the points
+FLAGGED = (0.5, 0.1, 0.01)  # fractions of the points
 
 pytestmark = pytest.mark.benchmark(min_rounds=3, max_time=1, disable_gc=True)
 

@@ -2,8 +2,8 @@
 
 All measures for low rates of ten million scores beside one area under the ROC curve; F2 at every
 threshold beside scikit-learn; a band of the difference of two decision curves. Loops of
-scikit-learn over thresholds would take hours: they take some of the thresholds, and their times are
-multiplied by what ``extra_info["share"]`` says. Results agree before anything is timed.
+scikit-learn over thresholds would take hours: they take some of the thresholds, and the table
+divides their times by ``extra_info["fraction"]``. Results agree before anything is timed.
 """
 
 from functools import lru_cache
@@ -18,6 +18,7 @@ from sklearn import metrics
 import fastad
 from bench.data import Case, generate
 from fastad.measures import from_counts
+from tests.support.custom import net_benefit
 
 Labels = npt.NDArray[np.int64]
 Scores = npt.NDArray[np.float64]
@@ -73,7 +74,7 @@ def _by_scikit_learn(y: Labels, s: Scores) -> Scores:
 
 
 def _by_confusion_counts(y: Labels, s: Scores) -> Scores:
-    """The same function of the counts that scikit-learn finds in one sort."""
+    """The same function of the counts that scikit-learn computes by one sort."""
     _, fps, fns, tps, _ = metrics.confusion_matrix_at_thresholds(y, s)
     return np.asarray(f2(tps, fps, tps + fns, None))
 
@@ -84,12 +85,8 @@ def test_f2_at_every_threshold(benchmark: BenchmarkFixture, how: Any) -> None:
     y, s = _thresholds(n_thresholds)
     np.testing.assert_allclose(how(y, s), _by_fastad(y, s), rtol=1e-12)
     benchmark.group = f"F2 at {N_THRESHOLDS} thresholds"
-    benchmark.extra_info.update(how=how.__name__, share=n_thresholds / N_THRESHOLDS)
+    benchmark.extra_info.update(how=how.__name__, fraction=n_thresholds / N_THRESHOLDS)
     benchmark(how, y, s)
-
-
-def net_benefit(tp: Any, fp: Any, n: Any, m: Any, threshold: Any) -> Any:
-    return (tp - fp * threshold / (1 - threshold)) / (n + m)
 
 
 def test_band_of_the_difference_of_decision_curves(benchmark: BenchmarkFixture) -> None:

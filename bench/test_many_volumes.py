@@ -55,10 +55,10 @@ def test_volumes(benchmark: BenchmarkFixture, way: str, d: int) -> None:
     together = _volumes(detectors, d)
 
     def alone() -> list[dict[str, Any]]:
-        return [dict(_volumes({name: one}, d)[name]) for name, one in detectors.items()]
+        return [dict(_volumes({name: model}, d)[name]) for name, model in detectors.items()]
 
     if way == "together":
         benchmark(lambda: _volumes(detectors, d))
         return
-    for name, one in zip(detectors, benchmark(alone), strict=True):
-        assert [x.value for x in one.values()] == [x.value for x in together[name].values()]
+    for name, volumes in zip(detectors, benchmark(alone), strict=True):
+        assert [x.value for x in volumes.values()] == [x.value for x in together[name].values()]

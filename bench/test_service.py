@@ -124,11 +124,11 @@ def test_a_window_while_others_update(benchmark: BenchmarkFixture) -> None:
             time.sleep(0.01)
 
     with ThreadPoolExecutor(N_THREADS) as pool:
-        others = [pool.submit(update) for _ in range(N_THREADS)]
+        updates = [pool.submit(update) for _ in range(N_THREADS)]
         benchmark(lambda: week.evaluate(["auc"]))
         stop.set()
-        for other in others:
-            other.result()
+        for running in updates:
+            running.result()
 
 
 @pytest.mark.parametrize("n_callers", [1, 2])

@@ -54,14 +54,12 @@ def case(d: int, n_train: int) -> _Case:
 
 @lru_cache
 def fitted(d: int, n_train: int) -> list[Fitted]:
-    """By fastad, the groups that share something together."""
-    own = case(d, n_train)
+    """Fit by fastad, in the groups that share computations."""
+    split, configurations, _ = case(d, n_train)
     groups: dict[str, list[Configuration]] = {}
-    for one in own.configurations:
-        groups.setdefault(group_of(one), []).append(one)
-    return [
-        fit_batch(members, own.split.X_train, [7] * len(members)) for members in groups.values()
-    ]
+    for configuration in configurations:
+        groups.setdefault(group_of(configuration), []).append(configuration)
+    return [fit_batch(members, split.X_train, [7] * len(members)) for members in groups.values()]
 
 
 def by_fastad(d: int, n_train: int) -> dict[Configuration, Measured]:
@@ -72,8 +70,8 @@ def by_fastad(d: int, n_train: int) -> dict[Configuration, Measured]:
         for scorer, members in batch.scorers:
             tested = scores_of_rows(scorer, len(members), split.X_test)
             drawn = scores_of_draws(scorer, len(members), draws, N_DRAWS)
-            for one, scores, uniform in zip(members, tested, drawn, strict=True):
-                results[one] = measure_scores(
+            for configuration, scores, uniform in zip(members, tested, drawn, strict=True):
+                results[configuration] = measure_scores(
                     *(split.y_test, scores, uniform),
                     labels=paper_measures(),
                     rates=OPERATING_RATES,
@@ -83,8 +81,8 @@ def by_fastad(d: int, n_train: int) -> dict[Configuration, Measured]:
 
 @lru_cache
 def fitted_by_peer(d: int, n_train: int) -> list[Any]:
-    own = case(d, n_train)
-    return peer.detectors(own.configurations, own.split.X_train, own.seeds)
+    split, configurations, seeds = case(d, n_train)
+    return peer.detectors(configurations, split.X_train, seeds)
 
 
 def by_peer(d: int, n_train: int) -> list[dict[str, float]]:
@@ -95,10 +93,10 @@ def by_peer(d: int, n_train: int) -> list[dict[str, float]]:
 
 @lru_cache
 def shared_by_peer(d: int, n_train: int) -> tuple[peer.Together, list[Any]]:
-    own = case(d, n_train)
-    distances = [one.rule for one in own.configurations if one.rule and one.rule.kind != "lof"]
-    others = [one for one in fitted_by_peer(d, n_train) if not isinstance(one, peer.Distances)]
-    return peer.Together(distances, own.split.X_train), others
+    split, configurations, _ = case(d, n_train)
+    rules = [x.rule for x in configurations if x.rule and x.rule.kind != "lof"]
+    detectors = [x for x in fitted_by_peer(d, n_train) if not isinstance(x, peer.Distances)]
+    return peer.Together(rules, split.X_train), detectors
 
 
 def by_sharing_peer(d: int, n_train: int) -> list[dict[str, float]]:
@@ -116,17 +114,17 @@ def on_one_core(run: Any, *arguments: int) -> Any:
 
 @pytest.mark.parametrize(("d", "n_train"), CASES)
 def test_peers_agree(d: int, n_train: int) -> None:
-    own = on_one_core(by_fastad, d, n_train)
-    other = on_one_core(by_peer, d, n_train)
+    results = on_one_core(by_fastad, d, n_train)
+    expected = on_one_core(by_peer, d, n_train)
     shared = on_one_core(by_sharing_peer, d, n_train)
-    assert len(own) == len(other) == len(shared) == 42
-    for one, theirs in zip(case(d, n_train).configurations, other, strict=True):
-        values = own[one].values
+    assert len(results) == len(expected) == len(shared) == 42
+    for configuration, of_peer in zip(case(d, n_train).configurations, expected, strict=True):
+        values = results[configuration].values
         for label in ("auc", "ap", "auc_w", "auc@0.05", "auc@0.4", "tpr@0.01", "tpr@0.4"):
             # The last digits of a score order two points differently now and then.
-            assert values[label] == pytest.approx(theirs[label], rel=1e-4), (one, label)
+            assert values[label] == pytest.approx(of_peer[label], rel=1e-4), (configuration, label)
         for label in ("cvol@0.05", "precision@p0.05"):
-            assert values[label] == pytest.approx(theirs[label], abs=0.15), (one, label)
+            assert values[label] == pytest.approx(of_peer[label], abs=0.15), (configuration, label)
 
 
 @pytest.mark.parametrize(("d", "n_train"), CASES)

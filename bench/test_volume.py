@@ -10,9 +10,10 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
 import fastad
+from tests.support.volumes import square_of_point
 
 N_POINTS, N_FEATURES = 10**7, 5
-SHARE = math.pi ** (N_FEATURES / 2) / math.gamma(N_FEATURES / 2 + 1) / 2**N_FEATURES
+FRACTION = math.pi ** (N_FEATURES / 2) / math.gamma(N_FEATURES / 2 + 1) / 2**N_FEATURES
 BOX = fastad.Box(-np.ones(N_FEATURES), np.ones(N_FEATURES))
 
 pytestmark = pytest.mark.benchmark(min_rounds=3, max_time=1, disable_gc=True)
@@ -33,20 +34,12 @@ class Ball(fastad.detectors.CompiledScorer):
     n_features, name, kernel = N_FEATURES, "ball", _radii
 
 
-@numba.njit
-def _radius(point: Floats) -> float:
-    total = 0.0
-    for x in point:
-        total += x * x
-    return total
-
-
 def _compiled() -> float:
     return fastad.volume(Ball(), 1.0, BOX, method="uniform", n_draws=N_POINTS, rng=0).value
 
 
 def _jitted() -> float:
-    return fastad.volume(_radius, 1.0, BOX, method="uniform", n_draws=N_POINTS, rng=0).value
+    return fastad.volume(square_of_point, 1.0, BOX, method="uniform", n_draws=N_POINTS, rng=0).value
 
 
 def _numpy() -> float:
@@ -72,4 +65,4 @@ def test_ball(benchmark: BenchmarkFixture, library: str) -> None:
     benchmark.extra_info["library"] = library
     LIBRARIES[library]()
     result = benchmark(LIBRARIES[library])
-    assert abs(result - SHARE) < 5 * math.sqrt(SHARE / N_POINTS)
+    assert abs(result - FRACTION) < 5 * math.sqrt(FRACTION / N_POINTS)

@@ -24,6 +24,7 @@ import fastad
 from bench.pages import line, table
 from fastad import Box
 from fastad.errors import InsufficientMixingWarning
+from tests.support.rare import log_ball_volume
 
 N_DRAWS = {"importance": 50_000, "splitting": 100_000, "sobol": 65_536, "auto": 100_000}
 MOST = 3_000_000
@@ -111,7 +112,7 @@ def _cube(d: int) -> Box:
 
 
 def _log_ball(d: int, radius: float) -> float:
-    return d / 2 * math.log(math.pi) - math.lgamma(d / 2 + 1) + d * math.log(radius)
+    return log_ball_volume(d) + d * math.log(radius)
 
 
 def _in_ball(rng: np.random.Generator, n: int, d: int, radius: float) -> Any:
@@ -309,6 +310,14 @@ def estimated(shape: Shape, method: str, seed: int) -> Any:
             )
         except (ValueError, InsufficientMixingWarning):
             return None
+
+
+def volume_and_warning(*region: Any, **options: Any) -> tuple[Any, bool]:
+    """Return an estimate of the volume, and whether it came with a warning about its particles."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        estimate = fastad.volume(*region, **options)
+    return estimate, any(issubclass(x.category, InsufficientMixingWarning) for x in caught)
 
 
 if __name__ == "__main__":

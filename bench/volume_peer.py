@@ -29,7 +29,7 @@ _STEEP = 1e-6
 
 
 class Runs(NamedTuple):
-    """What some seeds of a method come to."""
+    """Errors of a method over some seeds, and its mean number of calls."""
 
     error: float
     claimed: float
@@ -52,10 +52,8 @@ def by_fastad(region: rare.Rare, n_seeds: int) -> Runs:
         )
         for seed in range(n_seeds)
     ]
-    claimed = [(one.log_high - one.log_low) / 4 for one in results]
-    calls = [float(one.n_scored) for one in results]
-    logs = [one.log_value for one in results]
-    return _runs(region, list(zip(logs, claimed, calls, strict=True)))
+    runs = [(x.log_value, (x.log_high - x.log_low) / 4, float(x.n_scored)) for x in results]
+    return _runs(region, runs)
 
 
 def by_ultranest(region: rare.Rare, n_live: int, n_seeds: int) -> Runs:
@@ -93,8 +91,9 @@ def by_ultranest(region: rare.Rare, n_live: int, n_seeds: int) -> Runs:
     return _runs(region, results)
 
 
-def _runs(region: rare.Rare, result: list[tuple[float, float, float]]) -> Runs:
-    errors, claimed, calls = np.array(result).T
+def _runs(region: rare.Rare, runs: list[tuple[float, float, float]]) -> Runs:
+    """Summarise logarithms of the fraction, their claimed errors, and calls."""
+    errors, claimed, calls = np.array(runs).T
     errors = errors - region.log_fraction
     return Runs(
         math.sqrt(float(np.mean(errors**2))),

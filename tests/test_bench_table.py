@@ -19,7 +19,7 @@ def test_every_benchmark_has_its_row(tmp_path: Path, capsys: pytest.CaptureFixtu
         "import": {"start": "import fastad"},
         "service": {"batch": 500, "p50": 1.25, "p99": 2.5},
         "window": {"batch": 500, "threads": 8, "p50": 7.25, "p99": 8.5},
-        "share": {"share": 0.5},
+        "part": {"fraction": 0.5},
         "other": {"n": 1000, "proportion": 0.5, "what": "curve"},
     }
     entries = [
@@ -41,7 +41,8 @@ def test_every_benchmark_has_its_row(tmp_path: Path, capsys: pytest.CaptureFixtu
         "| 100 groups | fastad | 3.00 (1.0x) |",
         "| 100 groups | loop | 6.00 (2.0x) |",
         "| 500 | 1.25 | 2.50 |",
-        *(f"| {name} | 3.00 |" for name in ("import fastad", "window", "share", "other")),
+        *(f"| {name} | 3.00 |" for name in ("import fastad", "window", "other")),
+        "| part | 6.00 |",
     ):
         assert row in printed
 
@@ -60,5 +61,5 @@ def test_pages_are_filled_between_their_marks_alone() -> None:
     page = "a\n<!-- one -->\nold\n<!-- /one -->\nb\n<!-- two -->\nold\n<!-- /two -->\nc\n"
     new = "a\n<!-- one -->\nx\\1\ny\n<!-- /one -->\nb\n<!-- two -->\nold\n<!-- /two -->\nc\n"
     assert filled(page, {"one": "x\\1\ny"}) == new
-    with pytest.raises(ValueError, match="no place for three"):
+    with pytest.raises(ValueError, match="must contain the marks of three"):
         filled(page, {"three": ""})

@@ -27,12 +27,12 @@ def test_the_page_counts_right() -> None:
     assert f"{len(pairs)} pairs of estimates by two methods, of which {len(overlapping)}" in text
     of = {name: [row for row in ROWS if row["method"] == name] for name in study.METHODS}
     n_uniform, n_weighted = (
-        sum(study.is_answer(row) for row in of[name]) for name in ("uniform", "importance")
+        sum(study.is_estimate(row) for row in of[name]) for name in ("uniform", "importance")
     )
     assert f"Uniform draws give an estimate in {n_uniform} of {len(of['uniform'])} cells" in text
     n_refused = sum(row["refusal"] != "" for row in of["importance"])
     assert f"gives an estimate in {n_weighted} cells and is refused in {n_refused}" in text
-    assert all(study.is_answer(row) and not row["warnings"] for row in of["splitting"])
+    assert all(study.is_estimate(row) and not row["warnings"] for row in of["splitting"])
     taken = Counter(row["chosen"] for row in of["auto"])
     assert (
         f"uniform draws in {taken['uniform']} cells, splitting in {taken['splitting']} and "
@@ -40,13 +40,13 @@ def test_the_page_counts_right() -> None:
     ) in text
 
 
-def test_every_cell_was_asked() -> None:
+def test_every_cell_was_estimated() -> None:
     cells = study.by_cell(ROWS)
-    assert list(cells) == [(name, one) for name in study.DATA for one in study.DETECTORS]
+    assert list(cells) == [(name, detector) for name in study.DATA for detector in study.DETECTORS]
     assert all(tuple(cell) == study.METHODS for cell in cells.values())
 
 
-def test_answers_hold_together() -> None:
+def test_estimates_lie_between_their_ends() -> None:
     for row in ROWS:
         if row["refusal"]:
             assert row["method"] == "importance"
@@ -82,7 +82,7 @@ def test_the_script_measures_and_goes_on_where_it_was(
     study.run(folder, table, ["points"], budgets)
     rows = read_rows(table)
     assert [row["method"] for row in rows] == [*budgets, *budgets]
-    assert all(study.is_answer(row) for row in rows)
+    assert all(study.is_estimate(row) for row in rows)
     assert all(study.overlap(*pair) for pair in study.pairs(rows))
     assert len(study.lines(rows).splitlines()) == 2 + 2
 
