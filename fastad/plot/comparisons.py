@@ -250,7 +250,7 @@ class DiscriminabilityDisplay(drawing.Display):
         # A data set without variance may lie a thousand times above the mean.
         mean = max((value for value in (*curve, *critical) if value > 0), default=1.0)
         highest = max((x for values in single for x in values if x > mean), default=mean)
-        axes.set_ylim(0, float(min(1.1 * highest, _ROOM * mean)))
+        drawing.set_limits(axes, "y", 0.0, float(min(1.1 * highest, _ROOM * mean)))
         axes.set(
             xscale=xscale,
             xlabel="False positive rate",

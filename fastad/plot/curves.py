@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 BandKind = Literal["pointwise", "simultaneous"]
 BAND_KINDS: tuple[BandKind, ...] = ("pointwise", "simultaneous")
 Curve = TypeVar("Curve")
+Data = TypeVar("Data")
 Result = TypeVar("Result")
 # Detector, then label of a measure, then value: such as the result of `fastad.evaluate`.
 Values = Mapping[str, Mapping[str, float]]
@@ -201,13 +202,13 @@ class LabelledCurvesDisplay(LabelledDisplay, CurvesDisplay[Curve]):
 
 
 def map_detectors(
-    ranked: Mapping[str, RankedScores], compute: Callable[[RankedScores], Result]
+    detectors: Mapping[str, Data], compute: Callable[[Data], Result]
 ) -> dict[str, Result]:
-    """Compute a result for each detector; an error about the values of its scores names it."""
+    """Compute a result from the data of each detector; an error about its scores names it."""
     results = {}
-    for name, scores in ranked.items():
+    for name, data in detectors.items():
         try:
-            results[name] = compute(scores)
+            results[name] = compute(data)
         except InvalidInputError as error:
             message = str(error).replace("y_score", score_name(name))
             item = score_name(name) if error.item == "y_score" else error.item
@@ -349,9 +350,9 @@ def refine(
 def draw_band(
     axes: "Axes", band: Any, x: FloatVector, line: "Line2D", lowest: float = 0.0
 ) -> "FillBetweenPolyCollection":
-    """Draw a band whose bounds are joined by straight lines, from the lowest x that is shown.
+    """Draw a band whose bounds are joined by straight lines, from where the axis starts.
 
-    Or from the last point before it, which must be positive on a logarithmic axis.
+    It starts at the last point before that which is above 0: a logarithmic axis has no 0.
     """
     order = np.argsort(x, kind="stable")
     before = x[(x > 0) & (x <= lowest)]

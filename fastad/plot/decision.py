@@ -37,7 +37,7 @@ class DecisionCurve:
     thresholds : numpy.ndarray of shape (n_thresholds,)
         Increasing, in (0, 1).
     net_benefit : numpy.ndarray of shape (n_thresholds,)
-        Of flagging what reaches each threshold, in true positives by sample.
+        Of flagging what reaches each threshold, in true positives per sample.
     prevalence : float
         Proportion of anomalies among the samples.
     """
@@ -207,22 +207,22 @@ class DecisionCurveDisplay(LabelledDisplay, drawing.Display):
             This display.
         """
         (axes,) = drawing.open_axes(ax, n_rows=len(self.curves) + 2)
-        grid = np.unique(np.concatenate([curve.thresholds for curve in self.curves.values()]))
         # Of several folds the proportions of anomalies may differ: their mean.
-        prevalence = float(np.mean([curve.prevalence for curve in self.curves.values()]))
+        prevalences = [curve.prevalence for curve in self.curves.values()]
+        prevalence = float(np.mean(prevalences))
+        # Over the whole axis, however few thresholds the curves have.
+        grid = np.array(_THRESHOLDS)
         drawing.draw_reference(
             axes, grid, prevalence - (1 - prevalence) * grid / (1 - grid), "all flagged"
         )
         drawing.draw_reference(axes, grid, np.zeros_like(grid), "none flagged")
         paths = {name: (x.thresholds, x.net_benefit) for name, x in self.curves.items()}
         self.lines_ = drawing.draw_detectors(axes, paths, {name: name for name in paths}, line_kw)
-        # Far below 0, where flagging none is better, nothing is compared.
-        axes.set(
-            xlim=(0, 1),
-            ylim=(-0.2 * prevalence, 1.1 * prevalence),
-            xlabel="Threshold probability",
-            ylabel="Net benefit",
-        )
+        axes.set(xlim=(0, 1), xlabel="Threshold probability", ylabel="Net benefit")
+        # Far below 0, where flagging none is better, nothing is compared. No curve is higher than
+        # its proportion of anomalies.
+        highest = max(prevalences)
+        drawing.set_limits(axes, "y", -0.2 * highest, 1.1 * highest)
         return self._finish(axes, legend="upper right" if legend else None)
 
 

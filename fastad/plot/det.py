@@ -59,6 +59,8 @@ class DetCurveDisplay(LabelledCurvesDisplay[DetCurve]):
     ----------
     curves : dict of str to DetCurve
         Curves by detector.
+    n_anomalies, n_normals : float or None
+        Sizes of the classes, where they are known.
     ax_, figure_, lines_, line_
         Axes, figure, line of each detector, line of the first; once drawn. Their coordinates are
         normal deviates, ``scipy.stats.norm.ppf`` of the rates.
@@ -190,14 +192,16 @@ class DetCurveDisplay(LabelledCurvesDisplay[DetCurve]):
             _lowest(self.n_anomalies, [curve.fnr[::-1] for curve in self.curves.values()]),
         )
         labels = with_footnote(legend_labels(self.curves, self.values), self.values)
-        axes = self._open(ax, labels, n_more=2)
-        ends = np.array([0.0, 1.0])
+        axes = self._open(ax, labels, n_more=1)
+        axes.set(xlabel="False positive rate", ylabel="False negative rate")
+        drawing.set_limits(axes, "x", *_limits(lowest[0]))
+        drawing.set_limits(axes, "y", *_limits(lowest[1]))
         if chance:
-            drawing.draw_reference(axes, *_path(ends, 1 - ends, lowest), "chance")
+            # FNR = 1 - FPR, whose deviate is that of FPR with the other sign.
+            ends = np.array(axes.get_xlim())
+            drawing.draw_reference(axes, ends, -ends, "chance")
         paths = {name: _path(curve.fpr, curve.fnr, lowest) for name, curve in self.curves.items()}
         self.lines_ = drawing.draw_detectors(axes, paths, labels, line_kw)
-        axes.set(xlabel="False positive rate", ylabel="False negative rate")
-        axes.set(xlim=_limits(lowest[0]), ylim=_limits(lowest[1]))
         _set_ticks(axes.xaxis)
         _set_ticks(axes.yaxis)
         return self._finish(axes, legend="upper right" if legend else None)

@@ -6,7 +6,7 @@ optional extra, and takes half a second to import.
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 from weakref import WeakKeyDictionary, WeakSet
 
 import numpy as np
@@ -104,7 +104,8 @@ def open_axes(
 ) -> "list[Axes]":
     """Return axes: the user's, or those of a new figure with room for a legend beside them.
 
-    ``counts`` are the numbers of axes that are allowed, increasing; a new figure has the last one.
+    ``counts`` are the numbers of axes that are allowed, increasing; a new figure has as many as the
+    last one, in so many columns. ``n_rows`` are the lines of text in the legend.
     """
     need_matplotlib()
     from matplotlib.axes import Axes
@@ -166,6 +167,7 @@ def draw_detectors(
 
 def draw_reference(ax: "Axes", x: ArrayLike, y: ArrayLike, label: str) -> None:
     """Draw a line for comparison, once on the same axes."""
+    label = plain_text(label)
     for line in list(ax.lines):
         if line in _REFERENCES and line.get_label() == label:
             line.remove()
@@ -197,6 +199,14 @@ def fill_area(
     if label is None or label in ax.get_legend_handles_labels()[1]:
         label = "_nolegend_"
     return ax.fill_between(*area, color=line.get_color(), alpha=0.15, linewidth=0, label=label)
+
+
+def set_limits(ax: "Axes", axis: Literal["x", "y"], low: float, high: float) -> None:
+    """Set the limits of an axis; what earlier limits on it show, stays visible."""
+    if not getattr(ax, f"get_autoscale{axis}_on")():
+        earlier = getattr(ax, f"get_{axis}lim")()
+        low, high = min(low, earlier[0]), max(high, earlier[1])
+    ax.set(**{f"{axis}lim": (low, high)})
 
 
 def shade_up_to(ax: "Axes", x: float, label: str) -> None:

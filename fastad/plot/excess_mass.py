@@ -277,7 +277,7 @@ class ExcessMassCurveDisplay(LevelSetsDisplay[ExcessMassCurve, ExcessMassBand, P
             # No set with test points contains a uniform point: the curves stay at 1 at all levels.
             finite = starts = [-curve.levels.log_unit for curve in curves]
         high = max(finite) + _BEYOND
-        low = min(*(start for start in starts if start > -math.inf), high - _NARROWEST)
+        low = min([*(start for start in starts if start > -math.inf), high - _NARROWEST])
         far_apart = max(finite) - min(finite) > math.log(FAR_APART)
         return Span(low, high, far_apart, in_float_range(low, high))
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fastad._core.declared import Rate
-from fastad._core.parameters import check_choice, check_inside, check_prevalence
+from fastad._core.parameters import check_choice, check_inside, check_prevalence, short_repr
 from fastad._core.types import ArrayLike, FloatVector, Label, Point, Points
 from fastad.errors import InvalidInputError
 from fastad.evaluation.ranked_scores import RankedScores
@@ -65,6 +65,8 @@ class PrecisionRecallDisplay(LabelledCurvesDisplay[PrecisionRecallCurve]):
         Curves by detector.
     bands : dict of str to PrecisionRecallBand
         Bands by detector.
+    false_alarms : dict of str to numpy.ndarray of shape (n_points,)
+        Flagged normals per anomaly by detector.
     ax_, figure_, lines_, line_
         Axes, figure, line of each detector, line of the first; once drawn.
     bands_ : dict of str to matplotlib.collections.FillBetweenPolyCollection
@@ -150,8 +152,8 @@ class PrecisionRecallDisplay(LabelledCurvesDisplay[PrecisionRecallCurve]):
         prevalence : float, optional
             Fraction of anomalies in (0, 1) to which the classes are re-weighted.
         band : {"pointwise", "simultaneous"}, optional
-            Confidence band to draw, as `precision_recall_band` computes it; by default
-            none.
+            Confidence band to draw, as `fastad.uncertainty.precision_recall_band` computes it; by
+            default none.
         confidence_level : float, default 0.95
             Confidence of the band, in (0, 1).
         sample_weight, pos_label
@@ -237,8 +239,8 @@ class PrecisionRecallDisplay(LabelledCurvesDisplay[PrecisionRecallCurve]):
             Where to draw; by default a new figure of pyplot.
         chance : bool, default True
             Whether to draw the level of scores without information: the fraction of anomalies.
-        iso_f1 : sequence of floats, default (0.2, 0.4, 0.6, 0.8)
-            F1 scores in (0, 1) whose lines are drawn.
+        iso_f1 : float or sequence of floats, default (0.2, 0.4, 0.6, 0.8)
+            F1 scores in (0, 1) whose lines are drawn; may be empty.
         legend : bool, default True
             Whether to draw the legend; beside the axes if it is long and the layout makes room.
         line_kw : mapping of str, optional
@@ -254,17 +256,18 @@ class PrecisionRecallDisplay(LabelledCurvesDisplay[PrecisionRecallCurve]):
         InvalidInputError
             If an F1 score is not in (0, 1).
         """
-        levels = _f1_levels(iso_f1)
+        f1_levels = _f1_levels(iso_f1)
         labels = with_footnote(legend_labels(self.curves, self.values), self.values)
         axes = self._open(ax, labels, n_more=1)
-        for level in levels:
-            _draw_iso_f1(axes, level)
+        for f1 in f1_levels:
+            _draw_iso_f1(axes, f1)
         if chance:
             # Where everything is flagged, precision is the fraction of anomalies.
             fractions = {float(curve.precision[-1]) for curve in self.curves.values()}
             for fraction in sorted(fractions):
-                label = f"chance ({fraction:.3g})" if len(fractions) > 1 else "chance"
-                drawing.draw_reference(axes, [0.0, 1.0], [fraction, fraction], label)
+                # The number, because a second display on the axes may have another one.
+                level = [fraction, fraction]
+                drawing.draw_reference(axes, [0.0, 1.0], level, f"chance ({fraction:.3g})")
         paths = {name: self._path(name) for name in self.curves}
         self.lines_ = drawing.draw_detectors(axes, paths, labels, line_kw)
         self.bands_ = {
@@ -303,15 +306,15 @@ def _f1_levels(iso_f1: Point | Points) -> list[float]:
     levels = list(map(float, read_points(iso_f1, Rate(sequence=True), "iso_f1")))
     if not all(0 < level < 1 for level in levels):
         raise InvalidInputError(
-            f"iso_f1 must lie strictly in (0, 1); found {iso_f1}", argument="iso_f1"
+            f"iso_f1 must lie strictly in (0, 1); found {short_repr(iso_f1)}", argument="iso_f1"
         )
     return levels
 
 
 def _draw_iso_f1(axes: "Axes", level: float) -> None:
     """Draw where 2 P R / (P + R) is a constant, from precision 1 to recall 1."""
-    recall = np.linspace(level / (2 - level), 1, 200)
-    axes.plot(recall, level * recall / (2 * recall - level), color="0.75", linewidth=0.9, zorder=1)
     end = level / (2 - level)
+    recall = np.linspace(end, 1, 200)
+    axes.plot(recall, level * recall / (2 * recall - level), color="0.75", linewidth=0.9, zorder=1)
     options = {"ha": "right", "color": "0.35", "fontsize": "x-small"}
     drawing.draw_text(axes, 0.995, end + 0.005, f"F1 = {level:g}", **options)

@@ -178,7 +178,7 @@ class DecisionRegionDisplay(drawing.Display):
             What is drawn, and where volumes are estimated; by default the box of X, without
             discrete features.
         resolution : int, default 200
-            Points of the grid along each feature.
+            Points of the grid along each feature, at least 2.
         pos_label : label, optional
             Label of the anomalies where labels are not 0 and 1.
         volume_kw : mapping of str, optional
@@ -214,6 +214,10 @@ class DecisionRegionDisplay(drawing.Display):
         drawing.need_matplotlib()
         rates = read_points(fpr, Rate(sequence=True), "fpr")
         size = check_count(resolution, "resolution")
+        if size < 2:
+            raise InvalidInputError(
+                f"resolution must be at least 2; found {size}", argument="resolution"
+            )
         samples, labels = _check_points(X, y_true, pos_label)
         region = Box.from_data(samples, None) if box is None else check_box(box)
         if region.n_features != 2 or region.discrete.any():
@@ -269,6 +273,8 @@ class DecisionRegionDisplay(drawing.Display):
         ------
         InvalidInputError
             If an argument is not as described; the message says which and where.
+        UndefinedMeasureError
+            If there are no normal samples.
 
         Examples
         --------

@@ -101,6 +101,8 @@ class RocCurveDisplay(LabelledCurvesDisplay[RocCurve]):
         Operating points by detector.
     bands : dict of str to RocBand
         Bands by detector.
+    n_normals : float or None
+        Number of normal samples, where it is known.
     ax_, figure_, lines_, line_
         Axes, figure, line of each detector, line of the first; once drawn.
     bands_ : dict of str to matplotlib.collections.FillBetweenPolyCollection
@@ -267,10 +269,10 @@ class RocCurveDisplay(LabelledCurvesDisplay[RocCurve]):
         step = step_of(self.n_normals, [curve.fpr for curve in self.curves.values()])
         lowest = self._lowest(step) if xscale == "log" else 0.0
         labels = self._labels()
-        axes = self._open(ax, labels, n_more=1)
+        # The line of chance, and what says how far a logarithmic axis is shaded.
+        axes = self._open(ax, labels, n_more=1 + (xscale == "log"))
         if chance:
-            ends = np.array([0.0, 1.0])
-            drawing.draw_reference(axes, *path_on(xscale, ends, ends, lowest), "chance")
+            draw_chance(axes, xscale, lowest)
         paths = {
             name: path_on(xscale, curve.fpr, curve.tpr, lowest)
             for name, curve in self.curves.items()
@@ -325,18 +327,27 @@ def path_on(
     return fpr[visible], tpr[visible]
 
 
+def draw_chance(axes: "Axes", xscale: Scale, lowest: float) -> None:
+    """Draw the line of scores without information over the whole axis."""
+    ends = np.array([0.0, 1.0])
+    path = path_on(xscale, ends, ends, _start_of(axes, lowest))
+    drawing.draw_reference(axes, *path, "chance")
+
+
+def _start_of(axes: "Axes", lowest: float) -> float:
+    """Return where a logarithmic axis starts, which may show more normals of an earlier display."""
+    return min(lowest, axes.get_xlim()[0]) if axes.get_xscale() == "log" else lowest
+
+
 def set_rate_axes(axes: "Axes", xscale: Scale, lowest: float, step: float) -> None:
     """Set scale, limits and label of the false positive rate, and the limits of a rate.
 
     A logarithmic axis is shaded where rates rest on too few normals, each of which makes a step.
     """
     margin = 0.01
-    if axes.get_xscale() == "log":
-        # Set by an earlier display, of more normal samples perhaps.
-        lowest = min(lowest, axes.get_xlim()[0])
     axes.set(
         xscale=xscale,
-        xlim=(lowest, 1) if xscale == "log" else (-margin, 1 + margin),
+        xlim=(_start_of(axes, lowest), 1) if xscale == "log" else (-margin, 1 + margin),
         ylim=(-margin, 1 + margin),
         xlabel="False positive rate",
     )

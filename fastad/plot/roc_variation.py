@@ -23,7 +23,7 @@ from fastad.ordering.named_scores import named_scores, score_name
 from fastad.plot import drawing
 from fastad.plot.curves import LabelledDisplay, by_name, read_size, step_of
 from fastad.plot.folds import fold_scores
-from fastad.plot.roc import SCALES, Scale, path_on, set_rate_axes
+from fastad.plot.roc import SCALES, Scale, draw_chance, set_rate_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -74,6 +74,10 @@ class RocVariationDisplay(LabelledDisplay, drawing.Display):
     ----------
     variations : dict of str to RocVariation
         Mean and deviation by detector.
+    step : float
+        False positive rate that one normal sample makes.
+    lowest : float
+        Where a logarithmic axis starts: the step, at most 0.5.
     ax_, figure_, lines_, line_
         Axes of the true positive rate, figure, line of each detector, line of the first; once
         drawn.
@@ -216,6 +220,14 @@ class RocVariationDisplay(LabelledDisplay, drawing.Display):
         -------
         RocVariationDisplay
             The display, drawn.
+
+        Raises
+        ------
+        InvalidInputError
+            If an argument is not as described, or there is one fold only; the message says which
+            and where.
+        UndefinedMeasureError
+            If a class is absent from a fold.
         """
         folds, rows, scores = zip(
             *fold_scores(cv_results, X, response_method, pos_label), strict=True
@@ -269,11 +281,10 @@ class RocVariationDisplay(LabelledDisplay, drawing.Display):
         labels = {
             name: f"{name} ({variation.n_runs} runs)" for name, variation in self.variations.items()
         }
-        axes = drawing.open_axes(ax, (1, 2), n_rows=len(labels) + 1)
+        # As in `RocCurveDisplay.plot`.
+        axes = drawing.open_axes(ax, (1, 2), n_rows=len(labels) + 1 + (xscale == "log"))
         if chance:
-            ends = np.array([0.0, 1.0])
-            path = path_on(xscale, ends, ends, self.lowest)
-            drawing.draw_reference(axes[0], *path, "chance")
+            draw_chance(axes[0], xscale, self.lowest)
         start = self.lowest if xscale == "log" else 0.0
         self.lines_, self.bands_ = self._draw(axes[0], labels, start, line_kw, ratio=False)
         set_rate_axes(axes[0], xscale, self.lowest, self.step)
@@ -373,6 +384,7 @@ def _curves_of_runs(
     detectors = named_scores(y_score, labels.n_rows)
     columns = dict(table_columns(groups, "groups") or [("group", groups)])
     runs = make_groups(columns, labels.n_rows, labels.rows)
+    parts = list(labels_by_group(labels, runs))
     curves: dict[str, list[RocCurve]] = {}
     sizes: list[float] = []
     is_known = True
@@ -383,7 +395,6 @@ def _curves_of_runs(
             refuse_nan(scores, score_name(name), labels.rows)
         scores = runs.arrange(scores)
         curves[name] = []
-        parts = labels_by_group(labels, runs)
         for i, (rows, part) in enumerate(zip(runs.slices(), parts, strict=True)):
             counts = count_scores(scores[rows], part, score_name(name))
             try:

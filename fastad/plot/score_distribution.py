@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastad._core.declared import Percentile
-from fastad._core.parameters import check_count
+from fastad._core.parameters import check_count, short_repr
 from fastad._core.types import ArrayLike, FloatVector, Label, Point, Points
 from fastad.detectors.orientation import ResponseMethod
 from fastad.errors import InvalidInputError
@@ -165,7 +165,7 @@ class ScoreDistributionDisplay(LabelledDisplay):
         rp : float or sequence of floats, default ()
             Percentiles in [0, 100] whose reverse percentile distance is drawn.
         bins : int or array-like of shape (n_bins + 1,), default 40
-            Number of bins, or their edges.
+            Number of bins over all scores, or their edges; scores beyond those are in no bin.
         sample_weight, pos_label
             As `fastad.evaluate` takes them.
         ax, legend
@@ -336,12 +336,25 @@ def _edges(scores: FloatVector, bins: Bins) -> FloatVector:
                     f"{scores[-1]:g} to {scores[0]:g}",
                     argument="y_score",
                 )
-        return np.histogram_bin_edges(scores, n_bins)
+        try:
+            return np.histogram_bin_edges(scores, n_bins)
+        except ValueError:
+            # Between the scores there are fewer floats than edges.
+            raise InvalidInputError(
+                "bins must be few enough for the range of y_score; found "
+                f"{n_bins} from {float(scores[-1])} to {float(scores[0])}",
+                argument="bins",
+            ) from None
     edges = np.asarray(bins, np.float64)
-    if edges.ndim != 1 or len(edges) < 2 or not np.all(np.diff(edges) > 0):
+    if (
+        edges.ndim != 1
+        or len(edges) < 2
+        or not np.isfinite(edges).all()
+        or np.any(np.diff(edges) <= 0)
+    ):
         raise InvalidInputError(
-            "bins must be a number of bins, or at least two increasing edges; "
-            f"found shape {edges.shape}",
+            "bins must be a number of bins, or at least two finite, increasing edges; "
+            f"found {short_repr(bins)}",
             argument="bins",
         )
     return edges

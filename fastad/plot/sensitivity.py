@@ -13,7 +13,7 @@ from fastad.measures.measure import MeasureLike
 from fastad.ordering.labels import check_labels
 from fastad.ordering.named_scores import named_scores
 from fastad.plot import drawing
-from fastad.plot.curves import LabelledDisplay, by_name
+from fastad.plot.curves import LabelledDisplay, by_name, map_detectors
 from fastad.plot.folds import fold_scores
 
 if TYPE_CHECKING:
@@ -129,21 +129,20 @@ class ContaminationSensitivityDisplay(LabelledDisplay, drawing.Display):
         from fastad.uncertainty.sensitivity import contamination_sensitivity
 
         n_rows = check_labels(y_true, pos_label=pos_label).n_rows
-        return cls(
-            {
-                name: contamination_sensitivity(
-                    y_true,
-                    scores,
-                    measure=measure,
-                    contamination=contamination,
-                    confidence_level=confidence_level,
-                    n_resamples=n_resamples,
-                    rng=rng,
-                    pos_label=pos_label,
-                )
-                for name, scores in named_scores(y_score, n_rows)
-            }
-        ).plot(ax, legend=legend, line_kw=line_kw)
+        sensitivities = map_detectors(
+            dict(named_scores(y_score, n_rows)),
+            lambda scores: contamination_sensitivity(
+                y_true,
+                scores,
+                measure=measure,
+                contamination=contamination,
+                confidence_level=confidence_level,
+                n_resamples=n_resamples,
+                rng=rng,
+                pos_label=pos_label,
+            ),
+        )
+        return cls(sensitivities).plot(ax, legend=legend, line_kw=line_kw)
 
     @classmethod
     def from_cv_results(
@@ -191,18 +190,17 @@ class ContaminationSensitivityDisplay(LabelledDisplay, drawing.Display):
         # Here, because SciPy's functions take a sixth of a second to import.
         from fastad.uncertainty.sensitivity import contamination_sensitivity
 
-        return cls(
-            {
-                name: contamination_sensitivity(
-                    np.asarray(y)[rows],
-                    scores,
-                    measure=measure,
-                    contamination=contamination,
-                    pos_label=pos_label,
-                )
-                for name, rows, scores in fold_scores(cv_results, X, response_method, pos_label)
-            }
-        ).plot(**options)
+        folds = {
+            name: (np.asarray(y)[rows], scores)
+            for name, rows, scores in fold_scores(cv_results, X, response_method, pos_label)
+        }
+        sensitivities = map_detectors(
+            folds,
+            lambda fold: contamination_sensitivity(
+                *fold, measure=measure, contamination=contamination, pos_label=pos_label
+            ),
+        )
+        return cls(sensitivities).plot(**options)
 
     def plot(
         self,
@@ -227,7 +225,7 @@ class ContaminationSensitivityDisplay(LabelledDisplay, drawing.Display):
         ContaminationSensitivityDisplay
             This display.
         """
-        (axes,) = drawing.open_axes(ax, n_rows=len(self.sensitivities))
+        (axes,) = drawing.open_axes(ax, n_rows=len(self.sensitivities) + 1)
         paths = {
             name: (result.contamination, result.value)
             for name, result in self.sensitivities.items()

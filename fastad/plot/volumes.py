@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from typing_extensions import Self
 
-# Part of the samples that score below the lowest threshold of a curve.
+# Fraction of the samples that scores below the lowest threshold of a curve.
 _LOWEST = 0.1
 
 
@@ -108,6 +108,8 @@ class VolumeDisplay(drawing.Display):
         ------
         InvalidInputError
             If an argument is not as described; the message says which and where.
+        UndefinedMeasureError
+            If there are no normal samples.
         """
         shown = name or name_of_estimator(estimator)
         return cls(volumes({shown: estimator}, X, y_true, fpr=fpr, **(volume_kw or {}))).plot(
@@ -129,7 +131,7 @@ class VolumeDisplay(drawing.Display):
         ax : matplotlib.axes.Axes, optional
             Where to draw; by default a new figure of pyplot.
         xscale : {"log", "linear"}, default "log"
-            Scale of the false positive rate.
+            Scale of the false positive rate; a logarithmic axis does not show a rate of 0.
         legend : bool, default True
             Whether to draw the legend.
         line_kw : mapping of str, optional

@@ -95,7 +95,7 @@ def test_bands_from_results_in_any_order() -> None:
     assert list(drawn.bands_) == ["a"]
 
 
-def test_whole_weights_are_points_and_real_ones_are_refused() -> None:
+def test_integer_weights_count_rows_and_real_ones_are_refused() -> None:
     for show in (RocCurveDisplay, PrecisionRecallDisplay):
         weights = np.full(65, 2)
         display = show.from_predictions(

@@ -214,7 +214,7 @@ def separated(n: int = 3, *, seed: int = 0, gains: Any = None, **options: Any) -
 
 
 def marks(display: DiscriminabilityDisplay) -> dict[str, tuple[float, float]]:
-    """Place of each mark, by what the legend says of it."""
+    """Position of each mark, by what the legend says of it."""
     points = [line for line in display.ax_.lines if line.get_linestyle() == "None"]
     assert len({line.get_marker() for line in points}) == len(points)
     return {str(one.get_label()): tuple(np.asarray(one.get_xydata())[0]) for one in points}
@@ -250,16 +250,16 @@ def test_the_mean_curve_with_each_data_set_behind(criterion: Any, xscale: Any, n
     assert len(behind) == (n if n > 1 else 0)
     for line, one in zip(behind, result.pairwise_tests.values(), strict=n > 1):
         assert np.array_equal(line, one.criteria[criterion])
-    found_marks = marks(display)
-    assert found_marks == marks_of(result.averaged[criterion], curve)
-    assert next(iter(found_marks.values()))[1] == max(curve)
+    drawn = marks(display)
+    assert drawn == marks_of(result.averaged[criterion], curve)
+    assert next(iter(drawn.values()))[1] == max(curve)
     assert display.ax_.get_xscale() == xscale
     assert display.ax_.get_ylabel() == f"{criterion} of tpr"
     assert display.ax_.get_xlabel() == "False positive rate"
     labels = legend_of(display.ax_)
     mean = f"mean of {n} data set{'s' * (n > 1)}"
     others = ["each data set"] * (n > 1)
-    assert labels == [mean, "critical value (level 0.05)", *others, *found_marks]
+    assert labels == [mean, "critical value (level 0.05)", *others, *drawn]
 
 
 def test_one_data_set() -> None:
@@ -277,7 +277,10 @@ def test_one_data_set() -> None:
         assert not [line for line in display.ax_.lines if line.get_color() == "0.8"]
         assert display.line_.get_color() == "red"
         assert display.line_.get_linewidth() == 4
-        assert legend_of(display.ax_)[0] == shown
+        assert legend_of(display.ax_)[:2] == [
+            shown,
+            f"critical value of {shown.strip()} (level 0.05)",
+        ]
         assert list(display.lines_) == [name]
 
 
@@ -312,6 +315,14 @@ def test_two_data_sets_on_the_same_axes_have_their_critical_values() -> None:
         display = DiscriminabilityDisplay(result).plot(axes, dataset=name)
     heights = {float(line.get_ydata()[0]) for line in reference(display)}
     assert heights == {float(result.pairwise_tests[n].critical_values["tukey"][0]) for n in "01"}
+
+
+def test_a_second_data_set_does_not_cut_the_first() -> None:
+    axes, result = new_axes(), separated(2, gains=[[0.5], [0.01]])
+    for name in ("0", "1"):
+        display = DiscriminabilityDisplay(result).plot(axes, dataset=name)
+    highest = max(result.pairwise_tests["0"].criteria["tukey-mean"])
+    assert axes.get_ylim()[1] > highest > 2 * np.max(display.line_.get_ydata())
 
 
 def test_a_rate_that_is_chosen_twice_has_both_marks() -> None:

@@ -64,18 +64,18 @@ def test_lines_lead_from_ranks_to_names() -> None:
 def test_bars_are_the_groups_and_overlapping_ones_lie_on_levels_of_their_own() -> None:
     result = fastad.benchmarking.nemenyi(spread(20), measure="auc", rng=0)
     display = CriticalDifferenceDisplay(result).plot(new_axes())
-    rank = dict(zip(result.detectors, result.mean_ranks.tolist(), strict=True))
+    ranks = dict(zip(result.detectors, result.mean_ranks.tolist(), strict=True))
     assert len(result.groups) > 3
     spans = [data_of(bar) for bar in display.bars_]
-    assert [x for x, _ in spans] == [[rank[g[0]], rank[g[-1]]] for g in result.groups]
+    assert [x for x, _ in spans] == [[ranks[g[0]], ranks[g[-1]]] for g in result.groups]
     first_row = min(data_of(line)[1][1] for line in display.lines_.values())
     for (one, at), (other, there) in itertools.combinations(spans, 2):
         assert at[0] == at[1] < first_row
         if at[0] == there[0]:
             assert one[1] < other[0]
-    # As many levels as bars that meet in one place, with a fiftieth of the axis between, no more.
+    # As many levels as bars that meet at one rank, with a fiftieth of the axis between, no more.
     deepest = max(
-        sum(x[0] <= place <= x[1] + 19 / 50 for x, _ in spans) for place in result.mean_ranks
+        sum(x[0] <= rank <= x[1] + 19 / 50 for x, _ in spans) for rank in result.mean_ranks
     )
     assert len({y[0] for _, y in spans}) == deepest < len(spans)
 
@@ -90,7 +90,7 @@ def test_the_ruler_is_as_long_as_the_critical_difference() -> None:
     assert display.ax_.get_xlim() == (1, 4)
     wide = fastad.benchmarking.nemenyi(results_of([[1, 2]]), measure="auc", rng=0)
     display = CriticalDifferenceDisplay.from_comparison(wide, new_axes(layout="constrained"))
-    # A ruler that is longer than the axis is in sight, but ranks end at 2.
+    # A ruler that is longer than the axis is visible, but ranks end at 2.
     assert display.ax_.get_xlim() == pytest.approx((1, 1 + 1.96), abs=1e-3)
     assert display.ax_.get_xticks().tolist() == [1, 2]
     assert display.ax_.spines["top"].get_bounds() == (1, 2)
@@ -102,8 +102,7 @@ def test_a_control_has_its_interval_and_those_outside_stand_out() -> None:
     result = fastad.benchmarking.nemenyi(spread(8), measure="auc", control="detector-d", rng=0)
     assert result.critical_difference is not None
     display = CriticalDifferenceDisplay.from_comparison(result, new_axes())
-    place = result.detectors.index("detector-d")
-    middle = result.mean_ranks[place]
+    middle = result.mean_ranks[result.detectors.index("detector-d")]
     (bar,) = display.bars_
     assert data_of(bar)[0] == [
         max(middle - result.critical_difference, 1),
@@ -118,10 +117,12 @@ def test_a_control_has_its_interval_and_those_outside_stand_out() -> None:
         for name, rank in zip(result.detectors, result.mean_ranks, strict=True)
         if not low < rank < high
     }
-    apart = {name for pair in result.significant_pairs for name in pair} - {"detector-d"}
-    assert outside == apart
-    (plain,) = {colour for name, colour in colours.items() if name not in apart | {"detector-d"}}
-    assert all(colours[name] != plain for name in apart)
+    different = {name for pair in result.significant_pairs for name in pair} - {"detector-d"}
+    assert outside == different
+    (plain,) = {
+        colour for name, colour in colours.items() if name not in different | {"detector-d"}
+    }
+    assert all(colours[name] != plain for name in different)
     pairwise = fastad.benchmarking.wilcoxon_holm(
         spread(8), measure="auc", control="detector-d", rng=0
     )

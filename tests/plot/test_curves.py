@@ -30,7 +30,7 @@ SCORES = {"smooth": SMOOTH, "tied": TIED, "constant": np.zeros(65)}
 
 
 def reference(ax: Axes, label: str = "chance") -> Line2D:
-    (line,) = [line for line in ax.lines if line.get_label() == label]
+    (line,) = [line for line in ax.lines if str(line.get_label()).startswith(label)]
     return line
 
 
@@ -97,8 +97,8 @@ def test_a_logarithmic_axis_knows_the_number_of_normals_where_scores_are_tied() 
         limits.append(display.ax_.get_xlim()[0])
     assert limits == [1 / N_NORMALS, 0.5 / N_NORMALS]
     curve = fastad.roc_curve(LABELS, SMOOTH)
-    known = RocCurveDisplay(curve, n_normals=1000).plot(new_axes(), xscale="log")
-    assert known.ax_.get_xlim()[0] == 0.001
+    given = RocCurveDisplay(curve, n_normals=1000).plot(new_axes(), xscale="log")
+    assert given.ax_.get_xlim()[0] == 0.001
     implied = RocCurveDisplay(curve).plot(new_axes(), xscale="log")
     assert implied.ax_.get_xlim()[0] == pytest.approx(1 / N_NORMALS)
     real = RocCurveDisplay.from_predictions(
@@ -154,6 +154,14 @@ def test_a_second_display_does_not_cut_the_first_on_a_logarithmic_axis() -> None
     RocCurveDisplay.from_predictions(LABELS, SMOOTH, xscale="log", ax=ax)
     RocCurveDisplay.from_predictions([0, 1], [0.0, 1.0], xscale="log", ax=ax)
     assert ax.get_xlim() == (1 / N_NORMALS, 1)
+    # The line of chance has the length of the axis, not of the second display.
+    assert (x_of(reference(ax))[0], x_of(reference(ax))[-1]) == (1 / N_NORMALS, 1)
+
+
+def test_a_new_figure_has_room_for_all_that_a_logarithmic_axis_adds_to_the_legend() -> None:
+    """Five detectors, chance and the shaded rates are more than fit into a corner."""
+    display = RocCurveDisplay.from_predictions(LABELS, np.tile(SMOOTH, (5, 1)), xscale="log")
+    assert display.figure_.bbox.width / display.figure_.dpi > 8
 
 
 @pytest.mark.parametrize("n_copies", [1, 3])
@@ -196,18 +204,18 @@ def test_precision_is_not_interpolated_straight() -> None:
     assert halfway < (1 + 2 / 12) / 2 - 0.3
 
 
-def test_normals_tied_with_the_first_anomaly_are_told_from_those_above_it() -> None:
+def test_normals_tied_with_the_first_anomaly_are_distinguished_from_those_above_it() -> None:
     labels, scores = [0, 0, 0, 1, 1], [3, 2, 2, 2, 1]
-    told = PrecisionRecallDisplay.from_predictions(labels, scores, ax=new_axes())
-    np.testing.assert_array_equal(told.false_alarms["score"], [0, 0.5, 1.5, 1.5])
+    labelled = PrecisionRecallDisplay.from_predictions(labels, scores, ax=new_axes())
+    np.testing.assert_array_equal(labelled.false_alarms["score"], [0, 0.5, 1.5, 1.5])
     curve = fastad.precision_recall_curve(labels, scores)
-    # Without the labels, no normal is taken to be tied.
+    # Without the labels, no normal is assumed to be tied.
     np.testing.assert_allclose(
         PrecisionRecallDisplay(curve).false_alarms["score"], [0, 1.5, 1.5, 1.5]
     )
     given = PrecisionRecallDisplay({"a": curve}, false_alarms={"a": [0, 0.5, 1.5, 1.5]})
     line = given.plot(new_axes()).line_
-    np.testing.assert_allclose(y_of(line), y_of(told.line_))
+    np.testing.assert_allclose(y_of(line), y_of(labelled.line_))
     with pytest.raises(fastad.InvalidInputError, match=r"false_alarms must be of detectors; .*b"):
         PrecisionRecallDisplay({"a": curve}, false_alarms={"b": [0, 0.5, 1.5, 1.5]})
     with pytest.raises(fastad.InvalidInputError, match="false_alarms must have one number"):
@@ -216,11 +224,13 @@ def test_normals_tied_with_the_first_anomaly_are_told_from_those_above_it() -> N
 
 def test_where_the_first_anomaly_is_not_tied_the_curve_is_enough() -> None:
     curve = fastad.precision_recall_curve(LABELS, SMOOTH, prevalence=0.1)
-    told = PrecisionRecallDisplay.from_predictions(LABELS, SMOOTH, prevalence=0.1, ax=new_axes())
+    labelled = PrecisionRecallDisplay.from_predictions(
+        LABELS, SMOOTH, prevalence=0.1, ax=new_axes()
+    )
     implied = PrecisionRecallDisplay(curve).plot(new_axes())
-    np.testing.assert_allclose(y_of(implied.line_), y_of(told.line_), atol=1e-12)
-    assert told.line_.get_label() == "score"
-    np.testing.assert_allclose(y_of(reference(told.ax_)), 0.1)
+    np.testing.assert_allclose(y_of(implied.line_), y_of(labelled.line_), atol=1e-12)
+    assert labelled.line_.get_label() == "score"
+    np.testing.assert_allclose(y_of(reference(labelled.ax_)), 0.1)
 
 
 def test_lines_of_equal_f1() -> None:
@@ -242,6 +252,15 @@ def test_lines_of_equal_f1() -> None:
 def test_precision_without_normals_is_one() -> None:
     line = PrecisionRecallDisplay.from_predictions([1, 1], [0.1, 0.2], ax=new_axes()).line_
     np.testing.assert_array_equal(y_of(line), 1)
+
+
+def test_the_level_of_chance_of_a_first_display_stays() -> None:
+    ax = new_axes()
+    for prevalence in (0.1, 0.4, 0.4):
+        PrecisionRecallDisplay.from_predictions(LABELS, SMOOTH, prevalence=prevalence, ax=ax)
+    labels = [text for text in legend_of(ax) if text.startswith("chance")]
+    assert labels == ["chance (0.1)", "chance (0.4)"]
+    np.testing.assert_allclose(y_of(reference(ax, labels[0])), 0.1)
 
 
 # DET.
@@ -287,9 +306,19 @@ def test_det_of_few_points(labels: list[int]) -> None:
 
 def test_det_from_a_curve_knows_the_sizes_by_its_steps() -> None:
     curve = fastad.measures.det_curve(LABELS, SMOOTH)
-    implied, told = DetCurveDisplay(curve), DetCurveDisplay(curve, n_anomalies=25, n_normals=40)
-    lines = [display.plot(new_axes()).line_ for display in (implied, told)]
+    implied, given = DetCurveDisplay(curve), DetCurveDisplay(curve, n_anomalies=25, n_normals=40)
+    lines = [display.plot(new_axes()).line_ for display in (implied, given)]
     np.testing.assert_allclose(x_of(lines[0]), x_of(lines[1]))
+
+
+def test_a_second_det_display_does_not_cut_the_first() -> None:
+    ax = new_axes()
+    DetCurveDisplay.from_predictions(LABELS, SMOOTH, ax=ax)
+    limits = ax.get_xlim(), ax.get_ylim()
+    DetCurveDisplay.from_predictions([0, 0, 1, 1], [1, 3, 2, 4], ax=ax)
+    assert (ax.get_xlim(), ax.get_ylim()) == limits
+    assert tuple(x_of(reference(ax))) == limits[0]
+    assert len(ax.get_xticks()) == 5
 
 
 # RP.
@@ -338,14 +367,14 @@ def test_variation_is_mean_and_deviation_of_the_interpolated_curves() -> None:
         np.testing.assert_allclose(variation.mean, np.mean(at_rates, axis=0), atol=1e-12)
         np.testing.assert_allclose(variation.std, np.std(at_rates, axis=0, ddof=1), atol=1e-12)
         lowest = 1 / 8  # 8 normals in each run
-        seen = grid >= lowest
-        assert grid[seen][0] == lowest
+        visible = grid >= lowest
+        assert grid[visible][0] == lowest
         line, ratio = display.lines_[name], display.ratio_lines_[name]
-        np.testing.assert_array_equal(y_of(line), variation.mean[seen])
-        np.testing.assert_array_equal(x_of(ratio), grid[seen])
-        np.testing.assert_array_equal(y_of(ratio), variation.mean[seen] / grid[seen])
+        np.testing.assert_array_equal(y_of(line), variation.mean[visible])
+        np.testing.assert_array_equal(x_of(ratio), grid[visible])
+        np.testing.assert_array_equal(y_of(ratio), variation.mean[visible] / grid[visible])
         band = display.bands_[name].get_paths()[0].get_extents()
-        assert band.ymax == pytest.approx((variation.mean + variation.std)[seen].max())
+        assert band.ymax == pytest.approx((variation.mean + variation.std)[visible].max())
         assert line.get_color() == ratio.get_color()
         assert line.get_label() == f"{name} (5 runs)"
     assert [ax.get_xscale() for ax in axes] == ["log", "log"]
@@ -397,4 +426,5 @@ def test_errors_of_variation() -> None:
 
 def test_variation_of_runs_with_one_normal_point() -> None:
     display = RocVariationDisplay.from_predictions([0, 1] * 2, [1, 2, 2, 1], groups=[0, 0, 1, 1])
+    assert display.ax_.get_xlim() == (0.5, 1)
     display.figure_.canvas.draw()

@@ -52,6 +52,22 @@ def test_thresholds_and_existing_curves() -> None:
     drawn = DecisionCurveDisplay({"knn": curve}).plot(new_axes(), legend=False)
     assert y_of(drawn.line_).tolist() == [0.1, 0.05]
     assert drawn.ax_.get_legend() is None
+    # What curves are compared with does not end with their thresholds.
+    for line in drawn.ax_.lines[:2]:
+        assert (x_of(line)[0], x_of(line)[-1]) == (0.01, 0.99)
+
+
+def test_no_curve_is_cut_at_its_proportion_of_anomalies() -> None:
+    ax, thresholds = new_axes(), np.array([0.2, 0.4])
+    curves = {
+        name: DecisionCurve(thresholds, np.full(2, prevalence), prevalence)
+        for name, prevalence in (("rare", 0.1), ("frequent", 0.4))
+    }
+    for shown in (curves, {"rare": curves["rare"]}):
+        DecisionCurveDisplay(shown).plot(ax)
+        low, high = ax.get_ylim()
+        assert low < 0
+        assert high > 0.4
 
 
 @pytest.mark.parametrize("threshold", [[], [0.0, 0.5], [0.5, 1.0], [-0.1], [np.nan], 1])

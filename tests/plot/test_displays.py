@@ -107,7 +107,7 @@ def test_without_axes_there_is_a_new_figure(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", CURVES)
-def test_a_long_legend_stands_beside_the_axes_and_inside_of_the_figure(kind: str) -> None:
+def test_a_long_legend_stands_beside_the_axes_and_inside_the_figure(kind: str) -> None:
     display = DISPLAYS[kind].from_predictions(LABELS, scores_of(12))
     display.figure_.canvas.draw()
     legend = display.ax_.get_legend().get_window_extent()

@@ -31,6 +31,9 @@ def test_excess_mass_curves_are_drawn_from_0_to_where_they_have_lost_a_tenth() -
     farther = ExcessMassCurveDisplay(display.curves).plot(new_axes(), excess_mass=0.3)
     end = 1.1 * max(curve.level_at(0.3) for curve in display.curves.values())
     assert farther.ax_.get_xlim()[1] == pytest.approx(end)
+    # A tenth of what is lost is less than the last bit.
+    nearest = ExcessMassCurveDisplay(display.curves).plot(new_axes(), excess_mass=1 - 2**-53)
+    assert 0 < nearest.ax_.get_xlim()[1] < display.ax_.get_xlim()[1]
 
 
 def test_after_its_last_corner_a_curve_is_level() -> None:
@@ -77,7 +80,7 @@ def test_levels_beyond_all_floats_are_drawn_as_logarithms(log_volume: float) -> 
 
 
 def test_levels_some_of_which_lie_beyond_all_floats() -> None:
-    """Those in sight do not."""
+    """Those that are visible do not."""
     display = ExcessMassCurveDisplay.from_scores(TEST, UNIFORM, log_volume=-707.5, ax=new_axes())
     assert np.isinf(display.curves["round"].level[-1])
     assert display.ax_.get_xlabel() == "Level (one over units of the features)"

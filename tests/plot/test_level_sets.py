@@ -161,7 +161,7 @@ def test_errors_leave_no_trace(kind: str) -> None:
     assert pyplot.get_fignums() == []
 
 
-def test_what_is_in_sight_is_checked() -> None:
+def test_masses_and_the_excess_mass_are_checked() -> None:
     curve = fastad.mass_volume_curve(TEST["flat"], UNIFORM["flat"], VOLUME)
     masses: Any
     for masses in (0.5, (0.1, 0.5, 0.9)):

@@ -35,7 +35,7 @@ def test_mass_volume_curves_are_drawn_as_steps() -> None:
     assert high > 1
 
 
-def test_masses_in_sight_decide_on_the_volumes_in_sight() -> None:
+def test_visible_masses_decide_on_the_visible_volumes() -> None:
     display = MassVolumeCurveDisplay.from_scores(
         TEST, UNIFORM, VOLUME, mass=(0.9, 0.999), ax=new_axes()
     )
@@ -63,8 +63,8 @@ def test_a_logarithmic_axis_where_volumes_lie_far_apart() -> None:
     # Without the other curve a linear axis does.
     alone = MassVolumeCurveDisplay.from_scores(FAR[0]["far"], FAR[1]["far"], 1000.0, ax=new_axes())
     assert alone.ax_.get_yscale() == "linear"
-    asked = MassVolumeCurveDisplay(alone.curves).plot(new_axes(), yscale="log")
-    assert asked.ax_.get_yscale() == "log"
+    logarithmic = MassVolumeCurveDisplay(alone.curves).plot(new_axes(), yscale="log")
+    assert logarithmic.ax_.get_yscale() == "log"
 
 
 @pytest.mark.parametrize("log_volume", [-2000.0, 2000.0])
@@ -76,10 +76,10 @@ def test_volumes_beyond_all_floats_are_drawn_as_logarithms(log_volume: float) ->
     assert display.ax_.get_ylabel() == "log10 of volume (in units of the features)"
     same = MassVolumeCurveDisplay.from_scores(TEST, UNIFORM, 1.0, ax=new_axes())
     for name, line in display.lines_.items():
-        seen = y_of(same.lines_[name]) > 0
-        expected = np.log10(y_of(same.lines_[name])[seen]) + log_volume / math.log(10)
-        np.testing.assert_allclose(y_of(line)[seen], expected, rtol=1e-12)
-        assert inside(y_of(line)[seen], display.ax_.get_ylim())
+        positive = y_of(same.lines_[name]) > 0
+        expected = np.log10(y_of(same.lines_[name])[positive]) + log_volume / math.log(10)
+        np.testing.assert_allclose(y_of(line)[positive], expected, rtol=1e-12)
+        assert inside(y_of(line)[positive], display.ax_.get_ylim())
     exponent = int(str(line.get_label()).rpartition("e")[2].rstrip(")"))
     assert abs(exponent - log_volume / math.log(10)) < 5
     # A second display goes on with logarithms, and one of other volumes is refused.
@@ -97,7 +97,7 @@ def test_volumes_beyond_all_floats_are_drawn_as_logarithms(log_volume: float) ->
 
 @pytest.mark.parametrize("yscale", ["auto", "log", "linear"])
 @pytest.mark.parametrize("log_volume", [1.0, -2000.0, 2000.0])
-def test_no_volume_in_sight(yscale: Any, log_volume: float) -> None:
+def test_no_volume_is_visible(yscale: Any, log_volume: float) -> None:
     """No uniform point scores as low as any test point."""
     options: Any = {"log_volume": log_volume, "yscale": yscale}
     if yscale == "linear" and log_volume != 1:
@@ -110,7 +110,7 @@ def test_no_volume_in_sight(yscale: Any, log_volume: float) -> None:
 
 
 @pytest.mark.parametrize("kind", ["pointwise", "simultaneous"])
-def test_mass_volume_bands_hold_between_the_masses_where_they_are_known(kind: Any) -> None:
+def test_mass_volume_bands_are_valid_between_their_masses(kind: Any) -> None:
     display = MassVolumeCurveDisplay.from_scores(
         TEST, UNIFORM, VOLUME, band=kind, confidence_level=0.9, ax=new_axes()
     )
@@ -128,14 +128,14 @@ def test_mass_volume_bands_hold_between_the_masses_where_they_are_known(kind: An
         np.testing.assert_allclose(to_rgba_array(fill.get_facecolor()), [colour])
         # Midway between two masses the curve lies inside, and so does the band of that mass.
         middles = (band.mass[1:] + band.mass[:-1]) / 2
-        there = fastad.unsupervised.mass_volume_band(
+        between = fastad.unsupervised.mass_volume_band(
             display.curves[name],
             mass=middles,
             simultaneous=kind == "simultaneous",
             confidence_level=0.9,
         )
-        assert (band.low[:-1] <= there.low).all()
-        assert (there.high <= band.high[1:]).all()
+        assert (band.low[:-1] <= between.low).all()
+        assert (between.high <= band.high[1:]).all()
     assert legend_of(display.ax_)[3:] == [f"90% {kind} band"]
 
 

@@ -52,7 +52,7 @@ def region(threshold: float, fpr: float = 0.05) -> DecisionRegion:
 # What is drawn.
 
 
-def test_the_map_holds_the_scores_of_a_grid_over_the_box() -> None:
+def test_the_map_has_the_scores_of_a_grid_over_the_box() -> None:
     display = draw(resolution=11)
     x, y = display.score_map.x, display.score_map.y
     np.testing.assert_array_equal([x[0], y[0]], X.min(axis=0))
@@ -131,7 +131,7 @@ def test_labels_of_any_kind() -> None:
     np.testing.assert_array_equal(display.points_["anomaly"].get_offsets(), X[400:])
 
 
-def test_the_box_is_what_is_drawn_and_where_volumes_are_taken() -> None:
+def test_the_box_is_what_is_drawn_and_where_volumes_are_estimated() -> None:
     box = fastad.Box([-2, -2], [2, 2])
     wide = draw(box=box, volume_kw={"rng": 0})
     assert wide.ax_.get_xlim() == (-2, 2)
@@ -232,7 +232,7 @@ def test_detectors_are_compiled(detector: Any) -> None:
             "box must have two continuous features",
         ),
         ({"resolution": 0}, "resolution must be at least 1"),
-        ({"resolution": 1}, "at least 2 by 2"),
+        ({"resolution": 1}, "resolution must be at least 2; found 1"),
         ({"score": lambda rows: rows}, "score must return one number for each"),
         ({"volume_kw": {"n_draws": 0}}, "n_draws must be at least 1"),
     ],
@@ -257,6 +257,8 @@ def test_results_of_another_kind_are_refused() -> None:
         DecisionRegionDisplay(circles(0.5), [0.05])  # type: ignore[list-item]
     with pytest.raises(fastad.InvalidInputError, match=r"scores of shape \(101, 101\)"):
         DecisionRegionDisplay(ScoreMap(AXIS, AXIS, np.zeros((101, 3))))
+    with pytest.raises(fastad.InvalidInputError, match=r"shape \(1, 101\), at least 2 by 2"):
+        DecisionRegionDisplay(ScoreMap(AXIS, AXIS[:1], np.zeros((1, 101))))
     with pytest.raises(fastad.InvalidInputError, match="a label for each of 430 points; found 1"):
         DecisionRegionDisplay(circles(0.5), X=X, y_true=[0])
     with pytest.raises(fastad.InvalidInputError, match="y_true must be given with X"):
@@ -332,7 +334,7 @@ def test_the_volume_chooses_the_detector_that_does_not_fail(
 def test_the_published_picture() -> None:
     """Figure 6: the narrow kernel encloses the clusters, the wide one nearly everything."""
     samples, labels = problem("8")
-    shares = []
+    fractions = []
     for gamma in (0.01, 50.0):
         svm = OneClassSVM(nu=0.5, gamma=gamma).fit(samples[labels == 0])
         display = DecisionRegionDisplay.from_estimator(svm, samples, labels, ax=new_axes())
@@ -340,6 +342,6 @@ def test_the_published_picture() -> None:
         (drawn,) = display.regions
         inside = display.score_map.scores < drawn.volume.threshold
         assert inside.mean() == pytest.approx(drawn.volume.value, abs=0.02)
-        shares.append(drawn.volume.value)
-    assert shares[0] > 0.85
-    assert shares[1] < 0.15
+        fractions.append(drawn.volume.value)
+    assert fractions[0] > 0.85
+    assert fractions[1] < 0.15

@@ -95,13 +95,19 @@ def test_edges_may_be_given_and_are_checked() -> None:
     np.testing.assert_array_equal(display.distributions["score"].edges, edges)
     again = ScoreDistributionDisplay(display.distributions["score"]).plot(new_axes())
     assert list(again.axes_) == ["score"]
-    for bad in ([1], [1, 1], [[1, 2]]):
+    for bad in ([1], [1, 1], [[1, 2]], [0, np.nan, 1], [-np.inf, 0, np.inf]):
         with pytest.raises(fastad.InvalidInputError, match="bins must be a number of bins, or"):
             ScoreDistributionDisplay.from_predictions(LABELS, SCORES["a"], bins=bad, ax=new_axes())
     with pytest.raises(fastad.InvalidInputError, match="bins must be at least 1"):
         ScoreDistributionDisplay.from_predictions(LABELS, SCORES["a"], bins=0, ax=new_axes())
     with pytest.raises(fastad.InvalidInputError, match="must have a finite range"):
         ScoreDistributionDisplay.from_predictions([0, 1], [-1e308, 1e308], ax=new_axes())
+    scores = {"a": [0, 1], "b": [1, np.nextafter(1, 2)]}
+    with pytest.raises(
+        fastad.InvalidInputError,
+        match=r"the range of y_score\['b'\]; found 40 from 1.0 to 1.0000000000000002",
+    ):
+        ScoreDistributionDisplay.from_predictions([0, 1], scores)
 
 
 @pytest.mark.parametrize("scores", [[5, 5, 5], [0, 2**60, 2**61], [1e-300, 2e-300, 0], [1, 2, 9]])
@@ -113,10 +119,10 @@ def test_strange_scales_of_scores(scores: list[float]) -> None:
 
 
 def test_tags_keep_their_distance() -> None:
-    places = _spread(np.array([0.0, 0.5, 0.51, 0.52, 0.99, 1.0]), 0.1)
-    assert np.diff(places).min() > 0.1 - 1e-12
-    assert max(places) <= 1
-    assert places[:2] == [0.0, 0.5]
+    positions = _spread(np.array([0.0, 0.5, 0.51, 0.52, 0.99, 1.0]), 0.1)
+    assert np.diff(positions).min() > 0.1 - 1e-12
+    assert max(positions) <= 1
+    assert positions[:2] == [0.0, 0.5]
 
 
 def test_twelve_detectors_have_axes_of_their_own() -> None:

@@ -54,6 +54,11 @@ def test_bad_input_is_refused() -> None:
             ContaminationSensitivityDisplay(wrong)  # type: ignore[arg-type]
     with pytest.raises(fastad.InvalidInputError, match="at least one result; found none"):
         ContaminationSensitivityDisplay({})
+    scores = {"a": S, "b": np.append(S[:-1], np.nan)}
+    with pytest.raises(fastad.InvalidInputError, match=r"^y_score\['b'\] must not contain NaN"):
+        ContaminationSensitivityDisplay.from_predictions(
+            Y, scores, measure="auc", contamination=GRID
+        )
 
 
 def test_the_legend_has_intervals_that_the_first_detector_does_not_have() -> None:
