@@ -15,22 +15,11 @@ from fastad.errors import BatchScorerWarning
 from fastad.regions import batches
 from fastad.regions.batches import BATCH, Batches
 from fastad.unsupervised import level_sets
+from tests.support.volumes import Counting
 
 BOX = fastad.Box([-2] * 3, [2] * 3)
 X = np.random.default_rng(0).normal(size=(300, 3)) / 2
 MOST_TWICE = 500
-
-
-class Counting:
-    """A function that keeps the sizes of its batches."""
-
-    def __init__(self, function: Callable[[Any], Any]) -> None:
-        self.function = function
-        self.sizes: list[int] = []
-
-    def __call__(self, rows: Any) -> Any:
-        self.sizes.append(len(rows))
-        return self.function(rows)
 
 
 def radius(rows: Any) -> Any:
@@ -66,7 +55,7 @@ TAKERS: Mapping[str, Callable[..., Any]] = {
 def test_every_method_keeps_to_its_budget_and_says_what_it_used(name: str, n_draws: int) -> None:
     score = Counting(radius)
     result = TAKERS[name](score, n_draws=n_draws, rng=0)
-    calls = sum(score.sizes)
+    calls = score.n_scored
     twice = MOST_TWICE if calls > 2**17 else 0
     assert result.n_scored <= calls <= result.n_scored + twice
     # Splitting spends the rest of its budget on whole levels.

@@ -217,15 +217,15 @@ def test_rows_that_cannot_be_in_a_box(X: Any, message: str) -> None:
     st.data(),
 )
 def test_a_feature_is_discrete_up_to_a_share_of_distinct_values(
-    n: int, share: Any, data: st.DataObject
+    n: int, fraction: Any, data: st.DataObject
 ) -> None:
-    """The share is the decimal as written: 29 of 100 values are discrete at 0.29."""
-    exact = share if isinstance(share, Fraction) else Fraction(str(share))
+    """The fraction is the decimal as written: 29 of 100 values are discrete at 0.29."""
+    exact = fraction if isinstance(fraction, Fraction) else Fraction(str(fraction))
     edge = min(max(math.floor(exact * n), 1), n)
     n_distinct = data.draw(st.sampled_from(sorted({edge, min(edge + 1, n), 1, n})))
     column = np.arange(n) % n_distinct
     X = np.column_stack([column[::-1], np.arange(n)])
-    box = Box.from_data(X, share)
+    box = Box.from_data(X, fraction)
     assert box.discrete[0] == (n_distinct == 1 or n_distinct <= exact * n)
     own = box.values[0]
     if own is not None:
@@ -243,8 +243,8 @@ def test_the_default_is_exactly_five_per_cent() -> None:
 
 def test_constant_features_have_one_value() -> None:
     X = np.column_stack([np.full(10, 7.5), np.arange(10)])
-    for share in (0, 0.05, 1):
-        box = Box.from_data(X, share, margin=3)
+    for fraction in (0, 0.05, 1):
+        box = Box.from_data(X, fraction, margin=3)
         assert box.values[0] is not None
         assert box.values[0].tolist() == [7.5]
         assert (box.low[0], box.high[0]) == (7.5, 7.5)
@@ -379,11 +379,11 @@ def test_narrow_ranges_are_filled(method: str) -> None:
 def test_points_are_uniform_whatever_the_width(method: str, low: float, high: float) -> None:
     points = drawn(Box([low, 0], [high, 1]), 2**13, 5, method)[:, 0]
     half = low / 2 + high / 2
-    shares = [(x / 2 - low / 2) / (high / 2 - low / 2) for x in points.tolist()]
-    assert min(shares) >= 0
-    assert max(shares) <= 1
+    fractions = [(x / 2 - low / 2) / (high / 2 - low / 2) for x in points.tolist()]
+    assert min(fractions) >= 0
+    assert max(fractions) <= 1
     # Four deviations of the mean of as many uniform numbers, and of a count of halves.
-    assert abs(np.mean(shares) - 0.5) < 4 * math.sqrt(1 / 12 / 2**13)
+    assert abs(np.mean(fractions) - 0.5) < 4 * math.sqrt(1 / 12 / 2**13)
     assert abs(np.mean(points < half) - 0.5) < 4 * 0.5 / math.sqrt(2**13)
 
 

@@ -7,18 +7,16 @@ import numpy as np
 import pytest
 from scipy import optimize
 
-from fastad import Box
 from fastad.regions import volume_curve
 from fastad.regions.importance_sampling.proposal import Mixture, start
-from fastad.regions.scores import Cube, block_score
+from fastad.regions.scores import Cube
 from fastad.regions.splitting import bridge as bridges
 from fastad.regions.splitting.bridge import bridge
 from fastad.regions.splitting.levels import Splitting
 from fastad.regions.splitting.moves import Shape
 from fastad.regions.splitting.particles import Particles
 from tests.support.rare import SHAPES
-from tests.support.splitting import of
-from tests.support.volumes import Batch
+from tests.support.splitting import cube_of, largest, of
 
 Array = Any
 
@@ -31,19 +29,10 @@ def uniform(rng: np.random.Generator, n: int, low: float, high: float, d: int = 
     return low + (high - low) * rng.random((d, n))
 
 
-def largest(X: Array) -> Array:
-    result: Array = X.max(axis=1)
-    return result
-
-
 def in_two_cubes(X: Array) -> Array:
     """Below 0.1 in two cubes of this side, in opposite corners."""
     result: Array = np.minimum(X.max(axis=1), (1 - X).max(axis=1))
     return result
-
-
-def cube_of(score: Batch, d: int = 3) -> Cube:
-    return Cube(Box([0] * d, [1] * d), block_score(score, d))
 
 
 def splitting_of(cube: Cube, repeats: list[Particles]) -> Splitting:

@@ -188,7 +188,7 @@ REGIONS = {
 def moved(
     region: Region, start: Array, cloud: Cloud, moves: list[tuple[str, float]], seed: int = 1
 ) -> tuple[Array, float]:
-    """Return the particles after some moves, and the share of proposals that were accepted."""
+    """Return the particles after some moves, and the fraction of proposals that were accepted."""
     n = start.shape[1]
     rng = np.random.default_rng(seed)
     walkers = Walkers(start.copy(), np.zeros(n), 0.5, cloud)
@@ -235,8 +235,8 @@ def assert_uniform(result: Array, name: str) -> None:
     most = math.sqrt(math.log(2 / SUSPICIOUS) / 2 * (1 / n + 1 / N_FRESH))
     for functional, quantiles in uniform_law(name):
         between = np.searchsorted(quantiles, functional(result))
-        shares = np.cumsum(np.bincount(between, minlength=len(QUANTILES) + 1))[:-1] / n
-        assert np.abs(shares - QUANTILES).max() < most
+        fractions = np.cumsum(np.bincount(between, minlength=len(QUANTILES) + 1))[:-1] / n
+        assert np.abs(fractions - QUANTILES).max() < most
 
 
 SCALES = {
@@ -257,9 +257,9 @@ def test_every_kind_of_move_leaves_the_uniform_distribution_as_it_is(kind: str, 
     cloud = Shape().cloud(region.points(np.random.default_rng(1), 500))
     accepted = []
     for scale in SCALES[kind]:
-        result, share = moved(region, start, cloud, [(kind, scale)] * 12)
+        result, fraction = moved(region, start, cloud, [(kind, scale)] * 12)
         assert_uniform(result, name)
-        accepted.append(share)
+        accepted.append(fraction)
     # A kind that does not move shows nothing.
     assert max(accepted) > 0.005
 
@@ -329,7 +329,7 @@ def test_particles_reach_all_of_their_region(kind: str) -> None:
     assert counts.min() > 0.7 * counts.max()
 
 
-# What moves are told, and what they tell.
+# What moves are given, and what they return.
 
 
 def test_a_particle_moves_where_its_score_stays_below_its_level() -> None:

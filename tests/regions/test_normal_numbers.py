@@ -68,8 +68,8 @@ def test_normal_numbers_have_their_distribution() -> None:
         assert abs((numbers**power).mean() - moment) < 4.5 * math.sqrt(variance / n)
     for bound in (2.0, 3.0, 4.0):
         for tail in (numbers > bound, numbers < -bound):
-            share = float(stats.norm.sf(bound))
-            assert abs(tail.mean() - share) < 4.5 * math.sqrt(share / n)
+            fraction = float(stats.norm.sf(bound))
+            assert abs(tail.mean() - fraction) < 4.5 * math.sqrt(fraction / n)
     # The two of a pair, and neighbours.
     pairs = numbers.reshape(2, -1)
     for one, two in [(pairs[0], pairs[1]), (numbers[1:], numbers[:-1])]:

@@ -108,14 +108,14 @@ def test_copies_are_of_survivors_each_about_as_often() -> None:
     assert max(counts) - min(counts) <= 1
 
 
-# Shares below thresholds, against what the definition says of the passed levels.
+# Fractions below thresholds, against what the definition says of the passed levels.
 
 
 class Slow:
     """Lists of scores, level after level."""
 
     def __init__(self) -> None:
-        self.stages: list[tuple[float, list[float], float]] = []  # level, scores, log share
+        self.stages: list[tuple[float, list[float], float]] = []  # level, scores, log fraction
 
     def log_fraction(self, threshold: float) -> tuple[float, int]:
         _, scores, log_fraction = [one for one in self.stages if one[0] >= threshold][-1]
@@ -124,7 +124,7 @@ class Slow:
         return log_fraction + part, n_below
 
     def variance(self, threshold: float) -> float:
-        """Sum of (1 - p) / (n p) over the factors p of the share."""
+        """Sum of (1 - p) / (n p) over the factors p of the fraction."""
         passed = [one for one in self.stages if one[0] >= threshold]
         factors = [
             sum(score < lower[0] for score in upper[1]) / len(upper[1])
@@ -148,7 +148,7 @@ def test_kin_are_no_plateau() -> None:
     assert loss is not None
     assert (loss.level, loss.lost.tolist()) == (2.0, [1])
     own.replace(loss, np.array([[2.0], [7.0]]), np.array([1.0]))
-    # All score 1 and have the first coordinate 2: the level stays, and so does the share.
+    # All score 1 and have the first coordinate 2: the level stays, and so does the fraction.
     before = own.log_fraction(1.5)
     loss = own.lose(0.5)
     assert loss is not None
@@ -187,8 +187,8 @@ def test_fractions_below_any_threshold_are_products_of_the_factors(
         new = [random.choice(kept) for _ in loss.lost]
         positions = np.random.default_rng(len(slow.stages)).random((2, len(new)))
         own.replace(loss, positions, np.array(new, np.float64))
-        share = slow.stages[-1][2] + math.log(len(kept) / len(before))
-        slow.stages.append((loss.level, own.scores.tolist(), share))
+        fraction = slow.stages[-1][2] + math.log(len(kept) / len(before))
+        slow.stages.append((loss.level, own.scores.tolist(), fraction))
     assert own.levels == [one[0] for one in slow.stages]
     assert own.log_fractions == pytest.approx([one[2] for one in slow.stages])
     if own.is_stuck:
@@ -203,7 +203,7 @@ def test_fractions_below_any_threshold_are_products_of_the_factors(
         assert own.log_fraction(threshold) == pytest.approx(log_fraction, abs=1e-12)
         assert own.n_below(threshold) == n_below
         assert own.variance(threshold) == pytest.approx(slow.variance(threshold), rel=1e-9)
-    # All at once, in whatever order; the larger the threshold, the larger the share.
+    # All at once, in whatever order; the larger the threshold, the larger the fraction.
     shuffled = sorted(wanted, key=lambda threshold: random.random())
     together = own.log_fractions_below(np.array(shuffled)).tolist()
     assert together == [own.log_fraction(threshold) for threshold in shuffled]

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 import fastad
-from fastad import Box
 from fastad.errors import InsufficientMixingWarning
 from fastad.regions.importance_sampling.proposal import start
 from fastad.regions.scores import Cube, block_score
@@ -16,22 +15,14 @@ from fastad.regions.splitting.estimation import mixing_problems
 from fastad.regions.splitting.repeats import split
 from fastad.regions.splitting.restarts import Cells, apart, descend_alone, parts, roam
 from tests.support import hidden
+from tests.support.splitting import cube_of, largest
 
 Array = Any
-
-
-def largest(X: Array) -> Array:
-    result: Array = X.max(axis=1)
-    return result
 
 
 def in_two_cubes(X: Array) -> Array:
     result: Array = np.minimum(X.max(axis=1), 2 * (1 - X).max(axis=1))
     return result
-
-
-def cube_of(score: Any, d: int) -> Cube:
-    return Cube(Box([0] * d, [1] * d), block_score(score, d))
 
 
 def test_points_come_down_and_are_uniform_below() -> None:

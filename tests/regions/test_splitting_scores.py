@@ -118,9 +118,9 @@ def test_infinite_scores() -> None:
         )
     assert result[0].is_bound
     assert result[0].high < 0.001
-    for one, share in zip(result[1:], (0.001, 0.01, 0.01), strict=True):
-        assert one.low <= share <= one.high
-        assert abs(one.log_value - math.log(share)) < 0.5
+    for estimate, fraction in zip(result[1:], (0.001, 0.01, 0.01), strict=True):
+        assert estimate.low <= fraction <= estimate.high
+        assert abs(estimate.log_value - math.log(fraction)) < 0.5
 
 
 def test_an_empty_region_gives_a_bound() -> None:
@@ -252,7 +252,7 @@ def test_fractions_below_many_thresholds_are_those_of_each(score: Any, target: f
     assert result.tolist() == [
         [one.log_fraction(threshold) for threshold in thresholds.tolist()] for one in run.repeats
     ]
-    # In each repeat the larger the threshold, the larger the share.
+    # In each repeat the larger the threshold, the larger the fraction.
     rising = result[:, np.argsort(thresholds)]
     assert (rising[:, 1:] >= rising[:, :-1]).all()
     assert log_fractions(run, np.empty(0)).shape == (8, 0)
@@ -416,8 +416,8 @@ def test_progress_is_told(threshold: float) -> None:
 
 def test_progress_does_not_change_a_bit() -> None:
     region = ball(5)
-    told = of(region, 20_000, 0, progress=lambda done, of_all: None)
-    assert values(told) == values(of(region, 20_000, 0))
+    observed = of(region, 20_000, 0, progress=lambda done, of_all: None)
+    assert values(observed) == values(of(region, 20_000, 0))
 
 
 # The p-value.

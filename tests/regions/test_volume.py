@@ -55,7 +55,7 @@ def test_uniform_draws_find_closed_forms(shape: Any, d: int) -> None:
         confidence_level=0.99999,
         rng=d,
     )
-    assert result.low <= region.share <= result.high
+    assert result.low <= region.fraction <= result.high
     assert result.low <= result.value <= result.high
     assert (result.n_drawn, result.method, result.threshold) == (
         100_000,
@@ -82,7 +82,7 @@ def test_sobol_draws_find_closed_forms(shape: Any, d: int) -> None:
         confidence_level=0.99999,
         rng=d,
     )
-    assert result.low <= region.share <= result.high
+    assert result.low <= region.fraction <= result.high
     assert result.low <= result.value <= result.high
     assert (result.n_drawn, result.method) == (2**14, "sobol")
     assert result.is_bound or result.value == result.n_inside / 2**14
@@ -96,10 +96,10 @@ def test_sobol_points_come_closer_than_uniform_ones_where_features_are_few(
     region = shape(d)
     errors: dict[str, list[float]] = {"uniform": [], "sobol": []}
     for seed in range(10):
-        for method, own in errors.items():
+        for method, squares in errors.items():
             options: dict[str, Any] = {"method": method, "n_draws": 2**13, "rng": seed}
             result = volume(region.batch, region.threshold, region.box, **options)
-            own.append((result.value - region.share) ** 2)
+            squares.append((result.value - region.fraction) ** 2)
     assert sum(errors["sobol"]) < sum(errors["uniform"]) / 2
 
 
@@ -169,23 +169,23 @@ def test_how_draws_are_made(
 
 
 @pytest.mark.parametrize("n", [30, 1000])
-@pytest.mark.parametrize("share", [0.002, 0.05, 0.4, 0.98])
-def test_coverage_of_uniform_draws(n: int, share: float) -> None:
+@pytest.mark.parametrize("fraction", [0.002, 0.05, 0.4, 0.98])
+def test_coverage_of_uniform_draws(n: int, fraction: float) -> None:
     covered = 0
     for seed in range(TRIALS):
-        result = volume(first_of_point, share, Box([0], [1]), n_draws=n, rng=seed)
-        covered += result.low <= share <= result.high
+        result = volume(first_of_point, fraction, Box([0], [1]), n_draws=n, rng=seed)
+        covered += result.low <= fraction <= result.high
     assert covered >= ENOUGH
 
 
 @pytest.mark.parametrize("rtol", [0.1, 0.4])
-@pytest.mark.parametrize("share", [0.004, 0.3, 0.97])
-def test_coverage_and_error_of_draws_until_a_relative_error(rtol: float, share: float) -> None:
+@pytest.mark.parametrize("fraction", [0.004, 0.3, 0.97])
+def test_coverage_and_error_of_draws_until_a_relative_error(rtol: float, fraction: float) -> None:
     covered, errors = 0, []
     for seed in range(TRIALS):
-        result = volume(first_of_point, share, Box([0], [1]), rtol=rtol, rng=seed)
-        covered += result.low <= share <= result.high
-        errors.append(result.value / share - 1)
+        result = volume(first_of_point, fraction, Box([0], [1]), rtol=rtol, rng=seed)
+        covered += result.low <= fraction <= result.high
+        errors.append(result.value / fraction - 1)
         assert result.low <= result.value <= result.high
     assert covered >= ENOUGH
     # The estimate has no bias, and errors no larger than wished: within three deviations.
@@ -217,7 +217,7 @@ def test_coverage_of_sobol_draws(shape: Any, d: int) -> None:
         result = volume(
             region.batch, region.threshold, region.box, method="sobol", n_draws=2048, rng=seed
         )
-        covered += result.low <= region.share <= result.high
+        covered += result.low <= region.fraction <= result.high
     assert covered >= ENOUGH
 
 
@@ -229,20 +229,20 @@ def test_coverage_of_sobol_draws(shape: Any, d: int) -> None:
     st.sampled_from([0.05, 0.1, 0.2, 0.5, 0.9]),
     st.integers(0, 2**32),
 )
-def test_draws_end_with_the_hit_that_is_needed(share: float, rtol: float, seed: int) -> None:
-    result = volume(first, share, Box([0], [1]), method="uniform", rtol=rtol, rng=seed)
+def test_draws_end_with_the_hit_that_is_needed(fraction: float, rtol: float, seed: int) -> None:
+    result = volume(first, fraction, Box([0], [1]), method="uniform", rtol=rtol, rng=seed)
     hits = math.ceil(round(1 / rtol**2, 9)) + 2
     points = drawn(Box([0], [1]), 65_536, seed)[:, 0]
     assert result.n_inside == hits
-    assert result.n_drawn == np.flatnonzero(points < share)[hits - 1] + 1
+    assert result.n_drawn == np.flatnonzero(points < fraction)[hits - 1] + 1
     assert result.value == (hits - 1) / (result.n_drawn - 1)
 
 
 @pytest.mark.parametrize("level", [0.5, 0.95])
-@pytest.mark.parametrize("share", [0.02, 0.3, 0.7])
-def test_ends_of_draws_until_a_relative_error_are_exact(share: float, level: float) -> None:
+@pytest.mark.parametrize("fraction", [0.02, 0.3, 0.7])
+def test_ends_of_draws_until_a_relative_error_are_exact(fraction: float, level: float) -> None:
     """As many draws or fewer, and as many or more, are improbable at the ends."""
-    result = volume(first, share, Box([0], [1]), rtol=0.2, confidence_level=level, rng=0)
+    result = volume(first, fraction, Box([0], [1]), rtol=0.2, confidence_level=level, rng=0)
     misses, hits = result.n_drawn - result.n_inside, result.n_inside
     assert nbinom.cdf(misses, hits, result.low) == pytest.approx((1 - level) / 2, rel=1e-9)
     assert nbinom.sf(misses - 1, hits, result.high) == pytest.approx((1 - level) / 2, rel=1e-9)
@@ -308,8 +308,8 @@ def test_a_score_at_the_threshold_is_no_normal_one(kind: str) -> None:
     score = {"batch": first, "jitted": first_of_point, "compiled": OfBatch(first, 1)}[kind]
     thresholds = [0, 0.25, 0.5, 0.75, math.nextafter(0.5, 1), math.nextafter(0.75, 1)]
     result = volume(score, thresholds, box, method="sobol", n_draws=2**10, rng=0)
-    shares = [0.0 if x.is_bound else x.value for x in result]
-    assert shares == [0, 0.25, 0.5, 0.75, 0.75, 1]
+    fractions = [0.0 if x.is_bound else x.value for x in result]
+    assert fractions == [0, 0.25, 0.5, 0.75, 0.75, 1]
 
 
 @pytest.mark.parametrize("dtype", [bool, np.int8, np.uint64, np.float16, np.float32, ">f8"])

@@ -14,21 +14,9 @@ from fastad import Box, InvalidInputError, volume
 from fastad.regions import VolumeEstimate, choice
 from fastad.regions.uniform import binomial
 from tests.support.rare import ball, ellipsoid, simplex
-from tests.support.volumes import OfBatch
+from tests.support.volumes import Counting, OfBatch
 
 Array = Any
-
-
-class Seen:
-    """A score that counts the points it was asked for."""
-
-    def __init__(self, function: Any) -> None:
-        self.function = function
-        self.n = 0
-
-    def __call__(self, X: Array) -> Array:
-        self.n += len(X)
-        return self.function(X)
 
 
 def numbers(estimate: VolumeEstimate, *but: str) -> dict[str, str]:
@@ -92,27 +80,27 @@ def test_first_draws_are_counted_in_what_is_said() -> None:
 
 @pytest.mark.parametrize("d", [2, 12])
 def test_sobol_points_for_a_function_of_a_batch(d: int) -> None:
-    score = Seen(lambda X: X[:, 0] + X[:, 1])
+    score = Counting(lambda X: X[:, 0] + X[:, 1])
     result = volume(score, 0.5, Box([0] * d, [1] * d), n_draws=2**15, rng=0)
     assert result.method == "sobol"
     assert re.search(r"few enough for Sobol points \(\d+ of 1024 first draws\)", result.reason)
     assert result.low <= 0.125 <= result.high
-    assert result.n_scored == score.n
+    assert result.n_scored == score.n_scored
 
 
 def test_no_sobol_points_for_many_or_discrete_features() -> None:
     for box in (Box([0] * 13, [1] * 13), Box([0, 0], [1, 2], values=[None, [0, 1, 2]])):
-        score = Seen(lambda X: X[:, 0])
+        score = Counting(lambda X: X[:, 0])
         result = volume(score, 0.5, box, n_draws=2**14, rng=0)
         assert result.method == "uniform"
-        assert result.n_scored == score.n
+        assert result.n_scored == score.n_scored
         assert result.low <= 0.5 <= result.high
 
 
 @pytest.mark.parametrize("kind", ["jitted", "batch"])
 def test_data_say_where_to_look(kind: str) -> None:
     region = ball(15)
-    score = Seen(region.batch) if kind == "batch" else region.jitted
+    score = Counting(region.batch) if kind == "batch" else region.jitted
     result = volume(score, 1.0, region.box, data=region.data(500, 0), n_draws=50_000, rng=0)
     assert result.method == "importance"
     assert re.fullmatch(
@@ -122,15 +110,15 @@ def test_data_say_where_to_look(kind: str) -> None:
         result.reason,
     )
     assert abs(result.log_value - region.log_fraction) < 0.3
-    if isinstance(score, Seen):
-        assert result.n_scored == score.n
+    if isinstance(score, Counting):
+        assert result.n_scored == score.n_scored
 
 
 def test_particles_without_data() -> None:
     region = ball(10)
     threshold = 0.2
     truth = region.log_fraction + 5 * math.log(threshold)
-    score = Seen(region.batch)
+    score = Counting(region.batch)
     result = volume(score, threshold, region.box, n_draws=100_000, rng=0, confidence_level=0.999)
     assert result.method == "splitting"
     choice, rejected, assumption = result.reason.split("; ", 2)
@@ -140,12 +128,12 @@ def test_particles_without_data() -> None:
     assert rejected == f"rejected: uniform draws (at least {math.sqrt(1023 / 100_000):.2g})"
     assert assumption.startswith("the interval assumes that no part of the region was missed")
     assert result.log_low <= truth <= result.log_high
-    assert result.n_scored == score.n
+    assert result.n_scored == score.n_scored
 
 
 def test_particles_where_importance_sampling_is_refused() -> None:
     region = ellipsoid(12)
-    score = Seen(region.batch)
+    score = Counting(region.batch)
     with_no_use = np.full((50, 12), 0.99)
     result = volume(
         score,
@@ -167,11 +155,11 @@ def test_particles_where_importance_sampling_is_refused() -> None:
 
 def test_points_that_were_scored_before_a_refusal_are_counted() -> None:
     region = ellipsoid(12)
-    score = Seen(region.batch)
+    score = Counting(region.batch)
     data = np.full((50, 12), 0.99)
     result = volume(score, 0.1, region.box, data=data, n_draws=50_000, rng=0)
     assert "importance sampling is not reliable" in result.reason
-    assert result.n_scored == score.n
+    assert result.n_scored == score.n_scored
 
 
 def test_data_are_not_looked_at_where_uniform_draws_are_as_good() -> None:
@@ -187,7 +175,7 @@ def test_data_are_not_looked_at_where_uniform_draws_are_as_good() -> None:
 @pytest.mark.parametrize("kind", ["jitted", "batch"])
 def test_data_win_where_a_pilot_expects_a_smaller_error(kind: str) -> None:
     region = ball(6)
-    score = Seen(region.batch) if kind == "batch" else region.jitted
+    score = Counting(region.batch) if kind == "batch" else region.jitted
     options: dict[str, Any] = {"n_draws": 60_000, "rng": 2}
     result = volume(score, 0.7, region.box, data=region.data(300, 0), **options)
     plain = volume(region.jitted, 0.7, region.box, method="uniform", **options)
@@ -197,13 +185,13 @@ def test_data_win_where_a_pilot_expects_a_smaller_error(kind: str) -> None:
         r"data say where to look, and by a pilot the relative error is ([\d.]+); "
         rf"rejected: {what} \(([\d.]+); (\d+) of (\d+) first draws\)"
     )
-    told = re.fullmatch(pattern, result.reason)
-    assert told is not None
-    expected, rejected = float(told[1]), float(told[2])
+    match = re.fullmatch(pattern, result.reason)
+    assert match is not None
+    expected, rejected = float(match[1]), float(match[2])
     assert expected < rejected
     assert result.relative_error == pytest.approx(expected, rel=0.4)
-    if isinstance(score, Seen):
-        assert result.n_scored == score.n
+    if isinstance(score, Counting):
+        assert result.n_scored == score.n_scored
     else:
         assert plain.relative_error == pytest.approx(rejected, rel=0.4)
     assert result.n_scored <= 1.05 * 60_000
@@ -212,11 +200,11 @@ def test_data_win_where_a_pilot_expects_a_smaller_error(kind: str) -> None:
 def test_data_lose_where_a_pilot_expects_no_smaller_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(choice, "_GAIN", 0.01)
     region = ball(6)
-    score = Seen(region.batch)
+    score = Counting(region.batch)
     result = volume(score, 0.7, region.box, data=region.data(300, 0), n_draws=60_000, rng=2)
     assert result.method == "sobol"
     assert re.search(r"; rejected: importance sampling \([\d.]+\)$", result.reason)
-    assert result.n_scored == score.n <= 60_000
+    assert result.n_scored == score.n_scored <= 60_000
 
 
 @pytest.mark.parametrize(
@@ -236,12 +224,12 @@ def test_what_the_first_draws_contradict_is_rejected(
     left = list(answers)
     monkeypatch.setattr(choice._First, "contradict", lambda *_: left.pop(0))
     region = ball(6)
-    score = Seen(region.batch)
+    score = Counting(region.batch)
     result = volume(score, 0.7, region.box, data=region.data(300, 0), n_draws=60_000, rng=2)
     assert not left
     assert result.method == "sobol"
     assert result.reason.endswith("rejected: importance sampling (the first draws contradict it)")
-    assert result.n_scored == score.n
+    assert result.n_scored == score.n_scored
 
 
 @numba.njit

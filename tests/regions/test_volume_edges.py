@@ -79,18 +79,18 @@ def test_nan_of_a_compiled_score_is_an_error(options: dict[str, Any]) -> None:
 @pytest.mark.evidence
 def test_few_hits_among_sobol_points_cover_the_true_value() -> None:
     """A corner of the unit cube in four dimensions, with five hits on average."""
-    share = 5 / 1024
-    box, threshold = fastad.Box([0] * 4, [1] * 4), share ** (1 / 4)
+    fraction = 5 / 1024
+    box, threshold = fastad.Box([0] * 4, [1] * 4), fraction ** (1 / 4)
     covered = 0
     for seed in range(400):
         result = fastad.volume(
             lambda X: X.max(axis=1), threshold, box, method="sobol", n_draws=1024, rng=seed
         )
-        covered += result.low <= share <= result.high
+        covered += result.low <= fraction <= result.high
     assert covered >= 364
 
 
-def test_parallel_functions_are_asked_by_one_thread() -> None:
+def test_parallel_functions_are_called_by_one_thread() -> None:
     from fastad.regions.scores import block_score
 
     @numba.njit(parallel=True)
@@ -145,16 +145,16 @@ def test_a_function_of_more_features_is_refused() -> None:
 
 
 def test_a_wished_error_asks_for_few_points() -> None:
-    asked = 0
+    n_scored = 0
 
     def score(X: Floats) -> Floats:
-        nonlocal asked
-        asked += X.shape[0]
+        nonlocal n_scored
+        n_scored += X.shape[0]
         return X[:, 0]
 
     result = fastad.volume(score, 2.0, SQUARE, rtol=0.3, rng=0)
     assert result.n_drawn == 14
-    assert asked <= 100
+    assert n_scored <= 100
 
 
 @pytest.mark.parametrize(

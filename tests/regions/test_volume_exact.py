@@ -37,7 +37,7 @@ def normal(n_samples: int, n_features: int, seed: int = 0) -> Matrix:
     return np.random.default_rng(seed).normal(size=(n_samples, n_features))
 
 
-def shares(scorer: Any, thresholds: Any, box: Box, **options: Any) -> list[float]:
+def fractions(scorer: Any, thresholds: Any, box: Box, **options: Any) -> list[float]:
     result = exact_fractions(scorer, thresholds, box, level=0.95, **options)
     return [one.value for one in result]
 
@@ -57,7 +57,7 @@ def first_to_the_right(split: float) -> float:
 def intervals(
     forest: Any, feature: int, low: float, high: float, values: Matrix | None
 ) -> tuple[list[float], list[Fraction]]:
-    """A point of each interval between splits and the share of its feature."""
+    """A point of each interval between splits and the fraction of its feature."""
     if values is not None:
         return values.tolist(), [Fraction(1, len(values))] * len(values)
     ends = {low}
@@ -73,7 +73,7 @@ def intervals(
 
 
 def all_cells(forest: Any, scorer: Any, box: Box) -> tuple[list[float], list[Fraction]]:
-    """Score and share of every cell of the grid of all splits."""
+    """Score and fraction of every cell of the grid of all splits."""
     sides = [
         intervals(forest, j, low, high, box.values[j])
         for j, (low, high) in enumerate(zip(box.low.tolist(), box.high.tolist(), strict=True))
@@ -97,10 +97,10 @@ def check(detector: Any, box: Box) -> None:
     scorer = compile_scorer(detector)
     scores, parts = all_cells(forest, scorer, box)
     thresholds = near(scores)
-    for threshold, share in zip(thresholds, shares(scorer, thresholds, box), strict=True):
+    for threshold, fraction in zip(thresholds, fractions(scorer, thresholds, box), strict=True):
         inside = (part for score, part in zip(scores, parts, strict=True) if score < threshold)
         expected = float(sum(inside, Fraction(0)))
-        assert share == pytest.approx(expected, rel=1e-12, abs=1e-15)
+        assert fraction == pytest.approx(expected, rel=1e-12, abs=1e-15)
 
 
 @given(
@@ -181,7 +181,7 @@ def test_trees_of_one_leaf(n_samples: int) -> None:
     check(forest, SQUARE)
     score = float(-forest.score_samples([[0.0, 0.0]])[0])
     thresholds = [score, float(np.nextafter(score, 1))]
-    assert shares(compile_scorer(forest), thresholds, SQUARE) == [0.0, 1.0]
+    assert fractions(compile_scorer(forest), thresholds, SQUARE) == [0.0, 1.0]
 
 
 # Forests that are too large for that.
@@ -202,8 +202,8 @@ def test_inside_of_intervals_of_draws(
     drawn = volume(
         scorer, thresholds, box, method="uniform", n_draws=n_draws, confidence_level=0.9999, rng=0
     )
-    for share, estimate in zip(shares(scorer, thresholds, box), drawn, strict=True):
-        assert estimate.low < share < estimate.high
+    for fraction, estimate in zip(fractions(scorer, thresholds, box), drawn, strict=True):
+        assert estimate.low < fraction < estimate.high
 
 
 def test_all_fractions_between_scores() -> None:
@@ -211,7 +211,7 @@ def test_all_fractions_between_scores() -> None:
     scorer = compile_scorer(fit(normal(200, 2), max_samples=64, n_estimators=2))
     points = np.random.default_rng(0).uniform(-3, 3, size=(20_000, 2))
     scores = np.unique(scorer.score_samples(points))
-    result = shares(scorer, [-np.inf, *scores, np.inf], SQUARE)
+    result = fractions(scorer, [-np.inf, *scores, np.inf], SQUARE)
     assert result[0] == 0.0
     assert result[-1] == pytest.approx(1.0, abs=1e-14)
     assert (np.diff(result[1:]) > 0).all()
@@ -222,8 +222,8 @@ def test_several_thresholds_are_as_one_by_one() -> None:
     scorer = compile_scorer(fit(X, n_estimators=20, max_samples=32))
     box = Box.from_data(X)
     thresholds = np.quantile(scorer.score_samples(X), [0.9, 0.1, 0.5, 0.1, 0.99]).tolist()
-    result = shares(scorer, thresholds, box)
-    alone = [shares(scorer, [one], box)[0] for one in thresholds]
+    result = fractions(scorer, thresholds, box)
+    alone = [fractions(scorer, [one], box)[0] for one in thresholds]
     assert result == pytest.approx(alone, rel=1e-13)
     assert result[1] == result[3]
 
@@ -268,7 +268,7 @@ def test_threads_change_no_bit(
     results = []
     for n_threads in (1, 2, 5):
         with thread_limit(n_threads):
-            results.append(shares(*problem))
+            results.append(fractions(*problem))
     assert results[0] == results[1] == results[2]
 
 
@@ -283,12 +283,12 @@ def test_rounds_and_memory_change_nothing(
     X = normal(50, 2)
     small = compile_scorer(fit(X)), [0.45, 0.5], SQUARE
     for own in (small, problem) if nodes > 1 else (small,):
-        expected = shares(*own)
+        expected = fractions(*own)
         with monkeypatch.context() as patch:
             patch.setattr(leaves, "_NODES_A_ROUND", nodes)
             patch.setattr(leaves, "_CELLS", cells)
             patch.setattr(leaves, "_PARTS", parts)
-            assert shares(*own) == pytest.approx(expected, rel=1e-14)
+            assert fractions(*own) == pytest.approx(expected, rel=1e-14)
 
 
 @pytest.mark.parametrize(("most_steps", "top_levels"), [(256, 8), (0, 0), (3, 2), (20, 4)])

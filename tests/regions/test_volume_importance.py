@@ -230,7 +230,7 @@ def test_data_on_a_plane_of_a_thick_region_are_refused(d: int) -> None:
         estimates(region.jitted, region.box, [1.0], X, 20_000, d)
 
 
-# How the score is asked.
+# How the score is called.
 
 
 def test_points_that_the_score_sees_are_counted() -> None:

@@ -296,6 +296,6 @@ def test_one_set_of_points_for_regions_of_any_kind() -> None:
     """Mixed features: what is drawn from values and what from ranges, by one jitted function."""
     for shape in (steps, all_discrete):
         region = shape(6)
-        assert 0 < region.share < 1
+        assert 0 < region.fraction < 1
         result = volume(region.jitted, region.threshold, region.box, n_draws=200_000, rng=1)
-        assert result.value == pytest.approx(region.share, abs=5 * result.standard_error)
+        assert result.value == pytest.approx(region.fraction, abs=5 * result.standard_error)

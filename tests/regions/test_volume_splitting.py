@@ -56,14 +56,14 @@ def test_one_feature_down_to_its_last_digits() -> None:
 
 def test_a_region_at_a_corner_of_a_box_of_many_units() -> None:
     box = Box([-1e6, 0, 5], [1e6, 1e-6, 6])
-    share = 1e-3**3
+    fraction = 1e-3**3
 
     def score(X: Array) -> Array:
         far: Array = np.max((X - box.low) / (box.high - box.low), axis=1)
         return far
 
     result = split(score, 1e-3, box, 200_000, confidence_level=0.9999)
-    assert result.log_low <= math.log(share) <= result.log_high
+    assert result.log_low <= math.log(fraction) <= result.log_high
     assert result.log_high - result.log_low < 2
 
 
@@ -183,8 +183,8 @@ def test_a_budget_that_ends_on_the_way_gives_no_interval_that_leaves_out_the_tru
 # Budgets.
 
 
-@pytest.mark.parametrize("share", [1.0, 0.9, 0.6, 0.4, 0.2, 0.1, 1e-2, 1e-3, 1e-6, 1e-12])
-def test_the_budget_is_kept_nearly_for_fractions_of_any_size(share: float) -> None:
+@pytest.mark.parametrize("fraction", [1.0, 0.9, 0.6, 0.4, 0.2, 0.1, 1e-2, 1e-3, 1e-6, 1e-12])
+def test_the_budget_is_kept_nearly_for_fractions_of_any_size(fraction: float) -> None:
     seen: list[int] = []
 
     def score(X: Array) -> Array:
@@ -197,11 +197,11 @@ def test_the_budget_is_kept_nearly_for_fractions_of_any_size(share: float) -> No
         seen.clear()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", InsufficientMixingWarning)
-            result = split(score, math.sqrt(share), Box([0, 0], [1, 1]), n_draws)
+            result = split(score, math.sqrt(fraction), Box([0, 0], [1, 1]), n_draws)
         assert result.n_scored == result.n_drawn == sum(seen)
         assert sum(seen) <= 1.2 * n_draws
         assert sum(seen) >= 0.4 * n_draws
-        assert result.log_low <= math.log(share) <= result.log_high or share == 1
+        assert result.log_low <= math.log(fraction) <= result.log_high or fraction == 1
 
 
 @pytest.mark.parametrize("d", [40, 100])
@@ -308,7 +308,7 @@ def test_one_run_answers_several_thresholds() -> None:
     rising = sorted(result, key=lambda one: float(one.threshold))
     logs = [one.log_value for one in rising]
     assert all(high >= low - 0.02 for low, high in pairwise(logs))
-    # The lowest as if it were asked for alone.
+    # The lowest as if it were the only threshold.
     alone = split(region.batch, 1e-3, region.box, 40_000, confidence_level=0.9999)
     assert values(alone) == values(result[3])
 

@@ -1,4 +1,4 @@
-"""Regions that particles come down to with difficulty, or miss; closed forms tell their size."""
+"""Regions that particles reach with difficulty, or miss; their size is known in closed form."""
 
 import math
 from collections.abc import Callable
@@ -9,7 +9,7 @@ import numpy as np
 
 from fastad.regions.box import Box
 from tests.support.rare import Rare
-from tests.support.volumes import Array, Batch
+from tests.support.volumes import Array, centred_cube, unit_cube
 
 # Where the valley and the needle are, in each coordinate of the unit cube.
 _VALLEY, _NEEDLE = 0.4, 0.87
@@ -84,23 +84,18 @@ def _of(
     def batch(X: Array) -> Array:
         return np.array([score(x) for x in X])
 
-    as_batch: Batch = batch
-    return Rare(name, box, threshold, log_fraction, as_batch, jitted, inside)
-
-
-def _unit(d: int) -> Box:
-    return Box([0] * d, [1] * d)
+    return Rare(name, box, threshold, log_fraction, batch, jitted, inside)
 
 
 def box(d: int) -> Rare:
     """A cube of side 0.2."""
-    return _of("box", _box_of_point, _unit(d), 0.1, d * math.log(0.2))
+    return _of("box", _box_of_point, unit_cube(d), 0.1, d * math.log(0.2))
 
 
 def rods(d: int) -> Rare:
     """Along each axis one, thin, which cross in the middle: all coordinates but one are small."""
     log_fraction = (d - 1) * math.log(_WIDTH) + math.log(_WIDTH + d * (1 - _WIDTH))
-    return _of("rods", _rods_of_point, Box([-1] * d, [1] * d), _WIDTH, log_fraction)
+    return _of("rods", _rods_of_point, centred_cube(d), _WIDTH, log_fraction)
 
 
 def needle_in_valley(d: int) -> Rare:
@@ -108,7 +103,7 @@ def needle_in_valley(d: int) -> Rare:
     valley, needle = _halves(_LEVEL)
     log_fraction = math.log((2 * valley) ** d + (2 * needle) ** d)
     return _of(
-        *("needle_in_valley", _wide_and_needle, _unit(d), _LEVEL, log_fraction),
+        *("needle_in_valley", _wide_and_needle, unit_cube(d), _LEVEL, log_fraction),
         _in_valley_or_needle,
     )
 
@@ -117,7 +112,7 @@ def needle_below_valley(d: int) -> Rare:
     """A valley that does not come down to the threshold; the region is a needle beside."""
     level = 0.1
     log_fraction = d * math.log(2 * level / 8)
-    return _of("needle_below_valley", _dry_and_needle, _unit(d), level, log_fraction)
+    return _of("needle_below_valley", _dry_and_needle, unit_cube(d), level, log_fraction)
 
 
 SHAPES: dict[str, Callable[[int], Rare]] = {

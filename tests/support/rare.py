@@ -1,4 +1,4 @@
-"""Regions of up to many features that fill tiny shares of a box, which closed forms tell."""
+"""Regions of many features that fill tiny fractions of a box, known in closed form."""
 
 import math
 from collections.abc import Callable
@@ -9,7 +9,16 @@ import numba
 import numpy as np
 
 from fastad.regions.box import Box
-from tests.support.volumes import Array, Batch, square, square_of_point, sum_of_point, total
+from tests.support.volumes import (
+    Array,
+    Batch,
+    centred_cube,
+    square,
+    square_of_point,
+    sum_of_point,
+    total,
+    unit_cube,
+)
 
 # Distance of the two balls' centres from zero in each coordinate, and their radius.
 _CENTRE, _RADIUS = 0.6, 0.3
@@ -23,7 +32,7 @@ _STEPS = (0.6180339887498949, 0.4142135623730951, 0.7320508075688772)
 
 @dataclass(frozen=True)
 class Rare:
-    """Where a score is below a threshold, the logarithm of its share, and points of it."""
+    """Where a score is below a threshold, the logarithm of its fraction, and points of it."""
 
     name: str
     box: Box
@@ -43,15 +52,15 @@ def log_ball_volume(d: int) -> float:
     return d / 2 * math.log(math.pi) - math.lgamma(d / 2 + 1)
 
 
-# Scores of one point, for any number of features, beside those of tests/volumes.py.
+# Scores of one point, for any number of features, beside those of tests/support/volumes.py.
 
 
 def _two(x: Array) -> float:
-    one, other = 0.0, 0.0
+    upper, lower = 0.0, 0.0
     for j in range(x.shape[0]):
-        one += (x[j] - _CENTRE) ** 2
-        other += (x[j] + _CENTRE) ** 2
-    return min(one, other) / (_RADIUS * _RADIUS)
+        upper += (x[j] - _CENTRE) ** 2
+        lower += (x[j] + _CENTRE) ** 2
+    return min(upper, lower) / (_RADIUS * _RADIUS)
 
 
 def _from_shell(x: Array) -> float:
@@ -147,37 +156,37 @@ def _in_two_balls(rng: np.random.Generator, n: int, d: int) -> Array:
 
 def ball(d: int) -> Rare:
     """Of radius 1 in the box from -1 to 1."""
-    share = log_ball_volume(d) - d * math.log(2)
-    return Rare("ball", _around(d), 1.0, share, square, square_of_point, _in_ball)
+    log_fraction = log_ball_volume(d) - d * math.log(2)
+    return Rare("ball", centred_cube(d), 1.0, log_fraction, square, square_of_point, _in_ball)
 
 
 def ellipsoid(d: int) -> Rare:
     """Turned; its semi-axes go from 1 to 0.1 by equal ratios."""
-    share = log_ball_volume(d) + math.fsum(np.log(_axes(d))) - d * math.log(2)
-    return Rare("ellipsoid", _around(d), 1.0, share, turned, turned_of_point, _in_ellipsoid)
+    log_fraction = log_ball_volume(d) + math.fsum(np.log(_axes(d))) - d * math.log(2)
+    return Rare(
+        "ellipsoid", centred_cube(d), 1.0, log_fraction, turned, turned_of_point, _in_ellipsoid
+    )
 
 
 def simplex(d: int) -> Rare:
     """The corner of the unit cube whose coordinates sum to less than 1."""
-    box = Box([0] * d, [1] * d)
-    return Rare("simplex", box, 1.0, -math.lgamma(d + 1), total, sum_of_point, _in_simplex)
+    log_fraction = -math.lgamma(d + 1)
+    return Rare("simplex", unit_cube(d), 1.0, log_fraction, total, sum_of_point, _in_simplex)
 
 
 def two_balls(d: int) -> Rare:
     """Far from one another, on a diagonal of the box from -1 to 1."""
-    share = math.log(2) + log_ball_volume(d) + d * math.log(_RADIUS / 2)
-    return Rare("two_balls", _around(d), 1.0, share, two, two_of_point, _in_two_balls)
+    log_fraction = math.log(2) + log_ball_volume(d) + d * math.log(_RADIUS / 2)
+    return Rare("two_balls", centred_cube(d), 1.0, log_fraction, two, two_of_point, _in_two_balls)
 
 
 def shell(d: int) -> Rare:
     """Between the spheres of radius 0.9 and 1."""
-    share = log_ball_volume(d) + math.log1p(-(_INNER**d)) - d * math.log(2)
+    log_fraction = log_ball_volume(d) + math.log1p(-(_INNER**d)) - d * math.log(2)
     half = (1 - _INNER) / 2
-    return Rare("shell", _around(d), half, share, from_shell, from_shell_of_point, _in_shell)
-
-
-def _around(d: int) -> Box:
-    return Box([-1] * d, [1] * d)
+    return Rare(
+        "shell", centred_cube(d), half, log_fraction, from_shell, from_shell_of_point, _in_shell
+    )
 
 
 SHAPES: dict[str, Callable[[int], Rare]] = {

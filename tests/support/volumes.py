@@ -1,4 +1,4 @@
-"""Regions whose share of a box has a closed form, and scores of every kind for them."""
+"""Regions whose fraction of a box has a closed form, and scores of every kind for them."""
 
 import math
 from collections.abc import Callable
@@ -21,7 +21,7 @@ KINDS = ("jitted", "batch", "compiled")
 
 
 class OfBatch(CompiledScorer):
-    """A compiled scorer that is none: it asks a function of a batch."""
+    """A compiled scorer in name alone: it calls a function of a batch."""
 
     name = "batch"
 
@@ -33,13 +33,29 @@ class OfBatch(CompiledScorer):
         scores[:] = self.function(np.ascontiguousarray(points.T))
 
 
+class Counting:
+    """A function of a batch that keeps the sizes of its batches."""
+
+    def __init__(self, function: Batch) -> None:
+        self.function = function
+        self.sizes: list[int] = []
+
+    def __call__(self, X: Array) -> Array:
+        self.sizes.append(len(X))
+        return self.function(X)
+
+    @property
+    def n_scored(self) -> int:
+        return sum(self.sizes)
+
+
 @dataclass(frozen=True)
 class Region:
-    """Where a score is below a threshold, in a box, and which share of it that is."""
+    """Where a score is below a threshold, in a box, and which fraction of it that is."""
 
     box: Box
     threshold: float
-    share: float
+    fraction: float
     batch: Batch
     jitted: Any
 
@@ -49,7 +65,16 @@ class Region:
         return self.jitted if kind == "jitted" else self.batch
 
 
+def unit_cube(d: int) -> Box:
+    return Box([0] * d, [1] * d)
+
+
+def centred_cube(d: int) -> Box:
+    return Box([-1] * d, [1] * d)
+
+
 def ball_volume(d: int) -> float:
+    """Of radius 1."""
     return float(math.pi ** (d / 2)) / math.gamma(d / 2 + 1)
 
 
@@ -158,31 +183,30 @@ def first(X: Array) -> Array:
 
 
 def ball(d: int) -> Region:
-    box = Box([-1] * d, [1] * d)
-    return Region(box, 1.0, ball_volume(d) / 2**d, norm, norm_of_point)
+    return Region(centred_cube(d), 1.0, ball_volume(d) / 2**d, norm, norm_of_point)
 
 
 def ellipsoid(d: int) -> Region:
     """Semi-axes 1 ... d in a box that is wider on one side."""
     axes = np.arange(1, d + 1)
-    share = ball_volume(d) / 2.125**d
-    return Region(Box(-axes, 1.125 * axes), 1.0, share, scaled, scaled_of_point)
+    fraction = ball_volume(d) / 2.125**d
+    return Region(Box(-axes, 1.125 * axes), 1.0, fraction, scaled, scaled_of_point)
 
 
 def sub_box(d: int) -> Region:
-    return Region(Box([0] * d, [1] * d), 0.25, 0.5**d, largest, largest_of_point)
+    return Region(unit_cube(d), 0.25, 0.5**d, largest, largest_of_point)
 
 
 def simplex(d: int) -> Region:
-    return Region(Box([0] * d, [1] * d), 1.0, 1 / math.factorial(d), total, sum_of_point)
+    return Region(unit_cube(d), 1.0, 1 / math.factorial(d), total, sum_of_point)
 
 
 def cut_cube(d: int) -> Region:
     """Below a sum that cuts the corners of the cube off (Irwin and Hall)."""
     at = 0.45 * d
     terms = [(-1) ** k * math.comb(d, k) * (at - k) ** d for k in range(int(at) + 1)]
-    share = math.fsum(terms) / math.factorial(d)
-    return Region(Box([0] * d, [1] * d), at, share, total, sum_of_point)
+    fraction = math.fsum(terms) / math.factorial(d)
+    return Region(unit_cube(d), at, fraction, total, sum_of_point)
 
 
 def two_balls(d: int) -> Region:
@@ -191,9 +215,8 @@ def two_balls(d: int) -> Region:
 
 
 def shell(d: int) -> Region:
-    box = Box([-1] * d, [1] * d)
-    share = ball_volume(d) * (1 - 0.5**d) / 2**d
-    return Region(box, 0.25, share, from_shell, from_shell_of_point)
+    fraction = ball_volume(d) * (1 - 0.5**d) / 2**d
+    return Region(centred_cube(d), 0.25, fraction, from_shell, from_shell_of_point)
 
 
 def steps(d: int) -> Region:
@@ -202,17 +225,17 @@ def steps(d: int) -> Region:
     low = [0.0, *([0.0 if j % 2 else 0.5 for j in range(1, d)])]
     high = [2.0, *([3.0 if j % 2 else 0.5 for j in range(1, d)])]
     sums = [0.0]
-    for own in values[1:]:
-        sums = [one + value for one in sums for value in own or ()]
-    share = math.fsum(min(max((4.5 - one) / 2, 0.0), 1.0) for one in sums) / len(sums)
-    return Region(Box(low, high, values=values), 4.5, share, total, sum_of_point)
+    for of_feature in values[1:]:
+        sums = [x + value for x in sums for value in of_feature or ()]
+    fraction = math.fsum(min(max((4.5 - x) / 2, 0.0), 1.0) for x in sums) / len(sums)
+    return Region(Box(low, high, values=values), 4.5, fraction, total, sum_of_point)
 
 
 def all_discrete(d: int) -> Region:
     """Bits; fewer than half of them set."""
-    share = sum(math.comb(d, k) for k in range(d + 1) if 2 * k < d) / 2**d
+    fraction = sum(math.comb(d, k) for k in range(d + 1) if 2 * k < d) / 2**d
     box = Box([0] * d, [1] * d, values=[[0, 1]] * d)
-    return Region(box, d / 2, share, total, sum_of_point)
+    return Region(box, d / 2, fraction, total, sum_of_point)
 
 
 SHAPES = (
@@ -221,18 +244,20 @@ SHAPES = (
 )
 
 
-# What the tests ask of estimates.
+# What the tests read of estimates.
 
 
 def fields(estimate: VolumeEstimate) -> list[str]:
     """All fields, to be compared bit for bit; NaN is equal to itself."""
-    names = ("value", "standard_error", "low", "high", "log_value", "n_drawn", "n_inside")
-    others = ("method", "confidence_level", "threshold", "is_bound")
-    return [repr(getattr(estimate, name)) for name in (*names, *others)]
+    names = (
+        *("value", "standard_error", "low", "high", "log_value", "n_drawn", "n_inside"),
+        *("method", "confidence_level", "threshold", "is_bound"),
+    )
+    return [repr(getattr(estimate, name)) for name in names]
 
 
 def drawn(box: Box, n_draws: int, seed: int, method: Any = "uniform") -> Array:
-    """The points that a score is asked for, in their order."""
+    """The points at which a score is computed, in their order."""
     seen: list[Array] = []
 
     def keep(X: Array) -> Array:
