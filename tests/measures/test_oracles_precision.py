@@ -120,9 +120,9 @@ def test_three_definitions_of_precision_at_p_agree(sample: Sample, p: Any) -> No
     assert oracles.attempt(lambda: oracles.precision_at_p_groups(rows, fraction)) == expected
     # The distribution in MEASURES.md is that without ties: every row gets a score of its own.
     untied: oracles.Rows = [(y, i, w) for i, (y, _, w) in enumerate(rows)]
-    assert oracles.attempt(lambda: oracles.precision_at_p_law(untied, fraction)) == oracles.attempt(
-        lambda: oracles.precision_at_p(untied, fraction)
-    )
+    assert oracles.attempt(
+        lambda: oracles.precision_at_p_untied(untied, fraction)
+    ) == oracles.attempt(lambda: oracles.precision_at_p(untied, fraction))
 
 
 def test_sampled_precision_at_p_scatters_around_the_exact_value() -> None:

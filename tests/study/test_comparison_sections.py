@@ -23,7 +23,7 @@ from fastad.study.report.make import make_sections
 from fastad.study.report.sections import Picture, Section, Table
 from fastad.study.results import StudyTables
 from tests.support.comparison_oracles import numbers
-from tests.support.study_sections import HOW, SECTIONS, table
+from tests.support.study_sections import OPTIONS, SECTIONS, table
 from tests.support.study_tables import CONFIGURATIONS, MEASURES, PROBLEMS
 
 pytestmark = pytest.mark.system
@@ -76,7 +76,7 @@ def test_a_section_is_made_when_it_is_reached(
         raise RuntimeError("reached")
 
     monkeypatch.setattr(comparison_sections, "discriminability", fails)
-    made = make_sections(study, **HOW)
+    made = make_sections(study, **OPTIONS)
     reached = [next(made).name for _ in range(SECTIONS.index("operating"))]
     assert reached == list(SECTIONS[: len(reached)])
     with pytest.raises(RuntimeError, match="reached"):
@@ -154,32 +154,32 @@ def test_comparisons_are_those_of_the_rows_that_went_well(
     study: StudyTables, sections: dict[str, Section], collection: str
 ) -> None:
     results = direct(study, collection)
-    several = {"measures": list(TABLE_MEASURES), **HOW}
+    several = {"measures": list(TABLE_MEASURES), **OPTIONS}
     wanted = {
         ("ranks", "ranks"): fastad.benchmarking.average_ranks(results, **several),
         ("ranks", "friedman"): fastad.benchmarking.friedman(results, measures=list(TABLE_MEASURES)),
-        ("ranks", "nemenyi-auc"): fastad.benchmarking.nemenyi(results, measure="auc", **HOW),
+        ("ranks", "nemenyi-auc"): fastad.benchmarking.nemenyi(results, measure="auc", **OPTIONS),
         ("ranks", "nemenyi-auc-0.05"): fastad.benchmarking.nemenyi(
-            results, measure="auc@0.05", **HOW
+            results, measure="auc@0.05", **OPTIONS
         ),
         ("correlation", "correlation"): fastad.benchmarking.kendall_matrix(results, **several),
         ("operating", "discriminability-auc"): fastad.benchmarking.discriminability(
-            results, measure="auc", **HOW
+            results, measure="auc", **OPTIONS
         ),
         ("operating", "discriminability-tpr"): fastad.benchmarking.discriminability(
-            results, measure="tpr", **HOW
+            results, measure="tpr", **OPTIONS
         ),
         ("distance", "rank-distance-tpr-0.4"): fastad.benchmarking.rank_distance(
             results,
             reference="tpr@0.4",
             measures=["ht_auc@0.4", "auc_pr", "ap", "auc", "cost_auc@1.25", "cost_auc@0.8"],
-            **HOW,
+            **OPTIONS,
         ),
         ("distance", "rank-distance-fpr-tpr0.8"): fastad.benchmarking.rank_distance(
             results,
             reference="fpr@tpr0.8",
             measures=["lf_auc@0.8", "auc_pr", "ap", "auc", "cost_auc@1.25", "cost_auc@0.8"],
-            **HOW,
+            **OPTIONS,
         ),
         ("recommendation", "recommendation-tpr-0.01"): fastad.benchmarking.recommend(
             results, operating_fpr=0.01, **several
@@ -199,7 +199,9 @@ def test_selection_is_evaluated_at_every_contamination(
     means = table(sections["selection"], f"selection-mean-{collection}").to_columns()
     for i, contamination in enumerate((0.0, 0.01, 0.05)):
         results = direct(study, collection, contamination)
-        wanted = fastad.benchmarking.selection_loss(results, measures=list(TABLE_MEASURES), **HOW)
+        wanted = fastad.benchmarking.selection_loss(
+            results, measures=list(TABLE_MEASURES), **OPTIONS
+        )
         name = f"selection-loss-{collection}-{contamination:g}"
         assert numbers(table(sections["selection"], name)) == numbers(wanted)
         own = slice(12 * i, 12 * (i + 1))
@@ -219,7 +221,7 @@ def test_loss_on_other_classes_is_where_there_are_classes(
     labels = [label for label in TABLE_MEASURES if not label.endswith("0.01")]
     for collection in ("uci", "uci-umap"):
         wanted = fastad.benchmarking.class_sensitivity(
-            direct(study, collection), measures=labels, **HOW
+            direct(study, collection), measures=labels, **OPTIONS
         )
         result = table(sections["classes"], f"class-sensitivity-{collection}-0")
         assert numbers(result) == numbers(wanted)
@@ -235,7 +237,7 @@ def test_loss_at_chosen_rates(
 ) -> None:
     labels = [label for label in TABLE_MEASURES if not label.startswith("cvol")]
     wanted = fastad.benchmarking.loss_at_selected_fpr(
-        direct(study, "uci"), criterion=criterion, measures=labels, **HOW
+        direct(study, "uci"), criterion=criterion, measures=labels, **OPTIONS
     )
     assert numbers(table(sections["operating"], f"loss-at-{criterion}-uci-0")) == numbers(wanted)
 

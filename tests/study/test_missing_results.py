@@ -16,7 +16,7 @@ from fastad.study.report.overview import overview_section
 from fastad.study.report.sections import Section
 from fastad.study.report.study_results import StudyResults, reasons_by_measure
 from fastad.study.results import StudyTables
-from tests.support.study_sections import HOW, SECTIONS, sections_of, table
+from tests.support.study_sections import OPTIONS, SECTIONS, sections_of, table
 from tests.support.study_tables import (
     CONFIGURATIONS,
     FAILURE,
@@ -188,7 +188,7 @@ def test_sections_that_have_nothing_to_say_are_left_out(study: StudyTables) -> N
         manifest={**study.manifest, "config": config},
         extra={},
     )
-    made = {section.name: section for section in make_sections(few, **HOW)}
+    made = {section.name: section for section in make_sections(few, **OPTIONS)}
     assert not {"distance", "recommendation", "unsupervised"} & made.keys()
     assert {"answer", "overview", "values", "ranks", "correlation", "made"} <= made.keys()
     assert all(one.parts or one.lists or one.paragraphs[1:] for one in made.values())
@@ -229,7 +229,7 @@ def test_a_study_of_which_nothing_is_done_says_so(study: StudyTables) -> None:
 
 def test_collections_with_awkward_names_have_files_of_their_own() -> None:
     problems = {name: PROBLEMS["uci-umap"] for name in ("a b", "a/b")}
-    made = list(make_sections(make_study(problems=problems, n_repeats=2), **HOW))
+    made = list(make_sections(make_study(problems=problems, n_repeats=2), **OPTIONS))
     names = [part.name for one in made for part in one.parts]
     assert len(set(names)) == len(names)
     assert all(SAFE.fullmatch(name) for name in names)

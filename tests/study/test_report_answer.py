@@ -15,7 +15,7 @@ from fastad.study.report.make import make_sections
 from fastad.study.report.sections import Picture, Section
 from fastad.study.report.study_results import StudyResults
 from fastad.study.results import NOT_APPLICABLE, StudyTables
-from tests.support.study_sections import HOW, sections_of, table
+from tests.support.study_sections import OPTIONS, sections_of, table
 from tests.support.study_tables import (
     CONFIGURATIONS,
     FAILURE,
@@ -64,7 +64,7 @@ def mean_ranks(study: StudyTables, collections: Sequence[str], measure: str) -> 
 
 
 def test_it_comes_first(study: StudyTables) -> None:
-    assert next(make_sections(study, **HOW)).name == "answer"
+    assert next(make_sections(study, **OPTIONS)).name == "answer"
 
 
 @pytest.mark.parametrize("measure", ["auc", "auc@0.05"])
@@ -88,7 +88,7 @@ def test_sentences_are_those_of_the_comparisons(study: StudyTables, answer: Sect
     recommendations = sections_of(study)["recommendation"]
     for name in PROBLEMS:
         results = study.results(collection=name)
-        nemenyi = fastad.benchmarking.nemenyi(results, measure="auc", **HOW)
+        nemenyi = fastad.benchmarking.nemenyi(results, measure="auc", **OPTIONS)
         assert f"{name} at 0 % contamination: {nemenyi.leaders}." in sentences(answer)
         text = table(recommendations, f"recommendation-tpr-0.05-{name}-0").text
         assert f"{name} at 0 % contamination: {text}" in sentences(answer)

@@ -16,7 +16,7 @@ from fastad.study.report.page import _MIN_FRACTION, PageTable
 from fastad.study.report.sections import Picture, Section, SectionBuilder, SimpleTable, Table
 from fastad.study.results import NOT_APPLICABLE, StudyTables
 from tests.support.report_pages import Cells, Page, small_figure
-from tests.support.study_sections import HOW, sections_of
+from tests.support.study_sections import OPTIONS, sections_of
 from tests.support.study_tables import CONFIGURATIONS, PROBLEMS, make_study, with_reasons
 
 pytestmark = pytest.mark.system
@@ -158,7 +158,7 @@ def test_narrow_tables_are_one() -> None:
 
 
 def test_type_of_all_pictures_can_be_read() -> None:
-    made = make_sections(make_study(n_repeats=2, contaminations=(0.0,)), **HOW)
+    made = make_sections(make_study(n_repeats=2, contaminations=(0.0,)), **OPTIONS)
     sizes: dict[float, str] = {}
     for part in (part for section in made for part in section.parts):
         if isinstance(part, Picture) and ("uci-0" in part.name or part.group == "uci"):

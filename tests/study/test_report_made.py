@@ -13,7 +13,7 @@ from fastad.study.report.made import made_section
 from fastad.study.report.make import make_sections
 from fastad.study.report.study_results import StudyResults
 from fastad.study.results import StudyTables
-from tests.support.study_sections import HOW, table
+from tests.support.study_sections import OPTIONS, table
 from tests.support.study_tables import CONFIGURATIONS, PROBLEMS, make_study
 
 PLAIN = st.one_of(
@@ -35,7 +35,7 @@ def test_it_comes_last_whatever_is_done(study: StudyTables) -> None:
     small = make_study(problems={"a": {"b": (None,)}}, n_repeats=1, contaminations=(0.0,))
     nothing = replace(small, tasks=small.tasks.slice(0, 0), extra={}, n_done=0)
     for each in (small, nothing):
-        *_, last = make_sections(each, **HOW)
+        *_, last = make_sections(each, **OPTIONS)
         assert last.name == "made"
         assert {"manifest", "configurations", "data"} <= {part.name for part in last.parts}
 

@@ -45,33 +45,33 @@ def best_of(values: Mapping[Any, Fraction | None], up: bool) -> Fraction | None:
 
 def loss(
     select: Mapping[Any, Fraction | None],
-    judge: Mapping[Any, Fraction | None],
+    target: Mapping[Any, Fraction | None],
     select_up: bool = True,
-    judge_up: bool = True,
+    target_up: bool = True,
 ) -> Fraction | None:
-    """Choose a model by one measure, and see what it costs in the other; None if undefined."""
-    chosen_by, best = best_of(select, select_up), best_of(judge, judge_up)
+    """Select a model by one measure; return its loss in the target measure, None if undefined."""
+    chosen_by, best = best_of(select, select_up), best_of(target, target_up)
     if chosen_by is None or best is None or best == 0:
         return None
     losses = []
     for model, value in select.items():
         if value == chosen_by:
-            used = judge[model]
+            used = target[model]
             if used is None:
                 return None
-            losses.append((best - used if judge_up else used - best) / abs(best))
+            losses.append((best - used if target_up else used - best) / abs(best))
     return mean_of(losses)
 
 
 def losses_between_classes(
-    select: Means, judge: Means, select_up: bool, judge_up: bool
+    select: Means, target: Means, select_up: bool, target_up: bool
 ) -> dict[Any, Fraction | None]:
     """Average over ordered pairs of classes of each data set; problems are pairs of names."""
     by_dataset: dict[Any, list[Fraction | None]] = {}
-    for one, other in itertools.permutations(select, 2):
-        if one[0] == other[0]:
-            by_dataset.setdefault(one[0], []).append(
-                loss(select[one], judge[other], select_up, judge_up)
+    for first, second in itertools.permutations(select, 2):
+        if first[0] == second[0]:
+            by_dataset.setdefault(first[0], []).append(
+                loss(select[first], target[second], select_up, target_up)
             )
     return {name: mean_of(losses) for name, losses in by_dataset.items()}
 
@@ -79,16 +79,16 @@ def losses_between_classes(
 def tau_b(a: Sequence[float], b: Sequence[float]) -> float:
     """Count pairs one by one; NaN where a measure ties all that both have."""
     both = [(x, y) for x, y in zip(a, b, strict=True) if x == x and y == y]
-    alike = unlike = untied_a = untied_b = 0
+    concordant = discordant = untied_a = untied_b = 0
     for (x, y), (u, v) in itertools.combinations(both, 2):
         untied_a += x != u
         untied_b += y != v
         if x != u and y != v:
-            alike += (x < u) == (y < v)
-            unlike += (x < u) != (y < v)
+            concordant += (x < u) == (y < v)
+            discordant += (x < u) != (y < v)
     if not untied_a or not untied_b:
         return math.nan
-    return (alike - unlike) / math.sqrt(untied_a * untied_b)
+    return (concordant - discordant) / math.sqrt(untied_a * untied_b)
 
 
 def as_columns(rows: Rows) -> dict[str, list[Any]]:
@@ -129,7 +129,7 @@ def result_rows(
 
 
 def bits_of(matrix: Any) -> dict[tuple[str, str], tuple[Any, ...]]:
-    """What a matrix says of each two measures, and of each row, whatever their order."""
+    """The values of each two measures, and of each row, whatever their order."""
     cells: dict[tuple[str, str], tuple[Any, ...]] = {
         (row, column): (
             np.float64(matrix.value[i, j]).tobytes(),
@@ -147,5 +147,5 @@ def bits_of(matrix: Any) -> dict[tuple[str, str], tuple[Any, ...]]:
 
 
 def numbers(result: Any) -> dict[str, list[str]]:
-    """All cells as texts, in which NaN equals NaN and no bit is lost."""
+    """All cells as strings, in which NaN equals NaN and no bit is lost."""
     return {name: [repr(cell) for cell in cells] for name, cells in result.to_columns().items()}

@@ -29,7 +29,9 @@ def evaluate(scores: Scores, X: Array, U: Array, **options: Any) -> Unsupervised
     )
 
 
-def one(seed: int = 0, n: int = 500, m: int = 5000, **options: Any) -> fastad.unsupervised.Criteria:
+def criteria_of_normal(
+    seed: int = 0, n: int = 500, m: int = 5000, **options: Any
+) -> fastad.unsupervised.Criteria:
     return evaluate({"norm": norm}, *points(seed, n, m), **options)["norm"]
 
 
@@ -39,7 +41,3 @@ def first(X: Array) -> Array:
 
 def second(X: Array) -> Array:
     return np.abs(X[:, 1])
-
-
-def text(evaluation: UnsupervisedEvaluation) -> str:
-    return evaluation.to_json()

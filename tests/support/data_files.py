@@ -58,4 +58,4 @@ def find(folder: Path, *paths: str, seed: int = 1, **options: Any) -> FoundProbl
 
 
 def names(problems: FoundProblems) -> list[str]:
-    return [one.name for one in problems.problems]
+    return [problem.name for problem in problems.problems]

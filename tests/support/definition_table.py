@@ -12,8 +12,8 @@ PAGE = Path(__file__).parents[2] / "docs" / "guide" / "explain.md"
 def make_table() -> str:
     """Return a row for each source and reason, with the names that share them."""
     rows: dict[tuple[str, str], list[str]] = {}
-    for one in DEFINITIONS:
-        rows.setdefault((one.source, one.reason), []).append(one.name)
+    for definition in DEFINITIONS:
+        rows.setdefault((definition.source, definition.reason), []).append(definition.name)
     return table(
         ["what", "who", "why it differs"],
         [(join_names(names), source, reason) for (source, reason), names in rows.items()],
@@ -30,12 +30,12 @@ def join_names(names: list[str]) -> str:
     merged = [shape.replace("\0", _either(values)) for shape, values in numbers.items()]
     words = [name.split() for name in merged]
     n_common = 0
-    while len(words) > 1 and len({" ".join(one[-n_common - 1 :]) for one in words}) == 1:
+    while len(words) > 1 and len({" ".join(name[-n_common - 1 :]) for name in words}) == 1:
         n_common += 1
     if n_common == 0:
         return "; ".join(merged)
     common = " ".join(words[0][-n_common:])
-    return f"{_either([' '.join(one[:-n_common]) for one in words])} {common}"
+    return f"{_either([' '.join(name[:-n_common]) for name in words])} {common}"
 
 
 def _either(values: list[str]) -> str:

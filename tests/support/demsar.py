@@ -15,7 +15,7 @@ DEMSAR: dict[str, Any] = json.loads(
 
 
 def demsar() -> fastad.ResultTable:
-    """Return the table with the one pair of values told apart that only rounding makes equal."""
+    """Return the table; two values that only rounding makes equal differ a little."""
     auc = {name: list(values) for name, values in DEMSAR["auc"].items()}
     auc["voting"][3] -= 0.0001
     return fastad.ResultTable.from_arrays(

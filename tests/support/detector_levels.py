@@ -29,7 +29,7 @@ def bits(levels: LevelSets) -> list[Any]:
 
 
 class Keeper:
-    """A score that keeps the points that it is asked for."""
+    """A score that keeps the points that it scores."""
 
     def __init__(self, batch: Callable[[Array], Array] = norm) -> None:
         self.batch = batch

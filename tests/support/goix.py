@@ -49,7 +49,7 @@ def flat(X: Matrix) -> Callable[[Matrix], Matrix]:
 
 
 def same_criteria(one: GoixRow, other: GoixRow) -> bool:
-    # NaN is compared by its text.
+    # NaN is compared as a string.
     return str(one.em.to_dict()) + str(one.mv.to_dict()) == str(other.em.to_dict()) + str(
         other.mv.to_dict()
     )

@@ -121,8 +121,8 @@ def package_arrows() -> dict[str, set[str]]:
     for module, imported in arrows().items():
         package = package_of(module)
         if package in direct:
-            others = {package_of(x) for x in imported if x != "fastad"}
-            direct[package] |= {x for x in others if HEIGHT[x] < HEIGHT[package]}
+            packages = {package_of(x) for x in imported if x != "fastad"}
+            direct[package] |= {x for x in packages if HEIGHT[x] < HEIGHT[package]}
     reached: dict[str, set[str]] = {}
     for package in HEIGHT:  # from the ground
         reached[package] = direct[package].union(*(reached[x] for x in direct[package]))
@@ -134,7 +134,7 @@ def package_arrows() -> dict[str, set[str]]:
 
 def draw() -> str:
     """Return the picture: a row for each layer, an arrow for each import between packages."""
-    place = {
+    centre = {
         package: (WIDTH * (i + 1) / (len(layer) + 1), ROW * (len(LAYERS) - row) - ROW / 2)
         for row, layer in enumerate(LAYERS)
         for i, package in enumerate(layer)
@@ -147,14 +147,14 @@ def draw() -> str:
         '<rect width="100%" height="100%" fill="#fff"/>',
     ]
     for package, below in package_arrows().items():
-        x, y = place[package]
+        x, y = centre[package]
         for other in sorted(below):
-            u, v = place[other]
+            u, v = centre[other]
             lines.append(
                 f'<path d="M{x:g} {y + BOX[1] / 2:g} L{u:g} {v - BOX[1] / 2:g}" stroke="#778" '
                 'fill="none" marker-end="url(#tip)"/>'
             )
-    for package, (x, y) in place.items():
+    for package, (x, y) in centre.items():
         left, top = x - BOX[0] / 2, y - BOX[1] / 2
         lines += [
             f'<rect x="{left:g}" y="{top:g}" width="{BOX[0]}" height="{BOX[1]}" rx="5" '

@@ -39,7 +39,7 @@ class Scored:
 
 @dataclass(frozen=True)
 class Level:
-    """A level set: what it holds of the data, and its volume."""
+    """A level set: its fraction of the data, and its volume."""
 
     mass: Fraction
     volume: Fraction
@@ -67,12 +67,12 @@ def level_sets(scored: Scored, volume: Fraction) -> list[Level]:
 
 def mass_volume(levels: list[Level], mass: Fraction) -> Fraction:
     """The least volume of a level set of at least a mass."""
-    return min(one.volume for one in levels if one.mass >= mass)
+    return min(x.volume for x in levels if x.mass >= mass)
 
 
 def mass_volume_area(levels: list[Level], low: Fraction, high: Fraction) -> Fraction:
     """The area piece by piece: between two steps the curve has the value at the right end."""
-    inner = {one.mass for one in levels if low < one.mass < high}
+    inner = {x.mass for x in levels if low < x.mass < high}
     ends = sorted({low, high} | inner)
     return sum(
         ((right - left) * mass_volume(levels, right) for left, right in pairwise(ends)),
@@ -82,15 +82,15 @@ def mass_volume_area(levels: list[Level], low: Fraction, high: Fraction) -> Frac
 
 def excess_mass(levels: list[Level], level: Fraction) -> Fraction:
     """The largest mass less level times volume of any set, or 0."""
-    return max(Fraction(0), *(one.mass - level * one.volume for one in levels))
+    return max(Fraction(0), *(x.mass - level * x.volume for x in levels))
 
 
 def corners(levels: list[Level]) -> list[Fraction]:
     """Levels where any two of the lines cross; the curve is a line between neighbours of them."""
     results = {Fraction(0)}
-    for one, other in combinations(levels, 2):
-        if one.volume != other.volume:
-            level = (one.mass - other.mass) / (one.volume - other.volume)
+    for a, b in combinations(levels, 2):
+        if a.volume != b.volume:
+            level = (a.mass - b.mass) / (a.volume - b.volume)
             if level > 0:
                 results.add(level)
     return sorted(results)
@@ -98,9 +98,9 @@ def corners(levels: list[Level]) -> list[Fraction]:
 
 def excess_mass_corners(levels: list[Level]) -> list[tuple[Fraction, Fraction]]:
     """The corners of the curve itself: 0, and where the slopes on both sides differ."""
-    places = corners(levels)
-    places.append(places[-1] + 1)
-    points = [(place, excess_mass(levels, place)) for place in places]
+    crossings = corners(levels)
+    crossings.append(crossings[-1] + 1)
+    points = [(level, excess_mass(levels, level)) for level in crossings]
     slopes = [(b[1] - a[1]) / (b[0] - a[0]) for a, b in pairwise(points)]
     inner = [points[i + 1] for i, (a, b) in enumerate(pairwise(slopes)) if a != b]
     return [points[0], *inner]
@@ -108,11 +108,11 @@ def excess_mass_corners(levels: list[Level]) -> list[tuple[Fraction, Fraction]]:
 
 def level_at(levels: list[Level], height: Fraction) -> Fraction:
     """The lowest level where the excess mass is no more than a height."""
-    places = corners(levels)
-    if excess_mass(levels, places[-1]) > height:
+    crossings = corners(levels)
+    if excess_mass(levels, crossings[-1]) > height:
         raise UndefinedError
-    last = next(i for i, place in enumerate(places) if excess_mass(levels, place) <= height)
-    left, right = places[last - 1], places[last]
+    last = next(i for i, level in enumerate(crossings) if excess_mass(levels, level) <= height)
+    left, right = crossings[last - 1], crossings[last]
     upper, lower = excess_mass(levels, left), excess_mass(levels, right)
     return left + (upper - height) / (upper - lower) * (right - left)
 
@@ -120,11 +120,11 @@ def level_at(levels: list[Level], height: Fraction) -> Fraction:
 def excess_mass_area(levels: list[Level], height: Fraction) -> Fraction:
     """The area, by trapezia between all corners, down to a height."""
     end = level_at(levels, height)
-    places = [place for place in corners(levels) if place < end] + [end]
+    crossings = [level for level in corners(levels) if level < end] + [end]
     return sum(
         (
             (right - left) * (excess_mass(levels, left) + excess_mass(levels, right)) / 2
-            for left, right in pairwise(places)
+            for left, right in pairwise(crossings)
         ),
         Fraction(0),
     )
@@ -132,7 +132,7 @@ def excess_mass_area(levels: list[Level], height: Fraction) -> Fraction:
 
 # Scores.
 
-# What one type holds without rounding, of two.
+# Pairs of types whose values one type represents without rounding.
 _MIXED: list[tuple[Any, Any]] = [
     *((np.float32, np.float64), (np.float16, np.float32), (np.float64, np.float16)),
     *((np.int8, np.float32), (np.uint8, np.int8), (np.int64, np.float64), (np.bool_, np.float32)),
@@ -176,11 +176,11 @@ def area_or_none(area: Callable[[], Fraction]) -> Fraction | None:
         return None
 
 
-# Closed forms: a normal law in d features, scored by the distance from its centre.
+# Closed forms: a normal distribution in d features, scored by the distance from its centre.
 
 
 def normal_volume(d: int, mass: Any) -> Any:
-    """MV(a): the ball whose radius is the quantile of the chi law."""
+    """MV(a): the ball whose radius is the quantile of the chi distribution."""
     return ball_volume(d) * chi2.ppf(mass, d) ** (d / 2)
 
 
@@ -218,7 +218,7 @@ def counted(levels: fastad.unsupervised.LevelSets) -> Array:
 def curve_bits(curve: MassVolumeCurve) -> list[bytes]:
     levels = curve.levels
     arrays = (curve.mass, curve.volume, curve.thresholds, levels.masses, counted(levels))
-    # Arrays of objects hold places in memory.
+    # The bytes of arrays of objects are addresses.
     return [repr(array.tolist()).encode() for array in arrays]
 
 
@@ -245,7 +245,7 @@ def large(kind: str, n: int, m: int) -> Scored:
     elif kind == "float16":
         both = both.astype(np.float16)
     elif kind == "wide":
-        # More than a key with a label can tell apart in one range.
+        # More than the keys with a label can distinguish in one range.
         both = np.sign(both) * 10.0 ** rng.uniform(-320, 308, size=n + m)
     elif kind == "int64":
         both = rng.integers(-(2**63), 2**63 - 1, size=n + m)

@@ -1,6 +1,6 @@
 """Slow, obvious definitions of the measures, in integers and fractions.
 
-Each is the sentence of MEASURES.md in plain Python. Nothing here comes from fastad.
+Each is the definition in ``docs/measures`` in plain Python. Nothing here comes from fastad.
 """
 
 import math
@@ -192,13 +192,13 @@ def threshold_at_fpr(data: Rows, alpha: Fraction, interpolation: str) -> Number 
     if math.isinf(left[2]) or math.isinf(right[2]):
         return left[2]
     _, m = totals(data)
-    share = (alpha - left[0] / m) / ((right[0] - left[0]) / m)
+    fraction = (alpha - left[0] / m) / ((right[0] - left[0]) / m)
     high, low = Fraction(left[2]), Fraction(right[2])
-    return high + share * (low - high)
+    return high + fraction * (low - high)
 
 
 def all_normal(s: Any) -> Rows:
-    """The rows of a question without labels."""
+    """Rows that are all labelled normal, for measures of normals alone."""
     return rows(np.zeros(len(s), int), s)
 
 
@@ -229,9 +229,9 @@ def top(data: Rows, k: Fraction | int) -> tuple[Fraction, Fraction]:
         raise UndefinedError
     for (fp0, tp0, _), (fp1, tp1, _) in pairwise(points(data)):
         if fp1 + tp1 >= k:
-            share = (k - fp0 - tp0) / (fp1 + tp1 - fp0 - tp0)
-            return fp0 + share * (fp1 - fp0), tp0 + share * (tp1 - tp0)
-    raise AssertionError("the last point holds all rows")
+            fraction = (k - fp0 - tp0) / (fp1 + tp1 - fp0 - tp0)
+            return fp0 + fraction * (fp1 - fp0), tp0 + fraction * (tp1 - tp0)
+    raise AssertionError("at the last point all rows are flagged")
 
 
 def precision_at_k(data: Rows, k: int | None) -> Fraction:
@@ -284,8 +284,8 @@ def precision_at_p(data: Rows, p: Fraction) -> Fraction:
     return total / k / len(subsamples)
 
 
-def precision_at_p_law(data: Rows, p: Fraction) -> Fraction:
-    """The law for scores without ties: P(TP >= j) = P(Hypergeom(n, A(k - j), k) >= j)."""
+def precision_at_p_untied(data: Rows, p: Fraction) -> Fraction:
+    """Without ties, by the distribution P(TP >= j) = P(Hypergeom(n, A(k - j), k) >= j)."""
     k = drawn(data, p)
     n = int(totals(data)[0])
     falling = sorted(data, key=lambda row: row[1], reverse=True)
@@ -347,7 +347,7 @@ def attempt(function: Callable[[], Any]) -> Any:
 
 
 def placements(data: Rows) -> tuple[list[Fraction], list[Fraction]]:
-    """Share of normals below each anomaly, and of anomalies above each normal; ties half.
+    """Fraction of normals below each anomaly, of anomalies above each normal; ties count half.
 
     DeLong, DeLong and Clarke-Pearson 1988, equations (4) and (5); rows unweighted.
     """
@@ -374,10 +374,12 @@ def delong_covariance(detectors: Sequence[Rows]) -> list[list[Fraction]]:
     placed = [placements(data) for data in detectors]
     return [
         [
-            sum((covariance(a, b) / len(a) for a, b in zip(one, other, strict=True)), Fraction(0))
-            for other in placed
+            sum(
+                (covariance(a, b) / len(a) for a, b in zip(first, second, strict=True)), Fraction(0)
+            )
+            for second in placed
         ]
-        for one in placed
+        for first in placed
     ]
 
 

@@ -1,4 +1,4 @@
-"""Pairs of models told apart: slow definitions, pair by pair."""
+"""Tests of the differences of pairs of models: slow definitions, pair by pair."""
 
 import math
 from collections.abc import Iterator

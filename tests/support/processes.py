@@ -63,11 +63,11 @@ values = {{}}
 for name, s in scores.items():
     for measure in {MEASURES[:5]!r}:
         for method in ("bootstrap", "basic"):
-            found = [fastad.interval(y, s, measure=measure, method=method, stratified=stratified,
-                                     **options)
-                     if not (measure.startswith("tpr") and not stratified) else None
-                     for stratified in (True, False)]
-            values[name + measure + method] = str(found)
+            values[name + measure + method] = str([
+                fastad.interval(y, s, measure=measure, method=method, stratified=stratified,
+                                **options)
+                if not (measure.startswith("tpr") and not stratified) else None
+                for stratified in (True, False)])
         values[name + measure] = str(fastad.chance_level(y, s, measure=measure, **options))
 for measure in ("auc", "ap", "eer"):
     for method in ("auto", "bootstrap", "permutation"):

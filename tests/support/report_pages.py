@@ -80,9 +80,9 @@ def image_of(attributes: Mapping[str, str | None]) -> bytes:
 
 
 def made_up() -> list[Section]:
-    places = [[1, 0], [0, 2], [3, 0]]
+    marks = [[1, 0], [0, 2], [3, 0]]
     rows = [["kNN", "0.91", "-"], [HOSTILE, "0.5", "1e-05"], ["µ ± ∞", "0.70", "50 %"]]
-    table = Cells(TextTable(["detector", "auc", "mv"], rows, places), ["left out: <none>"])
+    table = Cells(TextTable(["detector", "auc", "mv"], rows, marks), ["left out: <none>"])
     words = Cells(TextTable(["what", "why"], [["a", "it has words"]]))
     parts: list[Part] = [
         Table("ranks", "Ranks & places", table),
@@ -99,5 +99,7 @@ def made_up() -> list[Section]:
 def contents(folder: Path) -> Mapping[str, bytes]:
     """Read all files below a folder."""
     return {
-        str(one.relative_to(folder)): one.read_bytes() for one in folder.rglob("*") if one.is_file()
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
     }

@@ -57,8 +57,8 @@ def curves_of(batch: str) -> Columns | None:
     """Curves of the first row of a batch, if it has some; the others failed, as it were."""
     if batch in ("uci-c", "uci-é 1"):
         return None
-    others: list[Any] = [None] * (len(rows_of(batch)["repeat"]) - 1)
-    return {"roc": [[0.0, 0.5, 1.0], *others], "mv_mass": [[] if "b" in batch else [1], *others]}
+    none: list[Any] = [None] * (len(rows_of(batch)["repeat"]) - 1)
+    return {"roc": [[0.0, 0.5, 1.0], *none], "mv_mass": [[] if "b" in batch else [1], *none]}
 
 
 def kept_curves_of(batch: str) -> Columns | None:

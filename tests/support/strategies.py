@@ -27,7 +27,7 @@ class Sample:
 
 
 def in_layout(values: npt.NDArray[Any], layout: str) -> npt.NDArray[Any]:
-    """The same values with another place in memory."""
+    """The same values in another layout of memory."""
     if layout == "strided":
         wide = np.zeros(2 * len(values), values.dtype)
         wide[::2] = values
@@ -113,7 +113,7 @@ def score_vectors(draw: st.DrawFn, size: int) -> npt.NDArray[Any]:
 def samples(
     draw: st.DrawFn, *, max_size: int = 14, weights: str = "none", both: bool = False
 ) -> Sample:
-    """Labelled scores: one class and one point too, unless ``both`` classes are asked for."""
+    """Labelled scores: one class and one point too, or always ``both`` classes."""
     size = draw(st.integers(2 if both else 1, max_size))
     labels = draw(st.lists(st.integers(0, 1), min_size=size, max_size=size))
     if both:

@@ -7,9 +7,7 @@ from fastad.study.report.make import make_sections
 from fastad.study.report.sections import Section, Table
 from fastad.study.results import StudyTables
 
-HOW: dict[str, Any] = {"n_resamples": 40, "rng": 0}
-
-
+OPTIONS: dict[str, Any] = {"n_resamples": 40, "rng": 0}
 # In their order; after them come those of curves.
 SECTIONS = (
     *("answer", "overview", "values", "ranks", "correlation", "selection", "classes", "operating"),
@@ -18,10 +16,10 @@ SECTIONS = (
 
 
 def sections_of(study: StudyTables) -> dict[str, Section]:
-    made = islice(make_sections(study, **HOW), len(SECTIONS))
+    made = islice(make_sections(study, **OPTIONS), len(SECTIONS))
     return {section.name: section for section in made}
 
 
 def table(section: Section, name: str) -> Any:
-    (result,) = (one for one in section.parts if isinstance(one, Table) and one.name == name)
+    (result,) = (part for part in section.parts if isinstance(part, Table) and part.name == name)
     return result.content

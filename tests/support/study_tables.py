@@ -24,7 +24,7 @@ MEASURES = (
     *("precision@p0.01", "precision@p0.05", "f1@0.01", "f1@0.05", "fpr@tpr0.8", "ht_auc@0.4"),
     *("lf_auc@0.8", "cost_auc@1.25", "cost_auc@0.8", "cvol@0.01", "cvol@0.05", "em", "mv"),
 )
-# What tells a row from all others.
+# What identifies a row.
 KEYS = (
     *("collection", "dataset", "anomaly_class", "contamination", "repeat"),
     *("detector", "params"),
@@ -106,24 +106,24 @@ def make_study(shape: Shape = DEFAULT, **changes: Any) -> StudyTables:
 
 def with_reasons(study: StudyTables, reasons: Sequence[str]) -> StudyTables:
     """Return a study whose tasks failed for some reasons, or did not where these are empty."""
-    place = study.tasks.schema.get_field_index("reason")
-    return replace(study, tasks=study.tasks.set_column(place, "reason", pa.array(reasons)))
+    index = study.tasks.schema.get_field_index("reason")
+    return replace(study, tasks=study.tasks.set_column(index, "reason", pa.array(reasons)))
 
 
 def _manifest(shape: Shape, n_batches: int) -> dict[str, Any]:
     """Return what ``study.json`` would hold."""
     problems = [
         {
-            "name": f"{collection}/{dataset}" + (f" ({one})" if one else ""),
+            "name": f"{collection}/{dataset}" + (f" ({anomaly_class})" if anomaly_class else ""),
             "collection": collection,
             "dataset": dataset,
-            "anomaly_class": one,
+            "anomaly_class": anomaly_class,
             "n_features": FEATURES.get(dataset, 4),
             "digest": "0" * 64,
         }
         for collection, datasets in shape.problems.items()
         for dataset, classes in datasets.items()
-        for one in classes
+        for anomaly_class in classes
     ]
     return {
         "schema_version": 1,
@@ -134,7 +134,9 @@ def _manifest(shape: Shape, n_batches: int) -> dict[str, Any]:
                 "contaminations": list(shape.contaminations),
                 "repeats": shape.n_repeats,
             },
-            "detectors": [f"<Configuration {name} {own}>" for name, own in shape.configurations],
+            "detectors": [
+                f"<Configuration {name} {params}>" for name, params in shape.configurations
+            ],
             "goix": None,
         },
         "problems": problems,
@@ -161,7 +163,7 @@ def as_table(columns: Mapping[str, Sequence[Any]]) -> Any:
 def _tasks(shape: Shape, collection: str, rng: np.random.Generator) -> dict[str, list[Any]]:
     """Return the columns of a collection's rows."""
     datasets = shape.problems[collection]
-    problems = [(name, one) for name, classes in datasets.items() for one in classes]
+    problems = [(name, label) for name, classes in datasets.items() for label in classes]
     n = (len(problems), len(shape.contaminations), shape.n_repeats, len(shape.configurations))
     problem, level, repeat, model = (index.ravel() for index in np.indices(n))
     features = np.array([FEATURES.get(name, 4) for name, _ in problems])[problem]
@@ -185,8 +187,8 @@ def _tasks(shape: Shape, collection: str, rng: np.random.Generator) -> dict[str,
     quality = rng.uniform(0.35, 0.9, n[:1] + n[3:])[problem, model] - 0.1 * level / len(n)
     flat = features > 100
     for name in MEASURES:
-        own = rng.normal(0, 0.08, n[:1] + n[3:])[problem, model]
-        values = np.clip(quality + own + rng.normal(0, 0.03, len(problem)), 0.01, 1)
+        strength = rng.normal(0, 0.08, n[:1] + n[3:])[problem, model]
+        values = np.clip(quality + strength + rng.normal(0, 0.03, len(problem)), 0.01, 1)
         if name in LOWER:
             values = 1.02 - values
         # Few test points give few values, and so ties.
@@ -226,8 +228,8 @@ def _curves(shape: Shape, rng: np.random.Generator) -> list[dict[str, Any]]:
         for dataset, classes in datasets.items():
             keys = (collection, dataset, classes[0], shape.contaminations[0], 1)
             rows += [
-                {**dict(zip(KEYS, (*keys, *one), strict=True)), **_curve(rng)}
-                for one in shape.configurations
+                {**dict(zip(KEYS, (*keys, *configuration), strict=True)), **_curve(rng)}
+                for configuration in shape.configurations
             ]
     return rows
 
@@ -259,7 +261,7 @@ def _goix(rng: np.random.Generator) -> list[dict[str, Any]]:
         for setting in SETTINGS:
             for detector in detectors:
                 quality = float(rng.uniform(0.4, 1))
-                others = tuple(one for one in detectors if one != detector)
+                worse = tuple(name for name in detectors if name != detector)
                 rows.append(
                     GoixRow(
                         dataset=dataset,
@@ -269,8 +271,8 @@ def _goix(rng: np.random.Generator) -> list[dict[str, Any]]:
                         pr=quality * float(rng.uniform(0.7, 1)),
                         em=_criterion(quality * float(rng.uniform(0.6, 1))),
                         mv=_criterion(2 - quality),
-                        em_better_than=others if quality > 0.9 else (),
-                        mv_better_than=others if quality > 0.8 else (),
+                        em_better_than=worse if quality > 0.9 else (),
+                        mv_better_than=worse if quality > 0.8 else (),
                         n_train=500,
                         n_test=400,
                         n_anomalies=40,

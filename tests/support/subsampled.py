@@ -40,7 +40,7 @@ def evaluate(detectors: Any, X_train: Any = TRAIN, X_test: Any = TEST, **options
 
 
 def bits(result: Any) -> Any:
-    """All that was found; NaN is compared by its text."""
+    """All results; NaN is compared as a string."""
     return (
         result.to_json(),
         result.features.tolist(),

@@ -44,9 +44,9 @@ results = fastad.ResultTable.from_arrays(curves)
 fastad.benchmarking.average_ranks(results, n_resamples=3, rng=0)
 fastad.benchmarking.kendall_matrix(results, n_resamples=3, rng=0)
 fastad.benchmarking.selection_loss(results, n_resamples=3, rng=0)
-found = fastad.benchmarking.discriminability(results, n_resamples=3, rng=0)
+result = fastad.benchmarking.discriminability(results, n_resamples=3, rng=0)
 for correction in ("none", "shaffer"):
-    found.p_values("0", fpr=0.1, correction=correction)
+    result.p_values("0", fpr=0.1, correction=correction)
 steps = np.round(rng.uniform(size=(2, 2, 3)), 1)
 for values in (steps, np.ones((1, 4, 3)), rng.uniform(size=(1, 2000, 3))):
     table = fastad.ResultTable.from_arrays({"tpr@0.1": values})

@@ -24,7 +24,7 @@ from fastad.unsupervised.criteria_estimation import (
 )
 from fastad.unsupervised.mass_volume import Window
 from tests.support import levels as slow
-from tests.support.criteria import Array, Scores, evaluate, first, one, points, text
+from tests.support.criteria import Array, Scores, criteria_of_normal, evaluate, first, points
 from tests.support.levels import Scored
 from tests.support.volumes import norm, norm_of_point
 
@@ -83,7 +83,7 @@ def test_other_areas_may_be_requested() -> None:
 
 
 def test_logarithms_are_those_of_the_ends() -> None:
-    for criterion in one():
+    for criterion in criteria_of_normal():
         for name in ("value", "low", "high"):
             value = getattr(criterion, name)
             assert getattr(criterion, f"log_{name}") == pytest.approx(math.log(value), abs=1e-12)
@@ -164,7 +164,7 @@ def test_intervals_cover_the_true_value_in_most_samples(seed: int) -> None:
     em, mv = slow.normal_areas(2)
     hits = np.zeros(2, int)
     for number in range(60):
-        result = one(1000 * seed + number, n=1000, m=10_000)
+        result = criteria_of_normal(1000 * seed + number, n=1000, m=10_000)
         hits += [result.em.low < em < result.em.high, result.mv.low < mv < result.mv.high]
     assert hits.min() >= 50
 
@@ -175,7 +175,7 @@ def test_intervals_are_not_too_wide() -> None:
     em, mv = slow.normal_areas(2)
     hits = np.zeros(2, int)
     for number in range(40):
-        result = one(number, n=1000, m=5000, confidence_level=0.5, n_resamples=100)
+        result = criteria_of_normal(number, n=1000, m=5000, confidence_level=0.5, n_resamples=100)
         hits += [result.em.low < em < result.em.high, result.mv.low < mv < result.mv.high]
     assert hits.max() <= 31
     assert hits.min() >= 9
@@ -184,18 +184,19 @@ def test_intervals_are_not_too_wide() -> None:
 def test_a_higher_confidence_is_a_wider_interval() -> None:
     widths = []
     for level in (0.5, 0.9, 0.99):
-        result = one(confidence_level=level)
+        result = criteria_of_normal(confidence_level=level)
         assert result.em.confidence_level == level
         widths.append([x.log_high - x.log_low for x in result])
     assert (np.diff(widths, axis=0) > 0).all()
 
 
 def test_errors_fall_with_the_square_root_of_the_points() -> None:
-    few, many = one(m=4000, n_resamples=400), one(m=64_000, n_resamples=400)
+    few = criteria_of_normal(m=4000, n_resamples=400)
+    many = criteria_of_normal(m=64_000, n_resamples=400)
     for a, b in zip(few, many, strict=True):
         assert a.monte_carlo_error / b.monte_carlo_error == pytest.approx(4, rel=0.3)
         assert a.sampling_error == pytest.approx(b.sampling_error, rel=0.4)
-    short, long = one(n=200, m=50_000), one(n=3200, m=50_000)
+    short, long = criteria_of_normal(n=200, m=50_000), criteria_of_normal(n=3200, m=50_000)
     assert short.mv.sampling_error / long.mv.sampling_error == pytest.approx(4, rel=0.5)
 
 
@@ -213,14 +214,14 @@ def test_the_volume_error_is_that_of_fresh_uniform_points() -> None:
 
 
 def test_how_many_uniform_points_a_wish_needs() -> None:
-    few = one(m=4000, n_resamples=400)
+    few = criteria_of_normal(m=4000, n_resamples=400)
     for a in few:
         wanted = a.required_uniform_draws(a.monte_carlo_error / 4)
         assert wanted == pytest.approx(64_000, rel=1e-3)
         assert a.required_uniform_draws(0.001) > a.required_uniform_draws(0.01) >= 1
         with pytest.raises(InvalidInputError, match="rtol must lie strictly between"):
             a.required_uniform_draws(0)
-    many = one(m=few.mv.required_uniform_draws(0.01))
+    many = criteria_of_normal(m=few.mv.required_uniform_draws(0.01))
     assert many.mv.monte_carlo_error == pytest.approx(0.01, rel=0.25)
 
 
@@ -253,9 +254,9 @@ def test_the_same_seed_gives_the_same_intervals() -> None:
     X, U = points(0, 3000, 40_000)
     scores: Scores = {"a": norm, "b": first}
     alone = evaluate(scores, X, U, n_threads=1, n_resamples=200)
-    assert text(alone) == text(evaluate(scores, X, U, n_threads=3, n_resamples=200))
-    assert text(alone) == text(evaluate(scores, X, U, n_resamples=200))
-    assert text(alone) != text(evaluate(scores, X, U, n_resamples=200, rng=1))
+    assert alone.to_json() == evaluate(scores, X, U, n_threads=3, n_resamples=200).to_json()
+    assert alone.to_json() == evaluate(scores, X, U, n_resamples=200).to_json()
+    assert alone.to_json() != evaluate(scores, X, U, n_resamples=200, rng=1).to_json()
     levels = fastad.mass_volume_curve(norm(X), norm(U), 100.0).levels
     results = [str(estimate_criteria(levels, rng=3, n_threads=k, n_resamples=200)) for k in (1, 3)]
     assert results[0] == results[1]
@@ -269,11 +270,11 @@ def test_only_the_order_of_the_scores_counts(shift: int) -> None:
     options: dict[str, Any] = {"rng": 0, "n_resamples": 50}
     expected = fastad.unsupervised.emmv({"a": test}, {"a": uniform}, 1.0, **options)
     moved = fastad.unsupervised.emmv({"a": test + shift}, {"a": uniform + shift}, 1.0, **options)
-    assert text(moved) == text(expected)
+    assert moved.to_json() == expected.to_json()
     floats = fastad.unsupervised.emmv(
         {"a": np.expm1(test / 50)}, {"a": np.expm1(uniform / 50)}, 1.0, **options
     )
-    assert text(floats) == text(expected)
+    assert floats.to_json() == expected.to_json()
 
 
 # Undefined criteria.
