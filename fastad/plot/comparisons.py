@@ -312,5 +312,10 @@ def _matrix_axes(n_rows: int, n_columns: int) -> "Axes":
     # pyplot, so that an interactive session shows the figure.
     from matplotlib import pyplot
 
-    size = (_CELL[0] * n_columns + _NAMES[0], _CELL[1] * n_rows + _NAMES[1])
+    size = matrix_size(n_rows, n_columns)
     return pyplot.figure(figsize=size, layout="constrained").add_subplot()
+
+
+def matrix_size(n_rows: int, n_columns: int) -> tuple[float, float]:
+    """Return width and height of a figure that has room for a heat map with its names; inches."""
+    return _CELL[0] * n_columns + _NAMES[0], _CELL[1] * n_rows + _NAMES[1]

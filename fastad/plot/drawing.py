@@ -202,7 +202,7 @@ def fill_area(
 
 
 def set_limits(ax: "Axes", axis: Literal["x", "y"], low: float, high: float) -> None:
-    """Set the limits of an axis; what earlier limits on it show, stays visible."""
+    """Set the limits of an axis; widen those that it has been given, such as by a display."""
     if not getattr(ax, f"get_autoscale{axis}_on")():
         earlier = getattr(ax, f"get_{axis}lim")()
         low, high = min(low, earlier[0]), max(high, earlier[1])

@@ -60,6 +60,17 @@ def fold_scores(
     ]
 
 
+def values_of(values: ArrayLike, rows: npt.NDArray[np.int64], argument: str) -> npt.NDArray[Any]:
+    """Return what an array with a value for each row of X has for the rows of a fold."""
+    array = np.asarray(values)
+    if array.ndim == 0 or len(array) <= rows.max(initial=-1):
+        raise InvalidInputError(
+            f"{argument} must have a value for each row of X; found shape {array.shape}",
+            argument=argument,
+        )
+    return array[rows]
+
+
 def rank_folds(
     folds: Sequence[tuple[str, npt.NDArray[np.int64], ScoreVector]],
     y: ArrayLike,
@@ -69,8 +80,8 @@ def rank_folds(
     """Check and order the scores of each fold, by its name."""
     ranked: dict[str, RankedScores] = {}
     for name, rows, scores in folds:
-        weight = None if sample_weight is None else np.asarray(sample_weight)[rows]
-        ranked |= rank_detectors(np.asarray(y)[rows], {name: scores}, weight, pos_label)
+        weight = None if sample_weight is None else values_of(sample_weight, rows, "sample_weight")
+        ranked |= rank_detectors(values_of(y, rows, "y"), {name: scores}, weight, pos_label)
     return ranked
 
 

@@ -10,7 +10,7 @@ from fastad.benchmarking.operating_points import CriterionName, Discriminability
 from fastad.benchmarking.rank_comparison import RankComparison
 from fastad.benchmarking.runs_overview import RunsOverview
 from fastad.plot import drawing
-from fastad.plot.comparisons import DiscriminabilityDisplay, MatrixDisplay
+from fastad.plot.comparisons import DiscriminabilityDisplay, MatrixDisplay, matrix_size
 from fastad.plot.critical_difference import CriticalDifferenceDisplay
 
 if TYPE_CHECKING:
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 # Inches: of a diagram of ranks, of each two of its names, and of what is above them.
 _RANKS, _TWO_NAMES, _AXIS = 9.0, 0.27, 1.3
-# Inches: of each column and row of a heat map, and for the names beside them.
-_CELL, _NAMES = (0.66, 0.34), (2.2, 2.0)
+# Inches: of the title of a heat map.
+_TITLE = 0.4
 # Inches: of the panel of a criterion; panels in a row.
 _PANEL, _COLUMNS = (4.1, 3.1), 3
 
@@ -45,7 +45,6 @@ def draw_overview(overview: RunsOverview) -> Iterator[tuple[str, "Figure"]]:
     MissingExtraError
         If matplotlib is not installed.
     """
-    drawing.need_matplotlib()
     for name, result in overview.items():
         figure = draw_result(result)
         if figure is not None:
@@ -95,9 +94,8 @@ def _draw_ranks(comparison: RankComparison) -> "Figure":
 
 
 def _draw_matrix(matrix: MeasureMatrix) -> "Figure":
-    n_rows, n_columns = matrix.value.shape
-    width, height = _CELL[0] * n_columns + _NAMES[0], _CELL[1] * n_rows + _NAMES[1]
-    figure = _new_figure(width, height)
+    width, height = matrix_size(*matrix.value.shape)
+    figure = _new_figure(width, height + _TITLE)
     MatrixDisplay(matrix).plot(figure.subplots())
     return figure
 

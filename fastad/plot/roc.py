@@ -335,7 +335,7 @@ def draw_chance(axes: "Axes", xscale: Scale, lowest: float) -> None:
 
 
 def _start_of(axes: "Axes", lowest: float) -> float:
-    """Return where a logarithmic axis starts, which may show more normals of an earlier display."""
+    """Return where a logarithmic axis starts: lower where an earlier display has more normals."""
     return min(lowest, axes.get_xlim()[0]) if axes.get_xscale() == "log" else lowest
 
 

@@ -22,7 +22,7 @@ from fastad.ordering.labels import check_labels, check_scores
 from fastad.ordering.named_scores import named_scores, score_name
 from fastad.plot import drawing
 from fastad.plot.curves import LabelledDisplay, by_name, read_size, step_of
-from fastad.plot.folds import fold_scores
+from fastad.plot.folds import fold_scores, values_of
 from fastad.plot.roc import SCALES, Scale, draw_chance, set_rate_axes
 
 if TYPE_CHECKING:
@@ -233,11 +233,14 @@ class RocVariationDisplay(LabelledDisplay, drawing.Display):
             *fold_scores(cv_results, X, response_method, pos_label), strict=True
         )
         tested = np.concatenate(rows)
+        weight = None
+        if sample_weight is not None:
+            weight = values_of(sample_weight, tested, "sample_weight")
         return cls.from_predictions(
-            np.asarray(y)[tested],
+            values_of(y, tested, "y"),
             {name: np.concatenate(scores)},
             groups={"fold": np.repeat(range(len(folds)), [len(part) for part in rows])},
-            sample_weight=None if sample_weight is None else np.asarray(sample_weight)[tested],
+            sample_weight=weight,
             pos_label=pos_label,
             **options,
         )

@@ -14,7 +14,7 @@ from fastad.ordering.labels import check_labels
 from fastad.ordering.named_scores import named_scores
 from fastad.plot import drawing
 from fastad.plot.curves import LabelledDisplay, by_name, map_detectors
-from fastad.plot.folds import fold_scores
+from fastad.plot.folds import fold_scores, values_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -191,7 +191,7 @@ class ContaminationSensitivityDisplay(LabelledDisplay, drawing.Display):
         from fastad.uncertainty.sensitivity import contamination_sensitivity
 
         folds = {
-            name: (np.asarray(y)[rows], scores)
+            name: (values_of(y, rows, "y"), scores)
             for name, rows, scores in fold_scores(cv_results, X, response_method, pos_label)
         }
         sensitivities = map_detectors(

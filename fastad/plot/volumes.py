@@ -149,7 +149,7 @@ class VolumeDisplay(drawing.Display):
             name: [list(by_rate.values())[i] for i in order]
             for name, by_rate in self.volumes.items()
         }
-        (axes,) = drawing.open_axes(ax, n_rows=drawing.count_rows(list(estimates)))
+        (axes,) = drawing.open_axes(ax, n_rows=len(estimates) + 1)
         paths = {
             name: (rates, np.array([volume.value for volume in volumes]))
             for name, volumes in estimates.items()
@@ -158,7 +158,8 @@ class VolumeDisplay(drawing.Display):
         for name, line in self.lines_.items():
             low = np.array([volume.low for volume in estimates[name]])
             high = np.array([volume.high for volume in estimates[name]])
-            drawing.fill_area(axes, (rates, low, high), line)
+            label = f"{100 * estimates[name][0].confidence_level:g} % intervals"
+            drawing.fill_area(axes, (rates, low, high), line, label)
         axes.set(xscale=xscale, xlabel="False positive rate", ylabel="Volume (fraction of the box)")
         return self._finish(axes, legend="upper right" if legend else None)
 

@@ -100,6 +100,14 @@ def test_options_of_folds(cv_results: dict[str, Any]) -> None:
     for bad in incomplete:
         with pytest.raises(fastad.InvalidInputError, match="return_indices=True; found the keys"):
             plot.RocCurveDisplay.from_cv_results(bad, X, Y)
+    for name in ("RocCurveDisplay", "RocVariationDisplay", "ContaminationSensitivityDisplay"):
+        show = getattr(plot, name)
+        with pytest.raises(fastad.InvalidInputError, match=r"^y must have a value for each row"):
+            show.from_cv_results(cv_results, X, Y[:20], **MORE.get(name, {}))
+    for name in ("RocCurveDisplay", "RocVariationDisplay"):
+        show = getattr(plot, name)
+        with pytest.raises(fastad.InvalidInputError, match=r"^sample_weight must have a value for"):
+            show.from_cv_results(cv_results, X, Y, sample_weight=WEIGHTS[:20])
 
 
 def test_variation_over_folds(cv_results: dict[str, Any]) -> None:

@@ -27,6 +27,7 @@ def test_lines_are_the_volumes_by_rising_rate(xscale: str) -> None:
         values = [VOLUMES[name][f"vol@{rate:g}"].value for rate in sorted(RATES)]
         assert y_of(line).tolist() == values
     assert display.ax_.get_xscale() == xscale
+    assert legend_of(display.ax_) == ["round", "square", "95 % intervals"]
 
 
 def test_intervals_are_filled_in_the_colour_of_the_line() -> None:
