@@ -21,10 +21,10 @@ from fastad.benchmarking.pairwise_tests.models import terms, tukey_critical, wel
 def in_blocks(t: FloatVector, nu: FloatVector, n: int) -> FloatVector:
     """The p-values of pairs of samples of n each."""
     sums = terms(n)
-    z, share = t / np.sqrt(nu), 2 * sums.half / nu
+    z, inverse_df = t / np.sqrt(nu), 2 * sums.half / nu
     result = np.empty(t.shape[0])
     work = np.empty((6, t.shape[0]))
-    two_sided_block(z, share, sums.half, sums.weights, sums.scale, work, result)
+    two_sided_block(z, inverse_df, sums.half, sums.weights, sums.scale, work, result)
     return result
 
 

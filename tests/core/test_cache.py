@@ -44,11 +44,11 @@ class Scorer(fastad.detectors.CompiledScorer):
     n_features, name, kernel = 1, "scorer", write
 
 box = fastad.Box([0], [1])
-shares = [
+fractions = [
     fastad.volume(one, 0.5, box, method="uniform", n_draws=20_000, rng=0).value
     for one in (score, Scorer())
 ]
-assert shares[0] == shares[1] and abs(shares[0] - {share}) < 0.02, shares
+assert fractions[0] == fractions[1] and abs(fractions[0] - {fraction}) < 0.02, fractions
 """
 # Neither the user's folders nor those of who runs these tests.
 NUMBA_CHOOSES = {"FASTAD_CACHE_DIR": "", "NUMBA_CACHE_DIR": ""}
@@ -120,8 +120,8 @@ def test_after_warmup_nothing_is_compiled(tmp_path: Path) -> None:
 
 @pytest.mark.system
 def test_the_loops_of_a_users_functions_are_not_kept(tmp_path: Path) -> None:
-    for expression, share in (("point[0]", 0.5), ("point[0] / 2", 1.0), ("point[0] + 1", 0.0)):
-        code = USER_FUNCTIONS.format(expression=expression, share=share)
+    for expression, fraction in (("point[0]", 0.5), ("point[0] / 2", 1.0), ("point[0] + 1", 0.0)):
+        code = USER_FUNCTIONS.format(expression=expression, fraction=fraction)
         run(code, FASTAD_CACHE_DIR=str(tmp_path))
     assert any(tmp_path.rglob("draws.draw-*.kernel"))
     for loop in ("count", "write"):

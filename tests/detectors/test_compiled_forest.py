@@ -29,7 +29,7 @@ POINTS = _rng.uniform(-4, 4, size=(150, 4))
 OPTIONS: dict[str, dict[str, Any]] = {
     "default": {},
     "few samples": {"max_samples": 7},
-    "share of the samples": {"max_samples": 0.3},
+    "fraction of the samples": {"max_samples": 0.3},
     "all samples": {"max_samples": 400},
     "half the features": {"max_features": 0.5},
     "one feature": {"max_features": 1},

@@ -70,8 +70,8 @@ def test_curves_and_counts_of_huge_counts(bits: int) -> None:
     for k in (1, 2**bits + 1, total // 3, total - 1, total):
         precision = fastad.precision_at_k(y, s, k=k, sample_weight=w)
         assert precision == float(oracles.precision_at_k(rows, k))
-        share = fastad.recall_at_k(y, s, k=k, sample_weight=w)
-        assert share == float(oracles.recall_at_k(rows, k))
+        recall_at_k = fastad.recall_at_k(y, s, k=k, sample_weight=w)
+        assert recall_at_k == float(oracles.recall_at_k(rows, k))
 
 
 @HUGE
@@ -158,7 +158,7 @@ def test_percent_of_hundreds_are_whole_at_any_size(m: int, percent: int) -> None
 @pytest.mark.parametrize("percent", [1, 5, 7, 10, 14, 29, 35, 55, 57, 58])
 def test_drawn_anomalies_are_counted_with_the_decimal_as_written(percent: int) -> None:
     for units in (1, 2, 3, 7):
-        # Beside (100 - percent) units of normals the share takes percent units of anomalies.
+        # Beside (100 - percent) units of normals the fraction takes percent units of anomalies.
         m, k = (100 - percent) * units, percent * units
         # One normal is on top of k anomalies: k - 1 of the k highest are anomalies.
         y, s, w = [0, 1, 0], [3, 2, 1], [1, k, m - 1]
@@ -213,9 +213,9 @@ def test_rates_meet_real_weights_exactly() -> None:
 def test_float32_operating_points_are_their_own_decimals() -> None:
     # float32(0.1) is 0.100000001490116, float32(0.7) is 0.699999988079071.
     y, s = [0] * 10 + [1], [*range(10), 8.5]
-    for share, flagged in ((0.1, 9), (0.2, 8), (0.7, 3), (0.9, 1)):
+    for rate, flagged in ((0.1, 9), (0.2, 8), (0.7, 3), (0.9, 1)):
         for kind in (float, np.float16, np.float32, np.float64):
-            result = fastad.threshold_at_fpr(y, s, fpr=kind(share), interpolation="conservative")
+            result = fastad.threshold_at_fpr(y, s, fpr=kind(rate), interpolation="conservative")
             assert result == (8.5 if flagged == 9 else flagged), kind
 
 
@@ -228,15 +228,15 @@ def test_float32_operating_points_are_their_own_decimals() -> None:
         (2**63 - 1, -(2**63)),
     ],
 )
-@pytest.mark.parametrize("share", [Fraction(1, 2), Fraction(5, 6), Fraction(999, 1000)])
-def test_thresholds_between_huge_integers(high: int, low: int, share: Fraction) -> None:
-    # One normal at each end: FPR share lies between the ends 1/2 and 1.
-    exact = high + 2 * (share - Fraction(1, 2)) * (low - high)
-    result = fastad.threshold_at_fpr([0, 0], np.array([high, low]), fpr=share)
+@pytest.mark.parametrize("rate", [Fraction(1, 2), Fraction(5, 6), Fraction(999, 1000)])
+def test_thresholds_between_huge_integers(high: int, low: int, rate: Fraction) -> None:
+    # One normal at each end: the rate lies between the ends 1/2 and 1.
+    exact = high + 2 * (rate - Fraction(1, 2)) * (low - high)
+    result = fastad.threshold_at_fpr([0, 0], np.array([high, low]), fpr=rate)
     assert type(result) is int
     assert result == math.ceil(exact)
     assert result > low
-    many = fastad.threshold_at_fpr([0, 0], np.array([high, low]), fpr=[float(share), 0.5, 1])
+    many = fastad.threshold_at_fpr([0, 0], np.array([high, low]), fpr=[float(rate), 0.5, 1])
     assert many.tolist()[1:] == [high, low]
     assert low < many[0] <= high
 
@@ -287,8 +287,8 @@ def test_precision_at_p_of_thousands_to_1e_13() -> None:
     rows = oracles.rows(y, s)
     falling = sorted(rows, key=lambda row: row[1], reverse=True)
     n, m = int(y.sum()), int((1 - y).sum())
-    share = Fraction(1, 20)
-    k = math.floor(m * share / (1 - share))
+    fraction = Fraction(1, 20)
+    k = math.floor(m * fraction / (1 - fraction))
     # P(TP >= j) = P(Hypergeom(n, A(k - j), k) >= j), summed by complements where that is short.
     above = np.cumsum([1 - label for label, _, _ in falling])[[r[0] == 1 for r in falling]]
     total = Fraction(0)

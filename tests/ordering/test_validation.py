@@ -94,7 +94,7 @@ BAD_SCORES: dict[str, tuple[Any, list[str]]] = {
 BAD_LABELS: dict[str, tuple[Any, list[str]]] = {
     "outlier labels": ([1, 1, -1, -1, 1], ["-1", "found 2", "index 2", "pos_label"]),
     "1 and 2": ([1, 1, 2, 2, 1], ["found 2", "index 2: 2", "pos_label"]),
-    "shares": ([0, 0, 1, 0.5, 1], ["found 1", "index 3: 0.5"]),
+    "fractions": ([0, 0, 1, 0.5, 1], ["found 1", "index 3: 0.5"]),
     "NaN": ([0, np.nan, 1, 1, 0], ["found 1", "index 1"]),
     "text": (["a", "a", "b", "b", "a"], ["strings", "pos_label"]),
     "complex": (np.array(Y) + 0j, ["complex"]),

@@ -280,10 +280,10 @@ def test_lines_are_those_of_the_tables(study: StudyTables) -> None:
         roc, low_rates, precision, volume, excess = drawn(curves_section(study), place).axes[:5]
         assert low_rates.get_xscale() == "log"
         rows = best_rows(study, dataset)
-        (_, *of_roc), (share, *of_precision) = roc.lines, precision.lines
+        (_, *of_roc), (prevalence, *of_precision) = roc.lines, precision.lines
         chance, *of_low_rates = low_rates.lines
         np.testing.assert_array_equal(values(chance, "x"), values(chance))
-        np.testing.assert_allclose(values(share), [12 / 60] * 2)
+        np.testing.assert_allclose(values(prevalence), [12 / 60] * 2)
         drawn_lines = (of_roc, of_precision, volume.lines, excess.lines, of_low_rates)
         assert [len(lines) for lines in drawn_lines] == [len(rows)] * 5
         for row, one, two, three, four, five in zip(rows, *drawn_lines, strict=True):

@@ -54,14 +54,14 @@ def test_halves_of_the_unsupervised_setting() -> None:
     np.testing.assert_array_equal(split.y_test, test >= 300)
 
 
-@pytest.mark.parametrize(("share", "most"), [(0.1, 33), (0.25, 100), (0.29, 122), (0.5, 300)])
-def test_surplus_anomalies_are_left_out_at_random(share: float, most: int) -> None:
+@pytest.mark.parametrize(("fraction", "most"), [(0.1, 33), (0.25, 100), (0.29, 122), (0.5, 300)])
+def test_surplus_anomalies_are_left_out_at_random(fraction: float, most: int) -> None:
     X, y = numbered(300, 400)
-    split = cut(X, y, "unsupervised", dataclasses.replace(PLAIN, max_anomaly_fraction=share))
+    split = cut(X, y, "unsupervised", dataclasses.replace(PLAIN, max_anomaly_fraction=fraction))
     rows = np.concatenate([split.X_train, split.X_test])[:, 0]
     kept = rows[rows >= 300]
     assert kept.shape[0] == most
-    assert most / (300 + most) <= share < (most + 1) / (301 + most)
+    assert most / (300 + most) <= fraction < (most + 1) / (301 + most)
     assert np.unique(rows).shape[0] == rows.shape[0] == 300 + most
     # Neither the first of the data, nor all of them in one half.
     assert kept.max() > 300 + most

@@ -113,8 +113,8 @@ def threshold_at(y: Any, scores: Matrix, rate: float) -> float:
     left = int(np.flatnonzero(rates <= rate)[-1])
     if not np.isfinite(thresholds[left]):
         return math.inf
-    share = (rate - rates[left]) / (rates[left + 1] - rates[left])
-    return float(thresholds[left] + share * (thresholds[left + 1] - thresholds[left]))
+    fraction = (rate - rates[left]) / (rates[left + 1] - rates[left])
+    return float(thresholds[left] + fraction * (thresholds[left + 1] - thresholds[left]))
 
 
 @pytest.mark.parametrize(

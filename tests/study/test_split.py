@@ -27,15 +27,15 @@ def decimal(value: float | Fraction) -> Fraction:
 
 def expected_counts(n: int, m: int, contamination: float, protocol: Protocol) -> tuple[int, ...]:
     """Count normal rows and anomalies in training and in test: points 5 to 7 of the README."""
-    share = math.floor(decimal(protocol.train_fraction) * n)
+    most_train = math.floor(decimal(protocol.train_fraction) * n)
 
     def in_training(n_train: int) -> int:
         return min(math.floor(decimal(contamination) * n_train), m // 2)
 
     limit = math.inf if protocol.max_train is None else protocol.max_train
-    n_train = max(k for k in range(share + 1) if k + in_training(k) <= limit)
+    n_train = max(k for k in range(most_train + 1) if k + in_training(k) <= limit)
     most = math.inf if protocol.max_test is None else protocol.max_test
-    n_test, m_test = min(n - share, most), min(m - in_training(n_train), most)
+    n_test, m_test = min(n - most_train, most), min(m - in_training(n_train), most)
     return n_train, in_training(n_train), int(n_test), int(m_test)
 
 
@@ -77,14 +77,14 @@ limits = st.none() | st.integers(4, 300)
     n=sizes,
     m=st.integers(1, 200),
     c=rates,
-    share=st.sampled_from([0.2, 0.29, 0.5, 0.57, 0.6, 0.8, 0.9, 0.99]),
+    fraction=st.sampled_from([0.2, 0.29, 0.5, 0.57, 0.6, 0.8, 0.9, 0.99]),
     max_train=limits,
     max_test=st.none() | st.integers(1, 100),
 )
 def test_rows_go_where_the_protocol_says(
-    n: int, m: int, c: float, share: float, max_train: int | None, max_test: int | None
+    n: int, m: int, c: float, fraction: float, max_train: int | None, max_test: int | None
 ) -> None:
-    protocol = Protocol(share, max_train=max_train, max_test=max_test, standardize=False)
+    protocol = Protocol(fraction, max_train=max_train, max_test=max_test, standardize=False)
     split = cut(n, m, c, protocol=protocol)
     found_parts = parts(split)
     assert tuple(map(len, found_parts)) == expected_counts(n, m, c, protocol)
@@ -160,9 +160,9 @@ def test_each_row_trains_as_often_as_any_other() -> None:
         train_normals, train_anomalies, *_ = parts(cut(50, 20, 0.1, repeat))
         times[train_normals + train_anomalies] += 1
     # Four of five normal rows, four of twenty anomalies; five deviations around.
-    for label, share in ((0, 0.8), (1, 0.2)):
-        spread = 5 * math.sqrt(n_repeats * share * (1 - share))
-        assert np.all(np.abs(times[y == label] - n_repeats * share) < spread)
+    for label, fraction in ((0, 0.8), (1, 0.2)):
+        spread = 5 * math.sqrt(n_repeats * fraction * (1 - fraction))
+        assert np.all(np.abs(times[y == label] - n_repeats * fraction) < spread)
 
 
 def standardized_slowly(X: Matrix) -> Matrix:
