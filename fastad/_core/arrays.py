@@ -22,7 +22,8 @@ def real_vector(values: ArrayLike, name: str) -> ScoreVector:
             f"found {describe_type(vector)}",
             argument=name,
         )
-    if kind == "f" and _may_hold_integers(values) and np.any(np.abs(vector) >= 2.0**53):
+    # As a scalar of NumPy's, since 2^53 is no float16.
+    if kind == "f" and _may_hold_integers(values) and np.any(np.abs(vector) >= np.float64(2**53)):
         _refuse_merged(values, name)
     return vector if vector.dtype.isnative else vector.astype(vector.dtype.newbyteorder("="))
 

@@ -377,3 +377,9 @@ def test_inputs_are_not_modified(name: str) -> None:
         assert y.tolist() == Y
         assert s.tobytes() == scores.tobytes()
         assert w.tolist() == [1, 0, 1, 1, 3]
+
+
+def test_lists_of_short_floats_are_scores() -> None:
+    """2^53, from which on floats round integers, overflowed in float16, with a warning."""
+    scores = [np.float16(x) for x in (1, 2, 3, 2.5)]
+    assert fastad.roc_auc([0, 1, 1, 0], scores) == 0.75
