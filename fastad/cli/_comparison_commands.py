@@ -22,6 +22,11 @@ from fastad.cli._options import (
     block_length,
 )
 
+UnknownMeasures = Annotated[
+    list[str] | None,
+    typer.Option(help="Column of a measure that fastad does not know; may be repeated."),
+]
+
 
 def compare(
     *,
@@ -131,14 +136,8 @@ def compare_runs(
             "fastad knows.",
         ),
     ] = None,
-    higher_is_better: Annotated[
-        list[str] | None,
-        typer.Option(help="Column of a measure that fastad does not know; may be repeated."),
-    ] = None,
-    lower_is_better: Annotated[
-        list[str] | None,
-        typer.Option(help="Column of a measure that fastad does not know; may be repeated."),
-    ] = None,
+    higher_is_better: UnknownMeasures = None,
+    lower_is_better: UnknownMeasures = None,
     by: Annotated[
         str | None,
         typer.Option(

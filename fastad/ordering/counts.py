@@ -73,7 +73,10 @@ class OrderedCounts:
         """Return the counts with normals weighted so that anomalies have a prevalence."""
         if prevalence is None:
             return self
-        weight = float(self.normal_weight(prevalence))
+        return self.with_normals_weighted(float(self.normal_weight(prevalence)))
+
+    def with_normals_weighted(self, weight: float) -> "OrderedCounts":
+        """Return the counts if there were so many times the normal samples."""
         return replace(
             self,
             fps=as_readonly(self.fps * weight),

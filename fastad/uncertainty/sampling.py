@@ -236,17 +236,8 @@ class DesignedSample:
 
     def _value_at_ratio(self, bound: BoundMeasure, factor: float) -> float:
         """Return the measure if there were so many times the normal samples; NaN if it has none."""
-        counts = self.counts
-        weighted = replace(
-            counts,
-            fps=as_readonly(counts.fps * factor),
-            tps=as_readonly(counts.tps.astype(np.float64)),
-            n_anomalies=float(counts.n_anomalies),
-            n_normals=counts.n_normals * factor,
-            weighting="real",
-        )
         try:
-            return bound.value_or_nan(weighted)
+            return bound.value_or_nan(self.counts.with_normals_weighted(factor))
         except InvalidInputError:
             return math.nan
 
