@@ -46,9 +46,11 @@ def forget(path: Path) -> None:
 
 def read(path: Path) -> str:
     """Read both columns as batches and do nothing with them."""
-    from fastad.streaming.files import ScoreFiles
+    from fastad._tables.columns import Labels, Numbers
+    from fastad._tables.table import Table
 
-    n_rows = sum(batch.n_rows for batch in ScoreFiles(path).batches(["label", "score"]))
+    batches = Table(path).batches({"label": Labels(), "score": Numbers()})
+    n_rows = sum(batch.n_rows for batch in batches)
     return str(n_rows)
 
 

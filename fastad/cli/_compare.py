@@ -22,14 +22,9 @@ from fastad.cli._console import (
     progress_bar,
     warnings_as_messages,
 )
-from fastad.cli.table_files import (
-    ScoreColumns,
-    ScoredTable,
-    read_scored_table,
-    save_columns,
-    save_text,
-)
-from fastad.cli.table_files.results import ResultColumns, file_names, read_results
+from fastad.cli._result_tables import ResultColumns, file_names, read_results
+from fastad.cli._saving import save_columns, save_text
+from fastad.cli._scored_tables import ScoreColumns, ScoredTable, read_scored_table
 from fastad.errors import InvalidTypeError, MissingExtraError, UndefinedMeasureError
 from fastad.uncertainty.comparison import compare_all
 from fastad.uncertainty.comparison_results import Comparisons
@@ -83,7 +78,6 @@ def _compare_groups(
         comparisons = compare_all(
             table.labels,
             table.scores,
-            pos_label=table.pos_label,
             clusters=table.clusters,
             **options,
         )
@@ -101,7 +95,6 @@ def _compare_groups(
             results[group] = compare_all(
                 table.labels[rows],
                 scores,
-                pos_label=table.pos_label,
                 clusters=None if table.clusters is None else table.clusters[rows],
                 **options,
             )

@@ -12,7 +12,7 @@ from fastad._core.parameters import check_choice
 from fastad._core.progress import LATE
 from fastad._core.results import json_text, with_versions
 from fastad.cli._console import DataError, data_from, print_message, print_result, progress_bar
-from fastad.cli.table_files import ScoreColumns, ScoredTable, read_scored_table
+from fastad.cli._scored_tables import ScoreColumns, ScoredTable, read_scored_table
 from fastad.errors import InvalidTypeError
 from fastad.uncertainty.comparison_results import IndependentComparison
 from fastad.uncertainty.corrections import CORRECTIONS
@@ -73,7 +73,6 @@ def _compare(
             result = compare_independent(
                 (first.labels, first.scores[detector]),
                 (second.labels, second.scores[detector]),
-                pos_label=first.pos_label,
                 **options,
             )
         except InvalidTypeError as error:

@@ -75,7 +75,7 @@ def compare(
     """Compare two or more detectors on the same data, or each on two data sets."""
     from fastad.cli._compare import run_compare
     from fastad.cli._compare_independent import run_compare_independent
-    from fastad.cli.table_files import ScoreColumns
+    from fastad.cli._scored_tables import ScoreColumns
 
     columns = ScoreColumns(label, score or None, group or [], pos_label, clusters=clusters)
     options = {
@@ -166,7 +166,7 @@ def compare_runs(
 ) -> None:
     """Compare detectors, measures and operating points on many data sets."""
     from fastad.cli._compare import run_compare_runs
-    from fastad.cli.table_files.results import ResultColumns
+    from fastad.cli._result_tables import ResultColumns
 
     run_compare_runs(
         files,

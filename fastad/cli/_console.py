@@ -16,6 +16,7 @@ from typer.models import OptionInfo
 from fastad._core.progress import Progress, rich_bar
 from fastad._core.text_tables import TextTable
 from fastad._core.threads import available_threads
+from fastad._tables.errors import TableError
 from fastad.errors import (
     InvalidInputError,
     InvalidTypeError,
@@ -71,6 +72,8 @@ def data_from(files: object, columns: Mapping[str, str] | None = None) -> Iterat
     """
     try:
         yield
+    except TableError:
+        raise
     except (*_ABOUT_ARGUMENTS, UndefinedMeasureError) as error:
         raise _LocatedError(error, str(files), columns or {}) from None
 
@@ -93,6 +96,8 @@ def handle_errors(command: Callable[Parameters, Result]) -> Callable[Parameters,
             raise
         except (DataError, MissingExtraError, OSError) as error:
             raise _failure(str(error), DATA_ARE_WRONG) from None
+        except TableError as error:
+            raise _failure(_with_options(str(error)), DATA_ARE_WRONG) from None
         except _LocatedError as located:
             option = _option_for(located.error, options)
             if option is not None:
@@ -142,9 +147,14 @@ def _message_on_data(located: _LocatedError) -> str:
         rest = message.removeprefix(item).replace("pos_label=", "--pos-label")
         message = f"column {located.columns[item]!r}{rest}"
     else:
-        # Columns may have any name.
-        message = message.replace("label with pos_label= if", "label with --pos-label if")
+        message = _with_options(message)
     return f"{located.files}: {message}" if located.files else message
+
+
+def _with_options(message: str) -> str:
+    """Return a message with the option in place of the argument; columns may have any name."""
+    message = message.replace("label with pos_label= if", "label with --pos-label if")
+    return message.replace("one label beside pos_label=", "one label beside --pos-label ")
 
 
 def _failure(message: str, code: int) -> typer.Exit:

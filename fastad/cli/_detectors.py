@@ -12,19 +12,14 @@ import numpy as np
 import typer
 
 from fastad._core.extras import missing_extra
-from fastad._core.types import AnyVector, FloatMatrix, Label
+from fastad._core.types import AnyVector, FloatMatrix
+from fastad._tables.columnar import ArrayArchive
+from fastad._tables.columns import Labels, Numbers, Role, convert
+from fastad._tables.errors import TableError, reading
+from fastad._tables.table import Table, located
 from fastad.cli._console import DataError, data_from, warnings_as_messages
-from fastad.cli.table_files import (
-    Source,
-    check_columns,
-    check_labels_are_numbers,
-    label_like,
-    open_source,
-)
-from fastad.cli.table_files.columnar import ArrayArchive, reading
 from fastad.detectors.compilation import compile_scorer
 from fastad.detectors.scorer import CompiledScorer
-from fastad.ordering.labels import check_labels
 
 # Detectors by name: module and class of scikit-learn, options, and whether they are random.
 _DETECTORS: Mapping[str, tuple[str, str, Mapping[str, Any], bool]] = {
@@ -221,39 +216,31 @@ def read_features(
     path: Path, columns: FeatureColumns, order: FeatureOrder, *, need_label: bool
 ) -> Features:
     """Read features only, whatever the labels are."""
-    source = open_source(path)
+    table = Table(path)
     if need_label and columns.label is not None:
-        check_columns(path, source.names, [columns.label])
+        table.check([columns.label], "label")
     label = columns.label or "y"
-    labels = [label] if label in source.names and label not in (columns.features or ()) else []
-    names = _features_in(path, source, columns, labels, order)
+    labels = [label] if label in table.names and label not in (columns.features or ()) else []
+    names = _features_in(path, table, columns, labels, order)
     if columns.label in names:
         raise DataError(f"{path}: column {label!r} is the label, and cannot be a feature")
-    return Features(*_stack(path, source.numbers(names)))
+    return Features(*_stack(path, _read(table, dict.fromkeys(names, Numbers()))))
 
 
 def read_samples(path: Path, columns: FeatureColumns, order: FeatureOrder) -> Samples:
     """Read features and labels; without labels all rows are normal."""
-    source = open_source(path)
-    label = _label_in(source, columns)
+    table = Table(path)
+    label = _label_in(table, columns)
     labels = [] if label is None else [label]
-    check_columns(path, source.names, labels)
-    features = _features_in(path, source, columns, labels, order)
-    pos_label: Label | None = None
-    for name in labels:
-        check_labels_are_numbers(path, source, name, columns.pos_label)
-    if columns.pos_label is None:
-        numbers = source.numbers([*labels, *features])
-        y_true = None if label is None else numbers[label]
-    else:
-        numbers = source.numbers(features)
-        y_true = source.values(labels[0])
-        pos_label = label_like(y_true, columns.pos_label, f"{path}: the labels {labels[0]!r}")
-    X, names = _stack(path, {name: numbers[name] for name in features})
-    if y_true is None:
+    table.check(labels, "label")
+    features = _features_in(path, table, columns, labels, order)
+    roles: dict[str, Role] = dict.fromkeys(features, Numbers())
+    with data_from(path):
+        read = _read(table, {**roles, **dict.fromkeys(labels, Labels(columns.pos_label))})
+    X, names = _stack(path, {name: read[name] for name in features})
+    if label is None:
         return Samples(X, names, np.zeros(X.shape[0], np.uint8))
-    with data_from(path, {"y_true": labels[0]}):
-        anomalous = check_labels(y_true, pos_label=pos_label).values
+    anomalous = read[label]
     if anomalous.shape[0] != X.shape[0]:
         raise DataError(f"{path}: {X.shape[0]} rows of features, {anomalous.shape[0]} labels")
     if columns.pos_label is not None and not anomalous.any():
@@ -263,39 +250,55 @@ def read_samples(path: Path, columns: FeatureColumns, order: FeatureOrder) -> Sa
     return Samples(X, names, anomalous)
 
 
-def _label_in(source: Source, columns: FeatureColumns) -> str | None:
+def _read(table: Table, roles: Mapping[str, Role]) -> dict[str, AnyVector]:
+    """Read columns, or arrays of an archive that may be matrices."""
+    if table.archive is None:
+        return table.read(roles)
+    arrays = {}
+    for name, role in roles.items():
+        with located(table.title, name, "row {}".format):
+            # Labels are a vector.
+            if isinstance(role, Labels):
+                array = next(table.archive.cells([name]))[name]
+            else:
+                array = table.archive.array(name)
+            arrays[name] = convert(array, role)
+    return arrays
+
+
+def _label_in(table: Table, columns: FeatureColumns) -> str | None:
     """Return the column of the labels, which may be absent if no option names it."""
     if columns.label is not None or columns.pos_label is not None:
         return columns.label or "y"
-    return "y" if "y" in source.names and "y" not in (columns.features or ()) else None
+    return "y" if "y" in table.names and "y" not in (columns.features or ()) else None
 
 
 def _features_in(
-    path: Path, source: Source, columns: FeatureColumns, labels: Sequence[str], order: FeatureOrder
+    path: Path, table: Table, columns: FeatureColumns, labels: Sequence[str], order: FeatureOrder
 ) -> Sequence[str]:
     """Return the columns of the features: those named, those of a known order, or all others."""
-    features = columns.features or _ordered(path, source, labels, order) or _others(source, labels)
-    check_columns(path, source.names, features)
+    features = columns.features or _ordered(path, table, labels, order) or _others(table, labels)
+    table.check(features, "features")
     if not features:
         raise DataError(f"{path}: there is no column of features")
     return features
 
 
 def _ordered(
-    path: Path, source: Source, labels: Sequence[str], order: FeatureOrder
+    path: Path, table: Table, labels: Sequence[str], order: FeatureOrder
 ) -> Sequence[str] | None:
     """Return the columns of a known order; None where the file or the order has no names."""
-    missing = [name for name in order.names if name not in source.names]
+    missing = [name for name in order.names if name not in table.names]
     if missing:
         # Columns of a matrix have no names.
-        if isinstance(source, ArrayArchive) and "X" in source.names:
+        if table.archive is not None and "X" in table.names:
             return None
         raise DataError(
-            f"{path}: there are {len(_others(source, labels))} features, in {order.origin} "
+            f"{path}: there are {len(_others(table, labels))} features, in {order.origin} "
             f"{len(order.names)}; missing are {_quoted(missing)}"
         )
     if order.unnamed:
-        same = [name for name in _others(source, labels) if name in order.names]
+        same = [name for name in _others(table, labels) if name in order.names]
         if same != list(order.names):
             raise DataError(
                 f"{path}: {order.origin} was fitted on {_quoted(order.names)}; {order.unnamed} "
@@ -308,21 +311,26 @@ def _quoted(names: Sequence[str]) -> str:
     return ", ".join(repr(name) for name in names)
 
 
-def _others(source: Source, labels: Sequence[str]) -> list[str]:
+def _others(table: Table, labels: Sequence[str]) -> list[str]:
     """Return all columns beside the labels; of an archive its matrix ``X``, if there is one."""
-    if not isinstance(source, ArrayArchive):
-        return source.candidates(labels)
-    if "X" in source.names:
+    names = [name for name in table.names if name not in labels]
+    if table.archive is None:
+        return [name for name in names if table.kind(name) != "other"]
+    if "X" in names:
         return ["X"]
     if labels:
         # Labels that are not used may be unreadable.
-        with suppress(DataError):
-            candidates = source.candidates(labels)
-            if candidates:
-                return candidates
+        with suppress(DataError, TableError):
+            alike = _alike(table.archive, names, labels[0])
+            if alike:
+                return alike
     # Those as long as the first array, which takes the place of the labels.
-    first = [name for name in source.names if name not in labels][:1]
-    return [*first, *source.candidates([*first, *labels])] if first else []
+    return [*names[:1], *_alike(table.archive, names[1:], names[0])] if names else []
+
+
+def _alike(archive: ArrayArchive, names: Sequence[str], first: str) -> list[str]:
+    """Return the arrays of numbers of the shape of a first one."""
+    return [name for name, reason in archive.left_out(names, first).items() if not reason]
 
 
 def _stack(path: Path, columns: Mapping[str, AnyVector]) -> tuple[FloatMatrix, Sequence[str]]:

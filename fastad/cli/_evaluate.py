@@ -7,9 +7,11 @@ from typing import Any, TypeAlias
 
 import typer
 
+from fastad._core.parameters import check_choice
 from fastad._core.progress import LATE
 from fastad._core.results import TableResult, json_text, plain_rows, with_versions
 from fastad._core.types import Blocks
+from fastad._tables.cells import read_number
 from fastad.cli._console import (
     data_from,
     print_message,
@@ -18,12 +20,13 @@ from fastad.cli._console import (
     progress_bar,
 )
 from fastad.cli._saving import check_output, save_results
-from fastad.cli.table_files import ScoreColumns, read_number, read_scored_table
+from fastad.cli._scored_tables import ScoreColumns, read_scored_table
 from fastad.evaluation.entry import evaluate
 from fastad.evaluation.groups import GroupedEvaluation
 from fastad.evaluation.results import Evaluation
 from fastad.measures.registry import MEASURES
 from fastad.measures.requests import function_of
+from fastad.ordering.labels import NAN_POLICIES
 
 Result: TypeAlias = Evaluation | GroupedEvaluation
 
@@ -116,6 +119,7 @@ def run(files: Sequence[Path], task: Task) -> None:
 
 def _check_usage(task: Task) -> None:
     check_output(task.output)
+    check_choice(task.nan_policy, NAN_POLICIES, "nan_policy")
     if task.measures is not None:
         _check_measures(task.measures, task)
 
@@ -173,7 +177,6 @@ def _evaluate_file(
         "measures": task.measures,
         "threshold": thresholds,
         "score_range": task.score_range,
-        "pos_label": table.pos_label,
         "nan_policy": task.nan_policy,
         "contamination": task.contamination,
         "confidence_level": task.uncertainty.confidence_level,

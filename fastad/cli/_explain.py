@@ -6,7 +6,7 @@ from typing import Any
 
 from fastad._core.results import json_text, with_versions
 from fastad.cli._console import data_from, print_message, print_result, print_table
-from fastad.cli.table_files import ScoreColumns, read_scored_table
+from fastad.cli._scored_tables import ScoreColumns, read_scored_table
 from fastad.evaluation.explanation import Explanation, explain
 
 
@@ -25,7 +25,6 @@ def run(
                     table.labels,
                     scores,
                     groups=table.groups or None,
-                    pos_label=table.pos_label,
                     **options,
                 )
             results.append((path, name, explanation))

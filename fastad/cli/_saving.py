@@ -1,5 +1,6 @@
-"""Results of several files in one file."""
+"""Saving: results of several files in one file, columns, and text."""
 
+import csv
 import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -7,9 +8,15 @@ from typing import Any
 
 import typer
 
+from fastad._core.files import written_aside
+from fastad._core.frames import frame
 from fastad._core.results import TableResult
 from fastad.cli._console import DataError
-from fastad.cli.table_files import SAVED_FORMATS, save_columns, save_text
+
+# File extensions that results are saved under.
+SAVED_FORMATS = (".csv", ".json", ".parquet", ".arrow", ".feather")
+# Names of files may contain what UTF-8 does not.
+_ERRORS = "backslashreplace"
 
 # Tables for papers: how a table is written, and what names its file before it.
 TYPESET: Mapping[str, tuple[Callable[[TableResult], str], str]] = {
@@ -71,3 +78,29 @@ def _joined_columns(tables: Mapping[str, Mapping[str, Sequence[Any]]]) -> dict[s
         for key, cells in joined.items():
             cells += columns.get(key, [name] * n_rows if key == "file" else missing)
     return joined
+
+
+def save_text(text: str, path: Path) -> None:
+    """Save a string, completely or not at all."""
+    with written_aside(path) as aside:
+        aside.write_text(text, encoding="utf-8", errors=_ERRORS)
+
+
+def save_columns(columns: Mapping[str, list[Any]], path: Path) -> None:
+    """Save columns of equal length in the format of the file extension, whole or not at all."""
+    extension = path.suffix.lower()
+    with written_aside(path) as aside:
+        if extension == ".csv":
+            with aside.open("w", encoding="utf-8", errors=_ERRORS, newline="") as file:
+                writer = csv.writer(file)
+                writer.writerow(columns)
+                writer.writerows(zip(*columns.values(), strict=True))
+            return
+        table = frame(columns, "pyarrow")
+        # Inside, as other formats need no pyarrow.
+        from pyarrow import feather, parquet
+
+        if extension == ".parquet":
+            parquet.write_table(table, aside)
+        else:
+            feather.write_feather(table, str(aside), compression="uncompressed")

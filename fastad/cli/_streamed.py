@@ -5,14 +5,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import typer
+
 from fastad._core.available_memory import available_memory
 from fastad._core.results import json_text, with_versions
-from fastad._core.text_cells import is_number
+from fastad._tables.files import STDIN, paths_of
 from fastad.cli._console import data_from, print_message, print_result, print_table, progress_bar
 from fastad.cli._saving import save_results
-from fastad.cli.table_files import ScoreColumns, check_columns, check_label, read_number
+from fastad.cli._scored_tables import ScoreColumns, open_scored_table
 from fastad.streaming.evaluation import evaluate
-from fastad.streaming.files import ScoreFiles
 from fastad.streaming.streamed_evaluation import StreamedEvaluation
 
 # Where no memory is given.
@@ -39,11 +40,12 @@ class Passes:
 
 
 def needs_passes(files: Sequence[Path]) -> bool:
-    """Tell whether there is a folder, or a file that would not fit in memory; say so."""
+    """Tell whether a file, or all files of a folder, would not fit in memory; say so."""
     for path in files:
-        if path.is_dir():
-            return True
-        if path.is_file() and path.stat().st_size * _IN_MEMORY > available_memory():
+        if path == STDIN:
+            continue
+        n_bytes = sum(each.path.stat().st_size for each in paths_of(path))
+        if n_bytes * _IN_MEMORY > available_memory():
             print_message(
                 f"{path} would not fit in memory: it is read batch by batch, and values have "
                 f"bounds that are certain (--memory {DEFAULT_MEMORY}). With --memory and --exact "
@@ -65,22 +67,30 @@ def run(
 ) -> None:
     """Evaluate each file or folder, print the results and save them."""
     options: dict[str, Any] = {} if fpr is None else {"fpr": fpr}
-    results = {}
+    results, messages = {}, []
     for path in files:
-        pos_label = _pos_label(path, columns)
+        if path == STDIN:
+            raise typer.BadParameter(
+                "reads files several times, and the standard input can be read once",
+                param_hint="--memory",
+            )
+        _, scores, message = open_scored_table(path, columns)
+        messages.append(message)
         with progress_bar("rows") as progress, data_from(path):
             results[str(path)] = evaluate(
                 path,
                 label=columns.label,
-                score=columns.scores,
+                score=scores,
                 measures=measures,
                 groups=columns.groups or None,
                 exact=passes.exact,
                 memory=passes.memory or DEFAULT_MEMORY,
-                pos_label=pos_label,
+                pos_label=columns.pos_label,
                 progress=progress,
                 **options,
             )
+    for message in filter(None, messages):
+        print_message(message)
     if output is not None:
         save_results(results, output, lambda: _as_json(results))
     if as_json:
@@ -90,21 +100,6 @@ def run(
         print_table(result.text_table(), name if len(results) > 1 else "")
         for note in result.notes:
             print_result(note)
-
-
-def _pos_label(path: Path, columns: ScoreColumns) -> str | float | None:
-    """Return the label of the anomalies, a number where the labels are numbers.
-
-    Columns that are not there are wrong data, as in memory.
-    """
-    with data_from(path):
-        files = ScoreFiles(path)
-    check_label(path, files.names, columns.label)
-    check_columns(path, files.names, [*columns.groups, *(columns.scores or ())])
-    text = columns.pos_label
-    if text is None or columns.label not in files.numbers() or not is_number(text):
-        return text
-    return read_number(text)
 
 
 def _as_json(results: Mapping[str, StreamedEvaluation]) -> str:

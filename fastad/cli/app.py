@@ -135,7 +135,7 @@ def evaluate(
     from fastad.cli import _streamed
     from fastad.cli._evaluate import Task, Uncertainty, run
     from fastad.cli._saving import check_output
-    from fastad.cli.table_files import ScoreColumns
+    from fastad.cli._scored_tables import ScoreColumns
 
     columns = ScoreColumns(
         label,
@@ -213,7 +213,7 @@ def explain(
 ) -> None:
     """Find the definition by which a printed number was computed."""
     from fastad.cli._explain import run
-    from fastad.cli.table_files import ScoreColumns
+    from fastad.cli._scored_tables import ScoreColumns
 
     columns = ScoreColumns(label, score or None, group or [], pos_label)
     run(files, columns, {"value": value, "measure": measure}, as_json=as_json)

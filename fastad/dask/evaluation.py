@@ -7,14 +7,15 @@ from typing import Any, NamedTuple
 from fastad._core.parameters import check_flag
 from fastad._core.threads import thread_limit
 from fastad._core.types import Label, Point, Points
-from fastad.dask.tables import PartitionedTable
+from fastad._tables.columns import Labels, Names, Numbers, Role
+from fastad._tables.table import Batch, located
+from fastad.dask.tables import PartitionedTable, convert_batch
 from fastad.dask.tasks import Versions, dask_module, now_or_later
 from fastad.measures.measure import MeasureLike
-from fastad.streaming.batches import Counters, OtherLabel, count_batch, in_order, split
+from fastad.streaming.batches import Counters, count_batch, in_order, names_of, split
 from fastad.streaming.bounds import measures_to_bound
 from fastad.streaming.evaluation import Streams, by_passes
 from fastad.streaming.exact import SketchPass
-from fastad.streaming.files import Batch, names_of
 from fastad.streaming.sizes import check_memory
 from fastad.streaming.sketch import ScoreSketch
 from fastad.streaming.streamed_evaluation import StreamedEvaluation
@@ -183,7 +184,7 @@ class _Counted(NamedTuple):
     """What was counted of some rows, and their label beside that of the anomalies."""
 
     counters: Counters
-    other: OtherLabel
+    labels: Labels
 
 
 def _groups(table: PartitionedTable, group_columns: Sequence[str]) -> list[Any]:
@@ -215,7 +216,7 @@ def _count(
     level = table.map(_count_rows, names, empty=empty, **options)
     while len(level) > 1:
         level = [
-            dask.delayed(_merge, pure=False)(level[i : i + _FAN_IN], OtherLabel(label, pos_label))
+            dask.delayed(_merge, pure=False)(level[i : i + _FAN_IN], label, pos_label)
             for i in range(0, len(level), _FAN_IN)
         ]
     for result in dask.compute(*level):
@@ -224,7 +225,13 @@ def _count(
 
 
 def _groups_of(batches: Iterable[Batch], group_columns: Sequence[str]) -> set[Any]:
-    return {name for batch in batches if batch.n_rows for name, _ in split(batch, group_columns)}
+    roles = dict.fromkeys(group_columns, Names())
+    return {
+        name
+        for batch in batches
+        if batch.n_rows
+        for name, _ in split(convert_batch(batch, roles), group_columns)
+    }
 
 
 def _count_rows(
@@ -237,22 +244,28 @@ def _count_rows(
 ) -> _Counted:
     """Count the rows of some partitions; the task of a worker."""
     versions.check()
-    other = OtherLabel(label, pos_label)
+    labels = Labels(pos_label)
     counters = {key: counter.empty() for key, counter in empty.items()}
+    roles: dict[str, Role] = {
+        **dict.fromkeys(group_columns, Names()),
+        **{column: Numbers() for _, column in counters},
+        label: labels,
+    }
     with thread_limit(1):
         for batch in batches:
             if batch.n_rows:
-                count_batch(batch, label, group_columns, counters, pos_label)
-                other.check(batch)
-    return _Counted(counters, other)
+                count_batch(convert_batch(batch, roles), label, group_columns, counters)
+    return _Counted(counters, labels)
 
 
-def _merge(parts: Sequence[_Counted], other: OtherLabel) -> _Counted:
+def _merge(parts: Sequence[_Counted], label: str, pos_label: Label | None) -> _Counted:
     """Merge the counters of some partitions; those of a task may be in use elsewhere."""
+    labels = Labels(pos_label)
     merged: dict[Any, Any] = {key: counter.empty() for key, counter in parts[0].counters.items()}
     with thread_limit(1):
         for part in parts:
-            other.merge(part.other)
+            with located("source", label, str):
+                labels.merge(part.labels)
             for key, counter in part.counters.items():
                 merged[key].merge(counter)
-    return _Counted(merged, other)
+    return _Counted(merged, labels)

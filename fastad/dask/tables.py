@@ -10,10 +10,14 @@ import numpy as np
 from fastad._core.parameters import short_repr
 from fastad._core.suggestions import did_you_mean
 from fastad._core.types import AnyVector
+from fastad._tables.columns import MISSING_VALUE, Role, convert
+from fastad._tables.detectors import kind_by_name
+from fastad._tables.errors import TableError
+from fastad._tables.table import Batch, located
 from fastad.dask.tasks import dask_module
 from fastad.errors import InvalidInputError, InvalidTypeError
-from fastad.streaming.evaluation import score_columns
-from fastad.streaming.files import Batch
+from fastad.streaming.batches import names_of
+from fastad.streaming.evaluation import check_some
 
 # So many tasks for each thread keep all of them at work until the end, and a task makes at most so
 # many partitions: they are lost with a worker.
@@ -52,11 +56,18 @@ class PartitionedTable:
                 )
 
     def scores(self, score: str | Sequence[str] | None, others: Sequence[str]) -> list[str]:
-        """Return the columns of scores, by default all others of numbers."""
-        numbers = [
-            name for name, dtype in self._types.items() if getattr(dtype, "kind", "O") in "biuf"
-        ]
-        names = score_columns(score, list(self._types), numbers, others)
+        """Return the columns of scores, by default all others of numbers but an index or a fold."""
+        if score is not None:
+            names = names_of(score, "score")
+        else:
+            names = [
+                name
+                for name, dtype in self._types.items()
+                if name not in others
+                and getattr(dtype, "kind", "O") in "iuf"
+                and not kind_by_name(str(name))
+            ]
+        check_some(names, list(self._types))
         self.check(names, "score")
         return names
 
@@ -217,6 +228,15 @@ def _aligned(source: Mapping[str, Any]) -> dict[str, Any]:
     return arrays
 
 
+def convert_batch(batch: Batch, roles: Mapping[str, Role]) -> Batch:
+    """Return the columns of a partition as their roles have them."""
+    columns = {}
+    for name, role in roles.items():
+        with located(batch.where, name, "row {}".format):
+            columns[name] = convert(batch.columns[name], role)
+    return batch._replace(columns=columns)
+
+
 def _batch(part: Any, number: int, types: Mapping[str, str | None]) -> Batch:
     """Return a partition as arrays; refuse one with other columns or types, by name."""
     columns = {}
@@ -250,13 +270,10 @@ def _batch(part: Any, number: int, types: Mapping[str, str | None]) -> Batch:
 def _array(column: Any, name: str, number: int) -> AnyVector:
     """Return a column as an array, without missing values."""
     if hasattr(column, "isna") and getattr(column.dtype, "kind", "O") != "f":
-        n_missing = int(column.isna().sum())
-        if n_missing:
-            raise InvalidInputError(
-                f"source must have no missing values; found {n_missing} in column {name!r} of "
-                f"partition {number}",
-                argument="source",
-            )
+        missing = np.asarray(column.isna())
+        if missing.any():
+            row = int(np.argmax(missing))
+            raise TableError(f"partition {number}: column {name!r}, row {row}: {MISSING_VALUE}")
     # Nullable types have one of NumPy's below them.
     below = getattr(column.dtype, "numpy_dtype", None)
     return np.asarray(column if below is None else column.to_numpy(dtype=below))

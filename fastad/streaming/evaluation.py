@@ -7,15 +7,17 @@ from typing import Any, NamedTuple, TypeAlias
 
 from fastad._core.parameters import check_flag, short_repr
 from fastad._core.progress import Progress, reporting
-from fastad._core.text_tables import some_of
 from fastad._core.threads import thread_limit
 from fastad._core.types import Label, Point, Points
+from fastad._tables.columns import Labels, Names, Numbers, Role
+from fastad._tables.detectors import find_detectors
+from fastad._tables.errors import RereadError, TableError
+from fastad._tables.table import Table
 from fastad.errors import InvalidInputError, InvalidTypeError
 from fastad.measures.measure import BoundMeasure, MeasureLike
-from fastad.streaming.batches import Counters, OtherLabel, count_batch, in_order, split
+from fastad.streaming.batches import Counters, count_batch, in_order, names_of, split
 from fastad.streaming.bounds import measures_to_bound
 from fastad.streaming.exact import FEWEST_BYTES, FinerPass, ScorePasses, SketchPass
-from fastad.streaming.files import NoIntegerError, ScoreFiles, names_of
 from fastad.streaming.results import BoundedEvaluation
 from fastad.streaming.sizes import check_memory
 from fastad.streaming.spill import spill_folder
@@ -25,8 +27,6 @@ from fastad.streaming.streamed_evaluation import StreamedEvaluation
 Streams: TypeAlias = dict[Any, ScorePasses]
 # Passes over the files, at most; each but the first refines what is not certain yet.
 _MOST_PASSES = 10
-# Files that a message names.
-_N_NAMED = 3
 
 
 def evaluate(
@@ -57,12 +57,14 @@ def evaluate(
     Parameters
     ----------
     source : path or sequence of paths
-        Parquet, Arrow (.arrow, .feather) or text files (.csv, .tsv, also .gz, .bz2 and .zst), or a
-        folder of them.
+        Parquet, Arrow (.arrow, .feather), NumPy (.npz) or text files (.csv, .tsv, also .gz, .bz2,
+        .xz and .zst), or a folder of them; names in it that begin with ``_`` or ``.`` are not read,
+        and folders such as ``site=a`` are values of a column ``site``.
     label : str, default "label"
         Column of the labels: 1 or True for an anomaly.
     score : str or sequence of str, optional
-        Columns of scores, a detector each; by default all other columns of numbers.
+        Columns of scores, a detector each; by default all other columns of numbers but an index, a
+        constant or a fold.
     measures : str, Measure, BoundMeasure, or sequence of such, optional
         Keys such as ``"tpr@0.01"``, names of measures, or declarations; by default those of
         `fastad.evaluate`. The thresholds at the rates in use, ``threshold@0.01``, are added.
@@ -132,13 +134,13 @@ def evaluate(
         folder=None if folder is None else Path(folder),
         pos_label=pos_label,
     )
-    floats: list[str] = []
     with thread_limit(n_threads), reporting(progress, "rows") as report:
+        table = Table(source)
         while True:
             try:
-                return _evaluate(ScoreFiles(source, floats), request, report)
-            except NoIntegerError as error:
-                floats.append(error.column)
+                return _evaluate(table, request, report)
+            except RereadError:
+                pass
 
 
 class _Request(NamedTuple):
@@ -154,14 +156,19 @@ class _Request(NamedTuple):
     pos_label: Label | None
 
 
-def _evaluate(files: ScoreFiles, request: _Request, report: Progress | None) -> StreamedEvaluation:
+def _evaluate(table: Table, request: _Request, report: Progress | None) -> StreamedEvaluation:
     label, group_columns = request.label, request.group_columns
-    files.check([label], "label")
-    files.check(group_columns, "groups")
-    scores = score_columns(request.score, files.names, files.numbers(), [label, *group_columns])
-    files.check(scores, "score")
-    names = _groups(files, group_columns) if group_columns else [None]
-    rows = _Rows(files, label, group_columns, request.pos_label)
+    table.n_read = 0
+    table.check([label], "label")
+    table.check(group_columns, "groups")
+    if request.score is None:
+        scores = list(find_detectors(table, [label, *group_columns]).names)
+    else:
+        scores = names_of(request.score, "score")
+        check_some(scores, table.names)
+        table.check(scores, "score")
+    names = _groups(table, group_columns) if group_columns else [None]
+    rows = _Rows(table, label, group_columns, request.pos_label)
     # The groups had to be found first.
     n_before = 1 if group_columns else 0
 
@@ -176,10 +183,30 @@ def _evaluate(files: ScoreFiles, request: _Request, report: Progress | None) -> 
     tables, n_passes = by_passes(
         request.measures, names, scores, request.memory, count, exact=request.exact
     )
-    if not files.n_read:
-        found = some_of(files.paths, _N_NAMED)
-        raise InvalidInputError(f"source must have rows; found none in {found}", argument="source")
-    return StreamedEvaluation.of(tables, group_columns, n_before + n_passes)
+    if not table.n_read:
+        raise TableError(f"{table.title}: there are no rows")
+    return StreamedEvaluation.of(
+        _with_group_names(table, group_columns, tables), group_columns, n_before + n_passes
+    )
+
+
+def _with_group_names(
+    table: Table, group_columns: Sequence[str], tables: Mapping[Any, BoundedEvaluation]
+) -> dict[Any, BoundedEvaluation]:
+    """Return results by the names of groups: integers where text says nothing else of all."""
+    if not group_columns:
+        return dict(tables)
+    several = len(group_columns) > 1
+    groups = list(dict.fromkeys(group for group, _ in tables))
+    parts = [list(part) for part in zip(*groups, strict=True)] if several else [groups]
+    renamed = [
+        table.group_names(column, part) for column, part in zip(group_columns, parts, strict=True)
+    ]
+    new = list(zip(*renamed, strict=True)) if several else renamed[0]
+    name_of = dict(zip(groups, new, strict=True))
+    by_name = {(name_of[group], column): each for (group, column), each in tables.items()}
+    columns = list(dict.fromkeys(column for _, column in by_name))
+    return {(group, name): by_name[group, name] for group in in_order(new) for name in columns}
 
 
 def by_passes(
@@ -252,24 +279,14 @@ def _bytes_of_each(memory: int, n_groups: int, n_scores: int) -> int:
     return n_bytes
 
 
-def score_columns(
-    score: str | Sequence[str] | None,
-    names: Sequence[str],
-    numbers: Sequence[str],
-    others: Sequence[str],
-) -> list[str]:
-    """Return the columns of scores, by default all columns of numbers that are nothing else."""
-    if score is not None:
-        columns = names_of(score, "score")
-    else:
-        columns = [name for name in numbers if name not in others]
-    if not columns:
+def check_some(scores: Sequence[str], names: Sequence[object]) -> None:
+    """Check that there is a column of scores."""
+    if not scores:
         raise InvalidInputError(
             "score must name a column; found no other column of numbers among "
             f"{', '.join(map(str, names))}",
             argument="score",
         )
-    return columns
 
 
 def _spill_folder(stream: ScorePasses, folder: Path | None, stack: ExitStack) -> Path | None:
@@ -280,9 +297,9 @@ def _spill_folder(stream: ScorePasses, folder: Path | None, stack: ExitStack) ->
 
 
 class _Rows(NamedTuple):
-    """All rows of files, and which columns are labels and groups."""
+    """All rows of a table, and which columns are labels and groups."""
 
-    files: ScoreFiles
+    table: Table
     label: str
     group_columns: Sequence[str]
     pos_label: Label | None
@@ -294,17 +311,20 @@ class _Rows(NamedTuple):
         n_passes: int,
     ) -> None:
         """Give each row to the counter of its group and column, once."""
-        n_rows = self.files.n_rows
-        other = OtherLabel(self.label, self.pos_label)
+        n_rows = self.table.n_rows
         scores = list(dict.fromkeys(column for _, column in counters))
-        for batch in self.files.batches([self.label, *scores, *self.group_columns]):
-            count_batch(batch, self.label, self.group_columns, counters, self.pos_label)
-            other.check(batch)
+        roles: dict[str, Role] = {
+            **{name: Names() for name in self.group_columns},
+            **{name: Numbers() for name in scores},
+            self.label: Labels(self.pos_label),
+        }
+        for batch in self.table.batches(roles):
+            count_batch(batch, self.label, self.group_columns, counters)
             if report is not None:
-                report(self.files.n_read, None if n_rows is None else (n_passes + 1) * n_rows)
+                report(self.table.n_read, None if n_rows is None else (n_passes + 1) * n_rows)
 
 
-def _groups(files: ScoreFiles, group_columns: Sequence[str]) -> list[Any]:
+def _groups(table: Table, group_columns: Sequence[str]) -> list[Any]:
     """Return all groups."""
-    batches = files.batches(group_columns)
+    batches = table.batches({name: Names() for name in group_columns})
     return in_order(name for batch in batches for name, _ in split(batch, group_columns))

@@ -10,7 +10,7 @@ import numpy as np
 
 from fastad._core.arrays import as_readonly
 from fastad._core.types import IntVector
-from fastad.errors import UndefinedMeasureError
+from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.measures.measure import BoundMeasure
 from fastad.ordering.counts import OrderedCounts
 from fastad.ordering.raw import KeyCodec
@@ -37,6 +37,8 @@ _SKETCH = 8_000_000
 FEWEST_BYTES = 2048
 # Of a point of an exact curve in memory: its counts, and what a measure makes of them.
 _BYTES_A_POINT = 64
+# Relative rounding error of a measure, which is no sign of other points.
+_ROUNDING = 1e-9
 
 
 class SketchPass:
@@ -91,6 +93,7 @@ class FinerPass:
             self._positions[bound] = same.index(True)
         self.ranks = ranks
         self.spilled = spilled
+        self.n_points = 0
 
     def counter(self, bound: BoundMeasure) -> RangeCounter:
         """Return what counted the ranges of a measure."""
@@ -105,6 +108,7 @@ class FinerPass:
 
     def add(self, points: StreamedPoints) -> None:
         """Count points."""
+        self.n_points += points.n_points
         for counter in self._counters:
             counter.count(points)
         if self.ranks is not None:
@@ -115,6 +119,7 @@ class FinerPass:
 
     def merge(self, other: "FinerPass") -> None:
         """Add what was made of other points."""
+        self.n_points += other.n_points
         for counter, counted in zip(self._counters, other._counters, strict=True):
             counter.merge(counted)
         if self.ranks is not None and other.ranks is not None:
@@ -140,6 +145,8 @@ class ScorePasses:
         # Measures that the next pass makes exact by the whole curve.
         self._of_curve: Sequence[BoundMeasure] = ()
         self._values: dict[str, BoundedValue] = {}
+        # The bounds of the first pass, which no later pass over the same points leaves.
+        self._certain: dict[str, BoundedValue] = {}
         self._undefined: dict[str, str] = {}
         self.is_done = False
 
@@ -182,17 +189,19 @@ class ScorePasses:
         self.is_done = not self._refinements and not self._of_curve
 
     def _end_of_finer(self, counted: FinerPass) -> None:
+        assert self._cells is not None
+        if counted.n_points != self._cells.n_points:
+            raise _changed(f"{self._cells.n_points} points, then {counted.n_points}")
         left: dict[BoundMeasure, Refinement] = {}
         for bound, refinement in self._refinements.items():
             refinement.absorb(counted.counter(bound))
             with self._if_defined(bound):
-                value = self._values[bound.key] = refinement.result()
+                value = self._keep(bound, refinement.result())
                 if not value.is_exact:
                     left[bound] = refinement.refine()
         self._refinements = left
         source = counted.spilled or counted.ranks
         if source is not None:
-            assert self._cells is not None
             shown = [
                 bound
                 for bound in self._of_curve
@@ -202,8 +211,20 @@ class ScorePasses:
             for bound, value_of in _curve_values(shown, pieces, self._cells.codec, self._memory):
                 with self._if_defined(bound):
                     exact = value_of()
-                    self._values[bound.key] = BoundedValue(exact, exact, exact)
+                    self._keep(bound, BoundedValue(exact, exact, exact))
         self._of_curve, self._anomalies = (), None
+
+    def _keep(self, bound: BoundMeasure, value: BoundedValue) -> BoundedValue:
+        """Keep a value of a later pass, which lies within the bounds of the first one."""
+        certain = self._certain[bound.key]
+        slack = _ROUNDING * max(abs(certain.low), abs(certain.high), 1)
+        if value.value < certain.low - slack or value.value > certain.high + slack:
+            raise _changed(
+                f"{bound.key} = {value.value:.6g}, which the first pass had bounded by "
+                f"{certain.low:.6g} and {certain.high:.6g}"
+            )
+        self._values[bound.key] = value
+        return value
 
     @contextmanager
     def _if_defined(self, bound: BoundMeasure) -> Iterator[None]:
@@ -231,6 +252,7 @@ class ScorePasses:
             return
         table = evaluate_cells(self._cells, self._measures)
         self._values, self._undefined = dict(table), table.undefined
+        self._certain = dict(table)
         if not self._exact:
             return
         open_measures = [
@@ -254,6 +276,12 @@ class ScorePasses:
         ]
         if self._of_curve and counted.anomalies is not None:
             self._anomalies = counted.anomalies.sorted()
+
+
+def _changed(found: str) -> InvalidInputError:
+    return InvalidInputError(
+        f"source must have the same rows in every pass; found {found}", argument="source"
+    )
 
 
 def _curve_values(

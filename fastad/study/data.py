@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
-from zipfile import is_zipfile
 
 import numpy as np
 import numpy.typing as npt
@@ -16,12 +15,13 @@ from fastad._core.arrays import set_readonly
 from fastad._core.extras import missing_extra
 from fastad._core.text_tables import some_of
 from fastad._core.types import FloatMatrix, LabelVector
+from fastad._tables.columnar import ArrayArchive
+from fastad._tables.columns import Names, Numbers, Role
+from fastad._tables.errors import TableError
+from fastad._tables.table import Table
 from fastad.errors import InvalidInputError
 
 Strings: TypeAlias = npt.NDArray[np.str_]
-# pyarrow ships no types.
-ArrowColumn: TypeAlias = Any
-
 SUFFIXES = (".npz", ".csv", ".parquet")
 # Grades of anomalies, from the Loda benchmark.
 DIFFICULTIES = ("easy", "medium", "hard", "very_hard")
@@ -107,6 +107,8 @@ def read_data(path: Path) -> LabelledData:
     try:
         read = _from_arrays if path.suffix.lower() == ".npz" else _from_table
         return read(path)
+    except TableError:
+        raise
     except InvalidInputError as error:
         raise InvalidInputError(f"{path}: {error}", argument=error.item) from error.__cause__
 
@@ -175,20 +177,9 @@ def checked_data(
 
 
 def _from_arrays(path: Path) -> LabelledData:
-    arrays: dict[str, npt.NDArray[Any]] = {}
-    # A damaged file fails in many ways: in its archive, its compression or an array's head.
-    try:
-        with path.open("rb") as raw:
-            if not is_zipfile(raw):
-                raise ValueError("it is no archive of arrays, or its end is missing")
-            raw.seek(0)
-            with np.load(raw, allow_pickle=False) as file:
-                names = sorted(file.files)
-                for name in ("X", *_NO_FEATURES):
-                    if name in names:
-                        arrays[name] = file[name]
-    except Exception as error:
-        raise InvalidInputError(f"cannot be read as a .npz file: {error}") from error
+    archive = ArrayArchive(path)
+    names = sorted(archive.names)
+    arrays = {name: archive.array(name) for name in ("X", *_NO_FEATURES) if name in names}
     missing = [name for name in ("X", "y") if name not in arrays]
     if missing:
         raise InvalidInputError(
@@ -216,28 +207,20 @@ def _from_arrays(path: Path) -> LabelledData:
 
 
 def _from_table(path: Path) -> LabelledData:
-    try:
-        import pyarrow as pa
-        from pyarrow import csv, parquet
-    except ModuleNotFoundError:
-        raise missing_extra(f"a {path.suffix} file", "pyarrow", extra="study") from None
-    try:
-        if path.suffix.lower() == ".csv":
-            # Class 01 is not class 1.
-            as_text = csv.ConvertOptions(column_types=dict.fromkeys(_NO_FEATURES[1:], pa.string()))
-            table = csv.read_csv(path, convert_options=as_text)
-        else:
-            table = parquet.ParquetFile(path).read()
-            # Strings and categories of a damaged file may lie outside of it.
-            table.validate(full=True)
-    except Exception as error:
-        raise InvalidInputError(f"cannot be read as a {path.suffix} file: {error}") from error
-    names = list(table.column_names)
-    _check_names(names)
-    features = [name for name in names if name not in _NO_FEATURES]
-    strings = {name: table[name].to_pylist() for name in _NO_FEATURES[1:] if name in names}
-    X = np.column_stack([_numbers(table[name], name) for name in features])
-    return checked_data(X, _numbers(table["y"], "y"), strings, [repr(name) for name in features])
+    table = Table(path)
+    _check_names(table.names)
+    features = [name for name in table.names if name not in _NO_FEATURES]
+    roles: dict[str, Role] = dict.fromkeys([*features, "y"], Numbers(may_miss=True))
+    # Class 01 is not class 1.
+    present = [name for name in _NO_FEATURES[1:] if name in table.names]
+    columns = table.read({**roles, **dict.fromkeys(present, Names(may_miss=True))})
+    strings = {
+        name: ["" if value is None else value for value in columns[name].tolist()]
+        for name in present
+    }
+    X = np.column_stack([np.asarray(columns[name], np.float64) for name in features])
+    y = np.asarray(columns["y"], np.float64)
+    return checked_data(X, y, strings, [repr(name) for name in features])
 
 
 def _check_names(names: Sequence[str]) -> None:
@@ -258,30 +241,6 @@ def _check_names(names: Sequence[str]) -> None:
             "must have a column y and at least one feature; "
             f"found {some_of(names, 5) or 'nothing'}",
         )
-
-
-def _numbers(column: ArrowColumn, name: str) -> npt.NDArray[np.float64]:
-    """Return a column of numbers, NaN where they are missing."""
-    from pyarrow import types
-
-    kind = column.type
-    kinds = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal, types.is_null)
-    if not any(is_kind(kind) for is_kind in kinds):
-        raise InvalidInputError(
-            f"column {name!r} must contain numbers; found {_first_non_number(column)}"
-        )
-    numbers: npt.NDArray[np.float64] = column.cast("float64", safe=False).to_numpy()
-    return numbers
-
-
-def _first_non_number(column: ArrowColumn) -> str:
-    """Describe the first value of a column that is no number, with its row."""
-    for row, value in enumerate(column.to_pylist()):
-        try:
-            float(value)
-        except (TypeError, ValueError):
-            return f"{column.type}, the first at row {row}: {value!r}"
-    return str(column.type)
 
 
 def _checked_samples(X: npt.NDArray[Any], columns: Sequence[str]) -> FloatMatrix:
@@ -338,7 +297,7 @@ def _checked_classes(values: Sequence[object], labels: LabelVector) -> Strings:
 
 
 def _checked_grades(values: Sequence[object], labels: LabelVector) -> Strings:
-    grades = _strings(["" if value is None else value for value in values], "difficulty")
+    grades = _strings(values, "difficulty")
     bad = np.where(labels == 1, ~np.isin(grades, DIFFICULTIES), grades != "")
     if bad.any():
         first = int(np.argmax(bad))

@@ -154,7 +154,7 @@ def test_compare_names_the_column_and_the_file_of_bad_data(tmp_path: Path) -> No
     np.savez(path, y=Y, a=SCORES["a"], b=np.where(Y, np.nan, 0.0))
     message = error_of("compare", path)
     assert "bad.npz" in message
-    assert "column 'b' must not contain NaN" in message
+    assert "column 'b', row 0: the value must not be NaN" in message
 
 
 def test_one_class_is_an_error_of_the_data(tmp_path: Path) -> None:

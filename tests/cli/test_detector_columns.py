@@ -111,16 +111,26 @@ def test_compare_says_what_it_compares(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("extension", FORMATS)
-@pytest.mark.parametrize("kinds", [("False", "True"), ("normal", "fraud")])
-def test_labels_that_are_text_get_the_hint_to_pos_label(
-    kinds: tuple[str, str], extension: str, tmp_path: Path
-) -> None:
-    path = save({"y": np.array(kinds)[Y], **DETECTORS}, tmp_path / f"scores{extension}")
+def test_labels_that_are_text_get_the_hint_to_pos_label(extension: str, tmp_path: Path) -> None:
+    y = np.array(["normal", "fraud"])[Y]
+    path = save({"y": y, **DETECTORS}, tmp_path / f"scores{extension}")
     for command in ("evaluate", "compare"):
         message = error_of(command, path)
-        assert f"the labels 'y' must be 0 and 1; found {sorted(kinds)[0]!r}, " in message
+        assert "the label must be 0 (normal) or 1 (anomaly); found 'fraud'" in message
         assert "--pos-label" in message
-    assert detectors_of(path, "--pos-label", kinds[1])[0] == list(DETECTORS)
+    assert detectors_of(path, "--pos-label", "fraud")[0] == list(DETECTORS)
+
+
+@pytest.mark.parametrize("extension", FORMATS)
+def test_labels_may_be_true_and_false_in_text_too(extension: str, tmp_path: Path) -> None:
+    printed = []
+    for y in (Y, Y == 1, np.array(["False", "True"])[Y], np.array(["false", "true"])[Y]):
+        path = save({"y": y, **DETECTORS}, tmp_path / f"scores{extension}")
+        for memory in ([], ["--memory", "1MB"]):
+            printed.append(invoke("evaluate", path, *memory).stdout)
+    assert printed == printed[:2] * 4
+    path = save({"y": np.array(["False", "True"])[Y], **DETECTORS}, path)
+    assert invoke("evaluate", path, "--pos-label", "True").stdout == printed[0]
 
 
 @pytest.mark.parametrize("extension", FORMATS)

@@ -306,7 +306,7 @@ def test_rows_without_a_score_are_left_out_and_counted(tmp_path: Path) -> None:
         [0, 0, 1, 0], {"s": scores}, measures=["auc"], nan_policy="omit", groups={"g": groups}
     )
     assert all(note in run(path, *words, "--group", "g") for note in expected.notes)
-    assert "found 2, the first at index 1" in error_of("evaluate", path, "--score", "s")
+    assert "line 3: 'nan' is a missing value" in error_of("evaluate", path, "--score", "s")
     assert "--nan-policy" in error_of("evaluate", path, "--nan-policy", "drop", code=2)
 
 
@@ -328,14 +328,14 @@ def test_missing_cells_are_rows_without_a_score(tmp_path: Path, ending: str) -> 
     assert [row["n_anomalies"] for row in detectors] == [2, 1, 2]
     assert [row["values"]["auc"] for row in detectors] == [1, 1, 1]
     message = error_of("evaluate", path)
-    assert "column 'whole'" in message
-    assert ("line 3: '' is not a number" if ending == ".csv" else "missing values") in message
+    where = "line 3: the cell" if ending == ".csv" else "row 1: the value"
+    assert f"column 'whole', {where} is missing" in message
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("y,s\n0,1\n,2\n1,\n", "column 'y', line 3: '' is not a number"),
+        ("y,s\n0,1\n,2\n1,\n", "column 'y', line 3: the cell is missing"),
         ("y,s\n0,1\n1,x\n1,\n", "column 's', line 3: 'x' is not a number"),
         ("y,s\n0,1\n1\n1,\n", "column 's', line 3: the cell is missing"),
     ],

@@ -68,6 +68,6 @@ def test_what_is_wrong_is_named(path: Path) -> None:
     path.write_text("label,forest\n0,1\n0,2\n")
     assert "explain is undefined without anomalies" in error_of(*usual, "--value", "0.5")
     path.write_text("label,forest\n0,1\n1,nan\n")
-    assert "column 'forest' must not contain NaN" in error_of(
+    assert "column 'forest', line 3: 'nan' is a missing value" in error_of(
         *usual, "--score", "forest", "--value", "0.5"
     )

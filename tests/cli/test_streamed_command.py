@@ -74,20 +74,24 @@ def test_bounds_hold_and_are_printed(scores: Path) -> None:
     assert {row[-1] for row in exact if row} == {"exact"}
 
 
-def test_a_folder_is_read_without_options(tmp_path: Path) -> None:
+def test_a_folder_is_one_table_in_memory_and_in_batches(tmp_path: Path) -> None:
+    whole = save(tmp_path / "whole.parquet", COLUMNS)
     folder = save_parts(tmp_path / "lake", COLUMNS, [500, 900], ".parquet")
-    rows = json_of("evaluate", folder, *ASKED)["results"]
-    for detector, table in values_of(rows).items():
-        assert check_bounds(table, Y, COLUMNS[detector]) == set(KEYS)
-    assert run("evaluate", folder, *ASKED, *EXACT) == run("evaluate", folder, *ASKED)
+    for options in ([], SMALL, EXACT, ["--ci", "--n-resamples", "20"]):
+        if "--memory" in options:
+            rows = json_of("evaluate", folder, *ASKED, *EXACT)["results"]
+            for detector, table in values_of(rows).items():
+                assert check_bounds(table, Y, COLUMNS[detector]) == set(KEYS)
+        expected = run("evaluate", whole, *ASKED, *options)
+        assert run("evaluate", folder, *ASKED, *options) == expected
 
 
 def test_several_sources_are_told_apart(tmp_path: Path, scores: Path) -> None:
     folder = save_parts(tmp_path / "lake", COLUMNS, [500], ".csv")
-    rows = json_of("evaluate", scores, folder, *ASKED)["results"]
+    rows = json_of("evaluate", scores, folder, *ASKED, *EXACT)["results"]
     assert [row["file"] for row in rows] == [str(scores)] * 2 + [str(folder)] * 2
     assert rows[0]["measures"] == rows[2]["measures"]
-    out = run("evaluate", scores, folder, *ASKED)
+    out = run("evaluate", scores, folder, *ASKED, *EXACT)
     assert str(scores) in out
     assert str(folder) in out
 
@@ -217,7 +221,7 @@ def test_wrong_options_are_named(scores: Path) -> None:
     for options, part in (
         (["--memory", "much"], "Invalid value for --memory: must be a number of bytes"),
         (["--memory", "1"], "Invalid value for --memory: must be at least 4096 bytes"),
-        ([*SMALL, "--pos-label", "7"], "Invalid value for --pos-label: must be a label of column"),
+        ([*SMALL, "--pos-label", "bad"], "Invalid value for --pos-label: must be a number, as the"),
         ([*SMALL, "--measure", "aucc"], "Invalid value for --measure: "),
         ([*SMALL, "--measure", "auc_p", "--fpr", "3"], "Invalid value for --fpr: "),
         ([*SMALL, "--output", "x.xyz"], "Invalid value for --output: "),
@@ -232,6 +236,11 @@ def test_columns_that_are_not_there_are_named_as_in_memory(
     message = error_of("evaluate", scores, *options, code=1)
     assert f"there is no column {options[1]!r}" in message
     assert error_of("evaluate", scores, *SMALL, *options, code=1) == message
+
+
+def test_the_standard_input_is_read_once() -> None:
+    message = error_of("evaluate", "-", *SMALL, code=2)
+    assert "Invalid value for --memory: reads files several times" in message
 
 
 def test_wrong_data_are_named_and_nothing_is_saved(tmp_path: Path) -> None:
@@ -249,17 +258,17 @@ def test_wrong_data_are_named_and_nothing_is_saved(tmp_path: Path) -> None:
     empty.mkdir()
     missing = pa.array([None, *S[1:]])
     for path, part in (
-        (save(tmp_path / "nan.parquet", {"y": Y, "s": nan}), "column 's' of"),
+        (save(tmp_path / "nan.parquet", {"y": Y, "s": nan}), "column 's', row 1500: the value"),
         (
             save(tmp_path / "label.parquet", {"y": Y * 2, "s": S}),
             "with --pos-label if it is another",
         ),
-        (save(tmp_path / "null.parquet", {"y": Y, "s": missing}), "found 1 in column 's'"),
-        (save(tmp_path / "rows.parquet", {"y": Y[:0], "s": S[:0]}), "must have rows"),
-        (cut, "must be readable"),
-        (altered, "row group 3"),
-        (empty, "must contain Parquet, Arrow or CSV files"),
-        (tmp_path / "none.csv", "that exist"),
+        (save(tmp_path / "null.parquet", {"y": Y, "s": missing}), "row 0: the value is missing"),
+        (save(tmp_path / "rows.parquet", {"y": Y[:0], "s": S[:0]}), "there are no rows"),
+        (cut, "cannot be read"),
+        (altered, "cannot be read"),
+        (empty, "there are no tables"),
+        (tmp_path / "none.csv", "there is no such file"),
     ):
         message = error_of("evaluate", path, *SMALL, "--output", output)
         assert part in message
@@ -280,7 +289,7 @@ def test_one_bad_file_of_several_prints_and_saves_nothing(tmp_path: Path, scores
 
 def test_progress_is_silent_off_a_terminal(scores: Path) -> None:
     result = invoke("evaluate", scores, *EXACT, *ASKED)
-    assert (result.exit_code, result.stderr) == (0, "")
+    assert (result.exit_code, result.stderr) == (0, f"{scores}: detectors: knn, forest\n")
 
 
 @pytest.mark.system

@@ -12,9 +12,10 @@ import pandas as pd
 import pytest
 import typer
 
+from fastad._tables.columns import Labels, Names, Numbers
+from fastad._tables.detectors import find_detectors
+from fastad._tables.table import Table
 from fastad.cli.app import app
-from fastad.cli.table_files import arrow_text
-from fastad.cli.table_files.delimited import DelimitedFile
 from tests.support.command_line import error_of, pipe, save
 from tests.support.runs import RUNS
 
@@ -78,17 +79,6 @@ def test_a_table_is_the_same_however_it_comes(command: str, tmp_path: Path) -> N
     assert printed(command, "-", b"\xef\xbb\xbf" + text.replace(b"\n", b"\r\n")) == expected
 
 
-@each_command
-def test_a_large_table_is_the_same(
-    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = save(tmp_path / "table.csv", text_of(COMMANDS[command][0]))
-    expected = printed(command, path)
-    monkeypatch.setattr(arrow_text, "_WORTHWHILE", 0)
-    assert printed(command, path) == expected
-    assert printed(command, "-", path.read_bytes()) == expected
-
-
 @pytest.mark.parametrize("command", ["volume", "evaluate-unsupervised"])
 def test_the_table_to_train_on_may_come_so_too(command: str, tmp_path: Path) -> None:
     text = text_of(POINTS)
@@ -107,7 +97,7 @@ def test_the_sign_that_separates_may_stand_in_names_too(tmp_path: Path) -> None:
         'y,"a;b;c;d"\n0,0.1\n1,0.2\n',
     ):
         path = save(tmp_path / "scores.csv", text.encode())
-        names = DelimitedFile(path).names
+        names = Table(path).names
         assert (len(names), names[0]) == (2, "y"), text
 
 
@@ -133,34 +123,28 @@ def large(sep: str = ",", lineterminator: str = "\n", quoting: Literal[0, 1] = 0
     ],
     ids=["plain", "semicolon", "tab", "quotes", "mark", "line break"],
 )
-def test_large_files_are_read_by_pyarrow(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes
-) -> None:
-    monkeypatch.setattr(arrow_text, "_WORTHWHILE", len(content))
-    file = DelimitedFile(save(tmp_path / "scores.csv", content))
-    assert file._arrow.numbers([0, 1], []) is not None
-    assert file._arrow.texts(2) is not None
-    assert file.texts(file.names) == ["ünï"]
-    monkeypatch.setattr(arrow_text, "_WORTHWHILE", len(content) + 1)
-    assert DelimitedFile(file.path)._arrow.numbers([0, 1], []) is None
+def test_files_of_many_blocks_are_read(tmp_path: Path, content: bytes) -> None:
+    table = Table(save(tmp_path / "scores.csv", content))
+    columns = table.read({"y": Labels(), "s": Numbers(), "ünï": Names()})
+    frame = pd.read_csv(tmp_path / "scores.csv", sep=None, engine="python", encoding="utf-8-sig")
+    for name, values in columns.items():
+        np.testing.assert_array_equal(values, frame[name])
+    assert find_detectors(table, ["y"]).left_out == {"ünï": "no numbers"}
 
 
-def test_a_bad_cell_of_a_large_file_is_named_with_its_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(arrow_text, "_WORTHWHILE", 0)
+def test_a_bad_cell_of_a_large_file_is_named_with_its_line(tmp_path: Path) -> None:
     lines = large().decode().splitlines()
     for bad, message in {
         "1,high,text": "column 's', line 30001: 'high' is not a number",
-        "1,,text": "column 's', line 30001: '' is not a number",
+        "1,,text": "column 's', line 30001: the cell is missing",
         "1,nan(1),text": "column 's', line 30001: 'nan(1)' is not a number",
         "1,0.5": "column 'ünï', line 30001: the cell is missing",
         "1,0.5,text,": "line 30001: there are more cells than columns",
-        "1,0.5,\ud800": "the text is not UTF-8",
     }.items():
         text = "\n".join([*lines[:30_000], bad, *lines[30_001:]])
-        path = save(tmp_path / "scores.csv", text.encode("utf-8", "surrogatepass"))
-        assert message in error_of("evaluate", path, "--score", "s")
+        path = save(tmp_path / "scores.csv", text.encode())
+        for memory in ([], ["--memory", "1MB"]):
+            assert message in error_of("evaluate", path, "--score", "s", *memory)
 
 
 # Damage, and misuse.

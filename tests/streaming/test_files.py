@@ -12,10 +12,11 @@ import pytest
 from pyarrow import csv, parquet
 
 from fastad import streaming
+from fastad._tables import columnar
+from fastad._tables.columns import Labels, Numbers, Role
+from fastad._tables.table import Batch, Table
 from fastad.errors import InvalidInputError, InvalidTypeError, MissingExtraError
-from fastad.streaming import files as module
 from fastad.streaming.batches import split
-from fastad.streaming.files import Batch, ScoreFiles
 from tests.support.score_files import (
     FORMATS,
     check_bounds,
@@ -32,7 +33,7 @@ COLUMNS: dict[str, npt.NDArray[Any]] = {
     "label": Y,
     "score": S,
     "other": np.round(-S, 1),
-    "count": RNG.integers(0, 50, N),
+    "count": np.floor(RNG.uniform(0, 50, N)),
 }
 MEASURES = ["auc", "ap", "tpr@0.2"]
 
@@ -64,7 +65,7 @@ def check_exact(
 @pytest.fixture
 def few_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let batches be short."""
-    monkeypatch.setattr(module, "_ROWS", 101)
+    monkeypatch.setattr(columnar, "_ROWS", 101)
 
 
 # What can be read.
@@ -272,23 +273,23 @@ def test_a_file_that_is_cut_off_is_named(tmp_path: Path, suffix: str, part: floa
     bad = folder / f"part-1{suffix}"
     content = bad.read_bytes()
     bad.write_bytes(content[: int(len(content) * part)])
-    refused(bad, bad, "must be readable")
-    refused(folder, bad, "must be readable")
+    refused(bad, bad, "cannot be read" if part else "")
+    refused(folder, bad, "cannot be read" if part else "")
 
 
 def test_a_row_of_text_that_is_cut_off_is_named(tmp_path: Path) -> None:
     bad = tmp_path / "scores.csv"
     bad.write_text("label,score,other\n" + "0,1.5,2\n" * 200_000 + "1,2")
-    refused(bad, bad, "must be readable", "Expected 3 columns, got 2")
+    refused(bad, bad, "column 'other', line 200002: the cell is missing")
 
 
 @pytest.mark.parametrize("group", [0, 2])
-def test_a_page_that_is_altered_is_named_with_its_row_group(tmp_path: Path, group: int) -> None:
+def test_a_page_that_is_altered_is_named(tmp_path: Path, group: int) -> None:
     folder = save_parts(tmp_path / "lake", COLUMNS, [200], ".parquet")
     bad = folder / "part-1.parquet"
     column = parquet.read_metadata(bad).row_group(group).column(1)
     altered(bad, column.data_page_offset, 40)
-    refused(folder, bad, f"row group {group}")
+    refused(folder, bad, "cannot be read")
 
 
 def test_a_footer_that_is_altered_is_named(tmp_path: Path) -> None:
@@ -307,7 +308,7 @@ def test_a_footer_that_is_altered_is_named(tmp_path: Path) -> None:
 def test_a_file_without_a_column_is_named(tmp_path: Path, suffix: str) -> None:
     save(tmp_path / f"a{suffix}", COLUMNS)
     bad = save(tmp_path / f"b{suffix}", {"label": Y, "score": S})
-    refused(tmp_path, bad, "no column 'other'", "source must be files of the same columns")
+    refused(tmp_path, bad, "there is no column 'other'")
     check_exact(
         evaluate(tmp_path, score="score", exact=True),
         {"label": np.tile(Y, 2), "score": np.tile(S, 2)},
@@ -316,13 +317,17 @@ def test_a_file_without_a_column_is_named(tmp_path: Path, suffix: str) -> None:
 
 @pytest.mark.parametrize("suffix", [".parquet", ".csv", ".arrow"])
 def test_a_file_with_another_type_is_named(tmp_path: Path, suffix: str) -> None:
-    kind, other = ("int64", np.arange(N))
-    if suffix == ".csv":
-        # Of numbers in text the type is only a guess.
-        kind, other = ("string", np.full(N, "high"))
     good = save(tmp_path / f"a{suffix}", {"label": Y, "score": S})
-    bad = save(tmp_path / f"b{suffix}", {"label": Y, "score": other})
-    refused(tmp_path, f"{kind} in {bad} and double in {good}", "one type of column 'score'")
+    bad = save(tmp_path / f"b{suffix}", {"label": Y, "score": np.arange(N)})
+    if suffix != ".csv":
+        part = f"must have one type in all files; found int64, and double in {good}"
+        refused(tmp_path, f"{bad}: column 'score' {part}")
+        return
+    # Text has no types.
+    columns = {"label": np.tile(Y, 2), "score": np.append(S, np.arange(N))}
+    check_exact(evaluate(tmp_path, exact=True), columns)
+    save(bad, {"label": Y, "score": np.full(N, "high")})
+    refused(tmp_path, f"{bad}: column 'score', line 2: 'high' is not a number")
 
 
 @pytest.mark.parametrize("column", ["label", "score", "g"])
@@ -332,20 +337,24 @@ def test_missing_values_are_named(tmp_path: Path, suffix: str, column: str) -> N
     save(tmp_path / f"a{suffix}", columns)
     columns[column][7] = None
     bad = save(tmp_path / f"b{suffix}", columns)
-    refused(tmp_path, bad, f"found 1 in column '{column}'", "missing values", groups="g")
+    where = "line 9: the cell" if suffix == ".csv" else "row 7: the value"
+    refused(tmp_path, f"{bad}: column '{column}', {where} is missing", groups="g")
 
 
-def test_an_empty_label_of_text_is_missing_and_other_text_is_not(tmp_path: Path) -> None:
+def test_a_label_that_is_missing_is_no_normal_sample(tmp_path: Path) -> None:
     path = tmp_path / "scores.csv"
     path.write_text("label,score\nbad,1\n,2\nbad,3\n")
-    refused(path, "found 1 in column 'label'", pos_label="bad")
+    refused(path, "column 'label', line 3: the cell is missing", pos_label="bad")
     path.write_text("label,score\nbad,1\nNA,2\nbad,3\n")
-    assert evaluate(path, pos_label="bad")["score"]["auc"].value == 0.5
+    refused(path, "column 'label', line 3: 'NA' is a missing value", pos_label="bad")
+    # It may be the label of the anomalies.
+    assert evaluate(path, pos_label="NA")["score"]["auc"].value == 0.5
 
 
 def test_groups_that_are_not_numbers_are_missing(tmp_path: Path) -> None:
     path = save(tmp_path / "a.parquet", {**COLUMNS, "g": np.where(Y == 1, np.nan, 1.0)})
-    refused(path, f"found {int(Y[:300].sum())} in column 'g' of {path}, row group 0", groups="g")
+    row = int(np.argmax(Y))
+    refused(path, f"{path}: column 'g', row {row}: the value is missing", groups="g")
 
 
 @pytest.mark.usefixtures("few_rows")
@@ -353,9 +362,7 @@ def test_scores_that_are_not_numbers_are_named_with_their_rows(tmp_path: Path) -
     s = S.copy()
     s[300 + 101 + 5] = np.nan
     path = save(tmp_path / "a.parquet", {"label": Y, "score": s})
-    refused(
-        path, f"column 'score' of {path}, row group 1, from row 101 must not contain NaN", "index 5"
-    )
+    refused(path, f"{path}: column 'score', row 406: the value must not be NaN")
 
 
 @pytest.mark.usefixtures("few_rows")
@@ -363,37 +370,32 @@ def test_labels_must_be_two_in_all_batches(tmp_path: Path) -> None:
     y = Y.copy()
     y[1000] = 2
     path = save(tmp_path / "a.parquet", {"label": y, "score": S})
-    refused(path, f"column 'label' of {path}, row group 3", "0 (normal) and 1 (anomaly)")
-    refused(
-        path,
-        f"pos_label must be a label of column 'label' of {path}, row group 0, or that",
-        argument="pos_label",
-        pos_label=7,
-    )
+    refused(path, f"{path}: column 'label', row 1000: the label must be 0 (normal) or 1")
+    refused(path, f"{path}: column 'label', row", "pos_label=7; found 0 and 1", pos_label=7)
     # No batch has three labels.
     text = np.where(Y == 1, "bad", "good")
     text[1200:] = np.where(Y[1200:] == 1, "bad", "fine")
     path = save(tmp_path / "b.parquet", {"label": text, "score": S})
-    refused(path, path, "row group 4", "found good and fine beside it", pos_label="bad")
+    refused(path, path, "row 12", "pos_label='bad'; found 'good' and 'fine'", pos_label="bad")
     segment = np.repeat([0, 1], [1200, 300])
     path = save(tmp_path / "c.parquet", {"label": text, "score": S, "g": segment})
-    refused(path, "found good and fine beside it", pos_label="bad", groups="g", score="score")
+    refused(path, "found 'good' and 'fine'", pos_label="bad", groups="g", score="score")
 
 
 def test_columns_are_checked(tmp_path: Path) -> None:
     path = save(tmp_path / "a.parquet", COLUMNS)
     wrong: Any = 3
     refused(path, "did you mean 'score'", argument="score", score="scor")
-    refused(path, "found 'y'", argument="label", label="y")
-    refused(path, "found 'g'", argument="groups", groups=["count", "g"])
+    refused(path, "there is no column 'y'", argument="label", label="y")
+    refused(path, "there is no column 'g'", argument="groups", groups=["count", "g"])
     refused(path, "found 3", argument="score", score=wrong)
     refused(path, "found [3]", argument="groups", groups=[wrong])
     refused(path, "score must name a column", argument="score", score=[])
     nested = save(tmp_path / "c.parquet", {"label": Y, "score": S, "g": [["a"]] * N})
-    refused(nested, "single values; found list<", "in column 'g'", argument="groups", groups="g")
+    refused(nested, "column 'g' must contain single values; found list<", groups="g")
     bare = save(tmp_path / "b.parquet", {"label": Y, "text": ["a"] * N})
-    refused(bare, "no other column of numbers among label, text", argument="score")
-    refused(bare, "column 'text' of", "objects such as 'a'", score="text")
+    refused(bare, "no column of scores", "left out: 'text' (no numbers)", argument="score")
+    refused(bare, "column 'text' must contain numbers; found string", score="text")
     assert list(evaluate(path, score=["score", "score"])) == ["score"]
     twice = evaluate(path, groups=["count", "count"], score="score", memory="2MB")
     assert twice.group_columns == ("count",)
@@ -405,14 +407,14 @@ def test_sources_are_checked(tmp_path: Path) -> None:
     wrong: Any = 3
     refused(wrong, "source must be the path of a file or folder, or several; found 3")
     refused([tmp_path, wrong], "source must be the path")
-    refused([], "found none in an empty list")
-    refused(tmp_path, "must contain Parquet, Arrow or CSV files", tmp_path)
-    refused(tmp_path / "none", "that exist", tmp_path / "none")
+    refused([], "an empty list of files: there are no tables")
+    refused(tmp_path, f"{tmp_path}: there are no tables")
+    refused(tmp_path / "none", f"{tmp_path / 'none'}: there is no such file")
     save(tmp_path / "a.csv", COLUMNS)
     save(tmp_path / "b.parquet", COLUMNS)
-    refused(tmp_path, "of one format, Parquet, Arrow or CSV; found .csv, .parquet")
+    refused(tmp_path, "files must have one format; found .csv, .parquet")
     (tmp_path / "c.txt").touch()
-    refused(tmp_path / "c.txt", "found .txt")
+    refused(tmp_path / "c.txt", "unsupported file extension '.txt'")
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".arrow"])
@@ -421,7 +423,7 @@ def test_files_without_rows_are_refused(tmp_path: Path, suffix: str, groups: str
     nothing = {name: each[:0] for name, each in COLUMNS.items()}
     save(tmp_path / f"a{suffix}", nothing)
     save(tmp_path / f"b{suffix}", nothing)
-    refused(tmp_path, "source must have rows; found none in", tmp_path, groups=groups)
+    refused(tmp_path, f"{tmp_path}: there are no rows", groups=groups)
     save(tmp_path / f"c{suffix}", COLUMNS)
     check_exact(evaluate(tmp_path, score="score", exact=True))
 
@@ -430,7 +432,7 @@ def test_options_are_checked_before_anything_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = save(tmp_path / "a.parquet", COLUMNS)
-    monkeypatch.setattr(ScoreFiles, "_batches", None)
+    monkeypatch.setattr(Table, "_batches", None)
     wrong: Any = 3
     for argument, value, part in [
         ("memory", 2047, "memory must be at least 6144 bytes, 2048 for each column of scores in"),
@@ -451,7 +453,7 @@ def test_without_pyarrow_it_says_what_to_install(
 ) -> None:
     path = save(tmp_path / "a.csv", COLUMNS)
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(MissingExtraError, match="needs pyarrow: pip install pyarrow"):
+    with pytest.raises(MissingExtraError, match=r"a \.csv file needs pyarrow: pip install pyarrow"):
         evaluate(path)
 
 
@@ -474,7 +476,7 @@ def test_the_reader_ends_with_its_consumer(tmp_path: Path) -> None:
     with pytest.raises(ZeroDivisionError):
         evaluate(path, progress=stop)
     assert not readers()
-    batches = ScoreFiles(path).batches(["score"])
+    batches = Table(path).batches({"score": Numbers()})
     assert next(batches).n_rows == 101
     assert len(readers()) == 1
     batches.close()  # type: ignore[attr-defined]
@@ -486,19 +488,15 @@ def test_the_reader_ends_with_its_consumer(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("few_rows")
 def test_batches_are_the_rows_of_the_files_in_order(tmp_path: Path) -> None:
     folder = save_parts(tmp_path / "lake", COLUMNS, [450], ".parquet")
-    files = ScoreFiles(folder)
-    assert files.n_rows == N
-    batches = list(files.batches(["score", "label", "score"]))
-    assert files.n_read == N
+    table = Table(folder)
+    assert table.n_rows == N
+    roles: dict[str, Role] = {"score": Numbers(), "label": Labels()}
+    batches = list(table.batches(roles))
+    assert table.n_read == N
     assert list(batches[0].columns) == ["score", "label"]
     for name in ("score", "label"):
         together = np.concatenate([batch.columns[name] for batch in batches])
         np.testing.assert_array_equal(together, COLUMNS[name])
-    first = folder / "part-0.parquet"
-    assert [batch.where for batch in batches][:5] == [
-        f"{first}, row group 0",
-        f"{first}, row group 0, from row 101",
-        f"{first}, row group 0, from row 202",
-        f"{first}, row group 1",
-        f"{first}, row group 1, from row 101",
-    ]
+    assert {batch.where for batch in batches} == {str(path) for path in folder.iterdir()}
+    for name, values in table.read(roles).items():
+        np.testing.assert_array_equal(values, COLUMNS[name])

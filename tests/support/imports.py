@@ -17,7 +17,7 @@ ROOT = Path(str(fastad.__file__)).parent
 LAYERS = (
     ("errors",),
     ("_core",),
-    ("_kernels",),
+    ("_kernels", "_tables"),
     ("ordering", "detectors"),
     ("measures",),
     ("uncertainty",),
@@ -97,6 +97,7 @@ PURPOSE = {
     "errors": "exceptions, warnings",
     "_core": "threads, cache, checks, tables",
     "_kernels": "compiled code",
+    "_tables": "tables in files",
     "ordering": "scores to ordered counts",
     "detectors": "compiled scorers",
     "measures": "measures with labels",

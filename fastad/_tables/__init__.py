@@ -1,0 +1,1 @@
+"""Tables in files: text, Parquet, Arrow and NumPy archives, read in memory or batch by batch."""

@@ -1,0 +1,381 @@
+"""What a column is read as: numbers, names or labels, each checked in one place."""
+
+import re
+import sys
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from fastad._core.types import AnyVector, Label
+from fastad._tables.cells import is_missing, is_number, label_of
+from fastad._tables.errors import CellError, ColumnError, InexactColumnError
+from fastad.errors import InvalidInputError
+
+# From here on, neighbouring integers share a float64.
+FLOATS_MERGE = 2.0**53
+# More digits are infinite as a float.
+_INTEGER = re.compile(r"[ \t]*([+-]?\d{1,300})(?:\.0*)?[ \t]*", re.ASCII)
+# What CSV parsers, Parquet and Arrow give, and what NumPy's archives and Dask's partitions do.
+Values: TypeAlias = Any
+MISSING_VALUE = "the value is missing"
+
+
+class Numbers(NamedTuple):
+    """Scores, features or measures, read as float64 where that rounds no integer.
+
+    Attributes
+    ----------
+    may_miss : bool
+        Whether missing numbers are read, as NaN.
+    """
+
+    may_miss: bool = False
+
+
+class Names(NamedTuple):
+    """Groups, clusters, data sets or parameters: text as it is written, other types as they are.
+
+    Attributes
+    ----------
+    may_miss : bool
+        Whether missing names are read, as None.
+    """
+
+    may_miss: bool = False
+
+
+class Labels:
+    """Labels, read as 1 for an anomaly and 0 for a normal sample.
+
+    The label beside that of the anomalies has to be one and the same in all rows; an instance
+    remembers it from batch to batch.
+
+    Parameters
+    ----------
+    pos_label : label, optional
+        Label of the anomalies; without it labels are 0 and 1, or true and false.
+    """
+
+    def __init__(self, pos_label: Label | None = None) -> None:
+        self.pos_label = pos_label
+        self._others: list[Any] = []
+
+    def convert(self, values: Values) -> npt.NDArray[np.uint8]:
+        """Return 1 for each anomaly."""
+        distinct, codes = _factorized(values)
+        if distinct is None:
+            numbers = _numbers(values, Numbers(), "a label")
+            if self.pos_label is None:
+                return _binary(numbers)
+            labels, codes = np.unique(numbers, return_inverse=True)
+            distinct = labels.tolist()
+        ones = np.empty(len(distinct), np.uint8)
+        for code, value in enumerate(distinct):
+            try:
+                ones[code] = self._is_anomaly(value)
+            except ColumnError as error:
+                raise CellError(int(np.argmax(codes == code)), str(error)) from None
+        anomalous: npt.NDArray[np.uint8] = ones[codes]
+        return anomalous
+
+    def merge(self, other: "Labels") -> None:
+        """Check the labels of other rows beside those of these."""
+        for value in other._others:
+            self._add_other(value)
+
+    def _is_anomaly(self, value: Any) -> bool:
+        is_text = isinstance(value, str)
+        label = label_of(value) if is_text else value
+        positive = self.pos_label
+        if positive is None:
+            if is_text and is_missing(value):
+                raise ColumnError(missing_text(value))
+            if label in (0, 1) and not isinstance(label, str):
+                return bool(label)
+            raise ColumnError(_not_binary(value))
+        if is_text and value == positive:
+            return True
+        if is_text and is_missing(value):
+            raise ColumnError(missing_text(value))
+        # Options of the command line are strings, whatever the labels are.
+        if isinstance(positive, str):
+            if not is_text and not isinstance(value, bool) and not is_number(positive):
+                raise InvalidInputError(
+                    f"pos_label must be a number, as the labels are; found {positive!r}",
+                    argument="pos_label",
+                )
+            positive = label_of(positive)
+        if label == positive:
+            return True
+        self._add_other(label)
+        return False
+
+    def _add_other(self, label: Any) -> None:
+        if label not in self._others:
+            self._others.append(label)
+        if len(self._others) > 1:
+            first, second = self._others
+            raise ColumnError(
+                f"must have one label beside pos_label={self.pos_label!r}; found {first!r} "
+                f"and {second!r}"
+            )
+
+
+Role: TypeAlias = Numbers | Names | Labels
+
+
+def convert(values: Values, role: Role, *, untyped: bool = False) -> Any:
+    """Return values as their role has them, as an array of NumPy's.
+
+    Integers beyond 2^53 with gaps stay an array of Arrow's, since no type of NumPy's holds them.
+    ``untyped`` values are cells of a text file, of which the empty ones are missing.
+    """
+    if isinstance(role, Labels):
+        return role.convert(values)
+    if isinstance(role, Names):
+        return _names(values, role, untyped=untyped)
+    return _numbers(values, role)
+
+
+def to_numpy(values: Any) -> npt.NDArray[Any]:
+    """Return an array of Arrow's as one of NumPy's; missing floats are NaN.
+
+    Arrow's own conversion imports pandas where it is installed, which takes half a second.
+    """
+    from pyarrow import types  # Inside, as arrays need no pyarrow.
+
+    if types.is_floating(values.type) and values.null_count:
+        values = values.fill_null(float("nan"))
+    if values.null_count or not (types.is_floating(values.type) or types.is_integer(values.type)):
+        return np.asarray(values.to_numpy(zero_copy_only=False))
+    return np.from_dlpack(values)
+
+
+def missing_text(cell: str) -> str:
+    """Return what a message says of a cell that stands for a missing value."""
+    return "the cell is missing" if not cell.strip() else f"{cell!r} is a missing value"
+
+
+def _numbers(values: Values, role: Numbers, what: str = "the value") -> Any:
+    """Return numbers, which must not be NaN unless some may be missing."""
+    if not isinstance(values, np.ndarray):
+        values = _numbers_of_arrow(values, role)
+        if not isinstance(values, np.ndarray):
+            return values
+    if values.dtype.kind not in "biuf" or values.dtype.itemsize > 8:
+        raise ColumnError(f"must contain numbers; found {values.dtype}")
+    if not role.may_miss and values.dtype.kind == "f" and values.size and np.isnan(values.max()):
+        is_nan = np.isnan(values).reshape(values.shape[0], -1).any(axis=1)
+        raise CellError(int(np.argmax(is_nan)), f"{what} must not be NaN")
+    return values
+
+
+def _names(values: Values, role: Names, *, untyped: bool) -> Any:
+    """Return names: strings, or values of another type."""
+    if role.may_miss and not isinstance(values, np.ndarray) and values.null_count:
+        cells = np.empty(len(values), object)
+        cells[:] = values.to_pylist()
+        return cells
+    distinct, codes = _factorized(values)
+    if distinct is not None:
+        if untyped and "" in distinct:
+            if role.may_miss:
+                return np.array([cell or None for cell in distinct], object)[codes]
+            row = np.argmax(codes == distinct.index(""))
+            raise CellError(int(row), missing_text(""))
+        return np.array(distinct, object if role.may_miss else np.str_)[codes]
+    if not isinstance(values, np.ndarray):
+        if values.null_count:
+            raise CellError(_first_null(values), MISSING_VALUE)
+        values = to_numpy(values)
+    if values.dtype.kind in "fmM" and not role.may_miss:
+        missing = np.isnan(values) if values.dtype.kind == "f" else np.isnat(values)
+        if missing.any():
+            raise CellError(int(np.argmax(missing)), MISSING_VALUE)
+    return values
+
+
+def integers_if_canonical(names: Sequence[Any]) -> list[Any]:
+    """Return strings as integers if all are written as integers are: "007" is not 7."""
+    try:
+        integers = [int(name) for name in names]
+    except (TypeError, ValueError):
+        return list(names)
+    same = all(str(integer) == name for integer, name in zip(integers, names, strict=True))
+    in_range = all(-(2**63) <= integer < 2**63 for integer in integers)
+    return integers if same and in_range else list(names)
+
+
+def cells_to_floats(values: Any, role: Numbers, column: str) -> AnyVector:
+    """Return a column of text that was parsed as float64, unless that has rounded integers."""
+    numbers = to_numpy(values)
+    if not numbers.size:
+        return numbers
+    highest, lowest = numbers.max(), numbers.min()
+    if np.isnan(highest):
+        if not role.may_miss:
+            raise CellError(int(np.argmax(np.isnan(numbers))), "")
+        highest, lowest = np.fmax.reduce(numbers), np.fmin.reduce(numbers)
+    if highest >= FLOATS_MERGE or lowest <= -FLOATS_MERGE:
+        large = (np.abs(numbers) >= FLOATS_MERGE) & np.isfinite(numbers)
+        if large.any():
+            raise InexactColumnError(column)
+    return numbers
+
+
+def cells_to_exact(values: Any, kind: str) -> Any:
+    """Return cells of text, all numbers or missing, as an Arrow array of a type."""
+    import pyarrow as pa  # Inside, as arrays need no pyarrow.
+
+    cells = [None if is_missing(cell) else cell for cell in values.to_pylist()]
+    if kind == "float64":
+        return pa.array([None if cell is None else float(cell) for cell in cells], kind)
+    return pa.array([None if cell is None else _integer(cell) for cell in cells], kind)
+
+
+class NumberSummary:
+    """What the numbers of a column of text need for a type that rounds no integer."""
+
+    def __init__(self) -> None:
+        self._all_integers = True
+        self._lowest = self._highest = 0
+        # The first integer that a float64 would round, and where it is.
+        self.rounded: tuple[int, int, int] | None = None
+
+    def add(self, cells: Sequence[str], file: int, first_row: int) -> None:
+        """Add the cells of a batch, which are numbers or missing."""
+        for row, cell in enumerate(cells, first_row):
+            if is_missing(cell):
+                continue
+            integer = _integer(cell)
+            if integer is None:
+                self._all_integers = False
+                continue
+            self._lowest = min(self._lowest, integer)
+            self._highest = max(self._highest, integer)
+            if self.rounded is None and not _is_exact(integer):
+                self.rounded = file, row, integer
+
+    def kind(self) -> str | None:
+        """Return the type that holds all numbers; None if there is none."""
+        if max(self._highest, -self._lowest) < FLOATS_MERGE:
+            return "float64"
+        if self._all_integers:
+            if self._lowest >= -(2**63) and self._highest < 2**63:
+                return "int64"
+            if self._lowest >= 0 and self._highest < 2**64:
+                return "uint64"
+        return "float64" if self.rounded is None else None
+
+    def reason(self) -> str:
+        """Return why no type holds all numbers."""
+        assert self.rounded is not None
+        why = (
+            "it has more than 64 bits"
+            if self._all_integers
+            else "it stands beside numbers that are no integers"
+        )
+        return f"{self.rounded[2]} would be rounded to a float: {why}"
+
+
+def _integer(cell: str) -> int | None:
+    """Return the integer that a cell is, written with zeros behind a point or without."""
+    found = _INTEGER.fullmatch(cell)
+    return None if found is None else int(found[1])
+
+
+def _is_exact(integer: int) -> bool:
+    return int(float(integer)) == integer
+
+
+def _binary(numbers: AnyVector) -> npt.NDArray[np.uint8]:
+    """Return labels that are 0 and 1 already."""
+    labels: npt.NDArray[np.uint8] = (numbers == 1).view(np.uint8)
+    wrong = labels != numbers
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise CellError(row, _not_binary(numbers[row].item()))
+    return labels
+
+
+def _not_binary(value: Any) -> str:
+    return (
+        f"the label must be 0 (normal) or 1 (anomaly); found {value!r}. Name the anomalies' label "
+        "with pos_label= if it is another"
+    )
+
+
+def _factorized(values: Values) -> tuple[list[Any] | None, Any]:
+    """Return the distinct strings and the code of each row; None of what are no strings."""
+    if isinstance(values, np.ndarray):
+        if values.dtype.kind == "U":
+            distinct, codes = np.unique(values, return_inverse=True)
+            return distinct.tolist(), codes
+        if values.dtype.kind == "O" and all(isinstance(value, str) for value in values.flat):
+            distinct, codes = np.unique(values.astype(np.str_), return_inverse=True)
+            return distinct.tolist(), codes
+        return None, None
+    from pyarrow import types  # Inside, as arrays need no pyarrow.
+
+    kind = values.type
+    if types.is_dictionary(kind):
+        kind = kind.value_type
+    if types.is_nested(kind):
+        raise ColumnError(f"must contain single values; found {values.type}")
+    if not (types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)):
+        return None, None
+    if values.null_count:
+        raise CellError(_first_null(values), MISSING_VALUE)
+    encoded = values if types.is_dictionary(values.type) else values.dictionary_encode()
+    if hasattr(encoded, "chunks"):
+        encoded = encoded.unify_dictionaries().combine_chunks()
+    return encoded.dictionary.to_pylist(), to_numpy(encoded.indices)
+
+
+def _numbers_of_arrow(values: Any, role: Numbers) -> Any:
+    from pyarrow import compute, types  # Inside, as arrays need no pyarrow.
+
+    if types.is_dictionary(values.type):
+        values = values.cast(values.type.value_type)
+    if types.is_decimal(values.type):
+        values = _floats_of_decimals(values)
+    kind = values.type
+    is_integer = types.is_integer(kind)
+    if types.is_null(kind):
+        values = values.cast("float64")
+    elif not (is_integer or types.is_floating(kind) or types.is_boolean(kind)):
+        raise ColumnError(f"must contain numbers; found {kind}")
+    if values.null_count:
+        if not role.may_miss:
+            raise CellError(_first_null(values), MISSING_VALUE)
+        if types.is_boolean(kind):
+            values = values.cast("int8")
+        if is_integer:
+            extremes = compute.min_max(values).as_py()
+            if max(-(extremes["min"] or 0), extremes["max"] or 0) > FLOATS_MERGE:
+                return values
+        values = values.cast("float64")
+    return to_numpy(values)
+
+
+def _floats_of_decimals(values: Any) -> Any:
+    """Return decimals as float64, if these stand for no other decimals."""
+    # Arrow's own cast is not correctly rounded.
+    floats = values.cast("string").cast("float64")
+    # Floats keep so many digits apart; more only if the shortest digits of the float are the same.
+    if values.type.precision > sys.float_info.dig:
+        for number, value in zip(floats.to_pylist(), values.to_pylist(), strict=True):
+            if number is not None and Decimal(repr(number)) != value:
+                raise ColumnError(
+                    f"must contain numbers of at most 64 bits; found {values.type} with {value}, "
+                    "which a float would round"
+                )
+    return floats
+
+
+def _first_null(values: Any) -> int:
+    first: int = values.is_null().index(True).as_py()
+    return first

@@ -1,0 +1,165 @@
+"""Which files a source names: formats by extension, folders, and compressed bytes."""
+
+import bz2
+import gzip
+import importlib
+import io
+import lzma
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+from urllib.parse import unquote
+
+from fastad._core.extras import missing_extra
+from fastad._core.parameters import short_repr
+from fastad._tables.errors import TableError, reading
+from fastad.errors import InvalidTypeError
+
+# What stands for the standard input.
+STDIN = Path("-")
+# The value that Hive writes into the name of a folder where a row has none.
+_HIVE_MISSING = "__HIVE_DEFAULT_PARTITION__"
+_TEXT = (".csv", ".tsv")
+
+
+def _zstd(path: Path) -> Any:
+    """Open a .zst file; Python has a module of its own for it only from 3.14 on."""
+    pyarrow = importlib.import_module("pyarrow")
+    return pyarrow.CompressedInputStream(str(path), "zstd")
+
+
+_COMPRESSED: Mapping[str, Callable[[Path], Any]] = {
+    ".gz": gzip.open,
+    ".bz2": bz2.open,
+    ".xz": lzma.open,
+    ".zst": _zstd,
+}
+# Formats by extension.
+FORMATS: Mapping[str, str] = {
+    **dict.fromkeys((text + packed for text in _TEXT for packed in ("", *_COMPRESSED)), "text"),
+    ".npz": "archive",
+    ".parquet": "parquet",
+    **dict.fromkeys((".arrow", ".feather", ".ipc"), "arrow"),
+}
+
+
+class TablePath(NamedTuple):
+    """A file, and the columns that the names of its folders stand for (``site=a``)."""
+
+    path: Path
+    partition: Mapping[str, str]
+
+
+def format_of(path: Path) -> str | None:
+    """Return the format of a file by its extension; the standard input is text."""
+    return "text" if path == STDIN else FORMATS.get(extension_of(path))
+
+
+def extension_of(path: Path) -> str:
+    """Return the extension in lower case, with that of a compressed file before it."""
+    packed = path.suffix.lower() in _COMPRESSED
+    return "".join(path.suffixes[-2:] if packed else path.suffixes[-1:]).lower()
+
+
+def paths_of(source: str | Path | Sequence[str | Path]) -> list[TablePath]:
+    """Return the files of a source, in order; of folders all tables below them.
+
+    Names that begin with ``_`` or ``.`` are not read, as Arrow, Spark and Hive do: they are files
+    of a job that failed or is under way.
+    """
+    given = [source] if isinstance(source, str | Path) else source
+    if not isinstance(given, Sequence) or not all(isinstance(each, str | Path) for each in given):
+        raise InvalidTypeError(
+            f"source must be the path of a file or folder, or several; found {short_repr(source)}",
+            argument="source",
+        )
+    paths: list[TablePath] = []
+    for each in map(Path, given):
+        if each.is_dir():
+            paths += _inside(each)
+        elif each != STDIN and not each.is_file():
+            raise TableError(f"{each}: there is no such file")
+        elif format_of(each) is None:
+            raise TableError(
+                f"{each}: unsupported file extension {extension_of(each)!r}; it must be one of "
+                f"{', '.join(FORMATS)}"
+            )
+        else:
+            paths.append(TablePath(each, {}))
+    title = ", ".join(map(str, given)) or "an empty list of files"
+    if not paths:
+        raise TableError(f"{title}: there are no tables ({', '.join(FORMATS)})")
+    # The same file twice would count its rows twice.
+    paths = sorted({each.path: each for each in paths}.values(), key=lambda each: str(each.path))
+    if len({format_of(each.path) for each in paths}) > 1:
+        extensions = sorted({extension_of(each.path) for each in paths})
+        raise TableError(f"{title}: files must have one format; found {', '.join(extensions)}")
+    _check_partitions(paths)
+    return paths
+
+
+def _inside(folder: Path) -> list[TablePath]:
+    """Return the tables below a folder, without hidden ones."""
+    found = []
+    for path in sorted(folder.rglob("*")):
+        parts = path.relative_to(folder).parts
+        if any(part.startswith(("_", ".")) for part in parts) or not path.is_file():
+            continue
+        if format_of(path) is None:
+            continue
+        pairs = [part.partition("=") for part in parts[:-1] if "=" in part]
+        partition = {unquote(name): unquote(value) for name, _, value in pairs if name}
+        found.append(TablePath(path, partition))
+    return found
+
+
+def _check_partitions(paths: Sequence[TablePath]) -> None:
+    """Check that all files lie in folders that name the same columns."""
+    first = paths[0]
+    for each in paths:
+        if each.partition.keys() != first.partition.keys():
+            columns = [", ".join(file.partition) or "no column" for file in (each, first)]
+            raise TableError(
+                f"{each.path}: its folders name {columns[0]}; found {columns[1]} in {first.path}"
+            )
+        missing = [name for name, value in each.partition.items() if value == _HIVE_MISSING]
+        if missing:
+            raise TableError(f"{each.path}: the value of {missing[0]!r} is missing in its folder")
+
+
+class Bytes:
+    """The bytes of a file, decompressed; those of the standard input are kept."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._kept = sys.stdin.buffer.read() if path == STDIN else None
+
+    def open(self) -> BinaryIO:
+        """Open the bytes."""
+        if self._kept is not None:
+            return io.BytesIO(self._kept)
+        opened = _COMPRESSED.get(self.path.suffix.lower())
+        if opened is None:
+            return self.path.open("rb")
+        with reading(self.path, "the compressed file"):
+            stream: BinaryIO = opened(self.path)
+        return stream
+
+    def state(self) -> object:
+        """Return what changes where the file is written anew."""
+        return None if self._kept is not None else state_of(self.path)
+
+
+def state_of(path: Path) -> object:
+    """Return the identity, size and time of a file, which change where it is written anew."""
+    status = path.stat()
+    return status.st_ino, status.st_size, status.st_mtime_ns
+
+
+def need_pyarrow(what: str) -> None:
+    """Refuse, with what to install, where pyarrow is not there."""
+    try:
+        import pyarrow  # noqa: F401 - heavy, and not needed for arrays
+    except ModuleNotFoundError:
+        raise missing_extra(what, "pyarrow", extra="df") from None

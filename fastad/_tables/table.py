@@ -1,0 +1,238 @@
+"""A table: one file or many of the same columns, read in memory or batch by batch."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from fastad._core.suggestions import did_you_mean
+from fastad._core.text_tables import some_of
+from fastad._core.types import AnyVector
+from fastad._tables.columnar import ArrayArchive, ArrowFile
+from fastad._tables.columns import Names, NumberSummary, Role, convert, integers_if_canonical
+from fastad._tables.errors import (
+    CellError,
+    ColumnError,
+    InexactColumnError,
+    RereadError,
+    TableError,
+)
+from fastad._tables.files import format_of, paths_of
+from fastad._tables.text import TextFile
+
+# Columns or files that a message names; of more it says how many.
+N_NAMED = 12
+
+File: TypeAlias = TextFile | ArrowFile | ArrayArchive
+
+
+class Batch(NamedTuple):
+    """Some rows of a table.
+
+    Attributes
+    ----------
+    columns : mapping of str to numpy.ndarray
+        Their columns.
+    where : str
+        The file, or the partition.
+    n_rows : int
+        How many rows.
+    """
+
+    columns: Mapping[str, AnyVector]
+    where: str
+    n_rows: int
+
+
+class Table:
+    """Columns of text, Parquet, Arrow or NumPy files.
+
+    Parameters
+    ----------
+    source : path or sequence of paths
+        The files, or folders of them.
+
+    Attributes
+    ----------
+    title : str
+        The source, as messages name it.
+    names : list of str
+        The columns, those that the names of folders stand for last.
+    n_rows : int or None
+        Rows of all files, where the files say how many.
+    n_read : int
+        Rows that have been read batch by batch, in all passes.
+    """
+
+    def __init__(self, source: str | Path | Sequence[str | Path]) -> None:
+        paths = paths_of(source)
+        self.title = str(source) if isinstance(source, str | Path) else str(paths[0].path)
+        self._partitions = [each.partition for each in paths]
+        self._files = [_open(each.path) for each in paths]
+        first = self._files[0]
+        self.names = [*first.names, *self._partitions[0]]
+        counts = [file.n_rows for file in self._files]
+        self.n_rows = None if None in counts else sum(count or 0 for count in counts)
+        self.n_read = 0
+        self._states = [file.state() for file in self._files]
+
+    @property
+    def archive(self) -> ArrayArchive | None:
+        """The archive of arrays that the table is; None if it is something else."""
+        first = self._files[0]
+        return first if isinstance(first, ArrayArchive) else None
+
+    def kind(self, name: str) -> str:
+        """Return what a column contains: text, number, boolean or other."""
+        return "other" if name in self._partitions[0] else self._files[0].kind(name)
+
+    def check(self, names: Sequence[str], argument: str) -> None:
+        """Check that all files have some columns once, each of one type."""
+        for name in names:
+            if self.names.count(name) != 1:
+                what = "no column" if name not in self.names else "more than one column"
+                raise TableError(
+                    f"{self.title}: there is {what} {name!r}; found "
+                    f"{some_of(self.names, N_NAMED) or 'none'}"
+                    f"{did_you_mean(name, {each: each for each in self.names})}",
+                    argument=argument,
+                )
+        first = self._files[0]
+        for file in self._files[1:]:
+            for name in names:
+                if name in self._partitions[0]:
+                    continue
+                if file.names.count(name) != 1:
+                    raise TableError(
+                        f"{file.path}: there is no column {name!r}, or more than one, as there is "
+                        f"in {first.path}"
+                    )
+                if isinstance(file, TextFile) or isinstance(first, TextFile):
+                    continue
+                if file.type_of(name) != first.type_of(name):
+                    raise TableError(
+                        f"{file.path}: column {name!r} must have one type in all files; found "
+                        f"{file.type_of(name)}, and {first.type_of(name)} in {first.path}"
+                    )
+
+    def read(self, roles: Mapping[str, Role]) -> dict[str, AnyVector]:
+        """Read columns into memory, as their roles have them; there must be a row."""
+        while True:
+            try:
+                parts = list(self._batches(roles))
+                break
+            except RereadError:
+                pass
+        if not sum(part.n_rows for part in parts):
+            raise TableError(f"{self.title}: there are no rows")
+        return {name: _joined([part.columns[name] for part in parts]) for name in roles}
+
+    def batches(self, roles: Mapping[str, Role]) -> Iterator[Batch]:
+        """Yield columns of all rows; the next batch is read while one is in use.
+
+        Raises
+        ------
+        RereadError
+            If a column of text turns out to have another type than in the batches before.
+        """
+        batches = self._batches(roles)
+        with ThreadPoolExecutor(1, thread_name_prefix="fastad-reader") as reader:
+            ahead = reader.submit(next, batches, None)
+            while (batch := ahead.result()) is not None:
+                ahead = reader.submit(next, batches, None)
+                self.n_read += batch.n_rows
+                yield batch
+
+    def cells(self, names: Sequence[str], n_rows: int) -> Iterator[Mapping[str, Any]]:
+        """Yield columns as they are in the files, about so many rows at a time."""
+        for file in self._files:
+            yield from file.cells(names, n_rows)
+
+    def group_names(self, column: str, names: Sequence[Any]) -> list[Any]:
+        """Return names of groups, as integers where text says nothing else of all of them."""
+        untyped = column in self._partitions[0] or self._files[0].untyped
+        return integers_if_canonical(names) if untyped else list(names)
+
+    def check_unchanged(self) -> None:
+        """Check that no file was written since the table was opened."""
+        for file, state in zip(self._files, self._states, strict=True):
+            if file.state() != state:
+                raise TableError(f"{file.path}: the file has changed while it was read")
+
+    def _batches(self, roles: Mapping[str, Role]) -> Iterator[Batch]:
+        for number, file in enumerate(self._files):
+            partition = self._partitions[number]
+            within = {name: role for name, role in roles.items() if name not in partition}
+            n_rows = 0
+            try:
+                for values in file.batches(within or {file.names[0]: Names(may_miss=True)}):
+                    some = len(next(iter(values.values())))
+                    if some:
+                        columns = _converted(file, values, within, n_rows)
+                        constant = {name: np.full(some, value) for name, value in partition.items()}
+                        every = {**constant, **columns}
+                        yield Batch({name: every[name] for name in roles}, str(file.path), some)
+                        n_rows += some
+            except InexactColumnError as error:
+                self._find_type(error.column)
+                raise RereadError from None
+        self.check_unchanged()
+
+    def _find_type(self, name: str) -> None:
+        """Find the type of a column of text that is no float64 in all files."""
+        summary = NumberSummary()
+        for number, file in enumerate(self._files):
+            assert isinstance(file, TextFile)
+            file.summarize(name, summary, number)
+        kind = summary.kind()
+        for number, file in enumerate(self._files):
+            assert isinstance(file, TextFile)
+            if kind is not None:
+                file.exact[name] = kind
+            elif summary.rounded is not None and summary.rounded[0] == number:
+                where = file.where(summary.rounded[1])
+                raise TableError(f"{file.path}: column {name!r}, {where}: {summary.reason()}")
+
+
+def _converted(
+    file: File, values: Mapping[str, Any], roles: Mapping[str, Role], first_row: int
+) -> dict[str, AnyVector]:
+    """Return the values of a batch as their roles have them."""
+    columns = {}
+    for name, role in roles.items():
+        with located(str(file.path), name, lambda row: file.where(first_row + row)):
+            columns[name] = convert(values[name], role, untyped=file.untyped)
+    return columns
+
+
+def _open(path: Path) -> File:
+    kind = format_of(path)
+    if kind == "text":
+        return TextFile(path)
+    return ArrayArchive(path) if kind == "archive" else ArrowFile(path)
+
+
+@contextmanager
+def located(title: str, name: str, where: Callable[[int], str]) -> Iterator[None]:
+    """Let errors about values name the file, the column and the line or row."""
+    try:
+        yield
+    except CellError as error:
+        message = f"{title}: column {name!r}, {where(error.row)}: {error}"
+        raise TableError(message) from None
+    except ColumnError as error:
+        raise TableError(f"{title}: column {name!r} {error}") from None
+
+
+def _joined(parts: Sequence[Any]) -> Any:
+    """Return the values of all batches as one array."""
+    if len(parts) == 1:
+        return parts[0]
+    if all(isinstance(part, np.ndarray) for part in parts):
+        return np.concatenate(parts)
+    import pyarrow as pa  # Inside, as arrays need no pyarrow.
+
+    return pa.chunked_array([pa.array(part) for part in parts])

@@ -1,0 +1,267 @@
+"""Text files: columns named by the first line, parsed by pyarrow as their roles ask."""
+
+import csv
+import io
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from reprlib import repr as short
+from typing import Any, TextIO
+
+from fastad._core.threads import available_threads
+from fastad._tables.cells import MISSING, guess_delimiter, is_missing, is_number
+from fastad._tables.columns import (
+    Numbers,
+    NumberSummary,
+    Role,
+    cells_to_exact,
+    cells_to_floats,
+    missing_text,
+)
+from fastad._tables.errors import CellError, InexactColumnError, TableError, reading
+from fastad._tables.files import Bytes, extension_of, need_pyarrow
+
+# Bytes that are parsed at once: at least so many, and so many lines.
+_BLOCK, _LINES_A_BLOCK = 2**20, 16
+# The column of an error of pyarrow's about a cell that it cannot convert.
+_UNCONVERTED = re.compile(r"In CSV column #(\d+): ")
+
+
+class TextFile:
+    """The columns of a .csv or .tsv file.
+
+    Attributes
+    ----------
+    path : Path
+        The file.
+    names : list of str
+        The columns.
+    n_rows : None
+        Text does not say how many rows it has.
+    exact : dict of str to str
+        Columns whose numbers pyarrow does not parse as float64, and the type that holds them.
+    """
+
+    untyped = True
+    n_rows = None
+
+    def __init__(self, path: Path) -> None:
+        need_pyarrow(f"a {extension_of(path) or '.csv'} file")
+        self.path = path
+        self._bytes = Bytes(path)
+        self.exact: dict[str, str] = {}
+        first, second = self._first_lines()
+        # Blank lines are no rows.
+        self._is_empty = not second
+        self._delimiter = guess_delimiter(first, second)
+        self._block = max(_BLOCK, _LINES_A_BLOCK * len(first + second))
+        self.names = self._header(first, second)
+
+    def kind(self, name: str) -> str:
+        """Return what a column contains, which text does not say."""
+        return "text"
+
+    def state(self) -> object:
+        """Return what changes where the file is written anew."""
+        return self._bytes.state()
+
+    def cells(self, names: Sequence[str], n_rows: int | None = None) -> Iterator[Mapping[str, Any]]:
+        """Yield columns as they are written, batch by batch, which are small whatever is asked."""
+        yield from self._parsed(dict.fromkeys(names, "string"))
+
+    def batches(self, roles: Mapping[str, Role]) -> Iterator[Mapping[str, Any]]:
+        """Yield columns batch by batch: numbers as arrays, other columns as dictionaries."""
+        kinds = {
+            name: ("string" if name in self.exact else "float64")
+            if isinstance(role, Numbers)
+            else "dictionary"
+            for name, role in roles.items()
+        }
+        first_row = 0
+        for batch in self._parsed(kinds, roles):
+            columns = {}
+            for name, values in batch.items():
+                role = roles[name]
+                if name in self.exact:
+                    columns[name] = self._exact_numbers(name, values, role, first_row)
+                elif isinstance(role, Numbers):
+                    columns[name] = self._floats(name, values, role, first_row)
+                else:
+                    columns[name] = values
+            first_row += len(values)
+            yield columns
+
+    def summarize(self, name: str, summary: NumberSummary, file: int) -> None:
+        """Add a column to what is known of its numbers."""
+        first_row = 0
+        for batch in self.cells([name]):
+            summary.add(batch[name].to_pylist(), file, first_row)
+            first_row += len(batch[name])
+
+    def where(self, row: int) -> str:
+        """Return the line that a row ends in, which a person looks for in an editor."""
+        with self._lines() as lines:
+            rows = csv.reader(lines, delimiter=self._delimiter)
+            next(rows)
+            for cells in rows:
+                row -= bool(cells)
+                if row < 0:
+                    break
+        return f"line {rows.line_num}"
+
+    def _floats(self, name: str, values: Any, role: Numbers, first_row: int) -> Any:
+        if not values.null_count or role.may_miss:
+            try:
+                return cells_to_floats(values, role, name)
+            except CellError as error:
+                raise self._wrong_cell(name, first_row + error.row) from None
+        raise self._wrong_cell(name, first_row + values.is_null().index(True).as_py())
+
+    def _exact_numbers(self, name: str, values: Any, role: Role, first_row: int) -> Any:
+        exact = cells_to_exact(values, self.exact[name])
+        if exact.null_count and not (isinstance(role, Numbers) and role.may_miss):
+            raise self._wrong_cell(name, first_row + exact.is_null().index(True).as_py())
+        return exact
+
+    def _wrong_cell(self, name: str, row: int) -> TableError:
+        """Return the error about a cell that is missing, or is no number."""
+        for batch in self.cells([name]):
+            cells = batch[name]
+            if row < len(cells):
+                break
+            row -= len(cells)
+        else:
+            return TableError(f"{self.path}: the file has changed while it was read")
+        return self._error({name: Numbers()}) or TableError(
+            f"{self.path}: column {name!r}: {missing_text(cells[row].as_py())}"
+        )
+
+    def _parsed(
+        self, kinds: Mapping[str, str], roles: Mapping[str, Role] | None = None
+    ) -> Iterator[Mapping[str, Any]]:
+        """Yield columns as pyarrow parses them: as float64, strings or dictionaries of strings."""
+        import pyarrow as pa  # Inside, as arrays need no pyarrow.
+        from pyarrow import csv as arrow_csv
+
+        types = {
+            "float64": pa.float64(),
+            "string": pa.string(),
+            "dictionary": pa.dictionary(pa.int32(), pa.string()),
+        }
+        if self._is_empty:
+            return
+        positions = {name: str(self.names.index(name)) for name in kinds}
+        try:
+            with self._bytes.open() as stream:
+                reader = arrow_csv.open_csv(
+                    stream,
+                    arrow_csv.ReadOptions(
+                        use_threads=available_threads() > 1,
+                        block_size=self._block,
+                        skip_rows=1,
+                        column_names=[str(column) for column in range(len(self.names))],
+                    ),
+                    arrow_csv.ParseOptions(delimiter=self._delimiter, newlines_in_values=True),
+                    arrow_csv.ConvertOptions(
+                        column_types={positions[name]: types[kind] for name, kind in kinds.items()},
+                        include_columns=list(positions.values()),
+                        null_values=MISSING,
+                    ),
+                )
+                for batch in reader:
+                    yield {name: batch.column(position) for name, position in positions.items()}
+        except UnicodeDecodeError as error:
+            raise self._not_utf8(error) from None
+        except (pa.ArrowException, OSError, EOFError) as error:
+            raise self._reason(error, roles or {}) from None
+
+    def _reason(self, error: Exception, roles: Mapping[str, Role]) -> Exception:
+        """Return what is wrong with the text that pyarrow could not parse."""
+        numbers = {name: role for name, role in roles.items() if isinstance(role, Numbers)}
+        bad = self._error(numbers)
+        if bad is not None:
+            return bad
+        unconverted = _UNCONVERTED.search(str(error))
+        if unconverted is not None:
+            name = self.names[int(unconverted[1])]
+            if name in numbers and name not in self.exact:
+                return InexactColumnError(name)
+        return TableError(f"{self.path}: the file cannot be read: {error}")
+
+    def _error(self, numbers: Mapping[str, Numbers]) -> TableError | None:
+        """Return the error about the first row of other cells, or cell that is no number."""
+        try:
+            with self._lines() as lines:
+                problem = self._problem(lines, numbers)
+        except UnicodeDecodeError as error:
+            return self._not_utf8(error)
+        except (OSError, EOFError) as error:
+            return TableError(f"{self.path}: the compressed file cannot be read: {error}")
+        return None if problem is None else TableError(f"{self.path}: {problem}")
+
+    def _problem(self, lines: TextIO, numbers: Mapping[str, Numbers]) -> str | None:
+        # Python 3.10 refuses lines with NUL, which are the ones to name.
+        readable = (line.replace("\0", "\N{REPLACEMENT CHARACTER}") for line in lines)
+        rows = csv.reader(readable, delimiter=self._delimiter)
+        positions = {name: self.names.index(name) for name in numbers}
+        try:
+            next(rows)
+            for row in rows:
+                if row and len(row) < len(self.names):
+                    name = self.names[len(row)]
+                    return f"column {name!r}, line {rows.line_num}: the cell is missing"
+                if len(row) > len(self.names):
+                    return f"line {rows.line_num}: there are more cells than columns"
+                for name, role in numbers.items() if row else ():
+                    cell = row[positions[name]]
+                    where = f"column {name!r}, line {rows.line_num}"
+                    if is_missing(cell):
+                        if not role.may_miss:
+                            return f"{where}: {missing_text(cell)}"
+                    elif not is_number(cell):
+                        return f"{where}: {short(cell)} is not a number"
+        except csv.Error as error:
+            return f"line {rows.line_num} cannot be read: {error}"
+        return None
+
+    @contextmanager
+    def _lines(self) -> Iterator[TextIO]:
+        """Open the text, with the ends of lines as they are."""
+        with self._bytes.open() as stream:
+            # Streams of pyarrow's have no read1.
+            raw = io.BytesIO(stream.read()) if not hasattr(stream, "read1") else stream
+            yield io.TextIOWrapper(raw, encoding="utf-8-sig", newline="")
+
+    def _first_lines(self) -> tuple[str, str]:
+        with reading(self.path, "the file"):
+            try:
+                with self._lines() as lines:
+                    first, second = lines.readline(), lines.readline()
+                    while second and not second.strip():
+                        second = lines.readline()
+                    return first, second
+            except UnicodeDecodeError as error:
+                raise self._not_utf8(error) from None
+
+    def _header(self, first: str, second: str) -> list[str]:
+        """Return the names of the columns."""
+        if not first.strip():
+            raise TableError(
+                f"{self.path}: the file is empty; its first line must name the columns"
+            )
+        names: list[str] = []
+        what = "a NUL is in it, as UTF-16 has it" if "\0" in first else ""
+        try:
+            reader = csv.reader([first, second], delimiter=self._delimiter)
+            if not what:
+                names = next(reader)
+                what = "a quote is not closed in it" if reader.line_num > 1 else ""
+        except csv.Error as error:
+            what = str(error)
+        if what:
+            raise TableError(f"{self.path}: the first line must name the columns: {what}")
+        return [name.strip() for name in names]
+
+    def _not_utf8(self, error: UnicodeDecodeError) -> TableError:
+        return TableError(f"{self.path}: the text is not UTF-8: {error}")

@@ -1,0 +1,123 @@
+"""Labels, scores, groups and clusters in tables of scores, as options name their columns."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from fastad._core.types import AnyVector
+from fastad._tables.columns import Labels, Names, Numbers, Role
+from fastad._tables.detectors import find_detectors
+from fastad._tables.errors import TableError
+from fastad._tables.table import Table
+from fastad.ordering.named_scores import score_name
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreColumns:
+    """Columns of a table of scores.
+
+    Attributes
+    ----------
+    label : str
+        Column of the labels.
+    scores : sequence of str or None
+        Columns of scores; None for all others that may be.
+    groups : sequence of str
+        Columns of the groups.
+    pos_label : str or None
+        Label of the anomalies.
+    may_miss : bool
+        Whether scores that are missing are read, as NaN.
+    clusters : str or None
+        Column of the clusters.
+    """
+
+    label: str
+    scores: Sequence[str] | None
+    groups: Sequence[str]
+    pos_label: str | None
+    may_miss: bool = False
+    clusters: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredTable:
+    """Labels (1 for an anomaly), the scores of detectors, groups and clusters.
+
+    ``columns`` has the column that each argument of the library comes from, ``message`` which
+    columns are detectors where no option names them, else it is empty.
+    """
+
+    labels: AnyVector
+    scores: Mapping[str, AnyVector]
+    groups: Mapping[str, AnyVector]
+    columns: Mapping[str, str]
+    message: str
+    clusters: AnyVector | None = None
+
+
+def open_scored_table(path: Path, columns: ScoreColumns) -> tuple[Table, Sequence[str], str]:
+    """Open a table; return it, its columns of scores, and what is said of their choice."""
+    table = Table(path)
+    try:
+        table.check([columns.label], "label")
+    except TableError as error:
+        hint = "--label names the column of the labels"
+        raise TableError(f"{error}: {hint}", argument="label") from None
+    clusters = [] if columns.clusters is None else [columns.clusters]
+    others = [columns.label, *columns.groups, *clusters]
+    table.check([*others, *(columns.scores or ())], "score")
+    if columns.scores is not None:
+        return table, list(dict.fromkeys(columns.scores)), ""
+    detectors = find_detectors(table, others)
+    return table, detectors.names, detectors.message(table.title)
+
+
+def read_scored_table(path: Path, columns: ScoreColumns) -> ScoredTable:
+    """Read labels, scores, groups and clusters into memory."""
+    table, scores, message = open_scored_table(path, columns)
+    clusters = [] if columns.clusters is None else [columns.clusters]
+    names = list(dict.fromkeys([*columns.groups, *clusters]))
+    # A column may serve twice: as scores and as groups.
+    requests: list[dict[str, Role]] = [
+        {columns.label: Labels(columns.pos_label)},
+        {name: Numbers(may_miss=columns.may_miss) for name in scores},
+        {name: Names() for name in names},
+    ]
+    label, numbers, named = _read_each(table, requests)
+    named = {name: _group_values(table, name, values) for name, values in named.items()}
+    items = {
+        "y_true": columns.label,
+        **{score_name(name): name for name in scores},
+        **{f"groups[{name!r}]": name for name in columns.groups},
+    }
+    if columns.clusters is not None:
+        items["clusters"] = columns.clusters
+    return ScoredTable(
+        label[columns.label],
+        numbers,
+        {name: named[name] for name in columns.groups},
+        items,
+        message,
+        named[columns.clusters] if columns.clusters is not None else None,
+    )
+
+
+def _read_each(table: Table, requests: Sequence[Mapping[str, Role]]) -> list[dict[str, AnyVector]]:
+    """Read columns for several uses, all at once unless a column has two."""
+    together = {name: role for request in requests for name, role in request.items()}
+    if len(together) == sum(map(len, requests)):
+        values = table.read(together)
+        return [{name: values[name] for name in request} for request in requests]
+    return [table.read(request) if request else {} for request in requests]
+
+
+def _group_values(table: Table, column: str, values: AnyVector) -> AnyVector:
+    """Return names of groups, as integers where text says nothing else of all of them."""
+    if values.dtype.kind != "U":
+        return values
+    distinct, codes = np.unique(values, return_inverse=True)
+    names = np.array(table.group_names(column, distinct.tolist()))
+    return values if names.dtype.kind == "U" else names[codes]
