@@ -24,6 +24,7 @@ import fastad
 from bench.pages import EVIDENCE, fill, table
 from bench.papers_f1 import PAPERS_F1 as PAPERS_F1_MEASURE
 from fastad._core.files import written_aside
+from fastad.benchmarking.columns import ONE_CLASS
 from fastad.benchmarking.matrix import RowMeans
 from fastad.benchmarking.operating_points import CriterionName
 from fastad.benchmarking.resampling import check_resampling
@@ -31,7 +32,7 @@ from fastad.study import read_study
 from fastad.study.papers.goix_data import SETTINGS
 from fastad.study.papers.goix_results import GoixBenchmark, GoixRow
 from fastad.study.papers.pair_counts import count_pairs
-from fastad.study.results import KEYS, ONE_CLASS, StudyTables
+from fastad.study.results import KEYS, StudyTables
 
 HERE = EVIDENCE / "reproduction"
 PAGE, RESULTS, GOIX = HERE / "index.md", HERE / "results.parquet", HERE / "goix.parquet"
@@ -122,10 +123,7 @@ def results(
     columns = {name: rows[name] for name in rows.column_names if name not in PAPERS_F1}
     if papers_f1:
         columns |= {label: rows[name] for name, label in PAPERS_F1.items()}
-    classes = rows["anomaly_class"].to_pylist()
-    columns["anomaly_class"] = [ONE_CLASS if name is None else name for name in classes]
-    fold = "repeat" if "repeat" in columns else None
-    return fastad.ResultTable.from_table(columns, fold=fold)
+    return fastad.ResultTable.from_table(columns)
 
 
 def in_group(table: Any, group: str) -> np.ndarray[Any, np.dtype[np.bool_]]:

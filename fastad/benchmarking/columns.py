@@ -29,6 +29,11 @@ _WRITTEN_PREFIXES = ("threshold@", "flagged@", "__index_level_", "Unnamed: ")
 _ENDINGS = ("_low", "_high", "_adjusted", "_p")
 # So many columns are named where one is missing.
 _NAMED = 4
+# Columns of a study beside those of `ResultTable.from_table`: where it has several collections they
+# are part of the names of data sets, and of several contaminations the lowest is compared.
+COLLECTION, CONTAMINATION = "collection", "contamination"
+# The class of anomalies of data sets that have one, beside others that have several.
+ONE_CLASS = "anomalies"
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +118,8 @@ def find_columns(
         )
     keys = {"dataset": _name_list(dataset, "dataset"), "detector": [detector]}
     for key, given in {"anomaly_class": anomaly_class, "params": params, "fold": fold}.items():
-        default = [key] if key in names else []
+        defaults = ("fold", "repeat") if key == "fold" else (key,)
+        default = [name for name in defaults if name in names]
         keys[key] = default if given is None else _name_list(given, key)
     for argument, key_columns in keys.items():
         for name in key_columns:

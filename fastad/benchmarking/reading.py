@@ -14,6 +14,7 @@ from fastad._core.results import Result
 from fastad._core.text_tables import count_text
 from fastad._core.types import FloatVector, IntVector
 from fastad._kernels.ordering import groups as kernels
+from fastad.benchmarking.columns import ONE_CLASS
 from fastad.errors import InvalidInputError, InvalidTypeError
 from fastad.ordering.groups import factorize
 
@@ -113,13 +114,12 @@ def read_keys(table: Mapping[str, Any], keys: Mapping[str, Sequence[str]], n_row
         return _combined(parts, n_rows)
 
     datasets, dataset_names = read("dataset")
-    try:
-        classes, class_names = read("anomaly_class")
-    except InvalidInputError as error:
-        if "missing values" not in str(error):
-            raise
-        message = f"{error}. Put one name, such as 'all', in the rows of data sets without classes"
-        raise InvalidInputError(message, argument=error.argument) from None
+    classes, class_names = np.zeros(n_rows, np.int64), [None]
+    for name in keys["anomaly_class"][:1]:
+        column = _with_one_class(table[name])
+        if column is not None:
+            codes, distinct = factorize(column, f"table[{name!r}]", n_rows)
+            classes, class_names = codes, distinct.tolist()
     detectors, detector_names = read("detector")
     params, params_names = _parameters(table, keys["params"], n_rows)
     folds, fold_names = read("fold")
@@ -130,7 +130,7 @@ def read_keys(table: Mapping[str, Any], keys: Mapping[str, Sequence[str]], n_row
         model,
         folds,
         [dataset_names[i] for i in dataset_of],
-        [class_names[i] for i in class_of] if keys["anomaly_class"] else None,
+        [class_names[i] for i in class_of] if class_names != [None] else None,
         [str(name) for name in detector_names],
         detector_of,
         [
@@ -139,6 +139,16 @@ def read_keys(table: Mapping[str, Any], keys: Mapping[str, Sequence[str]], n_row
         ],
         fold_names,
     )
+
+
+def _with_one_class(column: Any) -> Any:
+    """Return classes of anomalies, named where a data set has one; None where all have one."""
+    cells = strings(column, "table['anomaly_class']")
+    if None not in cells:
+        return column
+    if not any(cells):
+        return None
+    return np.array([ONE_CLASS if cell is None else cell for cell in cells], object)
 
 
 def check_lengths(table: Mapping[str, Any], key: str) -> int:

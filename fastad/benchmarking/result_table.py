@@ -15,6 +15,8 @@ from fastad._core.suggestions import did_you_mean
 from fastad._core.text_tables import some_of
 from fastad._core.types import ArrayLike, FloatMatrix, FloatVector, IntVector
 from fastad.benchmarking.columns import (
+    COLLECTION,
+    CONTAMINATION,
     MeasureColumn,
     Names,
     columns_meant,
@@ -45,6 +47,20 @@ Merits: TypeAlias = npt.NDArray[np.float64]
 _NAMED = 3
 # So many measures are listed where one is unknown.
 _LISTED = 30
+
+
+def _with_lowest_contamination(cells: Mapping[str, Any]) -> tuple[Mapping[str, Any], str]:
+    """Return the rows of a study with the lowest contamination, and a note of the others."""
+    if CONTAMINATION not in cells:
+        return cells, ""
+    rates = np.asarray(cells[CONTAMINATION]).astype(np.float64)
+    distinct = np.unique(rates).tolist()
+    if len(distinct) == 1:
+        return cells, ""
+    rows = rates == distinct[0]
+    others = some_of([f"{rate:g}" for rate in distinct[1:]], _NAMED)
+    note = f"left out: rows of contamination {others}; those of {distinct[0]:g} are compared"
+    return {name: np.asarray(column)[rows] for name, column in cells.items()}, note
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -83,6 +99,7 @@ class ResultTable:
     _starts: IntVector  # of each cell: problem, then model
     _fold_of: IntVector
     _unknown: Sequence[str]  # columns of numbers that are no measures
+    _left_out: str = ""  # rows of a study that were not read
 
     @classmethod
     def from_table(
@@ -107,18 +124,21 @@ class ResultTable:
             Columns to read; by default all whose name is the label of a measure, or that of its
             function: ``roc_auc`` is read as ``auc``. Notes name the other columns of numbers.
         dataset : str or sequence of str, default "dataset"
-            Column of the data set, or columns that name it together; none for one data set.
+            Column of the data set, or columns that name it together; none for one data set. In
+            tables of a study several collections are part of the name, and rows of the lowest
+            contamination are read.
         detector : str, default "detector"
             Column of the detector.
         params : str or sequence of str, optional
             Columns of its parameters; by default ``params`` where there is one. May be missing
             where a detector has none.
         fold : str or sequence of str, optional
-            Columns of the fold, split or repeat; by default ``fold`` where there is one.
+            Columns of the fold, split or repeat; by default ``fold`` and ``repeat`` where present.
         anomaly_class : str, optional
             Column of the class of the anomalies, for data sets with several; by default
             ``anomaly_class`` where there is one. Each is then a problem of its own, and
-            intervals know which problems share a data set.
+            intervals know which problems share a data set. Missing in rows of data sets with one
+            class.
         higher_is_better : mapping of str to bool, optional
             Directions of measures that fastad does not know.
 
@@ -132,7 +152,12 @@ class ResultTable:
             If a column is absent or not as described, a row occurs twice, or there are fewer
             than two models; the message says which and where.
         """
-        cells = table_of(table)
+        cells: Mapping[str, Any] = table_of(table)
+        note = ""
+        if dataset == "dataset" and COLLECTION in cells:
+            cells, note = _with_lowest_contamination(cells)
+            if len(set(map(str, cells[COLLECTION]))) > 1:
+                dataset = [COLLECTION, "dataset"]
         columns = find_columns(
             list(cells),
             measures=measures,
@@ -167,6 +192,7 @@ class ResultTable:
             starts,
             folds,
             [name for name in columns.unknown if is_numeric(cells[name])],
+            note,
         )
 
     @classmethod
@@ -389,7 +415,8 @@ class ResultTable:
 
     def omissions(self) -> list[str]:
         """Return notes of what was not read: columns that are no measures, and missing rows."""
-        return self._unknown_columns() + self._missing_rows()
+        left_out = [self._left_out] if self._left_out else []
+        return left_out + self._unknown_columns() + self._missing_rows()
 
     def _unknown_columns(self) -> list[str]:
         if not self._unknown:

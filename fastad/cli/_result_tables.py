@@ -13,7 +13,12 @@ from fastad._core.text_tables import some_of
 from fastad._core.types import AnyVector
 from fastad._tables.columns import Names, Numbers, Role, integers_if_canonical
 from fastad._tables.table import N_NAMED, Table
-from fastad.benchmarking.columns import STUDY_KEYS, TableColumns, find_columns
+from fastad.benchmarking.columns import (
+    COLLECTION,
+    CONTAMINATION,
+    TableColumns,
+    find_columns,
+)
 from fastad.benchmarking.result_table import ResultTable
 from fastad.cli._console import DataError, data_from, print_message
 from fastad.errors import InvalidInputError
@@ -89,9 +94,8 @@ def read_results(
             find_columns(names, measures=measures, **keywords)
         table_columns = find_columns(names, **keywords)
     keys = table_columns.key_names
-    if not columns.dataset and "collection" in names:
-        in_all = [name for name in STUDY_KEYS if all(name in x.names for x in tables.values())]
-        keys += [name for name in in_all if name not in keys]
+    if not columns.dataset and all(COLLECTION in table.names for table in tables.values()):
+        keys += [name for name in (COLLECTION, CONTAMINATION) if name in names and name not in keys]
     measured = [measure.column for measure in table_columns.measures]
     if measures is None:
         _name_unknown(tables.values(), [*keys, *measured], table_columns)

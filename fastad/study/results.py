@@ -40,8 +40,6 @@ CURVES = (
 )
 # How the reason begins if a detector cannot be applied to so few rows, which is no failure.
 NOT_APPLICABLE = "not applicable: "
-# The class of anomalies of data sets that have one, beside others that have several.
-ONE_CLASS = "anomalies"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -113,15 +111,8 @@ class StudyTables:
             for name in succeeded.column_names
             if name != "contamination" and not name.startswith("n_")
         }
-        classes = columns.pop("anomaly_class").to_pylist()
-        if any(name is not None for name in classes):
-            columns["anomaly_class"] = [ONE_CLASS if name is None else name for name in classes]
-        several = len(set(columns["collection"].to_pylist())) > 1
-        dataset = ("collection", "dataset") if several else "dataset"
         return ResultTable.from_table(
             columns,
-            dataset=dataset,
-            fold="repeat",
             higher_is_better=own_directions(self.manifest) or None,
         )
 

@@ -130,13 +130,16 @@ def test_a_wide_table_is_refused_with_what_reads_it() -> None:
 
 
 @pytest.mark.parametrize("missing", [None, float("nan")])
-def test_a_missing_class_of_anomalies_says_what_to_put(missing: Any) -> None:
-    classes = ["5", "5", missing, "8", "8", "8"]
-    message = (
-        r"table\['anomaly_class'\] must not have missing .* row 2. Put one name, such as 'all'"
-    )
-    with pytest.raises(InvalidInputError, match=message):
-        table(anomaly_class=np.array(classes, object), auc=VALUES)
+def test_a_data_set_with_one_class_of_anomalies_may_lack_its_name(missing: Any) -> None:
+    classes = np.array(["5", "5", missing, "8", "8", "8"], object)
+    named = np.where([name == missing or name != name for name in classes], "anomalies", classes)
+    result = table(anomaly_class=classes, auc=VALUES)
+    expected = table(anomaly_class=named, auc=VALUES)
+    assert result.anomaly_classes == expected.anomaly_classes
+    assert "anomalies" in (result.anomaly_classes or ())
+    np.testing.assert_array_equal(result.means("auc"), expected.means("auc"))
+    without = table(anomaly_class=np.full(6, missing, object), auc=VALUES)
+    assert without.anomaly_classes is None
 
 
 @pytest.mark.parametrize("compare", [nemenyi, wilcoxon_holm])
