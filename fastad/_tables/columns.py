@@ -209,20 +209,16 @@ def integers_if_canonical(names: Sequence[Any]) -> list[Any]:
     return integers if same and in_range else list(names)
 
 
-def cells_to_floats(values: Any, role: Numbers, column: str) -> AnyVector:
+def cells_to_floats(values: Any, column: str) -> AnyVector:
     """Return a column of text that was parsed as float64, unless that has rounded integers."""
     numbers = to_numpy(values)
-    if not numbers.size:
-        return numbers
-    highest, lowest = numbers.max(), numbers.min()
-    if np.isnan(highest):
-        if not role.may_miss:
-            raise CellError(int(np.argmax(np.isnan(numbers))), "")
+    if numbers.size:
+        # NaN is in neither.
         highest, lowest = np.fmax.reduce(numbers), np.fmin.reduce(numbers)
-    if highest >= FLOATS_MERGE or lowest <= -FLOATS_MERGE:
-        large = (np.abs(numbers) >= FLOATS_MERGE) & np.isfinite(numbers)
-        if large.any():
-            raise InexactColumnError(column)
+        if highest >= FLOATS_MERGE or lowest <= -FLOATS_MERGE:
+            large = (np.abs(numbers) >= FLOATS_MERGE) & np.isfinite(numbers)
+            if large.any():
+                raise InexactColumnError(column)
     return numbers
 
 

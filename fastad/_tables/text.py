@@ -9,6 +9,8 @@ from pathlib import Path
 from reprlib import repr as short
 from typing import Any, TextIO
 
+import numpy as np
+
 from fastad._core.threads import available_threads
 from fastad._tables.cells import MISSING, guess_delimiter, is_missing, is_number
 from fastad._tables.columns import (
@@ -19,7 +21,7 @@ from fastad._tables.columns import (
     cells_to_floats,
     missing_text,
 )
-from fastad._tables.errors import CellError, InexactColumnError, TableError, reading
+from fastad._tables.errors import InexactColumnError, TableError, reading
 from fastad._tables.files import Bytes, extension_of, need_pyarrow
 
 # Bytes that are parsed at once: at least so many, and so many lines.
@@ -78,19 +80,8 @@ class TextFile:
             else "dictionary"
             for name, role in roles.items()
         }
-        first_row = 0
         for batch in self._parsed(kinds, roles):
-            columns = {}
-            for name, values in batch.items():
-                role = roles[name]
-                if name in self.exact:
-                    columns[name] = self._exact_numbers(name, values, role, first_row)
-                elif isinstance(role, Numbers):
-                    columns[name] = self._floats(name, values, role, first_row)
-                else:
-                    columns[name] = values
-            first_row += len(values)
-            yield columns
+            yield {name: self._values(name, cells, roles[name]) for name, cells in batch.items()}
 
     def summarize(self, name: str, summary: NumberSummary, file: int) -> None:
         """Add a column to what is known of its numbers."""
@@ -110,32 +101,23 @@ class TextFile:
                     break
         return f"line {rows.line_num}"
 
-    def _floats(self, name: str, values: Any, role: Numbers, first_row: int) -> Any:
-        if not values.null_count or role.may_miss:
-            try:
-                return cells_to_floats(values, role, name)
-            except CellError as error:
-                raise self._wrong_cell(name, first_row + error.row) from None
-        raise self._wrong_cell(name, first_row + values.is_null().index(True).as_py())
-
-    def _exact_numbers(self, name: str, values: Any, role: Role, first_row: int) -> Any:
-        exact = cells_to_exact(values, self.exact[name])
-        if exact.null_count and not (isinstance(role, Numbers) and role.may_miss):
-            raise self._wrong_cell(name, first_row + exact.is_null().index(True).as_py())
-        return exact
-
-    def _wrong_cell(self, name: str, row: int) -> TableError:
-        """Return the error about a cell that is missing, or is no number."""
-        for batch in self.cells([name]):
-            cells = batch[name]
-            if row < len(cells):
-                break
-            row -= len(cells)
+    def _values(self, name: str, cells: Any, role: Role) -> Any:
+        """Return numbers as an array; cells of names and labels as they are."""
+        if not isinstance(role, Numbers):
+            return cells
+        if name in self.exact:
+            values = cells_to_exact(cells, self.exact[name])
+            n_missing = n_nan = values.null_count
         else:
-            return TableError(f"{self.path}: the file has changed while it was read")
-        return self._error({name: Numbers()}) or TableError(
-            f"{self.path}: column {name!r}: {missing_text(cells[row].as_py())}"
-        )
+            values = cells_to_floats(cells, name)
+            # Arrow takes "nan(1)" for a number, too.
+            n_missing, n_nan = cells.null_count, np.count_nonzero(np.isnan(values))
+        if n_nan > (n_missing if role.may_miss else 0):
+            raise self._error({name: role}) or self._changed()
+        return values
+
+    def _changed(self) -> TableError:
+        return TableError(f"{self.path}: the file has changed while it was read")
 
     def _parsed(
         self, kinds: Mapping[str, str], roles: Mapping[str, Role] | None = None
