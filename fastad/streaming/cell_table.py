@@ -23,6 +23,8 @@ from fastad.streaming.cell_counts import ANOMALY, N_KINDS, NORMAL, UNLABELLED, C
 _PAGE_BITS = (0, 6)
 # Bytes of an entry of the directory (a page and its slot) and of a page's number.
 _ENTRY, _PAGE = 16, 8
+# Dropping all bits but the sign leaves two cells, whatever the scores. Shifts by 64 are undefined.
+_MOST_DROPPED = 63
 # Counts of 32 bits are for fewer points than this.
 SHORT = 2**32
 _MOST_POINTS = 2**62
@@ -39,8 +41,9 @@ _NO_WEIGHTS = as_readonly(np.empty(0, np.int64))
 class CellTable:
     """Counts in cells, found by hashing, in pages of one cell or of many.
 
-    ``memory`` bounds the bytes for labelled points. Points without a label take half as much again
-    while there are any, and each further thread takes as much again while it counts.
+    ``memory`` bounds the bytes for labelled points, and suffices for two cells. Points without a
+    label take half as much again while there are any, and each further thread takes as much again
+    while it counts.
     """
 
     def __init__(self, memory: int) -> None:
@@ -345,7 +348,7 @@ class CellTable:
 
     def _rebuild(self, listed: CellCounts) -> None:
         """Lay the cells out anew, at the finest resolution at which they fit."""
-        n_bits, page_bits, n_pages = self._finest(listed.cells)
+        n_bits, page_bits, n_pages = self._finest(listed)
         listed = listed.coarsened(n_bits)
         self.shift, self._page_bits = listed.shift, page_bits
         n_kinds = N_KINDS if listed.counts[:, UNLABELLED].any() else UNLABELLED
@@ -360,21 +363,24 @@ class CellTable:
         )
         kernels.fill_directory(as_readonly(self._pages[: self._n_pages]), self._directory)
 
-    def _finest(self, cells: IntVector) -> tuple[int, int, int]:
-        """Return how many bits to drop so that rising cells fit, and the pages that they take."""
-        if cells.shape[0] == 0:
+    def _finest(self, listed: CellCounts) -> tuple[int, int, int]:
+        """Return how many bits to drop so that cells fit, bits of pages, and pages that they take.
+
+        A page drops bits as well: all together are at most 63.
+        """
+        if listed.cells.shape[0] == 0:
             return 0, 0, 0
         # Two neighbours are one cell when all bits are dropped in which they differ.
         numbers = np.zeros(65, np.int64)
-        kernels.count_differing_bits(as_readonly(cells), numbers)
-        apart = 1 + np.cumsum(numbers[::-1])[::-1]
-        # apart[b]: cells that are left when b bits are dropped, less those that differ in them.
-        n_cells = np.concatenate([apart[1:], np.ones(max(_PAGE_BITS) + 2, np.int64)])
-        for n_bits in range(65):
+        kernels.count_differing_bits(as_readonly(listed.cells), numbers)
+        # By how many bits are dropped.
+        n_cells = 1 + np.cumsum(numbers[:0:-1])[::-1]
+        most = _MOST_DROPPED - listed.shift
+        for n_bits in range(most + 1):
             for page_bits in _PAGE_BITS:
-                n_pages = int(n_cells[n_bits + page_bits])
-                if n_pages <= self._most_pages(page_bits):
-                    return n_bits, page_bits, n_pages
+                dropped = n_bits + page_bits
+                if dropped <= most and n_cells[dropped] <= self._most_pages(page_bits):
+                    return n_bits, page_bits, int(n_cells[dropped])
         raise AssertionError("two cells fit any memory that is accepted")
 
     def _allocate(self, n_slots: int, n_kinds: int) -> None:

@@ -102,7 +102,9 @@ def from_bytes(data: object) -> SketchState:
         raise unfit("cells that no sketch has", _WHAT)
     cells: IntVector = np.cumsum(numbers[:n_cells]).view(np.int64)
     counts = np.ascontiguousarray(numbers[n_cells:].view(np.int64).reshape(N_KINDS, n_cells).T)
-    if np.any(cells[1:] <= cells[:-1]) or np.any(counts < 0):
+    # A cell has the bits that are left of a score's.
+    beyond = cells << shift >> shift != cells
+    if np.any(cells[1:] <= cells[:-1]) or np.any(beyond) or np.any(counts < 0):
         raise unfit("cells that no sketch has", _WHAT)
     dtype = np.dtype(text) if text else None
     return SketchState(dtype, memory, CellCounts(cells, counts, shift), lowest, highest)

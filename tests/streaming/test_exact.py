@@ -227,10 +227,12 @@ def test_areas_are_exact_in_the_least_memory_and_others_keep_their_bounds(
 @given(
     sample=samples(max_size=40, both=True),
     repeats=st.integers(1, 8),
-    memory=st.sampled_from([LEAST, SMALL, "1MB"]),
+    memory=st.one_of(st.integers(LEAST, 3 * LEAST), st.sampled_from([SMALL, "1MB"])),
     size=st.integers(3, 100),
 )
-def test_any_scores_of_any_memory(sample: Sample, repeats: int, memory: int, size: int) -> None:
+def test_any_scores_of_any_memory(
+    sample: Sample, repeats: int, memory: int | str, size: int
+) -> None:
     y, s = (
         np.tile(each, repeats).astype(each.dtype.newbyteorder("=")) for each in (sample.y, sample.s)
     )
@@ -245,7 +247,21 @@ def test_any_scores_of_any_memory(sample: Sample, repeats: int, memory: int, siz
         assert left_in(folder) == []
 
 
-@given(data=st.data(), n=st.integers(2, 300), memory=st.sampled_from([LEAST, 2 * LEAST, SMALL]))
+@pytest.mark.parametrize("memory", [LEAST, 3000, 4000])
+def test_groups_of_wide_scores_in_little_memory(tmp_path: Path, memory: int) -> None:
+    """Half of the integers are negative, so that all bits but the highest are dropped."""
+    group, scores = np.arange(N) % 2, SCORES["integers"]
+    path = save(tmp_path / "scores.parquet", {"label": Y, "score": scores, "group": group})
+    measures = ["auc", "ap", "tpr@0.2"]
+    tables = streaming.evaluate(
+        path, score="score", groups="group", memory=2 * memory, measures=measures, exact=True
+    )
+    assert len(tables) == 2
+    for (which, _), table in tables.items():
+        assert check_bounds(table, Y[group == which], scores[group == which]) >= {"auc", "ap"}
+
+
+@given(data=st.data(), n=st.integers(2, 300), memory=st.integers(LEAST, SMALL))
 def test_any_distinct_neighbours(data: st.DataObject, n: int, memory: int) -> None:
     """Scores some ulps apart around numbers of all sizes: more than fit any of these memories."""
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32)))
