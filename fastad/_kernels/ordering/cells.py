@@ -4,6 +4,8 @@ A cell holds the scores whose rank bits agree but for the lowest ``shift`` ones,
 wide as so many ulps. Neighbouring cells, 2**page_bits of them, are a page. A page is found by
 hashing: ``directory[h]`` holds the page's number and its slot, or a negative slot where it is
 free; ``counts[slot << page_bits | cell within the page]`` holds one count for each kind of point.
+
+Rank bits have 64 bits, one of which stays: ``shift + page_bits`` is from 0 to 63.
 """
 
 from typing import Any
@@ -22,8 +24,10 @@ _BLOCK = 512
 
 
 @kernel
-def hash_shift(n_entries: int) -> Any:
-    """Return how many bits of a hash to drop for a directory of 2**k entries."""
+def hash_shift(
+    n_entries: int,  # 2**k, k from 1 to 63
+) -> Any:
+    """Return how many bits of a hash to drop for a directory: 64 - k."""
     drop = 64
     while n_entries > 1:
         n_entries >>= 1
@@ -32,7 +36,11 @@ def hash_shift(n_entries: int) -> Any:
 
 
 @kernel
-def entry_of(page: Any, directory: IntMatrix, drop: Any) -> Any:
+def entry_of(
+    page: Any,
+    directory: IntMatrix,  # (2**k, 2) with a free entry
+    drop: Any,  # 64 - k, from 1 to 63
+) -> Any:
     """Return the entry of a page in a directory, or the free one where it belongs."""
     mask = np.uint64(directory.shape[0] - 1)
     entry = (np.uint64(page) * _FIBONACCI) >> drop
@@ -48,8 +56,8 @@ def count_cells(
     weights: IntVector,  # (n,), or empty where all are 1
     largest: int,
     signed: int,
-    shift: int,
-    page_bits: int,
+    shift: int,  # from 0 on
+    page_bits: int,  # from 0 to 63 - shift
     directory: IntMatrix,  # (2**k, 2)
     counts: npt.NDArray[Any],  # (n_slots << page_bits, n_kinds) added to here
     missing: IntVector,  # (n,) the rows whose page is not there, written here
@@ -96,7 +104,7 @@ def add_pages(
     rows: IntVector,  # (k,)
     largest: int,
     signed: int,
-    shift: int,  # of pages
+    shift: int,  # of pages, from 0 to 63
     directory: IntMatrix,  # (2**k, 2) written here
     pages: IntVector,  # (n_slots,) written here: the page of each slot
     n_pages: int,
@@ -122,7 +130,7 @@ def add_pages(
 @kernel
 def find_cells(
     cells: IntVector,  # (n,)
-    page_bits: int,
+    page_bits: int,  # from 0 to 63
     directory: IntMatrix,  # (2**k, 2)
     positions: IntVector,  # (n,) written here: row of the counts, -1 where there is none
 ) -> None:
@@ -151,7 +159,7 @@ def fill_directory(
 def list_cells(
     pages: IntVector,  # (n_pages,) of each slot
     slots: IntVector,  # (n_pages,) by rising page
-    page_bits: int,
+    page_bits: int,  # from 0 to 63
     counts: npt.NDArray[Any],  # (n_slots << page_bits, n_kinds)
     cells: IntVector,  # (n_pages << page_bits,) written here, rising
     listed: IntMatrix,  # (n_pages << page_bits, n_kinds) written here
@@ -176,13 +184,13 @@ def list_cells(
 def add_table(
     pages: IntVector,  # (n_pages,) of each slot of the table that is added
     others: npt.NDArray[Any],  # (n_slots << others_bits, n_kinds) its counts
-    others_bits: int,  # of its pages
-    others_shift: int,  # of its cells, at most as large as the other one
+    others_bits: int,  # of its pages, from 0 to 63 - others_shift
+    others_shift: int,  # of its cells, from 0 to shift
     first_kind: int,
     last_kind: int,
     weight: int,  # as often each point counts
-    shift: int,
-    page_bits: int,
+    shift: int,  # from 0 on
+    page_bits: int,  # from 0 to 63 - shift
     directory: IntMatrix,  # (2**k, 2)
     counts: npt.NDArray[Any],  # (n_slots << page_bits, n_kinds) added to here
     bits: IntVector,  # (n,) written here: lowest rank bits of counts whose page is not there
@@ -220,7 +228,7 @@ def add_table(
 def put_cells(
     cells: IntVector,  # (n,) rising
     listed: IntMatrix,  # (n, n_kinds)
-    page_bits: int,
+    page_bits: int,  # from 0 to 63
     pages: IntVector,  # (n_slots,) written here
     counts: npt.NDArray[Any],  # (n_slots << page_bits, n_kinds) zeros, added to here
 ) -> int:

@@ -13,7 +13,7 @@ DIGIT = 8
 
 @kernel
 def radix_sort(
-    keys: npt.NDArray[Any],  # (n,) unsigned integers, sorted here
+    keys: npt.NDArray[Any],  # (n,), n > 0: unsigned integers of at most 64 bits, sorted here
     spare: npt.NDArray[Any],  # (n,) of the same type, overwritten
     flip: Any,  # the sign bit, of the same type: signed keys order as unsigned ones without it
 ) -> None:

@@ -205,8 +205,8 @@ def refine_pass(
     rows: tuple[int, int],
     root: float,
     prefix: int,  # the upper bits of the |t| that are looked for
-    shift: int,  # how many bits follow them
-    step: int,  # how many of these are counted
+    shift: int,  # how many bits follow them, from 1 to 63
+    step: int,  # how many of these are counted, from 1 to shift
     histogram: IntVector,  # (2**step,) counted up here
 ) -> None:
     """Count the next bits of those |t| that begin with some bits."""
@@ -230,7 +230,7 @@ def collect_pass(
     rows: tuple[int, int],
     root: float,
     prefix: int,
-    shift: int,
+    shift: int,  # from 0 to 63
     collected: FloatVector,  # written here, from the first element on
 ) -> int:
     """Collect those |t| that begin with some bits; return how many there are."""
