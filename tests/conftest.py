@@ -15,6 +15,12 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
 
+# Numba checks indices then, and no shifts.
+if os.environ.get("NUMBA_BOUNDSCHECK") == "1":
+    from tests.support.checked_shifts import check_shifts
+
+    check_shifts()
+
 # The same examples in every run and on every machine, however slow or busy it is; the first
 # example may compile.
 for name, examples in (("default", 10), ("thorough", 20)):

@@ -1,0 +1,76 @@
+"""Kernels that few drawn arguments reach: of each detector, of large tables, of sorting on disk."""
+
+import tempfile
+from pathlib import Path
+from typing import Any, get_args
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import fastad
+from fastad.benchmarking.pairwise_tests import statistics
+from fastad.benchmarking.pairwise_tests.pairs import compare_pairs
+from fastad.detectors.neighbours import Neighbourhood, Rule, RuleKind
+from fastad.streaming.exact import FEWEST_BYTES
+from tests.benchmarking.test_pairwise_tests import results
+from tests.support.drawn_calls import detectors
+from tests.support.score_files import check_bounds, save
+
+pytestmark = pytest.mark.bounds
+
+seeds = st.integers(0, 2**32 - 1)
+
+
+@pytest.mark.parametrize("d", [2, 14])
+@given(seed=seeds)
+def test_every_compiled_detector(d: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    points = rng.normal(size=(int(rng.integers(1, 600)), d)) * 10.0 ** rng.integers(-3, 4)
+    for fitted in detectors(d).fitted:
+        assert np.isfinite(fastad.compile_scorer(fitted).score_samples(points)).all()
+
+
+@pytest.mark.parametrize("n_train", [20, 1001], ids=["all distances", "tree"])
+@given(seed=seeds)
+def test_every_rule_of_neighbours(n_train: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 9, size=(n_train, int(rng.integers(1, 5)))).astype(np.float64)
+    rules = [Rule(kind, int(rng.integers(1, 19))) for kind in get_args(RuleKind)]
+    scores = Neighbourhood(X, rules).score_rows(X[: rng.integers(1, n_train)])
+    assert not np.isnan(scores).any()
+
+
+@given(seed=seeds, d=st.integers(1, 6))
+def test_importance_sampling(seed: int, d: int) -> None:
+    X = np.random.default_rng(seed).normal(size=(200, d))
+    box = fastad.Box.from_data(X)
+    options: Any = {"n_draws": 4000, "rng": seed, "data": X}
+    result = fastad.volume(lambda x: (x**2).sum(axis=1), 2.0, box, method="importance", **options)
+    assert 0 < result.low <= result.value <= result.high
+
+
+@given(seed=seeds, memory=st.integers(FEWEST_BYTES, 4 * FEWEST_BYTES))
+def test_sorting_on_disk(seed: int, memory: int) -> None:
+    rng = np.random.default_rng(seed)
+    y, s = np.arange(900) % 3 // 2, rng.integers(-(2**62), 2**62, 900) >> rng.integers(60)
+    measures = ["auc", "auc_w"]
+    with tempfile.TemporaryDirectory() as name:
+        path = save(Path(name, "scores.parquet"), {"label": y, "score": s})
+        found = fastad.streaming.evaluate(
+            path, score="score", exact=True, memory=memory, measures=measures
+        )
+    check_bounds(found["score"], y, s)
+
+
+@given(seed=seeds, n_models=st.integers(2, 70))
+def test_middle_statistics_by_counting(seed: int, n_models: int) -> None:
+    """In the place of more than a million pairs."""
+    values = results(n_models, 3, 1, seed=seed).round(2)
+    with pytest.MonkeyPatch.context() as patched:
+        whole = compare_pairs(values, alpha=0.05)
+        patched.setattr(statistics, "_MAX_COLLECTED", 0)
+        counted = compare_pairs(values, alpha=0.05)
+    for name in ("welch-median", "tukey-median"):
+        np.testing.assert_array_equal(counted.criteria[name], whole.criteria[name])
