@@ -1,13 +1,23 @@
 """The one place that names Numba's options and the cache policy."""
 
+import os
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 import numba
+from numba.core import compiler_lock
 
 from fastad._core.cache import KernelCache
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+
+if hasattr(os, "register_at_fork"):
+    # A fork waits for a thread that compiles or loads a kernel: in the child, that thread is gone
+    # and would never release the lock. The import system and logging treat their locks alike.
+    _lock: Any = compiler_lock.global_compiler_lock
+    os.register_at_fork(
+        before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release
+    )
 
 
 def uncached(function: Function) -> Function:

@@ -5,6 +5,7 @@ import multiprocessing
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -158,6 +159,34 @@ def test_a_child_process_finds_the_same_values_after_use_of_threads(
     finally:
         child.kill()
     assert values(2) == alone
+
+
+FORKED_AMID_COMPILATION = """
+import os, signal, threading, time
+import fastad
+from fastad.streaming import ScoreSketch
+def compile_all():
+    fastad.roc_auc([0, 1], [0.1, 0.2])
+    ScoreSketch().update([0, 1], [0.1, 0.2])
+thread = threading.Thread(target=compile_all)
+thread.start()
+for _ in range(4):
+    time.sleep(0.1)
+    assert thread.is_alive()
+    child = os.fork()
+    if child == 0:
+        signal.alarm(120)
+        assert fastad.average_precision([0, 1, 0], [0.1, 0.2, 0.3]) == 0.5
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+thread.join()
+"""
+
+
+@pytest.mark.system
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_child_forked_while_a_thread_compiles_does_not_wait_for_it(tmp_path: Path) -> None:
+    run(FORKED_AMID_COMPILATION, "-W", "ignore", FASTAD_CACHE_DIR=str(tmp_path))
 
 
 # Without compilation.
