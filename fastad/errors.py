@@ -46,6 +46,14 @@ class MissingExtraError(ImportError):
     """A feature needs a library of an optional extra that is not installed."""
 
 
+class ForkedStateError(RuntimeError):
+    """A thread was using the object when the process was forked: it may be half changed here.
+
+    Give the child a copy or bytes that were made before, or fork before threads use the object, or
+    start processes by spawn or forkserver.
+    """
+
+
 class CompilationCacheWarning(UserWarning):
     """Compiled kernels cannot be kept on disk, so that every process compiles them anew."""
 
@@ -65,6 +73,7 @@ class InsufficientMixingWarning(UserWarning):
 __all__ = [
     "BatchScorerWarning",
     "CompilationCacheWarning",
+    "ForkedStateError",
     "InsufficientMixingWarning",
     "InvalidInputError",
     "InvalidTypeError",

@@ -390,11 +390,12 @@ def test_the_version_is_that_of_the_package() -> None:
     assert fastad.__version__ == importlib.metadata.version("fastad")
 
 
-def test_errors_are_value_errors_and_import_errors() -> None:
+def test_errors_are_those_of_python_too() -> None:
     assert issubclass(fastad.InvalidInputError, ValueError)
     assert issubclass(fastad.UndefinedMeasureError, ValueError)
     assert not issubclass(fastad.UndefinedMeasureError, fastad.InvalidInputError)
     assert issubclass(fastad.errors.MissingExtraError, ImportError)
+    assert issubclass(fastad.errors.ForkedStateError, RuntimeError)
     assert issubclass(fastad.errors.CompilationCacheWarning, UserWarning)
 
 

@@ -3,11 +3,11 @@
 import json
 import math
 import struct
-import threading
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import Any
 
+from fastad._core.locks import StateLock
 from fastad._core.parameters import check_count, check_inside, check_type
 from fastad._core.types import ArrayLike, Point
 from fastad.errors import InvalidInputError
@@ -135,7 +135,7 @@ class DriftMonitor:
         self.significance_level = check_inside(significance_level, "significance_level")
         self._reference = reference.copy()
         self._listed = self._reference.listed()
-        self._lock = threading.Lock()
+        self._lock = StateLock("DriftMonitor")
         self._n_updates: int
         self._n_before: int
         self._n_windows: int
@@ -152,12 +152,13 @@ class DriftMonitor:
     @property
     def n_samples(self) -> int:
         """Number of points since the last reset."""
-        with self._lock:
+        with self._lock.checked():
             return self._n_samples()
 
     @property
     def n_updates(self) -> int:
         """Number of updates since the last reset."""
+        self._lock.checked()
         return self._n_updates
 
     @property
@@ -166,6 +167,7 @@ class DriftMonitor:
 
         Its bounds are certain: what the exact scores of these points would show.
         """
+        self._lock.checked()
         return self._distance
 
     @property
@@ -175,7 +177,7 @@ class DriftMonitor:
         With probability 1 - significance level it contains the true distance at every look, of
         each window whose points come from one distribution.
         """
-        with self._lock:
+        with self._lock.checked():
             distance, n = self._distance, self._current.n_unlabelled
             radius = self._radius(n, float(self.significance_level))
         value, low, high = math.nan, 0.0, 1.0
@@ -192,16 +194,18 @@ class DriftMonitor:
 
         The smallest over all looks so far.
         """
+        self._lock.checked()
         return self._p_value
 
     @property
     def is_alarm(self) -> bool:
         """Whether the alarm was raised since the last reset."""
-        return self._alarm is not None
+        return self.alarm is not None
 
     @property
     def alarm(self) -> DriftAlarm | None:
         """When the alarm was raised; None where it was not."""
+        self._lock.checked()
         return self._alarm
 
     def update(self, y_score: ArrayLike) -> None:
@@ -224,7 +228,7 @@ class DriftMonitor:
                 f"{points.raw.dtype}",
                 argument="y_score",
             )
-        with self._lock:
+        with self._lock.checked():
             self._n_updates += 1
             if points is None:
                 return
@@ -240,12 +244,12 @@ class DriftMonitor:
 
         From then on, the significance level applies again.
         """
-        with self._lock:
+        with self._lock.checked():
             self._begin()
 
     def to_bytes(self) -> bytes:
         """Return the monitor with its sketches as bytes, versioned and with a checksum."""
-        with self._lock:
+        with self._lock.checked():
             state = {
                 "window": self.window,
                 "significance_level": str(self.significance_level),

@@ -1,12 +1,12 @@
 """`Panes`: sketches of groups and lengths of time, of which the latest are kept."""
 
-import threading
 from collections import OrderedDict
 from collections.abc import Iterable
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from fastad._core.locks import StateLock
 from fastad._core.types import IntVector
 from fastad.errors import InvalidInputError
 from fastad.streaming.points import StreamedPoints
@@ -86,22 +86,16 @@ class Panes:
 
     What was given out is never changed: a sketch is copied before the first change after it was
     read. So readers see one moment and take their time, and nobody waits for them.
-
-    Attributes
-    ----------
-    latest : int or None
-        The latest pane that had a point; it and those before it, ``n_panes`` in all, are kept.
-    dropped : Dropped
-        What came too late, and what made room.
     """
 
     def __init__(self, n_panes: int, memory: int, max_groups: int) -> None:
         self.n_panes = n_panes
         self.memory = memory
         self.max_groups = max_groups
-        self.latest: int | None = None
-        self.dropped = Dropped(0, 0, 0, 0)
-        self._lock = threading.Lock()
+        # The latest pane that had a point; it and those before it, `n_panes` in all, are kept.
+        self._latest: int | None = None
+        self._dropped = Dropped(0, 0, 0, 0)
+        self._lock = StateLock("SlidingEvaluation")
         # The group with the latest change is the last one.
         self._groups: OrderedDict[Group | None, KeptGroup] = OrderedDict()
         # In place of a pane without points; nothing is added to it.
@@ -111,34 +105,41 @@ class Panes:
         self._dtype: np.dtype[Any] | None = None
 
     @property
+    def dropped(self) -> Dropped:
+        """What came too late, and what made room."""
+        self._lock.checked()
+        return self._dropped
+
+    @property
     def first(self) -> int | None:
         """The first pane that is kept."""
-        latest = self.latest
+        self._lock.checked()
+        latest = self._latest
         return None if latest is None else latest + 1 - self.n_panes
 
     def groups(self) -> list[Group | None]:
         """Return the groups, that with the latest change last."""
-        with self._lock:
+        with self._lock.checked():
             return list(self._groups)
 
     def n_kept(self) -> int:
         """Return how many panes have points, of all groups."""
-        with self._lock:
+        with self._lock.checked():
             return sum(len(kept.panes) for kept in self._groups.values())
 
     def state(self) -> PanesState:
         """Return all that is kept."""
-        with self._lock:
+        with self._lock.checked():
             groups = [
                 (group, KeptGroup(dict(sorted(kept.panes.items())), kept.after_drop))
                 for group, kept in self._groups.items()
             ]
             self._unread.clear()
-            return PanesState(self.latest, self.dropped, groups)
+            return PanesState(self._latest, self._dropped, groups)
 
     def restore(self, state: PanesState) -> None:
         """Take what another one kept, in place of nothing."""
-        self.latest, self.dropped = state.latest, state.dropped
+        self._latest, self._dropped = state.latest, state.dropped
         for group, kept in state.groups:
             self._groups[group] = kept
             for sketch in kept.panes.values():
@@ -146,9 +147,9 @@ class Panes:
 
     def window(self, n_panes: int, last: int | None, group: Group | None) -> PanesWindow:
         """Return panes of a group, or of all, up to one of them or the latest."""
-        with self._lock:
+        with self._lock.checked():
             if last is None:
-                last = self.latest or 0
+                last = self._latest or 0
             first = last + 1 - n_panes
             groups: Iterable[Group | None] = self._groups if group is None else [group]
             chosen = [
@@ -159,14 +160,14 @@ class Panes:
                 if first <= pane <= last
             ]
             self._unread.difference_update(sketch for _, sketch in chosen)
-            return PanesWindow(first, self.first, self.dropped, chosen)
+            return PanesWindow(first, self.first, self._dropped, chosen)
 
     def count(self, points: StreamedPoints, panes: IntVector | int, group: Group | None) -> None:
         """Count points of one pane, or of a pane each; all or, where they are refused, none."""
         parts = _by_pane(points, panes)
-        with self._lock:
+        with self._lock.checked():
             self._expect(points.raw.dtype)
-            latest = parts[-1][0] if self.latest is None else max(self.latest, parts[-1][0])
+            latest = parts[-1][0] if self._latest is None else max(self._latest, parts[-1][0])
             first = latest + 1 - self.n_panes
             late = sum(some.n_points for pane, some in parts if pane < first)
             parts = [(pane, some) for pane, some in parts if pane >= first]
@@ -178,7 +179,7 @@ class Panes:
                 return
             self._slide_to(latest)
             self._dtype = points.raw.dtype
-            kept = self._groups.setdefault(group, KeptGroup({}, self.dropped.groups > 0))
+            kept = self._groups.setdefault(group, KeptGroup({}, self._dropped.groups > 0))
             self._groups.move_to_end(group)
             for pane, some in parts:
                 self._to_change(kept, pane).count_points(some)
@@ -187,10 +188,10 @@ class Panes:
     def label(self, points: StreamedPoints, panes: IntVector | int, group: Group | None) -> None:
         """Give labels to points of one pane, or of a pane each; all or none."""
         parts = _by_pane(points, panes)
-        with self._lock:
+        with self._lock.checked():
             self._expect(points.raw.dtype)
             first = self.first
-            kept = self._groups.get(group, KeptGroup({}, self.dropped.groups > 0))
+            kept = self._groups.get(group, KeptGroup({}, self._dropped.groups > 0))
             labelled: list[tuple[int, StreamedPoints]] = []
             late = 0
             for pane, some in parts:
@@ -229,9 +230,9 @@ class Panes:
 
     def _slide_to(self, latest: int) -> None:
         """Let the window end with a pane, which is not before the latest one."""
-        if latest == self.latest:
+        if latest == self._latest:
             return
-        self.latest = latest
+        self._latest = latest
         first = latest + 1 - self.n_panes
         for kept in self._groups.values():
             for old in [each for each in kept.panes if each < first]:
@@ -247,9 +248,9 @@ class Panes:
             self._drop(groups=1, group_points=sum(each.n_points for each in sketches))
 
     def _drop(self, **numbers: int) -> None:
-        old = self.dropped
+        old = self._dropped
         new = {name: getattr(old, name) + number for name, number in numbers.items()}
-        self.dropped = old._replace(**new)
+        self._dropped = old._replace(**new)
 
 
 def _by_pane(points: StreamedPoints, panes: IntVector | int) -> list[tuple[int, StreamedPoints]]:

@@ -2,13 +2,13 @@
 
 import json
 import math
-import threading
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import numpy as np
 
 from fastad._core.floats import exp
+from fastad._core.locks import StateLock
 from fastad._core.types import ArrayLike, Label, Point
 from fastad.errors import InvalidInputError
 from fastad.measures.flagged import lowest_flagged
@@ -152,13 +152,13 @@ class RateMonitor:
         self.alternative = settings.alternative
         self.significance_level = settings.significance_level
         self.expected_range = settings.expected_range
-        self._lock = threading.Lock()
+        self._lock = StateLock("RateMonitor")
         self._begin()
 
     def __repr__(self) -> str:
         low, high = self.expected_range
         expected = f"{low:.4g}" if low == high else f"{low:.4g} to {high:.4g}"
-        state = "" if self._alarm is None else f", {self._alarm}"
+        state = "" if self.alarm is None else f", {self.alarm}"
         return (
             f"RateMonitor({self.rate!r}, {self.alternative} than {expected}, "
             f"n_events={self._n_events}, n_samples={self._n_samples}{state})"
@@ -167,22 +167,25 @@ class RateMonitor:
     @property
     def n_events(self) -> int:
         """Number of events since the last reset: what the rate counts."""
+        self._lock.checked()
         return self._n_events
 
     @property
     def n_samples(self) -> int:
         """Number of points since the last reset that the rate is a fraction of."""
+        self._lock.checked()
         return self._n_samples
 
     @property
     def n_updates(self) -> int:
         """Number of updates since the last reset."""
+        self._lock.checked()
         return self._n_updates
 
     @property
     def value(self) -> float:
         """The rate since the last reset; NaN where nothing was counted."""
-        with self._lock:
+        with self._lock.checked():
             return self._n_events / self._n_samples if self._n_samples else math.nan
 
     @property
@@ -192,7 +195,7 @@ class RateMonitor:
         It covers the true rate, where that is constant, with probability 1 - significance level.
         After a change it is an interval of a mean; the alarm looks at later points by themselves.
         """
-        with self._lock:
+        with self._lock.checked():
             k, n = self._n_events, self._n_samples
         alpha = float(self.significance_level)
         low, high = rate_bounds(np.array([float(k)]), np.array([float(n)]), alpha, "two-sided")
@@ -204,7 +207,7 @@ class RateMonitor:
     @property
     def e_value(self) -> float:
         """Evidence against the expected rate now: the capital of bets, which began as 1."""
-        with self._lock:
+        with self._lock.checked():
             return exp(float(self._evidence.log_value))
 
     @property
@@ -214,17 +217,18 @@ class RateMonitor:
         With a reference, half of the significance level is added to it: the probability that the
         rate lies beyond the bound that bets are made against.
         """
-        with self._lock:
+        with self._lock.checked():
             return min(1.0, self._settings.of_reference + math.exp(-self._log_most))
 
     @property
     def is_alarm(self) -> bool:
         """Whether the alarm was raised since the last reset."""
-        return self._alarm is not None
+        return self.alarm is not None
 
     @property
     def alarm(self) -> RateAlarm | None:
         """When the alarm was raised; None where it was not."""
+        self._lock.checked()
         return self._alarm
 
     def update(
@@ -304,12 +308,12 @@ class RateMonitor:
         From then on, the significance level applies again: in r resets, r times as many false
         alarms are to be expected at most.
         """
-        with self._lock:
+        with self._lock.checked():
             self._begin()
 
     def to_bytes(self) -> bytes:
         """Return the monitor as bytes, versioned and with a checksum."""
-        with self._lock:
+        with self._lock.checked():
             state = {
                 **self._settings.to_plain(),
                 "counts": [self._n_events, self._n_samples, self._n_updates],
@@ -358,7 +362,7 @@ class RateMonitor:
         self._alarm: RateAlarm | None = None
 
     def _count(self, n_events: int, n_samples: int) -> None:
-        with self._lock:
+        with self._lock.checked():
             if self._n_samples + n_samples > MOST:
                 raise InvalidInputError(
                     f"n_samples must leave at most 2^53 points in all; found "

@@ -1,12 +1,12 @@
 """`ScoreSketch`: measures of scores that come in streams, with bounds that are certain."""
 
-import threading
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from fastad._core.interrupts import uninterrupted
+from fastad._core.locks import StateLock
 from fastad._core.parameters import check_type, short_repr
 from fastad._core.types import ArrayLike, IntVector, Label
 from fastad.errors import InvalidInputError, UndefinedMeasureError
@@ -68,7 +68,7 @@ class ScoreSketch(CellMeasures):
                 f"memory must suffice for two cells; found {short_repr(memory)}",
                 argument="memory",
             )
-        self._lock = threading.Lock()
+        self._lock = StateLock("ScoreSketch")
         self._table = CellTable(size)
         self._dtype: np.dtype[Any] | None = None
         self._lowest = self._highest = 0
@@ -90,6 +90,7 @@ class ScoreSketch(CellMeasures):
     @property
     def dtype(self) -> np.dtype[Any] | None:
         """Type of the scores; None before there are any."""
+        self._lock.checked()
         return self._dtype
 
     @property
@@ -110,17 +111,19 @@ class ScoreSketch(CellMeasures):
     @property
     def n_points(self) -> int:
         """Number of points, with and without a label."""
+        self._lock.checked()
         return self._table.n_points
 
     @property
     def n_cells(self) -> int:
         """Number of cells with a point."""
-        with self._lock:
+        with self._lock.checked():
             return int(self._table.listed().cells.shape[0])
 
     @property
     def resolution(self) -> str:
         """How wide a cell is, in words: a fraction of the scores in it, or a number of integers."""
+        self._lock.checked()
         shift = self._table.shift
         if shift == 0:
             return "exact"
@@ -166,13 +169,14 @@ class ScoreSketch(CellMeasures):
 
     def count_points(self, points: StreamedPoints) -> None:
         """Count points that have been checked."""
-        with self._lock:
+        with self._lock.checked():
             self._expect(points.raw.dtype)
             self._table.check_room(points.n_points, "sample_weight")
             uninterrupted(lambda: self._count(points))
 
     def check_room(self, n_points: int) -> None:
         """Refuse so many points more where their number would not fit into the counts."""
+        self._lock.checked()
         self._table.check_room(n_points, "sample_weight")
 
     def label(
@@ -213,7 +217,7 @@ class ScoreSketch(CellMeasures):
 
     def label_points(self, points: StreamedPoints) -> IntVector:
         """Give labels to points; return those for which there are none, and then move nothing."""
-        with self._lock:
+        with self._lock.checked():
             self._expect(points.raw.dtype)
             # The labels change what has been read, also where a Ctrl-C comes after them.
             self._cells = None
@@ -223,7 +227,7 @@ class ScoreSketch(CellMeasures):
 
     def unknown_points(self, points: StreamedPoints) -> IntVector:
         """Return the points for which none was counted without a label."""
-        with self._lock:
+        with self._lock.checked():
             return self._table.unknown(points.raw, points.kinds, points.weights)
 
     def merge(self, other: "ScoreSketch") -> None:
@@ -240,14 +244,14 @@ class ScoreSketch(CellMeasures):
             )
         # Two that are merged with each other at once do not wait for each other's lock.
         other = other.copy()
-        with self._lock:
+        with self._lock.checked():
             self._check_addable(other, 1, "other", "other")
             uninterrupted(lambda: self._add(other, 1))
 
     def copy(self) -> "ScoreSketch":
         """Return a sketch of the same points that changes by itself."""
         sketch = ScoreSketch(self.memory)
-        with self._lock:
+        with self._lock.checked():
             sketch._table = self._table.copy()
             sketch._dtype = self._dtype
             sketch._lowest, sketch._highest = self._lowest, self._highest
@@ -258,7 +262,7 @@ class ScoreSketch(CellMeasures):
 
         Sketches of the same points and memory give the same bytes on every machine.
         """
-        with self._lock:
+        with self._lock.checked():
             state = SketchState(
                 self._dtype, self.memory, self._table.listed(), self._lowest, self._highest
             )
@@ -278,7 +282,7 @@ class ScoreSketch(CellMeasures):
 
     def score_cells(self) -> ScoreCells:
         """Return the cells with a labelled point; they are kept until the next change."""
-        with self._lock:
+        with self._lock.checked():
             if self._dtype is None:
                 raise UndefinedMeasureError("a sketch without points has no measures")
             if self._cells is None:
@@ -301,18 +305,18 @@ class ScoreSketch(CellMeasures):
         for part, _ in parts:
             sketch._table.coarsen_to(part._table.shift)
         for part, weight in parts:
-            with part._lock:
+            with part._lock.checked():
                 sketch._check_addable(part, weight, "parts", argument)
                 sketch._add(part, weight)
         return sketch
 
     def listed(self) -> CellCounts:
         """Return the counts in cells with a point, labelled or not."""
-        with self._lock:
+        with self._lock.checked():
             return self._table.listed()
 
     def _totals(self) -> tuple[int, int, int]:
-        with self._lock:
+        with self._lock.checked():
             return self._table.totals()
 
     def _check_addable(self, other: "ScoreSketch", weight: int, name: str, argument: str) -> None:

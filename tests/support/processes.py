@@ -1,9 +1,10 @@
 """Programs that the tests run in processes of their own."""
 
 import os
+import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 MEASURES = [
@@ -113,3 +114,21 @@ def run(
     )
     assert result.returncode == 0, result.stderr
     return result.stdout + result.stderr
+
+
+def in_forked_child(function: Callable[[], str], seconds: int = 60) -> str:
+    """Return what a function returns in a forked child; "" where it raises or takes longer."""
+    receiver, sender = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            signal.signal(signal.SIGALRM, signal.SIG_DFL)
+            signal.alarm(seconds)
+            os.write(sender, function().encode())
+        finally:
+            os._exit(0)
+    os.close(sender)
+    with open(receiver, encoding="utf-8") as answers:
+        answer = answers.read()
+    os.waitpid(child, 0)
+    return answer
