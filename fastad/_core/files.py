@@ -6,23 +6,23 @@ import secrets
 from collections.abc import Iterator
 from pathlib import Path
 
+from fastad._core.temporary import removed_afterwards
+
 
 @contextlib.contextmanager
 def written_aside(path: Path) -> Iterator[Path]:
     """Give the path of a new file beside another, which it replaces if nothing fails.
 
     Whoever reads the path meanwhile sees the old file or none; after a failure (a full disk,
-    Ctrl-C) nothing is left behind.
+    Ctrl-C, SIGTERM) nothing is left behind.
     """
     # A short name: the other may be as long as names can be.
     aside = path.parent / f".fastad-{secrets.token_hex(8)}{path.suffix}"
-    os.close(os.open(aside, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
-    try:
+    with removed_afterwards(aside):
+        os.close(os.open(aside, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
         # The usual permissions, once the file is whole; until then it is for its owner alone.
         usual = aside.stat().st_mode
         aside.chmod(0o600)
         yield aside
         aside.chmod(usual)
         os.replace(aside, path)
-    finally:
-        aside.unlink(missing_ok=True)

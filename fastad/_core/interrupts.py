@@ -1,10 +1,40 @@
-"""Changes that Ctrl-C must not cut in two."""
+"""Changes that Ctrl-C must not cut in two, and SIGTERM in place of Ctrl-C."""
 
+import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TypeVar
 
 Result = TypeVar("Result")
+
+
+class TerminationInterrupt(KeyboardInterrupt):
+    """SIGTERM, raised as Ctrl-C is."""
+
+
+@contextmanager
+def handled_sigterm(handle: Callable[[int, object], None]) -> Iterator[None]:
+    """Handle SIGTERM in the block, where it would end the process at once.
+
+    Python handles signals in the main thread alone; a handler of somebody else stays.
+    """
+    handles = signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+    if handles:
+        try:
+            signal.signal(signal.SIGTERM, handle)
+        except ValueError:  # in another thread
+            handles = False
+    try:
+        yield
+    finally:
+        if handles and signal.getsignal(signal.SIGTERM) is handle:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+def raise_termination(_number: int, _frame: object) -> None:
+    """Handle SIGTERM as Python does Ctrl-C."""
+    raise TerminationInterrupt
 
 
 def uninterrupted(function: Callable[[], Result]) -> Result:

@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 import fastad
+from fastad._core.temporary import temporary_folder
 from fastad._core.threads import available_threads
 from fastad._kernels.ordering import keys
 from fastad.cli._console import print_message, progress_bar
@@ -191,8 +192,8 @@ def _read_again(columns: dict[str, npt.NDArray[Any]]) -> None:
     import pyarrow as pa
     from pyarrow import feather
 
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "scores.arrow")
+    with temporary_folder(Path(tempfile.gettempdir()), "fastad-warmup") as folder:
+        path = folder / "scores.arrow"
         feather.write_feather(pa.table(columns), str(path), compression="uncompressed")
         for memory in ("64kB", "1MB"):
             for groups in (None, "group"):

@@ -80,7 +80,7 @@ def evaluate(
         share it.
     folder : path, optional
         Where scores that do not fit the memory are written while they are sorted; by default the
-        system's temporary folder. Nothing is left there.
+        system's temporary folder. Nothing is left there; what a killed process left is removed.
     pos_label : label, optional
         Label of the anomalies where labels are not 0 and 1.
     progress : callable or True, optional
@@ -173,9 +173,12 @@ def _evaluate(table: Table, request: _Request, report: Progress | None) -> Strea
     n_before = 1 if group_columns else 0
 
     def count(left: Streams, n_passes: int, stack: ExitStack) -> Counters:
+        folder = None
+        if any(each.can_spill for each in left.values()):
+            folder = stack.enter_context(spill_folder(request.folder))
         counters = {
-            key: each.next_pass(_spill_folder(each, request.folder, stack))
-            for key, each in left.items()
+            key: each.next_pass(None if folder is None else folder / f"{index}")
+            for index, (key, each) in enumerate(left.items())
         }
         rows.give(counters, report, n_before + n_passes)
         return counters
@@ -287,13 +290,6 @@ def check_some(scores: Sequence[str], names: Sequence[object]) -> None:
             f"{', '.join(map(str, names))}",
             argument="score",
         )
-
-
-def _spill_folder(stream: ScorePasses, folder: Path | None, stack: ExitStack) -> Path | None:
-    """Return a folder for the pass, where it needs one; it is removed with the stack."""
-    if not stream.can_spill:
-        return None
-    return stack.enter_context(spill_folder(folder))
 
 
 class _Rows(NamedTuple):

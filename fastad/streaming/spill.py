@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fastad._core.arrays import as_readonly
+from fastad._core.temporary import temporary_folder
 from fastad._core.types import IntVector
 from fastad._kernels.ordering import cell_curves
 from fastad.ordering.orders import sort
@@ -23,6 +24,8 @@ BYTES_A_POINT = 32
 # Bytes that are gathered before they are written, at most.
 _GATHERED = 2**25
 _READ = 2**20
+# Of the rank bits of a score.
+_BYTES = 8
 
 
 class Block(NamedTuple):
@@ -37,14 +40,14 @@ Blocks = Callable[[], Iterator[Block]]
 
 @contextmanager
 def spill_folder(folder: Path | None) -> Iterator[Path]:
-    """Make a folder that is removed whatever happens; name it where the disk is full."""
-    with tempfile.TemporaryDirectory(prefix="fastad-", dir=folder) as name:
+    """Make a folder that is removed whatever happens; name its parent where the disk is full."""
+    where = folder or Path(tempfile.gettempdir())
+    with temporary_folder(where, "fastad-spill") as path:
         try:
-            yield Path(name)
+            yield path
         except OSError as error:
             if error.errno not in (errno.ENOSPC, errno.EDQUOT):
                 raise
-            where = folder or Path(tempfile.gettempdir())
             raise OSError(
                 error.errno,
                 f"the disk of {where} is full; scores that do not fit the memory are written "
@@ -62,6 +65,7 @@ class SpilledScores:
         self._cells = cells
         self._corners = corners
         self._folder = folder
+        folder.mkdir(exist_ok=True)
         self._memory = memory
         self._starts = _range_starts(cells, max(memory // BYTES_A_POINT, 1))
         self._ends = np.append(self._starts[1:], cells.lowest.shape[0])
@@ -106,7 +110,10 @@ class SpilledScores:
         if self._is_tie[index]:
             key = ~cells.lowest[some][:1]
             yield Piece(np.array([fp, fp + n_normals]), np.array([tp, tp + n_anomalies]), key)
-        elif (n_normals + n_anomalies) * BYTES_A_POINT <= self._memory:
+            return
+        self._check_number(index, NORMAL, n_normals)
+        self._check_number(index, ANOMALY, n_anomalies)
+        if (n_normals + n_anomalies) * BYTES_A_POINT <= self._memory:
             anomalies, normals = self._read(index, ANOMALY), self._read(index, NORMAL)
             sort(anomalies)
             if self._corners:
@@ -136,7 +143,6 @@ class SpilledScores:
         finer = ScoreCells.of(table.listed(), lowest, highest, self._cells.codec)
         folder = self._folder / f"{index}"
         inner = SpilledScores(finer, folder, self._memory, corners=self._corners)
-        inner._folder.mkdir()
         for block in blocks():
             inner.add(block)
         for piece in inner.pieces():
@@ -152,6 +158,16 @@ class SpilledScores:
 
     def _path(self, index: int, kind: int) -> Path:
         return self._folder / f"{index}.{kind}"
+
+    def _check_number(self, index: int, kind: int, n_points: int) -> None:
+        """Refuse other scores than were counted: services that empty folders may remove some."""
+        path = self._path(index, kind)
+        found = path.stat().st_size // _BYTES if path.exists() else 0
+        if found != n_points:
+            raise OSError(
+                f"{path} must contain the {n_points} scores that were counted before; found "
+                f"{found}: something else changes this folder, or what is read"
+            )
 
     def _read(self, index: int, kind: int) -> IntVector:
         path = self._path(index, kind)

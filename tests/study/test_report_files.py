@@ -120,6 +120,22 @@ def test_a_report_that_fails_changes_nothing(
     assert {one.name for one in tmp_path.iterdir()} <= {"tables", "figures", "index.html"}
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="folders have no locks")
+def test_what_a_killed_report_left_is_removed(small_study: StudyTables, tmp_path: Path) -> None:
+    left: list[Path] = []
+
+    def sections() -> Iterator[Section]:
+        (aside,) = tmp_path.glob(".fastad-report-*")
+        left.append(aside)
+        yield from made_up()[:1]
+
+    write_report(small_study, tmp_path, sections())
+    (left[0] / "tables").mkdir(parents=True)
+    (left[0] / "tables" / "half.csv").touch()
+    write_report(small_study, tmp_path, made_up()[:1])
+    assert list(tmp_path.glob(".fastad*")) == []
+
+
 def test_a_disk_that_is_full_while_texts_are_written_changes_nothing(
     small_study: StudyTables, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

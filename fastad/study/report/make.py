@@ -4,7 +4,6 @@ import csv
 import io
 import os
 import re
-import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from pathlib import Path
@@ -15,6 +14,7 @@ import numpy.typing as npt
 
 from fastad._core.extras import missing_extra
 from fastad._core.parameters import N_RESAMPLES, check_count, check_seed
+from fastad._core.temporary import temporary_folder
 from fastad.study.extensions import extensions
 from fastad.study.report.answer import answer_section
 from fastad.study.report.curves import curves_section, scores_section
@@ -166,8 +166,7 @@ def write_report(
     check_jinja2()
     folder.mkdir(parents=True, exist_ok=True)
     # The whole report is written before anything of the earlier one changes.
-    with tempfile.TemporaryDirectory(prefix=".fastad-", dir=folder) as name:
-        aside = Path(name)
+    with temporary_folder(folder, ".fastad-report") as aside:
         for kind in (_TABLES, _FIGURES):
             (aside / kind).mkdir()
             (folder / kind).mkdir(exist_ok=True)
