@@ -1,6 +1,7 @@
 """What commands print, and the one handler of what goes wrong in them."""
 
 import inspect
+import signal
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -13,6 +14,7 @@ from rich.console import Console
 from rich.table import Table
 from typer.models import OptionInfo
 
+from fastad._core.interrupts import TerminationInterrupt, handled_sigterm, raise_termination
 from fastad._core.progress import Progress, rich_bar
 from fastad._core.text_tables import TextTable
 from fastad._core.threads import available_threads
@@ -30,6 +32,7 @@ Result = TypeVar("Result")
 _ABOUT_ARGUMENTS = (InvalidInputError, InvalidTypeError)
 DATA_ARE_WRONG = 1
 WRONG_USAGE = 2
+TERMINATED = 128 + signal.SIGTERM
 
 # Parameters of commands that an argument of the library comes from, where the names differ. A
 # command that has none of them has one of the argument's own name.
@@ -82,16 +85,20 @@ def handle_errors(command: Callable[Parameters, Result]) -> Callable[Parameters,
     """Turn errors into a message and an exit code.
 
     1 where data are wrong, or files cannot be read or written; 2 where an option or an
-    environment variable is wrong.
+    environment variable is wrong; 143 after SIGTERM, as after Ctrl-C 130.
     """
     options = _options_of(command)
 
     @wraps(command)
     def run(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
         try:
-            # A wrong environment variable is reported as that, before any file is read.
-            available_threads()
-            return command(*args, **kwargs)
+            # Schedulers and containers send SIGTERM before they kill.
+            with handled_sigterm(raise_termination):
+                # A wrong environment variable is reported as that, before any file is read.
+                available_threads()
+                return command(*args, **kwargs)
+        except TerminationInterrupt:
+            raise typer.Exit(TERMINATED) from None
         except BrokenPipeError:
             raise
         except (DataError, MissingExtraError, OSError) as error:

@@ -2,7 +2,6 @@
 
 # Commands import what does their work in their own functions, so that each starts fast.
 
-import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -184,30 +183,11 @@ def _config(path: Path | None, profile: str, data: Sequence[Path]) -> "StudyConf
 def _study_errors() -> Iterator[None]:
     """Turn the ends of a study that are no errors of fastad into messages."""
     try:
-        with data_from(""), _terminated_as_interrupted():
+        with data_from(""):
             yield
     except KeyboardInterrupt:
-        raise DataError(
-            "interrupted; what is done is saved, and the same command continues"
-        ) from None
-
-
-@contextmanager
-def _terminated_as_interrupted() -> Iterator[None]:
-    """End by SIGTERM as by Ctrl-C, as schedulers of clusters send it before they kill."""
-
-    def interrupt(_number: int, _frame: object) -> None:
-        raise KeyboardInterrupt
-
-    try:
-        before = signal.signal(signal.SIGTERM, interrupt)
-    except ValueError:  # in another thread than the main one, there are no signals
-        yield
-        return
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
+        print_message("Error: interrupted; what is done is saved, and the same command continues")
+        raise
 
 
 @contextmanager

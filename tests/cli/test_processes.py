@@ -119,7 +119,10 @@ def test_a_full_stdout_is_an_error(scores: Path) -> None:
 
 
 @POSIX
-def test_ctrl_c_ends_the_command_and_leaves_no_part_of_a_file(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_ctrl_c_and_sigterm_end_the_command_and_leave_no_part_of_a_file(
+    tmp_path: Path, number: signal.Signals, status: int
+) -> None:
     """The file to read is a pipe under the name of a file that never ends."""
     source = tmp_path / "scores.csv"
     os.mkfifo(source)
@@ -134,9 +137,9 @@ def test_ctrl_c_ends_the_command_and_leaves_no_part_of_a_file(tmp_path: Path) ->
     with process, source.open("w") as never_ends:
         never_ends.write("y,s\n0,1\n")
         never_ends.flush()
-        process.send_signal(signal.SIGINT)
+        process.send_signal(number)
         out, err = process.communicate(timeout=60)
-    assert process.returncode not in (0, 2)
+    assert process.returncode == status
     assert (out, b"Traceback" in err) == (b"", False)
     assert os.listdir(tmp_path / "out") == []
 

@@ -331,15 +331,18 @@ def many_scores(path: Path) -> Path:
 
 
 @pytest.mark.system
-def test_ctrl_c_leaves_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_ctrl_c_and_sigterm_leave_nothing(
+    tmp_path: Path, number: signal.Signals, status: int
+) -> None:
     path = many_scores(tmp_path / "scores.parquet")
     folder = tmp_path / "spilled"
     folder.mkdir()
     process = spilling(path, folder)
     assert process.poll() is None, process.communicate()
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     out, err = process.communicate(timeout=60)
-    assert process.returncode != 0
+    assert process.returncode == status
     assert out == ""
     assert "Traceback" not in err
     assert list(folder.iterdir()) == []

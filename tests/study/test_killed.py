@@ -169,7 +169,7 @@ def test_ctrl_c_and_sigterm_end_with_a_message(
         # As a terminal and a scheduler do: to all processes.
         os.killpg(process.pid, number)
         out, errors = process.communicate(timeout=30)
-    assert process.returncode == 1
+    assert process.returncode == 128 + number
     assert errors.splitlines()[-1] == (
         "Error: interrupted; what is done is saved, and the same command continues"
     )
