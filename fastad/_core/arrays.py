@@ -1,20 +1,30 @@
 """Validation of arrays, and read-only views of them."""
 
+import math
+from collections.abc import Iterable, Sequence
+from decimal import Decimal
 from numbers import Integral, Real
 from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
-from fastad._core.frames import as_array
-from fastad._core.parameters import short_repr
+from fastad._core.frames import as_array, is_absent, refuse_missing
+from fastad._core.parameters import plain_repr, short_repr
 from fastad._core.types import ArrayLike, ScoreVector
 from fastad.errors import InvalidInputError
+
+_PLAIN = {bool, int, float}
+_STRINGS: dict[str, type] = {"U": str, "S": bytes}
+# What NumPy says of types that another library has registered.
+_OF_A_USER = 2
 
 
 def real_vector(values: ArrayLike, name: str) -> ScoreVector:
     """Check that an argument is a vector of booleans, integers or floats of a native type."""
     vector = as_vector(values, name)
+    if vector.dtype == object:
+        vector = read_numbers(vector, name)
     kind = vector.dtype.kind
     if kind not in "biuf" or vector.dtype.itemsize > 8:
         raise InvalidInputError(
@@ -22,29 +32,79 @@ def real_vector(values: ArrayLike, name: str) -> ScoreVector:
             f"found {describe_type(vector)}",
             argument=name,
         )
-    # As a scalar of NumPy's, since 2^53 is no float16.
-    if kind == "f" and _may_hold_integers(values) and np.any(np.abs(vector) >= np.float64(2**53)):
-        _refuse_merged(values, name)
     return vector if vector.dtype.isnative else vector.astype(vector.dtype.newbyteorder("="))
 
 
-def _may_hold_integers(values: ArrayLike) -> bool:
-    """Return whether integers may stand beside floats, or in a column beside missing values."""
-    if type(values) is np.ndarray:
-        return False
-    kind = getattr(values, "dtype", getattr(values, "type", ""))
-    return isinstance(values, list | tuple) or "int" in str(kind).lower()
+def read_numbers(objects: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
+    """Return an array of objects as one of numbers; as it is where an entry is no real number.
+
+    Fractions, decimals and integers of more than 64 bits are read where a float is what they
+    are, or stands for the decimal, and refused elsewhere.
+    """
+    entries = objects.tolist()
+    kinds = set(map(type, entries))
+    if not kinds <= _PLAIN:
+        refuse_missing(np.array([is_absent(entry) for entry in entries], np.bool_), name)
+        if not all(map(_is_number, kinds)):
+            return objects
+    numbers = np.array(entries)
+    if numbers.dtype == object:
+        _refuse_rounded(entries, name)
+        return numbers.astype(np.float64)
+    refuse_merged(entries, numbers, name)
+    return numbers
 
 
-def _refuse_merged(values: Any, name: str) -> None:
-    """Refuse integers that NumPy has made floats, because no integer type holds all entries."""
-    for i, value in enumerate(values.to_pylist() if hasattr(values, "to_pylist") else values):
-        if isinstance(value, Integral) and int(float(value)) != int(value):
+def refuse_merged(values: Any, array: npt.NDArray[Any], name: str) -> None:
+    """Refuse integers of a list or a column that its array has rounded to floats.
+
+    NumPy and the libraries of columns make integers floats where they stand beside floats or
+    missing values, or where no type of integers has all of them.
+    """
+    # As a scalar of NumPy's, since 2^53 is no float16.
+    is_large = array.dtype.kind == "f" and np.any(np.abs(array) >= np.float64(2**53))
+    if is_large and _may_hold_integers(values):
+        _refuse_rounded(values.to_pylist() if hasattr(values, "to_pylist") else values, name)
+
+
+def _refuse_rounded(entries: Iterable[Any], name: str) -> None:
+    """Refuse numbers that are no floats themselves, and that a float would round."""
+    for i, entry in enumerate(entries):
+        if not isinstance(entry, float | np.floating) and _is_rounded(entry):
             raise InvalidInputError(
-                f"{name} must not mix integers that no single type holds; found {value} at "
-                f"index {i}, which a float would round. Give an array of int64 or uint64",
+                f"{name} must contain numbers that a single type holds; found "
+                f"{plain_repr(entry)} at index {i}, which a float would round. Give an array of "
+                "int64, uint64 or float64, without missing values",
                 argument=name,
             )
+
+
+def _is_rounded(entry: Any) -> bool:
+    """Return whether an entry is a number that no float is, or stands for."""
+    if not _is_number(type(entry)):
+        return False
+    # NumPy compares its integers as floats.
+    number = int(entry) if isinstance(entry, Integral) else entry
+    try:
+        nearest = float(number)
+    except (OverflowError, ValueError):  # it is too large, or a decimal that signals
+        return True
+    # A float stands for its shortest decimal, so that no two decimals become one.
+    exact = Decimal(repr(nearest)) if isinstance(number, Decimal) else nearest
+    return bool(exact != number) and not math.isnan(nearest)
+
+
+def _is_number(kind: type) -> bool:
+    return issubclass(kind, Real | Decimal | np.bool_) and not issubclass(kind, np.timedelta64)
+
+
+def _may_hold_integers(values: Any) -> bool:
+    """Return whether integers may stand beside floats, or in a column beside missing values."""
+    kind = getattr(values, "dtype", getattr(values, "type", None))
+    if isinstance(kind, np.dtype) and kind.kind != "O":
+        return False
+    # Of the types of columns, those of floats have names of their own.
+    return not any(word in str(kind).lower() for word in ("float", "double"))
 
 
 def check_no_nan(scores: ScoreVector, name: str, rows: npt.NDArray[np.int64] | None = None) -> None:
@@ -112,13 +172,34 @@ def as_vector(values: ArrayLike, name: str) -> npt.NDArray[Any]:
         )
     else:
         vector = as_array(values, name)
+        if vector.ndim == 1:
+            vector = _unmerged(values, vector, name)
     if vector.ndim != 1:
         raise InvalidInputError(
             f"{name} must be one-dimensional; found shape {vector.shape}", argument=name
         )
     if vector.shape[0] == 0:
         raise InvalidInputError(f"{name} must not be empty; found 0 values", argument=name)
+    if vector.dtype.isbuiltin == _OF_A_USER and np.can_cast(vector.dtype, np.float32):
+        # Short floats and integers of machine learning, such as bfloat16.
+        return vector.astype(np.float32)
     return vector
+
+
+def _unmerged(values: Any, vector: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
+    """Return a vector in which different entries of a list or a column are still different."""
+    refuse_merged(values, vector, name)
+    kind = _STRINGS.get(vector.dtype.kind)
+    if (
+        kind is None
+        or not isinstance(values, Sequence)
+        or all(isinstance(entry, kind) for entry in values)
+    ):
+        return vector
+    # NumPy would make strings of numbers and of NaN beside strings.
+    objects = np.empty(len(values), object)
+    objects[:] = values
+    return objects
 
 
 def describe_type(vector: npt.NDArray[Any]) -> str:
@@ -128,6 +209,6 @@ def describe_type(vector: npt.NDArray[Any]) -> str:
         **{"M": "dates", "m": "durations"},
     }
     if vector.dtype.kind == "O":
-        example = next((x for x in vector if not isinstance(x, Real)), vector[0])
+        example = next((x for x in vector if not _is_number(type(x))), vector[0])
         return f"objects such as {short_repr(example)}"
     return f"{kinds.get(vector.dtype.kind, 'type')} ({vector.dtype})"

@@ -3,6 +3,7 @@
 import importlib
 import importlib.util
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -15,6 +16,7 @@ from fastad.errors import InvalidInputError, MissingExtraError
 FrameLibrary: TypeAlias = Literal["pandas", "polars", "pyarrow"]
 _LARGEST_INT64 = 2**63 - 1
 _LIBRARIES = ("pandas", "polars", "pyarrow")
+_NEVER_MISSING = {str, bytes, int, bool}
 
 
 def frame(columns: Mapping[str, Sequence[Any]], library: FrameLibrary | None) -> Any:
@@ -83,21 +85,8 @@ def as_array(values: Any, name: str) -> npt.NDArray[Any]:
     """
     if type(values) is np.ndarray:
         return values
-    of_library = type(values).__module__.partition(".")[0] in _LIBRARIES
-    try:
-        array = np.asarray(values)
-    except ValueError as error:
-        raise InvalidInputError(
-            f"{name} must be one-dimensional; found {error}", argument=name
-        ) from None
-    except Exception as error:
-        if not of_library:
-            raise
-        # Libraries have their own errors for columns that NumPy cannot hold.
-        raise InvalidInputError(
-            f"{name} must be a column for NumPy; found {error}", argument=name
-        ) from None
-    if array.dtype != object or not of_library:
+    array = converted(values, name)
+    if array.dtype != object or not _is_of_library(values):
         return array
     narwhals = _narwhals(f"{name}, a column of a nullable type,")
     series = narwhals.from_native(values, series_only=True, pass_through=True)
@@ -108,12 +97,60 @@ def as_array(values: Any, name: str) -> npt.NDArray[Any]:
     return np.asarray(series.to_numpy())
 
 
+def converted(values: Any, name: str, expected: str = "be one-dimensional") -> npt.NDArray[Any]:
+    """Return what NumPy makes of values; its refusals, and those of libraries, name the argument.
+
+    ``expected`` is what lists of lists must do that are not of one length.
+    """
+    try:
+        return np.asarray(values)
+    except ValueError as error:
+        raise InvalidInputError(f"{name} must {expected}; found {error}", argument=name) from None
+    except Exception as error:
+        # Libraries have their own errors for columns that NumPy cannot hold; tensors of PyTorch
+        # raise what is below.
+        if not (_is_of_library(values) or isinstance(error, TypeError | RuntimeError)):
+            raise
+        raise InvalidInputError(
+            f"{name} must be a column for NumPy; found {error}", argument=name
+        ) from None
+
+
+def _is_of_library(values: Any) -> bool:
+    return type(values).__module__.partition(".")[0] in _LIBRARIES
+
+
+def is_missing(values: npt.NDArray[Any]) -> BoolVector:
+    """Return which values are missing: NaN, NaT, None, or NA of pandas."""
+    if values.dtype.kind in "fcmM":
+        missing: BoolVector = np.isnan(values)
+        return missing
+    if values.dtype.kind not in "OT":
+        return np.zeros(values.shape, np.bool_)
+    entries = values.tolist()
+    # Seen at once for strings, of which there are most.
+    if set(map(type, entries)) <= _NEVER_MISSING:
+        return np.zeros(values.shape, np.bool_)
+    return np.array([is_absent(entry) or _is_nan(entry) for entry in entries], np.bool_)
+
+
+def is_absent(entry: Any) -> bool:
+    """Return whether an entry stands for no value: None, or NA or NaT of pandas."""
+    return entry is None or type(entry).__name__ in ("NAType", "NaTType")
+
+
+def _is_nan(entry: Any) -> bool:
+    if isinstance(entry, Decimal):
+        return entry.is_nan()
+    return isinstance(entry, float | complex | np.number | np.datetime64) and bool(entry != entry)
+
+
 def refuse_missing(missing: BoolVector, name: str) -> None:
     """Refuse values some of which are missing; the message says how many and where."""
     if missing.any():
         raise InvalidInputError(
             f"{name} must not have missing values; found {np.count_nonzero(missing)}, the first "
-            f"at row {int(np.argmax(missing))}",
+            f"at index {int(np.argmax(missing))}",
             argument=name,
         )
 

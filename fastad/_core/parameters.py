@@ -273,6 +273,11 @@ def short_repr(value: object) -> str:
         return type(value).__name__
 
 
+def plain_repr(value: object) -> str:
+    """Return how a message shows an entry of an array, without the name of its type."""
+    return short_repr(value.item() if isinstance(value, np.generic) else value)
+
+
 def _refuse_endless(value: Real, name: str) -> None:
     """Refuse a number of more digits than Python writes: no message could show it."""
     try:

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fastad._core.arrays import as_readonly, set_all_readonly
-from fastad._core.frames import table_columns
+from fastad._core.arrays import as_readonly, refuse_merged, set_all_readonly
+from fastad._core.frames import is_absent, table_columns
 from fastad._core.parameters import short_repr
 from fastad._core.results import Result
 from fastad._core.text_tables import count_text
@@ -204,6 +204,7 @@ def is_numeric(column: Any) -> bool:
 def strings(column: Any, name: str) -> list[str | None]:
     """Return a column of parameters as strings; integers are the same string in every type."""
     values = np.asarray(column)
+    refuse_merged(column, values, name)
     if values.ndim != 1:
         raise InvalidInputError(
             f"{name} must be a column; found shape {values.shape}", argument=name
@@ -228,9 +229,7 @@ def _string(cell: Any) -> str:
 
 
 def _is_missing(cell: Any) -> bool:
-    if cell is None or type(cell).__name__ in ("NAType", "NaTType"):
-        return True
-    return isinstance(cell, float) and cell != cell
+    return is_absent(cell) or (isinstance(cell, float) and cell != cell)
 
 
 def _combined(

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fastad._core.arrays import as_readonly, python_values
-from fastad._core.frames import as_array, refuse_missing
+from fastad._core.arrays import as_readonly, as_vector, python_values
+from fastad._core.frames import is_missing, refuse_missing
 from fastad._core.threads import current_threads, thread_map
 from fastad._core.types import BoolVector, IntVector, KeyVector, ScoreVector
 from fastad._kernels.ordering import groups as kernels
@@ -99,15 +99,15 @@ def make_groups(columns: Mapping[str, Any], n_rows: int, kept: IntVector | None)
 
 
 def factorize(column: Any, name: str, n_rows: int) -> tuple[IntVector, npt.NDArray[Any]]:
-    """Return the code of each row and the distinct values.
+    """Check a column of the rows; return the code of each row and the distinct values.
 
     These are sorted where they are strings or of a type of NumPy's; other objects stand in the
     order in which they come.
     """
-    values = as_array(column, name)
-    if values.shape != (n_rows,):
+    values = as_vector(column, name)
+    if values.shape[0] != n_rows:
         raise InvalidInputError(
-            f"{name} must have one value for each label; found shape {values.shape} for "
+            f"{name} must have one value for each label; found {values.shape[0]} values and "
             f"{n_rows} labels",
             argument=name,
         )
@@ -119,10 +119,7 @@ def factorize(column: Any, name: str, n_rows: int) -> tuple[IntVector, npt.NDArr
         raise InvalidInputError(
             f"{name} must have dates of some unit; found datetime64 without", argument=name
         )
-    if values.dtype.kind in "Mm":
-        refuse_missing(np.isnat(values), name)
-    if values.dtype.kind in "fc":
-        refuse_missing(np.isnan(values), name)
+    refuse_missing(is_missing(values), name)
     distinct, codes = np.unique(values, return_inverse=True)
     return codes.astype(np.int64, copy=False), distinct
 
@@ -147,19 +144,18 @@ def _factorize_integers(values: npt.NDArray[Any]) -> tuple[IntVector, npt.NDArra
 
 
 def _factorize_objects(values: npt.NDArray[Any], name: str) -> tuple[IntVector, npt.NDArray[Any]]:
+    refuse_missing(is_missing(values), name)
     entries = values.tolist()
     try:
-        missing = [entry is None or bool(entry != entry) for entry in entries]
         distinct = list(dict.fromkeys(entries))
         for entry in distinct:
             str(entry)
     except (TypeError, ValueError) as error:
-        # Of lists, arrays, missing values of pandas, and integers of too many digits.
+        # Of lists, arrays, and integers of too many digits.
         raise InvalidInputError(
             f"{name} must contain names, numbers or the like; found a value of which {error}",
             argument=name,
         ) from None
-    refuse_missing(np.array(missing), name)
     if all(isinstance(entry, str) for entry in distinct):
         distinct.sort()
     code_of = {entry: code for code, entry in enumerate(distinct)}

@@ -5,7 +5,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from fastad._core.arrays import as_readonly, as_vector, describe_type, real_vector, set_readonly
+from fastad._core.arrays import (
+    as_readonly,
+    as_vector,
+    describe_type,
+    read_numbers,
+    real_vector,
+    set_readonly,
+)
 from fastad._core.buffers import borrow_buffer
 from fastad._core.parameters import short_repr
 from fastad._core.threads import slices, thread_map
@@ -93,6 +100,8 @@ def check_labels(
 ) -> Labels:
     """Check labels and weights; leave out the rows of weight 0."""
     labels = as_vector(y_true, "y_true")
+    if labels.dtype == object and pos_label is None:
+        labels = read_numbers(labels, "y_true")
     n_rows, index = labels.shape[0], _index_of(y_true)
     if sample_weight is None:
         values, n_anomalies = _binary_labels(labels, pos_label, None)

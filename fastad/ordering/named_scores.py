@@ -5,7 +5,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from fastad._core.frames import table_columns
+from fastad._core.frames import converted, table_columns
 from fastad._core.types import ArrayLike
 from fastad.errors import InvalidInputError
 
@@ -16,15 +16,14 @@ Table: TypeAlias = Any
 def named_scores(y_score: Any, n_rows: int) -> list[tuple[str, ArrayLike]]:
     """Return the name and the scores of each detector in a vector, matrix, mapping or table."""
     columns = table_columns(y_score, "y_score")
-    if columns is not None:
-        return columns
-    try:
-        scores = y_score if isinstance(y_score, np.ma.MaskedArray) else np.asarray(y_score)
-    except ValueError as error:
-        raise InvalidInputError(
-            f"y_score must contain equally many scores for each detector; found {error}",
-            argument="y_score",
-        ) from None
+    return _scores_in_rows(y_score, n_rows) if columns is None else columns
+
+
+def _scores_in_rows(y_score: Any, n_rows: int) -> list[tuple[str, ArrayLike]]:
+    """Return the only detector of a vector, or that of each row of a matrix."""
+    is_masked = isinstance(y_score, np.ma.MaskedArray)
+    expected = "contain equally many scores for each detector"
+    scores = y_score if is_masked else converted(y_score, "y_score", expected)
     if scores.ndim == 1:
         return [("score", y_score)]
     if scores.ndim != 2 or scores.shape[0] == 0:
@@ -39,7 +38,9 @@ def named_scores(y_score: Any, n_rows: int) -> list[tuple[str, ArrayLike]]:
             f"{n_rows} labels, which looks transposed: pass y_score.T",
             argument="y_score",
         )
-    return [(f"score_{i}", row) for i, row in enumerate(scores)]
+    # A list stays as it is: an array would make integers floats for those of another detector.
+    each = y_score if isinstance(y_score, Sequence) else scores
+    return [(f"score_{i}", row) for i, row in enumerate(each)]
 
 
 def score_name(detector: str, argument: str = "y_score") -> str:

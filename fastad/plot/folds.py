@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from fastad._core.arrays import as_vector
 from fastad._core.types import ArrayLike, Label, ScoreVector
 from fastad.detectors.orientation import ResponseMethod, anomaly_scores, name_of, scikit_learn
 from fastad.errors import InvalidInputError
@@ -62,8 +63,8 @@ def fold_scores(
 
 def values_of(values: ArrayLike, rows: npt.NDArray[np.int64], argument: str) -> npt.NDArray[Any]:
     """Return what an array with a value for each row of X has for the rows of a fold."""
-    array = np.asarray(values)
-    if array.ndim == 0 or len(array) <= rows.max(initial=-1):
+    array = as_vector(values, argument)
+    if len(array) <= rows.max(initial=-1):
         raise InvalidInputError(
             f"{argument} must have a value for each row of X; found shape {array.shape}",
             argument=argument,

@@ -246,12 +246,12 @@ def test_scores_that_are_nan_in_one_group_fail_there_only() -> None:
 @pytest.mark.parametrize(
     ("groups", "message"),
     [
-        (FOLD[:-1], r"groups\['group'\] must have one value for each label; found shape \(599,\)"),
-        ({"fold": FOLD, "x": [[1]] * N}, r"groups\['x'\] must have one value for each label"),
+        (FOLD[:-1], r"groups\['group'\] must have one value for each label; found 599 values"),
+        ({"fold": FOLD, "x": [[1]] * N}, r"groups\['x'\] must be one-dimensional; found"),
         ({}, r"groups must contain at least one column"),
         ({"g": [None, *DATASET[1:]]}, r"groups\['g'\] must not have missing values; found 1, .*0"),
         ({"g": np.where(FOLD == 0, np.nan, 1.0)}, r"groups\['g'\] must not have missing values"),
-        (pd.Series([1, None] * (N // 2), dtype="Int64"), r"missing values; found 300, .* row 1$"),
+        (pd.Series([1, None] * (N // 2), dtype="Int64"), r"missing values; found 300, .* index 1$"),
         (np.array(["2020-01-01", "NaT"] * (N // 2), "M8[D]"), r"missing values; found 300"),
     ],
     ids=["short", "2-D", "none", "None", "NaN", "NA", "NaT"],
