@@ -185,7 +185,7 @@ REGRESSIONS: list[tuple[str, dict[str, Any], str]] = [
     ("rp_auc", {"score_range": [1, 10**5000, 2]}, "score_range"),
     ("recall_at_precision", {"precision": 0.5, "prevalence": 5e-324}, "prevalence"),
     ("precision_at_p", {"p": 0.4, "rng": np.timedelta64(1, "s")}, "rng"),
-    ("roc_auc", {"y_true": np.array([1, pd.NA, 0, 1], object), "pos_label": 1}, "pos_label"),
+    ("roc_auc", {"y_true": np.array([1, pd.NA, 0, 1], object), "pos_label": 1}, "y_true"),
     ("roc_auc", {"y_true": [True, False, True, True], "pos_label": -(2**70)}, "pos_label"),
     ("roc_auc", {"y_true": np.array(Y, np.float16), "pos_label": 1e300}, "y_true"),
     ("roc_auc", {"pos_label": np.void(b"abc")}, "pos_label"),

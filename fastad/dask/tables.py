@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from fastad._core.frames import is_missing
 from fastad._core.parameters import short_repr
 from fastad._core.suggestions import did_you_mean
 from fastad._core.types import AnyVector
@@ -269,8 +270,8 @@ def _batch(part: Any, number: int, types: Mapping[str, str | None]) -> Batch:
 
 def _array(column: Any, name: str, number: int) -> AnyVector:
     """Return a column as an array, without missing values."""
-    if hasattr(column, "isna") and getattr(column.dtype, "kind", "O") != "f":
-        missing = np.asarray(column.isna())
+    if getattr(column.dtype, "kind", "O") != "f":
+        missing = np.asarray(column.isna()) if hasattr(column, "isna") else is_missing(column)
         if missing.any():
             row = int(np.argmax(missing))
             raise TableError(f"partition {number}: column {name!r}, row {row}: {MISSING_VALUE}")

@@ -14,6 +14,7 @@ from fastad._core.arrays import (
     set_readonly,
 )
 from fastad._core.buffers import borrow_buffer
+from fastad._core.frames import is_missing, refuse_missing
 from fastad._core.parameters import short_repr
 from fastad._core.threads import slices, thread_map
 from fastad._core.types import ArrayLike, BoolVector, CountVector, Label, LabelVector, ScoreVector
@@ -29,6 +30,8 @@ _MOST_REPEATED = 2**31
 # What to do about scores that are NaN.
 NAN_POLICIES = ("raise", "omit")
 _UINT8 = np.dtype(np.uint8)
+# Kinds of NumPy's types that have no missing value.
+_NEVER_MISSING = "biuUS"
 _FEW = 2**13
 
 
@@ -100,6 +103,8 @@ def check_labels(
 ) -> Labels:
     """Check labels and weights; leave out the rows of weight 0."""
     labels = as_vector(y_true, "y_true")
+    if labels.dtype.kind not in _NEVER_MISSING:
+        refuse_missing(is_missing(labels), "y_true")
     if labels.dtype == object and pos_label is None:
         labels = read_numbers(labels, "y_true")
     n_rows, index = labels.shape[0], _index_of(y_true)

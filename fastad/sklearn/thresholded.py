@@ -12,6 +12,8 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils import _safe_indexing, check_random_state, indexable
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
+from fastad._core.arrays import as_vector
+from fastad._core.frames import is_missing, refuse_missing
 from fastad._core.parameters import check_inside, short_repr
 from fastad._core.types import IntVector, Label, Point, Threshold
 from fastad.detectors.orientation import anomaly_scores, kind_of, name_of
@@ -243,13 +245,14 @@ class ThresholdedDetector(OutlierMixin, MetaEstimatorMixin, BaseEstimator):  # t
         rows = np.arange(n_samples)
         if self.pos_label is None:
             return rows
-        labels = None if y is None else np.asarray(y)
+        labels = None if y is None else as_vector(y, "y")
         if labels is None or labels.shape != rows.shape:
             raise InvalidInputError(
                 f"y must be {n_samples} labels, because pos_label={self.pos_label!r} is given; "
                 f"found {short_repr(y)}",
                 argument="y",
             )
+        refuse_missing(is_missing(labels), "y")
         normal: IntVector = rows[labels != self.pos_label]
         return normal
 

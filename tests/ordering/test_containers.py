@@ -41,8 +41,8 @@ def test_pos_label_beside_two_other_labels_is_refused() -> None:
     two = r"^y_true must contain at most two labels, pos_label={} and one other; found {} and {} "
     with pytest.raises(InvalidInputError, match=two.format("'a'", "'b'", "'c'")):
         fastad.roc_auc(["a", "b", "c"], [1, 2, 3], pos_label="a")
-    with pytest.raises(InvalidInputError, match=two.format(1, 0.0, "nan")):
-        fastad.roc_auc([0, 1, np.nan], [1, 2, 3], pos_label=1)
+    with pytest.raises(InvalidInputError, match=two.format(1, 0.0, 0.5)):
+        fastad.roc_auc([0, 1, 0.5], [1, 2, 3], pos_label=1)
     with pytest.raises(InvalidInputError, match=r"^pos_label must be a label.* 7 beside 0 and 1$"):
         fastad.roc_auc([0, 1, 0], [1, 2, 3], pos_label=7)
 
