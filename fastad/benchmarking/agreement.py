@@ -10,6 +10,7 @@ import numpy as np
 from fastad._core.arrays import real_vector
 from fastad._core.frames import as_array
 from fastad._core.parameters import check_flag, check_type, short_repr
+from fastad._core.row_index import check_rows
 from fastad._core.text_tables import count_text
 from fastad._core.types import ArrayLike, IntMatrix, IntVector, ScoreVector
 from fastad.errors import InvalidInputError, InvalidTypeError, UndefinedMeasureError
@@ -145,10 +146,7 @@ def pairwise_agreement(
         )
     up = [check_flag(flag, f"higher_is_better[{i}]") for i, flag in enumerate(higher_is_better)]
     up += [True, True]  # the references
-    criteria = {"a": _datasets(a, "a"), "b": _datasets(b, "b")}
-    if references is not None:
-        criteria |= _reference_pair(references)
-    _check_one_shape(criteria)
+    criteria = _read_criteria({"a": a, "b": b}, references)
     missing = np.logical_or.reduce([np.isnan(list(rows)) for rows in criteria.values()])
     ranks = [_ranks(rows, up=higher) for rows, higher in zip(criteria.values(), up, strict=False)]
 
@@ -244,8 +242,7 @@ def rank_label_agreement(
     LabelAgreement(fraction=1.0, n_recovered=1.0, n_labels=1, n_undecided=2, n_left_out=0)
     """
     up = check_flag(higher_is_better, "higher_is_better")
-    criteria = {"criterion": _datasets(criterion, "criterion")} | _reference_pair(references)
-    _check_one_shape(criteria)
+    criteria = _read_criteria({"criterion": criterion}, references)
 
     recovered = Fraction(0)
     n_labels = n_undecided = n_left_out = 0
@@ -307,14 +304,24 @@ def _datasets(values: ArrayLike, name: str) -> list[ScoreVector]:
     return [real_vector(row, f"{name}[{i}]") for i, row in enumerate(rows)]
 
 
-def _reference_pair(references: Sequence[ArrayLike]) -> dict[str, list[ScoreVector]]:
+def _read_criteria(
+    criteria: dict[str, ArrayLike], references: Sequence[ArrayLike] | None
+) -> dict[str, list[ScoreVector]]:
+    """Check criteria and references, which must be of the same data sets and detectors."""
+    given = criteria if references is None else criteria | _reference_pair(references)
+    read = {name: _datasets(values, name) for name, values in given.items()}
+    _check_one_shape(read)
+    check_rows(given)
+    return read
+
+
+def _reference_pair(references: Sequence[ArrayLike]) -> dict[str, ArrayLike]:
     check_type(references, (tuple, list), "references", "a pair of arrays")
     if len(references) != 2:
         raise InvalidTypeError(
             f"references must be a pair of arrays; found {len(references)}", argument="references"
         )
-    names = ("references[0]", "references[1]")
-    return {name: _datasets(values, name) for name, values in zip(names, references, strict=True)}
+    return {f"references[{i}]": values for i, values in enumerate(references)}
 
 
 def _check_one_shape(criteria: dict[str, list[ScoreVector]]) -> None:

@@ -11,6 +11,7 @@ from fastad._core.arrays import as_readonly, refuse_merged, set_all_readonly
 from fastad._core.frames import is_absent, table_columns
 from fastad._core.parameters import short_repr
 from fastad._core.results import Result
+from fastad._core.row_index import RowIndex, check_rows
 from fastad._core.text_tables import count_text
 from fastad._core.types import FloatVector, IntVector
 from fastad._kernels.ordering import groups as kernels
@@ -110,7 +111,7 @@ def read_keys(table: Mapping[str, Any], keys: Mapping[str, Sequence[str]], n_row
     """Read the problem, model and fold of each row."""
 
     def read(key: str) -> tuple[IntVector, list[Any]]:
-        parts = [factorize(table[name], f"table[{name!r}]", n_rows) for name in keys[key]]
+        parts = [factorize(table[name], f"table[{name!r}]", RowIndex(n_rows)) for name in keys[key]]
         return _combined(parts, n_rows)
 
     datasets, dataset_names = read("dataset")
@@ -118,7 +119,7 @@ def read_keys(table: Mapping[str, Any], keys: Mapping[str, Sequence[str]], n_row
     for name in keys["anomaly_class"][:1]:
         column = _with_one_class(table[name])
         if column is not None:
-            codes, distinct = factorize(column, f"table[{name!r}]", n_rows)
+            codes, distinct = factorize(column, f"table[{name!r}]", RowIndex(n_rows))
             classes, class_names = codes, distinct.tolist()
     detectors, detector_names = read("detector")
     params, params_names = _parameters(table, keys["params"], n_rows)
@@ -152,7 +153,7 @@ def _with_one_class(column: Any) -> Any:
 
 
 def check_lengths(table: Mapping[str, Any], key: str) -> int:
-    """Check that all columns are as long as that of a key; return the number of rows."""
+    """Check that all columns have the rows of that of a key; return the number of rows."""
     lengths = {}
     for name, column in table.items():
         try:
@@ -172,6 +173,7 @@ def check_lengths(table: Mapping[str, Any], key: str) -> int:
             )
     if n_rows == 0:
         raise InvalidInputError("table must not be empty; found no row", argument="table")
+    check_rows({f"table[{name!r}]": column for name, column in table.items()})
     return n_rows
 
 
@@ -284,7 +286,7 @@ def _parameters(
     rows = zip(*(strings(table[name], f"table[{name!r}]") for name in names), strict=True)
     # A missing value differs from every string.
     joined = [_SEPARATOR.join("" if cell is None else f"={cell}" for cell in row) for row in rows]
-    codes, distinct = factorize(np.array(joined, object), "table", n_rows)
+    codes, distinct = factorize(np.array(joined, object), "table", RowIndex(n_rows))
     descriptions = []
     for text in distinct.tolist():
         cells = text.split(_SEPARATOR)

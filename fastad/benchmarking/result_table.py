@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from fastad._core.arrays import set_all_readonly, set_readonly
 from fastad._core.parameters import short_repr
+from fastad._core.row_index import check_rows
 from fastad._core.suggestions import did_you_mean
 from fastad._core.text_tables import some_of
 from fastad._core.types import ArrayLike, FloatMatrix, FloatVector, IntVector
@@ -265,6 +266,7 @@ class ResultTable:
                     f"n_models, n_folds), the same for all; found {array.shape} and {shape}",
                     argument=f"values[{name!r}]",
                 )
+        check_rows({f"values[{name!r}]": array for name, array in values.items()})
         n_datasets, n_models, n_folds = (*shape, 1)[:3]
         table: dict[str, Any] = {
             "dataset": np.repeat(given_names(datasets, n_datasets, "datasets"), n_models * n_folds),

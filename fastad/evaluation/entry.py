@@ -259,18 +259,18 @@ def evaluate(
         _check_beside_design(request)
     with thread_limit(n_threads), reporting(progress, "replicates", after=LATE) as report:
         labels = check_labels(y_true, sample_weight=sample_weight, pos_label=pos_label)
-        detectors = named_scores(y_score, labels.n_rows)
+        detectors = named_scores(y_score, labels.row_index)
         if clusters is not None or blocks is not None:
             # Here, as the functions of intervals are: for SciPy's time to import.
             from fastad.uncertainty.sampling import check_design
 
-            design = check_design(clusters, blocks, labels.n_rows)
+            design = check_design(clusters, blocks, labels.row_index)
             request = replace(request, design=None if design.is_independent else design)
         if own_measures:
             _check_names(own_measures, [name for name, _ in detectors])
         if groups is not None:
             columns = table_columns(groups, "groups") or [("group", groups)]
-            runs = make_groups(dict(columns), labels.n_rows, labels.rows)
+            runs = make_groups(dict(columns), labels)
             n_runs = len(detectors) * (runs.starts.shape[0] - 1)
             request = _with_progress(request, report, n_runs, n_resamples)
             return evaluate_groups(labels, detectors, runs, request)

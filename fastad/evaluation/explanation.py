@@ -23,7 +23,7 @@ from fastad.measures.points import need_both
 from fastad.measures.requests import bind, parse_measures, standard_measures
 from fastad.ordering.counts import count_scores
 from fastad.ordering.groups import make_groups
-from fastad.ordering.labels import check_labels, check_scores
+from fastad.ordering.labels import Labels, check_labels, check_scores
 from fastad.ordering.named_scores import Table
 
 # Operating points at which numbers are printed.
@@ -242,7 +242,7 @@ def explain(
     parts: Sequence[IntVector] = ()
     if groups is not None:
         columns = table_columns(groups, "groups") or [("group", groups)]
-        parts = _rows_of_groups(dict(columns), labels.n_rows)
+        parts = _rows_of_groups(dict(columns), labels)
     measures = {one.key: one.value_or_nan(counts) for one in bound}
     definitions = [one for one in DEFINITIONS if one.measure in measures]
     right = {key: x for key, x in measures.items() if abs(x - number) <= tolerance}
@@ -287,7 +287,11 @@ def _check_value(value: str | float) -> tuple[str, float, float]:
     return text, float(number), tolerance * (1 + _ROUNDING)
 
 
-def _rows_of_groups(columns: Mapping[str, Any], n_rows: int) -> list[IntVector]:
-    groups = make_groups(columns, n_rows, None)
-    rows = np.arange(n_rows) if groups.codes is None else np.argsort(groups.codes, kind="stable")
+def _rows_of_groups(columns: Mapping[str, Any], labels: Labels) -> list[IntVector]:
+    groups = make_groups(columns, labels)
+    rows = (
+        np.arange(labels.n_rows)
+        if groups.codes is None
+        else np.argsort(groups.codes, kind="stable")
+    )
     return np.split(rows, groups.starts[1:-1])

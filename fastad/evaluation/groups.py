@@ -286,7 +286,7 @@ def labels_by_group(labels: Labels, groups: Groups) -> Iterator[Labels]:
             int(values[where].sum()),
             None if weights is None else weights[where],
             rows[where],
-            labels.n_rows,
+            labels.row_index,
         )
 
 

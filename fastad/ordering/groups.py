@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from fastad._core.arrays import as_readonly, as_vector, python_values
 from fastad._core.frames import is_missing, refuse_missing
+from fastad._core.row_index import RowIndex
 from fastad._core.threads import current_threads, thread_map
 from fastad._core.types import BoolVector, IntVector, KeyVector, ScoreVector
 from fastad._kernels.ordering import groups as kernels
@@ -73,12 +74,13 @@ class Groups:
         return Groups(columns, as_readonly(starts), codes), present
 
 
-def make_groups(columns: Mapping[str, Any], n_rows: int, kept: IntVector | None) -> Groups:
-    """Check the columns of groups and bring rows together; ``kept`` are the rows in use."""
+def make_groups(columns: Mapping[str, Any], labels: Labels) -> Groups:
+    """Check the columns of groups, and bring rows together that are in use."""
+    kept = labels.rows
     codes: IntVector = np.zeros(1, np.int64)
     factors: dict[str, tuple[IntVector, npt.NDArray[Any]]] = {}
     for name, column in columns.items():
-        column_codes, distinct = factorize(column, f"groups[{name!r}]", n_rows)
+        column_codes, distinct = factorize(column, f"groups[{name!r}]", labels.row_index)
         if kept is not None:
             column_codes = column_codes[kept]
         codes = codes * len(distinct) + column_codes if factors else column_codes
@@ -98,19 +100,20 @@ def make_groups(columns: Mapping[str, Any], n_rows: int, kept: IntVector | None)
     return Groups(named, as_readonly(starts), None if in_order else codes)
 
 
-def factorize(column: Any, name: str, n_rows: int) -> tuple[IntVector, npt.NDArray[Any]]:
+def factorize(column: Any, name: str, rows: RowIndex) -> tuple[IntVector, npt.NDArray[Any]]:
     """Check a column of the rows; return the code of each row and the distinct values.
 
     These are sorted where they are strings or of a type of NumPy's; other objects stand in the
     order in which they come.
     """
     values = as_vector(column, name)
-    if values.shape[0] != n_rows:
+    if values.shape[0] != rows.n_rows:
         raise InvalidInputError(
             f"{name} must have one value for each label; found {values.shape[0]} values and "
-            f"{n_rows} labels",
+            f"{rows.n_rows} labels",
             argument=name,
         )
+    rows.check(column, name)
     if values.dtype.kind in "biu" and values.dtype != np.uint64:
         return _factorize_integers(values)
     if values.dtype.kind == "O":

@@ -15,7 +15,8 @@ from fastad._core.arrays import (
 )
 from fastad._core.buffers import borrow_buffer
 from fastad._core.frames import is_missing, refuse_missing
-from fastad._core.parameters import short_repr
+from fastad._core.parameters import plain_repr, short_repr
+from fastad._core.row_index import RowIndex
 from fastad._core.threads import slices, thread_map
 from fastad._core.types import ArrayLike, BoolVector, CountVector, Label, LabelVector, ScoreVector
 from fastad._kernels.ordering import keys
@@ -48,18 +49,20 @@ class Labels(NamedTuple):
         Positive weights, int64 where all are integers, else float64.
     rows : numpy.ndarray of shape (n_points,) or None
         Where rows were left out (of weight 0, or without a score): the rows that stayed.
-    n_rows : int
-        Number of rows that the user gave.
-    index : pandas.Index or None
-        Names of the rows that the user gave, where the labels are a Series of pandas.
+    row_index : RowIndex
+        The rows that the user gave, with the index that whatever is given for each row must have.
     """
 
     values: LabelVector
     n_anomalies: int
     weights: CountVector | None
     rows: npt.NDArray[np.int64] | None
-    n_rows: int
-    index: Any = None
+    row_index: RowIndex
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows that the user gave."""
+        return self.row_index.n_rows
 
     def keep(self, kept: BoolVector) -> "Labels":
         """Return the labels of some of the points."""
@@ -69,8 +72,7 @@ class Labels(NamedTuple):
             int(values.sum()),
             None if self.weights is None else self.weights[kept],
             np.flatnonzero(kept) if self.rows is None else self.rows[kept],
-            self.n_rows,
-            self.index,
+            self.row_index,
         )
 
     def repeated(self) -> "Labels":
@@ -90,8 +92,7 @@ class Labels(NamedTuple):
             int(values.sum()),
             None,
             np.repeat(rows, self.weights),
-            self.n_rows,
-            self.index,
+            self.row_index,
         )
 
 
@@ -107,21 +108,22 @@ def check_labels(
         refuse_missing(is_missing(labels), "y_true")
     if labels.dtype == object and pos_label is None:
         labels = read_numbers(labels, "y_true")
-    n_rows, index = labels.shape[0], _index_of(y_true)
+    index = RowIndex(labels.shape[0])
+    index.adopt(y_true, "y_true")
     if sample_weight is None:
         values, n_anomalies = _binary_labels(labels, pos_label, None)
-        return Labels(values, n_anomalies, None, None, n_rows, index)
-    weights, rows = _weights(sample_weight, n_rows)
-    _check_index(sample_weight, "sample_weight", index)
+        return Labels(values, n_anomalies, None, None, index)
+    weights, rows = _weights(sample_weight, index.n_rows)
+    index.check(sample_weight, "sample_weight")
     if rows is not None:
         labels, weights = labels[rows], weights[rows]
     values, n_anomalies = _binary_labels(labels, pos_label, rows)
-    return Labels(values, n_anomalies, weights, rows, n_rows, index)
+    return Labels(values, n_anomalies, weights, rows, index)
 
 
 def all_normal(n_points: int) -> Labels:
     """Return labels for measures that take none: every sample counts as normal."""
-    return Labels(as_readonly(np.zeros(n_points, np.uint8)), 0, None, None, n_points)
+    return Labels(as_readonly(np.zeros(n_points, np.uint8)), 0, None, None, RowIndex(n_points))
 
 
 def check_scores(
@@ -139,7 +141,7 @@ def check_scores(
             f"found {scores.shape[0]} scores and {labels.n_rows} labels{hint}",
             argument=name,
         )
-    _check_index(y_score, name, labels.index)
+    labels.row_index.check(y_score, name)
     return scores if labels.rows is None else scores[labels.rows]
 
 
@@ -148,31 +150,6 @@ def rows_with_score(scores: ScoreVector) -> BoolVector | None:
     if scores.dtype.kind != "f" or not np.isnan(scores.max()):
         return None
     return ~np.isnan(scores)
-
-
-def _index_of(values: Any) -> Any:
-    """Return the index of a Series of pandas, which is not imported for it; else None."""
-    if type(values) is np.ndarray or type(values).__module__.partition(".")[0] != "pandas":
-        return None
-    return getattr(values, "index", None)
-
-
-def _check_index(values: ArrayLike, name: str, index: Any) -> None:
-    """Check that a Series names its rows as the labels do: rows are paired by their position."""
-    other = None if index is None else _index_of(values)
-    if other is None or other is index or index.equals(other):
-        return
-    differing = np.array([a != b for a, b in zip(index.tolist(), other.tolist(), strict=True)])
-    if not differing.any():
-        return
-    first = int(np.argmax(differing))
-    raise InvalidInputError(
-        f"{name} must have the index of y_true; found {np.count_nonzero(differing)} rows of other "
-        f"names, the first at index {first}: {_plain(other[first])} where y_true has "
-        f"{_plain(index[first])}. Use {name}.reindex(y_true.index), or {name}.to_numpy() if rows "
-        "are in the same order",
-        argument=name,
-    )
 
 
 def _binary_labels(
@@ -230,18 +207,17 @@ def _is_positive(labels: npt.NDArray[Any], pos_label: Label) -> npt.NDArray[np.b
     others = labels[~positive]
     if others.shape[0]:
         different = ~_equal(others, others[0], pos_label)
-        if np.any(different) and not np.any(positive):
-            raise InvalidInputError(
-                f"pos_label must be a label of y_true, or y_true have a single label; found "
-                f"{short_repr(pos_label)} beside {_plain(others[0])} and "
-                f"{_plain(others[np.argmax(different)])}",
-                argument="pos_label",
-            )
         if np.any(different):
+            found = [plain_repr(other) for other in (others[0], others[np.argmax(different)])]
+            if not np.any(positive):
+                raise InvalidInputError(
+                    f"pos_label must be a label of y_true, or y_true have a single label; found "
+                    f"{short_repr(pos_label)} beside {' and '.join(found)}",
+                    argument="pos_label",
+                )
             raise InvalidInputError(
                 f"y_true must contain at most two labels, pos_label={short_repr(pos_label)} and "
-                f"one other; "
-                f"found {_plain(others[0])} and {_plain(others[np.argmax(different)])} beside it",
+                f"one other; found {' and '.join(found)} beside it",
                 argument="y_true",
             )
     return positive
@@ -264,10 +240,6 @@ def _equal(labels: npt.NDArray[Any], label: Any, pos_label: Label) -> npt.NDArra
             argument="pos_label",
         )
     return equal
-
-
-def _plain(label: Any) -> str:
-    return short_repr(label.item() if isinstance(label, np.generic) else label)
 
 
 def _weights(

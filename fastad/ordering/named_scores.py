@@ -6,6 +6,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from fastad._core.frames import converted, table_columns
+from fastad._core.row_index import RowIndex
 from fastad._core.types import ArrayLike
 from fastad.errors import InvalidInputError
 
@@ -13,10 +14,17 @@ from fastad.errors import InvalidInputError
 Table: TypeAlias = Any
 
 
-def named_scores(y_score: Any, n_rows: int) -> list[tuple[str, ArrayLike]]:
-    """Return the name and the scores of each detector in a vector, matrix, mapping or table."""
-    columns = table_columns(y_score, "y_score")
-    return _scores_in_rows(y_score, n_rows) if columns is None else columns
+def named_scores(y_score: Any, rows: RowIndex) -> list[tuple[str, ArrayLike]]:
+    """Return the name and the scores of each detector in a vector, matrix, mapping or table.
+
+    Each is checked later, some of them in threads: the index of the first one counts for all.
+    """
+    detectors = table_columns(y_score, "y_score")
+    if detectors is None:
+        detectors = _scores_in_rows(y_score, rows.n_rows)
+    for name, scores in detectors:
+        rows.adopt(scores, score_name(name))
+    return detectors
 
 
 def _scores_in_rows(y_score: Any, n_rows: int) -> list[tuple[str, ArrayLike]]:

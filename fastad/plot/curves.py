@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from fastad._core.declared import Parameter
 from fastad._core.parameters import check_positive
+from fastad._core.row_index import check_rows
 from fastad._core.types import ArrayLike, FloatVector, Label, Point, Points
 from fastad.detectors.orientation import ResponseMethod
 from fastad.errors import InvalidInputError, InvalidTypeError
@@ -124,6 +125,7 @@ class LabelledDisplay(ABC):
         InvalidInputError
             If an argument is not as described; the message says which and where.
         """
+        check_rows({"y": y, "X": X, "sample_weight": options.get("sample_weight")})
         shown = name or name_of_estimator(estimator)
         scores = {shown: scores_of(estimator, X, response_method, pos_label)}
         return cls.from_predictions(y, scores, pos_label=pos_label, **options)
@@ -196,7 +198,8 @@ class LabelledCurvesDisplay(LabelledDisplay, CurvesDisplay[Curve]):
             If a class is absent from a fold.
         """
         requests = read_measures(cls._measures if measures is None else measures)
-        folds = fold_scores(cv_results, X, response_method, pos_label)
+        by_row = {"y": y, "sample_weight": sample_weight}
+        folds = fold_scores(cv_results, X, response_method, pos_label, by_row)
         ranked = rank_folds(folds, y, sample_weight, pos_label)
         return cls._from_ranked(ranked, evaluate_each(ranked, requests)).plot(**options)
 

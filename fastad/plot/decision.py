@@ -178,7 +178,8 @@ class DecisionCurveDisplay(LabelledDisplay, drawing.Display):
             If a class is absent from a fold.
         """
         thresholds = _check_thresholds(threshold)
-        folds = fold_scores(cv_results, X, response_method, pos_label)
+        by_row = {"y": y, "sample_weight": sample_weight}
+        folds = fold_scores(cv_results, X, response_method, pos_label, by_row)
         ranked = rank_folds(folds, y, sample_weight, pos_label)
         display = cls(map_detectors(ranked, lambda scores: _curve_of(scores, thresholds)))
         return display.plot(**options)

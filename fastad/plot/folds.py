@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastad._core.arrays import as_vector
+from fastad._core.row_index import check_rows
 from fastad._core.types import ArrayLike, Label, ScoreVector
 from fastad.detectors.orientation import ResponseMethod, anomaly_scores, name_of, scikit_learn
 from fastad.errors import InvalidInputError
@@ -52,9 +53,17 @@ def fold_estimators(
 
 
 def fold_scores(
-    cv_results: Mapping[str, Any], X: Any, response_method: ResponseMethod, pos_label: Label | None
+    cv_results: Mapping[str, Any],
+    X: Any,
+    response_method: ResponseMethod,
+    pos_label: Label | None,
+    by_row: Mapping[str, Any],
 ) -> list[tuple[str, npt.NDArray[np.int64], ScoreVector]]:
-    """Return the name of each fold, its test rows, and their scores."""
+    """Return the name of each fold, its test rows, and their scores.
+
+    ``by_row`` are the arguments that have a value for each row of X.
+    """
+    check_rows({**by_row, "X": X})
     return [
         (name, rows, scores_of(fitted, part, response_method, pos_label))
         for name, fitted, part, rows in fold_estimators(cv_results, X)
@@ -95,7 +104,7 @@ def rank_detectors(
     """Check labels and the scores of one detector or many, and order each."""
     labels = check_labels(y_true, sample_weight=sample_weight, pos_label=pos_label)
     ranked = {}
-    for name, values in named_scores(y_score, labels.n_rows):
+    for name, values in named_scores(y_score, labels.row_index):
         scores = check_scores(values, labels, name=score_name(name))
         ranked[name] = RankedScores(count_scores(scores, labels, score_name(name)))
     return ranked

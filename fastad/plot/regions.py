@@ -353,13 +353,14 @@ def _check_points(
     samples = check_samples(X, 2)
     if y_true is None:
         return samples, np.zeros(len(samples), np.uint8)
-    labels = check_labels(y_true, pos_label=pos_label).values
-    if len(labels) != len(samples):
+    labels = check_labels(y_true, pos_label=pos_label)
+    if labels.n_rows != len(samples):
         raise InvalidInputError(
-            f"y_true must have a label for each of {len(samples)} points; found {len(labels)}",
+            f"y_true must have a label for each of {len(samples)} points; found {labels.n_rows}",
             argument="y_true",
         )
-    return samples, labels
+    labels.row_index.check(X, "X")
+    return samples, labels.values
 
 
 def _map_of(score: BlockScore, box: Box, size: int) -> ScoreMap:

@@ -229,8 +229,9 @@ class RocVariationDisplay(LabelledDisplay, drawing.Display):
         UndefinedMeasureError
             If a class is absent from a fold.
         """
+        by_row = {"y": y, "sample_weight": sample_weight}
         folds, rows, scores = zip(
-            *fold_scores(cv_results, X, response_method, pos_label), strict=True
+            *fold_scores(cv_results, X, response_method, pos_label, by_row), strict=True
         )
         tested = np.concatenate(rows)
         weight = None
@@ -384,9 +385,9 @@ def _curves_of_runs(
 ) -> tuple[dict[str, list[RocCurve]], float | None]:
     """Return the curves of each detector, and the smallest number of normals in a run."""
     labels = check_labels(y_true, sample_weight=sample_weight, pos_label=pos_label)
-    detectors = named_scores(y_score, labels.n_rows)
+    detectors = named_scores(y_score, labels.row_index)
     columns = dict(table_columns(groups, "groups") or [("group", groups)])
-    runs = make_groups(columns, labels.n_rows, labels.rows)
+    runs = make_groups(columns, labels)
     parts = list(labels_by_group(labels, runs))
     curves: dict[str, list[RocCurve]] = {}
     sizes: list[float] = []

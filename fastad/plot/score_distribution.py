@@ -241,7 +241,8 @@ class ScoreDistributionDisplay(LabelledDisplay):
         UndefinedMeasureError
             If a class is absent from a fold.
         """
-        folds = fold_scores(cv_results, X, response_method, pos_label)
+        by_row = {"y": y, "sample_weight": sample_weight}
+        folds = fold_scores(cv_results, X, response_method, pos_label, by_row)
         ranked = rank_folds(folds, y, sample_weight, pos_label)
         return cls(_distributions(ranked, percentiles, rp, bins)).plot(**options)
 

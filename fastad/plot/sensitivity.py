@@ -11,7 +11,7 @@ from fastad.detectors.orientation import ResponseMethod
 from fastad.errors import InvalidInputError
 from fastad.measures.measure import MeasureLike
 from fastad.ordering.labels import check_labels
-from fastad.ordering.named_scores import named_scores
+from fastad.ordering.named_scores import named_scores, score_name
 from fastad.plot import drawing
 from fastad.plot.curves import LabelledDisplay, by_name, map_detectors
 from fastad.plot.folds import fold_scores, values_of
@@ -128,9 +128,12 @@ class ContaminationSensitivityDisplay(LabelledDisplay, drawing.Display):
         # Here, because SciPy's functions take a sixth of a second to import.
         from fastad.uncertainty.sensitivity import contamination_sensitivity
 
-        n_rows = check_labels(y_true, pos_label=pos_label).n_rows
+        index = check_labels(y_true, pos_label=pos_label).row_index
+        detectors = dict(named_scores(y_score, index))
+        for name, scores in detectors.items():
+            index.check(scores, score_name(name))
         sensitivities = map_detectors(
-            dict(named_scores(y_score, n_rows)),
+            detectors,
             lambda scores: contamination_sensitivity(
                 y_true,
                 scores,
@@ -192,7 +195,9 @@ class ContaminationSensitivityDisplay(LabelledDisplay, drawing.Display):
 
         folds = {
             name: (values_of(y, rows, "y"), scores)
-            for name, rows, scores in fold_scores(cv_results, X, response_method, pos_label)
+            for name, rows, scores in fold_scores(
+                cv_results, X, response_method, pos_label, {"y": y}
+            )
         }
         sensitivities = map_detectors(
             folds,

@@ -275,6 +275,7 @@ def volumes(
             f"{labels.n_rows} labels",
             argument="X",
         )
+    labels.row_index.check(X, "X")
     region = Box.from_data(samples) if box is None else check_box(box)
     if region.n_features != samples.shape[1]:
         raise InvalidInputError(

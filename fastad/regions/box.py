@@ -13,6 +13,7 @@ from fastad._core.arrays import as_readonly
 from fastad._core.floats import exp
 from fastad._core.frames import as_array
 from fastad._core.parameters import exact_number, short_repr
+from fastad._core.row_index import check_rows
 from fastad._core.types import ArrayLike, FloatMatrix, FloatVector, Point
 from fastad._kernels.geometry import draws as kernels
 from fastad.errors import InvalidInputError, InvalidTypeError
@@ -75,6 +76,7 @@ class Box:
                 f"low and high must be equally long; found {lows.shape[0]} and {highs.shape[0]}",
                 argument="high",
             )
+        check_rows({"low": low, "high": high})
         if isinstance(values, str) or not isinstance(values, Iterable | None):
             raise InvalidTypeError(
                 "values must be a sequence with an entry for each feature; found "

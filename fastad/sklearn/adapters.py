@@ -5,6 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, overload
 
+from fastad._core.row_index import check_rows
 from fastad._core.types import ArrayLike, ScoreVector
 from fastad.detectors.orientation import (
     detector_scores,
@@ -98,6 +99,8 @@ class AdaptedDetector:
         OrientationWarning
             If the AUC on all samples is below 0.5. The result is not changed.
         """
+        by_row = {"groups": groups, "sample_weight": options.get("sample_weight")}
+        check_rows({"y_true": y_true, "X": X, **by_row})
         scores = self.score_samples(X)
         table: Evaluation | GroupedEvaluation = evaluate(
             y_true, {self.name: scores}, groups=groups, **options

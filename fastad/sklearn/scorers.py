@@ -12,6 +12,7 @@ from inspect import Parameter, Signature
 from typing import Any, Generic, TypeVar
 
 from fastad._core.parameters import check_choice, check_range, check_rate
+from fastad._core.row_index import check_rows
 from fastad._core.types import ArrayLike, Label, Point, Points, ScoreVector
 from fastad.detectors.orientation import (
     RESPONSE_METHODS,
@@ -99,6 +100,7 @@ class Scorer(ABC, Generic[_Result]):
             raise InvalidInputError(
                 "y_true must be given to a scorer; found None", argument="y_true"
             )
+        check_rows({"y_true": y_true, "X": X, "sample_weight": sample_weight})
         scores = anomaly_scores(
             estimator, X, pos_label=self.pos_label, response_method=self.response_method
         )

@@ -15,6 +15,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 from fastad._core.arrays import as_vector
 from fastad._core.frames import is_missing, refuse_missing
 from fastad._core.parameters import check_inside, short_repr
+from fastad._core.row_index import check_rows
 from fastad._core.types import IntVector, Label, Point, Threshold
 from fastad.detectors.orientation import anomaly_scores, kind_of, name_of
 from fastad.errors import InvalidInputError, InvalidTypeError, UndefinedMeasureError
@@ -253,6 +254,7 @@ class ThresholdedDetector(OutlierMixin, MetaEstimatorMixin, BaseEstimator):  # t
                 argument="y",
             )
         refuse_missing(is_missing(labels), "y")
+        check_rows({"y": y, "X": X})
         normal: IntVector = rows[labels != self.pos_label]
         return normal
 

@@ -72,8 +72,10 @@ def check_points(
     if np.size(y_score) == 0 and (y_true is None or np.size(y_true) == 0):
         return None
     if y_true is None:
-        y_score = real_vector(y_score, "y_score")
-        labels = check_labels(np.zeros(y_score.shape[0], np.uint8), sample_weight=sample_weight)
+        scores = real_vector(y_score, "y_score")
+        labels = check_labels(np.zeros(scores.shape[0], np.uint8), sample_weight=sample_weight)
+        labels.row_index.check(y_score, "y_score")
+        y_score = scores
     else:
         labels = check_labels(y_true, sample_weight=sample_weight, pos_label=pos_label)
     if labels.weights is not None and labels.weights.dtype != np.int64:

@@ -12,6 +12,7 @@ import numpy as np
 from fastad._core.files import written_aside
 from fastad._core.interrupts import uninterrupted
 from fastad._core.parameters import check_count, short_repr
+from fastad._core.row_index import check_rows
 from fastad._core.types import ArrayLike, IntVector, Label, Point, Points
 from fastad.errors import InvalidInputError, InvalidTypeError
 from fastad.measures.measure import MeasureLike
@@ -333,6 +334,9 @@ class SlidingEvaluation:
     ) -> tuple[StreamedPoints | None, IntVector | int]:
         """Check a batch, and return the pane of each of its points."""
         points = check_points(y_true, y_score, sample_weight, pos_label)
+        check_rows(
+            {"y_true": y_true, "y_score": y_score, "sample_weight": sample_weight, "time": time}
+        )
         panes = check_times(time, np.size(cast("Any", y_score))) // self._length
         if points is not None and points.rows is not None and not isinstance(panes, int):
             panes = panes[points.rows]

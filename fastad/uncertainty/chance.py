@@ -175,7 +175,7 @@ def chance_level(
     with thread_limit(n_threads), reporting(progress, "permutations", after=LATE) as report:
         labels = check_labels(y_true, pos_label=pos_label)
         scores = check_scores(y_score, labels)
-        design = check_design(clusters, blocks, labels.n_rows)
+        design = check_design(clusters, blocks, labels.row_index)
         if design.is_independent:
             counts = count_scores(scores, labels)
             return chance_of(counts, bound, n_resamples=n_drawn, key=key, progress=report)

@@ -167,7 +167,7 @@ def compare(
     with thread_limit(n_threads), reporting(progress, "replicates", after=LATE) as report:
         options = replace(options, progress=report)
         labels = check_labels(y_true, sample_weight=sample_weight, pos_label=pos_label)
-        design = check_design(clusters, blocks, labels.n_rows)
+        design = check_design(clusters, blocks, labels.row_index)
         names = series_names([scores_a, scores_b], ["a", "b"])
         arguments = zip(names, ("scores_a", "scores_b"), (scores_a, scores_b), strict=True)
         result = compare_detectors(labels, list(arguments), design, bound, options)[0]
@@ -293,10 +293,10 @@ def compare_all(
     with thread_limit(n_threads), reporting(progress, "replicates", after=LATE) as report:
         options = replace(options, progress=report)
         labels = check_labels(y_true, sample_weight=sample_weight, pos_label=pos_label)
-        design = check_design(clusters, blocks, labels.n_rows)
+        design = check_design(clusters, blocks, labels.row_index)
         detectors = [
             (name, score_name(name), scores)
-            for name, scores in named_scores(y_score, labels.n_rows)
+            for name, scores in named_scores(y_score, labels.row_index)
         ]
         if len(detectors) < 2:
             raise InvalidInputError(

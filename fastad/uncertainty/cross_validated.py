@@ -163,7 +163,7 @@ def cross_validated_interval(
     with thread_limit(n_threads):
         labels = check_labels(y_true, pos_label=pos_label)
         scores = check_scores(y_score, labels)
-        codes, names = factorize(folds, "folds", labels.n_rows)
+        codes, names = factorize(folds, "folds", labels.row_index)
         error = too_few_samples(
             f"an interval of {bound.key}",
             labels.n_anomalies,

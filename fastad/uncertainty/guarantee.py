@@ -9,6 +9,7 @@ from scipy.special import betainc
 
 from fastad._core.arrays import real_vector, refuse_nan
 from fastad._core.parameters import check_inside, short_repr
+from fastad._core.row_index import RowIndex
 from fastad._core.types import ArrayLike, Blocks, BoolVector, Point, ScoreVector, Threshold
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.ordering.labels import Labels, check_labels
@@ -142,9 +143,12 @@ def threshold_with_guarantee(
     scores = real_vector(y_score, "y_score")
     if scores.dtype.kind == "f" and np.isnan(scores).any():
         refuse_nan(scores, "y_score", None)
-    design = check_design(clusters, blocks, scores.shape[0])
+    rows = RowIndex(scores.shape[0])
+    rows.check(y_score, "y_score")
+    design = check_design(clusters, blocks, rows)
     if sample_weight is not None or not design.is_independent:
         labels = check_labels(np.zeros(scores.shape[0], np.int64), sample_weight=sample_weight)
+        rows.check(sample_weight, "sample_weight")
         scores = scores if labels.rows is None else scores[labels.rows]
         if needs_design(design, labels):
             return _of_design(scores, labels, design, rate, alpha, is_fpr=tpr is None)

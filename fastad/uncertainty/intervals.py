@@ -193,7 +193,7 @@ def interval(
     with thread_limit(n_threads), reporting(progress, "replicates", after=LATE) as report:
         labels = check_labels(y_true, sample_weight=sample_weight, pos_label=pos_label)
         scores = check_scores(y_score, labels)
-        design = check_design(clusters, blocks, labels.n_rows)
+        design = check_design(clusters, blocks, labels.row_index)
         if not needs_design(design, labels):
             return interval_of(count_scores(scores, labels), bound, options, report)
         sample = DesignedSample.of(scores, labels, design)

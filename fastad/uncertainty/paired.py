@@ -99,7 +99,10 @@ def rank_table(y_true: ArrayLike, y_score: Any, pos_label: Label | None) -> Dete
     labels = check_labels(y_true, pos_label=pos_label)
     return rank_detectors(
         labels,
-        [(name, score_name(name), scores) for name, scores in named_scores(y_score, labels.n_rows)],
+        [
+            (name, score_name(name), scores)
+            for name, scores in named_scores(y_score, labels.row_index)
+        ],
     )
 
 

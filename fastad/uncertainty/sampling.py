@@ -14,6 +14,7 @@ from fastad._core.pace import fill_in_steps
 from fastad._core.parameters import check_count, short_repr
 from fastad._core.progress import Progress
 from fastad._core.random import numbered_generator
+from fastad._core.row_index import RowIndex
 from fastad._core.types import (
     Blocks,
     BoolVector,
@@ -68,7 +69,7 @@ class SamplingDesign:
 INDEPENDENT = SamplingDesign()
 
 
-def check_design(clusters: Any, blocks: Any, n_rows: int) -> SamplingDesign:
+def check_design(clusters: Any, blocks: Any, rows: RowIndex) -> SamplingDesign:
     """Check the arguments that say how rows depend on each other."""
     if clusters is not None and blocks is not None:
         raise InvalidInputError(
@@ -76,9 +77,9 @@ def check_design(clusters: Any, blocks: Any, n_rows: int) -> SamplingDesign:
             argument="blocks",
         )
     if clusters is not None:
-        codes, distinct = factorize(clusters, "clusters", n_rows)
+        codes, distinct = factorize(clusters, "clusters", rows)
         # A cluster for each row says nothing.
-        return INDEPENDENT if len(distinct) == n_rows else SamplingDesign(clusters=codes)
+        return INDEPENDENT if len(distinct) == rows.n_rows else SamplingDesign(clusters=codes)
     if blocks is None:
         return INDEPENDENT
     if isinstance(blocks, str) and blocks == "auto":
@@ -88,9 +89,9 @@ def check_design(clusters: Any, blocks: Any, n_rows: int) -> SamplingDesign:
             f"blocks must be an integer or 'auto'; found {short_repr(blocks)}", argument="blocks"
         )
     length = check_count(blocks, "blocks")
-    if length > n_rows:
+    if length > rows.n_rows:
         raise InvalidInputError(
-            f"blocks must be at most the number of rows, {n_rows}; found {length}",
+            f"blocks must be at most the number of rows, {rows.n_rows}; found {length}",
             argument="blocks",
         )
     return SamplingDesign(blocks=length)

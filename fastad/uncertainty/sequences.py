@@ -10,6 +10,7 @@ import numpy as np
 from fastad._core.arrays import real_vector, set_all_readonly
 from fastad._core.parameters import check_choice, check_inside, short_repr
 from fastad._core.results import Result, ShortRepr
+from fastad._core.row_index import check_rows
 from fastad._core.types import ArrayLike, FloatVector, Point
 from fastad.errors import InvalidInputError, InvalidTypeError
 from fastad.uncertainty.binomial_mixture import end_of_rates
@@ -123,6 +124,7 @@ def rate_confidence_sequence(
     level = check_inside(confidence_level, "confidence_level")
     check_choice(alternative, ALTERNATIVES, "alternative")
     k, n = _check_totals(n_events, "n_events"), _check_totals(n_samples, "n_samples")
+    check_rows({"n_events": n_events, "n_samples": n_samples})
     if k.shape != n.shape:
         raise InvalidInputError(
             f"n_events must have as many counts as n_samples, {n.shape[0]}; found {k.shape[0]}",

@@ -15,6 +15,7 @@ from fastad._core.arrays import as_readonly
 from fastad._core.pace import fill_in_steps
 from fastad._core.progress import Progress, part_of
 from fastad._core.random import numbered_generator
+from fastad._core.row_index import RowIndex
 from fastad._core.types import BoolVector, CountVector, FloatVector, IntVector, ScoreVector
 from fastad.errors import InvalidInputError
 from fastad.measures.measure import BoundMeasure
@@ -351,7 +352,7 @@ def _pool(pair: Pair) -> tuple[OrderedCounts, ScoreVector, BoolVector]:
             )
         start += part.shape[0]
     values = as_readonly(np.concatenate([sample.labels.values for sample in pair.samples]))
-    labels = Labels(values, int(values.sum()), None, None, values.shape[0])
+    labels = Labels(values, int(values.sum()), None, None, RowIndex(values.shape[0]))
     return count_scores(scores, labels), scores, values == 1
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from fastad._core.arrays import as_readonly, check_no_nan, real_vector, refuse_nan, set_readonly
 from fastad._core.buffers import ReusedBuffers
+from fastad._core.row_index import RowIndex
 from fastad._core.threads import slices, thread_map
 from fastad._core.types import ArrayLike, FloatVector, Point, ScoreVector
 from fastad._kernels.curves import level_sets as kernels
@@ -169,7 +170,8 @@ def _count(scores: ScoreVector, n: int, n_uniform: int, box: Extent) -> LevelSet
     m = scores.shape[0] - n
     is_uniform = np.ones(n + m, np.uint8)
     is_uniform[:n] = 0
-    order = order_values(scores, Labels(is_uniform, m, None, None, n + m), "y_score")
+    labels = Labels(is_uniform, m, None, None, RowIndex(n + m))
+    order = order_values(scores, labels, "y_score")
     keys, fps, tps = (np.empty(n, np.int64) for _ in range(3))
     ends = [*(where.fp for where in order.ranges[1:]), n]
 

@@ -26,6 +26,9 @@ FUNCTIONS: dict[str, Callable[[Any, Any], Any]] = {
     "mapping": lambda y, s: fastad.evaluate(y, {"a": s}),
     "frame": lambda y, s: fastad.evaluate(y, s.to_frame() if hasattr(s, "index") else s[None]),
     "interval": lambda y, s: fastad.interval(y, s, measure="auc", rng=0),
+    "groups": lambda y, s: fastad.evaluate(y, SCORES, groups=s),
+    "a column of groups": lambda y, s: fastad.evaluate(y, SCORES, groups={"a": [1] * 6, "b": s}),
+    "explain": lambda y, s: fastad.evaluation.explain(y, SCORES, value=0.9, groups=s),
     "compare first": lambda y, s: fastad.compare(y, s, SCORES[::-1], measure="auc", rng=0),
     "compare second": lambda y, s: fastad.compare(y, SCORES[::-1], s, measure="auc", rng=0),
 }
@@ -73,3 +76,44 @@ def test_weights_are_paired_too() -> None:
     weights = pd.Series([1.0] * 6, list("abcdfe"))
     with pytest.raises(InvalidInputError, match="sample_weight must have the index of y_true"):
         fastad.roc_auc(Y_TRUE, Y_SCORE, sample_weight=weights)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name", "other"),
+    [
+        ({"groups": Y_SCORE, "y_score": Y_SCORE[::-1]}, r"groups\['group'\]", "y_score"),
+        ({"y_score": {"a": Y_SCORE, "b": Y_SCORE[::-1]}}, r"y_score\['b'\]", r"y_score\['a'\]"),
+        ({"y_score": [Y_SCORE, Y_SCORE[::-1]]}, r"y_score\['score_1'\]", r"y_score\['score_0'\]"),
+        ({"y_score": Y_SCORE, "sample_weight": Y_SCORE[::-1]}, "y_score", "sample_weight"),
+    ],
+)
+def test_the_first_index_counts_where_labels_have_none(
+    arguments: dict[str, Any], name: str, other: str
+) -> None:
+    with pytest.raises(InvalidInputError, match=f"^{name} must have the index of {other}; found 6"):
+        fastad.evaluate(LABELS, **arguments)
+
+
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_of_detectors_that_contradict_each_other_the_first_is_evaluated(n_threads: int) -> None:
+    scores = {"short": Y_SCORE[:5], "a": Y_SCORE, "b": Y_SCORE[::-1], "c": Y_SCORE}
+    result = fastad.evaluate(LABELS, scores, on_error="record", n_threads=n_threads)
+    errors = {name: str(result[name].error).partition(" must ")[2][:14] for name in scores}
+    assert errors == {"short": "have one score", "a": "", "b": "have the index", "c": ""}
+
+
+def test_missing_names_of_any_type_are_the_same() -> None:
+    index = pd.Index(["a", None, "c", pd.NA, "e", "f"], dtype=object)
+    same = pd.Index(["a", np.nan, "c", pd.NA, "e", "f"], dtype=object)
+    assert fastad.roc_auc(pd.Series(LABELS, index), pd.Series(SCORES, index)) > 0
+    assert fastad.roc_auc(pd.Series(LABELS, index), pd.Series(SCORES, same)) > 0
+
+
+class Column(pd.Series):
+    """A column of a library that is built on pandas."""
+
+
+def test_columns_of_libraries_that_are_built_on_pandas_have_an_index() -> None:
+    Column.__module__ = "geopandas"
+    with pytest.raises(InvalidInputError, match="y_score must have the index of y_true"):
+        fastad.roc_auc(Column(LABELS, INDEX), Column(SCORES, INDEX[::-1]))

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import fastad
 from fastad import InvalidInputError, UndefinedMeasureError
+from fastad._core.row_index import RowIndex
 from fastad.errors import LowCoverageWarning
 from fastad.measures import from_counts
 from fastad.measures.requests import bind
@@ -34,7 +35,9 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*such data is not known")
 def sample_of(y: Any = Y, s: Any = S, w: Any = None, **design: Any) -> DesignedSample:
     labels = check_labels(y, sample_weight=w)
     arguments = {"clusters": None, "blocks": None, **design}
-    return DesignedSample.of(np.asarray(s), labels, check_design(**arguments, n_rows=len(y)))
+    return DesignedSample.of(
+        np.asarray(s), labels, check_design(**arguments, rows=RowIndex(len(y)))
+    )
 
 
 def above(x: float, z: float) -> float:

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastad._core.parameters import check_choice, check_count, check_flag, check_inside
+from fastad._core.row_index import check_rows
 from fastad._core.types import ArrayLike, FloatMatrix, IntVector, LabelVector, Point
 from fastad.detectors.scorer import check_samples
 from fastad.errors import InvalidInputError
@@ -192,6 +193,7 @@ def split_goix(
             f"y must have a label for each of the {samples.shape[0]} rows; found {labels.shape[0]}",
             argument="y",
         )
+    check_rows({"y": y, "X": X})
     kept = [np.unique(column).shape[0] >= protocol.min_distinct for column in samples.T]
     if not any(kept):
         raise InvalidInputError(
