@@ -18,6 +18,7 @@ from fastad.measures.points import (
     exact,
     first_reaching,
     last_within,
+    unrounded,
 )
 from fastad.measures.precision import need_classes
 from fastad.measures.results import ValueAtThreshold
@@ -349,10 +350,11 @@ def _recall(
     # Rounding may misjudge points next to the bound: there, exact numbers decide, from the last
     # point on, as long perfect orders have many.
     for i in np.flatnonzero((reached > float(bound) - NEAR) & (counts.tps[1:] > 0))[::-1]:
-        tp = exact(counts.tps[i + 1])
-        if reached[i] >= float(bound) + NEAR or tp >= bound * (
-            tp + weight * exact(counts.fps[i + 1])
-        ):
+        tp, fp = exact(counts.tps[i + 1]), exact(counts.fps[i + 1])
+        value = _precision(weight * fp, tp)
+        if counts.weighting == "real":
+            value = unrounded(value)
+        if value >= bound:
             # Of the points with this recall the first is the most precise.
             point = first_reaching(counts.tps, tp)
             recall = float(tp / exact(counts.n_anomalies))

@@ -29,6 +29,7 @@ from fastad.measures.points import (
     at_each,
     at_each_k,
     exact,
+    flagged_at,
     hits_among,
     last_flagging,
     need_normals,
@@ -281,7 +282,7 @@ def _at_k(
         hits = hits_among(counts, flagged, of.name)
         # The lowest score of which some are among them.
         point = last_flagging(counts, flagged)
-        if counts.tps.item(point) + counts.fps.item(point) < flagged:
+        if flagged_at(counts, point) < flagged:
             point = min(point + 1, counts.keys.shape[0])
         return of.value(counts, hits, exact(flagged) - hits, counts.threshold(point))
 

@@ -1,5 +1,6 @@
 """Points of curves, read exactly from ordered counts, and what measures that read them share."""
 
+import operator
 from bisect import bisect_right
 from collections.abc import Callable, Mapping
 from fractions import Fraction
@@ -8,6 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from fastad._core.declared import Choice
+from fastad._core.floats import nearest_float
 from fastad._core.threads import in_steps, slices, thread_map
 from fastad._core.types import Count, CountVector, FloatVector, IntVector, ScoreVector
 from fastad._kernels.curves import area as kernels
@@ -20,6 +22,11 @@ from fastad.ordering.orders import PackedOrder
 LARGEST_AREA = 2**63
 # How far rounding can move a quotient of counts, and some more.
 NEAR = 1e-14
+# Real weights are rounded when they are read, and their sums when they are stored: a quotient of
+# two sums is that far from that of the weights as they are written, as a fraction of itself ...
+_ROUNDING = Fraction(1, 2**51)
+# ... and of the fractions with denominators up to this one at most one is that near to it.
+_LARGEST_DENOMINATOR = 2**25
 # Points whose values are computed at a time: they stay in a core's cache.
 _BLOCK = 1 << 15
 # Between two points of a curve, or at the last one that stays within a rate.
@@ -74,21 +81,58 @@ def at_each_k(
 
 def last_within(counts: CountVector, limit: Exact, divisor: int = 1) -> int:
     """Return the last point whose cumulative count is at most an exact limit / divisor."""
-    return int(counts.searchsorted(_round_down(limit, divisor, counts), side="right")) - 1
+    if counts.dtype.kind == "f":
+        return _first_beyond(counts, Fraction(limit) / divisor, operator.gt) - 1
+    return int(counts.searchsorted(limit // divisor, side="right")) - 1
 
 
 def first_reaching(counts: CountVector, goal: Exact, divisor: int = 1) -> int:
     """Return the first point whose cumulative count is at least an exact goal / divisor."""
-    return int(counts.searchsorted(-_round_down(-goal, divisor, counts), side="left"))
+    if counts.dtype.kind == "f":
+        return _first_beyond(counts, Fraction(goal) / divisor, operator.ge)
+    return int(counts.searchsorted(-(-goal // divisor), side="left"))
+
+
+def unrounded(number: Fraction) -> Fraction:
+    """Return the fraction of integers that rounding of real weights may have made a number of.
+
+    Where weights are multiples of one number, a quotient of their sums is one of integers, and
+    steps of measures lie where they do with these integers as weights.
+    """
+    fraction = number.limit_denominator(_LARGEST_DENOMINATOR)
+    return fraction if abs(fraction - number) <= _ROUNDING * number else number
+
+
+def _first_beyond(
+    counts: CountVector, limit: Fraction, is_beyond: Callable[[Fraction, Fraction], bool]
+) -> int:
+    """Return the first point whose sum of real weights compares with a limit."""
+    total = Fraction(counts.item(-1))
+    margin = 2 * float(_ROUNDING * abs(limit))
+    about = nearest_float(limit)
+    first = int(counts.searchsorted(about - margin, side="left"))
+    last = int(counts.searchsorted(about + margin, side="right"))
+    for point in range(first, last):
+        # A limit that is itself a sum is not compared with the fraction that this stands for.
+        reached = Fraction(counts.item(point))
+        if reached != limit:
+            reached = unrounded(reached / total) * total
+        if is_beyond(reached, limit):
+            return point
+    return last
 
 
 def last_flagging(counts: OrderedCounts, n_flagged: Count | Fraction) -> int:
     """Return the last point that flags at most so many samples."""
     points = range(counts.fps.shape[0])
     # As Python's numbers, which are compared with a fraction exactly.
-    return (
-        bisect_right(points, n_flagged, key=lambda i: counts.fps.item(i) + counts.tps.item(i)) - 1
-    )
+    return bisect_right(points, n_flagged, key=lambda i: flagged_at(counts, i)) - 1
+
+
+def flagged_at(counts: OrderedCounts, point: int) -> Exact:
+    """Return how many samples a point flags."""
+    n_flagged = counts.fps.item(point) + counts.tps.item(point)
+    return unrounded(Fraction(n_flagged)) if counts.weighting == "real" else n_flagged
 
 
 def best_point(
@@ -103,7 +147,8 @@ def best_point(
     """Return the point with the highest value in a range; of equal values the first one.
 
     ``value`` is that of arrays of fp and tp to some ulps, or to such a fraction of ``scale``. What
-    rounding may misjudge is decided by exact values.
+    rounding may misjudge is decided by exact values; sums of real weights have none, and values
+    that near are equal.
     """
 
     def near(values: FloatVector) -> IntVector:
@@ -120,22 +165,22 @@ def best_point(
     blocks = thread_map(candidates, in_steps(first, stop, _BLOCK))
     points, values = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
     best: list[int] = points[near(values)].tolist()
-    if len(best) == 1:
+    if len(best) == 1 or counts.weighting == "real":
         return best[0]
     return max(best, key=lambda i: exact_value(exact(counts.fps[i]), exact(counts.tps[i])))
 
 
 def hits_among(counts: OrderedCounts, k: Count | Fraction, measure: str) -> Fraction:
     """Return the anomalies among the k highest scores, ties at the cut by expectation."""
-    if k > counts.total:
+    if k > flagged_at(counts, -1):
         raise UndefinedMeasureError(
             f"{measure} is undefined for more than all samples: k = {k} of {counts.total}"
         )
     left = last_flagging(counts, k)
     hits = exact(counts.tps[left])
     rest = exact(k) - hits - exact(counts.fps[left])
-    # The float total of real weights may exceed the sum of what was counted by its last digit.
-    if rest == 0 or left + 1 == counts.tps.shape[0]:
+    # A sum of real weights may miss k by what was rounded.
+    if rest <= 0 or left + 1 == counts.tps.shape[0]:
         return hits
     anomalies = exact(counts.tps[left + 1]) - hits
     return hits + rest * anomalies / (anomalies + exact(counts.fps[left + 1] - counts.fps[left]))
@@ -177,7 +222,9 @@ def height(
         return y0, 1
     x0, x1, y1 = entry(xs, left), entry(xs, left + 1), entry(ys, left + 1)
     whole = (x1 - x0) * divisor
-    return y0 * whole + (y1 - y0) * (x - x0 * divisor), whole
+    # Beyond the piece only by what was rounded of real weights.
+    along = min(max(x - x0 * divisor, 0), whole)
+    return y0 * whole + (y1 - y0) * along, whole
 
 
 def quotient(numerator: Exact, denominator: Exact) -> float:
@@ -240,12 +287,3 @@ def need_finite(counts: OrderedCounts, measure: str) -> None:
 def part_around_fpr(parameters: Mapping[str, Any]) -> CurvePart:
     """Return the part of the ROC curve that a measure at false positive rates reads."""
     return CurvePart.around(parameters["fpr"])
-
-
-def _round_down(limit: Exact, divisor: int, counts: CountVector) -> Count:
-    """Return the largest number of the counts' type that is at most limit / divisor."""
-    if counts.dtype.kind == "i":
-        return limit // divisor
-    exact_limit = Fraction(limit) / divisor
-    nearest = float(exact_limit)
-    return nearest if Fraction(nearest) <= exact_limit else float(np.nextafter(nearest, -np.inf))

@@ -273,7 +273,8 @@ def threshold_from(
     # up keeps it there, and never raises it above the upper one.
     goal, divisor = at_fraction(rate, counts.n_normals)
     start, end = entry(counts.fps, left), entry(counts.fps, left + 1)
-    step = Fraction(goal - start * divisor) / ((end - start) * divisor)
+    # The left point is beyond the rate only by what was rounded of real weights.
+    step = Fraction(max(goal - start * divisor, 0)) / ((end - start) * divisor)
     top, top_over = upper.as_integer_ratio()
     bottom, bottom_over = lower.as_integer_ratio()
     fall = top * bottom_over - bottom * top_over

@@ -65,8 +65,6 @@ def only(*, rank: bool = False, real_weights: bool = False) -> pytest.MarkDecora
             continue
         if real_weights and (row.weights == "integer" or domain(row) == "count"):
             continue
-        if real_weights and row.name == "rp_curve":
-            continue  # whole percentiles fall onto sums of weights, where a quantile jumps
         kept.append(case)
     return pytest.mark.parametrize(("name", "parameters"), kept)
 
@@ -150,6 +148,59 @@ def test_real_weights_have_no_unit(name: str, parameters: dict[str, Any]) -> Non
     if name == "confusion_at":
         expected = [0.1 * count for count in expected]
     assert result == pytest.approx(expected, rel=1e-13, abs=1e-14)
+
+
+# Measures with a step at an operating point, and where the step lies.
+STEPS = {
+    "tpr_at_fpr": "fpr",
+    "fpr_at_tpr": "tpr",
+    "threshold_at_fpr": "fpr",
+    "f1_at_fpr": "fpr",
+    "precision_at_fpr": "fpr",
+    "threshold_at_rate": "rate",
+    "recall_at_precision": "precision",
+    "precision_at_recall": "recall",
+    "rp_distance": "p",
+}
+
+
+@pytest.mark.parametrize("name", STEPS)
+@pytest.mark.parametrize("unit", [0.1, 1 / 3, 0.7, 10 / 19])
+def test_multiples_of_a_real_weight_step_where_integers_do(name: str, unit: float) -> None:
+    rng = np.random.default_rng(0)
+    for size in (21, 60):
+        y, s = np.arange(size) % 3 == 0, rng.normal(size=size)
+        s[0] = 9  # an anomaly: every precision is reached
+        for w in (np.ones(size), rng.integers(1, 4, size)):
+            n_normals = int(w[~y].sum())
+            # Half of the points as decimals, which may lie beside the step.
+            for k in range(1, min(n_normals, 20)):
+                point: Any = k / 20 if k % 2 else Fraction(k, n_normals)
+                parameters = {STEPS[name]: 100 * point if name == "rp_distance" else point}
+                result = numbers(measured(name, y, s, w=unit * w, **parameters))
+                expected = numbers(measured(name, y, s, w=w, **parameters))
+                assert result == pytest.approx(expected, rel=1e-13), point
+
+
+def test_weights_equal_within_a_class_step_where_integers_do() -> None:
+    y, s = np.arange(50) >= 40, np.arange(50.0) % 17
+    balanced = np.where(y, 50 / 20, 50 / 80 / 3)
+    for k in range(41):
+        for fpr in (Fraction(k, 40), k / 40, k / 60):
+            result = fastad.tpr_at_fpr(y, s, fpr=fpr, sample_weight=balanced)
+            assert result == pytest.approx(fastad.tpr_at_fpr(y, s, fpr=fpr), rel=1e-14)
+
+
+def test_k_is_a_sum_of_real_weights_whatever_rounding_makes_of_it() -> None:
+    def lowest(tp: Any, fp: Any, n: Any, m: Any, threshold: Any) -> Any:
+        return threshold + 0 * tp
+
+    y, s = np.arange(400) % 3 == 0, -np.arange(400.0)
+    measure = fastad.measures.from_counts("lowest", lowest, at="k", takes_threshold=True)
+    for unit in (0.1, 0.2, 0.7):
+        for k in (7, 14, 28):
+            value = measure.of(y, s, sample_weight=np.full(400, unit), k=k)
+            assert value == s[round(k / unit) - 1]
 
 
 @only(real_weights=True)
