@@ -1,5 +1,6 @@
 """How far the ranking of detectors by a measure lies from that by another one."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -180,6 +181,8 @@ def rank_distance(
     goal = rank_rows(best_merits(table, target))
     ranks = np.stack([rank_rows(best_merits(table, column)) for column in others], axis=1)
     distances = np.sqrt(np.sum((ranks - goal[:, None, :]) ** 2, axis=2))
+    k = len(table.detectors)
+    farthest = math.sqrt(k * (k * k - 1) / 3)
     # Only data sets on which every measure with any distance has one, so that fractions compare.
     defined = ~np.isnan(distances)
     common = distances[np.all(defined[:, defined.any(axis=0)], axis=1) & defined.any(axis=1)]
@@ -193,7 +196,7 @@ def rank_distance(
         [column.name for column in others],
         table.problems,
         distances,
-        resampling.means(distances),
+        resampling.bounded_means(distances, 0, farthest),
         closest,
         table.omissions(),
         problem_noun(table.clusters),

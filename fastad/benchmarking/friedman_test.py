@@ -12,11 +12,12 @@ from fastad._core.results import TableResult
 from fastad._core.text_tables import DASH, TextTable, count_text, interval_text, number_text
 from fastad._core.types import FloatMatrix, IntVector, Point
 from fastad.benchmarking.concordance_interval import MIN_DATASETS, concordance_interval
+from fastad.benchmarking.exact_friedman import exact_p_value
 from fastad.benchmarking.ranks import (
     best_merits,
     check_detectors,
     intervals_text,
-    left_out,
+    notes_of_ranks,
     rank_rows,
     shared_points,
 )
@@ -38,10 +39,13 @@ class FriedmanTest:
     df : int
         Its degrees of freedom.
     f_statistic, f_p_value : float
-        Iman's and Davenport's statistic and its p-value; infinite and 0 where all data sets
-        order the detectors identically.
+        Iman's and Davenport's statistic and its p-value; where all data sets order the detectors
+        identically the statistic is infinite, and the p-value the exact one.
     f_df : tuple of int
         Its two degrees of freedom.
+    exact_p_value : float
+        How likely a statistic as large is if each data set orders the detectors at random, counted
+        over all orders; NaN where there are too many.
     kendall_w : float
         Concordance of the data sets, from 0 to 1, where all order the detectors identically.
     low, high : float
@@ -64,6 +68,7 @@ class FriedmanTest:
     f_statistic: float
     f_p_value: float
     f_df: tuple[int, int]
+    exact_p_value: float
     kendall_w: float
     low: float
     high: float
@@ -96,7 +101,7 @@ class FriedmanTable(TableResult, Mapping[str, FriedmanTest]):
     def text_table(self) -> TextTable:
         """Return the cells as text; nothing is marked."""
         level = next(iter(self.values())).confidence_level
-        head = ["measure", "chi-square", "p", "F", "p of F", "W", intervals_text(level)]
+        head = ["measure", "chi-square", "p", "F", "p of F", "exact p", "W", intervals_text(level)]
         return TextTable(head, [_row(test) for test in self.values()])
 
     @property
@@ -110,7 +115,7 @@ class FriedmanTable(TableResult, Mapping[str, FriedmanTest]):
 
         Columns are ``measure``, ``n_datasets``, ``n_detectors``, ``statistic``, ``df``,
         ``p_value``, ``f_statistic``, ``f_df_1``, ``f_df_2``, ``f_p_value``,
-        ``kendall_w``, ``low`` and ``high``.
+        ``exact_p_value``, ``kendall_w``, ``low`` and ``high``.
         """
         tests = list(self.values())
 
@@ -121,7 +126,8 @@ class FriedmanTable(TableResult, Mapping[str, FriedmanTest]):
         columns = {name: column(name) for name in (*before, "f_statistic")}
         for i in range(2):
             columns[f"f_df_{i + 1}"] = [test.f_df[i] for test in tests]
-        return columns | {name: column(name) for name in ("f_p_value", "kendall_w", "low", "high")}
+        after = ("f_p_value", "exact_p_value", "kendall_w", "low", "high")
+        return columns | {name: column(name) for name in after}
 
 
 def friedman(
@@ -169,8 +175,12 @@ def friedman(
     freedom, and F = (n - 1) W / (1 - W) with k - 1 and (k - 1) (n - 1). Without the correction,
     sum(u²) is what it would be if no ranks were tied.
 
-    Chi-square is conservative where data sets are few, F is to be preferred (Demšar). The
-    interval is that of the concordance V of all data sets of which these were drawn, which W
+    Of two detectors chi-square is too large where data sets are few; of more it is conservative,
+    and F is to be preferred (Demšar). Where few orders are possible, as of two detectors, of three
+    on 20 data sets or of four on five, the exact p-value counts them all, with the ties that there
+    are.
+
+    The interval is that of the concordance V of all data sets of which these were drawn, which W
     exceeds by (1 - V) / n on average. It contains W, a score interval, and the jackknife of the
     mean rank correlation of two data sets: see the guide for how often it covers V. Two data sets
     tell too little of it.
@@ -205,7 +215,7 @@ def friedman(
         merits = best_merits(table, measure)
         ranks = rank_rows(merits)
         tests.append(_test(measure.name, ranks, table.clusters, level, corrected=corrected))
-        notes += left_out(table, measure.name, merits)
+        notes += notes_of_ranks(table, measure, merits)
     return FriedmanTable(tests, notes + shared_points(table))
 
 
@@ -230,14 +240,15 @@ def _test(
         reason = f"Friedman's test needs at least two data sets with all detectors; found {n}"
     elif not within:
         reason = "all detectors are tied on all data sets"
-    statistic = p_value = f_statistic = f_p_value = w = low = high = math.nan
+    statistic = p_value = f_statistic = f_p_value = exact = w = low = high = math.nan
     if reason is None:
         w = between / (n * within)
         statistic = (k - 1) * between / within
         p_value = float(chdtrc(df[0], statistic))
         left = n * within - between
         f_statistic = (n - 1) * between / left if left else math.inf
-        f_p_value = float(fdtrc(*df, f_statistic)) if left else 0.0
+        exact = exact_p_value(deviations)
+        f_p_value = float(fdtrc(*df, f_statistic)) if left else exact
         ends = concordance_interval(deviations, clusters[counted], level)
         # Without the correction the concordance is as much lower as W. Not multiplied where it
         # is W: rounding might leave it out.
@@ -256,6 +267,7 @@ def _test(
         f_statistic,
         f_p_value,
         df,
+        exact,
         w,
         low,
         high,
@@ -267,7 +279,7 @@ def _test(
 
 def _row(test: FriedmanTest) -> list[str]:
     if math.isnan(test.statistic):
-        return [test.measure, *[DASH] * 6]
+        return [test.measure, *[DASH] * 7]
     f_name = f"F({test.f_df[0]}, {test.f_df[1]}) = "
     return [
         test.measure,
@@ -275,6 +287,7 @@ def _row(test: FriedmanTest) -> list[str]:
         number_text(test.p_value, ".2g"),
         f_name + number_text(test.f_statistic, ".2f").replace("inf", "∞"),
         number_text(test.f_p_value, ".2g"),
+        number_text(test.exact_p_value, ".2g"),
         number_text(test.kendall_w, ".3f"),
         interval_text(test.low, test.high, ".3f"),
     ]

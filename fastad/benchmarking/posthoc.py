@@ -1,20 +1,23 @@
 """``nemenyi`` and ``wilcoxon_holm``: which detectors differ significantly."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import count
 
 import numpy as np
 import numpy.typing as npt
 
 from fastad._core.arrays import set_all_readonly
 from fastad._core.parameters import N_RESAMPLES, check_choice, check_inside, short_repr
+from fastad._core.text_tables import count_text
 from fastad._core.types import Correction, FloatMatrix, FloatVector, IntVector, Point
 from fastad.benchmarking.rank_comparison import RankComparison, runs_without_difference
 from fastad.benchmarking.rank_distributions import range_quantile, range_tail, signed_ranks
 from fastad.benchmarking.ranks import (
     best_merits,
     check_detectors,
-    left_out,
+    notes_of_ranks,
     rank_rows,
     shared_points,
 )
@@ -50,7 +53,7 @@ def nemenyi(
     confidence_level : float, default 0.95
         Of each interval, and of all comparisons together, in (0, 1).
     n_resamples : int, default 2000
-        Replicates of the intervals: data sets drawn with replacement.
+        Replicates of the intervals: data sets with random weights.
     rng : int or numpy.random.Generator, optional
         Seed or generator of the replicates.
 
@@ -98,9 +101,9 @@ def nemenyi(
     >>> results = fastad.ResultTable.from_arrays({"auc": auc}, detectors=["knn", "lof", "svm"])
     >>> print(fastad.benchmarking.nemenyi(results, measure="auc", rng=0))
     auc  mean rank  95 % interval  p against knn  p, nemenyi
-    knn      1.00¹   [1.00, 1.00]              -           -
-    lof      2.00    [2.00, 2.00]           0.16        0.33
-    svm      3.00    [3.00, 3.00]         0.0047       0.013
+    knn      1.00¹   [1.00, 2.19]              -           -
+    lof      2.00    [1.40, 2.60]           0.16        0.33
+    svm      3.00    [1.81, 3.00]         0.0047       0.013
     knn is better than svm; no other differences are significant (auc, 4 data sets, nemenyi, 95 %)
     critical difference: 1.657
     """
@@ -112,23 +115,29 @@ def nemenyi(
     difference = sums[second] - sums[first]
     error = math.sqrt(k * (k + 1) / (6 * n))
     sizes, which = np.unique(np.abs(difference), return_inverse=True)
-    z = sizes / (n * error)
     # Here, because SciPy's special functions take a tenth of a second to import.
     from scipy.special import ndtr, ndtri
 
-    p_values = 2 * ndtr(-z)
+    def adjust(z: FloatVector) -> FloatVector:
+        if control is None:
+            return range_tail(math.sqrt(2) * z, k)
+        return np.asarray(np.minimum(2 * ndtr(-z) * (k - 1), 1), np.float64)
+
+    def smallest(n_datasets: int) -> float:
+        return float(adjust(np.array([(k - 1) * math.sqrt(6 * n_datasets / (k * (k + 1)))]))[0])
+
+    z = sizes / (n * error)
     if control is None:
-        adjusted = range_tail(math.sqrt(2) * z, k)
         critical = range_quantile(ranked.alpha, k) / math.sqrt(2)
     else:
-        adjusted = np.minimum(p_values * (k - 1), 1)
         critical = -float(ndtri(ranked.alpha / (2 * (k - 1))))
     return ranked.comparison(
-        p_values[which],
-        adjusted[which],
+        2 * ndtr(-z)[which],
+        adjust(z)[which],
         difference,
         critical * error,
         "nemenyi" if control is None else "bonferroni-dunn",
+        smallest,
     )
 
 
@@ -161,7 +170,7 @@ def wilcoxon_holm(
         Bonferroni's corrections, of each comparison by itself without one, and of the
         proportion of false ones by Benjamini's and Hochberg's.
     n_resamples : int, default 2000
-        Replicates of the intervals: data sets drawn with replacement.
+        Replicates of the intervals: data sets with random weights.
     rng : int or numpy.random.Generator, optional
         Seed or generator of the replicates.
 
@@ -192,6 +201,9 @@ def wilcoxon_holm(
     cases not the one of the better mean rank. Differences of rates and decimals are tied where
     they are equal as fractions: 0.9 - 0.8 and 0.7 - 0.6, which floats round apart.
 
+    Of n data sets the smallest p-value is 2 / 2^n. Where it cannot reach the level with the
+    correction, the notes say so, and how many data sets can.
+
     Each pair takes O(n log n) time for n data sets, up to 50 of them O(n^3).
 
     References
@@ -215,8 +227,14 @@ def wilcoxon_holm(
     check_choice(correction, tuple(CORRECTIONS), "correction")
     ranked = _rank(results, measure, control, confidence_level, n_resamples, rng)
     p_values, advantage = signed_ranks(ranked.merits, *ranked.pairs)
+    adjust = CORRECTIONS[correction]
+
+    def smallest(n_datasets: int) -> float:
+        # One detector of each pair is better on every data set: both signs of all are as extreme.
+        return float(adjust(np.full(len(p_values), 2.0 ** (1 - n_datasets)))[0])
+
     return ranked.comparison(
-        p_values, CORRECTIONS[correction](p_values), advantage, None, f"wilcoxon-{correction}"
+        p_values, adjust(p_values), advantage, None, f"wilcoxon-{correction}", smallest
     )
 
 
@@ -261,8 +279,12 @@ class _Ranked:
         advantage: FloatVector,
         critical_difference: float | None,
         method: str,
+        smallest: Callable[[int], float],
     ) -> RankComparison:
-        """Return the result, from p-values and the advantage of the first detector of each pair."""
+        """Return the result, from p-values and the advantage of the first detector of each pair.
+
+        ``smallest`` is the smallest adjusted p-value that so many data sets can give.
+        """
         first, second = self.pairs
         k = len(self.detectors)
         significant = adjusted <= self.alpha
@@ -292,8 +314,19 @@ class _Ranked:
             self.data,
             self.confidence_level,
             self.n_resamples,
-            self.notes,
+            self.notes + self._too_few(smallest),
         )
+
+    def _too_few(self, smallest: Callable[[int], float]) -> list[str]:
+        """Return a note where no difference could be significant on so few data sets."""
+        n, n_pairs = len(self.ranks), len(self.pairs[0])
+        if smallest(n) <= self.alpha:
+            return []
+        enough = next(i for i in count(n + 1) if smallest(i) <= self.alpha)
+        return [
+            f"no difference can be significant on {self.data}: the smallest possible p-value, "
+            f"adjusted for {count_text(n_pairs, 'pair')}, is {smallest(n):.2g}; {enough} would do"
+        ]
 
 
 def _rank(
@@ -312,7 +345,7 @@ def _rank(
     check_detectors(table)
     check_control(table, control)
     merits = best_merits(table, column)
-    gaps = left_out(table, column.name, merits)
+    gaps = notes_of_ranks(table, column, merits)
     ranks = rank_rows(merits)
     counted: npt.NDArray[np.bool_] = ~np.isnan(ranks[:, 0])
     if not counted.any():
@@ -325,7 +358,7 @@ def _rank(
         [table.detectors[i] for i in order],
         merits[counted],
         ranks[counted],
-        resampling.means(ranks),
+        resampling.bounded_means(ranks, 1, ranks.shape[1]),
         control,
         column.name,
         problems_text(table.clusters[counted]),

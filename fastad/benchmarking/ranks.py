@@ -10,7 +10,7 @@ from fastad._core.arrays import set_all_readonly
 from fastad._core.parameters import N_RESAMPLES
 from fastad._core.results import TableResult
 from fastad._core.text_tables import TextTable, best_three, count_text, number_text
-from fastad._core.types import FloatMatrix, IntMatrix, IntVector, Point
+from fastad._core.types import BoolVector, FloatMatrix, IntMatrix, IntVector, Point
 from fastad.benchmarking.columns import MeasureColumn
 from fastad.benchmarking.reading import problems_text
 from fastad.benchmarking.resampling import check_resampling
@@ -120,7 +120,7 @@ def average_ranks(
     confidence_level : float, default 0.95
         Of each interval, in (0, 1).
     n_resamples : int, default 2000
-        Replicates: data sets drawn with replacement.
+        Replicates: data sets with random weights.
     rng : int or numpy.random.Generator, optional
         Seed or generator of the replicates.
 
@@ -142,7 +142,10 @@ def average_ranks(
     Notes
     -----
     A data set on which a detector has no value is left out for that measure: the notes count
-    and name them. Anomaly classes of a data set are ranked each by itself and drawn together.
+    and name them, and the means over fewer folds than others. The interval of a mean rank is
+    Gaffke's for values between 1 and k: a data set with the worst rank, or the best, may be among
+    those that were not drawn, so that it has a length even if all ranks are equal. Anomaly classes
+    of a data set are ranked each by itself, and have one weight in the intervals.
 
     O(n k log k) time for n data sets and k detectors, then O(n k) for each replicate.
 
@@ -152,6 +155,10 @@ def average_ranks(
        anomaly detectors?", 2019, section 5.2, tables 3 and 4.
     .. [2] J. Demšar, "Statistical comparisons of classifiers over multiple data sets", 2006,
        section 3.2.2.
+    .. [3] N. Gaffke, "Three test statistics for a nonparametric one-sided hypothesis on the mean
+       of a nonnegative variable", 2005.
+    .. [4] E. Learned-Miller and P. S. Thomas, "A new confidence interval for the mean of a bounded
+       random variable", 2019: of intervals such as Gaffke's, and Clopper's and Pearson's.
 
     Examples
     --------
@@ -173,12 +180,12 @@ def average_ranks(
     for i, measure in enumerate(table.measures):
         merits = best_merits(table, measure)
         ranks[measure.name] = ranked = rank_rows(merits)
-        means = resampling.means(ranked)
+        means = resampling.bounded_means(ranked, 1, len(table.detectors))
         mean[i], low[i], high[i] = means.value, means.low, means.high
         n_datasets[i] = n = means.n[0]
         if n > 1:
             std[i] = np.nanstd(ranked, axis=0, ddof=1)
-        notes += left_out(table, measure.name, merits)
+        notes += notes_of_ranks(table, measure, merits)
     set_all_readonly(mean, std, low, high, n_datasets, *ranks.values())
     return RankTable(
         labels,
@@ -218,6 +225,22 @@ def best_merits(results: ResultTable, measure: MeasureColumn) -> FloatMatrix:
     merits = measure.sign * results.means(measure.name)[:, order]
     best: FloatMatrix = np.fmax.reduceat(merits, firsts, axis=1)
     return best
+
+
+def best_models(results: ResultTable, measure: MeasureColumn) -> tuple[IntMatrix, IntMatrix]:
+    """Return each detector's best model on each problem, and in how many folds it has a value.
+
+    -1 and 0 where no model has a value; of models with equal means the first.
+    """
+    merits = measure.sign * results.means(measure.name)
+    best = np.empty((results.n_datasets, len(results.detectors)), np.int64)
+    for j in range(len(results.detectors)):
+        models = np.flatnonzero(results.detector_of == j)
+        highest = np.fmax.reduce(merits[:, models], axis=1, keepdims=True)
+        best[:, j] = models[np.argmax(merits[:, models] == highest, axis=1)]
+    defined = np.count_nonzero(~np.isnan(results.by_fold(measure.name)), axis=2)
+    n_folds = np.take_along_axis(defined, best, axis=1)
+    return np.where(n_folds > 0, best, -1), n_folds
 
 
 def rank_rows(merits: FloatMatrix) -> FloatMatrix:
@@ -267,6 +290,34 @@ def left_out(results: ResultTable, label: str, merits: FloatMatrix) -> list[str]
         f"{label}: {len(rows)} of {problems_text(results.clusters)} {verb} left out, where a "
         f"detector has no value ({'; '.join(names)}{more})"
     ]
+
+
+def fewer_folds(
+    results: ResultTable, label: str, n_folds: IntMatrix, counted: BoolVector
+) -> list[str]:
+    """Return a note of the values, on the problems that count, that are means over fewer folds."""
+    most = len(results.folds)
+    lacking = np.argwhere((n_folds < most) & counted[:, np.newaxis]).tolist()
+    if not lacking:
+        return []
+    problems = results.problems
+    named = "; ".join(
+        f"{problems[i]}, {results.detectors[j]}: {n_folds[i, j]}" for i, j in lacking[:_NAMED]
+    )
+    more = "; …" * (len(lacking) > _NAMED)
+    total = np.count_nonzero(counted) * n_folds.shape[1]
+    return [
+        f"{label}: {len(lacking)} of {total} values are of fewer than {most} folds ({named}{more})"
+    ]
+
+
+def notes_of_ranks(results: ResultTable, measure: MeasureColumn, merits: FloatMatrix) -> list[str]:
+    """Return notes of what is not behind ranks: problems without a value, and missing folds."""
+    counted = ~np.any(np.isnan(merits), axis=1)
+    n_folds = best_models(results, measure)[1]
+    return left_out(results, measure.name, merits) + fewer_folds(
+        results, measure.name, n_folds, counted
+    )
 
 
 def shared_points(results: ResultTable) -> list[str]:

@@ -125,14 +125,14 @@ class Resampling:
         # About the mean, so that differences of large numbers do not cancel.
         np.add.at(sums, self.clusters, np.where(defined, flat - value, 0.0))
         with np.errstate(invalid="ignore", divide="ignore"):
-            drawn = self._drawn(sizes)
-            replicates = self._drawn(totals) / drawn
-            moved = self._drawn(sums) / drawn
+            drawn = _drawn(sizes, self.counts)
+            replicates = _drawn(totals, self.counts) / drawn
+            moved = _drawn(sums, self.counts) / drawn
             error = np.sqrt(np.sum(sums**2, axis=0)) / np.sum(sizes, axis=0)
             spread = (
-                self._drawn(sums**2)
-                - 2 * moved * self._drawn(sums * sizes)
-                + moved**2 * self._drawn(sizes**2)
+                _drawn(sums**2, self.counts)
+                - 2 * moved * _drawn(sums * sizes, self.counts)
+                + moved**2 * _drawn(sizes**2, self.counts)
             )
             drawn_error = np.sqrt(np.maximum(spread, 0.0)) / drawn
             studentized = np.where(drawn_error > _TINY * error, moved / drawn_error, np.nan)
@@ -181,11 +181,45 @@ class Resampling:
             high.flat[cell] = max(high.flat[cell], min(value - least, highest))
         return low, high
 
-    def _drawn(self, by_cluster: FloatMatrix) -> FloatMatrix:
-        """Return the sums over the data sets that each replicate draws."""
-        # Not by BLAS, whose sums depend on the number of its threads.
-        total: FloatMatrix = np.einsum("rc,cx->rx", self.counts, by_cluster)
-        return total
+    def bounded_means(self, values: npt.NDArray[np.float64], least: float, most: float) -> Means:
+        """Average values between two bounds over the first axis; no interval has no length.
+
+        An upper end is a quantile of means of the data sets and of one more at the upper bound, all
+        with random weights of Dirichlet's distribution (Gaffke 2005); a lower end mirrors it. Of
+        values at the bounds alone they are Clopper's and Pearson's. No distribution is known of
+        which they cover the mean less often than they say.
+
+        Parameters
+        ----------
+        values : numpy.ndarray of shape (n_problems, ...)
+            NaN where a problem is left out.
+        least, most : float
+            Bounds of the values.
+        """
+        flat = values.reshape(len(values), -1)
+        defined = ~np.isnan(flat)
+        n_clusters = self.counts.shape[1]
+        above, sizes = np.zeros((2, n_clusters, flat.shape[1]))
+        np.add.at(above, self.clusters, np.where(defined, flat - least, 0.0))
+        np.add.at(sizes, self.clusters, defined)
+        weights = self.generator.standard_exponential((self.n_resamples, n_clusters + 1))
+        tail = (1 - self.confidence_level) / 2
+        n_defined = np.count_nonzero(sizes, axis=0)
+        value = defined_mean(flat, axis=0)
+        low, high = np.full((2, *value.shape), np.nan)
+        for cell in np.flatnonzero(n_defined > 1).tolist():
+            # Problems of one data set are one: what was not drawn is as large as their mean.
+            unseen = weights[:, -1] * (sizes[:, cell].sum() / n_defined[cell])
+            total = _drawn(sizes[:, [cell]], weights[:, :-1])[:, 0] + unseen
+            reached = _drawn(above[:, [cell]], weights[:, :-1])[:, 0]
+            highest = (reached + (most - least) * unseen) / total
+            low[cell] = min(least + np.quantile(reached / total, tail), value[cell])
+            high[cell] = max(least + np.quantile(highest, 1 - tail), value[cell])
+        n = defined.sum(axis=0)
+        shape = values.shape[1:]
+        value, low, high = (column.reshape(shape) for column in (value, low, high))
+        set_all_readonly(value, low, high)
+        return Means(value, low, high, n.reshape(shape), (len(values) - n).reshape(shape))
 
     def interval(
         self,
@@ -216,6 +250,13 @@ class Resampling:
                 low[column] = min(ends[0], value.flat[column])
                 high[column] = max(ends[1], value.flat[column])
         return low.reshape(shape), high.reshape(shape)
+
+
+def _drawn(by_cluster: FloatMatrix, weights: FloatMatrix) -> FloatMatrix:
+    """Return the sums over data sets with the weights of each replicate."""
+    # Not by BLAS, whose sums depend on the number of its threads.
+    total: FloatMatrix = np.einsum("rc,cx->rx", weights, by_cluster)
+    return total
 
 
 def check_resampling(

@@ -12,12 +12,9 @@ from fastad._core.text_tables import TextTable, count_text, number_text
 from fastad._core.types import FloatMatrix, IntMatrix
 from fastad.benchmarking.columns import MeasureColumn
 from fastad.benchmarking.means import in_units
-from fastad.benchmarking.ranks import best_ranks, check_detectors
+from fastad.benchmarking.ranks import best_models, best_ranks, check_detectors, fewer_folds
 from fastad.benchmarking.reading import problem_names, problem_noun
 from fastad.benchmarking.result_table import Results, ResultTable, as_results
-
-# So many cells are named in a note.
-_NAMED = 3
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -58,8 +55,7 @@ class MeanValues(TableResult):
     n_folds: IntMatrix
     model_of: IntMatrix
     _signs: Sequence[float]
-    _most_folds: int
-    _omissions: Sequence[str]
+    _notes: Sequence[str]
     _noun: str
 
     def __repr__(self) -> str:
@@ -85,21 +81,7 @@ class MeanValues(TableResult):
     @property
     def notes(self) -> list[str]:
         """Which rows are missing, and which cells lack some or all folds."""
-        notes = list(self._omissions)
-        problems = problem_names(self.datasets, self.anomaly_classes)
-        for i, label in enumerate(self.measures):
-            lacking = np.argwhere(self.n_folds[i] < self._most_folds).tolist()
-            if lacking:
-                named = "; ".join(
-                    f"{problems[j]}, {self.detectors[k]}: {self.n_folds[i, j, k]}"
-                    for j, k in lacking[:_NAMED]
-                )
-                more = "; …" * (len(lacking) > _NAMED)
-                notes.append(
-                    f"{label}: {len(lacking)} of {self.n_folds[i].size} values are of fewer than "
-                    f"{self._most_folds} folds ({named}{more})"
-                )
-        return notes
+        return list(self._notes)
 
     def to_columns(self) -> dict[str, list[Any]]:
         """Return the columns of `to_frame` as lists: a row for each measure, problem and detector.
@@ -177,8 +159,10 @@ def mean_values(results: Results, *, measures: Sequence[str] | None = None) -> M
     shape = len(table.measures), table.n_datasets, len(table.detectors)
     mean, std = np.full((2, *shape), np.nan)
     n_folds, model_of = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
+    notes, all_problems = table.omissions(), np.ones(table.n_datasets, np.bool_)
     for i, measure in enumerate(table.measures):
         _fill(table, measure, mean[i], std[i], n_folds[i], model_of[i])
+        notes += fewer_folds(table, measure.name, n_folds[i], all_problems)
     set_all_readonly(mean, std, n_folds, model_of)
     return MeanValues(
         table.labels,
@@ -191,8 +175,7 @@ def mean_values(results: Results, *, measures: Sequence[str] | None = None) -> M
         n_folds,
         model_of,
         [measure.sign for measure in table.measures],
-        len(table.folds),
-        table.omissions(),
+        notes,
         problem_noun(table.clusters),
     )
 
@@ -208,16 +191,12 @@ def _fill(
     """Write what each detector's best model by a measure has, by problem and detector."""
     means, by_fold = table.means(measure.name), table.by_fold(measure.name)
     problems = np.arange(table.n_datasets)
+    model_of[:], n_folds[:] = best_models(table, measure)
     for j in range(len(table.detectors)):
-        models = np.flatnonzero(table.detector_of == j)
-        merits = measure.sign * means[:, models]
-        highest = np.fmax.reduce(merits, axis=1, keepdims=True)
-        best = models[np.argmax(merits == highest, axis=1)]
-        mean[:, j] = means[problems, best]
-        values = by_fold[problems, best]
-        defined = ~np.isnan(values)
-        n_folds[:, j] = n = defined.sum(axis=1)
-        model_of[:, j] = np.where(n > 0, best, -1)
+        # Without a value, any model of the detector shows none.
+        mean[:, j] = np.where(n_folds[:, j] > 0, means[problems, model_of[:, j]], np.nan)
+        values = by_fold[problems, model_of[:, j]]
+        defined, n = ~np.isnan(values), n_folds[:, j]
         several = n > 1
         # About the mean that is rounded once: equal values do not vary.
         with np.errstate(invalid="ignore", over="ignore"):  # infinities have no deviation

@@ -315,7 +315,13 @@ def test_comparisons_as_tables() -> None:
     assert "p against w" in head
     assert "p, nemenyi" in head
     assert [row.split()[0] for row in rows[:4]] == ["w", "_", "y", "z"]
-    assert rows[0].split()[1:] == ["1.33¹", "[1.00,", f"{result.high[0]:.2f}]", "-", "-"]
+    assert rows[0].split()[1:] == [
+        "1.33¹",
+        f"[{result.low[0]:.2f},",
+        f"{result.high[0]:.2f}]",
+        "-",
+        "-",
+    ]
     assert rows[1].split()[1] == "2.00²"
     assert rows[3].split()[-1] == f"{result.adjusted_p_values[0, 3]:.2g}"
     assert rows[4] == result.summary
@@ -364,3 +370,40 @@ def test_one_data_set_or_two_detectors() -> None:
         for control in (None, "a")
     ]
     assert of_two[0].critical_difference == pytest.approx(of_two[1].critical_difference, rel=1e-12)
+
+
+@pytest.mark.parametrize("correction", ["holm", "bonferroni", "none", "benjamini-hochberg"])
+@pytest.mark.parametrize("n_detectors", [2, 5, 10])
+def test_too_few_data_sets_for_a_significant_difference_are_noted(
+    correction: Any, n_detectors: int
+) -> None:
+    # Each detector better than the next on every data set: the least p-values that there are.
+    def compared(n: int) -> Any:
+        values = -np.arange(n_detectors) * (1 + np.arange(n)[:, np.newaxis])
+        return fastad.benchmarking.wilcoxon_holm(
+            results_of(values), correction=correction, rng=0, n_resamples=20
+        )
+
+    enough = next(n for n in range(2, 20) if compared(n).significant_pairs)
+    assert not any("would do" in note for note in compared(enough).notes)
+    for n in (2, enough - 1):
+        notes = " ".join(compared(n).notes)
+        assert f"no difference can be significant on {n} data sets" in notes
+        assert f"; {enough} would do" in notes
+
+
+@pytest.mark.parametrize("n_detectors", [2, 4])
+@pytest.mark.parametrize("has_control", [False, True])
+def test_too_few_data_sets_for_the_critical_difference_are_noted(
+    n_detectors: int, has_control: bool
+) -> None:
+    def compared(n: int) -> Any:
+        values = np.tile(-np.arange(n_detectors), (n, 1))
+        results = results_of(values)
+        control = results.detectors[0] if has_control else None
+        return fastad.benchmarking.nemenyi(results, control=control, rng=0, n_resamples=20)
+
+    enough = next(n for n in range(1, 20) if compared(n).significant_pairs)
+    assert enough > 1
+    assert not any("would do" in note for note in compared(enough).notes)
+    assert f"; {enough} would do" in " ".join(compared(enough - 1).notes)

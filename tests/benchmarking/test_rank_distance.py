@@ -177,7 +177,9 @@ def test_intervals_draw_data_sets_with_all_their_classes() -> None:
     }
     result = rank_distance(rows, reference="tpr@0.4", rng=0)
     assert result.means.value == pytest.approx([math.sqrt(2) / 10])
-    assert (result.means.low[0], result.means.high[0]) == (0, math.sqrt(2))
+    # Two data sets: one of them, or one that was not drawn, may have almost all of the weight.
+    assert result.means.low[0] == pytest.approx(0, abs=0.01)
+    assert result.means.high[0] == pytest.approx(math.sqrt(2), abs=0.1)
     assert result.means.n.tolist() == [10]
     assert result.datasets[-1] == "b 9"
 
