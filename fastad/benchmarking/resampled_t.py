@@ -42,7 +42,7 @@ class ResampledComparison(ShortRepr, TableResult):
     n_splits : numpy.ndarray of shape (n_pairs,)
         Splits in which both models have a value; Student's distribution has one degree of
         freedom less.
-    p_values, adjusted : numpy.ndarray of shape (n_pairs,)
+    p_values, adjusted_p_values : numpy.ndarray of shape (n_pairs,)
         Two-sided, and adjusted for the number of pairs.
     measure, dataset : str
         What is compared, and where.
@@ -66,7 +66,7 @@ class ResampledComparison(ShortRepr, TableResult):
     statistic: FloatVector
     n_splits: IntVector
     p_values: FloatVector
-    adjusted: FloatVector
+    adjusted_p_values: FloatVector
     measure: str
     dataset: str
     higher_is_better: bool
@@ -81,7 +81,7 @@ class ResampledComparison(ShortRepr, TableResult):
         return [
             pair if (difference > 0) == self.higher_is_better else (pair[1], pair[0])
             for pair, difference, p_value in zip(
-                self.pairs, self.difference, self.adjusted, strict=True
+                self.pairs, self.difference, self.adjusted_p_values, strict=True
             )
             if p_value <= significance_level(self.confidence_level)
         ]
@@ -98,7 +98,7 @@ class ResampledComparison(ShortRepr, TableResult):
                 f"[{self.low[i]:.4f}, {self.high[i]:.4f}]",
                 str(self.n_splits[i]),
                 f"{self.p_values[i]:.2g}",
-                f"{self.adjusted[i]:.2g}",
+                f"{self.adjusted_p_values[i]:.2g}",
                 better.get(frozenset(pair), "not significant"),
             ]
             for i, pair in enumerate(self.pairs)
@@ -119,7 +119,7 @@ class ResampledComparison(ShortRepr, TableResult):
             columns[name] = getattr(self, name).tolist()
         return columns | {
             "p_value": self.p_values.tolist(),
-            "adjusted_p_value": self.adjusted.tolist(),
+            "adjusted_p_value": self.adjusted_p_values.tolist(),
         }
 
 
@@ -220,7 +220,7 @@ def resampled_t_test(
         statistic=statistic,
         n_splits=counts,
         p_values=p_values,
-        adjusted=adjusted,
+        adjusted_p_values=adjusted,
         measure=column.name,
         dataset=table.problems[problem],
         higher_is_better=column.higher_is_better,

@@ -245,8 +245,8 @@ def compare_all(
     Returns
     -------
     Comparisons
-        ``result["a", "b"]`` is the `Comparison` of two detectors, ``result.adjusted["a", "b"]``
-        its adjusted p-value.
+        ``result["a", "b"]`` is the `Comparison` of two detectors, and
+        ``result.adjusted_p_values["a", "b"]`` its adjusted p-value.
 
     Raises
     ------
@@ -275,7 +275,7 @@ def compare_all(
     >>> labels = [0] * 50 + [1] * 50
     >>> scores = {"good": range(100), "bad": [x * 7 % 100 for x in range(100)]}
     >>> result = fastad.compare_all(labels, scores, measure="auc")
-    >>> result.adjusted["good", "bad"] < 0.001
+    >>> result.adjusted_p_values["good", "bad"] < 0.001
     True
     """
     bound = bind(measure, operating_point, compare_all)

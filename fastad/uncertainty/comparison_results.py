@@ -246,19 +246,19 @@ class Comparisons(TableResult, Mapping[tuple[str, str], Comparison]):
 
     Attributes
     ----------
-    adjusted : mapping of (str, str) to float
+    adjusted_p_values : mapping of (str, str) to float
         p-values that allow for the number of comparisons.
     correction : str
         How they were adjusted.
     """
 
-    __slots__ = ("_comparisons", "adjusted", "correction")
+    __slots__ = ("_comparisons", "adjusted_p_values", "correction")
 
     def __init__(
         self, comparisons: Sequence[Comparison], adjusted: Sequence[float], correction: str
     ) -> None:
         self._comparisons = {comparison.names: comparison for comparison in comparisons}
-        self.adjusted = dict(zip(self._comparisons, adjusted, strict=True))
+        self.adjusted_p_values = dict(zip(self._comparisons, adjusted, strict=True))
         self.correction = correction
 
     def __getitem__(self, names: tuple[str, str]) -> Comparison:
@@ -280,7 +280,7 @@ class Comparisons(TableResult, Mapping[tuple[str, str], Comparison]):
         header = [first.measure, "difference", level, "p", f"p, {self.correction}", "better"]
         rows = []
         for names, comparison in self.items():
-            adjusted = self.adjusted[names]
+            adjusted = self.adjusted_p_values[names]
             is_significant = adjusted <= significance_level(comparison.confidence_level)
             rows.append(
                 [
@@ -306,13 +306,13 @@ class Comparisons(TableResult, Mapping[tuple[str, str], Comparison]):
         }
         for field in ("difference", "low", "high", "p_value"):
             columns[field] = [getattr(comparison, field) for comparison in self.values()]
-        columns["adjusted_p_value"] = list(self.adjusted.values())
+        columns["adjusted_p_value"] = list(self.adjusted_p_values.values())
         return columns
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values: versions, and the comparison of each pair."""
         comparisons = [
-            {**comparison.to_dict(), "adjusted_p_value": self.adjusted[names]}
+            {**comparison.to_dict(), "adjusted_p_value": self.adjusted_p_values[names]}
             for names, comparison in self.items()
         ]
         return with_versions({"correction": self.correction, "comparisons": comparisons})

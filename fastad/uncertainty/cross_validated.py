@@ -68,8 +68,10 @@ class CrossValidatedInterval:
         return NO_WIDTH if self.standard_error == 0 else None
 
     def __str__(self) -> str:
+        level = f"{100 * self.confidence_level:g} %"
+        note = "" if self.reliability_note is None else f"; unreliable: {self.reliability_note}"
         return (
-            f"{self.value:.4f} [{self.low:.4f}, {self.high:.4f}], "
+            f"{self.value:.4f} [{self.low:.4f}, {self.high:.4f}] ({level}{note}), "
             f"mean ± std of {len(self.folds)} folds {self.value:.4f} ± {self.std:.4f}"
         )
 
@@ -155,7 +157,7 @@ def cross_validated_interval(
     >>> scores = [(i * i % 11) + 4 * label for i, label in enumerate(labels)]
     >>> folds = [i // 10 for i in range(40)]
     >>> print(fastad.uncertainty.cross_validated_interval(labels, scores, folds, measure="auc"))
-    0.8490 [0.7383, 0.9597], mean ± std of 4 folds 0.8490 ± 0.2065
+    0.8490 [0.7383, 0.9597] (95 %), mean ± std of 4 folds 0.8490 ± 0.2065
     """
     bound = bind(measure, operating_point, cross_validated_interval)
     level = check_inside(confidence_level, "confidence_level")

@@ -109,9 +109,16 @@ def intervals_of_design(
                 n_resamples=n_resamples,
                 n_undefined=n_undefined,
                 sampling=effect,
+                selection=_reason(sample, task.method) if options.method == "auto" else None,
             )
         )
     return results
+
+
+def _reason(sample: DesignedSample, method: str) -> str:
+    """Return why `auto` selected a method."""
+    article = "no" if method in REPLICATED else "a"
+    return f"the measure has {article} closed form of its variance over {sample.kind}"
 
 
 def degrees_of_freedom(sample: DesignedSample, bound: BoundMeasure) -> float:

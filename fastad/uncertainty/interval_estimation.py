@@ -49,7 +49,7 @@ from fastad.uncertainty.enclosing_curves import (
 )
 from fastad.uncertainty.influence import influence
 from fastad.uncertainty.methods import ANY_SIZE, RESAMPLING, select_method
-from fastad.uncertainty.results import Interval
+from fastad.uncertainty.results import Interval, reason_of_selection
 
 # Methods that need no variance of the given samples.
 _WITHOUT_VARIANCE = (*BINOMIAL, *ANY_SIZE, "newcombe", "inversion")
@@ -206,6 +206,7 @@ def estimate_interval(
         coverage=task.coverage,
         n_resamples=n_resamples,
         n_undefined=n_undefined,
+        selection=reason_of_selection(task.coverage) if options.method == "auto" else None,
     )
 
 

@@ -178,7 +178,7 @@ def interval(
     >>> labels = [0] * 50 + [1] * 50
     >>> scores = [*range(50), *range(30, 80)]
     >>> print(fastad.interval(labels, scores, measure="auc", method="delong"))
-    0.9200 [0.8716, 0.9684]
+    0.9200 [0.8716, 0.9684] (95 %, delong)
     """
     bound, options = check_interval(
         measure,

@@ -96,6 +96,8 @@ class Interval:
         How many of them left the measure undefined, and were left out.
     sampling : SamplingEffect or None
         Where samples come in clusters or in time, or have real weights: what they are worth.
+    selection : str or None
+        Why ``method="auto"`` selected the method; None where a method was given.
     """
 
     value: float
@@ -108,6 +110,7 @@ class Interval:
     n_resamples: int = 0
     n_undefined: int = 0
     sampling: SamplingEffect | None = None
+    selection: str | None = None
 
     @property
     def reliability_note(self) -> str | None:
@@ -119,7 +122,9 @@ class Interval:
         return coverage_note(self.coverage, self.method)
 
     def __str__(self) -> str:
-        return f"{self.value:.4f} [{self.low:.4f}, {self.high:.4f}]"
+        level = f"{100 * self.confidence_level:g} %, {self.method}"
+        note = "" if self.reliability_note is None else f"; unreliable: {self.reliability_note}"
+        return f"{self.value:.4f} [{self.low:.4f}, {self.high:.4f}] ({level}{note})"
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values; NaN becomes None."""
@@ -127,12 +132,26 @@ class Interval:
 
 
 def plain_values(values: dict[str, Any]) -> dict[str, Any]:
-    """Return values of which none is NaN, without a sampling effect that there is not."""
+    """Return values of which none is NaN, without an effect or a reason that there is not."""
+    if values.get("selection") is None:
+        values.pop("selection", None)
     if values.get("sampling") is None:
         values.pop("sampling", None)
     else:
         values["sampling"] = plain_values(values["sampling"])
     return {name: None if x != x else x for name, x in values.items()}
+
+
+def reason_of_selection(coverage: float | None) -> str:
+    """Return why `auto` selected a method, from the coverage that the result has."""
+    if coverage is None:
+        return "theory bounds its coverage for such samples"
+    if coverage != coverage:
+        return "no method was measured on such samples"
+    return (
+        f"covers the true value in at least {coverage:.1%} of generated samples of this size: of "
+        "the methods that cover it often enough the narrowest, or else the one that does most often"
+    )
 
 
 def lowest_coverage(intervals: Iterable[Interval]) -> float | None:

@@ -58,7 +58,7 @@ def test_pairs_are_adjusted_together_and_printed() -> None:
         table(values, detectors=["knn", "lof", "svm"]), test_fraction=0.1, correction="bonferroni"
     )
     assert result.pairs == [("knn", "lof"), ("knn", "svm"), ("lof", "svm")]
-    assert result.adjusted.tolist() == np.minimum(1, 3 * result.p_values).tolist()
+    assert result.adjusted_p_values.tolist() == np.minimum(1, 3 * result.p_values).tolist()
     assert result.significant_pairs == [("knn", "lof"), ("knn", "svm")]
     assert "lof - svm" in str(result)
     assert "not significant" in str(result)

@@ -98,19 +98,22 @@ def test_adjusted_p_values_of_the_comparisons(correction: Any) -> None:
     y, scores = correlated_detectors(12, 60, 90, [0.2, 0.6, 0.7, 1.3])
     every = fastad.compare_all(y, scores, measure="auc", correction=correction)
     p_values = [one.p_value for one in every.values()]
-    assert list(every.adjusted.values()) == CORRECTIONS[correction](np.array(p_values)).tolist()
+    assert (
+        list(every.adjusted_p_values.values())
+        == CORRECTIONS[correction](np.array(p_values)).tolist()
+    )
     assert every.correction == correction
-    assert list(every.adjusted) == list(every)
+    assert list(every.adjusted_p_values) == list(every)
     text = str(every)
     for names, one in every.items():
         (line,) = [row for row in text.splitlines() if row.startswith(" - ".join(names))]
         better = names[0] if one.difference > 0 else names[1]
-        shown = every.adjusted[names] <= 1 - one.confidence_level
+        shown = every.adjusted_p_values[names] <= 1 - one.confidence_level
         assert line.rstrip().endswith(better if shown else "not significant")
     plain = json.loads(every.to_json())
     assert plain["correction"] == correction
     assert [one["adjusted_p_value"] for one in plain["comparisons"]] == list(
-        every.adjusted.values()
+        every.adjusted_p_values.values()
     )
     assert [one["p_value"] for one in plain["comparisons"]] == p_values
 

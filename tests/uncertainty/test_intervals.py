@@ -2,6 +2,7 @@
 
 import math
 import warnings
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -137,7 +138,8 @@ def test_labels_of_another_kind() -> None:
 
 def test_string_and_dictionary_of_an_interval() -> None:
     result = fastad.interval(Y, S, measure="auc", method="delong")
-    assert str(result) == f"{result.value:.4f} [{result.low:.4f}, {result.high:.4f}]"
+    ends = f"{result.value:.4f} [{result.low:.4f}, {result.high:.4f}]"
+    assert str(result) == f"{ends} (95 %, delong)"
     assert result.to_dict() == {
         "value": result.value,
         "low": result.low,
@@ -150,6 +152,28 @@ def test_string_and_dictionary_of_an_interval() -> None:
         "n_undefined": 0,
     }
     assert result.reliability_note is None
+
+
+@pytest.mark.filterwarnings("ignore::fastad.errors.LowCoverageWarning")
+def test_what_is_printed_says_why_an_interval_is_unreliable() -> None:
+    result = replace(fastad.interval(Y, S, measure="auc", method="delong"), coverage=0.8)
+    assert str(result).endswith(f"(95 %, delong; unreliable: {result.reliability_note})")
+
+
+def test_the_result_says_why_auto_selected_the_method() -> None:
+    rng = np.random.default_rng(0)
+    y = np.arange(300) < 60
+    s = rng.normal(size=300) + 2 * y
+    by_table = fastad.interval(y, s, measure="auc", rng=0)
+    assert f"at least {by_table.coverage:.1%} of generated samples" in str(by_table.selection)
+    assert "theory" in str(fastad.interval(y, s, measure="tpr", threshold=1.0).selection)
+    clustered = fastad.interval(y, s, measure="auc", clusters=np.arange(300) % 50)
+    assert clustered.selection == "the measure has a closed form of its variance over clusters"
+    for result in (by_table, clustered):
+        assert result.to_dict()["selection"] == result.selection
+        given = fastad.interval(y, s, measure="auc", method="delong")
+        assert given.selection is None
+        assert "selection" not in given.to_dict()
 
 
 @pytest.mark.parametrize(
