@@ -218,8 +218,9 @@ class Resampling:
         n = defined.sum(axis=0)
         shape = values.shape[1:]
         value, low, high = (column.reshape(shape) for column in (value, low, high))
-        set_all_readonly(value, low, high)
-        return Means(value, low, high, n.reshape(shape), (len(values) - n).reshape(shape))
+        n, n_undefined = n.reshape(shape), (len(values) - n).reshape(shape)
+        set_all_readonly(value, low, high, n, n_undefined)
+        return Means(value, low, high, n, n_undefined)
 
     def interval(
         self,

@@ -24,6 +24,7 @@ from fastad.benchmarking.columns import (
     find_columns,
     label_list,
 )
+from fastad.benchmarking.doubtful_areas import notes_of_areas
 from fastad.benchmarking.means import cell_means
 from fastad.benchmarking.reading import (
     check_lengths,
@@ -416,27 +417,25 @@ class ResultTable:
         ]
 
     def omissions(self) -> list[str]:
-        """Return notes of what was not read: columns that are no measures, and missing rows."""
+        """Return notes of columns and rows that were not read, and of areas that look wrong."""
         left_out = [self._left_out] if self._left_out else []
-        return left_out + self._unknown_columns() + self._missing_rows()
+        return left_out + self._unknown_columns() + self._missing_rows() + notes_of_areas(self)
 
     def _unknown_columns(self) -> list[str]:
         if not self._unknown:
             return []
         names = some_of(self._unknown, _NAMED)
-        kind = "a measure" if len(self._unknown) == 1 else "measures"
-        verb = "is not" if len(self._unknown) == 1 else "are not"
+        verb = "is not a measure" if len(self._unknown) == 1 else "are not measures"
         first = self._unknown[0]
         return [
-            f"left out: {names}, which {verb} {kind} that fastad knows: say which way is better "
+            f"left out: {names}, which {verb} that fastad knows: say which way is better "
             f"with higher_is_better={{{first!r}: True}}{suggestion_for(first)}"
         ]
 
     def _missing_rows(self) -> list[str]:
         if not self.n_missing:
             return []
-        rows = self._first_missing(_NAMED)
-        named = "; ".join(f"{problem}, {model}, fold {fold}" for problem, model, fold in rows)
+        named = "; ".join(f"{i}, {model}, fold {j}" for i, model, j in self._first_missing(_NAMED))
         more = "; …" * (self.n_missing > _NAMED)
         total = self.n_missing + self.n_rows
         return [f"missing: {self.n_missing} of {total} rows ({named}{more})"]

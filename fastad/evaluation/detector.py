@@ -223,7 +223,17 @@ def evaluate_measures(
         interval_errors={**_reasons(chance), **_reasons(intervals)},
         contamination=float(request.contamination),
         n_omitted=request.none_omitted,
+        n_distinct=_n_distinct(counts),
     )
+
+
+def _n_distinct(counts: OrderedCounts) -> int | None:
+    """Return the number of distinct scores; None where only a part of them was counted."""
+    is_whole = counts.fps[0] == counts.tps[0] == 0 and (counts.fps[-1], counts.tps[-1]) == (
+        counts.n_normals,
+        counts.n_anomalies,
+    )
+    return int(counts.keys.shape[0]) if is_whole else None
 
 
 def _unresolved(

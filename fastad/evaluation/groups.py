@@ -23,6 +23,7 @@ from fastad.evaluation.detector import (
     failed_evaluation,
     without_scores,
 )
+from fastad.evaluation.doubtful_scores import lines_of_scores
 from fastad.evaluation.notes import (
     line_left_out,
     line_of_contamination,
@@ -113,7 +114,8 @@ class GroupedEvaluation(TableResult, Mapping[Any, Evaluation]):
     def notes(self) -> list[str]:
         """Lines for the measures that are undefined in some runs, and for what was left out.
 
-        Others for intervals and chance levels that are missing or not reliable.
+        Others for scores that look like a mistake, and for intervals and chance levels that are
+        missing or not reliable.
         """
         runs = self._runs()
         n_runs = count_text(len(runs), "run")
@@ -127,6 +129,7 @@ class GroupedEvaluation(TableResult, Mapping[Any, Evaluation]):
             *line_of_omitted(total),
             *line_of_unresolved(run.unresolved for run in runs),
             *line_of_contamination(runs[0].contamination),
+            *lines_of_scores(run.scored_run for run in runs),
             *lines_of_runs("note", [run.interval_notes for run in runs], self.labels),
         ]
 
@@ -321,9 +324,20 @@ def _areas(
         pairs = n * (size - n)
         if pairs:
             value = {label: twice / (2 * pairs)}
+            # Where few scores are distinct, all of them are shared.
+            is_shared = shared == size
+            n_distinct = (
+                count_values(order.group(block.start + i)).keys.shape[0] if is_shared else None
+            )
             results.append(
                 DetectorEvaluation(
-                    name, n, size - n, shared / size, value, n_omitted=request.none_omitted
+                    name,
+                    n,
+                    size - n,
+                    shared / size,
+                    value,
+                    n_omitted=request.none_omitted,
+                    n_distinct=n_distinct,
                 )
             )
         else:

@@ -9,6 +9,7 @@ from fastad._core.floats import nearest_float
 from fastad._core.results import TableResult, plain_value, with_versions
 from fastad._core.text_tables import DASH, TextTable
 from fastad._core.types import Count, Threshold
+from fastad.evaluation.doubtful_scores import ScoredRun, lines_of_scores
 from fastad.evaluation.few_normals import FewNormals
 from fastad.evaluation.notes import (
     UNRESOLVED,
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from fastad.uncertainty.chance import ChanceLevel
 
 
+# Key of the area under the ROC curve.
+AUC = "auc"
 # Columns beside that of a value: its interval and its chance level.
 SUFFIXES = ("_low", "_high", "_adjusted", "_p")
 
@@ -111,6 +114,8 @@ class DetectorEvaluation(Mapping[str, float]):
         Fraction of anomalies among the normals for which all values are corrected.
     few_normals : FewNormals or None
         What `exact_intervals` are computed from.
+    n_distinct : int or None
+        Number of distinct scores; None where it was not counted.
     """
 
     detector: str
@@ -128,6 +133,7 @@ class DetectorEvaluation(Mapping[str, float]):
     n_omitted: int | None = None
     contamination: float = 0.0
     few_normals: FewNormals | None = None
+    n_distinct: int | None = None
 
     def __getitem__(self, label: str) -> float:
         return self.by_label[label]
@@ -158,6 +164,12 @@ class DetectorEvaluation(Mapping[str, float]):
         Computed when they are first read. Areas have none.
         """
         return {} if self.few_normals is None else self.few_normals.intervals
+
+    @property
+    def scored_run(self) -> ScoredRun:
+        """What notes on its scores are made of."""
+        sizes = self.n_anomalies, self.n_normals
+        return ScoredRun(self.detector, self.n_distinct, *sizes, self.get(AUC, math.nan))
 
     def shown_interval(self, label: str) -> Interval | None:
         """Return the interval that stands beside a value: the requested one, or the exact one."""
@@ -292,8 +304,8 @@ class Evaluation(TableResult, Mapping[str, DetectorEvaluation]):
     def notes(self) -> list[str]:
         """A line for each reason why values are undefined, and the names it concerns.
 
-        Others for what was left out, and for each reason why intervals or chance levels are
-        missing or not reliable.
+        Others for what was left out, for scores that look like a mistake, and for each reason why
+        intervals or chance levels are missing or not reliable.
         """
         results = list(self._detectors.values())
         labels, left_out = self._split_labels()
@@ -313,6 +325,7 @@ class Evaluation(TableResult, Mapping[str, DetectorEvaluation]):
             *line_of_unresolved((result.unresolved for result in results), is_exact=is_exact),
             *line_of_contamination(results[0].contamination),
             *lines_of_sampling((result.detector, result.intervals) for result in results),
+            *lines_of_scores(result.scored_run for result in results),
             *lines_of_reasons("note", unreliable, self.labels),
         ]
 

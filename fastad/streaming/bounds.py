@@ -7,6 +7,7 @@ from fractions import Fraction
 from fastad._core.parameters import check_rate
 from fastad._core.types import IntVector, Point, Points, Threshold
 from fastad.errors import InvalidInputError, UndefinedMeasureError
+from fastad.evaluation.doubtful_scores import ScoredRun, doubts_about
 from fastad.measures.extremes import NOT_A_NUMBER, Extreme, Extremes
 from fastad.measures.measure import BoundMeasure, Measure, MeasureLike
 from fastad.measures.requests import rates_of, table_measures
@@ -129,4 +130,9 @@ def evaluate_cells(cells: ScoreCells, measures: Sequence[BoundMeasure]) -> Bound
             values[bound.key] = bounds_of(cells, bound)
         except UndefinedMeasureError as error:
             undefined[bound.key] = str(error)
-    return BoundedEvaluation(values, undefined)
+    n_anomalies, n_normals = int(cells.anomalies.sum()), int(cells.normals.sum())
+    n_distinct = len(cells.lowest) if cells.ties.all() else None
+    # Below 0.5 whatever the order within cells.
+    auc = float(values["auc"].high) if "auc" in values else math.nan
+    run = ScoredRun("", n_distinct, n_anomalies, n_normals, auc)
+    return BoundedEvaluation(values, undefined, doubts_about(run))

@@ -148,6 +148,7 @@ class ScorePasses:
         # The bounds of the first pass, which no later pass over the same points leaves.
         self._certain: dict[str, BoundedValue] = {}
         self._undefined: dict[str, str] = {}
+        self._notes: Sequence[str] = ()
         self.is_done = False
 
     @property
@@ -242,7 +243,14 @@ class ScorePasses:
             for bound in self._measures
             if bound.key in self._values
         }
-        return BoundedEvaluation(values, self._undefined)
+        open_keys = [key for key, value in values.items() if not value.is_exact]
+        notes = []
+        if self._exact and open_keys:
+            notes.append(
+                f"not exact: {', '.join(open_keys)}, which need all scores in order: they were "
+                "sorted neither in memory nor on disk"
+            )
+        return BoundedEvaluation(values, self._undefined, [*self._notes, *notes])
 
     def _end_of_sketch(self, counted: SketchPass) -> None:
         try:
@@ -251,7 +259,7 @@ class ScorePasses:
             self._undefined = {bound.key: str(error) for bound in self._measures}
             return
         table = evaluate_cells(self._cells, self._measures)
-        self._values, self._undefined = dict(table), table.undefined
+        self._values, self._undefined, self._notes = dict(table), table.undefined, table.notes
         self._certain = dict(table)
         if not self._exact:
             return

@@ -98,11 +98,11 @@ class StreamedEvaluation(TableResult, Mapping[Any, BoundedEvaluation]):
 
     @property
     def notes(self) -> Sequence[str]:
-        """What is undefined, and why."""
+        """What is undefined or not exact, and why, and what else is to be known of the scores."""
         return [
-            f"{', '.join([*map(str, self._groups(key)), self._detector(key)])}: {reason}"
+            f"{', '.join([*map(str, self._groups(key)), self._detector(key)])}: {note}"
             for key, table in self._tables.items()
-            for reason in dict.fromkeys(table.undefined.values())
+            for note in dict.fromkeys([*table.undefined.values(), *table.notes])
         ]
 
     def _groups(self, key: Any) -> tuple[Any, ...]:

@@ -229,6 +229,8 @@ class TaskBatch:
         nan = _nan_reason(y_score, "test rows")
         if nan:
             return nan
+        if len(y_score) > 1 and (y_score == y_score[0]).all():
+            return f"all {len(y_score)} scores of test rows are equal: {y_score[0]:g}"
         if uniform_score is not None:
             reason = _nan_reason(uniform_score, "uniform points")
             uniform_score = None if reason else uniform_score

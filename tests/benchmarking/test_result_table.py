@@ -358,11 +358,11 @@ def test_means_are_kept_and_cannot_be_written() -> None:
 
 
 def test_notes_name_the_first_missing_rows() -> None:
-    values = np.full((2, 3, 2), 0.5)
+    values = np.full((2, 3, 2), 0.6)
     whole = ResultTable.from_arrays({"auc": values}, datasets=["a", "b"], detectors=list("klm"))
     assert whole.notes == []
     rows = [
-        {"dataset": d, "detector": m, "fold": f, "auc": math.nan if (d, m) == ("b", "m") else 0.5}
+        {"dataset": d, "detector": m, "fold": f, "auc": math.nan if (d, m) == ("b", "m") else 0.6}
         for d in "ab"
         for m in "klm"
         for f in range(2)
@@ -373,6 +373,26 @@ def test_notes_name_the_first_missing_rows() -> None:
         "missing: 4 of 12 rows (a, l, fold 0; a, l, fold 1; b, k, fold 0; …)",
         "nan: auc is undefined in 2 of 8 rows",
     ]
-    rows.append({"dataset": "a", "detector": "l", "fold": 0, "auc": 0.5})
+    rows.append({"dataset": "a", "detector": "l", "fold": 0, "auc": 0.6})
     three = ResultTable.from_table(as_columns(rows)).notes[0]
     assert three == "missing: 3 of 12 rows (a, l, fold 1; b, k, fold 0; b, k, fold 1)"
+
+
+def test_areas_that_look_like_a_mistake_are_noted_in_every_table() -> None:
+    auc = [[[0.5, 0.5], [0.2, 0.3], [0.9, 0.3]], [[0.6, 0.7], [0.1, 0.39], [0.9, 0.5]]]
+    table = ResultTable.from_arrays(
+        {"auc": auc}, datasets=["x", "y"], detectors=["equal", "turned", "good"]
+    )
+    notes = [
+        "auc is exactly 0.5 in all folds, as of scores that are all equal: x, equal",
+        "auc of turned is below 0.4 on all of 2 data sets: the orientation of the scores may be "
+        "reversed (higher must be more anomalous)",
+    ]
+    assert table.notes == notes
+    for function in (
+        fastad.benchmarking.average_ranks,
+        fastad.benchmarking.nemenyi,
+        fastad.benchmarking.mean_values,
+    ):
+        assert set(notes) <= set(function(table).notes)
+    assert not fastad.ResultTable.from_arrays({"ap": auc}).notes

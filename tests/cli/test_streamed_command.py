@@ -70,8 +70,9 @@ def test_bounds_hold_and_are_printed(scores: Path) -> None:
     assert to == "to"
     assert float(low) == pytest.approx(table["auc"].low, rel=1e-4)
     assert float(high) == pytest.approx(table["auc"].high, rel=1e-4)
-    exact = [line.split() for line in run("evaluate", scores, *EXACT, *ASKED).splitlines()[1:]]
-    assert {row[-1] for row in exact if row} == {"exact"}
+    exact, _, notes = run("evaluate", scores, *EXACT, *ASKED).partition("\n\n")
+    assert {line.split()[-1] for line in exact.splitlines()[1:]} == {"exact"}
+    assert "the AUC is far below 0.5" in notes  # of the second column
 
 
 def test_a_folder_is_one_table_in_memory_and_in_batches(tmp_path: Path) -> None:

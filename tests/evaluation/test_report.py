@@ -383,7 +383,8 @@ def test_what_one_detector_defines_is_printed() -> None:
     scores = {"best": s, "worst": -s}
     lines = str(fastad.evaluate(y, scores, measures=measures)).splitlines()
     assert lines[1].split() == ["precision@fpr0", "1.0000", "nan"]
-    assert lines[-1].startswith("nan: precision@fpr0 of worst: ")
+    assert lines[-2].startswith("nan: precision@fpr0 of worst: ")
+    assert lines[-1].startswith("note: the AUC of worst is far below 0.5: ")
     alone = str(fastad.evaluate(y, -s, measures=measures))
     assert alone.splitlines()[1].split() == ["auc", "0.0000"]
     only = str(fastad.evaluate(y, -s, measures=measures[:1]))

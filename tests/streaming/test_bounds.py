@@ -193,3 +193,18 @@ def test_average_precision_is_lowest_below_the_worst_curve() -> None:
     assert min(values) == pytest.approx(5 / 12, abs=1e-15)
     assert bounds.low == pytest.approx(min(values), abs=1e-12)
     assert bounds.high == pytest.approx(max(values), abs=1e-12)
+
+
+def test_doubtful_scores_are_noted() -> None:
+    y, s = np.arange(100) % 10 == 0, np.arange(100.0)
+    for scores, note in (
+        (np.full(100, np.inf), "all scores are equal and order nothing"),
+        (np.where(y, 0.0, 1.0), "scores have two values and look like decisions"),
+        (np.where(y, s - 200, s), "the AUC is far below 0.5: "),
+    ):
+        sketch = ScoreSketch("1MB")
+        sketch.update(y, scores)
+        assert any(line.startswith(note) for line in sketch.evaluate(["auc", "ap"]).notes)
+    sketch = ScoreSketch("1MB")
+    sketch.update(y, np.where(y, s + 50, s))
+    assert not sketch.evaluate(["auc"]).notes

@@ -24,7 +24,7 @@ def by_detector(study: StudyTables) -> dict[str, dict[str, Any]]:
 
 
 def test_a_detector_that_fails_is_recorded_and_the_rest_goes_on(tmp_path: Path) -> None:
-    kinds = ("RaisesInFit", "RaisesInScoring", "NotNumbers", "WrongShape")
+    kinds = ("RaisesInFit", "RaisesInScoring", "NotNumbers", "AllInfinite", "WrongShape")
     detectors = [{"name": kind, "estimator": f"tests.support.study_runs.{kind}"} for kind in kinds]
     large = {"kind": "knn", "k": [5, 60]}
     seen: list[Progress] = []
@@ -35,6 +35,7 @@ def test_a_detector_that_fails_is_recorded_and_the_rest_goes_on(tmp_path: Path) 
         "RaisesInFit": "RuntimeError: singular matrix",
         "RaisesInScoring": "KeyError: 'no such thing'",
         "NotNumbers": "NaN in 1 of 24 scores of test rows",
+        "AllInfinite": "all 24 scores of test rows are equal: -inf",
         "WrongShape": "InvalidInputError: score_samples of WrongShape must return one score for "
         "each row; it returned 23 scores for 24 rows",
         "LOF": "not applicable: k=48 needs at least 49 training rows; found 48",
@@ -55,7 +56,7 @@ def test_a_detector_that_fails_is_recorded_and_the_rest_goes_on(tmp_path: Path) 
         "k=60, score=kappa": "not applicable: k=60 needs at least 60 training rows; found 48",
     }
     n_failed = sum(study_status(tmp_path / "out").failures.values())
-    assert seen[-1].n_failed == n_failed == 4 * 3
+    assert seen[-1].n_failed == n_failed == 5 * 3
     assert sum(study_status(tmp_path / "out").not_applicable.values()) == 2 * 3
     assert study.failed_detectors() == list(kinds)
     failed = {one for one in study.curves["detector"].to_pylist()}

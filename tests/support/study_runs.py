@@ -168,6 +168,11 @@ class NotNumbers(Misbehaves):
         return scores
 
 
+class AllInfinite(Misbehaves):
+    def changed(self, scores: Matrix) -> Matrix:
+        return np.full_like(scores, np.inf)
+
+
 class WrongShape(Misbehaves):
     def changed(self, scores: Matrix) -> Matrix:
         return scores[:-1]

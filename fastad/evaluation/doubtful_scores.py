@@ -1,0 +1,103 @@
+"""Notes on scores that look like a mistake: all equal, decisions, or of the wrong orientation."""
+
+import math
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from fastad._core.text_tables import some_of
+from fastad._core.types import Count
+
+# An area below this, by so many standard deviations of one by chance, is far below 0.5.
+_FAR_BELOW_CHANCE, _DEVIATIONS = 0.4, 3
+# Of fewer samples two values are no sign of decisions.
+_FEWEST_FOR_DECISIONS = 10
+# So many detectors are named in a line.
+_N_NAMED = 8
+_CONSTANT = "are equal and order nothing"
+_DECISIONS = "have two values and look like decisions"
+_REVERSED = (
+    "is far below 0.5: the orientation of the scores may be reversed "
+    "(higher must be more anomalous)"
+)
+
+
+class ScoredRun(NamedTuple):
+    """What notes on the scores of one detector, on one data set, are made of.
+
+    Attributes
+    ----------
+    detector : str
+        Its name.
+    n_distinct : int or None
+        Number of distinct scores; None where it is not known.
+    n_anomalies, n_normals : int or float
+        Numbers of samples, or total weights.
+    auc : float
+        Area under the ROC curve; NaN where it is undefined or was not asked for.
+    """
+
+    detector: str
+    n_distinct: int | None
+    n_anomalies: Count
+    n_normals: Count
+    auc: float
+
+
+def lines_of_scores(runs: Iterable[ScoredRun]) -> list[str]:
+    """Return a line for each doubt about scores, with the detectors that it concerns."""
+    by_detector: dict[str, list[ScoredRun]] = {}
+    for run in runs:
+        by_detector.setdefault(run.detector, []).append(run)
+    reversed_scores = [name for name, each in by_detector.items() if _is_far_below_chance(each)]
+    below = f"note: the AUC of {some_of(reversed_scores, _N_NAMED)} {_REVERSED}"
+    return [
+        *_lines(by_detector, _is_constant, _CONSTANT),
+        *_lines(by_detector, _are_decisions, _DECISIONS),
+        *([below] if reversed_scores else []),
+    ]
+
+
+def doubts_about(run: ScoredRun) -> list[str]:
+    """Return the doubts about scores of one detector on one data set, without its name."""
+    return [
+        text
+        for is_so, text in (
+            (_is_constant(run), f"all scores {_CONSTANT}"),
+            (_are_decisions(run), f"scores {_DECISIONS}"),
+            (_is_far_below_chance([run]), f"the AUC {_REVERSED}"),
+        )
+        if is_so
+    ]
+
+
+def _lines(
+    by_detector: dict[str, list[ScoredRun]], is_so: Callable[[ScoredRun], bool], text: str
+) -> list[str]:
+    """Return a line with the detectors of whose runs some are so."""
+    named = []
+    for name, runs in by_detector.items():
+        n = sum(map(is_so, runs))
+        if n:
+            named.append(name if len(runs) == 1 else f"{name} in {n} of {len(runs)} runs")
+    return [f"note: scores of {some_of(named, _N_NAMED)} {text}"] if named else []
+
+
+def _is_constant(run: ScoredRun) -> bool:
+    return run.n_distinct == 1 and run.n_anomalies + run.n_normals > 1
+
+
+def _are_decisions(run: ScoredRun) -> bool:
+    return run.n_distinct == 2 and run.n_anomalies + run.n_normals >= _FEWEST_FOR_DECISIONS
+
+
+def _is_far_below_chance(runs: Iterable[ScoredRun]) -> bool:
+    """Tell whether the area is, on all data sets where it is defined, and beyond chance."""
+    defined = [run for run in runs if not math.isnan(run.auc)]
+    if not defined or max(run.auc for run in defined) >= _FAR_BELOW_CHANCE:
+        return False
+    # Mann and Whitney's variance of an area by chance.
+    variance = sum(
+        (run.n_anomalies + run.n_normals + 1) / (12 * run.n_anomalies * run.n_normals)
+        for run in defined
+    )
+    return sum(0.5 - run.auc for run in defined) > _DEVIATIONS * math.sqrt(variance)

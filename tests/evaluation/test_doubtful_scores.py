@@ -1,0 +1,58 @@
+"""Notes on scores that look like a mistake."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fastad
+
+Y = np.arange(200) % 10 == 0
+RNG = np.random.default_rng(0)
+GOOD = RNG.normal(size=200) + 2 * Y
+GROUPS = np.arange(200) // 20 % 4
+EQUAL = "note: scores of {} are equal and order nothing"
+DECISIONS = "note: scores of {} have two values and look like decisions"
+REVERSED = "note: the AUC of {} is far below 0.5: the orientation of the scores may be reversed"
+
+
+def notes_of(scores: Any, **options: Any) -> str:
+    return "\n".join(fastad.evaluate(Y, scores, **options).notes)
+
+
+@pytest.mark.parametrize("value", [0, np.inf, -np.inf, 1e-300])
+@pytest.mark.parametrize("measures", [None, ["auc"], ["tpr@0.05"]])
+def test_equal_scores_are_noted(value: float, measures: Any) -> None:
+    scores = {"good": GOOD, "equal": np.full(200, value)}
+    assert EQUAL.format("equal") in notes_of(scores, measures=measures)
+    grouped = notes_of(scores, measures=measures, groups=GROUPS)
+    assert EQUAL.format("equal in 4 of 4 runs") in grouped
+    some = np.where(GROUPS == 1, value, GOOD)
+    assert EQUAL.format("score in 1 of 4 runs") in notes_of(some, measures=measures, groups=GROUPS)
+    assert "note" not in notes_of(GOOD, measures=measures)
+
+
+def test_scores_of_two_values_are_noted_as_decisions() -> None:
+    decisions = GOOD > 1
+    assert DECISIONS.format("score") in notes_of(decisions.astype(float))
+    for measures in (["auc"], ["auc", "ap"]):
+        grouped = notes_of(decisions.astype(int), groups=GROUPS, measures=measures)
+        assert DECISIONS.format("score in 4 of 4 runs") in grouped
+    assert "two values" not in notes_of(np.round(GOOD))
+    few = fastad.evaluate([0, 0, 1, 1], [0, 0, 1, 1])
+    assert "two values" not in "\n".join(few.notes)
+
+
+def test_an_area_far_below_one_half_on_all_data_sets_is_noted() -> None:
+    assert REVERSED.format("worse") in notes_of({"good": GOOD, "worse": -GOOD})
+    assert REVERSED.format("score") in notes_of(-GOOD, groups=GROUPS)
+    assert "reversed" not in notes_of(np.where(GROUPS == 2, GOOD, -GOOD), groups=GROUPS)
+    # Below 0.4, but not beyond chance.
+    few = fastad.evaluate([0, 1, 0, 1, 0], [3, 2, 5, 1, 2.5])
+    assert few["score"]["auc"] == 0
+    assert "reversed" not in "\n".join(few.notes)
+
+
+def test_summaries_have_the_notes_of_their_runs() -> None:
+    summary = fastad.evaluate(Y, np.zeros(200), groups=GROUPS).summary()
+    assert EQUAL.format("score in 4 of 4 runs") in str(summary)
