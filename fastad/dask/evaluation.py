@@ -61,7 +61,8 @@ def evaluate(
         Columns whose values divide the rows into groups, which may cross partitions.
     exact : bool, default False
         Compute the partitions again until values are exact. Those for which that is not possible
-        keep their bounds.
+        keep their bounds, and notes name them: `weighted_auc`, which depends on ties between
+        normals, and areas whose anomalies do not fit the memory, as workers write nothing to disk.
     memory : int or str, default "64MB"
         Bytes for the counts of a task; all groups and detectors share it.
     pos_label : label, optional

@@ -59,6 +59,23 @@ def test_bounds_are_those_of_one_machine(table: pd.DataFrame, n_parts: int) -> N
         assert values({name: result[name]}) == values({name: sketch.evaluate(MEASURES)})
 
 
+def test_what_is_not_exact_is_named(table: pd.DataFrame) -> None:
+    frame = dd.from_pandas(table, npartitions=3, sort=False)
+    options: dict[str, Any] = {"score": "a", "measures": ["auc", "auc_w"], "memory": "100kB"}
+    result = fastad.dask.evaluate(frame, **options, exact=True)
+    assert [key for key, value in result["a"].items() if not value.is_exact] == ["auc_w"]
+    (note,) = result.notes
+    assert note.startswith("a: not exact: auc_w, ")
+    assert note in str(result)
+    assert fastad.dask.evaluate(frame, **options).notes == []
+
+
+def test_equal_scores_are_noted(table: pd.DataFrame) -> None:
+    frame = dd.from_pandas(table.assign(a=np.inf), npartitions=3, sort=False)
+    result = fastad.dask.evaluate(frame, score=["a", "b"], measures=["auc"])
+    assert result.notes == ["a: all scores are equal and order nothing"]
+
+
 @pytest.mark.parametrize("n_parts", [1, 2, 7])
 def test_exact_values_have_the_bits_of_one_machine(table: pd.DataFrame, n_parts: int) -> None:
     frame = dd.from_pandas(table, npartitions=n_parts, sort=False)
