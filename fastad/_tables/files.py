@@ -35,6 +35,8 @@ _COMPRESSED: Mapping[str, Callable[[Path], Any]] = {
     ".xz": lzma.open,
     ".zst": _zstd,
 }
+# Those that Arrow decompresses, too.
+_CODECS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
 # Formats by extension.
 FORMATS: Mapping[str, str] = {
     **dict.fromkeys((text + packed for text in _TEXT for packed in ("", *_COMPRESSED)), "text"),
@@ -145,6 +147,23 @@ class Bytes:
         with reading(self.path, "the compressed file"):
             stream: BinaryIO = opened(self.path)
         return stream
+
+    def stream(self) -> Any:
+        """Open the bytes for Arrow, whose threads must not call Python: the process would hang.
+
+        They read ahead, and may still do so when the interpreter ends.
+        """
+        import pyarrow as pa  # Inside, as arrays need no pyarrow.
+
+        if self._kept is not None:
+            return pa.BufferReader(self._kept)
+        extension = self.path.suffix.lower()
+        if extension in _COMPRESSED and extension not in _CODECS:
+            with reading(self.path, "the compressed file"), self.open() as file:
+                return pa.BufferReader(file.read())
+        file = pa.OSFile(str(self.path))
+        codec = _CODECS.get(extension)
+        return file if codec is None else pa.CompressedInputStream(file, codec)
 
     def state(self) -> object:
         """Return what changes where the file is written anew."""

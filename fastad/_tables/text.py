@@ -135,7 +135,7 @@ class TextFile:
             return
         positions = {name: str(self.names.index(name)) for name in kinds}
         try:
-            with self._bytes.open() as stream:
+            with self._bytes.stream() as stream:
                 reader = arrow_csv.open_csv(
                     stream,
                     arrow_csv.ReadOptions(
@@ -153,9 +153,7 @@ class TextFile:
                 )
                 for batch in reader:
                     yield {name: batch.column(position) for name, position in positions.items()}
-        except UnicodeDecodeError as error:
-            raise self._not_utf8(error) from None
-        except (pa.ArrowException, OSError, EOFError) as error:
+        except (pa.ArrowException, OSError) as error:
             raise self._reason(error, roles or {}) from None
 
     def _reason(self, error: Exception, roles: Mapping[str, Role]) -> Exception:
@@ -174,12 +172,10 @@ class TextFile:
     def _error(self, numbers: Mapping[str, Numbers]) -> TableError | None:
         """Return the error about the first row of other cells, or cell that is no number."""
         try:
-            with self._lines() as lines:
+            with reading(self.path, "the file"), self._lines() as lines:
                 problem = self._problem(lines, numbers)
-        except UnicodeDecodeError as error:
-            return self._not_utf8(error)
-        except (OSError, EOFError) as error:
-            return TableError(f"{self.path}: the compressed file cannot be read: {error}")
+        except TableError as error:
+            return error
         return None if problem is None else TableError(f"{self.path}: {problem}")
 
     def _problem(self, lines: TextIO, numbers: Mapping[str, Numbers]) -> str | None:
@@ -212,19 +208,18 @@ class TextFile:
         """Open the text, with the ends of lines as they are."""
         with self._bytes.open() as stream:
             # Streams of pyarrow's have no read1.
-            raw = io.BytesIO(stream.read()) if not hasattr(stream, "read1") else stream
-            yield io.TextIOWrapper(raw, encoding="utf-8-sig", newline="")
+            raw = stream if hasattr(stream, "read1") else io.BytesIO(stream.read())
+            try:
+                yield io.TextIOWrapper(raw, encoding="utf-8-sig", newline="")
+            except UnicodeDecodeError as error:
+                raise TableError(f"{self.path}: the text is not UTF-8: {error}") from None
 
     def _first_lines(self) -> tuple[str, str]:
-        with reading(self.path, "the file"):
-            try:
-                with self._lines() as lines:
-                    first, second = lines.readline(), lines.readline()
-                    while second and not second.strip():
-                        second = lines.readline()
-                    return first, second
-            except UnicodeDecodeError as error:
-                raise self._not_utf8(error) from None
+        with reading(self.path, "the file"), self._lines() as lines:
+            first, second = lines.readline(), lines.readline()
+            while second and not second.strip():
+                second = lines.readline()
+            return first, second
 
     def _header(self, first: str, second: str) -> list[str]:
         """Return the names of the columns."""
@@ -244,6 +239,3 @@ class TextFile:
         if what:
             raise TableError(f"{self.path}: the first line must name the columns: {what}")
         return [name.strip() for name in names]
-
-    def _not_utf8(self, error: UnicodeDecodeError) -> TableError:
-        return TableError(f"{self.path}: the text is not UTF-8: {error}")
