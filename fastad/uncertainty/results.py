@@ -121,10 +121,15 @@ class Interval:
             return self.sampling.reliability_note
         return coverage_note(self.coverage, self.method)
 
+    @property
+    def ends(self) -> str:
+        """The value and the ends as a string, for tables whose heads say the rest."""
+        return f"{self.value:.4f} [{self.low:.4f}, {self.high:.4f}]"
+
     def __str__(self) -> str:
         level = f"{100 * self.confidence_level:g} %, {self.method}"
         note = "" if self.reliability_note is None else f"; unreliable: {self.reliability_note}"
-        return f"{self.value:.4f} [{self.low:.4f}, {self.high:.4f}] ({level}{note})"
+        return f"{self.ends} ({level}{note})"
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values; NaN becomes None."""

@@ -81,7 +81,7 @@ class TailModel(ShortRepr, TableResult):
                 [
                     f"{fpr:g}",
                     f"{x.value:.6g} [{x.low:.6g}, {x.high:.6g}]",
-                    DASH if self.tprs is None else str(self.tprs[i]),
+                    DASH if self.tprs is None else self.tprs[i].ends,
                 ]
                 for i, (fpr, x) in enumerate(zip(self.fpr, self.thresholds, strict=True))
             ],
