@@ -365,9 +365,8 @@ def test_friedman_where_it_is_undefined() -> None:
     assert [result[label].n_datasets for label in result] == [1, 2, 2]
     for label in ("auc", "tpr@0.1"):
         test = result[label]
-        numbers = (test.statistic, test.p_value, test.f_statistic, test.f_p_value, test.kendall_w)
-        numbers += (test.exact_p_value,)
-        assert all(math.isnan(number) for number in (*numbers, test.low, test.high))
+        tests = (test.statistic, test.p_value, test.f_statistic, test.f_p_value, test.exact_p_value)
+        assert all(math.isnan(x) for x in (*tests, test.kendall_w, test.low, test.high))
     assert result["ap"].reason == "W has no interval below 3 data sets; found 2 data sets"
     assert result.notes == [
         "auc: Friedman's test needs at least two data sets with all detectors; found 1",
