@@ -301,7 +301,7 @@ def test_wrong_usage(table: Path, arguments: list[str], message: str) -> None:
 @pytest.mark.parametrize(
     ("text", "arguments", "message"),
     [
-        ("a,y\n1,0\n2,3\n", [], "column 'y' must contain 0 (normal) and 1 (anomaly)"),
+        ("a,y\n1,0\n2,3\n", [], "column 'y', line 3: the label must be 0"),
         ("a,y\n1,1\n2,1\n", [], "there are no normal rows"),
         ("a,y\n1,0\nx,0\n", [], "column 'a', line 3: 'x' is not a number"),
         ("a,y\n1,0\ninf,0\n", [], "column 'a' must contain finite numbers; found 1 others"),

@@ -290,9 +290,10 @@ def test_where_folders_have_no_locks_they_stay(
 
 @POSIX
 def test_locks_are_given_back(tmp_path: Path) -> None:
-    before = os.listdir("/dev/fd")
+    before = set(os.listdir("/dev/fd"))
     for _ in range(3):
         with temporary_folder(tmp_path, "work"):
             pass
-    assert os.listdir("/dev/fd") == before
+    # Others may be closed meanwhile, by the collector of garbage.
+    assert set(os.listdir("/dev/fd")) <= before
     assert temporary._paths == set()
