@@ -57,6 +57,8 @@ class ArrowFile:
         from pyarrow import types  # Inside, as arrays need no pyarrow.
 
         kind = self._types[name]
+        if types.is_dictionary(kind):
+            kind = kind.value_type
         if types.is_boolean(kind):
             return "boolean"
         if types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind):

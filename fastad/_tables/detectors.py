@@ -154,6 +154,8 @@ class _ColumnTest:
         self._has_number = True
         if isinstance(values, np.ndarray):
             return values
+        if hasattr(values, "dictionary_decode"):
+            values = values.dictionary_decode()
         if values.null_count or not hasattr(values.type, "bit_width") or values.type.bit_width > 64:
             # Missing, or a decimal.
             values = values.cast("float64", safe=False)
