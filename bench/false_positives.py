@@ -1,9 +1,10 @@
 """Measure how often comparisons find equal detectors to differ.
 
 The two detectors see the same samples, each with noise of its own: they are exchangeable. Scores of
-five families, from 10 to 1000 anomalies and 30 to 3000 normals. The table that ``method="auto"``
-follows has the highest rate of false positives of DeLong's method over the families; the other
-methods are tried in fewer cells for the documentation.
+five families, from 10 to 1000 anomalies and 30 to 3000 normals. The table that ``method="auto"`` of
+independent samples follows has the highest rate of false positives of DeLong's method over the
+families; resampling is tried in fewer cells for the documentation. Detectors whose curves cross are
+in `bench.difference_coverage`.
 
     python -m bench.false_positives [PROCESSES]
 """
@@ -25,7 +26,7 @@ from bench.pages import EVIDENCE, write_rows
 from fastad.errors import UndefinedMeasureError
 from fastad.measures.requests import bind
 from fastad.ordering.labels import check_labels
-from fastad.uncertainty.comparison_options import ComparisonOptions
+from fastad.uncertainty.comparison_options import NORMAL_METHODS, ComparisonOptions
 from fastad.uncertainty.influence import INFLUENCES
 from fastad.uncertainty.methods import limits_of
 from fastad.uncertainty.paired import PAIRED_METHODS, rank_detectors
@@ -110,9 +111,9 @@ def measure(cell: tuple[int, int, str]) -> list[dict[str, Any]]:
             if difference != difference:
                 continue
             for method, compare in PAIRED_METHODS.items():
-                if method == "delong" and each.measure.name not in INFLUENCES:
+                if method in NORMAL_METHODS and each.measure.name not in INFLUENCES:
                     continue
-                if method != "delong" and not (is_resampled and each.key in RESAMPLED):
+                if method not in NORMAL_METHODS and not (is_resampled and each.key in RESAMPLED):
                     continue
                 try:
                     estimate = compare(detectors, each, options, [(0, 1)], [difference])[0]

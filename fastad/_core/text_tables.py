@@ -11,6 +11,8 @@ from fastad._core.types import FloatMatrix, IntMatrix
 
 # The cell of what has no value.
 DASH = "-"
+# Smaller p-values are not told apart: the tails that they come from are no longer known.
+_SMALLEST_P = 1e-16
 # Behind the best three of a column in plain text.
 _MARKS = ("", "¹", "²", "³")
 # Shades of grey of their cells in LaTeX.
@@ -33,6 +35,13 @@ _LATEX = {
     "∞": r"$\infty$",
     "†": r"$\dagger$",
 }
+
+
+def format_p(p_value: float, name: str = "") -> str:
+    """Return a p-value as a cell, or as a part of a sentence with its name; it is never 0."""
+    if p_value < _SMALLEST_P:
+        return f"{name} < {_SMALLEST_P:g}".lstrip()
+    return f"{name} = {p_value:.2g}" if name else f"{p_value:.2g}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,7 +62,7 @@ IntervalMethod: TypeAlias = Literal[
     "basic",
     "bca",
 ]
-ComparisonMethod: TypeAlias = Literal["auto", "delong", "bootstrap", "permutation"]
+ComparisonMethod: TypeAlias = Literal["auto", "delong", "student", "bootstrap", "permutation"]
 IndependentMethod: TypeAlias = Literal["auto", "delong", "hybrid", "bootstrap", "permutation"]
 Correction: TypeAlias = Literal["holm", "benjamini-hochberg", "bonferroni", "none"]
 # Mean length of blocks of a series, or how it is found.

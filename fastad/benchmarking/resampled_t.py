@@ -11,7 +11,7 @@ import numpy as np
 from fastad._core.arrays import set_all_readonly
 from fastad._core.parameters import check_choice, check_inside, short_repr, significance_level
 from fastad._core.results import ShortRepr, TableResult
-from fastad._core.text_tables import TextTable, some_of
+from fastad._core.text_tables import TextTable, format_p, some_of
 from fastad._core.types import Correction, FloatMatrix, FloatVector, IntVector, Point
 from fastad.benchmarking.means import defined_mean, differences, in_units
 from fastad.benchmarking.ranks import intervals_text
@@ -97,8 +97,8 @@ class ResampledComparison(ShortRepr, TableResult):
                 f"{self.difference[i]:.4f}",
                 f"[{self.low[i]:.4f}, {self.high[i]:.4f}]",
                 str(self.n_splits[i]),
-                f"{self.p_values[i]:.2g}",
-                f"{self.adjusted_p_values[i]:.2g}",
+                format_p(self.p_values[i]),
+                format_p(self.adjusted_p_values[i]),
                 better.get(frozenset(pair), "not significant"),
             ]
             for i, pair in enumerate(self.pairs)

@@ -11,6 +11,7 @@ import typer
 from fastad._core.parameters import check_choice
 from fastad._core.progress import LATE
 from fastad._core.results import json_text, with_versions
+from fastad._core.text_tables import format_p
 from fastad.cli._console import DataError, data_from, print_message, print_result, progress_bar
 from fastad.cli._scored_tables import ScoreColumns, ScoredTable, read_scored_table
 from fastad.errors import InvalidTypeError
@@ -57,7 +58,7 @@ def run_compare_independent(
         return
     for (name, result), p_value in zip(results.items(), adjusted, strict=True):
         several = len(results) > 1
-        suffix = f" Of {len(results)} comparisons, {correction}: p = {p_value:.2g}."
+        suffix = f" Of {len(results)} comparisons, {correction}: {format_p(p_value, 'p')}."
         print_result(f"{name}: {result.summary}{suffix if several else ''}")
 
 

@@ -54,7 +54,8 @@ def compare(
     method: Annotated[
         str,
         typer.Option(
-            help="auto, delong, bootstrap or permutation; with --independent also hybrid."
+            help="auto, delong, student, bootstrap or permutation; with --independent hybrid, and "
+            "not student."
         ),
     ] = "auto",
     clusters: Clusters = None,

@@ -64,19 +64,21 @@ def compare(
         Series of pandas and polars name them; others are called a and b.
     measure : str, Measure or BoundMeasure
         The measure to compare: a key, or a name with its operating point, as for `interval`.
-    method : {"auto", "delong", "bootstrap", "permutation"}, default "auto"
+    method : {"auto", "delong", "student", "bootstrap", "permutation"}, default "auto"
         ``"delong"``
             Normal approximation with DeLong's paired variance; for smooth measures.
+        ``"student"``
+            The same variance with Student's distribution, whose degrees of freedom tell on how many
+            samples the variance rests.
         ``"bootstrap"``
-            Percentiles of the differences on replicates of the samples, the same for both.
+            Percentiles of the differences on replicates of the samples, the same for both; wider
+            where few samples lie beyond the operating point, or are wrong.
         ``"permutation"``
-            The ranks that the two give a sample are exchanged at random: the distribution of the
-            difference if the detectors are exchangeable. All permutations where they are few.
+            The ranks that the two give a sample are exchanged at random: a test of whether the
+            detectors are exchangeable on each sample, which is more than that their values are
+            equal. All permutations where they are few.
         ``"auto"``
-            DeLong's for smooth measures where it kept its level on generated data with no more
-            samples of either class, or beyond the operating point; for other measures the
-            bootstrap, where at least 100 samples of each class lie beyond it. Else permutations,
-            which keep their level for any numbers.
+            ``"student"`` for smooth measures, else ``"bootstrap"``.
     confidence_level : float, default 0.95
         Of the interval of the difference, in (0, 1).
     n_resamples : int, default 2000
@@ -92,8 +94,7 @@ def compare(
         Probability with which that difference is to be detected, in (0, 1).
     clusters, blocks : optional
         Clusters of the rows, or mean length of blocks of rows in time, as for `interval`: the
-        difference's variance is that between clusters or blocks, and ``"auto"`` is ``"delong"`` or
-        ``"bootstrap"``.
+        difference's variance is that between clusters or blocks, and there are no permutations.
     sample_weight : array-like of shape (n_samples,), optional
         Integers: a weight k counts the row k times, 0 leaves it out. Other weights are inverse
         probabilities with which rows were sampled, and the difference's variance allows for how
@@ -125,14 +126,16 @@ def compare(
     Warns
     -----
     LowCoverageWarning
-        If equal detectors are known to differ significantly too often by this method, or it is not
-        known how often.
+        If it is not known how reliable the method is, if hardly any samples decide, or if the
+        difference has no variance.
 
     Notes
     -----
-    O(n log n), and O(n) for each replicate or permutation. If the difference has no variance,
-    DeLong's p-value is 1 where the detectors are equal and 0 where they are not. The interval of
-    a permutation test is the difference with the spread that permutations have around 0. Required
+    O(n log n), and O(n) for each replicate or permutation. The interval lies within the range of
+    the difference, and excludes 0 where the p-value is at most 1 - ``confidence_level`` and nowhere
+    else. That of permutations has their spread around 0, which falls to 0 at either end of the
+    range as in Wilson's interval. If the difference has no variance, as that of two perfect
+    detectors, the interval is one of disjoint pairs of an anomaly and a normal sample. Required
     anomalies are for a normal difference, with the variance estimated here; the upper end of
     ``required_anomalies_interval`` allows for what the variance itself may be wrong by.
 
@@ -151,7 +154,7 @@ def compare(
     >>> good, bad = range(100), [x * 7 % 100 for x in range(100)]
     >>> result = fastad.compare(labels, good, bad, measure="auc")
     >>> result.is_significant, result.method
-    (True, 'delong')
+    (True, 'student')
     """
     bound = bind(measure, operating_point, compare)
     options = check_comparison_options(
@@ -207,13 +210,13 @@ def compare_all(
         Anomaly scores, higher is more anomalous, of each detector; as for `evaluate`.
     measure : str, Measure or BoundMeasure
         The measure to compare: a key, or a name with its operating point, as for `interval`.
-    method : {"auto", "delong", "bootstrap", "permutation"}, default "auto"
+    method : {"auto", "delong", "student", "bootstrap", "permutation"}, default "auto"
         As for `compare`; all pairs share the replicates.
     correction : {"holm", "benjamini-hochberg", "bonferroni", "none"}, default "holm"
         How p-values allow for the number of comparisons: Holm's and Bonferroni's bound the
         probability of any false positive, Benjamini's and Hochberg's their proportion.
     confidence_level : float, default 0.95
-        Of each interval by itself, in (0, 1).
+        Of each interval by itself, in (0, 1): intervals are not adjusted.
     n_resamples : int, default 2000
         Number of replicates or permutations.
     stratified : bool, default True
@@ -226,8 +229,7 @@ def compare_all(
         Probability with which that difference is to be detected, in (0, 1).
     clusters, blocks : optional
         Clusters of the rows, or mean length of blocks of rows in time, as for `interval`: the
-        difference's variance is that between clusters or blocks, and ``"auto"`` is ``"delong"`` or
-        ``"bootstrap"``.
+        difference's variance is that between clusters or blocks, and there are no permutations.
     sample_weight : array-like of shape (n_samples,), optional
         Integers: a weight k counts the row k times, 0 leaves it out. Other weights are inverse
         probabilities with which rows were sampled, and the difference's variance allows for how
@@ -303,9 +305,9 @@ def compare_all(
                 "y_score must contain at least two detectors; found one", argument="y_score"
             )
         comparisons = compare_detectors(labels, detectors, design, bound, options)
-    note = comparisons[0].reliability_note
-    if note is not None:
-        warnings.warn(f"{bound.key}: {note}", LowCoverageWarning, stacklevel=2)
+    for note in dict.fromkeys(each.reliability_note for each in comparisons):
+        if note is not None:
+            warnings.warn(f"{bound.key}: {note}", LowCoverageWarning, stacklevel=2)
     p_values = np.array([comparison.p_value for comparison in comparisons])
     return Comparisons(comparisons, CORRECTIONS[correction](p_values).tolist(), correction)
 

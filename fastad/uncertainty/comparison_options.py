@@ -13,6 +13,9 @@ from fastad.errors import InvalidInputError
 from fastad.measures.measure import BoundMeasure
 from fastad.uncertainty.influence import has_influence
 
+# Methods by a variance that is a sum over the samples, which smooth measures have.
+NORMAL_METHODS = ("delong", "student")
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ComparisonOptions:
@@ -59,10 +62,10 @@ def check_method_of_comparison(
             f"measure must be one of which more, or less, is better; found {bound.key}",
             argument="measure",
         )
-    if method == "delong" and not has_influence(bound.measure):
-        *others, last = [repr(other) for other in methods if other != "delong"]
+    if method in NORMAL_METHODS and not has_influence(bound.measure):
+        *others, last = [repr(other) for other in methods if other not in NORMAL_METHODS]
         raise InvalidInputError(
             f"method must be {', '.join(others)} or {last} for {bound.measure.name}, because "
-            "'delong' needs a smooth measure; found 'delong'",
+            f"{method!r} needs a smooth measure; found {method!r}",
             argument="method",
         )

@@ -7,19 +7,16 @@ from typing import Any
 
 from fastad._core.parameters import significance_level
 from fastad._core.results import TableResult, with_versions
-from fastad._core.text_tables import TextTable
+from fastad._core.text_tables import TextTable, format_p
 from fastad.uncertainty.results import (
-    NO_WIDTH,
     Interval,
     SamplingEffect,
     coverage_note,
     plain_values,
 )
 
-# Comparisons at 95 % with more false positives than this are not selected, and are reported as
-# unreliable: the highest of five families of 1 000 data sets each lies at 6 % by chance where all
-# are at 5 %.
-HIGHEST_FALSE_POSITIVE_RATE = 0.065
+# Why a difference is unreliable that has no variance.
+NO_VARIANCE = "the estimated variance is zero, and the interval one of disjoint pairs of samples"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +30,11 @@ class Comparison:
     low, high : float
         Ends of its interval.
     p_value : float
-        Two-sided p-value of the hypothesis that the detectors are equal.
+        Two-sided p-value of the hypothesis that the measure is the same for both; by permutations,
+        that the detectors are exchangeable on each sample.
     method : str
-        How interval and p-value were computed: never "auto", and "exact permutation" where all
-        permutations were enumerated.
+        How interval and p-value were computed: never "auto", "exact permutation" where all
+        permutations were enumerated, and "pairs" where the samples leave no variance to estimate.
     confidence_level : float
         Nominal probability that such an interval covers the true difference, in (0, 1).
     measure : str
@@ -54,14 +52,12 @@ class Comparison:
     power : float
         Probability with which that difference is to be detected.
     required_anomalies : int or None
-        Number of anomalies that this needs, at the present ratio of normal samples to anomalies.
+        Number of anomalies that this needs, at the present ratio of normal samples to anomalies;
+        None where there is no variance to estimate it from, too.
     required_anomalies_interval : (int, int) or None
         Its interval at this confidence level: the variance is an estimate.
-    false_positive_rate : float or None
-        Highest rate of significant differences between equal detectors by this method, at a
-        confidence level of 95 %, on generated data with no more samples of either class or beyond
-        the operating point; None where the method was not selected by it, or keeps its level by
-        construction; NaN where it is not known.
+    reliability_note : str or None
+        Why interval and verdict are unreliable, or None.
     n_resamples, n_undefined : int
         Number of replicates, and how many of them left the measure undefined.
     sampling : SamplingEffect or None
@@ -85,7 +81,7 @@ class Comparison:
     power: float = 0.8
     required_anomalies: int | None = None
     required_anomalies_interval: tuple[int, int] | None = None
-    false_positive_rate: float | None = None
+    reliability_note: str | None = None
     n_resamples: int = 0
     n_undefined: int = 0
     sampling: SamplingEffect | None = None
@@ -94,21 +90,6 @@ class Comparison:
     def is_significant(self) -> bool:
         """Whether the difference is significant at this confidence level."""
         return self.p_value <= significance_level(self.confidence_level)
-
-    @property
-    def reliability_note(self) -> str | None:
-        """Why the verdict is unreliable, or None."""
-        if self.sampling is not None and self.sampling.reliability_note is not None:
-            return self.sampling.reliability_note
-        rate = self.false_positive_rate
-        if rate is None or rate <= HIGHEST_FALSE_POSITIVE_RATE:
-            return None
-        if rate != rate:
-            return f"how often {self.method!r} finds equal detectors to differ here is not known"
-        return (
-            f"on generated data of this size {self.method!r} finds that {rate:.0%} of equal "
-            "detectors differ"
-        )
 
     @property
     def summary(self) -> str:
@@ -147,8 +128,8 @@ class IndependentComparison:
         Two-sided p-value of the hypothesis that the measure is the same for both; by
         permutations, that the scores of each class are distributed equally.
     method : str
-        How interval and p-value were computed: never "auto", and "exact permutation" where all
-        permutations were enumerated.
+        How interval and p-value were computed: never "auto", "exact permutation" where all
+        permutations were enumerated, and "pairs" where the samples leave no variance to estimate.
     confidence_level : float
         Nominal probability that such an interval covers the true difference, in (0, 1).
     measure : str
@@ -198,8 +179,8 @@ class IndependentComparison:
     @property
     def reliability_note(self) -> str | None:
         """Why the verdict is unreliable, or None."""
-        if self.low == self.high:
-            return NO_WIDTH
+        if self.method == "pairs":
+            return NO_VARIANCE
         return coverage_note(self.coverage, self.method)
 
     @property
@@ -237,12 +218,14 @@ def _difference_text(result: "Comparison | IndependentComparison") -> str:
     return (
         f"{text}: {first} - {second} = {result.difference:.4f} "
         f"({100 * result.confidence_level:g} % interval {result.low:.4f} to {result.high:.4f}, "
-        f"p = {result.p_value:.2g}, {result.method})."
+        f"{format_p(result.p_value, 'p')}, {result.method})."
     )
 
 
 class Comparisons(TableResult, Mapping[tuple[str, str], Comparison]):
     """Comparisons of all pairs of detectors, by their names; prints as a table.
+
+    Intervals, and ``is_significant`` of each comparison, are those of the pair by itself.
 
     Attributes
     ----------
@@ -276,7 +259,8 @@ class Comparisons(TableResult, Mapping[tuple[str, str], Comparison]):
     def text_table(self) -> TextTable:
         """Return differences, intervals and p-values as strings."""
         first = next(iter(self.values()))
-        level = f"{100 * first.confidence_level:g} % interval"
+        # Verdicts allow for the number of comparisons; intervals do not.
+        level = f"{100 * first.confidence_level:g} % interval, unadjusted"
         header = [first.measure, "difference", level, "p", f"p, {self.correction}", "better"]
         rows = []
         for names, comparison in self.items():
@@ -287,8 +271,8 @@ class Comparisons(TableResult, Mapping[tuple[str, str], Comparison]):
                     " - ".join(names),
                     f"{comparison.difference:.4f}",
                     f"[{comparison.low:.4f}, {comparison.high:.4f}]",
-                    f"{comparison.p_value:.2g}",
-                    f"{adjusted:.2g}",
+                    format_p(comparison.p_value),
+                    format_p(adjusted),
                     _better_of(comparison) if is_significant else "not significant",
                 ]
             )

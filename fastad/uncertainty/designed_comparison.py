@@ -3,19 +3,17 @@
 import math
 from collections.abc import Sequence
 
-from scipy.special import ndtr, stdtr
-
 from fastad._core.progress import part_of
 from fastad._core.threads import thread_map
 from fastad._core.types import ArrayLike, FloatVector
 from fastad.errors import InvalidInputError
 from fastad.measures.measure import BoundMeasure
 from fastad.ordering.labels import Labels, check_scores
-from fastad.uncertainty.closed_forms import rounding_of, student_quantile
-from fastad.uncertainty.comparison_options import ComparisonOptions
+from fastad.uncertainty.closed_forms import rounding_of
+from fastad.uncertainty.comparison_options import NORMAL_METHODS, ComparisonOptions
 from fastad.uncertainty.designed_intervals import degrees_of_freedom, widening
 from fastad.uncertainty.influence import has_influence
-from fastad.uncertainty.pair_estimates import PairEstimate, estimate_of_replicates
+from fastad.uncertainty.pair_estimates import PairEstimate, estimate_of_replicates, student_test
 from fastad.uncertainty.paired import PAIRED
 from fastad.uncertainty.sampling import DesignedSample, SamplingDesign
 
@@ -47,21 +45,22 @@ def estimate_pairs(
     """Return the estimate of each pair, all from the same draws of clusters, blocks or rows."""
     method = options.method
     if method == "auto":
-        method = "delong" if has_influence(bound.measure) else "bootstrap"
+        method = "student" if has_influence(bound.measure) else "bootstrap"
     if method == "permutation":
         raise InvalidInputError(
-            "method must be 'auto', 'delong' or 'bootstrap' for samples in clusters or in time, or "
-            "with real weights, which are not exchangeable one by one; found 'permutation'",
+            "method must be 'auto', 'delong', 'student' or 'bootstrap' for samples in clusters or "
+            "in time, or with real weights, which are not exchangeable one by one; found "
+            "'permutation'",
             argument="method",
         )
     refusal = samples[0].refusal(f"a comparison of {bound.key}")
     if refusal is not None:
         raise refusal
-    if method == "delong":
+    if method in NORMAL_METHODS:
         contributions = thread_map(lambda sample: sample.contributions(bound), samples)
         return [
             _of_contributions(
-                samples[0], contributions[i] - contributions[j], difference, bound, options
+                samples[0], contributions[i] - contributions[j], difference, bound, options, method
             )
             for (i, j), difference in zip(pairs, differences, strict=True)
         ]
@@ -93,22 +92,13 @@ def _of_contributions(
     difference: float,
     bound: BoundMeasure,
     options: ComparisonOptions,
+    method: str,
 ) -> PairEstimate:
     variances = sample.variances(contributions)
     deviation = math.sqrt(variances.total)
-    rounding = rounding_of(bound)
-    if deviation > rounding:
-        ratio = -abs(difference) / deviation
-        tail = ndtr(ratio) if math.isinf(variances.df) else stdtr(variances.df, ratio)
-        p_value = 2 * float(tail)
-    else:
-        p_value = float(abs(difference) <= rounding)
-    half = student_quantile(options.alpha, variances.df) * deviation
-    return PairEstimate(
-        difference - half,
-        difference + half,
-        p_value,
-        variances.total,
-        min(variances.df, sample.n_independent),
-        "delong",
-    )
+    df = min(variances.df, sample.n_independent)
+    if deviation <= rounding_of(bound):
+        return PairEstimate(difference, difference, 1.0, 0.0, df, method)
+    # DeLong's variance between few clusters is known no better by its other name.
+    (low, high), p_value = student_test(difference, deviation, variances.df, bound, options.alpha)
+    return PairEstimate(low, high, p_value, variances.total, df, method)

@@ -22,6 +22,7 @@ from fastad.uncertainty.bootstrap import too_few_samples
 from fastad.uncertainty.comparison_options import ComparisonOptions, check_method_of_comparison
 from fastad.uncertainty.comparison_results import IndependentComparison
 from fastad.uncertainty.pair_comparison import named_value
+from fastad.uncertainty.pair_estimates import pairs_test
 from fastad.uncertainty.unpaired import UNPAIRED_METHODS, Pair, Sample, select_unpaired_method
 
 _ARGUMENTS = ("sample_a", "sample_b")
@@ -105,13 +106,14 @@ def compare_independent(
     Warns
     -----
     LowCoverageWarning
-        If no method is known to have sufficient coverage, or the interval has no width.
+        If no method is known to have sufficient coverage, or the difference has no variance.
 
     Notes
     -----
     O(n log n), and O(n) for each replicate or permutation. The interval excludes 0 where the
-    p-value is at most 1 - ``confidence_level``, and nowhere else. The interval of a permutation
-    test is the difference with the spread that permutations have around 0.
+    p-value is at most 1 - ``confidence_level``, and nowhere else, and lies within the range of the
+    difference. That of permutations has their spread around 0, which falls to 0 at either end of
+    the range as in Wilson's interval; without any variance it is one of disjoint pairs.
 
     References
     ----------
@@ -205,6 +207,10 @@ def compare_samples(
         if error is not None:
             raise error
     estimate = UNPAIRED_METHODS[method](pair, bound, options, values)
+    if estimate.low == estimate.high:
+        n_pairs = int(min(min(counts.n_anomalies, counts.n_normals) for counts in pair.counts))
+        ends, p_value = pairs_test(values[0] - values[1], n_pairs, bound, options.alpha)
+        estimate = estimate._replace(low=ends[0], high=ends[1], p_value=p_value, method="pairs")
     return IndependentComparison(
         difference=values[0] - values[1],
         low=estimate.low,

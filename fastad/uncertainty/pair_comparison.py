@@ -15,14 +15,21 @@ from fastad.ordering.counts import OrderedCounts
 from fastad.ordering.labels import Labels
 from fastad.uncertainty.bootstrap import too_few_samples
 from fastad.uncertainty.comparison_options import ComparisonOptions
-from fastad.uncertainty.comparison_results import Comparison
+from fastad.uncertainty.comparison_results import NO_VARIANCE, Comparison
 from fastad.uncertainty.designed_comparison import estimate_pairs, order_designed
-from fastad.uncertainty.methods import select_paired_method
-from fastad.uncertainty.pair_estimates import PairEstimate
-from fastad.uncertainty.paired import PAIRED_METHODS, Detectors, rank_detectors
+from fastad.uncertainty.methods import limits_of, select_paired_method
+from fastad.uncertainty.pair_estimates import PairEstimate, pairs_test
+from fastad.uncertainty.paired import (
+    PAIRED_METHODS,
+    Detectors,
+    are_ranked_alike,
+    rank_detectors,
+)
 from fastad.uncertainty.results import SamplingEffect
 from fastad.uncertainty.sampling import SamplingDesign, needs_design
 
+# One sample of n alone that differs from equal others has 2n / (n + 1) degrees of freedom.
+_FEWEST_DF = 2
 # No quantile of a variance is lower: at a confidence level near 1 it may be no float.
 _SMALLEST = sys.float_info.min
 
@@ -32,9 +39,9 @@ def compare_pairs(
 ) -> list[Comparison]:
     """Compare all pairs of the detectors; all share their replicates."""
     sizes = detectors.n_anomalies, detectors.n_normals
-    method, false_positive_rate = options.method, None
+    method, note = options.method, None
     if method == "auto":
-        method, false_positive_rate = select_paired_method(bound, *sizes)
+        method, note = select_paired_method(bound, [each.counts for each in detectors.rankings])
     least = 1 if method == "permutation" else 2
     error = too_few_samples(f"a comparison of {bound.key}", *sizes, least)
     if error is not None:
@@ -46,9 +53,14 @@ def compare_pairs(
     pairs = list(combinations(range(len(values)), 2))
     differences = [values[i] - values[j] for i, j in pairs]
     estimates = PAIRED_METHODS[method](detectors, bound, options, pairs, differences)
-    return _comparisons(
-        detectors.names, values, estimates, sizes, bound, options, rate=false_positive_rate
-    )
+    n_pairs = max(1, math.floor(min(limits_of(bound, *sizes))))
+    estimates = [
+        estimate
+        if difference == 0 and are_ranked_alike(detectors, pair)
+        else _with_variance(estimate, difference, n_pairs, bound, options)
+        for estimate, difference, pair in zip(estimates, differences, pairs, strict=True)
+    ]
+    return _comparisons(detectors.names, values, estimates, sizes, bound, options, note=note)
 
 
 def compare_detectors(
@@ -80,6 +92,13 @@ def _compare_designed(
     pairs = list(combinations(range(len(values)), 2))
     differences = [values[i] - values[j] for i, j in pairs]
     estimates = estimate_pairs(samples, bound, options, pairs, differences)
+    n_pairs = max(1, math.floor(samples[0].n_independent))
+    estimates = [
+        estimate
+        if difference == 0 and samples[i].is_ordered_as(samples[j])
+        else _with_variance(estimate, difference, n_pairs, bound, options)
+        for estimate, difference, (i, j) in zip(estimates, differences, pairs, strict=True)
+    ]
     sizes = labels.n_anomalies, int(labels.values.shape[0]) - labels.n_anomalies
     names = [name for name, _, _ in scores]
     effect = samples[0].effect()
@@ -94,7 +113,7 @@ def _comparisons(
     bound: BoundMeasure,
     options: ComparisonOptions,
     *,
-    rate: float | None = None,
+    note: str | None = None,
     sampling: SamplingEffect | None = None,
 ) -> list[Comparison]:
     """Return the comparison of each pair from its estimate."""
@@ -122,13 +141,44 @@ def _comparisons(
                 power=float(options.power),
                 required_anomalies=required[0],
                 required_anomalies_interval=required[1],
-                false_positive_rate=rate,
+                reliability_note=_note(estimate, sampling, options) or note,
                 n_resamples=estimate.n_resamples,
                 n_undefined=estimate.n_undefined,
                 sampling=sampling,
             )
         )
     return results
+
+
+def _with_variance(
+    estimate: PairEstimate,
+    difference: float,
+    n_pairs: int,
+    bound: BoundMeasure,
+    options: ComparisonOptions,
+) -> PairEstimate:
+    """Return an estimate, or that of disjoint pairs where the samples leave no variance."""
+    # One replicate alone has none, whatever the samples are.
+    if estimate.variance > 0 or estimate.n_resamples - estimate.n_undefined == 1:
+        return estimate
+    (low, high), p_value = pairs_test(difference, n_pairs, bound, options.alpha)
+    return estimate._replace(low=low, high=high, p_value=p_value, df=0.0, method="pairs")
+
+
+def _note(
+    estimate: PairEstimate, sampling: SamplingEffect | None, options: ComparisonOptions
+) -> str | None:
+    """Return why a comparison is unreliable by its own estimate, or None."""
+    if estimate.method == "pairs":
+        return NO_VARIANCE
+    if sampling is not None:
+        return sampling.reliability_note
+    if options.method == "auto" and estimate.variance > 0 and estimate.df < _FEWEST_DF:
+        return (
+            "how much the difference varies is hardly known: too few samples decide "
+            f"({estimate.df:.2g} degrees of freedom)"
+        )
+    return None
 
 
 def named_value(bound: BoundMeasure, counts: OrderedCounts, score_name: str) -> float:
@@ -149,7 +199,8 @@ def _required_anomalies(
     With k times the samples of both classes the variance is k times smaller. Its interval is that
     of the variance, from a chi-square distribution.
     """
-    if options.min_difference is None:
+    # Of a variance that is not known, nothing follows.
+    if options.min_difference is None or estimate.method == "pairs":
         return None, None
     quantiles = float(ndtri(float(options.power)) - ndtri(options.alpha / 2))
     # Fractions, because the numbers may be larger than floats are.

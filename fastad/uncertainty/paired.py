@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtr
 
 from fastad._core.arrays import as_readonly
 from fastad._core.buffers import MemoryPool
@@ -27,15 +26,19 @@ from fastad.ordering.named_scores import named_scores, score_name
 from fastad.ordering.orders import RowOrder, order_rows
 from fastad.ordering.raw import KeyCodec
 from fastad.uncertainty.bootstrap import Ranking, plan, replicate_values
-from fastad.uncertainty.closed_forms import normal_quantile, rounding_of
+from fastad.uncertainty.closed_forms import rounding_of
 from fastad.uncertainty.comparison_options import ComparisonOptions
 from fastad.uncertainty.influence import influence
-from fastad.uncertainty.methods import limits_of
+from fastad.uncertainty.methods import deciding_samples, limits_of
 from fastad.uncertainty.pair_estimates import (
     PairEstimate,
     estimate_of_permutations,
     estimate_of_replicates,
+    student_test,
 )
+
+# Of no samples at all nothing follows, whatever the replicates are.
+_FEW = 1e-3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -126,16 +129,16 @@ def row_influences(ranking: Ranking, bound: BoundMeasure) -> tuple[FloatVector, 
     return of_anomalies, of_normals
 
 
-def _delong(
+def _by_variance(
     detectors: Detectors,
     bound: BoundMeasure,
     options: ComparisonOptions,
     pairs: Sequence[tuple[int, int]],
     differences: Sequence[float],
+    *,
+    method: str,
 ) -> list[PairEstimate]:
     influences = [row_influences(ranking, bound) for ranking in detectors.rankings]
-    quantile = normal_quantile(options.alpha)
-    rounding = rounding_of(bound)
     estimates = []
     for (i, j), difference in zip(pairs, differences, strict=True):
         # Of the difference itself: detectors that are equal leave no rounding.
@@ -144,21 +147,14 @@ def _delong(
         ]
         variance = sum(float(np.var(values, ddof=1)) / values.shape[0] for values in of_classes)
         deviation = math.sqrt(variance)
-        if deviation > rounding:
-            p_value = 2 * float(ndtr(-abs(difference) / deviation))
-        else:
-            p_value = float(abs(difference) <= rounding)
-        half = quantile * deviation
-        estimates.append(
-            PairEstimate(
-                difference - half,
-                difference + half,
-                p_value,
-                variance,
-                _df_of_influences(detectors, bound, of_classes, variance),
-                "delong",
+        df = _df_of_influences(detectors, bound, of_classes, variance)
+        if deviation > rounding_of(bound):
+            (low, high), p_value = student_test(
+                difference, deviation, df if method == "student" else math.inf, bound, options.alpha
             )
-        )
+            estimates.append(PairEstimate(low, high, p_value, variance, df, method))
+        else:
+            estimates.append(PairEstimate(difference, difference, 1.0, 0.0, df, method))
     return estimates
 
 
@@ -177,7 +173,7 @@ def _df_of_influences(
         variance_of_it += float(np.var(squares)) / values.shape[0] ** 3
     n_limiting = min(limits_of(bound, detectors.n_anomalies, detectors.n_normals))
     reciprocal = variance_of_it / (2 * variance**2) if variance > 0 else 0.0
-    return 1 / (reciprocal + 1 / max(n_limiting, 1.0))
+    return 1 / (reciprocal + 1 / max(n_limiting, _FEW))
 
 
 def _bootstrap(
@@ -198,11 +194,23 @@ def _bootstrap(
         replicate_values(ranking, [bound], resamples, part_of(options.progress, i, n_detectors))[0]
         for i, ranking in enumerate(detectors.rankings)
     ]
+    limits = min(limits_of(bound, detectors.n_anomalies, detectors.n_normals))
+    values = [bound.value_or_nan(ranking.counts) for ranking in detectors.rankings]
     estimates = []
-    df = partial(_resampled_df, detectors, bound)
     for (i, j), difference in zip(pairs, differences, strict=True):
-        values = replicates[i] - replicates[j]
-        estimates.append(estimate_of_replicates(values, difference, bound, options, df))
+        n_deciding = deciding_samples(
+            bound, (values[i], values[j]), detectors.n_anomalies, detectors.n_normals
+        )
+        # A number of samples is gamma distributed if they come at random, so that it has two
+        # degrees of freedom for each: those beyond the operating point, which tell where the
+        # threshold lies, and those that keep the values from the ends of their range.
+        df = 2 / (1 / max(limits, _FEW) + 1 / max(n_deciding, _FEW))
+        resampled_df = partial(_resampled_df, df)
+        estimates.append(
+            estimate_of_replicates(
+                replicates[i] - replicates[j], difference, bound, options, resampled_df, df
+            )
+        )
     return estimates
 
 
@@ -220,7 +228,8 @@ def _permutation(
             argument="method",
         )
     estimates = []
-    df = partial(_resampled_df, detectors, bound)
+    limits = min(limits_of(bound, detectors.n_anomalies, detectors.n_normals))
+    df = partial(_resampled_df, max(limits, 1.0))
     for i, (pair, difference) in enumerate(zip(pairs, differences, strict=True)):
         report = part_of(options.progress, i, len(pairs))
         values, is_exact = _permuted_differences(detectors, pair, bound, options, report)
@@ -231,17 +240,18 @@ def _permutation(
 
 
 PAIRED_METHODS: Mapping[str, Callable[..., list[PairEstimate]]] = MappingProxyType(
-    {"delong": _delong, "bootstrap": _bootstrap, "permutation": _permutation}
+    {
+        "delong": partial(_by_variance, method="delong"),
+        "student": partial(_by_variance, method="student"),
+        "bootstrap": _bootstrap,
+        "permutation": _permutation,
+    }
 )
 
 
-def _resampled_df(detectors: Detectors, bound: BoundMeasure, n_resamples: int) -> float:
-    """Return the degrees of freedom of a variance of resamples.
-
-    Of the samples that limit the measure, and of the resamples.
-    """
-    n_limiting = min(limits_of(bound, detectors.n_anomalies, detectors.n_normals))
-    return 1 / (1 / max(n_limiting, 1.0) + 1 / n_resamples)
+def _resampled_df(df: float, n_resamples: int) -> float:
+    """Return the degrees of freedom of a variance of resamples, from those of the data."""
+    return 1 / (1 / df + 1 / n_resamples)
 
 
 def _permuted_differences(
@@ -307,6 +317,12 @@ def mean_ranks(ranking: Ranking, detectors: Detectors) -> IntVector:
         of_class[rows] = np.repeat(by_score, np.diff(cumulative))
         ranks[mask] = of_class
     return ranks
+
+
+def are_ranked_alike(detectors: Detectors, pair: tuple[int, int]) -> bool:
+    """Return whether two detectors have the samples in the same order."""
+    first, second = (mean_ranks(detectors.rankings[i], detectors) for i in pair)
+    return bool(np.array_equal(first, second))
 
 
 def _counts(template: OrderedCounts, fps: IntVector, tps: IntVector) -> OrderedCounts:

@@ -135,6 +135,10 @@ class DesignedSample:
     kind: Kind
     length: float | None = None
 
+    def is_ordered_as(self, other: "DesignedSample") -> bool:
+        """Return whether another one has the rows in the same order, with the same ties."""
+        return np.array_equal(self.rows, other.rows) and np.array_equal(self.ends, other.ends)
+
     @classmethod
     def of(
         cls, scores: ScoreVector, labels: Labels, design: SamplingDesign, name: str = "y_score"

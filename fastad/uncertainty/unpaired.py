@@ -9,7 +9,6 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import stdtr, stdtrit
 
 from fastad._core.arrays import as_readonly
 from fastad._core.pace import fill_in_steps
@@ -36,14 +35,15 @@ from fastad.uncertainty.interval_estimation import (
 from fastad.uncertainty.methods import (
     MANY,
     RESAMPLING,
+    delong_keeps_level,
     limits_of,
     select_method,
-    select_paired_method,
 )
 from fastad.uncertainty.pair_estimates import (
     PairEstimate,
     estimate_of_permutations,
     estimate_of_replicates,
+    student_test,
 )
 from fastad.uncertainty.results import Interval, lowest_coverage
 
@@ -98,11 +98,8 @@ def select_unpaired_method(
     """
     if has_influence(bound.measure):
         # The variance on one sample is as good as that of a difference of two detectors on it.
-        selected = [
-            select_paired_method(bound, float(side.n_anomalies), float(side.n_normals))[0]
-            for side in counts
-        ]
-        if selected == ["delong", "delong"]:
+        sizes = [(float(side.n_anomalies), float(side.n_normals)) for side in counts]
+        if all(delong_keeps_level(bound, *each) for each in sizes):
             return "delong", None
     coverages = [_interval_method(bound, side)[1] for side in counts]
     if not any(coverage != coverage for coverage in coverages):
@@ -123,20 +120,18 @@ def _delong(
     pair: Pair, bound: BoundMeasure, options: ComparisonOptions, values: Sequence[float]
 ) -> _Estimate:
     """Return Welch's test: one variance for each side, of n - 1 degrees of freedom."""
-    difference, rounding = values[0] - values[1], rounding_of(bound)
+    difference = values[0] - values[1]
     variances = [variance(counts, influence(counts, bound)) for counts in pair.counts]
     reciprocal = sum(
         each**2 / (float(counts.total) - 1)
         for each, counts in zip(variances, pair.counts, strict=True)
     )
     deviation = math.sqrt(sum(variances))
-    if deviation <= rounding:
-        p_value = float(abs(difference) <= rounding)
-        return _Estimate(difference, difference, p_value, "delong")
+    if deviation <= rounding_of(bound):
+        return _Estimate(difference, difference, 1.0, "delong")
     df = sum(variances) ** 2 / reciprocal
-    p_value = 2 * float(stdtr(df, -abs(difference) / deviation))
-    half = float(stdtrit(df, 1 - options.alpha / 2)) * deviation
-    return _Estimate(difference - half, difference + half, p_value, "delong", df)
+    ends, p_value = student_test(difference, deviation, df, bound, options.alpha)
+    return _Estimate(*ends, p_value, "delong", df)
 
 
 def _hybrid(

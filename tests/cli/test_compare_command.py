@@ -161,7 +161,7 @@ def test_one_class_is_an_error_of_the_data(tmp_path: Path) -> None:
     path = tmp_path / "one.npz"
     np.savez(path, y=np.zeros(600, bool), a=SCORES["a"], b=SCORES["b"])
     message = error_of("compare", path)
-    assert "needs a sample of each class; found 0 anomalies" in message
+    assert "needs two samples of each class; found 0 anomalies" in message
 
 
 def test_compare_compares_in_each_group_and_corrects_for_all(tmp_path: Path) -> None:
@@ -242,7 +242,7 @@ def test_compare_independent_refuses_what_it_would_ignore(weeks: tuple[Path, Pat
     for option in (("--group", "a"), ("--min-difference", 0.1)):
         assert "detectors on the same samples" in error_of(*independent, *option, code=2)
     assert "'guess'" in error_of(*independent, "--correction", "guess", code=2)
-    assert "must be one of 'auto', 'delong', 'bootstrap'" in error_of(
+    assert "must be one of 'auto', 'delong', 'student', 'bootstrap'" in error_of(
         "compare", weeks[0], "--method", "hybrid", code=2
     )
 

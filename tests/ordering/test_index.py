@@ -29,8 +29,12 @@ FUNCTIONS: dict[str, Callable[[Any, Any], Any]] = {
     "groups": lambda y, s: fastad.evaluate(y, SCORES, groups=s),
     "a column of groups": lambda y, s: fastad.evaluate(y, SCORES, groups={"a": [1] * 6, "b": s}),
     "explain": lambda y, s: fastad.evaluation.explain(y, SCORES, value=0.9, groups=s),
-    "compare first": lambda y, s: fastad.compare(y, s, SCORES[::-1], measure="auc", rng=0),
-    "compare second": lambda y, s: fastad.compare(y, SCORES[::-1], s, measure="auc", rng=0),
+    "compare first": lambda y, s: fastad.compare(
+        y, s, SCORES[::-1], measure="auc", method="delong"
+    ),
+    "compare second": lambda y, s: fastad.compare(
+        y, SCORES[::-1], s, measure="auc", method="delong"
+    ),
 }
 INDEXES = {
     "others": list("abcdeg"),

@@ -15,10 +15,12 @@ from scipy import stats
 import fastad
 from fastad import InvalidInputError
 from fastad._core.random import random_key
+from fastad.errors import LowCoverageWarning
 from fastad.measures.measure import BoundMeasure
 from fastad.measures.registry import MEASURES
 from fastad.measures.requests import bind
 from fastad.ordering.labels import check_labels
+from fastad.uncertainty import Comparison
 from fastad.uncertainty.bootstrap import plan, replicate_values
 from fastad.uncertainty.influence import INFLUENCES
 from fastad.uncertainty.paired import rank_detectors
@@ -48,6 +50,7 @@ def test_delong_is_that_of_proc(case: dict[str, Any]) -> None:
     assert (result.n_anomalies, result.n_normals) == (41, 72)
 
 
+@pytest.mark.filterwarnings("ignore::fastad.errors.LowCoverageWarning")
 @given(two_detectors(), st.sampled_from([0.5, 0.95, 0.999]))
 def test_delong_by_the_covariance_of_placements(sample: Sample, level: float) -> None:
     data = [oracles.rows(sample.y, s) for s in sample.s]
@@ -60,11 +63,11 @@ def test_delong_by_the_covariance_of_placements(sample: Sample, level: float) ->
     assert result.values == (float(values[0]), float(values[1]))
     assert result.difference == pytest.approx(float(difference), abs=1e-15)
     half = stats.norm.isf((1 - level) / 2) * math.sqrt(spread)
-    assert result.low == pytest.approx(float(difference) - half, abs=1e-13)
-    assert result.high == pytest.approx(float(difference) + half, abs=1e-13)
     if spread == 0:
-        assert result.p_value == (1.0 if difference == 0 else 0.0)
+        assert result.method == "pairs" or (result.low, result.high, result.p_value) == (0, 0, 1)
     else:
+        assert result.low == pytest.approx(max(float(difference) - half, -1), abs=1e-13)
+        assert result.high == pytest.approx(min(float(difference) + half, 1), abs=1e-13)
         p_value = 2 * stats.norm.sf(abs(float(difference)) / math.sqrt(spread))
         assert result.p_value == pytest.approx(p_value, rel=1e-9)
 
@@ -103,14 +106,102 @@ def test_a_detector_is_no_better_than_itself(method: Any, measure: str) -> None:
 def test_a_difference_without_variance() -> None:
     """One separates the classes, the other turns them round."""
     y = [0] * 5 + [1] * 4
-    result = fastad.compare(y, range(9), range(9, 0, -1), measure="auc", method="delong")
-    assert (result.difference, result.low, result.high, result.p_value) == (1, 1, 1, 0)
-    assert result.is_significant
-    assert "a is better than b in auc" in result.summary
-    constant = fastad.compare(y, range(9), [0] * 9, measure="auc", method="delong")
-    assert (constant.difference, constant.p_value) == (0.5, 0)
-    equal = fastad.compare(y, range(9), y, measure="auc", method="delong")
-    assert (equal.difference, equal.p_value) == (0, 1)
+
+    def compare(a: Any, b: Any, labels: Any = y, **options: Any) -> Comparison:
+        with pytest.warns(LowCoverageWarning, match="variance is zero"):
+            return fastad.compare(labels, a, b, **{"measure": "auc", "method": "delong"} | options)
+
+    result = compare(range(9), range(9, 0, -1))
+    # The sign test of four disjoint pairs, all of which the first alone is right on.
+    assert result.p_value == pytest.approx(stats.binomtest(4, 4).pvalue)
+    low = stats.binomtest(4, 4).proportion_ci(0.95, "exact").low
+    assert (result.low, result.high) == pytest.approx((2 * low - 1, 1))
+    assert (result.difference, result.method) == (1, "pairs")
+    assert not result.is_significant
+    constant = compare(range(9), [0] * 9)
+    # With one of 1/2 on each pair, another one takes at most 3/2 from the mean.
+    assert constant.low == pytest.approx(0.5 - 1.5 * (1 - low))
+    assert constant.p_value == pytest.approx(2 * (2 / 3) ** 4)
+    equal = compare(range(9), y, min_difference=0.1)
+    assert (equal.difference, equal.p_value, equal.required_anomalies) == (0, 1, None)
+    assert (equal.low, equal.high) == pytest.approx((low - 1, 1 - low))
+    many = np.repeat([0, 1], [40, 30])
+    opposite = compare(range(70), range(70, 0, -1), many)
+    assert opposite.p_value == pytest.approx(2**-29)
+    assert opposite.is_significant
+    assert opposite.low > 0
+
+
+@pytest.mark.parametrize("measure", ["auc", "ap", "tpr@0.05"])
+@pytest.mark.parametrize("method", ["auto", "bootstrap", "permutation"])
+def test_two_perfect_detectors_may_differ(measure: str, method: Any) -> None:
+    y = np.repeat([0, 1], [100, 40])
+    first = np.arange(140.0)
+    second = np.concatenate([first[:100][::-1], first[100:]])
+    with pytest.warns(LowCoverageWarning, match="variance is zero"):
+        result = fastad.compare(
+            y, first, second, measure=measure, method=method, rng=0, min_difference=0.01
+        )
+    assert result.low < 0 < result.high
+    assert (result.difference, result.p_value, result.required_anomalies) == (0, 1, None)
+
+
+@pytest.mark.filterwarnings("ignore::fastad.errors.LowCoverageWarning")
+@given(
+    two_detectors(max_size=9),
+    st.sampled_from(["auto", "delong", "student", "bootstrap", "permutation"]),
+    st.sampled_from(["auc", "ap", "auc@0.3"]),
+    st.sampled_from([0.5, 0.95, 0.999]),
+)
+def test_an_interval_lies_within_the_range(
+    sample: Sample, method: Any, measure: str, level: float
+) -> None:
+    result = fastad.compare(
+        sample.y,
+        *sample.s,
+        measure=measure,
+        method=method,
+        confidence_level=level,
+        n_resamples=60,
+        rng=0,
+    )
+    assert -1 <= result.low <= result.difference <= result.high <= 1
+    if abs(result.difference) > 1e-9:
+        assert result.is_significant == (result.low > 0 or result.high < 0)
+
+
+def test_student_is_delong_with_degrees_of_freedom_of_the_influences() -> None:
+    y, scores = correlated_detectors(2, 12, 30, [0.5, 1.0])
+    data = [oracles.rows(y, s) for s in scores]
+    (aa, ab), (_, bb) = oracles.delong_covariance(data)
+    spread = float(aa + bb - 2 * ab)
+    # A placement is the fraction of the other class that a sample is on the right side of.
+    placed = []
+    for s in scores:
+        wins = (s[y == 1][:, None] > s[y == 0]) + 0.5 * (s[y == 1][:, None] == s[y == 0])
+        placed.append((wins.mean(axis=1), wins.mean(axis=0)))
+    variance_of_it = 0.0
+    for first, second in zip(*placed, strict=True):
+        squares = (first - second - np.mean(first - second)) ** 2
+        variance_of_it += squares.var() / squares.shape[0] ** 3
+    df = 1 / (variance_of_it / (2 * spread**2) + 1 / 12)
+    result = fastad.compare(y, *scores, measure="auc", method="student")
+    half = stats.t.isf(0.025, df) * math.sqrt(spread)
+    assert (result.low, result.high) == pytest.approx(
+        (result.difference - half, result.difference + half)
+    )
+    p_value = 2 * stats.t.sf(abs(result.difference) / math.sqrt(spread), df)
+    assert result.p_value == pytest.approx(p_value)
+
+
+def test_a_p_value_does_not_print_as_0() -> None:
+    y, scores = correlated_detectors(0, 3000, 3000, [0.1, 3.0])
+    every = fastad.compare_all(y, scores, measure="auc", method="delong")
+    (result,) = every.values()
+    assert result.p_value < 1e-200
+    assert "p < 1e-16, delong" in result.summary
+    assert str(every).count("< 1e-16") == 2
+    assert "95 % interval, unadjusted" in str(every)
 
 
 @pytest.mark.parametrize(("method", "measure"), METHODS_OF_MEASURES)
@@ -141,12 +232,22 @@ def test_bootstrapped_differences_share_their_replicates(measure: str, stratifie
     differences = drawn[0] - drawn[1]
     keywords: Any = {"measure": measure, "method": "bootstrap", "rng": 8, "n_resamples": 400}
     result = fastad.compare(y, *scores, stratified=stratified, confidence_level=0.9, **keywords)
-    # 19 of 400 may lie beyond 0 where the p-value is at most 0.1: 2 (1 + 19) / 401.
+    # Two degrees of freedom for each sample beyond the operating point, and of those that keep the
+    # values from the ends of their range.
+    n_beyond = 3 if measure == "tpr@0.1" else 12
+    df = 2.0 * n_beyond
+    if bound.measure.name not in INFLUENCES:
+        errors = 12 * max(abs(result.difference), *(min(x, 1 - x) for x in result.values))
+        df = 2 / (1 / n_beyond + 1 / errors)
+    alpha = 2 * stats.norm.cdf(stats.t.ppf(0.05, df))
+    rank = math.floor(alpha * 401 / 2) - 1
     ordered = np.sort(differences)
-    assert result.low == pytest.approx(min(ordered[19], result.difference), abs=1e-15)
-    assert result.high == pytest.approx(max(ordered[-20], result.difference), abs=1e-15)
+    low, high = (ordered[rank], ordered[-1 - rank]) if rank >= 0 else (-1, 1)
+    assert result.low == pytest.approx(min(low, result.difference), abs=1e-15)
+    assert result.high == pytest.approx(max(high, result.difference), abs=1e-15)
     fewer = min(np.sum(differences <= 0), np.sum(differences >= 0))
-    assert result.p_value == min(1, 2 * (1 + fewer) / 401)
+    p_value = min(1, 2 * (1 + fewer) / 401)
+    assert result.p_value == pytest.approx(2 * stats.t.cdf(stats.norm.ppf(p_value / 2), df))
     assert (result.method, result.n_resamples, result.n_undefined) == ("bootstrap", 400, 0)
     for threads in (1, 3):
         again = fastad.compare(
@@ -225,6 +326,7 @@ CASES: list[tuple[BoundMeasure, Callable[[oracles.Rows], Fraction]]] = [
 ]
 
 
+@pytest.mark.filterwarnings("ignore::fastad.errors.LowCoverageWarning")
 @given(two_detectors(max_size=7, fewest=1), st.sampled_from(range(len(CASES))))
 def test_all_permutations_are_enumerated_where_they_are_few(sample: Sample, case: int) -> None:
     bound, value = CASES[case]
@@ -239,7 +341,7 @@ def test_all_permutations_are_enumerated_where_they_are_few(sample: Sample, case
         n_resamples=128,
         **bound.parameters,
     )
-    assert result.method == "exact permutation"
+    assert result.method in ("exact permutation", "pairs")
     assert result.difference == pytest.approx(float(difference), abs=1e-15)
     assert result.p_value == pytest.approx(extreme / len(swapped), abs=1e-15)
     # Ranks that are equal need no exchange.
@@ -249,9 +351,14 @@ def test_all_permutations_are_enumerated_where_they_are_few(sample: Sample, case
     # Each exchange of the points that differ comes equally often among all.
     distinct = sorted(sizes)[:: 2 ** (len(differ) - sum(differ))]
     # So many permutations may be as extreme where the p-value is at most 0.05.
-    half = distinct[-1 - len(distinct) // 20]
-    assert result.high - result.difference == pytest.approx(half, abs=1e-14)
-    assert result.difference - result.low == pytest.approx(half, abs=1e-14)
+    spread = distinct[-1 - len(distinct) // 20]
+    if result.method == "pairs":
+        assert spread == 0
+    for end in (result.low, result.high) if result.method != "pairs" else ():
+        # An end is as far from the difference as permutations spread there; within the range.
+        distance = abs(result.difference - end)
+        assert distance == pytest.approx(spread * math.sqrt(1 - end**2), abs=1e-7)
+        assert -1 <= result.low <= result.difference <= result.high <= 1
 
 
 def test_drawn_permutations_are_near_all_of_them() -> None:
