@@ -197,7 +197,11 @@ class ScorePasses:
         for bound, refinement in self._refinements.items():
             refinement.absorb(counted.counter(bound))
             with self._if_defined(bound):
-                value = self._keep(bound, refinement.result())
+                try:
+                    refined = refinement.result()
+                except InvalidInputError as error:
+                    raise _changed(str(error).rpartition("; found ")[2]) from None
+                value = self._keep(bound, refined)
                 if not value.is_exact:
                     left[bound] = refinement.refine()
         self._refinements = left

@@ -286,13 +286,14 @@ def test_text_is_the_same_however_it_comes(tmp_path: Path, name: str) -> None:
     expected = by_all_routes(path, POS_LABELS.get(name), may_miss=False)
     if expected == "FILE: there are no rows":
         expected = None  # a folder is named by itself
-    for extension, compress in {
+    compressors: dict[str, Callable[[bytes], Any]] = {
         ".csv.gz": gzip.compress,
         ".csv.bz2": bz2.compress,
         ".csv.xz": lzma.compress,
         ".csv.zst": lambda plain: pa.compress(plain, "zstd", asbytes=True),
         ".tsv": bytes,
-    }.items():
+    }
+    for extension, compress in compressors.items():
         packed = tmp_path / f"scores{extension}"
         packed.write_bytes(compress(content))
         result = by_all_routes(packed, POS_LABELS.get(name), may_miss=False)
