@@ -26,7 +26,7 @@ _WRITTEN = (
     *("threshold", "unresolved", "error"),
 )
 _WRITTEN_PREFIXES = ("threshold@", "flagged@", "__index_level_", "Unnamed: ")
-_ENDINGS = ("_low", "_high", "_adjusted", "_p")
+_ENDINGS = ("_low", "_high", "_adjusted", "_p_value")
 # So many columns are named where one is missing.
 _NAMED = 4
 # Columns of a study beside those of `ResultTable.from_table`: where it has several collections they

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 # Key of the area under the ROC curve.
 AUC = "auc"
 # Columns beside that of a value: its interval and its chance level.
-SUFFIXES = ("_low", "_high", "_adjusted", "_p")
+SUFFIXES = ("_low", "_high", "_adjusted", "_p_value")
 
 
 @dataclass(frozen=True, slots=True)
@@ -341,7 +341,7 @@ class Evaluation(TableResult, Mapping[str, DetectorEvaluation]):
         Columns are ``detector``, ``n_anomalies``, ``n_normals``, ``tied_fraction``, ``n_omitted``
         where rows without a score are left out, the keys of the measures, for each false positive
         rate ``threshold@`` and ``flagged@``, and ``threshold`` where each detector has its own;
-        with the options for them, ``_low`` and ``_high``, ``_adjusted`` and ``_p`` of each label.
+        with the options for them, each label with ``_low``, ``_high``, ``_adjusted``, ``_p_value``.
         The last one, ``unresolved``, has the keys of the measures for which the samples are too
         few.
         """
@@ -378,7 +378,7 @@ def columns_of(results: Sequence[DetectorEvaluation]) -> dict[str, list[Any]]:
         if any(result.chance for result in results):
             levels = [result.chance.get(label) for result in results]
             columns[f"{label}_adjusted"] = [x.adjusted if x else math.nan for x in levels]
-            columns[f"{label}_p"] = [x.p_value if x else math.nan for x in levels]
+            columns[f"{label}_p_value"] = [x.p_value if x else math.nan for x in levels]
     columns["unresolved"] = [", ".join(result.unresolved) for result in results]
     return columns
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from fastad._core.arrays import as_readonly
 from fastad._core.types import IntVector
+from fastad._kernels.ordering import keys
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.measures.measure import BoundMeasure
 from fastad.ordering.counts import OrderedCounts
@@ -37,35 +38,43 @@ _SKETCH = 8_000_000
 FEWEST_BYTES = 2048
 # Of a point of an exact curve in memory: its counts, and what a measure makes of them.
 _BYTES_A_POINT = 64
-# Relative rounding error of a measure, which is no sign of other points.
-_ROUNDING = 1e-9
+# Fingerprints are sums modulo this.
+_FINGERPRINTS = 2**64
 
 
 class SketchPass:
     """What the first pass makes of some of the points: a sketch, and the anomalies if they fit.
 
-    Parts of the points are counted apart and merged, in any order.
+    Parts of the points are counted apart and merged, in any order. Those that are read again have
+    a fingerprint.
     """
 
-    def __init__(self, memory: int, most_anomalies: int | None = None) -> None:
+    def __init__(
+        self, memory: int, most_anomalies: int | None = None, *, is_reread: bool = False
+    ) -> None:
         self.sketch = ScoreSketch(memory)
         self._most_anomalies = most_anomalies
+        self._is_reread = is_reread
+        self.fingerprint = 0
         # None where they are too many, or nobody needs them.
         self.anomalies = None if most_anomalies is None else KeptAnomalies(most_anomalies)
 
     def empty(self) -> "SketchPass":
         """Return what counts other points of the pass."""
-        return SketchPass(self.sketch.memory, self._most_anomalies)
+        return SketchPass(self.sketch.memory, self._most_anomalies, is_reread=self._is_reread)
 
     def add(self, points: StreamedPoints) -> None:
         """Count points."""
         self.sketch.count_points(points)
+        if self._is_reread:
+            self.fingerprint = _added(self.fingerprint, points)
         if self.anomalies is not None and not self.anomalies.add(points):
             self.anomalies = None
 
     def merge(self, other: "SketchPass") -> None:
         """Add what was made of other points."""
         self.sketch.merge(other.sketch)
+        self.fingerprint = (self.fingerprint + other.fingerprint) % _FINGERPRINTS
         if self.anomalies is not None and not (
             other.anomalies is not None and self.anomalies.merge(other.anomalies)
         ):
@@ -93,7 +102,7 @@ class FinerPass:
             self._positions[bound] = same.index(True)
         self.ranks = ranks
         self.spilled = spilled
-        self.n_points = 0
+        self.fingerprint = 0
 
     def counter(self, bound: BoundMeasure) -> RangeCounter:
         """Return what counted the ranges of a measure."""
@@ -108,7 +117,7 @@ class FinerPass:
 
     def add(self, points: StreamedPoints) -> None:
         """Count points."""
-        self.n_points += points.n_points
+        self.fingerprint = _added(self.fingerprint, points)
         for counter in self._counters:
             counter.count(points)
         if self.ranks is not None:
@@ -119,7 +128,7 @@ class FinerPass:
 
     def merge(self, other: "FinerPass") -> None:
         """Add what was made of other points."""
-        self.n_points += other.n_points
+        self.fingerprint = (self.fingerprint + other.fingerprint) % _FINGERPRINTS
         for counter, counted in zip(self._counters, other._counters, strict=True):
             counter.merge(counted)
         if self.ranks is not None and other.ranks is not None:
@@ -145,8 +154,8 @@ class ScorePasses:
         # Measures that the next pass makes exact by the whole curve.
         self._of_curve: Sequence[BoundMeasure] = ()
         self._values: dict[str, BoundedValue] = {}
-        # The bounds of the first pass, which no later pass over the same points leaves.
-        self._certain: dict[str, BoundedValue] = {}
+        # Of the points of the first pass, which no later pass may change.
+        self._fingerprint = 0
         self._undefined: dict[str, str] = {}
         self._notes: Sequence[str] = ()
         self.is_done = False
@@ -171,7 +180,8 @@ class ScorePasses:
                 extremes_of(bound.measure).corners for bound in self._measures
             )
             n_bytes = min(_SKETCH, self._memory // 4)
-            return SketchPass(n_bytes, most_anomalies(self._memory - n_bytes) if keeps else None)
+            most = most_anomalies(self._memory - n_bytes) if keeps else None
+            return SketchPass(n_bytes, most, is_reread=self._exact)
         ranks = spilled = None
         if self.can_spill and folder is not None:
             spilled = SpilledScores(
@@ -191,17 +201,17 @@ class ScorePasses:
 
     def _end_of_finer(self, counted: FinerPass) -> None:
         assert self._cells is not None
-        if counted.n_points != self._cells.n_points:
-            raise _changed(f"{self._cells.n_points} points, then {counted.n_points}")
+        if counted.fingerprint != self._fingerprint:
+            raise InvalidInputError(
+                "source must have the same rows in every pass; found other labels or scores in a "
+                "later pass than in the first",
+                argument="source",
+            )
         left: dict[BoundMeasure, Refinement] = {}
         for bound, refinement in self._refinements.items():
             refinement.absorb(counted.counter(bound))
             with self._if_defined(bound):
-                try:
-                    refined = refinement.result()
-                except InvalidInputError as error:
-                    raise _changed(str(error).rpartition("; found ")[2]) from None
-                value = self._keep(bound, refined)
+                value = self._values[bound.key] = refinement.result()
                 if not value.is_exact:
                     left[bound] = refinement.refine()
         self._refinements = left
@@ -216,20 +226,8 @@ class ScorePasses:
             for bound, value_of in _curve_values(shown, pieces, self._cells.codec, self._memory):
                 with self._if_defined(bound):
                     exact = value_of()
-                    self._keep(bound, BoundedValue(exact, exact, exact))
+                    self._values[bound.key] = BoundedValue(exact, exact, exact)
         self._of_curve, self._anomalies = (), None
-
-    def _keep(self, bound: BoundMeasure, value: BoundedValue) -> BoundedValue:
-        """Keep a value of a later pass, which lies within the bounds of the first one."""
-        certain = self._certain[bound.key]
-        slack = _ROUNDING * max(abs(certain.low), abs(certain.high), 1)
-        if value.value < certain.low - slack or value.value > certain.high + slack:
-            raise _changed(
-                f"{bound.key} = {value.value:.6g}, which the first pass had bounded by "
-                f"{certain.low:.6g} and {certain.high:.6g}"
-            )
-        self._values[bound.key] = value
-        return value
 
     @contextmanager
     def _if_defined(self, bound: BoundMeasure) -> Iterator[None]:
@@ -262,9 +260,9 @@ class ScorePasses:
         except UndefinedMeasureError as error:
             self._undefined = {bound.key: str(error) for bound in self._measures}
             return
+        self._fingerprint = counted.fingerprint
         table = evaluate_cells(self._cells, self._measures)
         self._values, self._undefined, self._notes = dict(table), table.undefined, table.notes
-        self._certain = dict(table)
         if not self._exact:
             return
         open_measures = [
@@ -290,10 +288,9 @@ class ScorePasses:
             self._anomalies = counted.anomalies.sorted()
 
 
-def _changed(found: str) -> InvalidInputError:
-    return InvalidInputError(
-        f"source must have the same rows in every pass; found {found}", argument="source"
-    )
+def _added(fingerprint: int, points: StreamedPoints) -> int:
+    """Return the fingerprint of points and of others, in any order."""
+    return (fingerprint + int(keys.fingerprint(points.raw.values, points.kinds))) % _FINGERPRINTS
 
 
 def _curve_values(

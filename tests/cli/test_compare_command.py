@@ -70,7 +70,7 @@ def test_saved_columns_hold_the_ends(file: Path, tmp_path: Path) -> None:
     options = ("--measure", "auc", "--ci", "--chance", "--n-resamples", 20)
     stdout_of("evaluate", file, *options, "--output", tmp_path / "t.csv")
     head = (tmp_path / "t.csv").read_text().splitlines()[0]
-    for column in ("auc_low", "auc_high", "auc_adjusted", "auc_p"):
+    for column in ("auc_low", "auc_high", "auc_adjusted", "auc_p_value"):
         assert column in head.split(",")
 
 

@@ -11,6 +11,7 @@ import pytest
 
 import fastad.dask
 from fastad import streaming
+from fastad._tables import columnar
 from fastad._tables.columns import Numbers
 from fastad._tables.table import Table
 from fastad.errors import InvalidInputError
@@ -49,8 +50,11 @@ def test_one_of_several_files_that_grows_is_named(tmp_path: Path, suffix: str) -
         streaming.evaluate(tmp_path, **OPTIONS, progress=append)
 
 
-def test_a_file_that_is_written_anew_while_it_is_read_is_refused(tmp_path: Path) -> None:
-    path = save(tmp_path / "scores.csv", COLUMNS)
+def test_a_file_that_is_written_anew_while_it_is_read_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(columnar, "_ROWS", 100)
+    path = save(tmp_path / "scores.parquet", COLUMNS)
     table = Table(path)
     batches = table.batches({"score": Numbers()})
     next(batches)
@@ -65,21 +69,21 @@ def frame_of(values: Any) -> Any:
     return dd.from_map(values, range(2), meta=values(0).head(0))
 
 
-@pytest.mark.parametrize(
-    ("measures", "memory"),
-    [("auc", "150kB"), ("ap", "150kB"), ("tpr@0.1", "20kB"), (["auc", "ap", "tpr@0.1"], "20kB")],
-)
+@pytest.mark.parametrize("memory", ["20kB", "150kB"])
+@pytest.mark.parametrize("measures", ["auc", "tpr@0.1", ["auc", "ap", "tpr@0.1"]])
 def test_a_frame_that_is_not_deterministic_is_refused(measures: Any, memory: str) -> None:
-    calls = np.random.default_rng(0)
+    """Values are of neither state even where they lie within the bounds of the first pass."""
+    n_calls = [0]
 
     def make(part: int) -> pd.DataFrame:
-        rng = np.random.default_rng([part, int(calls.integers(2**62))])
+        n_calls[0] += 1
+        rng = np.random.default_rng([part, n_calls[0]])
         y = np.arange(N) % 5 == 0
-        return pd.DataFrame({"label": y, "score": rng.normal(size=N) + rng.choice([-1, 2]) * y})
+        frame: pd.DataFrame = pd.DataFrame({"label": y, "score": rng.normal(size=N) + y})
+        return frame
 
-    for _ in range(4):
-        with pytest.raises(InvalidInputError, match="source must have the same rows in every pass"):
-            fastad.dask.evaluate(frame_of(make), measures=measures, memory=memory, exact=True)
+    with pytest.raises(InvalidInputError, match="source must have the same rows in every pass"):
+        fastad.dask.evaluate(frame_of(make), measures=measures, memory=memory, exact=True)
 
 
 def test_a_frame_that_loses_rows_is_refused() -> None:
@@ -88,9 +92,9 @@ def test_a_frame_that_loses_rows_is_refused() -> None:
     def make(part: int) -> pd.DataFrame:
         n_calls[0] += 1
         rng = np.random.default_rng(part)
-        rows = N if n_calls[0] <= 3 else N - 1
         y = np.arange(N) % 5 == 0
-        return pd.DataFrame({"label": y, "score": rng.normal(size=N) + y})[:rows]
+        frame: pd.DataFrame = pd.DataFrame({"label": y, "score": rng.normal(size=N) + y})
+        return frame if n_calls[0] <= 3 else frame.drop(index=0)
 
     with pytest.raises(InvalidInputError, match="source must have the same rows in every pass"):
         fastad.dask.evaluate(frame_of(make), measures="auc", memory="20kB", exact=True)

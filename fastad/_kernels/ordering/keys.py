@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from fastad._core.jit import kernel
 from fastad._core.types import IntMatrix, IntVector, KeyVector, LabelVector
+from fastad._kernels.random import bits
 
 # Points that are packed at a time: their keys stay in a core's fastest memory.
 _BLOCK = 1024
@@ -48,6 +49,18 @@ def rank_bits(value: Any, largest: int, signed: int) -> int:
     value = np.int64(value)
     sign = (value >> 63) & signed
     return int(((value & largest) ^ sign) - sign)
+
+
+@kernel
+def fingerprint(
+    values: KeyVector,  # (n,) bits of floats, or integers
+    kinds: LabelVector,  # (n,)
+) -> np.uint64:
+    """Return a sum of hashes modulo 2^64, the same for the same points in any order."""
+    total: np.uint64 = np.uint64(0)
+    for i in range(values.shape[0]):
+        total = total + bits(np.uint64(kinds[i]), np.uint64(np.int64(values[i])))
+    return total
 
 
 @kernel
