@@ -133,6 +133,8 @@ def convert(values: Values, role: Role, *, untyped: bool = False) -> Any:
     Integers beyond 2^53 with gaps stay an array of Arrow's, since no type of NumPy's holds them.
     ``untyped`` values are cells of a text file, of which the empty ones are missing.
     """
+    if not isinstance(values, np.ndarray):
+        values = _decoded(values)
     if isinstance(role, Labels):
         return role.convert(values)
     if isinstance(role, Names):
@@ -304,6 +306,16 @@ def _not_binary(value: Any) -> str:
     )
 
 
+def _decoded(values: Any) -> Any:
+    """Return the values of an array of Arrow's without its dictionary.
+
+    A dictionary may have missing values, and values that no row has.
+    """
+    from pyarrow import types  # Inside, as arrays need no pyarrow.
+
+    return values.cast(values.type.value_type) if types.is_dictionary(values.type) else values
+
+
 def _factorized(values: Values) -> tuple[list[Any] | None, Any]:
     """Return the distinct strings and the code of each row; None of what are no strings."""
     if isinstance(values, np.ndarray):
@@ -317,25 +329,19 @@ def _factorized(values: Values) -> tuple[list[Any] | None, Any]:
     from pyarrow import types  # Inside, as arrays need no pyarrow.
 
     kind = values.type
-    if types.is_dictionary(kind):
-        kind = kind.value_type
     if types.is_nested(kind):
-        raise ColumnError(f"must contain single values; found {values.type}")
+        raise ColumnError(f"must contain single values; found {kind}")
     if not (types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)):
         return None, None
     if values.null_count:
         raise CellError(_first_null(values), MISSING_VALUE)
-    encoded = values if types.is_dictionary(values.type) else values.dictionary_encode()
-    if hasattr(encoded, "chunks"):
-        encoded = encoded.unify_dictionaries().combine_chunks()
+    encoded = values.dictionary_encode()
     return encoded.dictionary.to_pylist(), to_numpy(encoded.indices)
 
 
 def _numbers_of_arrow(values: Any, role: Numbers) -> Any:
     from pyarrow import compute, types  # Inside, as arrays need no pyarrow.
 
-    if types.is_dictionary(values.type):
-        values = values.cast(values.type.value_type)
     if types.is_decimal(values.type):
         values = _floats_of_decimals(values)
     kind = values.type

@@ -73,11 +73,9 @@ class TextFile:
         yield from self._parsed(dict.fromkeys(names, "string"))
 
     def batches(self, roles: Mapping[str, Role]) -> Iterator[Mapping[str, Any]]:
-        """Yield columns batch by batch: numbers as arrays, other columns as dictionaries."""
+        """Yield columns batch by batch: numbers as arrays, other columns as they are written."""
         kinds = {
-            name: ("string" if name in self.exact else "float64")
-            if isinstance(role, Numbers)
-            else "dictionary"
+            name: "float64" if isinstance(role, Numbers) and name not in self.exact else "string"
             for name, role in roles.items()
         }
         for batch in self._parsed(kinds, roles):
@@ -122,15 +120,11 @@ class TextFile:
     def _parsed(
         self, kinds: Mapping[str, str], roles: Mapping[str, Role] | None = None
     ) -> Iterator[Mapping[str, Any]]:
-        """Yield columns as pyarrow parses them: as float64, strings or dictionaries of strings."""
+        """Yield columns as pyarrow parses them: as float64 or strings."""
         import pyarrow as pa  # Inside, as arrays need no pyarrow.
         from pyarrow import csv as arrow_csv
 
-        types = {
-            "float64": pa.float64(),
-            "string": pa.string(),
-            "dictionary": pa.dictionary(pa.int32(), pa.string()),
-        }
+        types = {"float64": pa.float64(), "string": pa.string()}
         if self._is_empty:
             return
         positions = {name: str(self.names.index(name)) for name in kinds}
