@@ -156,6 +156,15 @@ def to_numpy(values: Any) -> npt.NDArray[Any]:
     return np.from_dlpack(values)
 
 
+def join_integers(parts: Sequence[Any]) -> Any:
+    """Return batches of integers, which are floats where some are missing, as one Arrow array."""
+    import pyarrow as pa  # Inside, as arrays need no pyarrow.
+
+    arrays = [pa.array(part, from_pandas=True) for part in parts]
+    kind = next(array.type for array in arrays if pa.types.is_integer(array.type))
+    return pa.concat_arrays([array.cast(kind) for array in arrays])
+
+
 def missing_text(cell: str) -> str:
     """Return what a message says of a cell that stands for a missing value."""
     return "the cell is missing" if not cell.strip() else f"{cell!r} is a missing value"

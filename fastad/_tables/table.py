@@ -12,7 +12,15 @@ from fastad._core.suggestions import did_you_mean
 from fastad._core.text_tables import some_of
 from fastad._core.types import AnyVector
 from fastad._tables.columnar import ArrayArchive, ArrowFile
-from fastad._tables.columns import Names, NumberSummary, Role, convert, integers_if_canonical
+from fastad._tables.columns import (
+    Names,
+    Numbers,
+    NumberSummary,
+    Role,
+    convert,
+    integers_if_canonical,
+    join_integers,
+)
 from fastad._tables.errors import (
     CellError,
     ColumnError,
@@ -231,8 +239,8 @@ def _joined(parts: Sequence[Any]) -> Any:
     """Return the values of all batches as one array."""
     if len(parts) == 1:
         return parts[0]
-    if all(isinstance(part, np.ndarray) for part in parts):
+    kinds = {part.dtype.kind if isinstance(part, np.ndarray) else "gaps" for part in parts}
+    if "gaps" not in kinds and ("f" not in kinds or kinds.isdisjoint("iu")):
         return np.concatenate(parts)
-    import pyarrow as pa  # Inside, as arrays need no pyarrow.
-
-    return pa.chunked_array([pa.array(part) for part in parts])
+    # Batches of a column of integers are floats where some are missing.
+    return convert(join_integers(parts), Numbers(may_miss=True))
