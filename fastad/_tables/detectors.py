@@ -144,7 +144,8 @@ class _ColumnTest:
         if self._first is None:
             self._first = numbers[0]
         if self.counts_rows:
-            counted = self._first + self._n_rows + np.arange(numbers.size)
+            # In 64 bits, as the values may be of 8.
+            counted = np.arange(self._n_rows, self._n_rows + numbers.size) + self._first
             self.counts_rows = self._first in (0, 1) and np.array_equal(numbers, counted)
         self._n_rows += numbers.size
         # A missing score is an error later, and makes no constant.
