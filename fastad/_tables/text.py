@@ -90,13 +90,17 @@ class TextFile:
 
     def where(self, row: int) -> str:
         """Return the line that a row ends in, which a person looks for in an editor."""
+        rows_left = row
         with self._lines() as lines:
             rows = csv.reader(lines, delimiter=self._delimiter)
-            next(rows)
-            for cells in rows:
-                row -= bool(cells)
-                if row < 0:
-                    break
+            try:
+                next(rows)
+                for cells in rows:
+                    rows_left -= bool(cells)
+                    if rows_left < 0:
+                        break
+            except csv.Error:  # a cell that is longer than Python reads
+                return f"row {row}"
         return f"line {rows.line_num}"
 
     def _values(self, name: str, cells: Any, role: Role) -> Any:
