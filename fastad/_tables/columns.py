@@ -4,6 +4,7 @@ import re
 import sys
 from collections.abc import Sequence
 from decimal import Decimal
+from reprlib import repr as short
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -259,6 +260,8 @@ class NumberSummary:
                 continue
             integer = _integer(cell)
             if integer is None:
+                if not is_number(cell):
+                    raise CellError(row, f"{short(cell)} is not a number")
                 self._all_integers = False
                 continue
             self._lowest = min(self._lowest, integer)

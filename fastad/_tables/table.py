@@ -194,7 +194,8 @@ class Table:
         summary = NumberSummary()
         for number, file in enumerate(self._files):
             assert isinstance(file, TextFile)
-            file.summarize(name, summary, number)
+            with located(str(file.path), name, file.where):
+                file.summarize(name, summary, number)
         kind = summary.kind()
         for number, file in enumerate(self._files):
             assert isinstance(file, TextFile)
