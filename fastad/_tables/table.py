@@ -174,15 +174,15 @@ class Table:
         for number, file in enumerate(self._files):
             partition = self._partitions[number]
             within = {name: role for name, role in roles.items() if name not in partition}
+            constants = _constants(file, partition, roles)
             n_rows = 0
             try:
                 for values in file.batches(within or {file.names[0]: Names(may_miss=True)}):
                     some = len(next(iter(values.values())))
                     if some:
                         columns = _converted(file, values, within, n_rows)
-                        constant = {name: np.full(some, value) for name, value in partition.items()}
-                        every = {**constant, **columns}
-                        yield Batch({name: every[name] for name in roles}, str(file.path), some)
+                        columns |= {name: value.repeat(some) for name, value in constants.items()}
+                        yield Batch({name: columns[name] for name in roles}, str(file.path), some)
                         n_rows += some
             except InexactColumnError as error:
                 self._find_type(error.column)
@@ -215,6 +215,18 @@ def _converted(
         with located(str(file.path), name, lambda row: file.where(first_row + row)):
             columns[name] = convert(values[name], role, untyped=file.untyped)
     return columns
+
+
+def _constants(
+    file: File, partition: Mapping[str, str], roles: Mapping[str, Role]
+) -> dict[str, AnyVector]:
+    """Return the value of each column that the folders of a file stand for."""
+    constants = {}
+    for name, value in partition.items():
+        if name in roles:
+            with located(str(file.path), name, lambda _: "in the name of its folder"):
+                constants[name] = convert(np.array([value]), roles[name], untyped=True)
+    return constants
 
 
 def _open(path: Path) -> File:
