@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 from fastad._core.parameters import check_flag
 from fastad._core.threads import thread_limit
 from fastad._core.types import Label, Point, Points
-from fastad._tables.columns import Labels, Names, Numbers, Role
+from fastad._tables.columns import Labels, Role
 from fastad._tables.table import Batch, located
 from fastad.dask.tables import PartitionedTable, convert_batch
 from fastad.dask.tasks import Versions, dask_module, now_or_later
 from fastad.measures.measure import MeasureLike
-from fastad.streaming.batches import Counters, count_batch, in_order, names_of, split
+from fastad.streaming.batches import Counters, count_batch, in_order, names_of, roles_of, split
 from fastad.streaming.bounds import measures_to_bound
 from fastad.streaming.evaluation import Streams, by_passes
 from fastad.streaming.exact import SketchPass
@@ -107,11 +107,12 @@ def evaluate(
     scores = table.scores(score, [label, *group_columns])
 
     def run() -> StreamedEvaluation:
-        names = _groups(table, group_columns) if group_columns else [None]
+        uses = _Uses(label, scores, group_columns, pos_label)
+        names = _groups(table, uses) if group_columns else [None]
 
         def count(left: Streams, n_passes: int, stack: ExitStack) -> Counters:
             counters = {key: each.next_pass() for key, each in left.items()}
-            return _count(table, counters, label, group_columns, pos_label)
+            return _count(table, counters, uses)
 
         tables, n_passes = by_passes(bound, names, scores, n_bytes, count, exact=exact)
         # The groups had to be found first.
@@ -175,10 +176,22 @@ def sketch(
 
     def run() -> dict[str, ScoreSketch]:
         counters: Counters = {(None, column): SketchPass(size) for column in scores}
-        counted: dict[Any, Any] = _count(table, counters, label, [], pos_label)
+        counted: dict[Any, Any] = _count(table, counters, _Uses(label, scores, [], pos_label))
         return {column: counted[None, column].sketch for column in scores}
 
     return now_or_later(run, compute=compute)
+
+
+class _Uses(NamedTuple):
+    """Which columns are labels, scores and groups."""
+
+    label: str
+    scores: Sequence[str]
+    group_columns: Sequence[str]
+    pos_label: Label | None
+
+    def roles(self, names: Sequence[str]) -> dict[str, Role]:
+        return roles_of(names, self.label, self.scores, self.pos_label)
 
 
 class _Counted(NamedTuple):
@@ -188,36 +201,27 @@ class _Counted(NamedTuple):
     labels: Labels
 
 
-def _groups(table: PartitionedTable, group_columns: Sequence[str]) -> list[Any]:
+def _groups(table: PartitionedTable, uses: _Uses) -> list[Any]:
     """Return all groups, in the order of their values."""
-    tasks = table.map(_groups_of, group_columns, group_columns=list(group_columns))
+    tasks = table.map(_groups_of, uses.group_columns, uses=uses)
     return in_order(name for names in dask_module().compute(*tasks) for name in names)
 
 
 def _count(
     table: PartitionedTable,
     counters: Counters,
-    label: str,
-    group_columns: Sequence[str],
-    pos_label: Label | None,
+    uses: _Uses,
 ) -> Counters:
     """Count all rows, each partition apart, and merge along a tree."""
     dask = dask_module()
     scores = list(dict.fromkeys(column for _, column in counters))
-    names = list(dict.fromkeys([label, *scores, *group_columns]))
-    options = {
-        "label": label,
-        "group_columns": list(group_columns),
-        "pos_label": pos_label,
-        "versions": Versions.here(),
-    }
-
+    names = list(dict.fromkeys([uses.label, *scores, *uses.group_columns]))
     # One object for all tasks of a worker, as anomalies may go with it.
     empty = dask.delayed(counters, traverse=False)
-    level = table.map(_count_rows, names, empty=empty, **options)
+    level = table.map(_count_rows, names, empty=empty, uses=uses, versions=Versions.here())
     while len(level) > 1:
         level = [
-            dask.delayed(_merge, pure=False)(level[i : i + _FAN_IN], label, pos_label)
+            dask.delayed(_merge, pure=False)(level[i : i + _FAN_IN], uses.label, uses.pos_label)
             for i in range(0, len(level), _FAN_IN)
         ]
     for result in dask.compute(*level):
@@ -225,33 +229,29 @@ def _count(
     return counters
 
 
-def _groups_of(batches: Iterable[Batch], group_columns: Sequence[str]) -> set[Any]:
-    roles = dict.fromkeys(group_columns, Names())
+def _groups_of(batches: Iterable[Batch], uses: _Uses) -> set[Any]:
+    roles = uses.roles(uses.group_columns)
     return {
         name
         for batch in batches
         if batch.n_rows
-        for name, _ in split(convert_batch(batch, roles), group_columns)
+        for name, _ in split(convert_batch(batch, roles), uses.group_columns)
     }
 
 
 def _count_rows(
     batches: Iterable[Batch],
     empty: Counters,
-    label: str,
-    group_columns: Sequence[str],
-    pos_label: Label | None,
+    uses: _Uses,
     versions: Versions,
 ) -> _Counted:
     """Count the rows of some partitions; the task of a worker."""
     versions.check()
-    labels = Labels(pos_label)
+    label, group_columns = uses.label, uses.group_columns
+    labels = Labels(uses.pos_label)
     counters = {key: counter.empty() for key, counter in empty.items()}
-    roles: dict[str, Role] = {
-        **dict.fromkeys(group_columns, Names()),
-        **{column: Numbers() for _, column in counters},
-        label: labels,
-    }
+    roles = uses.roles([*group_columns, *(column for _, column in counters)])
+    roles[label] = labels
     with thread_limit(1):
         for batch in batches:
             if batch.n_rows:

@@ -7,13 +7,27 @@ import numpy as np
 
 from fastad._core.arrays import python_values
 from fastad._core.parameters import short_repr
-from fastad._core.types import AnyVector
+from fastad._core.types import AnyVector, Label
+from fastad._tables.columns import Labels, Names, Numbers, Role
 from fastad._tables.table import Batch
 from fastad.errors import InvalidTypeError
 from fastad.streaming.exact import FinerPass, SketchPass
 from fastad.streaming.points import check_points
 
 Counters: TypeAlias = dict[Any, SketchPass | FinerPass]
+
+
+def roles_of(
+    names: Iterable[str], label: str, scores: Sequence[str], pos_label: Label | None
+) -> dict[str, Role]:
+    """Return what columns are read as: as labels, as scores, else as names of groups.
+
+    A column of labels or scores may divide the rows into groups, too: their names are numbers.
+    """
+    return {
+        name: Labels(pos_label) if name == label else Numbers() if name in scores else Names()
+        for name in names
+    }
 
 
 def count_batch(

@@ -1,6 +1,6 @@
 """``evaluate``: measures of scores in files that do not fit in memory."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
@@ -9,13 +9,12 @@ from fastad._core.parameters import check_flag, short_repr
 from fastad._core.progress import Progress, reporting
 from fastad._core.threads import thread_limit
 from fastad._core.types import Label, Point, Points
-from fastad._tables.columns import Labels, Names, Numbers, Role
 from fastad._tables.detectors import find_detectors
 from fastad._tables.errors import RereadError, TableError
-from fastad._tables.table import Table
+from fastad._tables.table import Batch, Table
 from fastad.errors import InvalidInputError, InvalidTypeError
 from fastad.measures.measure import BoundMeasure, MeasureLike
-from fastad.streaming.batches import Counters, count_batch, in_order, names_of, split
+from fastad.streaming.batches import Counters, count_batch, in_order, names_of, roles_of, split
 from fastad.streaming.bounds import measures_to_bound
 from fastad.streaming.exact import FEWEST_BYTES, FinerPass, ScorePasses, SketchPass
 from fastad.streaming.results import BoundedEvaluation
@@ -167,8 +166,8 @@ def _evaluate(table: Table, request: _Request, report: Progress | None) -> Strea
         scores = names_of(request.score, "score")
         check_some(scores, table.names)
         table.check(scores, "score")
-    names = _groups(table, group_columns) if group_columns else [None]
-    rows = _Rows(table, label, group_columns, request.pos_label)
+    rows = _Rows(table, label, scores, group_columns, request.pos_label)
+    names = rows.groups() if group_columns else [None]
     # The groups had to be found first.
     n_before = 1 if group_columns else 0
 
@@ -293,10 +292,11 @@ def check_some(scores: Sequence[str], names: Sequence[object]) -> None:
 
 
 class _Rows(NamedTuple):
-    """All rows of a table, and which columns are labels and groups."""
+    """All rows of a table, and which columns are labels, scores and groups."""
 
     table: Table
     label: str
+    scores: Sequence[str]
     group_columns: Sequence[str]
     pos_label: Label | None
 
@@ -309,18 +309,15 @@ class _Rows(NamedTuple):
         """Give each row to the counter of its group and column, once."""
         n_rows = self.table.n_rows
         scores = list(dict.fromkeys(column for _, column in counters))
-        roles: dict[str, Role] = {
-            **{name: Names() for name in self.group_columns},
-            **{name: Numbers() for name in scores},
-            self.label: Labels(self.pos_label),
-        }
-        for batch in self.table.batches(roles):
+        for batch in self._batches([*self.group_columns, *scores, self.label]):
             count_batch(batch, self.label, self.group_columns, counters)
             if report is not None:
                 report(self.table.n_read, None if n_rows is None else (n_passes + 1) * n_rows)
 
+    def groups(self) -> list[Any]:
+        """Return all groups."""
+        batches = self._batches(self.group_columns)
+        return in_order(name for batch in batches for name, _ in split(batch, self.group_columns))
 
-def _groups(table: Table, group_columns: Sequence[str]) -> list[Any]:
-    """Return all groups."""
-    batches = table.batches({name: Names() for name in group_columns})
-    return in_order(name for batch in batches for name, _ in split(batch, group_columns))
+    def _batches(self, names: Sequence[str]) -> Iterator[Batch]:
+        return self.table.batches(roles_of(names, self.label, self.scores, self.pos_label))
