@@ -1,439 +1,263 @@
-"""One reader: a table has the same columns, values and refusals by every route to it."""
+"""Odd files by every route: columns, values and messages are those of one reader, to the bit.
 
-import bz2
-import gzip
+A file may be read in memory or batch by batch, alone or in a folder, compressed or from the
+standard input, by the library or by a command. `odd_files` and
+`odd_types` state what must come of each.
+"""
+
+import io
 import json
-import lzma
+import sys
 from collections.abc import Callable, Iterator
-from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pytest
-from pyarrow import feather, parquet
 
+from fastad import streaming
 from fastad._tables import columnar, text
 from fastad._tables.columns import Labels, Names, Numbers, Role
 from fastad._tables.detectors import find_detectors
-from fastad._tables.errors import RereadError
+from fastad._tables.errors import RereadError, TableError
 from fastad._tables.table import Table
 from fastad.errors import InvalidInputError
-from tests.support.command_line import invoke, pipe
+from tests.support.command_line import invoke
+from tests.support.odd_tables import COMPRESSORS, Columns, OddTable, same
+from tests.tables import odd_files
+from tests.tables.odd_files import WRONG_TWICE
+from tests.tables.odd_types import ODD_TYPES
 
-BEYOND = 2**53
-# What a reader of text must give for the scores: exact numbers, or None where it must refuse.
-Cells = list[str]
-
-
-def column(*cells: str) -> str:
-    """Return a table of two labels by turns and some scores."""
-    return "y,s\n" + "".join(f"{i % 2},{cell}\n" for i, cell in enumerate(cells))
-
-
-# Scores as they are written. Each must be read exactly as a float or integer, or be refused.
-SCORES: dict[str, Cells] = {
-    "floats": ["0.1", "-2.5e-3", ".5", "1.", "1E5"],
-    "signs": ["+1", "-1", "+0.5"],
-    "infinities": ["inf", "-Infinity", "1", "INF"],
-    "beyond floats": ["1e400", "-1e400", "1", "9" * 400],
-    "spaces": [" 1", "2 ", "\t3"],
-    "integers": ["3", "1", "2"],
-    "large": [str(BEYOND), str(BEYOND + 1), str(BEYOND + 2)],
-    "large negative": [str(-BEYOND - 1), str(-BEYOND), "5"],
-    "nanoseconds": ["1556559573141592653", "1556559573141592654", "1556559573141592655"],
-    "large with points": [f"{BEYOND + 1}.0", f"{BEYOND}.0", "1."],
-    "unsigned": [str(2**63 + 1), str(2**63), "0"],
-    "unsigned and negative": [str(2**63 + 1), str(2**63), "-1"],
-    "large and fractions": [str(BEYOND + 1), str(BEYOND), "0.5"],
-    "exact and fractions": [str(2**60), "0.5", "1"],
-    "65 bits": [str(2**64 + 1), str(2**64), "1"],
-    "hashes": [str(2**128 - 1), str(2**128 - 2), "5"],
-    "gap": ["1", "", "2"],
-    "large with a gap": [str(BEYOND + 1), str(BEYOND), "", "1"],
-    "NA": ["1", "NA", "2", "N/A"],
-    "null": ["null", "1", "NULL", "2", "None"],
-    "pandas": ["1", "<NA>", "nan", "NaN", "n/a"],
-    "padded NA": ["1", " NA ", "2"],
-    "only missing": ["NA", "", "nan"],
-    "text": ["1", "high", "2"],
-    "only text": ["low", "high", "low"],
-    "decimal comma": ['"0,5"', '"1,5"', '"2,5"'],
-    "underscore": ["1_0", "2", "3"],
-    "hexadecimal": ["0x1", "2", "3"],
-    "Arabic digits": ["\u0661", "\u0662", "3"],
-    "full-width digits": ["\uff11", "2", "3"],
-    "nan with a word": ["nan(1)", "1", "2"],
-    "negative nan": ["-nan", "1", "2"],
-    "complex": ["1j", "2", "3"],
-    "constant": ["1", "1", "1.0"],
-    "row numbers": ["0", "1", "2"],
-    "one": ["1"],
-}
-# Tables of text of other kinds.
-TEXTS: dict[str, str | bytes] = {
-    "nothing": "",
-    "blank": "\n\n",
-    "names only": "y,s",
-    "names and blank lines": "y,s\n\n \n",
-    "blank lines": "y,s\n\n0,1\n\n1,2\n",
-    "semicolons": "y;s\n0;1\n1;2\n",
-    "tabs": "y\ts\n0\t1\n1\t2\n",
-    "bars": "y|s\n0|1\n1|2\n",
-    "ends of lines": "y,s\r\n0,1\r\n1,2\r\n",
-    "old ends of lines": "y,s\r0,1\r1,2\r",
-    "no last end": "y,s\n0,1\n1,2",
-    "quotes": '"y","s"\n"0","1"\n"1","2"\n',
-    "line break": 'y,s,t\n0,1,"a\nb"\n1,2,"c,d"\n',
-    "open quote": 'y,s\n0,"1\n1,2\n',
-    "quote in the names": 'y,"s\n0,1\n1,2\n',
-    "padded names": "y , s \n0,1\n1,2\n",
-    "same names": "y,s,s\n0,1,2\n1,2,3\n",
-    "no names": "0,1\n1,2\n",
-    "short row": "y,s\n0,1\n1\n",
-    "long row": "y,s\n0,1,2\n1,2\n",
-    "mark": b"\xef\xbb\xbfy,s\n0,1\n1,2\n",
-    "UTF-16": "y,s\n0,1\n1,2\n".encode("utf-16"),
-    "UTF-16 without a mark": "y,s\n0,1\n1,2\n".encode("utf-16-le"),
-    "Latin-1 names": "y,s,ö\n0,1,2\n1,2,3\n".encode("latin-1"),
-    "Latin-1 cell": "y,s\n0,ö\n1,2\n".encode("latin-1"),
-    "NUL": "y,s\n0,1\n1,\0\n",
-    "index of pandas": ",y,s\n0,1,.9\n1,0,.2\n2,1,.8\n",
-    "index column": "y,__index_level_0__,s\n1,3,.9\n0,4,.2\n",
-    "fold": "fold,y,s\n0,1,.9\n0,0,.2\n1,0,.3\n",
-    "constant column": "y,s,k\n1,.9,1\n0,.2,1\n",
-    "text column": "y,s,site\n1,.9,a\n0,.2,b\n",
-    "flags": "y,s,late\n1,.9,true\n0,.2,false\n",
-    "missing label": "y,s\n1,.9\n,.2\n0,.1\n",
-    "NA label": "y,s\n1,.9\nNA,.2\n0,.1\n",
-    "true and false": "y,s\nTrue,.9\nfalse,.2\nFALSE,.3\n",
-    "real labels": "y,s\n1.0,.9\n0.0,.2\n",
-    "label 2": "y,s\n1,.9\n2,.2\n",
-    "text labels": "y,s\nfraud,.9\nok,.2\n",
-    "no scores": "y\n0\n1\n",
-}
-# Options for the labels of some of them.
-POS_LABELS = {"text labels": "fraud", "label 2": "2", "real labels": "1", "NA label": "1"}
+ODD = {**odd_files.ODD, **ODD_TYPES}
+MEASURES = ["auc", "ap", "tpr@0.2"]
+each_file = pytest.mark.parametrize("name", list(ODD))
 
 
-def typed() -> dict[str, pa.Table]:
-    """Return tables with types."""
-    y = pa.array([1, 0, 1, 0])
-    scores = {
-        "half": pa.array(np.array([1, 2, 3, 4], np.float16)),
-        "single": pa.array([0.1, 0.2, 0.3, 0.4], pa.float32()),
-        "unsigned": pa.array([2**63 + 1, 2**63, 0, 1], pa.uint64()),
-        "nulls": pa.array([1.5, None, 2.5, 3.5]),
-        "large with nulls": pa.array([BEYOND + 1, BEYOND, None, 1]),
-        "small with nulls": pa.array([3, 2, None, 1]),
-        "nan": pa.array([1.5, float("nan"), 2.5, 3.5]),
-        "decimal": pa.array([Decimal("0.85"), Decimal("0.1"), Decimal("0.3"), Decimal("0.2")]),
-        "long decimal": pa.array([Decimal(f"{i}.{'1' * 30}") for i in range(4)]),
-        "long type of short decimals": pa.array(
-            [Decimal("0.85"), Decimal("0.1"), Decimal("0.3"), Decimal("0.2")]
-        ).cast(pa.decimal128(38, 18)),
-        "flags": pa.array([True, False, True, None]),
-        "only nulls": pa.array([None] * 4, pa.float64()),
-        "null type": pa.array([None] * 4),
-        "categories": pa.array([1, 2, 3, 1]).dictionary_encode(),
-        "strings": pa.array(["1", "2", "3", "4"]),
-        "dates": pa.array(np.array(["2026-01-01"] * 4, "M8[D]")),
-        "nested": pa.array([[1], [2], [3], [4]]),
-    }
-    tables = {f"scores: {name}": pa.table({"y": y, "s": s}) for name, s in scores.items()}
-    labels = {
-        "flags": pa.array([True, False, True, False]),
-        "floats": pa.array([1.0, 0.0, 1.0, 0.0]),
-        "nulls": pa.array([1, None, 1, 0]),
-        "strings": pa.array(["fraud", "ok", "fraud", "ok"]),
-        "categories": pa.array(["1", "0", "1", "0"]).dictionary_encode(),
-        "three": pa.array([1, 0, 2, 0]),
-    }
-    tables |= {
-        f"labels: {name}": pa.table({"y": each, "s": [0.9, 0.2, 0.8, 0.85]})
-        for name, each in labels.items()
-    }
-    rows = {"y": y, "s": [0.9, 0.2, 0.8, 0.85], "__index_level_0__": [5, 6, 8, 7]}
-    return {**tables, "index of pandas": pa.table(rows), "no rows": pa.table(rows)[:0]}
+def python(values: Any) -> list[Any]:
+    """Return an array as Python's values."""
+    listed: list[Any] = values.to_pylist() if hasattr(values, "to_pylist") else values.tolist()
+    return listed
 
 
-TYPED = typed()
+def in_memory(table: Table, roles: Callable[[], dict[str, Role]]) -> Columns:
+    return {name: python(values) for name, values in table.read(roles()).items()}
 
 
-def outcome(call: Callable[[], Any]) -> Any:
-    """Return what a call returns, as plain values with their types, or its message."""
-    try:
-        result = call()
-    except InvalidInputError as error:
-        return str(error)
-    return {
-        name: (str(values.type), values.to_pylist())
-        if hasattr(values, "to_pylist")
-        else (values.dtype.str.rstrip("0123456789"), [repr(value) for value in values.tolist()])
-        for name, values in result.items()
-    }
-
-
-def in_memory(table: Table, roles: dict[str, Role]) -> dict[str, Any]:
-    return table.read(roles)
-
-
-def in_batches(table: Table, roles: dict[str, Role]) -> dict[str, Any]:
-    """Join batches, and begin again where a column of text turns out to have another type."""
+def in_batches(table: Table, roles: Callable[[], dict[str, Role]]) -> Columns:
     while True:
+        parts = dict[str, list[Any]]()
         try:
-            parts = [batch.columns for batch in table.batches(roles)]
+            for batch in table.batches(roles()):
+                for name, values in batch.columns.items():
+                    parts.setdefault(name, []).extend(python(values))
         except RereadError:
             continue
         if not parts:
-            raise InvalidInputError(f"{table.title}: there are no rows")
-        joined = {}
-        for name in roles:
-            arrays = [part[name] for part in parts]
-            if all(isinstance(array, np.ndarray) for array in arrays):
-                joined[name] = np.concatenate(arrays)
-            else:
-                joined[name] = pa.chunked_array([pa.array(array) for array in arrays])
-        return joined
+            raise TableError(f"{table.title}: there are no rows")
+        return parts
 
 
-def by_all_routes(path: Path, pos_label: str | None, *, may_miss: bool) -> Any:
-    """Return what a table contains by every route, all alike; the file is called FILE."""
+def outcome(
+    source: Path, odd: OddTable, read: Callable[[Table, Any], Columns] = in_memory
+) -> Columns | str:
+    """Return the columns that are read, or the message behind the name of the file."""
+    try:
+        table = Table(source)
+        table.check([odd.label], "label")
+        others = [odd.label, *odd.groups]
+        table.check([*others, *(odd.scores or ())], "score")
+        scores = odd.scores or find_detectors(table, others).names
 
-    def outcomes() -> Iterator[Any]:
-        for read in (in_memory, in_batches):
+        def roles() -> dict[str, Role]:
+            return {
+                odd.label: Labels(odd.pos_label),
+                **{name: Numbers() for name in scores},
+                **{name: Names() for name in odd.groups},
+            }
 
-            def call(read: Any = read) -> Any:
-                table = Table(path)
-                table.check(["y"], "label")
-                detectors = find_detectors(table, ["y"])
-                roles: dict[str, Role] = {
-                    "y": Labels(pos_label),
-                    **{name: Numbers(may_miss=may_miss) for name in detectors.names},
-                }
-                said = np.array([detectors.message(table.title)])
-                return {"": said, **read(table, roles)}
-
-            yield json.loads(json.dumps(outcome(call)).replace(json.dumps(str(path))[1:-1], "FILE"))
-
-    first, *others = outcomes()
-    assert all(other == first for other in others)
-    return first
-
-
-@pytest.fixture(params=["whole", "small batches"])
-def batches(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Let batches be whole files, or a few rows."""
-    if request.param == "small batches":
-        monkeypatch.setattr(columnar, "_ROWS", 2)
-        monkeypatch.setattr(text, "_BLOCK", 1)
-        monkeypatch.setattr(text, "_LINES_A_BLOCK", 2)
-    return str(request.param)
+        columns = read(table, roles)
+        for name in odd.groups:
+            distinct = list(dict.fromkeys(columns[name]))
+            names = dict(zip(distinct, table.group_names(name, distinct), strict=True))
+            columns[name] = [names[value] for value in columns[name]]
+    except TableError as error:
+        return without_name(str(error), source)
+    return columns
 
 
-@pytest.mark.usefixtures("batches")
-@pytest.mark.parametrize("may_miss", [False, True])
-@pytest.mark.parametrize("name", SCORES)
-def test_scores_of_text_are_exact_or_refused(tmp_path: Path, name: str, *, may_miss: bool) -> None:
-    path = tmp_path / "scores.csv"
-    path.write_text(column(*SCORES[name]), encoding="utf-8")
-    result = by_all_routes(path, None, may_miss=may_miss)
-    if isinstance(result, str):
-        assert result.startswith("FILE: ")
+def without_name(message: str, source: Path) -> str:
+    """Return a message without the file, or the folder, that it begins with."""
+    files = [source, *source.rglob("*")] if source.is_dir() else [source]
+    for file in sorted(map(str, files), key=len, reverse=True):
+        if message.startswith(file):
+            assert "\n" not in message
+            return message.removeprefix(file)
+    raise AssertionError(message)
+
+
+def assert_same(found: Columns | str, expected: Columns | str) -> None:
+    if isinstance(found, str) or isinstance(expected, str):
+        assert found == expected
         return
-    _, values = result["s"]
-    for value, cell in zip(values, SCORES[name], strict=True):
-        if cell.strip().lower() in ("", "na", "n/a", "<na>", "nan", "null", "none"):
-            assert may_miss
-            assert value in ("nan", None)
-        elif isinstance(value, int) or value.lstrip("-").isdecimal():
-            assert Fraction(cell.strip()) == int(value)
-        else:
-            # The nearest float, as Python has it, which is an integer where the cell is one.
-            assert float(value) == float(cell)
-            if cell.strip().lstrip("+-").isdecimal() and np.isfinite(float(cell)):
-                assert int(float(cell)) == int(cell)
+    assert list(found) == list(expected)
+    for name, values in expected.items():
+        assert len(found[name]) == len(values)
+        for one, other in zip(found[name], values, strict=True):
+            assert same(one, other), (name, one, other)
 
 
-REFUSED = {
-    *("unsigned and negative", "large and fractions", "65 bits", "hashes", "text"),
-    *("only text", "decimal comma", "underscore", "hexadecimal", "Arabic digits"),
-    *("full-width digits", "nan with a word", "negative nan", "complex", "constant"),
-}
-WITH_GAPS = {
-    *("gap", "large with a gap", "NA", "null", "pandas", "padded NA", "only missing"),
-}
+def saved(folder: Path, odd: OddTable) -> Path:
+    path = folder / f"table{odd.suffix}"
+    path.write_bytes(odd.content)
+    return path
 
 
-@pytest.mark.parametrize("name", SCORES)
-def test_what_is_refused(tmp_path: Path, name: str) -> None:
-    path = tmp_path / "scores.csv"
-    path.write_text(column(*SCORES[name]), encoding="utf-8")
-    for may_miss in (False, True):
-        refused = isinstance(by_all_routes(path, None, may_miss=may_miss), str)
-        assert refused == (name in REFUSED or (name in WITH_GAPS and not may_miss))
+@each_file
+def test_in_memory(tmp_path: Path, name: str) -> None:
+    assert_same(outcome(saved(tmp_path, ODD[name]), ODD[name]), ODD[name].columns())
 
 
-@pytest.mark.usefixtures("batches")
-@pytest.mark.parametrize("name", TEXTS)
-def test_text_is_the_same_however_it_comes(tmp_path: Path, name: str) -> None:
-    content = TEXTS[name]
-    content = content.encode() if isinstance(content, str) else content
-    path = tmp_path / "scores.csv"
-    path.write_bytes(content)
-    expected = by_all_routes(path, POS_LABELS.get(name), may_miss=False)
-    if expected == "FILE: there are no rows":
-        expected = None  # a folder is named by itself
-    compressors: dict[str, Callable[[bytes], Any]] = {
-        ".csv.gz": gzip.compress,
-        ".csv.bz2": bz2.compress,
-        ".csv.xz": lzma.compress,
-        ".csv.zst": lambda plain: pa.compress(plain, "zstd", asbytes=True),
-        ".tsv": bytes,
-    }
-    for extension, compress in compressors.items():
-        packed = tmp_path / f"scores{extension}"
-        packed.write_bytes(compress(content))
-        result = by_all_routes(packed, POS_LABELS.get(name), may_miss=False)
-        assert expected is None or result == expected
-    # A folder of one file is the file; its name stands before what is said of all files.
-    folder = tmp_path / "lake"
-    folder.mkdir()
-    (folder / "part.csv").write_bytes(content)
-    result = by_all_routes(folder, POS_LABELS.get(name), may_miss=False)
-    if isinstance(expected, dict):
-        assert result == expected
-    elif expected is not None:
-        assert result.replace("FILE/part.csv", "FILE") == expected
+@each_file
+def test_in_batches(tmp_path: Path, name: str) -> None:
+    assert_same(outcome(saved(tmp_path, ODD[name]), ODD[name], in_batches), ODD[name].columns())
 
 
-@pytest.mark.usefixtures("batches")
-@pytest.mark.parametrize("may_miss", [False, True])
-@pytest.mark.parametrize("name", TYPED)
-def test_tables_with_types_are_the_same_in_both_formats(
-    tmp_path: Path, name: str, *, may_miss: bool
+@each_file
+@pytest.mark.parametrize("read", [in_memory, in_batches])
+def test_in_small_batches(
+    tmp_path: Path, name: str, read: Callable[..., Columns], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    parquet.write_table(TYPED[name], tmp_path / "a.parquet", row_group_size=3)
-    feather.write_feather(TYPED[name], str(tmp_path / "a.arrow"), chunksize=3)
-    pos_label = "fraud" if name == "labels: strings" else None
-    results = [
-        by_all_routes(tmp_path / f"a{extension}", pos_label, may_miss=may_miss)
-        for extension in (".parquet", ".arrow")
-    ]
-    assert results[0] == results[1]
+    odd = ODD[name]
+    longest = max(map(len, odd.content.splitlines() or [b""]))
+    monkeypatch.setattr(columnar, "_ROWS", 2)
+    monkeypatch.setattr(text, "_BLOCK", longest + 8)
+    monkeypatch.setattr(text, "_LINES_A_BLOCK", 1)
+    assert_same(outcome(saved(tmp_path, odd), odd, read), odd.columns())
 
 
-def test_types_are_exact_or_refused(tmp_path: Path) -> None:
-    def read(name: str, *, may_miss: bool = False) -> Any:
-        parquet.write_table(TYPED[f"scores: {name}"], tmp_path / "a.parquet")
-        return by_all_routes(tmp_path / "a.parquet", None, may_miss=may_miss)
-
-    assert read("decimal")["s"][1] == ["0.85", "0.1", "0.3", "0.2"]
-    assert read("long type of short decimals")["s"][1] == ["0.85", "0.1", "0.3", "0.2"]
-    assert "must contain numbers of at most 64 bits; found decimal128(31, 30) with" in read(
-        "long decimal"
-    )
-    assert read("large with nulls", may_miss=True)["s"] == ["int64", [BEYOND + 1, BEYOND, None, 1]]
-    assert read("small with nulls", may_miss=True)["s"][1] == ["3.0", "2.0", "nan", "1.0"]
-    assert read("large with nulls") == "FILE: column 's', row 2: the value is missing"
-    assert read("unsigned")["s"] == ["<u", [str(x) for x in (2**63 + 1, 2**63, 0, 1)]]
+@each_file
+def test_alone_in_a_folder(tmp_path: Path, name: str) -> None:
+    odd = ODD[name]
+    saved(tmp_path, odd)
+    for read in (in_memory, in_batches):
+        assert_same(outcome(tmp_path, odd, read), odd.columns())
 
 
-EVALUATE = ("--measure", "auc", "--json")
+texts = pytest.mark.parametrize("name", [name for name, odd in ODD.items() if odd.is_text])
 
 
-def printed(result: Any) -> tuple[int, dict[str, Any], str]:
-    """Return the exit code, the area of each detector and group, and what stands on stderr."""
-    values = {}
-    if result.exit_code == 0:
-        for row in next(v for k, v in json.loads(result.stdout).items() if k in KINDS):
-            area = row.get("values") or row["measures"]
-            area = area["auc"] if "values" in row else area.get("auc", {}).get("value")
-            group = row.get("group", {}).get("g", row.get("g"))
-            values[str((group, row["detector"]))] = area
-    return result.exit_code, values, result.stderr
+@texts
+@pytest.mark.parametrize("extension", list(COMPRESSORS))
+def test_compressed(tmp_path: Path, name: str, extension: str) -> None:
+    odd = ODD[name]
+    path = tmp_path / f"table{odd.suffix}{extension}"
+    path.write_bytes(COMPRESSORS[extension](odd.content))
+    for read in (in_memory, in_batches):
+        assert_same(outcome(path, odd, read), odd.columns())
 
 
-KINDS = ("detectors", "results")
+@texts
+def test_from_the_standard_input(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for read in (in_memory, in_batches):
+        stdin = io.TextIOWrapper(io.BytesIO(ODD[name].content))
+        monkeypatch.setattr(sys, "stdin", stdin)
+        assert_same(outcome(Path("-"), ODD[name], read), ODD[name].columns())
 
 
-@pytest.mark.parametrize("name", [*SCORES, *TEXTS])
-def test_the_command_line_prints_the_same_by_both_routes(tmp_path: Path, name: str) -> None:
-    content = TEXTS[name] if name in TEXTS else column(*SCORES[name])
-    path = tmp_path / "scores.csv"
-    path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    options = ["--pos-label", POS_LABELS[name]] if name in POS_LABELS else []
-    whole = printed(invoke("evaluate", path, *EVALUATE, *options))
-    batched = printed(invoke("evaluate", path, *EVALUATE, *options, "--memory", "1MB", "--exact"))
-    if whole[0] == 1 and batched[0] == 0:
-        # Without a class there is no area: an error in memory, a note in batches.
-        assert "without" in whole[2]
+# What is evaluated.
+
+
+def options_of(odd: OddTable) -> list[str]:
+    options = ["--label", odd.label]
+    options += [word for name in odd.scores or () for word in ("--score", name)]
+    options += [word for name in odd.groups for word in ("--group", name)]
+    options += [] if odd.pos_label is None else ["--pos-label", odd.pos_label]
+    return options + [word for measure in MEASURES for word in ("--measure", measure)]
+
+
+def values_of(row: dict[str, Any]) -> dict[str, Any]:
+    """Return the measures and thresholds of a detector as a command printed them."""
+    if "measures" in row:
+        values = {key: value["value"] for key, value in row["measures"].items()}
+        assert all(value["low"] == value["high"] for value in row["measures"].values())
+        return values
+    values = {key: value for key, value in row["values"].items() if value is not None}
+    points = row["operating_points"]
+    thresholds = {f"threshold@{point['fpr']:g}": point["threshold"] for point in points}
+    return values | {key: value for key, value in thresholds.items() if value is not None}
+
+
+def slow_auc(y: list[int], s: list[Any]) -> float | None:
+    """Return the fraction of pairs in which the anomaly has the higher score."""
+    exact = [x if isinstance(x, float) and np.isinf(x) else Fraction(x) for x in s]
+    anomalies = [x for x, label in zip(exact, y, strict=True) if label]
+    normals = [x for x, label in zip(exact, y, strict=True) if not label]
+    wins = [Fraction(2 * (a > n) + (a == n), 2) for a in anomalies for n in normals]
+    return float(sum(wins) / len(wins)) if wins else None
+
+
+def expected_aucs(odd: OddTable, columns: Columns) -> Iterator[float | None]:
+    """Yield the AUC of each group and detector, in the order of the commands."""
+    y = columns[odd.label]
+    groups = columns[odd.groups[0]] if odd.groups else [None] * len(y)
+    for group in sorted(set(groups)) if odd.groups else [None]:
+        rows = [row for row, name in enumerate(groups) if name == group]
+        for name, values in columns.items():
+            if name not in (odd.label, *odd.groups):
+                yield slow_auc([y[row] for row in rows], [values[row] for row in rows])
+
+
+@pytest.mark.parametrize("name", [*ODD, *WRONG_TWICE])
+def test_commands_print_the_same(tmp_path: Path, name: str) -> None:
+    odd = {**ODD, **WRONG_TWICE}[name]
+    path = saved(tmp_path, odd)
+    columns = odd.columns()
+    words = ["evaluate", path, *options_of(odd), "--json"]
+    memory, batches = invoke(*words), invoke(*words, "--memory", "64MB", "--exact")
+    assert memory.exit_code == batches.exit_code
+    assert memory.stderr == batches.stderr
+    if isinstance(columns, str):
+        assert (memory.exit_code, memory.stdout, batches.stdout) == (1, "", "")
+        message = columns.replace("with pos_label=", "with --pos-label")
+        message = message.replace("beside pos_label=", "beside --pos-label ")
+        assert memory.stderr == f"Error: {path}{message}\n"
         return
-    assert batched == whole
-    piped = printed(pipe(path.read_bytes(), "evaluate", "-", *EVALUATE, *options))
-    assert piped == (*whole[:2], whole[2].replace(str(path), "-"))
+    assert memory.exit_code == 0
+    first = json.loads(memory.stdout)["detectors"]
+    second = json.loads(batches.stdout)["results"]
+    assert [row["detector"] for row in first] == [row["detector"] for row in second]
+    for one, other, auc in zip(first, second, expected_aucs(odd, columns), strict=True):
+        if odd.groups:
+            assert one["group"] == {name: other[name] for name in odd.groups}
+        values, exact = values_of(one), values_of(other)
+        assert {**exact, **values} == exact
+        assert {*exact} - {*values} <= {"threshold@0.2"}
+        assert values.get("auc") == auc
 
 
-GROUPS = {
-    "zip codes": ["01730", "01730", "1730", "1730"],
-    "numbers": ["10", "10", "9", "9"],
-    "agents": ["007", "007", "7", "7"],
-    "reals": ["1", "1", "1.0", "1.0"],
-    "Namibia": ["NA", "NA", "null", "null"],
-    "dates": ["2026-01-01", "2026-01-01", "2026-01-02", "2026-01-02"],
-    "flags": ["true", "true", "false", "false"],
-    "spaces": [" a", " a", "a", "a"],
-    "large": [str(2**70), str(2**70), "1", "1"],
-    "negative": ["-1", "-1", "-01", "-01"],
-}
+@each_file
+def test_the_library_evaluates_the_same(tmp_path: Path, name: str) -> None:
+    odd = ODD[name]
+    path = saved(tmp_path, odd)
+    columns = odd.columns()
 
+    def evaluate() -> streaming.StreamedEvaluation:
+        return streaming.evaluate(
+            path,
+            label=odd.label,
+            score=odd.scores,
+            groups=odd.groups or None,
+            pos_label=odd.pos_label,
+            measures="auc",
+            exact=True,
+        )
 
-@pytest.mark.parametrize("name", GROUPS)
-def test_names_of_groups_keep_their_text(tmp_path: Path, name: str) -> None:
-    path = tmp_path / "scores.csv"
-    rows = [f"{i % 2},{[0.9, 0.2, 0.1, 0.5][i]},{g}\n" for i, g in enumerate(GROUPS[name])]
-    path.write_text("y,s,g\n" + "".join(rows))
-    results = [
-        printed(invoke("evaluate", path, *EVALUATE, "--group", "g", "--score", "s", *memory))
-        for memory in ([], ["--memory", "1MB", "--exact"])
-    ]
-    assert results[0] == results[1]
-    code, values, _ = results[0]
-    assert code == 0
-    assert len(values) == 2
-    assert sorted(values.values()) == [0, 1]
-    names = Table(path).read({"g": Names()})["g"]
-    assert names.tolist() == GROUPS[name]
-
-
-def many(first: str, last: str, n_rows: int = 200_000) -> str:
-    """Return scores of one kind in the first blocks of a file, and of another at its end."""
-    return column(*[first.format(i) for i in range(n_rows)], last)
-
-
-@pytest.mark.parametrize(
-    ("first", "last", "expected"),
-    [
-        ("{}", "0.5", "0.5"),
-        ("{}", str(BEYOND + 1), str(BEYOND + 1)),
-        ("{}.5", str(BEYOND + 1), None),
-        ("NA", "0.5", "0.5"),
-        ("", "7", "7.0"),
-        ("{}", "high", None),
-        ("{}", str(2**63 + 1), str(2**63 + 1)),
-        (str(BEYOND) + "{:06}", "0.5", None),
-        ("{}", "+5", "5.0"),
-    ],
-)
-def test_what_comes_behind_the_first_block(
-    tmp_path: Path, first: str, last: str, expected: str | None
-) -> None:
-    path = tmp_path / "scores.csv"
-    path.write_text(many(first, last))
-    result = by_all_routes(path, None, may_miss=True)
-    if expected is None:
-        assert any(f"line {line}:" in result for line in (2, 3, 200_002))
-    else:
-        assert result["s"][1][-1] == expected
+    if isinstance(columns, str):
+        with pytest.raises(InvalidInputError) as error:
+            evaluate()
+        assert str(error.value) == f"{path}{columns}"
+        return
+    result = evaluate()
+    aucs = [float(each["auc"].value) if "auc" in each else None for each in result.values()]
+    assert aucs == list(expected_aucs(odd, columns))
