@@ -101,11 +101,13 @@ class Table:
         """Check that all files have some columns once, each of one type."""
         for name in names:
             if self.names.count(name) != 1:
-                what = "no column" if name not in self.names else "more than one column"
+                what, hint = "more than one column", ""
+                if name not in self.names:
+                    what = "no column"
+                    hint = did_you_mean(name, {each: each for each in self.names})
                 raise TableError(
                     f"{self.title}: there is {what} {name!r}; found "
-                    f"{some_of(self.names, N_NAMED) or 'none'}"
-                    f"{did_you_mean(name, {each: each for each in self.names})}",
+                    f"{some_of(self.names, N_NAMED) or 'none'}{hint}",
                     argument=argument,
                 )
         first = self._files[0]
