@@ -86,7 +86,13 @@ def read_scored_table(path: Path, columns: ScoreColumns) -> ScoredTable:
         {name: Numbers(may_miss=columns.may_miss) for name in scores},
         {name: Names() for name in names},
     ]
-    label, numbers, named = _read_each(table, requests)
+    try:
+        label, numbers, named = _read_each(table, requests)
+    except TableError:
+        # Of several errors it is the same as where groups are found first, batch by batch.
+        if columns.groups:
+            table.read(requests[2])
+        raise
     named = {name: _group_values(table, name, values) for name, values in named.items()}
     items = {
         "y_true": columns.label,

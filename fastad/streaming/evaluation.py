@@ -309,7 +309,7 @@ class _Rows(NamedTuple):
         """Give each row to the counter of its group and column, once."""
         n_rows = self.table.n_rows
         scores = list(dict.fromkeys(column for _, column in counters))
-        for batch in self._batches([*self.group_columns, *scores, self.label]):
+        for batch in self._batches([self.label, *scores, *self.group_columns]):
             count_batch(batch, self.label, self.group_columns, counters)
             if report is not None:
                 report(self.table.n_read, None if n_rows is None else (n_passes + 1) * n_rows)
