@@ -133,7 +133,8 @@ def columnar(suffix: str, columns: Mapping[str, Any], rows_a_batch: int = 3) -> 
     """Return the bytes of a Parquet or Arrow file, or of an archive of arrays."""
     buffer = io.BytesIO()
     if suffix == ".npz":
-        np.savez(buffer, **{name: np.asarray(values) for name, values in columns.items()})
+        arrays: Any = {name: np.asarray(values) for name, values in columns.items()}
+        np.savez(buffer, **arrays)
         return buffer.getvalue()
     table = pa.table(dict(columns))
     if suffix == ".parquet":

@@ -1,125 +1,241 @@
-"""Folders: which files are read, columns that names of folders stand for, and refusals."""
+"""Folders of tables: which files are read, what the names of folders say, and what is refused."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from fastad import streaming
 from fastad._tables.columns import Labels, Names, Numbers, Role
+from fastad._tables.errors import TableError
 from fastad._tables.table import Table
-from fastad.errors import InvalidInputError
-from tests.support.command_line import json_of
+from tests.support.command_line import error_of, json_of
 from tests.support.score_files import save
+from tests.tables.test_routes import in_batches, in_memory
 
-N = 60
-RNG = np.random.default_rng(4)
-Y = np.arange(N) % 3 == 0
-S = RNG.normal(size=N) + Y
-COLUMNS: dict[str, Any] = {"y": Y.astype(int), "s": S}
-ROLES: dict[str, Role] = {"y": Labels(), "s": Numbers()}
+SUFFIXES = (".parquet", ".arrow", ".csv", ".csv.gz")
+each_format = pytest.mark.parametrize("suffix", SUFFIXES)
 
 
-def part(rows: slice) -> dict[str, Any]:
-    return {name: values[rows] for name, values in COLUMNS.items()}
+def put(folder: Path, name: str, start: int = 0, **changes: Any) -> Path:
+    """Write four rows whose scores begin with a number."""
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    columns = {"y": [0, 1, 0, 1], "s": [start + i + 0.5 for i in range(4)], **changes}
+    return save(path, {key: values for key, values in columns.items() if values is not None})
 
 
-def scores_in(folder: Path) -> list[float]:
-    result: list[float] = Table(folder).read({"s": Numbers()})["s"].tolist()
-    return result
+def read(source: Any, **roles: Role) -> dict[str, list[Any]]:
+    """Read columns in memory, and check that they are the same in batches."""
+
+    def again() -> Mapping[str, Role]:
+        return {
+            name: Labels() if isinstance(role, Labels) else role for name, role in roles.items()
+        }
+
+    columns: Any = again
+    memory = in_memory(Table(source), columns)
+    assert in_batches(Table(source), columns) == memory
+    return memory
 
 
-@pytest.mark.parametrize("suffix", [".csv", ".parquet", ".arrow", ".csv.gz"])
-def test_hidden_names_are_not_read(tmp_path: Path, suffix: str) -> None:
-    save(tmp_path / f"part-0{suffix}", part(slice(0, 40)))
-    (tmp_path / "inner").mkdir()
-    save(tmp_path / "inner" / f"part-1{suffix}", part(slice(40, N)))
-    for hidden in ("_temporary/0", ".ipynb_checkpoints", "inner/_x", "inner/.x/y"):
-        folder = tmp_path / hidden
-        folder.mkdir(parents=True)
-        save(folder / f"part-0{suffix}", part(slice(0, 5)))
-    save(tmp_path / f"_part-2{suffix}", part(slice(0, 5)))
-    save(tmp_path / f".part-2{suffix}", part(slice(0, 5)))
+def scores(source: Any) -> list[float]:
+    return read(source, s=Numbers())["s"]
+
+
+def refusal(source: Path, *options: object) -> str:
+    """Return what both ways of the command print."""
+    message = error_of("evaluate", source, *options)
+    assert error_of("evaluate", source, *options, "--memory", "64MB") == message
+    return message
+
+
+FIRST, SECOND = [0.5, 1.5, 2.5, 3.5], [10.5, 11.5, 12.5, 13.5]
+
+
+@each_format
+def test_files_are_read_in_the_order_of_their_names(tmp_path: Path, suffix: str) -> None:
+    put(tmp_path, f"b/part{suffix}", 10)
+    put(tmp_path, f"a{suffix}")
+    assert scores(tmp_path) == FIRST + SECOND
+    assert scores([tmp_path / f"b/part{suffix}", tmp_path / f"a{suffix}"]) == FIRST + SECOND
+    # The same file twice is one.
+    assert scores([tmp_path / f"a{suffix}", tmp_path]) == FIRST + SECOND
+
+
+@each_format
+@pytest.mark.parametrize(
+    "hidden",
+    [
+        *("_temporary/0/part", ".ipynb_checkpoints/a-checkpoint", "deep/er/_tmp/x/part"),
+        *("_part", ".part", "deep/.part", "deep/_metadata"),
+    ],
+)
+def test_hidden_names_are_not_read(tmp_path: Path, suffix: str, hidden: str) -> None:
+    """What a job that failed, or is under way, has left."""
+    put(tmp_path, f"deep/a{suffix}")
+    put(tmp_path, f"{hidden}{suffix}", 10)
     (tmp_path / "_SUCCESS").touch()
-    (tmp_path / "notes.txt").write_text("no table")
-    # Folders lie behind files of the folder that they are in.
-    assert sorted(scores_in(tmp_path)) == sorted(S.tolist())
-    result = streaming.evaluate(tmp_path, label="y", measures="auc")
-    assert (
-        result["s"]["auc"].value
-        == streaming.evaluate(
-            save(tmp_path / "_whole.parquet", COLUMNS), label="y", measures="auc"
-        )["s"]["auc"].value
+    (tmp_path / "notes.txt").write_text("no table", encoding="utf-8")
+    assert scores(tmp_path) == FIRST
+    # By its name it is read, as is a folder in a hidden one.
+    assert scores(tmp_path / f"{hidden}{suffix}") == SECOND
+
+
+def test_a_folder_in_a_hidden_one_is_read(tmp_path: Path) -> None:
+    put(tmp_path, "_lake/a.csv")
+    assert scores(tmp_path / "_lake") == FIRST
+
+
+# What the names of folders say.
+
+
+@each_format
+def test_names_of_folders_are_groups(tmp_path: Path, suffix: str) -> None:
+    put(tmp_path, f"site=a/part{suffix}")
+    put(tmp_path, f"site=b%2Fc%20d/deep/part{suffix}", 10)
+    assert read(tmp_path, s=Numbers(), site=Names()) == {
+        "s": FIRST + SECOND,
+        "site": ["a"] * 4 + ["b/c d"] * 4,
+    }
+    words = ("evaluate", tmp_path, "--group", "site", "--measure", "auc")
+    memory, batches = json_of(*words), json_of(*words, "--memory", "64MB", "--exact")
+    assert [row["group"]["site"] for row in memory["detectors"]] == ["a", "b/c d"]
+    assert [row["site"] for row in batches["results"]] == ["a", "b/c d"]
+    assert [row["values"]["auc"] for row in memory["detectors"]] == [0.75, 0.75]
+    assert [row["measures"]["auc"]["value"] for row in batches["results"]] == [0.75, 0.75]
+
+
+@pytest.mark.parametrize(
+    ("years", "names"),
+    [(("2025", "2026"), [2025, 2026]), (("007", "8"), ["007", "8"]), (("1", "b"), ["1", "b"])],
+)
+def test_years_are_integers_if_all_are(
+    tmp_path: Path, years: tuple[str, str], names: list[Any]
+) -> None:
+    for year in years:
+        put(tmp_path, f"year={year}/month=1/part.parquet")
+    words = ("evaluate", tmp_path, "--group", "year", "--group", "month", "--measure", "auc")
+    memory, batches = json_of(*words), json_of(*words, "--memory", "64MB", "--exact")
+    expected = [{"year": name, "month": 1} for name in names]
+    assert [row["group"] for row in memory["detectors"]] == expected
+    assert [{key: row[key] for key in ("year", "month")} for row in batches["results"]] == expected
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".csv"])
+def test_labels_may_be_in_the_names_of_folders(tmp_path: Path, suffix: str) -> None:
+    put(tmp_path, f"kind=good/part{suffix}", y=None)
+    put(tmp_path, f"kind=bad/part{suffix}", 10, y=None)
+    assert read(tmp_path / "kind=bad", s=Numbers())["s"] == SECOND
+    words = ("evaluate", tmp_path, "--label", "kind", "--pos-label", "bad", "--measure", "auc")
+    assert json_of(*words)["detectors"][0]["values"]["auc"] == 1
+    batches = json_of(*words, "--memory", "64MB", "--exact")
+    assert batches["results"][0]["measures"]["auc"]["value"] == 1
+    bad = tmp_path / "kind=bad" / f"part{suffix}"
+    message = refusal(tmp_path, "--label", "kind")
+    assert f"{bad}: column 'kind', in the name of its folder: the label must be 0" in message
+    assert "column 'kind' must contain numbers" in refusal(
+        tmp_path, "--label", "s", "--score", "kind"
     )
 
 
-def test_a_file_that_is_named_may_be_hidden(tmp_path: Path) -> None:
-    assert scores_in(save(tmp_path / "_scores.csv", COLUMNS)) == pytest.approx(S)
+def test_a_value_that_is_missing_is_refused(tmp_path: Path) -> None:
+    put(tmp_path, "site=a/part.csv")
+    bad = put(tmp_path, "site=__HIVE_DEFAULT_PARTITION__/part.csv")
+    assert f"{bad}: the value of 'site' is missing in its folder" in refusal(tmp_path)
+    bad.rename(tmp_path / "part.csv")
+    first = tmp_path / "site=a" / "part.csv"
+    assert f"{first}: its folders name site; found no column in" in refusal(tmp_path)
 
 
-@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
-def test_folders_of_partitions_are_columns(tmp_path: Path, suffix: str) -> None:
-    sites = np.array(["a b", "c"])[np.arange(N) // 30]
-    years = np.array([2025, 2026])[np.arange(N) // 15 % 2]
-    for site in ("a b", "c"):
-        for year in (2025, 2026):
-            folder = tmp_path / f"site={site.replace(' ', '%20')}" / f"year={year}"
-            folder.mkdir(parents=True)
-            rows = (sites == site) & (years == year)
-            save(folder / f"part{suffix}", {name: each[rows] for name, each in COLUMNS.items()})
-    table = Table(tmp_path)
-    assert table.names == ["y", "s", "site", "year"]
-    columns = table.read({**ROLES, "site": Names(), "year": Names()})
-    for site, year, score in zip(columns["site"], columns["year"], columns["s"], strict=True):
-        row = np.flatnonzero(score == S)[0]
-        assert (site, year) == (sites[row], str(years[row]))
-    # Years are integers, as in text.
-    result = streaming.evaluate(tmp_path, label="y", groups=["site", "year"], measures="auc")
-    groups = [("a b", 2025), ("a b", 2026), ("c", 2025), ("c", 2026)]
-    assert [group for group, _ in result] == groups
-    whole = {**COLUMNS, "site": sites, "year": years}
-    path = save(tmp_path / "_whole.csv", whole)
-    options = ("--group", "site", "--group", "year", "--measure", "auc", "--score", "s")
-    expected = json_of("evaluate", path, *options)["detectors"]
-    for row, one in zip(
-        json_of("evaluate", tmp_path, *options)["detectors"], expected, strict=True
-    ):
-        assert {**row, "file": ""} == {**one, "file": ""}
+def test_an_empty_value_is_a_missing_group(tmp_path: Path) -> None:
+    bad = put(tmp_path, "site=/part.csv")
+    put(tmp_path, "site=a/part.csv")
+    message = refusal(tmp_path, "--group", "site")
+    assert f"{bad}: column 'site', in the name of its folder: the cell is missing" in message
 
 
-def refused(source: Any, message: str) -> None:
-    with pytest.raises(InvalidInputError) as error:
-        Table(source).read(ROLES)
-    assert message in str(error.value)
+@pytest.mark.parametrize("which", ["both", "first", "second"])
+def test_a_column_of_a_file_and_of_its_folder_is_refused(tmp_path: Path, which: str) -> None:
+    site = ["x"] * 4
+    first = put(tmp_path, "site=a/part.csv", site=site if which != "second" else None)
+    second = put(tmp_path, "site=b/part.csv", site=site if which != "first" else None)
+    message = refusal(tmp_path, "--group", "site")
+    if which == "second":
+        assert f"{second}: there is a column 'site', which its folders name, too" in message
+    else:
+        assert f"{first}: there is a column 'site', which its folders name, too" in message
+    # Other columns are read.
+    assert scores(tmp_path) == FIRST * 2
 
 
-def test_partitions_that_differ_are_refused(tmp_path: Path) -> None:
-    for name in ("a=1", "b=2"):
-        (tmp_path / name).mkdir()
-        save(tmp_path / name / "part.csv", COLUMNS)
-    refused(tmp_path, f"{tmp_path / 'b=2' / 'part.csv'}: its folders name b; found a in")
+# What is wrong in one of many files.
 
 
-def test_a_partition_that_is_missing_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "a=__HIVE_DEFAULT_PARTITION__").mkdir()
-    path = save(tmp_path / "a=__HIVE_DEFAULT_PARTITION__" / "part.csv", COLUMNS)
-    refused(tmp_path, f"{path}: the value of 'a' is missing in its folder")
-
-
-def test_a_column_beside_a_partition_of_its_name_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "s=1").mkdir()
-    save(tmp_path / "s=1" / "part.csv", COLUMNS)
-    with pytest.raises(InvalidInputError, match="there is more than one column 's'"):
-        Table(tmp_path).check(["s"], "score")
-
-
-@pytest.mark.parametrize("suffix", [".parquet", ".arrow", ".npz", ".csv.gz", ".csv.zst"])
-def test_a_foreign_file_is_named(tmp_path: Path, suffix: str) -> None:
-    if suffix == ".npz":
-        np.savez(tmp_path / "a.npz", **COLUMNS)
-    elif suffix != ".csv.zst":
-        save(tmp_path / f"a{suffix}", COLUMNS)
+@each_format
+@pytest.mark.parametrize("content", [b"", b"\xff\xfe\0\1" * 10, b"PAR1", b"\x1f\x8b\x08\0\0"])
+def test_a_file_that_is_none_is_named(tmp_path: Path, suffix: str, content: bytes) -> None:
+    put(tmp_path, f"a{suffix}")
     bad = tmp_path / f"b{suffix}"
-    bad.write_bytes(b"something else")
-    refused(tmp_path, f"{bad}: ")
+    bad.write_bytes(content)
+    assert f"Error: {bad}: " in refusal(tmp_path)
+
+
+@each_format
+def test_a_file_without_a_column_is_named(tmp_path: Path, suffix: str) -> None:
+    first = put(tmp_path, f"a{suffix}")
+    bad = put(tmp_path, f"b{suffix}", s=None, t=[1, 2, 3, 4])
+    expected = f"{bad}: there is no column 's', or more than one, as there is in {first}"
+    assert expected in refusal(tmp_path)
+    assert read(tmp_path, y=Labels())["y"] == [0, 1] * 4
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".arrow"])
+def test_a_file_with_another_type_is_named(tmp_path: Path, suffix: str) -> None:
+    first = put(tmp_path, f"a{suffix}")
+    bad = put(tmp_path, f"b{suffix}", s=[1, 2, 3, 4])
+    assert (
+        f"{bad}: column 's' must have one type in all files; found int64, and double in {first}"
+    ) in refusal(tmp_path)
+
+
+@each_format
+def test_a_wrong_cell_is_named_with_its_file_and_row(tmp_path: Path, suffix: str) -> None:
+    put(tmp_path, f"a{suffix}")
+    bad = put(tmp_path, f"b{suffix}", s=[1.0, 2.0, None, 4.0])
+    where = "line 4: the cell" if "csv" in suffix else "row 2: the value"
+    assert f"{bad}: column 's', {where} is missing" in refusal(tmp_path)
+
+
+def test_columns_of_text_are_one_type_in_all_files(tmp_path: Path) -> None:
+    """Large integers in one file, small ones in another; fractions are refused in either."""
+    put(tmp_path, "a.csv", s=[1, 2, 3, 4])
+    large = put(tmp_path, "b.csv", s=[2**53 + i for i in range(4)])
+    assert scores(tmp_path) == [1, 2, 3, 4, *(2**53 + i for i in range(4))]
+    put(tmp_path, "c.csv", s=[0.5, 1.5, 2.5, 3.5])
+    message = refusal(tmp_path)
+    assert f"{large}: column 's', line 3: {2**53 + 1} would be rounded to a float" in message
+
+
+def test_files_have_one_format(tmp_path: Path) -> None:
+    put(tmp_path, "a.csv")
+    put(tmp_path, "b.parquet")
+    assert f"{tmp_path}: files must have one format; found .csv, .parquet" in refusal(tmp_path)
+    (tmp_path / "b.parquet").rename(tmp_path / "_b.parquet")
+    assert scores(tmp_path) == FIRST
+
+
+def test_archives_are_one_table(tmp_path: Path) -> None:
+    for name, start in (("a", 0), ("b", 10)):
+        np.savez(tmp_path / f"{name}.npz", y=[0, 1, 0, 1], s=np.arange(4) + start + 0.5)
+    assert scores(tmp_path) == FIRST + SECOND
+    np.savez(tmp_path / "c.npz", y=[0, 1, 0, 1], s=np.arange(3.0))
+    message = refusal(tmp_path)
+    assert f"{tmp_path / 'c.npz'}: columns must be of one length" in message
+
+
+def test_a_folder_without_tables(tmp_path: Path) -> None:
+    put(tmp_path, "_hidden.csv")
+    with pytest.raises(TableError, match="there are no tables"):
+        Table(tmp_path)
