@@ -100,6 +100,9 @@ class Table:
     def check(self, names: Sequence[str], argument: str) -> None:
         """Check that all files have some columns once, each of one type."""
         for name in names:
+            if name in self._partitions[0]:
+                self._check_partition(name)
+                continue
             if self.names.count(name) != 1:
                 what, hint = "more than one column", ""
                 if name not in self.names:
@@ -127,6 +130,14 @@ class Table:
                         f"{file.path}: column {name!r} must have one type in all files; found "
                         f"{file.type_of(name)}, and {first.type_of(name)} in {first.path}"
                     )
+
+    def _check_partition(self, name: str) -> None:
+        """Check that no file has a column that its folders name."""
+        for file in self._files:
+            if name in file.names:
+                raise TableError(
+                    f"{file.path}: there is a column {name!r}, which its folders name, too"
+                )
 
     def read(self, roles: Mapping[str, Role]) -> dict[str, AnyVector]:
         """Read columns into memory, as their roles have them; there must be a row."""
