@@ -289,11 +289,24 @@ def test_where_folders_have_no_locks_they_stay(
 
 
 @POSIX
-def test_locks_are_given_back(tmp_path: Path) -> None:
-    before = set(os.listdir("/dev/fd"))
+def test_locks_are_given_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    closed, close = list[int](), os.close
+
+    def noted_close(descriptor: int) -> None:
+        closed.append(descriptor)
+        close(descriptor)
+
+    monkeypatch.setattr(os, "close", noted_close)
+    locked, lock = list[int](), temporary._lock
+
+    def noted(folder: Path) -> int:
+        locked.append(lock(folder))
+        return locked[-1]
+
+    monkeypatch.setattr(temporary, "_lock", noted)
     for _ in range(3):
         with temporary_folder(tmp_path, "work"):
             pass
-    # Others may be closed meanwhile, by the collector of garbage.
-    assert set(os.listdir("/dev/fd")) <= before
+    assert len(locked) == 3
+    assert all(closed.count(each) >= locked.count(each) for each in locked)
     assert temporary._paths == set()
