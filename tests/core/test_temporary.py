@@ -100,8 +100,9 @@ def test_nobody_else_reads_a_folder(tmp_path: Path) -> None:
     [
         "work()",
         # The main thread handles signals: here within a block of its own.
-        "threading.Thread(target=work).start()\n"
-        "with temporary_folder(folder, 'main'): time.sleep(600)",
+        "with temporary_folder(folder, 'main'):\n"
+        "    threading.Thread(target=work).start()\n"
+        "    time.sleep(600)",
     ],
 )
 def test_sigterm_ends_the_process_as_ever_and_leaves_nothing(tmp_path: Path, code: str) -> None:
