@@ -53,9 +53,11 @@ for name, s in scores.items():
 """
 # Intervals, comparisons and chance levels, of resamples with a seed.
 CERTAINTY = f"""
-import json
+import json, warnings
 import numpy as np
 import fastad
+# Few samples take little time without compilation.
+warnings.simplefilter("ignore", fastad.errors.LowCoverageWarning)
 rng = np.random.default_rng(0)
 y = np.arange(60) < 20
 scores = {{"a": rng.normal(size=60) + y, "b": (rng.normal(size=60) + y).round(1)}}
