@@ -37,11 +37,13 @@ def removed_afterwards(path: Path) -> Iterator[None]:
         finally:
             # A forked child leaves it to its parent.
             if path in _paths:
-                if path.is_dir():
-                    uninterrupted(lambda: shutil.rmtree(path))
-                else:
-                    path.unlink(missing_ok=True)
-                _paths.discard(path)
+                try:
+                    if path.is_dir():
+                        uninterrupted(lambda: shutil.rmtree(path))
+                    else:
+                        path.unlink(missing_ok=True)
+                finally:
+                    _paths.discard(path)
 
 
 @contextlib.contextmanager

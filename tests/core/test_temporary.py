@@ -311,3 +311,15 @@ def test_locks_are_given_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert len(locked) == 3
     assert all(closed.count(each) >= locked.count(each) for each in locked)
     assert temporary._paths == set()
+
+
+def test_a_file_that_cannot_be_removed_is_not_kept_in_mind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unremovable(_path: Path, *, missing_ok: bool) -> None:
+        raise PermissionError(errno.EACCES, "read-only", missing_ok)
+
+    monkeypatch.setattr(Path, "unlink", unremovable)
+    with pytest.raises(PermissionError), temporary.removed_afterwards(tmp_path / "file"):
+        pass
+    assert temporary._paths == set()
