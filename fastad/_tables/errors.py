@@ -1,9 +1,13 @@
 """Errors about tables, which name the file, the column and the line or row."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from fastad.errors import InvalidInputError, MissingExtraError
+
+# Of an object in a message, which differs from call to call.
+_ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
 
 class TableError(InvalidInputError):
@@ -48,4 +52,5 @@ def reading(where: object, what: str) -> Iterator[None]:
     except (TableError, MissingExtraError, CellError, ColumnError, InexactColumnError):
         raise
     except Exception as error:
-        raise TableError(f"{where}: {what} cannot be read: {error}") from None
+        message = _ADDRESS.sub("", str(error))
+        raise TableError(f"{where}: {what} cannot be read: {message}") from None

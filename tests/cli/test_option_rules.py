@@ -174,6 +174,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.evidence
+@pytest.mark.filterwarnings("ignore::fastad.errors.LowCoverageWarning")
 @pytest.mark.parametrize(
     # One column of scores is enough where each is evaluated alone.
     ("command", "options", "scores"),

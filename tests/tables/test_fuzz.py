@@ -226,7 +226,7 @@ def test_bytes_are_read_alike(folder: Path, file: tuple[str, bytes]) -> None:
 
 
 @pytest.mark.evidence
-@settings(max_examples=6000)
+@settings(max_examples=500)
 @given(files())
 def test_many_bytes_are_read_alike(folder: Path, file: tuple[str, bytes]) -> None:
     check_routes(saved(folder, *file))
@@ -256,7 +256,7 @@ def check_command(path: Path, options: tuple[str, ...]) -> None:
 
 
 @pytest.mark.evidence
-@settings(max_examples=1500)
+@settings(max_examples=200)
 @given(files(), st.sampled_from(OPTIONS))
 def test_any_bytes_as_a_file(
     folder: Path, file: tuple[str, bytes], options: tuple[str, ...]
