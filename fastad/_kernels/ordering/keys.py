@@ -59,7 +59,8 @@ def fingerprint(
     """Return a sum of hashes modulo 2^64, the same for the same points in any order."""
     total: np.uint64 = np.uint64(0)
     for i in range(values.shape[0]):
-        total = total + bits(np.uint64(kinds[i]), np.uint64(np.int64(values[i])))
+        position: Any = np.uint64(np.int64(values[i]))
+        total = total + bits(np.uint64(kinds[i]), position)
     return total
 
 
