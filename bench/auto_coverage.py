@@ -1,7 +1,7 @@
 """Measure the coverage of the intervals that ``method="auto"`` selects, on samples of their own.
 
-The same families as in `bench.coverage`, sizes on its grid and between, other seeds. An interval
-that came with a note about its reliability counts apart.
+The families of `bench.coverage` and curves that step at an operating point, sizes on its grid and
+between, other seeds. An interval that came with a note about its reliability counts apart.
 
     python -m bench.auto_coverage [PROCESSES]
 """
@@ -12,7 +12,7 @@ import sys
 from typing import Any
 
 from bench.coverage import RATES, Cell, rows_of_cells
-from bench.families import FAMILIES
+from bench.families import ALL_FAMILIES, STEPPED
 from bench.pages import EVIDENCE, write_rows
 from fastad.errors import UndefinedMeasureError
 from fastad.measures.measure import BoundMeasure
@@ -27,22 +27,28 @@ TABLE = EVIDENCE / "auto_coverage.csv"
 SCALE = 1000
 
 
-def measures() -> list[BoundMeasure]:
-    """Return the measures."""
+# Measures that are tried where the curve steps: those of one point, and three of the whole.
+OF_STEPS = ("tpr@", "fpr@", "f1@", "precision@fpr", "precision@recall", "auc", "ap", "eer")
+
+
+def measures(family: str) -> list[BoundMeasure]:
+    """Return the measures that are tried on a family of scores."""
     keys = ["auc", "ap", "auc_pr", "auc_prg", "eer", "f1_best", "recall@precision0.5", "np@0.05"]
     keys += [f"{prefix}{x}" for prefix in ("auc@", "tpr@", "f1@", "precision@fpr") for x in RATES]
     keys += ["auc@tpr0.9", "auc@tpr0.95", "fpr@tpr0.95"]
     keys += ["auc_log@0.001", "auc_log@0.02", "bedroc@20", "rie@20", "ef@0.01", "ef@0.1"]
     keys += ["mindcf@0.01", "precision@recall0.5", "precision@recall0.9", "dcf@threshold1.5"]
+    if family in STEPPED:
+        keys = [key for key in keys if key in OF_STEPS or key.startswith(OF_STEPS[:5])]
     return [bind(key, {}) for key in keys]
 
 
 def measure(cell: Cell) -> list[dict[str, Any]]:
     """Return the coverage of each measure in a cell, of intervals with a note and without."""
-    population = FAMILIES[cell.family].population(
+    population = ALL_FAMILIES[cell.family].population(
         cell.n_anomalies * SCALE, cell.n_normals * SCALE, whole=False
     )
-    bound = measures()
+    bound = measures(cell.family)
     true = [each.value_or_nan(population) for each in bound]
     n_without, n_covering, n_noted = ([0] * len(bound) for _ in range(3))
     for seed in range(FIRST_SEED, FIRST_SEED + N_SEEDS):
@@ -71,7 +77,7 @@ def measure(cell: Cell) -> list[dict[str, Any]]:
 def main(n_processes: int = 2) -> None:
     """Measure all cells, and write the table."""
     os.environ["FASTAD_NUM_THREADS"] = "1"
-    cells = [Cell(*cell) for cell in itertools.product(ANOMALIES, NORMALS, FAMILIES)]
+    cells = [Cell(*cell) for cell in itertools.product(ANOMALIES, NORMALS, ALL_FAMILIES)]
     write_rows(TABLE, rows_of_cells(measure, cells, n_processes))
 
 

@@ -4,10 +4,10 @@ python -m bench.coverage_page
 """
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
-from bench import auto_coverage, coverage, false_positives
-from bench.families import FAMILIES
+from bench import auto_coverage, auto_price, coverage, false_positives
+from bench.families import FAMILIES, STEPPED
 from bench.pages import EVIDENCE, fill, read_rows, table
 
 PAGE = EVIDENCE / "coverage.md"
@@ -16,9 +16,9 @@ Rows = Sequence[Mapping[str, str]]
 _FEWEST = 50
 
 
-def auto() -> str:
-    """Return the lowest coverage of `auto` over the families, by key and numbers of samples."""
-    rows = read_rows(auto_coverage.TABLE)
+def auto(families: Collection[str]) -> str:
+    """Return the lowest coverage of `auto` over families, by key and numbers of samples."""
+    rows = [row for row in read_rows(auto_coverage.TABLE) if row["family"] in families]
     sizes = list(itertools.product(auto_coverage.ANOMALIES, auto_coverage.NORMALS))
 
     def cell(key: str, size: tuple[int, int]) -> str:
@@ -35,6 +35,20 @@ def auto() -> str:
         return (f"{min(coverages):.0f}" if coverages else "-") + mark
 
     return _table(["key"], [f"{n}, {m}" for n, m in sizes], _keys(rows), sizes, cell)
+
+
+def price() -> str:
+    """Return coverage and width of `auto` for the area under the ROC curve."""
+    rows = read_rows(auto_price.TABLE)
+
+    def cell(family: str, size: tuple[int, int]) -> str:
+        (row,) = (each for each in rows if each["family"] == family and _size(each) == size)
+        ratio = f", {row['ratio']} of {row['narrowest']}" if row["narrowest"] else ""
+        return f"{100 * float(row['coverage']):.1f}{ratio}"
+
+    sizes = auto_price.SIZES
+    body = [[family, *(cell(family, size) for size in sizes)] for family in FAMILIES]
+    return table(["family", *(f"{n}, {m}" for n, m in sizes)], body)
 
 
 def methods() -> str:
@@ -76,7 +90,13 @@ def comparisons() -> str:
 
 def tables() -> dict[str, str]:
     """Return the tables of the page."""
-    return {"auto": auto(), "methods": methods(), "comparisons": comparisons()}
+    return {
+        "auto": auto(FAMILIES),
+        "steps": auto(STEPPED),
+        "price": price(),
+        "methods": methods(),
+        "comparisons": comparisons(),
+    }
 
 
 def _size(row: Mapping[str, str]) -> tuple[int, int]:

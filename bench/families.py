@@ -1,6 +1,6 @@
 """Families of scores on which intervals and comparisons are tried, with their distributions."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -78,6 +78,41 @@ def _heavy_tailed(shift: float) -> Family:
     )
 
 
+def _stepped(normals: Sequence[float], anomalies: Sequence[float]) -> Family:
+    """Return scores that are uniform in each of the ranges [0, 1], [1, 2], and so on."""
+    below = [np.append(0.0, np.cumsum(parts)) for parts in (normals, anomalies)]
+    ends = np.arange(len(normals) + 1.0)
+
+    def draw(rng: np.random.Generator, labels: npt.NDArray[np.bool_]) -> Scores:
+        u = rng.random(labels.shape)
+        scores: Scores = np.where(labels, *(np.interp(u, each, ends) for each in below[::-1]))
+        return scores
+
+    return Family(
+        draw,
+        np.linspace(0, len(normals), 10_000 * len(normals) + 1),
+        lambda x: (np.interp(x, ends, below[0]), np.interp(x, ends, below[1])),
+    )
+
+
+def _levels(fpr: Sequence[float], tpr: Sequence[float]) -> Family:
+    """Return scores of so few levels; the rates are those at and above each, the highest first."""
+    below = [np.append(1 - np.array(rates)[::-1], 1.0)[1:] for rates in (fpr, tpr)]
+    levels = np.arange(float(len(fpr)))
+
+    def draw(rng: np.random.Generator, labels: npt.NDArray[np.bool_]) -> Scores:
+        u = rng.random(labels.shape)
+        ranks = [np.searchsorted(each[:-1], u, side="right") for each in below]
+        return np.where(labels, ranks[1], ranks[0]).astype(np.float64)
+
+    def cumulative(x: Scores) -> tuple[Scores, Scores]:
+        at = np.searchsorted(levels, x, side="right")
+        normals, anomalies = (np.append(0.0, each)[at] for each in below)
+        return normals, anomalies
+
+    return Family(draw, levels, cumulative)
+
+
 FAMILIES: Mapping[str, Family] = MappingProxyType(
     {
         "Gaussian": _shifted(1.5),
@@ -92,3 +127,16 @@ FAMILIES: Mapping[str, Family] = MappingProxyType(
         "nearly perfect, heavy-tailed": _heavy_tailed(30),
     }
 )
+# The curve steps at the rates at which measures are tried, where both rates of a threshold matter.
+STEPPED: Mapping[str, Family] = MappingProxyType(
+    {
+        # Up by 0.5 at an FPR of 5 %, and aside by 0.3 at a TPR of 95 %.
+        "stepped": _stepped([0.5, 0.3, 0.15, 0, 0.05], [0.05, 0, 0.15, 0.5, 0.3]),
+        "five levels": _levels([0.01, 0.05, 0.2, 0.5, 1], [0.3, 0.6, 0.9, 0.95, 1]),
+        "eight levels": _levels(
+            [0.001, 0.01, 0.03, 0.05, 0.1, 0.2, 0.5, 1],
+            [0.15, 0.35, 0.5, 0.6, 0.75, 0.9, 0.95, 1],
+        ),
+    }
+)
+ALL_FAMILIES: Mapping[str, Family] = MappingProxyType({**FAMILIES, **STEPPED})

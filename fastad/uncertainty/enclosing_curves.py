@@ -1,9 +1,11 @@
-"""Intervals from order statistics: for any numbers of samples and any distribution.
+"""Intervals from order statistics, for any numbers of samples.
 
 The rate beyond an order statistic has a known distribution, and a measure that never falls where
 the ROC curve rises lies between its values on two curves that enclose the population's. No variance
 is estimated: where few samples lie beyond an operating point the interval is wide, and covers the
-true value all the same.
+true value all the same. At one point of the curve (`order_interval`) that is so for any
+distribution of the scores; quantiles over random curves (`fiducial`) cover less than they say where
+the curve steps at the point (`has_step`).
 """
 
 import math
@@ -30,11 +32,17 @@ from fastad.uncertainty.order_statistics import EachRank, last_rank
 
 # Measures of one point of the curve, for which bounds at that point suffice.
 _AT_ONE_POINT = ("tpr_at_fpr", "fpr_at_tpr", "precision_at_fpr", "f1_at_fpr")
+# The normals fix the threshold at an FPR, the anomalies at these rates.
+_OF_ANOMALIES = ("tpr", "recall")
+# A gap between neighbours that has so much of what is known of the other rate is a step.
+_PART_OF_STEP = 0.5
 # Of these the value on a random curve is that of a threshold at a lower FPR, or the best of all
 # thresholds, and biased.
 _WITHOUT_FIDUCIAL = (
     *("precision_at_fpr", "f1_at_fpr", "best_f1", "np_score", "min_detection_cost"),
 )
+# The ranks at which a step matters are those that a threshold at 95 % may have.
+_ALPHA_OF_STEP = 0.05
 # Twice an area in counts must fit into 64 bits.
 _AREA_BITS = 61
 
@@ -83,6 +91,34 @@ def _tpr_bounds(
         return low, high, x
     n_above = counts.fps[max(first - 1, 0)]
     return low, high, normals.lower(np.array([n_above])).item()
+
+
+def has_step(counts: OrderedCounts, bound: BoundMeasure) -> bool:
+    """Return whether the curve may step at the operating point of a measure of one point there.
+
+    One score, or the gap between two neighbours of the class that fixes the threshold, then has
+    most of what its rank leaves open of the other class's rate, and more than the standard error of
+    that rate. Both rates of the point must hold together: at a step of the population each end of
+    an interval from random curves fails with P(U V < alpha / 2) for uniform U and V, .117 at 95 %.
+    Of the best precision at a recall or above only ties do so: what lies in a gap has one order.
+    """
+    if not (has_order(bound) or bound.measure.name == "precision_at_recall"):
+        return False
+    point = next(name for name in ("fpr", *_OF_ANOMALIES) if name in bound.parameters)
+    rate = bound.parameters[point]
+    if point in _OF_ANOMALIES:
+        counts, rate = _swap_classes(counts), 1 - rate
+    n, m = int(counts.n_anomalies), int(counts.n_normals)
+    within, beyond = _ranks_around(EachRank(m, _ALPHA_OF_STEP), float(rate))
+    # The highest TPR at each FPR: its neighbours differ by a tie or by what lies in the gap.
+    at = np.flatnonzero(np.diff(counts.fps, append=np.inf))
+    fps, tps = counts.fps[at], counts.tps[at]
+    reached = tps[1:] if has_order(bound) else counts.tps[at[:-1] + 1]
+    first = max(int(np.searchsorted(fps, within[0])) - 1, 0)
+    last = min(int(np.searchsorted(fps, beyond[0])), fps.shape[0] - 1)
+    tpr = (tps[np.searchsorted(fps, math.floor(rate * m), side="right") - 1] + 1) / (n + 2)
+    least = max(1, math.sqrt(n * tpr * (1 - tpr)), _PART_OF_STEP * (tps[last] - tps[first]))
+    return bool(np.any(reached[first:last] - tps[first:last] > least))
 
 
 # The same for all detectors on the same labels, and for all measures at a rate.

@@ -206,7 +206,7 @@ def estimate_interval(
         coverage=task.coverage,
         n_resamples=n_resamples,
         n_undefined=n_undefined,
-        selection=reason_of_selection(task.coverage) if options.method == "auto" else None,
+        selection=reason_of_selection(task.coverage, method) if options.method == "auto" else None,
     )
 
 

@@ -84,15 +84,18 @@ def interval(
             For areas, average precision and other measures that never fall where the ROC curve
             rises: quantiles over random curves that enclose that of the population, from the exact
             distribution of the rates at all ranks. Wide where few samples lie beyond an operating
-            point, and valid there.
+            point. Where the curve steps at that point, or scores have few levels, it covers the
+            true value less often than stated, and ``"auto"`` takes ``"order"``.
         ``"bootstrap"``, ``"basic"``
             Percentile and basic bootstrap, for every measure.
         ``"bca"``
             Bias-corrected and accelerated bootstrap, for smooth measures.
         ``"auto"``
             The method with the narrowest intervals of those with sufficient coverage on generated
-            data with no more samples of either class, or beyond the operating point, over five
-            families of scores; warns where none covered the true value in 92 % of the samples.
+            data with no more samples of either class, or beyond the operating point, over all
+            families of scores that the sample does not rule out; ``"order"`` where the curve may
+            step at the operating point. Warns where none covered the true value in 92 % of the
+            samples, or that is not known.
     confidence_level : float, default 0.95
         Probability with which such intervals are to cover the true value, in (0, 1).
     n_resamples : int, default 2000

@@ -15,17 +15,17 @@ from fastad.measures.measure import BoundMeasure
 from fastad.measures.rates import TRIALS
 from fastad.measures.roc import ROC_AUC
 from fastad.ordering.counts import OrderedCounts
-from fastad.uncertainty.closed_forms import BINOMIAL
+from fastad.uncertainty.closed_forms import BINOMIAL, newcombe_variance, variance
 from fastad.uncertainty.corrected import has_inversion, observed_area
-from fastad.uncertainty.enclosing_curves import has_box, has_fiducial, has_order
-from fastad.uncertainty.influence import INFLUENCES, has_influence
+from fastad.uncertainty.enclosing_curves import has_box, has_fiducial, has_order, has_step
+from fastad.uncertainty.influence import INFLUENCES, has_influence, influence
 
 RESAMPLING = ("bootstrap", "basic", "bca")
 METHODS = (
     *("delong", "logit", "newcombe", "order", *BINOMIAL, "fiducial", "inversion"),
     *RESAMPLING,
 )
-# Valid for any numbers of samples and any distribution of the scores.
+# From exact distributions for any numbers of samples; `fiducial` where the curve has no step.
 ANY_SIZE = ("order", "clopper-pearson", "fiducial")
 
 # The lowest of four families of 200 intervals each with a coverage of 95 % lies at 93 % by chance.
@@ -34,8 +34,8 @@ _SUFFICIENT_COVERAGE = 0.93
 _SUFFICIENT_WITH_MANY = 0.92
 # Mean widths within this factor count as equal.
 _WIDTH_TOLERANCE = 1.05
-# With fewer samples beyond an operating point the normal distribution is not a good description,
-# although some measured rates are low.
+# With fewer samples beyond an operating point the normal distribution of an estimate is not a good
+# description, although some measured rates are low. A score interval estimates no variance.
 _FEWEST_FOR_NORMAL = 20
 # With so many samples beyond an operating point in both classes the bootstrap is known to be valid.
 MANY = 100
@@ -50,7 +50,9 @@ _FEWEST_MISPLACED = (0.5, 2.5)
 # From this area under the ROC curve on, few samples are on the wrong side.
 _NEARLY_PERFECT = 0.985
 _NEARLY_PERFECT_FAMILIES = ("nearly perfect", "nearly perfect, heavy-tailed")
-_FAMILIES = ("Gaussian", "heavy-tailed", "tied", "half hidden")
+# Anomalies of two kinds, of which the area varies by more than Newcombe's method allows.
+_HIDDEN = "half hidden"
+_FAMILIES = ("Gaussian", "heavy-tailed", "tied", _HIDDEN)
 # What coverage depends on where it is not the whole class: the samples beyond the rate.
 _RATES_OF_NORMALS = ("fpr", "min_fpr", "alpha", "fraction")
 _RATES_OF_ANOMALIES = ("tpr", "min_tpr", "recall")
@@ -147,6 +149,8 @@ def select_method(bound: BoundMeasure, counts: OrderedCounts) -> tuple[str, floa
     valid = next((method for method in ANY_SIZE if method in possible), None)
     if bound.measure.name in TRIALS:
         return "clopper-pearson", None
+    if valid is not None and has_step(counts, bound):
+        return valid, None if valid == "order" else math.nan
     rows = _nearest_rows(bound, counts)
     # With another prevalence a few samples may dominate, which the table does not show, unless it
     # was measured at one.
@@ -200,8 +204,9 @@ def best_method(rows: Sequence[Coverage]) -> tuple[str, float]:
     """Return the best method on generated data, and its coverage.
 
     Of the methods with sufficient coverage, the first (closed forms come before resampling) of
-    those with the narrowest intervals; what is valid for any size always has it, and is alone where
-    few samples lie beyond an operating point. If none has, the method with the highest coverage.
+    those with the narrowest intervals; what is valid for any size always has it, and with the score
+    interval is alone where few samples lie beyond an operating point. If none has, the method with
+    the highest coverage.
     """
     methods: dict[str, list[Coverage]] = {}
     for row in rows:
@@ -210,8 +215,12 @@ def best_method(rows: Sequence[Coverage]) -> tuple[str, float]:
     limit = min(rows[0].limits)
     sufficient = _SUFFICIENT_WITH_MANY if limit >= MANY else _SUFFICIENT_COVERAGE
     good = [method for method in methods if method in ANY_SIZE]
-    if not good or limit >= _FEWEST_FOR_NORMAL:
-        good = [method for method in methods if method in good or coverage[method] >= sufficient]
+    few = bool(good) and limit < _FEWEST_FOR_NORMAL
+    good = [
+        method
+        for method in methods
+        if method in good or (coverage[method] >= sufficient and (method == "newcombe" or not few))
+    ]
     if not good:
         best = max(coverage, key=lambda method: coverage[method])
         return best, coverage[best]
@@ -310,14 +319,18 @@ def false_positives() -> list[FalsePositives]:
 
 
 @cache
-def coverage_table(*, nearly_perfect: bool = False) -> Mapping[str, list[Coverage]]:
+def coverage_table(
+    *, nearly_perfect: bool = False, without_hidden: bool = False
+) -> Mapping[str, list[Coverage]]:
     """Return the coverage of every method by the names of the measures, lowest of the families.
 
     Of methods that are valid for any size it is the mean: they were tried on fewer data sets. Where
-    scores separate the classes nearly perfectly, the families of such scores are others.
+    scores separate the classes nearly perfectly, the families of such scores are others; a sample
+    may rule out that anomalies are of two kinds.
     """
     text = files("fastad.uncertainty").joinpath("coverage.csv").read_text(encoding="utf-8")
-    families = (*_FAMILIES, *_NEARLY_PERFECT_FAMILIES) if nearly_perfect else _FAMILIES
+    families = [each for each in _FAMILIES if not (without_hidden and each == _HIDDEN)]
+    families += _NEARLY_PERFECT_FAMILIES if nearly_perfect else ()
     suffix = "_nearly_perfect" if nearly_perfect else ""
     table: dict[str, list[Coverage]] = {}
     for row in csv.DictReader(text.splitlines()):
@@ -337,9 +350,24 @@ def coverage_table(*, nearly_perfect: bool = False) -> Mapping[str, list[Coverag
 
 def _nearest_rows(bound: BoundMeasure, counts: OrderedCounts) -> list[Coverage]:
     """Return the rows of the largest data, none of whose limits exceeds that of these samples."""
-    table = coverage_table(nearly_perfect=_area(counts) >= _NEARLY_PERFECT)
+    area = _area(counts)
+    table = coverage_table(
+        nearly_perfect=area >= _NEARLY_PERFECT,
+        without_hidden=bound.measure is ROC_AUC and _varies_little(counts, bound, area),
+    )
     limits = limits_of(bound, float(counts.n_anomalies), float(counts.n_normals))
     return _nearest(table.get(bound.measure.name, []), limits)
+
+
+def _varies_little(counts: OrderedCounts, bound: BoundMeasure, area: float) -> bool:
+    """Return whether the area under the ROC curve varies no more than Newcombe's method allows.
+
+    By DeLong's variance. Where anomalies are of two kinds it is larger but in few samples.
+    """
+    n, m = int(counts.n_anomalies), int(counts.n_normals)
+    if min(n, m) < 2:
+        return False
+    return variance(counts, influence(counts, bound)) <= newcombe_variance(area, n, m)
 
 
 def _nearest(rows: Sequence[Row], limits: Limits) -> list[Row]:

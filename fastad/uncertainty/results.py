@@ -89,7 +89,8 @@ class Interval:
     coverage : float or None
         Lowest coverage of such intervals at 95 % on generated data, over six families of scores,
         with no more samples of either class or beyond the operating point; None where the method
-        was not selected by it, or theory bounds it for all data; NaN where it is not known.
+        was not selected by it, but because theory bounds it or the method knows the distribution of
+        the rates for any numbers of samples; NaN where it is not known.
     n_resamples : int
         Number of replicates; 0 for a closed form.
     n_undefined : int
@@ -147,12 +148,14 @@ def plain_values(values: dict[str, Any]) -> dict[str, Any]:
     return {name: None if x != x else x for name, x in values.items()}
 
 
-def reason_of_selection(coverage: float | None) -> str:
+def reason_of_selection(coverage: float | None, method: str) -> str:
     """Return why `auto` selected a method, from the coverage that the result has."""
+    if coverage is None and method == "fiducial":
+        return "the distribution of the rates at all ranks is known for any numbers of samples"
     if coverage is None:
         return "theory bounds its coverage for such samples"
     if coverage != coverage:
-        return "no method was measured on such samples"
+        return "of no method the coverage on such samples is known"
     return (
         f"covers the true value in at least {coverage:.1%} of generated samples of this size: of "
         "the methods that cover it often enough the narrowest, or else the one that does most often"

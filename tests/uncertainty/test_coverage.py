@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy.special import ndtri
 
 import fastad
 from bench import auto_coverage, coverage_page, false_positives
@@ -71,7 +72,8 @@ def test_rows_come_from_the_study(cell: study.Cell, key: str, methods: tuple[str
     bound = bind(key, {})
     sizes = cell.n_anomalies * study.SCALE, cell.n_normals * study.SCALE
     true = bound.value(FAMILIES[cell.family].population(*sizes, whole=False))
-    samples = [cell.sample(seed) for seed in range(study.N_SEEDS)]
+    n_seeds = study.N_SEEDS_OF_AREA if bound == study.AREA else study.N_SEEDS
+    samples = [cell.sample(seed) for seed in range(n_seeds)]
     options = check_interval_options("auto", 0.95, 1, 0)
     for method in methods:
         covered = []
@@ -143,6 +145,12 @@ def test_equal_detectors_seldom_differ_where_delong_is_selected() -> None:
         ("ef@0.1", study.Cell(100, 1000, "nearly perfect")),
         ("precision@recall0.9", study.Cell(200, 300, "tied")),
         ("dcf@threshold1.5", study.Cell(30, 60, "Gaussian")),
+        ("auc", study.Cell(15, 100, "half hidden")),
+        ("auc", study.Cell(30, 1000, "half hidden")),
+        ("auc", study.Cell(100, 2000, "Gaussian")),
+        ("tpr@0.05", study.Cell(100, 300, "stepped")),
+        ("tpr@0.05", study.Cell(100, 300, "five levels")),
+        ("fpr@tpr0.9", study.Cell(200, 300, "eight levels")),
     ],
 )
 def test_auto_covers_the_true_value(
@@ -150,7 +158,7 @@ def test_auto_covers_the_true_value(
 ) -> None:
     """Where the table of 1 000 normal samples at an FPR of 5 % had been taken for granted."""
     monkeypatch.setattr(auto_coverage, "FIRST_SEED", 50_000)
-    monkeypatch.setattr(auto_coverage, "measures", lambda: [bind(key, {})])
+    monkeypatch.setattr(auto_coverage, "measures", lambda _: [bind(key, {})])
     (row,) = auto_coverage.measure(cell)
     assert row["without_note"] + row["noted"] >= 110
     if row["without_note"] >= 100:
@@ -185,8 +193,10 @@ def row(method: str, coverage: float, width: float, limit: int = 30) -> Coverage
         ([row("a", 0.95, 1.0), row("a", 0.8, 1.0), row("b", 0.93, 3.0)], "b", 0.93),
         # With many samples the lowest of some families is as low by chance.
         ([row("a", 0.95, 2.0, 100), row("b", 0.92, 1.0, 100)], "b", 0.92),
-        # With few samples beyond an operating point, only what is valid for any size.
+        # With few samples beyond an operating point, what is valid for any size, or newcombe.
         ([row("fiducial", 0.99, 2.0, 19), row("b", 0.95, 1.0, 19)], "fiducial", 0.99),
+        ([row("fiducial", 0.99, 2.0, 15), row("newcombe", 0.95, 1.0, 15)], "newcombe", 0.95),
+        ([row("fiducial", 0.99, 2.0, 15), row("newcombe", 0.92, 1.0, 15)], "fiducial", 0.99),
         ([row("fiducial", 0.99, 2.0, 20), row("b", 0.95, 1.0, 20)], "b", 0.95),
         ([row("a", 0.93, 2.0, 3), row("b", 0.95, 1.0, 3)], "b", 0.95),
         # Valid by theory; a table of some data sets does not refute it.
@@ -255,4 +265,45 @@ def test_the_selection_follows_the_largest_data_within_both_limits(key: str, shi
         nearest = max(within)
         assert all(limits.anomalies <= nearest.anomalies for limits in within)
         rows = [row for row in table if row.limits == nearest]
-        assert choose(bound, n, m, shift) == best_method(rows)
+        expected = [best_method(rows)]
+        if bound == study.AREA:
+            # Anomalies of two kinds may be ruled out.
+            without = coverage_table(nearly_perfect=shift == 5.0, without_hidden=True)["roc_auc"]
+            expected.append(best_method([row for row in without if row.limits == nearest]))
+        if "order" in methods_of(bound):
+            # Of few samples a step cannot be ruled out.
+            expected.append(("order", None))
+        assert choose(bound, n, m, shift) in expected
+
+
+@pytest.mark.parametrize(("kinds", "method"), [(1, "newcombe"), (2, "fiducial")])
+def test_newcombe_is_selected_where_the_area_varies_no_more_than_it_allows(
+    kinds: int, method: str
+) -> None:
+    """Quantiles of N(1.5, 1), and of anomalies of which half are as normals and half far above."""
+    n, m = 30, 1000
+    middle = [ndtri((np.arange(size) + 0.5) / size) for size in (m, n)]
+    shift = 1.5 if kinds == 1 else 3.0 * (np.arange(n) % 2)
+    counts = count(np.arange(n + m) >= m, np.concatenate([middle[0], middle[1] + shift]))
+    selected, coverage = select_method(study.AREA, counts)
+    assert selected == method
+    assert coverage is not None
+    assert coverage >= 0.93
+
+
+@pytest.mark.parametrize(
+    ("key", "expected"), [("tpr@0.05", "order"), ("fpr@tpr0.9", "order"), ("f1@0.05", "order")]
+)
+def test_order_is_selected_where_scores_have_few_levels(key: str, expected: str) -> None:
+    for seed in range(5):
+        counts = study.Cell(400, 1000, "five levels").sample(seed)
+        assert select_method(bind(key, {}), counts) == (expected, None)
+        smooth = study.Cell(400, 1000, "Gaussian").sample(seed)
+        assert select_method(bind(key, {}), smooth)[0] != "order" or key == "f1@0.05"
+
+
+def test_the_best_precision_at_a_recall_of_few_levels_has_a_note() -> None:
+    counts = study.Cell(400, 1000, "five levels").sample(0)
+    method, coverage = select_method(bind("precision@recall0.9", {}), counts)
+    assert method == "fiducial"
+    assert math.isnan(coverage or 0)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from scipy.special import ndtri
 from scipy.stats import beta
 
 from fastad.measures.measure import BoundMeasure
@@ -17,6 +18,7 @@ from fastad.uncertainty.enclosing_curves import (
     fiducial,
     fiducial_values,
     has_fiducial,
+    has_step,
     order_interval,
 )
 
@@ -193,3 +195,45 @@ def test_order_intervals_of_f1_and_precision(key: str, seed: int) -> None:
     bound = bind(key, {})
     low, high = order_interval(counts, bound, Fraction(95, 100))
     assert (low, high) == pytest.approx(order_by_search(counts, bound, Fraction(1, 5)), abs=1e-9)
+
+
+def smooth(n: int, m: int) -> OrderedCounts:
+    """Return counts of a smooth curve: quantiles of N(0, 1), and of N(1.5, 1)."""
+    normals, anomalies = (ndtri((np.arange(size) + 0.5) / size) for size in (m, n))
+    scores = np.concatenate([normals, anomalies + 1.5])
+    return count(np.arange(n + m) >= m, scores)
+
+
+@pytest.mark.parametrize("key", ["tpr@0.05", "f1@0.05", "precision@fpr0.05"])
+def test_a_gap_with_many_anomalies_is_a_step(key: str) -> None:
+    """Of 1 000 normals 50 lie above a gap in which there are half of 200 anomalies."""
+    bound = bind(key, {})
+    labels = np.repeat([0, 1, 0, 1], [950, 100, 50, 100])
+    assert has_step(count(labels, np.arange(1200)), bound)
+    assert not has_step(count(labels, np.arange(1200)), bind(key.replace("0.05", "0.2"), {}))
+    assert not has_step(smooth(200, 1000), bound)
+    # Ties that have as much of the curve.
+    assert has_step(count(labels, np.repeat([0, 1, 2, 3], [950, 100, 50, 100])), bound)
+
+
+def test_a_gap_with_many_normals_is_a_step_at_a_rate_of_anomalies() -> None:
+    """Of 200 anomalies 190 lie above a gap in which there are 300 of 1 000 normals."""
+    labels = np.repeat([0, 1, 0, 1], [500, 10, 300, 190])
+    scores = np.concatenate([np.linspace(0, 1, 500), np.linspace(0.9, 1, 10), np.full(300, 2)])
+    scores = np.append(scores, np.linspace(3, 4, 190))
+    for spread in (0.0, 1e-3):
+        moved = scores + spread * np.where(scores == 2, np.arange(1000), 0) / 1000
+        assert has_step(count(labels, moved), bind("fpr@tpr0.95", {}))
+        assert not has_step(count(labels, moved), bind("fpr@tpr0.5", {}))
+        assert not has_step(count(labels, moved), bind("precision@recall0.95", {}))
+    assert not has_step(smooth(200, 1000), bind("fpr@tpr0.8", {}))
+
+
+def test_only_ties_are_steps_of_the_best_precision_at_a_recall() -> None:
+    """Both classes at 2: of 200 anomalies, 185 above it or there, and of 1 000 normals 400."""
+    bound = bind("precision@recall0.9", {})
+    levels = np.repeat([0, 2, 3, 0, 2, 3], [600, 350, 50, 15, 35, 150])
+    labels = np.repeat([0, 1], [1000, 200])
+    assert has_step(count(labels, levels), bound)
+    distinct = levels + np.random.default_rng(0).random(1200) / 2
+    assert not has_step(count(labels, distinct), bound)
