@@ -1,6 +1,6 @@
 """How often corrected measures contain the truth, and what hidden anomalies do to plain ones.
 
-``python -m bench.contamination`` writes docs/evidence/contamination.csv, in about ten minutes.
+``python -m bench.contamination`` writes docs/evidence/contamination.csv, in about twenty minutes.
 """
 
 import math
@@ -39,16 +39,19 @@ Floats = npt.NDArray[np.float64]
 
 
 class Family(NamedTuple):
-    """Scores of normals, and those of anomalies higher by a shift."""
+    """Scores of normals, those of anomalies higher by a shift, and where both are rounded down."""
 
     distribution: Any
     shift: float
     threshold: float
+    cuts: tuple[float, ...] = ()
 
 
 FAMILIES: Mapping[str, Family] = {
     "Gaussian": Family(stats.norm, 4.0, 3.0),
     "heavy-tailed": Family(stats.t(3), 12.0, 9.0),
+    "Gaussian, 5 levels": Family(stats.norm, 4.0, 3.0, (0.0, 1.5, 3.0, 4.5)),
+    "Gaussian, 8 levels": Family(stats.norm, 4.0, 3.0, (-1.0, 0.0, 1.0, 2.0, 3.0, 4.0, 5.0)),
 }
 MEASURES: Mapping[str, Mapping[str, Any]] = {
     "auc": {"measure": "auc"},
@@ -75,13 +78,21 @@ def draw(family: Family, seed: int) -> tuple[npt.NDArray[np.int64], Floats]:
     is_anomaly = np.append(np.ones(N_ANOMALIES), rng.random(N_LABELLED_NORMAL) < HIDDEN)
     scores: Floats = family.distribution.rvs(size=y.shape[0], random_state=rng)
     shifts: Floats = family.shift * is_anomaly.astype(np.float64)
-    return y, scores + shifts
+    scores = scores + shifts
+    if family.cuts:
+        scores = np.array([-np.inf, *family.cuts])[np.digitize(scores, family.cuts)]
+    return y, scores
 
 
 def truth(name: str, family: Family, template: OrderedCounts) -> float:
     """Return a measure of the population, from its curve at many thresholds."""
-    fpr = np.concatenate([[0.0], np.geomspace(1e-9, 1, _N_GRID - 1)])
-    tpr = family.distribution.sf(family.distribution.isf(fpr) - family.shift)
+    if family.cuts:
+        thresholds = np.array([np.inf, *reversed(family.cuts), -np.inf])
+        fpr = family.distribution.sf(thresholds)
+    else:
+        fpr = np.concatenate([[0.0], np.geomspace(1e-9, 1, _N_GRID - 1)])
+        thresholds = family.distribution.isf(fpr)
+    tpr = family.distribution.sf(thresholds - family.shift)
     tpr[0], tpr[-1] = 0.0, 1.0
     n_hidden = HIDDEN * N_LABELLED_NORMAL
     n, m = N_ANOMALIES + n_hidden, N_LABELLED_NORMAL - n_hidden

@@ -10,11 +10,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import betainccinv, betaincinv
 
-from fastad._core.types import CountVector, FloatVector
+from fastad._core.types import FloatVector, IntVector
 from fastad.errors import UndefinedMeasureError
 from fastad.measures.contamination import (
     CorrectedMeasure,
@@ -38,6 +39,8 @@ _AT_ONE_POINT = ("tpr_at_fpr", "fpr_at_tpr")
 _SEARCHED = 16
 # Quotients of linear functions of the fraction, which rise or fall throughout.
 _QUOTIENTS = ("roc_auc", *(name for name in RATES if name != "mcc"))
+# Larger samples, or weights, are passed in so many steps, and one for each distinct score.
+_MOST_STEPS = 1 << 20
 # Parameters of measures of the highest ranks, which also depend on the anomalies' number.
 _OF_RANKS = {"k", "fraction", "alpha"}
 
@@ -81,8 +84,8 @@ def inversion(counts: OrderedCounts, bound: BoundMeasure, alpha: float) -> Bound
     if name in RATES:
         return _of_rate(counts, replace(bound, measure=measure.plain), fraction, alpha)
     if name == "tpr_at_fpr":
-        return _tpr_at(counts, float(bound.parameters["fpr"]), fraction, alpha)
-    return _fpr_at(counts, float(bound.parameters["tpr"]), fraction, alpha)
+        return _tpr_at(counts, bound, fraction, alpha)
+    return _fpr_at(counts, bound, fraction, alpha)
 
 
 def _of_rate(counts: OrderedCounts, plain: BoundMeasure, fraction: float, alpha: float) -> Bounds:
@@ -106,47 +109,97 @@ def _of_rate(counts: OrderedCounts, plain: BoundMeasure, fraction: float, alpha:
     return max(min(values), low), min(max(values), high)
 
 
-def _tpr_at(counts: OrderedCounts, fpr: float, fraction: float, alpha: float) -> Bounds:
+class _Path(NamedTuple):
+    """The observed curve in steps of one sample of a class; arrays of shape (n_steps + 1,).
+
+    A tie flags its samples together and is a segment of the curve: where the population reaches a
+    rate within a tie, no threshold has that rate. Numbers on a segment are means over all orders of
+    the tied samples, which vary less than binomial numbers do.
+
+    Attributes
+    ----------
+    fps, tps : numpy.ndarray
+        Numbers that are flagged.
+    before, after : numpy.ndarray
+        Index of the last distinct score up to each step, and of the first from it on.
+    """
+
+    fps: FloatVector
+    tps: FloatVector
+    before: IntVector
+    after: IntVector
+
+    @classmethod
+    def of(cls, counts: OrderedCounts) -> "_Path":
+        """Return the path through all points; O(n)."""
+        tied = np.maximum(np.diff(counts.fps), np.diff(counts.tps))
+        size = max(float(tied.sum()) / _MOST_STEPS, 1.0)
+        thresholds = np.concatenate([[0], np.cumsum(np.ceil(tied / size).astype(np.int64))])
+        steps = np.arange(thresholds[-1] + 1)
+        fps, tps = (np.interp(steps, thresholds, k) for k in (counts.fps, counts.tps))
+        after = thresholds[np.searchsorted(thresholds, steps)]
+        before = thresholds[np.searchsorted(thresholds, steps, side="right") - 1]
+        return cls(fps, tps, before, after)
+
+
+def _tpr_at(counts: OrderedCounts, bound: BoundMeasure, fraction: float, alpha: float) -> Bounds:
     """Return the true positive rates that some threshold makes compatible with the observed ones.
 
     At the threshold of an FPR x the observed FPR' is (1 - pi) x + pi TPR. Its counts are those of
-    one of the points of the curve, whichever, and both rates lie in their intervals there.
+    one of the steps of the curve, whichever, and both rates lie in their intervals there. The
+    conservative TPR is that of the threshold before.
     """
     level = _of_both(alpha)
+    normals = (1 - fraction) * float(bound.parameters["fpr"])
+    path = _Path.of(counts)
     # Beyond, more normals are flagged than at a TPR of 1.
-    n_points = bisect_right(
-        range(counts.fps.shape[0]),
-        (1 - fraction) * fpr + fraction,
-        key=lambda i: clopper_pearson(float(counts.fps[i]), float(counts.n_normals), level)[0],
+    n_steps = bisect_right(
+        range(path.fps.shape[0]),
+        normals + fraction,
+        key=lambda i: clopper_pearson(float(path.fps[i]), float(counts.n_normals), level)[0],
     )
-    least, most = _rates(counts.fps[:n_points], counts.n_normals, level)
-    low, high = _rates(counts.tps[:n_points], counts.n_anomalies, level)
-    low = np.maximum(low, (least - (1 - fraction) * fpr) / fraction)
-    high = np.minimum(high, (most - (1 - fraction) * fpr) / fraction)
-    possible = low <= high
+    least, most = _rates(path.fps[:n_steps], counts.n_normals, level)
+    low, high = _rates(path.tps[:n_steps], counts.n_anomalies, level)
+    low_end = np.maximum(low, (least - normals) / fraction)
+    high_end = np.minimum(high, (most - normals) / fraction)
+    possible = low_end <= high_end
+    if bound.parameters["interpolation"] == "conservative":
+        before = path.before[:n_steps]
+        low_end, high_end = low_end[before], np.minimum(high[before], high_end)
+        possible &= low_end <= high_end
     if not possible.any():
         return 0.0, 1.0
-    return _clipped(float(low[possible].min())), _clipped(float(high[possible].max()))
+    return _clipped(float(low_end[possible].min())), _clipped(float(high_end[possible].max()))
 
 
-def _fpr_at(counts: OrderedCounts, tpr: float, fraction: float, alpha: float) -> Bounds:
-    """Return the false positive rates at the thresholds that may have a true positive rate."""
+def _fpr_at(counts: OrderedCounts, bound: BoundMeasure, fraction: float, alpha: float) -> Bounds:
+    """Return the false positive rates at the thresholds that may have a true positive rate.
+
+    The conservative FPR is that of the threshold after.
+    """
     level = _of_both(alpha)
-    low, high = _rates(counts.tps, counts.n_anomalies, level)
-    possible = (low <= tpr) & (tpr <= high)
-    if not possible.any():
+    tpr = float(bound.parameters["tpr"])
+    path = _Path.of(counts)
+    low, high = _rates(path.tps, counts.n_anomalies, level)
+    possible = np.flatnonzero((low <= tpr) & (tpr <= high))
+    if not possible.shape[0]:
         return 0.0, 1.0
-    least, most = _rates(counts.fps[possible], counts.n_normals, level)
-    ends = (float(rate - fraction * tpr) / (1 - fraction) for rate in (least.min(), most.max()))
+    last = possible
+    if bound.parameters["interpolation"] == "conservative":
+        last = path.after[possible]
+    least = _rates(path.fps[possible], counts.n_normals, level)[0] - fraction * tpr
+    most = _rates(path.fps[last], counts.n_normals, level)[1]
+    most -= fraction * np.maximum(low[last], tpr)
+    ends = (float(rate) / (1 - fraction) for rate in (least.min(), most.max()))
     low_end, high_end = map(_clipped, ends)
     return low_end, high_end
 
 
-def _rates(flagged: CountVector, total: float, alpha: float) -> tuple[FloatVector, FloatVector]:
-    """Return Clopper and Pearson's intervals of the rates at all points of the curve."""
-    k, n = flagged.astype(np.float64), float(total)
-    low = np.where(k > 0, betaincinv(np.maximum(k, 1), n - k + 1, alpha / 2), 0.0)
-    high = np.where(k < n, betainccinv(k + 1, np.maximum(n - k, 1), alpha / 2), 1.0)
+def _rates(flagged: FloatVector, total: float, alpha: float) -> tuple[FloatVector, FloatVector]:
+    """Return Clopper and Pearson's intervals of the rates at all steps of the curve."""
+    k, n = flagged, float(total)
+    low = np.where(k > 0, betaincinv(np.where(k > 0, k, 1), n - k + 1, alpha / 2), 0.0)
+    high = np.where(k < n, betainccinv(k + 1, np.where(k < n, n - k, 1), alpha / 2), 1.0)
     return low, high
 
 

@@ -20,7 +20,7 @@ from fastad.uncertainty.corrected import fractions_between
 from tests.support.uncertainty import contaminated
 
 
-def clopper_pearson(k: int, n: int, alpha: float) -> tuple[float, float]:
+def clopper_pearson(k: float, n: int, alpha: float) -> tuple[float, float]:
     low = stats.beta.ppf(alpha / 2, k, n - k + 1) if k else 0.0
     high = stats.beta.ppf(1 - alpha / 2, k + 1, n - k) if k < n else 1.0
     return float(low), float(high)
@@ -47,6 +47,109 @@ def test_auto_takes_the_method_of_the_observed_area() -> None:
     result = fastad.interval(y, s, measure="auc", contamination=0.1, rng=0)
     plain = fastad.interval(y, s, measure="auc", rng=0)
     assert (result.method, result.coverage) == (plain.method, plain.coverage)
+
+
+def in_levels(seed: int, n: int, m: int, fraction: float, levels: int) -> tuple[Any, Any]:
+    """Binomial scores, .3 for normals and .65 for anomalies, some hidden among the normals."""
+    rng = np.random.default_rng(seed)
+    is_anomaly = np.append(np.ones(n, bool), rng.random(m) < fraction)
+    scores = rng.binomial(levels - 1, np.where(is_anomaly, 0.65, 0.3))
+    return np.repeat([1, 0], [n, m]), scores
+
+
+INTERPOLATIONS = ["linear", "conservative"]
+
+
+def population_at(rate: float, levels: int, measure: str, interpolation: str) -> float:
+    """TPR at an FPR, or FPR at a TPR, of those scores without hidden anomalies."""
+    at = np.arange(levels)[::-1]
+    fpr, tpr = (np.append(0, stats.binom.sf(at - 1, levels - 1, p)) for p in (0.3, 0.65))
+    given_, other = (fpr, tpr) if measure == "tpr_at_fpr" else (tpr, fpr)
+    if interpolation == "linear":
+        return float(np.interp(rate, given_, other))
+    i = int(np.searchsorted(given_, rate))
+    return float(other[i - 1] if measure == "tpr_at_fpr" else other[i])
+
+
+@given(
+    st.integers(0, 50),
+    st.sampled_from(["tpr_at_fpr", "fpr_at_tpr"]),
+    st.sampled_from(INTERPOLATIONS),
+)
+def test_a_tie_is_a_segment_of_the_observed_curve(
+    seed: int, measure: str, interpolation: str
+) -> None:
+    """Each distinct score, and each step of one sample between two, tried one by one."""
+    y, s = in_levels(seed, 12, 40, 0.1, 5)
+    fraction, level = 0.1, 1 - math.sqrt(0.95)
+    rate = 0.1 if measure == "tpr_at_fpr" else 0.7
+    options: Any = {"fpr" if measure == "tpr_at_fpr" else "tpr": rate}
+    try:
+        result = fastad.interval(
+            y, s, measure=measure, contamination=fraction, interpolation=interpolation, **options
+        )
+    except UndefinedMeasureError:
+        reject()
+    ends = []
+    points = [(0, 0)] + [
+        (int(np.sum(s[y == 1] >= t)), int(np.sum(s[y == 0] >= t))) for t in np.unique(s)[::-1]
+    ]
+    for first, last in zip(points, points[1:] + points[-1:], strict=True):
+        n_steps = max(last[0] - first[0], last[1] - first[1], 1)
+        for step in range(n_steps):
+            k, f = (a + (b - a) * step / n_steps for a, b in zip(first, last, strict=True))
+            before, after = (first, last if step else first)
+            tprs, fprs = clopper_pearson(k, 12, level), clopper_pearson(f, 40, level)
+            if measure == "tpr_at_fpr":
+                low, high = (
+                    pick(tpr, (x - (1 - fraction) * rate) / fraction)
+                    for pick, tpr, x in zip((max, min), tprs, fprs, strict=True)
+                )
+                if low > high:
+                    continue
+                if interpolation == "conservative":
+                    tprs = clopper_pearson(before[0], 12, level)
+                    least = clopper_pearson(before[1], 40, level)[0]
+                    low = max(tprs[0], (least - (1 - fraction) * rate) / fraction)
+                    high = min(tprs[1], high)
+                if low <= high:
+                    ends += [low, high]
+            elif tprs[0] <= rate <= tprs[1]:
+                low, high = ((x - fraction * rate) / (1 - fraction) for x in fprs)
+                if interpolation == "conservative":
+                    most = clopper_pearson(after[1], 40, level)[1]
+                    least_tpr = max(clopper_pearson(after[0], 12, level)[0], rate)
+                    high = (most - fraction * least_tpr) / (1 - fraction)
+                ends += [low, high]
+    ends = [min(max(x, 0.0), 1.0) for x in ends] or [0.0, 1.0]
+    assert result.low == pytest.approx(min(*ends, result.value), abs=1e-9)
+    assert result.high == pytest.approx(max(*ends, result.value), abs=1e-9)
+
+
+@pytest.mark.parametrize("levels", [5, 8])
+@pytest.mark.parametrize("interpolation", INTERPOLATIONS)
+@pytest.mark.parametrize(("measure", "rate"), [("tpr_at_fpr", 0.05), ("fpr_at_tpr", 0.7)])
+def test_intervals_of_tied_scores_cover_the_value_of_the_population(
+    measure: str, rate: float, interpolation: str, levels: int
+) -> None:
+    truth = population_at(rate, levels, measure, interpolation)
+    options: Any = {"fpr" if measure == "tpr_at_fpr" else "tpr": rate}
+    covered = 0
+    for seed in range(100):
+        y, s = in_levels(seed, 50, 500, 0.05, levels)
+        result = fastad.interval(
+            y, s, measure=measure, contamination=0.05, interpolation=interpolation, **options
+        )
+        covered += result.low <= truth <= result.high
+    assert covered >= 92
+
+
+def test_weights_are_not_passed_one_by_one() -> None:
+    y, s = in_levels(0, 50, 500, 0.05, 8)
+    options: Any = {"measure": "tpr@0.05", "contamination": 0.05}
+    result = fastad.interval(y, s, sample_weight=np.full(550, 10**6), **options)
+    plain = fastad.interval(y, s, **options)
+    assert plain.low < result.low <= result.value <= result.high < plain.high
 
 
 @given(st.integers(0, 50), st.sampled_from([0.05, 0.2]), st.sampled_from([0.05, 0.3]))
