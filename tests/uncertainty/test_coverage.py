@@ -265,7 +265,7 @@ def test_the_selection_follows_the_largest_data_within_both_limits(key: str, shi
         nearest = max(within)
         assert all(limits.anomalies <= nearest.anomalies for limits in within)
         rows = [row for row in table if row.limits == nearest]
-        expected = [best_method(rows)]
+        expected: list[tuple[str, float | None]] = [best_method(rows)]
         if bound == study.AREA:
             # Anomalies of two kinds may be ruled out.
             without = coverage_table(nearly_perfect=shift == 5.0, without_hidden=True)["roc_auc"]
