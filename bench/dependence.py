@@ -32,9 +32,14 @@ class Sample(NamedTuple):
 
 
 def in_clusters(rng: np.random.Generator, correlation: float, labels: str) -> Sample:
-    """150 clusters of 20 points, whose labels are those of the cluster, or of the points."""
-    n_clusters, size = 150, 20
-    clusters = np.repeat(np.arange(n_clusters), size)
+    """150 clusters of 20 points."""
+    return of_sizes(rng, np.full(150, 20), correlation, labels)
+
+
+def of_sizes(rng: np.random.Generator, sizes: Any, correlation: float, labels: str) -> Sample:
+    """Clusters whose labels are those of the cluster, or of the points."""
+    n_clusters = len(sizes)
+    clusters = np.repeat(np.arange(n_clusters), sizes)
     if labels == "of clusters":
         y = (rng.random(n_clusters) < PREVALENCE)[clusters]
     else:
@@ -52,12 +57,33 @@ def in_time(rng: np.random.Generator, memory: float, n: int) -> Sample:
     return Sample(y, noise + SHIFT * y, {"blocks": "auto"})
 
 
+def in_unequal_clusters(
+    rng: np.random.Generator, correlation: float, labels: str, tail: float | None
+) -> Sample:
+    """150 clusters of Pareto's sizes, 3 to 400; or 100 of 20 rows, and one with as many as they."""
+    if tail is None:
+        sizes = np.append(np.full(100, 20), 2000)
+    else:
+        sizes = np.minimum(3 * (1 + rng.pareto(tail, 150)), 400).astype(np.int64)
+    return of_sizes(rng, sizes, correlation, labels)
+
+
 def with_weights(rng: np.random.Generator, n: int) -> Sample:
     """Rows of a larger population, those of high scores sampled more often."""
     y = rng.random(5 * n) < PREVALENCE
     s = rng.normal(size=5 * n) + SHIFT * y
     probability = np.clip(0.05 + 0.3 / (1 + np.exp(-2 * (s - 1))), 0, 1)
     chosen = rng.random(5 * n) < probability
+    return Sample(y[chosen], s[chosen], {"sample_weight": 1 / probability[chosen]})
+
+
+def with_rising_weights(rng: np.random.Generator, n: int, slope: float) -> Sample:
+    """Rows of a larger population, those of low scores sampled more often."""
+    y = rng.random(20 * n) < PREVALENCE
+    s = rng.normal(size=20 * n) + SHIFT * y
+    odds = np.exp(-slope * s)
+    probability = np.minimum(odds / odds.mean() / 20, 1)
+    chosen = rng.random(20 * n) < probability
     return Sample(y[chosen], s[chosen], {"sample_weight": 1 / probability[chosen]})
 
 
@@ -72,6 +98,18 @@ DESIGNS: dict[str, Callable[[np.random.Generator], Sample]] = {
     "series of 10^4, memory 0.9": partial(in_time, memory=0.9, n=10**4),
     "series of 10^5, memory 0.9": partial(in_time, memory=0.9, n=10**5),
     "weights": partial(with_weights, n=3000),
+    **{
+        f"{sizes}, labels {labels}, correlation {r}": partial(
+            in_unequal_clusters, correlation=r, labels=labels, tail=tail
+        )
+        for sizes, tail in (("Pareto 1.5", 1.5), ("Pareto 2.5", 2.5), ("one with half", None))
+        for labels in ("of clusters", "of points")
+        for r in (0.2, 0.8)
+    },
+    **{
+        f"weights that grow as exp({b} s)": partial(with_rising_weights, n=1000, slope=b)
+        for b in (0.5, 1.0)
+    },
 }
 
 
@@ -84,14 +122,15 @@ def truth(measure: str) -> float:
     return float(ranked["score"][measure])
 
 
-def covers(sample: Sample, measure: str, *, plain: bool, seed: int) -> bool:
+def covers(sample: Sample, measure: str, *, plain: bool, seed: int) -> tuple[bool, bool]:
+    """Tell whether an interval covers the true value, and whether it came with a warning."""
     options = {} if plain else sample.design
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
         result = fastad.interval(
             sample.y_true, sample.y_score, measure=measure, rng=seed, n_resamples=500, **options
         )
-    return bool(result.low <= truth(measure) <= result.high)
+    return bool(result.low <= truth(measure) <= result.high), bool(caught)
 
 
 def band_covers(sample: Sample, *, simultaneous: bool, plain: bool) -> bool:
@@ -169,18 +208,23 @@ def guarantees(n_samples: int) -> None:
 
 
 def intervals(n_samples: int) -> None:
-    print("design,measure,coverage,as_if_independent")
+    print("design,measure,coverage,as_if_independent,warned,coverage_without_warning")
     for name, draw in DESIGNS.items():
         few = max(n_samples // 4, 20) if "10^5" in name else n_samples
-        hits = np.zeros((len(MEASURES), 2))
+        # Covered, covered as if independent, warned, covered without a warning.
+        hits = np.zeros((len(MEASURES), 4))
         for seed in range(few):
             sample = draw(np.random.default_rng([seed, len(name)]))
             for i, measure in enumerate(MEASURES):
-                hits[i] += [
-                    covers(sample, measure, plain=plain, seed=seed) for plain in (False, True)
-                ]
-        for measure, (result, plain) in zip(MEASURES, hits / few, strict=True):
-            print(f'"{name}",{measure},{result:.3f},{plain:.3f}', flush=True)
+                covered, warned = covers(sample, measure, plain=False, seed=seed)
+                plain, _ = covers(sample, measure, plain=True, seed=seed)
+                hits[i] += [covered, plain, warned, covered and not warned]
+        for measure, (result, plain, warned, silent) in zip(MEASURES, hits / few, strict=True):
+            without = silent / (1 - warned) if warned < 1 else np.nan
+            print(
+                f'"{name}",{measure},{result:.3f},{plain:.3f},{warned:.3f},{without:.3f}',
+                flush=True,
+            )
 
 
 if __name__ == "__main__":

@@ -133,7 +133,7 @@ def roc_band(
     Warns
     -----
     LowCoverageWarning
-        If a class is in fewer than 30 clusters or blocks.
+        If a class is in fewer than 30 clusters or blocks, or as few by size.
 
     Notes
     -----
@@ -232,7 +232,7 @@ def precision_recall_band(
     Warns
     -----
     LowCoverageWarning
-        If a class is in fewer than 30 clusters or blocks.
+        If a class is in fewer than 30 clusters or blocks, or as few by size.
 
     Notes
     -----

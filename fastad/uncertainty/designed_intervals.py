@@ -28,6 +28,8 @@ from fastad.uncertainty.sampling import DesignedSample
 REPLICATED = ("bootstrap", "basic")
 # With fewer degrees of freedom intervals were measured to cover less often than they say.
 _FEWEST_DEGREES = 10
+# Large weights are rare, so that a sample may hold fewer of them than there are by chance.
+_FEWEST_DEGREES_OF_WEIGHTS = 30
 
 
 def methods_of_design(bound: BoundMeasure) -> list[str]:
@@ -80,6 +82,7 @@ def intervals_of_design(
         bound, value = task.bound, task.value
         n_resamples = n_undefined = 0
         df = degrees_of_freedom(sample, bound)
+        fewest = _FEWEST_DEGREES_OF_WEIGHTS if sample.kind == "weights" else _FEWEST_DEGREES
         if task.method in REPLICATED:
             replicates = drawn[bound.key]
             defined = replicates[~np.isnan(replicates)]
@@ -105,7 +108,7 @@ def intervals_of_design(
                 standard_error=error,
                 confidence_level=float(options.level),
                 method=task.method,
-                coverage=math.nan if df < _FEWEST_DEGREES else None,
+                coverage=math.nan if df < fewest else None,
                 n_resamples=n_resamples,
                 n_undefined=n_undefined,
                 sampling=effect,

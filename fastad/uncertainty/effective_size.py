@@ -53,8 +53,9 @@ def effective_size(
 
     The smallest over the given rates, divided by the square of Student's over the normal quantile
     for a tail of this probability and one degree of freedom less than there are clusters (Korn and
-    Graubard 1998). The effect at a single low rate rests on few clusters: where they happen to
-    have few of the highest scores, both the rate and its variance are estimated too low.
+    Graubard 1998), or equal ones that tell as much. The effect at a single low rate rests on few
+    clusters: where they happen to have few of the highest scores, both the rate and its variance
+    are estimated too low.
     """
     member = sample.labels == label
     of_class = sample.weights[member]
@@ -74,25 +75,28 @@ def effective_size(
     if blocks is not None:
         n_units = sample.n_units / longest
         refuse_few(sample, n_units, what)
-    widening = widening_of_few(sample, n_units, 2 * tail, what, stacklevel=5)
+    n_equal = n_units if blocks is not None else sample.n_equal_units(label)
+    widening = widening_of_few(sample, n_equal, 2 * tail, what, stacklevel=5)
     return EffectiveSize(n / effect / widening**2, effect, n_units)
 
 
 def widening_of_few(
-    sample: DesignedSample, n_units: float, alpha: float, what: str, *, stacklevel: int
+    sample: DesignedSample, n_equal: float, alpha: float, what: str, *, stacklevel: int
 ) -> float:
-    """Return the factor by which so many clusters, blocks or rows widen; warn of a few.
+    """Return the factor by which so many equal clusters, blocks or rows widen; warn of a few.
 
     The ratio of Student's to the normal quantile, with one degree of freedom less.
     """
-    if sample.kind != "weights" and n_units < ENOUGH_UNITS:
+    if n_equal < ENOUGH_UNITS:
+        is_weighted = sample.kind == "weights"
+        units = "rows of equal weight" if is_weighted else f"{sample.kind} of equal size"
         warnings.warn(
-            f"with {n_units:.4g} {sample.kind}, fewer than {ENOUGH_UNITS}, it is not known how "
-            f"often {what} of such data holds",
+            f"with {n_equal:.4g} {units}, or as much, fewer than {ENOUGH_UNITS}, it is not known "
+            f"how often {what} of such data holds",
             LowCoverageWarning,
             stacklevel=stacklevel,
         )
-    return student_over_normal(alpha, max(n_units - 1, 1.0))
+    return student_over_normal(alpha, max(n_equal - 1, 1.0))
 
 
 def refuse_few(sample: DesignedSample, n_units: float, what: str) -> None:

@@ -196,6 +196,17 @@ class DesignedSample:
         """Number of clusters or rows, or of blocks."""
         return self.n_units if self.length is None else self.n_units / self.length
 
+    def n_equal_units(self, *labels: int) -> float:
+        """Return how many units of equal size tell as much of their variance, in the worst class.
+
+        The sizes are known before any score, the variance is not: what the largest unit deviates
+        by is in the mean too, so that the sum of squares is low and says nothing of it.
+        """
+        members = [self.labels == label for label in labels]
+        return 1 + min(
+            df_of_sizes(np.bincount(self.units[member], self.weights[member])) for member in members
+        )
+
     def refusal(self, what: str) -> UndefinedMeasureError | None:
         """Return why there is no interval or comparison for so few units, if so."""
         if self.kind != "weights" and self.n_independent < FEWEST_UNITS:
@@ -266,8 +277,7 @@ class DesignedSample:
         between = 2 * self.n_units / (self.n_units - 1) * float(sums[0] @ sums[1])
         total = anomalies + normals + between
         df = _df_of_squares((sums[0] + sums[1]) ** 2)
-        if self.kind == "clusters":
-            df = min(df, min(n_with) - 1)
+        df = min(df, self.n_equal_units(1, 0) - 1)
         return Variances(max(total, 0.0), anomalies, normals, df)
 
     def effect(self) -> SamplingEffect | None:
@@ -384,6 +394,20 @@ def _df_of_squares(squares: npt.NDArray[Any]) -> float:
     total = float(squares.sum())
     spread = float((squares**2).sum()) - total**2 / squares.shape[0]
     return max(2 * total**2 / spread, 1.0) if spread > 0 else math.inf
+
+
+def df_of_sizes(sizes: npt.NDArray[Any]) -> float:
+    """Return the degrees of freedom of a variance between units of such sizes.
+
+    Those of Satterthwaite 1946 where all samples of a unit are equal, and units independent with
+    one variance (Bell and McCaffrey 2002): n - 1 of n equal units, near 1 where one has half.
+    """
+    w = sizes / sizes.sum()
+    w2, w3, w4, w5 = (float((w**power).sum()) for power in (2, 3, 4, 5))
+    trace = w2 - 2 * w3 + w2**2
+    squares = w4 + 4 * w2 * w4 - 4 * w5 + 2 * w3**2 - 4 * w2**2 * w3 + w2**4
+    # Equal units are as many as there are, in spite of rounding.
+    return round(trace**2 / squares, 6) if squares > 0 else 1.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -144,7 +144,7 @@ def difference_band(
     -----
     LowCoverageWarning
         If at some threshold fewer than 20 samples are flagged by one detector alone, or there are
-        fewer than 30 clusters or blocks.
+        fewer than 30 clusters or blocks, or as few by size.
 
     Notes
     -----
@@ -302,7 +302,8 @@ def _widening(sample: DesignedSample, n_units: float, level: float) -> float:
     if refusal is not None:
         raise refusal
     refuse_few(sample, n_units, what)
-    return widening_of_few(sample, n_units, 1 - level, what, stacklevel=4)
+    n_equal = n_units if sample.length is not None else sample.n_equal_units(1, 0)
+    return widening_of_few(sample, n_equal, 1 - level, what, stacklevel=4)
 
 
 def _covariance(table: IntMatrix, slopes: npt.NDArray[np.float64]) -> tuple[IntVector, FloatMatrix]:

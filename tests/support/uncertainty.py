@@ -20,6 +20,15 @@ from tests.support.operating import domain
 from tests.support.strategies import Sample, samples
 
 
+def degrees_of_sizes(sizes: npt.ArrayLike) -> float:
+    """Degrees of freedom of the squares of what units deviate by from a mean weighted by size."""
+    part = np.asarray(sizes) / np.sum(sizes)
+    n = part.shape[0]
+    deviations = np.diag(part) @ (np.eye(n) - np.outer(np.ones(n), part))
+    form = deviations.T @ deviations
+    return float(np.trace(form) ** 2 / np.trace(form @ form))
+
+
 @st.composite
 def two_of_each_class(draw: st.DrawFn, max_size: int = 14) -> Sample:
     """At least two samples of each class."""

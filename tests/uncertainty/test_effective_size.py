@@ -104,7 +104,7 @@ def test_whole_weights_repeat_rows(design: dict[str, Any]) -> None:
     assert (weighted.n_samples, weighted.n_exceeding) == (repeated.n_samples, repeated.n_exceeding)
 
 
-@pytest.mark.filterwarnings("ignore:with .* blocks, fewer than 30")
+@pytest.mark.filterwarnings("ignore:with .* blocks of equal size")
 @pytest.mark.parametrize(
     "design", [{"clusters": CLUSTERS}, {"blocks": 8}, {"blocks": "auto"}, {"sample_weight": REAL}]
 )
@@ -154,9 +154,18 @@ def test_few_clusters_are_warned_of() -> None:
         lambda: fastad.threshold_with_guarantee(S, fpr=0.2, clusters=few),
         lambda: roc_band(Y, S, clusters=few),
     ):
-        with pytest.warns(LowCoverageWarning, match="with 20 clusters, fewer than 30") as caught:
+        with pytest.warns(LowCoverageWarning, match="clusters of equal size") as caught:
             call()
         assert {warning.filename for warning in caught} == {__file__}
+    one_with_half = np.where(np.arange(N) < N // 2, 0, np.arange(N) % 100)
+    for call in (
+        lambda: fastad.threshold_with_guarantee(
+            S, fpr=0.3, confidence_level=0.5, clusters=one_with_half
+        ),
+        lambda: roc_band(Y, S, clusters=one_with_half),
+    ):
+        with pytest.warns(LowCoverageWarning, match=r"with 2\.\d+ clusters of equal size"):
+            call()
 
 
 @pytest.mark.evidence

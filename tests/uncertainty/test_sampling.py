@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from scipy.stats import t as student
 
 import fastad
 from fastad import InvalidInputError, UndefinedMeasureError
@@ -17,9 +18,9 @@ from fastad.measures import from_counts
 from fastad.measures.requests import bind
 from fastad.ordering.labels import check_labels
 from fastad.uncertainty.block_length import autocovariances, block_length, long_run_variance
-from fastad.uncertainty.sampling import DesignedSample, check_design
+from fastad.uncertainty.sampling import DesignedSample, check_design, df_of_sizes
 from tests.support import custom
-from tests.support.uncertainty import correlated_detectors
+from tests.support.uncertainty import correlated_detectors, degrees_of_sizes
 
 RNG = np.random.default_rng(0)
 N = 600
@@ -336,6 +337,66 @@ def test_tables_refuse_what_nothing_allows_for() -> None:
         fastad.evaluate(Y, S, clusters=CLUSTERS, confidence_level=0.9, contamination=0.01)
     with pytest.raises(InvalidInputError, match="not exchangeable one by one"):
         fastad.compare(Y, S, -S, measure="auc", method="permutation", clusters=CLUSTERS)
+
+
+@given(st.lists(st.integers(1, 400), min_size=2, max_size=30))
+def test_degrees_of_sizes_are_those_of_the_quadratic_form(sizes: list[int]) -> None:
+    expected = degrees_of_sizes(sizes)
+    assert df_of_sizes(np.array(sizes, float)) == pytest.approx(expected, rel=1e-5)
+    assert df_of_sizes(np.full(len(sizes), 0.1)) == len(sizes) - 1
+
+
+@pytest.mark.parametrize("measure", ["auc", "ap", "tpr@0.05"])
+@pytest.mark.parametrize(
+    "design",
+    [
+        {"clusters": np.where(np.arange(N) < N // 2, 0, np.arange(N) % 100)},
+        {"sample_weight": np.where(np.arange(N) == 7, N / 2, 0.5)},
+    ],
+    ids=["one cluster with half of the rows", "one row with half of the weight"],
+)
+def test_one_unit_with_half_of_a_class_is_warned_of(measure: str, design: Any) -> None:
+    """The scores are without any pattern, and their sums vary as if there were many units."""
+    rng = np.random.default_rng(0)
+    for _ in range(5):
+        with pytest.warns(LowCoverageWarning, match="not known"):
+            fastad.interval(
+                Y, rng.normal(size=N) + Y, measure=measure, rng=0, n_resamples=50, **design
+            )
+
+
+def test_a_comparison_has_the_degrees_of_the_sizes() -> None:
+    half = np.where(np.arange(N) < N // 2, 0, np.arange(N) % 100)
+    a, b = (sample_of(s=s, clusters=half) for s in (S, S + RNG.normal(size=N)))
+    auc = bind("auc", {})
+    variance = a.variances(a.contributions(auc) - b.contributions(auc))
+    degrees = min(degrees_of_sizes(np.bincount(half[label == Y])) for label in (0, 1))
+    assert variance.df <= degrees + 1e-6
+    result = fastad.compare(Y, S, np.zeros(N), measure="auc", method="delong", clusters=half)
+    alone = a.variances(a.contributions(auc))
+    assert result.difference - result.low == pytest.approx(
+        student.ppf(0.975, alone.df) * math.sqrt(alone.total), rel=1e-6
+    )
+
+
+@pytest.mark.evidence
+def test_intervals_of_unequal_clusters_cover_or_warn() -> None:
+    covered, n_silent, n_sets = 0, 0, 150
+    for seed in range(n_sets):
+        rng = np.random.default_rng(seed)
+        sizes = np.minimum(3 * (1 + rng.pareto(2.0, 150)), 400).astype(int)
+        clusters = np.repeat(np.arange(150), sizes)
+        y = rng.random(clusters.shape[0]) < 0.2
+        noise = 2 * rng.normal(size=150)[clusters] + rng.normal(size=clusters.shape[0])
+        s = noise / math.sqrt(5) + 2 * y
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            result = fastad.interval(y, s, measure="auc", clusters=clusters)
+        n_silent += not caught
+        covered += not caught and result.low <= 0.9213503964748574 <= result.high
+    assert n_silent >= 30
+    # At least 92 % but for two standard deviations.
+    assert covered >= 0.92 * n_silent - 2 * math.sqrt(0.08 * 0.92 * n_silent)
 
 
 @pytest.mark.evidence

@@ -19,7 +19,7 @@ from fastad.uncertainty import difference_band
 from fastad.uncertainty.block_length import long_run_variance
 from tests.support import custom
 from tests.support.strategies import Sample
-from tests.support.uncertainty import two_detectors
+from tests.support.uncertainty import degrees_of_sizes, two_detectors
 
 BENEFIT = from_counts("net_benefit", custom.net_benefit, at="threshold", takes_threshold=True)
 ACCURACY = from_counts("own_accuracy", custom.balanced_accuracy, at="threshold")
@@ -231,7 +231,11 @@ def test_a_difference_in_clusters_varies_as_sums_within_them(*, weighted: bool) 
             for cluster in range(40):
                 rows = of_class & (cluster == DESIGN_CLUSTERS)
                 sums[cluster] += factor * (w[rows] @ (alarms[rows] - mean)) / w[of_class].sum()
-        half = student.ppf(0.975, 39) * np.sqrt(40 / 39 * (sums @ sums))
+        degrees = min(
+            degrees_of_sizes(np.bincount(DESIGN_CLUSTERS[of_class], w[of_class]))
+            for of_class in (DESIGN_Y, ~DESIGN_Y)
+        )
+        half = student.ppf(0.975, degrees) * np.sqrt(40 / 39 * (sums @ sums))
         assert band.high[i] - band.difference[i] == pytest.approx(half, rel=1e-6)
 
 
@@ -267,8 +271,10 @@ def test_bad_designs_of_bands_are_named() -> None:
         band_of_design(blocks=601)
     with pytest.raises(UndefinedMeasureError, match="10 clusters; found 9"):
         band_of_design(clusters=np.arange(600) % 9)
-    with pytest.warns(LowCoverageWarning, match="with 20 clusters, fewer than 30") as caught:
+    with pytest.warns(LowCoverageWarning, match="with 17.89 clusters of equal size") as caught:
         band_of_design(clusters=np.arange(600) % 20)
     assert [warning.filename for warning in caught] == [__file__]
+    with pytest.warns(LowCoverageWarning, match=r"with 2\.\d+ clusters of equal size"):
+        band_of_design(clusters=np.maximum(np.arange(600) - 300, 0))
     result = band_of_design(clusters=DESIGN_CLUSTERS, confidence_level=1e-17, simultaneous=False)
     assert result.low.tolist() == result.high.tolist() == result.difference.tolist()
