@@ -22,14 +22,12 @@ from fastad.uncertainty.closed_forms import (
 )
 from fastad.uncertainty.influence import has_influence
 from fastad.uncertainty.interval_estimation import IntervalOptions
-from fastad.uncertainty.results import Interval
+from fastad.uncertainty.results import ENOUGH_UNITS, Interval
 from fastad.uncertainty.sampling import DesignedSample
 
 REPLICATED = ("bootstrap", "basic")
 # With fewer degrees of freedom intervals were measured to cover less often than they say.
 _FEWEST_DEGREES = 10
-# Large weights are rare, so that a sample may hold fewer of them than there are by chance.
-_FEWEST_DEGREES_OF_WEIGHTS = 30
 
 
 def methods_of_design(bound: BoundMeasure) -> list[str]:
@@ -74,6 +72,8 @@ def intervals_of_design(
         values = sample.replicates(bounds, options.n_resamples, options.key, progress)
         drawn = dict(zip([bound.key for bound in bounds], values, strict=True))
     effect = None if refusal is not None else sample.effect()
+    # Large weights are rare: a sample may have too few of them by chance.
+    few = sample.kind == "weights" and refusal is None and sample.n_equal_units(1, 0) < ENOUGH_UNITS
     results: list[Interval | UndefinedMeasureError] = []
     for task in tasks:
         if isinstance(task, UndefinedMeasureError):
@@ -82,7 +82,6 @@ def intervals_of_design(
         bound, value = task.bound, task.value
         n_resamples = n_undefined = 0
         df = degrees_of_freedom(sample, bound)
-        fewest = _FEWEST_DEGREES_OF_WEIGHTS if sample.kind == "weights" else _FEWEST_DEGREES
         if task.method in REPLICATED:
             replicates = drawn[bound.key]
             defined = replicates[~np.isnan(replicates)]
@@ -108,7 +107,7 @@ def intervals_of_design(
                 standard_error=error,
                 confidence_level=float(options.level),
                 method=task.method,
-                coverage=math.nan if df < fewest else None,
+                coverage=math.nan if few or df < _FEWEST_DEGREES else None,
                 n_resamples=n_resamples,
                 n_undefined=n_undefined,
                 sampling=effect,
