@@ -23,6 +23,7 @@ from fastad.measures.points import (
 from fastad.measures.precision import need_classes
 from fastad.measures.results import ValueAtThreshold
 from fastad.ordering.counts import OrderedCounts
+from fastad.ordering.cuts import CurvePart
 
 
 def _best_f1(counts: OrderedCounts, *, prevalence: Fraction | None) -> ValueAtThreshold:
@@ -40,6 +41,18 @@ def _best_f1(counts: OrderedCounts, *, prevalence: Fraction | None) -> ValueAtTh
     point = best_point(counts, f1, exact_f1)
     value = exact_f1(exact(counts.fps[point]), exact(counts.tps[point]))
     return ValueAtThreshold(float(value), counts.threshold(point))
+
+
+def part_reaching_f1(counts: OrderedCounts, f1: float, prevalence: Fraction | None) -> CurvePart:
+    """Return the part of the curve beyond which F1 is lower.
+
+    With n anomalies and fp false positives it is at most 2 n / (2 n + fp).
+    """
+    highest = Fraction(1)
+    if f1 > 0 and counts.n_normals:
+        normals = counts.normal_weight(prevalence) * exact(counts.n_normals)
+        highest = min(2 * exact(counts.n_anomalies) * (1 / Fraction(f1) - 1) / normals, highest)
+    return CurvePart(Fraction(0), highest)
 
 
 BEST_F1 = Measure(

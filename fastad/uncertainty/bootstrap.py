@@ -23,6 +23,7 @@ from fastad._kernels.curves.influence import sum_of_powers
 from fastad._kernels.resampling import resample
 from fastad._kernels.resampling.draws import BLOCK
 from fastad.errors import InvalidInputError, UndefinedMeasureError
+from fastad.measures.best_thresholds import BEST_F1, part_reaching_f1
 from fastad.measures.measure import BoundMeasure
 from fastad.ordering.counts import OrderedCounts, covers
 from fastad.ordering.cuts import CurvePart
@@ -36,6 +37,8 @@ _LARGEST_AREA = 2**63
 # How many standard deviations of a rank, and how many points, a part is wider than what is read of
 # it. Once in a thousand million replicates it is not enough, and all is drawn.
 _DEVIATIONS, _POINTS = 6, 64
+# The best F1 of nearly all replicates is at least this fraction of the one observed.
+_NEAR_BEST = 0.75
 # To tell how many samples of a class are drawn beside a part takes this fraction of drawing them.
 _COST_BESIDE = 1 / 32
 
@@ -171,15 +174,30 @@ def replicate_values(
             for replicate in part:
                 for window, memory in zip(windows, memories, strict=True):
                     counts = _replicate(ranking, resamples, replicate, window, memory)
-                    if window.part is not None and not covers(counts, window.part):
-                        whole = _Window.around(ranking, None, window.measures)
-                        counts = _replicate(ranking, resamples, replicate, whole, _Memory.of(whole))
                     for i in window.measures:
+                        read = window.part and _part(measures[i], counts)
+                        if read is not None and not covers(counts, read):
+                            whole = _Window.around(ranking, None, window.measures)
+                            counts = _replicate(
+                                ranking, resamples, replicate, whole, _Memory.of(whole)
+                            )
                         values[i, replicate] = measures[i].value_or_nan(counts)
 
     cost = sum(window.cost for window in windows)
     fill_in_steps(fill, resamples.n_resamples, cost, progress)
     return values
+
+
+def _part(bound: BoundMeasure, counts: OrderedCounts, *, near: float = 1) -> CurvePart | None:
+    """Return the part of the curve that a measure reads; None for all of it.
+
+    Of the best F1 it depends on the value: where it may reach this fraction of it.
+    """
+    if bound.measure is BEST_F1:
+        f1 = near * bound.value_or_nan(counts)
+        return part_reaching_f1(counts, f1, bound.parameters["prevalence"])
+    part = bound.measure.curve_part
+    return None if part is None else part(bound.parameters)
 
 
 def _windows(ranking: Ranking, measures: Sequence[BoundMeasure]) -> list["_Window"]:
@@ -190,9 +208,10 @@ def _windows(ranking: Ranking, measures: Sequence[BoundMeasure]) -> list["_Windo
     positions = range(len(measures))
     readers: dict[CurvePart, list[int]] = {}
     for i, bound in enumerate(measures):
-        if bound.measure.curve_part is None or ranking.rows is not None:
+        part = None if ranking.rows is not None else _part(bound, ranking.counts, near=_NEAR_BEST)
+        if part is None:
             return [_Window.around(ranking, None, positions)]
-        readers.setdefault(bound.measure.curve_part(bound.parameters), []).append(i)
+        readers.setdefault(part, []).append(i)
     hull = CurvePart(min(part.low for part in readers), max(part.high for part in readers))
     together = _Window.around(ranking, hull, positions)
     apart = [_Window.around(ranking, part, of_part) for part, of_part in readers.items()]

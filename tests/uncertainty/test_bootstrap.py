@@ -295,6 +295,28 @@ def test_measures_share_their_replicates() -> None:
         assert result == alone
 
 
+@pytest.mark.parametrize("prevalence", [None, 0.002, 0.4])
+@pytest.mark.parametrize(("n", "shift"), [(1, 1.0), (5, -3.0), (40, 1.0), (40, 4.0), (3000, 2.0)])
+def test_the_best_f1_of_a_part_is_that_of_the_whole_curve(
+    n: int, shift: float, prevalence: float | None
+) -> None:
+    """Beside a measure that reads all of the curve, no part of it is drawn alone.
+
+    One anomaly lies above all: without it the best F1 of few is much lower.
+    """
+    rng = np.random.default_rng(n)
+    y = np.arange(20_000) < n
+    s = np.round(rng.normal(size=20_000) + shift * y, 2)
+    s[0] = 9.0
+    best = bind("best_f1", {"prevalence": prevalence})
+    ranking = Ranking(count(y, s))
+    for stratified in (True, False):
+        resamples = plan(ranking.counts, 50, random_key(3), stratified=stratified)
+        alone = replicate_values(ranking, [best], resamples)[0]
+        beside = replicate_values(ranking, [best, bind("auc", {})], resamples)[0]
+        np.testing.assert_array_equal(alone, beside)
+
+
 def test_many_threads_share_the_same_replicates() -> None:
     y, s = hard_sample()
     bound = [bind("ap", {}), bind("auc", {})]
