@@ -137,6 +137,8 @@ STEPPED: Mapping[str, Family] = MappingProxyType(
             [0.001, 0.01, 0.03, 0.05, 0.1, 0.2, 0.5, 1],
             [0.15, 0.35, 0.5, 0.6, 0.75, 0.9, 0.95, 1],
         ),
+        # One normal in fifty lies above all anomalies.
+        "normals above": _stepped([0.5, 0.3, 0.15, 0.03, 0.02], [0.05, 0.1, 0.3, 0.55, 0]),
     }
 )
 ALL_FAMILIES: Mapping[str, Family] = MappingProxyType({**FAMILIES, **STEPPED})
