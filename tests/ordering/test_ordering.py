@@ -203,13 +203,14 @@ def test_the_trial_compares_the_fastest_runs_of_both_sorts(
 
     def sort(values: Array, kind: str) -> Array:
         nonlocal now
-        assert len(np.unique(values)) == len(values) > 1000
+        assert len(np.unique(values)) == len(values) == 2**16
         now += next(durations[kind])
         return values
 
     monkeypatch.setattr(np, "sort", sort)
     monkeypatch.setattr(sorting, "perf_counter", lambda: now)
-    assert sorting.numpy_sorts_fast.__wrapped__() == expected
+    monkeypatch.setattr(sorting, "sort_ratio", sorting.sort_ratio.__wrapped__)
+    assert sorting.numpy_sorts_fast() == expected
 
 
 # Groups.
