@@ -132,6 +132,7 @@ def _steps() -> list[Step]:
         _score_by_neighbours,
         *(partial(step, kind) for kind in _SCORES for step in of_scores),
         _count_labels,
+        _count_patterns,
     ]
 
 
@@ -147,6 +148,13 @@ def _scores(kind: npt.DTypeLike) -> Iterator[npt.NDArray[Any]]:
 def _count_labels() -> None:
     for label_type in _LABELS:
         fastad.roc_auc(_Y_TRUE.astype(label_type), _Y_TRUE)
+
+
+def _count_patterns() -> None:
+    """Count scores of 8 and 16 bits, as many as are not sorted."""
+    many = np.arange(2**18)
+    for kind in (np.uint8, np.uint16):
+        fastad.roc_auc(many % 2, many.astype(kind))
 
 
 def _compare_all() -> None:
@@ -306,3 +314,7 @@ def _measure(kind: npt.DTypeLike) -> None:
             ranked.average_precision(prevalence=0.1)
         fastad.rank_scores(_Y_TRUE, scores).weighted_auc(quadrature="exact")
         fastad.evaluate(_Y_TRUE, scores, groups=_Y_TRUE * 0, measures=["auc"])
+    # As many as are not sorted: of few anomalies, of few values, and far from each other.
+    many = np.arange(2**14)
+    for scores in (many, many % 7, np.exp(np.minimum(many / 100, 80))):
+        fastad.roc_auc(many % 100 == 0, scores.astype(kind))

@@ -19,7 +19,12 @@ from fastad._core.types import ArrayLike, Label
 from fastad.errors import InvalidInputError, InvalidTypeError, UndefinedMeasureError
 from fastad.measures.extremes import UNPROVEN, Extremes
 from fastad.measures.resolution import TAILS, Resolution, Tail
-from fastad.ordering.counts import OrderedCounts, count_scores, count_values
+from fastad.ordering.counts import (
+    OrderedCounts,
+    count_sorted,
+    count_values,
+    count_without_sorting,
+)
 from fastad.ordering.cuts import CurvePart
 from fastad.ordering.labels import check_labels, check_scores
 from fastad.ordering.orders import PackedOrder, order_values
@@ -155,14 +160,18 @@ class Measure(Generic[Result]):
         with ReusedBuffers():
             labels = check_labels(y_true, sample_weight=sample_weight, pos_label=pos_label)
             scores = check_scores(y_score, labels)
+            part = None if self.curve_part is None else self.curve_part(checked)
+            corners = isinstance(self.extremes, Extremes) and self.extremes.corners
+            counts = count_without_sorting(scores, labels, part=part, corners=corners)
+            if counts is not None:
+                return self.compute(counts, **checked)
             if self.from_order is not None and labels.weights is None:
                 order: PackedOrder = order_values(scores, labels)
                 value = self.from_order(order, **checked)
                 if value is not None:
                     return value
                 return self.compute(count_values(order), **checked)
-            part = None if self.curve_part is None else self.curve_part(checked)
-            return self.compute(count_scores(scores, labels, part=part), **checked)
+            return self.compute(count_sorted(scores, labels, part=part), **checked)
 
     def bind(self, **parameters: Any) -> "BoundMeasure":
         """Return the measure with its parameters, checked: one number of any scores.

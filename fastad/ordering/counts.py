@@ -14,6 +14,8 @@ from fastad._core.threads import thread_map
 from fastad._core.types import ArrayLike, Count, CountVector, IntVector, Label, ScoreVector
 from fastad._kernels.ordering import sweep
 from fastad.ordering.cuts import CurvePart
+from fastad.ordering.distinct import count_listed, count_narrow
+from fastad.ordering.gaps import count_corners
 from fastad.ordering.labels import Labels, check_labels, check_scores
 from fastad.ordering.orders import PackedOrder, Range, RowOrder, order_rows, order_values
 from fastad.ordering.raw import KeyCodec
@@ -180,17 +182,70 @@ def count_scores(
     name: str = "y_score",
     part: CurvePart | None = None,
 ) -> OrderedCounts:
-    """Order scores and count at each distinct one; O(N log N).
+    """Count at each distinct score, in order; O(N log N).
 
     The counts of a part of the curve reach at least one point beyond it, or to the end of the
     curve. Inside a block of `ReusedBuffers` the counts hold until others are made.
     """
+    counts = count_without_sorting(scores, labels, name, part)
+    return count_sorted(scores, labels, name, part) if counts is None else counts
+
+
+def count_sorted(
+    scores: ScoreVector,
+    labels: Labels,
+    name: str = "y_score",
+    part: CurvePart | None = None,
+) -> OrderedCounts:
+    """Sort scores, and count as `count_scores` does."""
     if labels.weights is not None:
         return count_rows(order_rows(scores, labels, name), labels, labels.weights)
     counts = count_values(order_values(scores, labels, name, part))
     if part is not None and not covers(counts, part):
         counts = count_values(order_values(scores, labels, name))
     return counts
+
+
+def count_without_sorting(
+    scores: ScoreVector,
+    labels: Labels,
+    name: str = "y_score",
+    part: CurvePart | None = None,
+    *,
+    corners: bool = False,
+) -> OrderedCounts | None:
+    """Count in O(n) time, without sorting all scores; None where that is not faster.
+
+    Where corners of the curve are enough, counts may have these alone, and no keys.
+    """
+    if labels.weights is not None:
+        return None
+    counted = count_narrow(scores, labels, name)
+    if counted is None and part is None:
+        counted = count_listed(scores, labels, name)
+    if counted is not None:
+        fps, tps = (
+            np.concatenate([[0], np.cumsum(n)]) for n in (counted.n_normals, counted.n_anomalies)
+        )
+        n_equal = counted.n_normals + counted.n_anomalies
+        keys, n_tied = counted.keys, int(n_equal[n_equal > 1].sum())
+    elif corners and part is None and (curve := count_corners(scores, labels, name)) is not None:
+        fps, tps = curve
+        keys, n_tied = np.arange(fps.shape[0] - 1), 0
+    else:
+        return None
+    n_points, n_anomalies = scores.shape[0], labels.n_anomalies
+    return OrderedCounts(
+        fps=as_readonly(fps),
+        tps=as_readonly(tps),
+        keys=as_readonly(keys),
+        codec=KeyCodec(scores.dtype, 0),
+        n_anomalies=n_anomalies,
+        n_normals=n_points - n_anomalies,
+        n_points=n_points,
+        n_tied=n_tied,
+        weighting="none",
+    )
 
 
 def covers(counts: OrderedCounts, part: CurvePart) -> bool:
