@@ -9,7 +9,7 @@ the curve steps at the point (`has_step`).
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
@@ -21,7 +21,8 @@ from fastad._core.arrays import as_readonly, set_readonly
 from fastad._core.pace import fill_in_steps
 from fastad._core.progress import Progress
 from fastad._core.random import numbered_generator
-from fastad._core.types import CountVector, FloatVector, IntMatrix, IntVector
+from fastad._core.types import CountVector, FloatMatrix, FloatVector, IntMatrix, IntVector
+from fastad._kernels.curves import many
 from fastad.measures.flagged import points_flagged
 from fastad.measures.measure import BoundMeasure
 from fastad.ordering.counts import OrderedCounts
@@ -45,6 +46,8 @@ _WITHOUT_FIDUCIAL = (
 _ALPHA_OF_STEP = 0.05
 # Twice an area in counts must fit into 64 bits.
 _AREA_BITS = 61
+# Random curves are drawn together: as many as have so many corners, and stay in a core's cache.
+_CORNERS_OF_BLOCK, _LARGEST_BLOCK = 2**13, 64
 
 
 def has_order(bound: BoundMeasure) -> bool:
@@ -235,29 +238,67 @@ def fiducial_values(
     # Parts of a sample as integers, of which measures are computed several times as fast.
     scale = 1 << max(0, (_AREA_BITS - (n * m).bit_length()) // 2)
     scaled = [_in_parts(bound, scale) for bound in measures]
+    kernels = [_kernel_of(bound) for bound in measures]
+    size = min(max(_CORNERS_OF_BLOCK // fps.shape[0], 1), _LARGEST_BLOCK)
 
-    def fill(part: range) -> None:
-        for replicate in part:
-            rng = numbered_generator(key, replicate)
-            tpr, fpr = _random_rates(rng, tpr_gaps), _random_rates(rng, fpr_gaps)
-            lower = _with_ends(fpr[fpr_at[1]], tpr[tpr_at[0]])
-            upper = _with_ends(fpr[fpr_at[0]], tpr[tpr_at[1]])
-            for end, (x, y) in enumerate((lower, upper)):
-                curve = replace(
-                    counts_of_curve(
-                        counts,
-                        np.rint(x * (m * scale)).astype(np.int64),
-                        np.rint(y * (n * scale)).astype(np.int64),
-                    ),
-                    n_anomalies=n * scale,
-                    n_normals=m * scale,
-                    weighting="integer",
-                )
-                for i, bound in enumerate(scaled):
-                    values[i, end, replicate] = bound.value_or_nan(curve)
+    def fill(blocks: range) -> None:
+        for block in blocks:
+            rows = slice(block * size, min((block + 1) * size, n_resamples))
+            rng = numbered_generator(key, block)
+            tpr = _random_rates(rng, tpr_gaps, rows.stop - rows.start)
+            fpr = _random_rates(rng, fpr_gaps, rows.stop - rows.start)
+            lower = as_readonly(fpr[:, fpr_at[1]]), as_readonly(tpr[:, tpr_at[0]])
+            upper = as_readonly(fpr[:, fpr_at[0]]), as_readonly(tpr[:, tpr_at[1]])
+            for end, (xs, ys) in enumerate((lower, upper)):
+                for i, (bound, kernel) in enumerate(zip(scaled, kernels, strict=True)):
+                    if kernel is not None:
+                        kernel(xs, ys, values[i, end, rows])
+                        continue
+                    for row in range(xs.shape[0]):
+                        curve = _curve(counts, xs[row], ys[row], scale)
+                        values[i, end, rows.start + row] = bound.value_or_nan(curve)
 
-    fill_in_steps(fill, n_resamples, fps.shape[0], progress)
+    def report(done: int, _: int | None) -> None:
+        if progress is not None:
+            progress(min(done * size, n_resamples), n_resamples)
+
+    n_blocks = -(-n_resamples // size)
+    fill_in_steps(fill, n_blocks, size * fps.shape[0], None if progress is None else report)
     return values
+
+
+def _curve(counts: OrderedCounts, x: FloatVector, y: FloatVector, scale: int) -> OrderedCounts:
+    """Return the counts of parts of samples whose curve has these rates, from (0, 0) to (1, 1)."""
+    n, m = int(counts.n_anomalies) * scale, int(counts.n_normals) * scale
+    fps, tps = (
+        np.rint(np.concatenate([[0.0], rates, [1.0]]) * size).astype(np.int64)
+        for rates, size in ((x, m), (y, n))
+    )
+    curve = counts_of_curve(counts, fps, tps)
+    return replace(curve, n_anomalies=n, n_normals=m, weighting="integer")
+
+
+def _kernel_of(
+    bound: BoundMeasure,
+) -> Callable[[FloatMatrix, FloatMatrix, FloatVector], None] | None:
+    """Return what writes a measure of many curves; None where it is computed one by one."""
+    name, parameters = bound.measure.name, bound.parameters
+    if name in ("tpr_at_fpr", "fpr_at_tpr"):
+        kernel, at = (many.heights, "fpr") if name == "tpr_at_fpr" else (many.abscissas, "tpr")
+        rate, conservative = float(parameters[at]), parameters["interpolation"] == "conservative"
+        return lambda xs, ys, values: kernel(xs, ys, rate, conservative, values)
+    low, high, width = 0.0, 1.0, 1.0
+    if name == "auc_at_fpr" and parameters["normalize"] != "mcclish":
+        low, high = float(parameters["min_fpr"]), float(parameters["fpr"])
+        width = high - low if parameters["normalize"] == "width" else 1.0
+    elif name != "roc_auc":
+        return None
+
+    def area(xs: FloatMatrix, ys: FloatMatrix, values: FloatVector) -> None:
+        many.areas(xs, ys, low, high, values)
+        values /= width
+
+    return area
 
 
 def _in_parts(bound: BoundMeasure, scale: int) -> BoundMeasure:
@@ -278,17 +319,12 @@ def _gaps(cumulative: CountVector, n_samples: int) -> tuple[FloatVector, IntMatr
     return np.diff(ranks).astype(np.float64), at[:-2].reshape(both.shape)
 
 
-def _random_rates(rng: np.random.Generator, gaps: FloatVector) -> FloatVector:
-    """Return rates at ranks with these gaps: sums of so many exponential spacings are gamma."""
-    rates = np.zeros(gaps.shape[0] + 1)
-    np.cumsum(rng.standard_gamma(gaps), out=rates[1:])
-    rates /= rates[-1]
+def _random_rates(rng: np.random.Generator, gaps: FloatVector, n: int) -> FloatMatrix:
+    """Draw rates at ranks with these gaps, n times: sums of exponential spacings are gamma."""
+    rates = np.zeros((n, gaps.shape[0] + 1))
+    np.cumsum(rng.standard_gamma(gaps, (n, gaps.shape[0])), axis=1, out=rates[:, 1:])
+    rates /= rates[:, -1:]
     return rates
-
-
-def _with_ends(fpr: FloatVector, tpr: FloatVector) -> tuple[FloatVector, FloatVector]:
-    """Return a curve from (0, 0) to (1, 1)."""
-    return np.concatenate([[0.0], fpr, [1.0]]), np.concatenate([[0.0], tpr, [1.0]])
 
 
 def fiducial(bound: BoundMeasure, curves: npt.NDArray[np.float64], alpha: float) -> Bounds:

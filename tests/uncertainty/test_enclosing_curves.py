@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 from itertools import pairwise
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from fastad.measures.measure import BoundMeasure
 from fastad.measures.registry import MEASURES
 from fastad.measures.requests import bind
 from fastad.ordering.counts import OrderedCounts, count
+from fastad.uncertainty import enclosing_curves
 from fastad.uncertainty.enclosing_curves import (
     fiducial,
     fiducial_values,
@@ -21,6 +23,7 @@ from fastad.uncertainty.enclosing_curves import (
     has_step,
     order_interval,
 )
+from tests.support.strategies import Sample, samples
 
 RISING = [
     "auc",
@@ -102,12 +105,12 @@ def test_random_curves_follow_the_literal_construction() -> None:
     labels = [True, False, True, True, False, False, True, False, False]
     counts = count(labels, -np.arange(9))
     values = fiducial_values(counts, [bind("auc", {})], 20, np.uint64(5))[0]
+    rng = np.random.Generator(np.random.Philox(key=[5, 0]))
+    drawn = [rng.standard_gamma(np.ones((20, size + 1))) for size in (4, 5)]
     for replicate in range(20):
-        rng = np.random.Generator(np.random.Philox(key=[5, replicate]))
-        rates = []
-        for size in (4, 5):
-            spacings = rng.standard_gamma(np.ones(size + 1))
-            rates.append([0.0, *(np.cumsum(spacings) / spacings.sum()).tolist()])
+        rates = [
+            [0.0, *(np.cumsum(each[replicate]) / each[replicate].sum()).tolist()] for each in drawn
+        ]
         for end, corners in enumerate(literal_curves(labels, *rates)):
             # Counted in parts of a sample, of which there are some 10^8.
             assert values[end, replicate] == pytest.approx(literal_area(corners), abs=1e-7)
@@ -237,3 +240,40 @@ def test_only_ties_are_steps_of_the_best_precision_at_a_recall() -> None:
     assert has_step(count(labels, levels), bound)
     distinct = levels + np.random.default_rng(0).random(1200) / 2
     assert not has_step(count(labels, distinct), bound)
+
+
+@pytest.mark.parametrize("interpolation", ["linear", "conservative"])
+@pytest.mark.parametrize("rate", [0.0, 0.05, 0.5, 1.0])
+@given(sample=samples(max_size=30, both=True))
+def test_measures_of_many_curves_are_those_of_each(
+    interpolation: str, rate: float, sample: Sample
+) -> None:
+    """Written by a kernel, and computed one by one from counts of parts of a sample."""
+    points = {"interpolation": interpolation}
+    measures = [
+        bind("auc", {}),
+        bind("tpr_at_fpr", {"fpr": rate, **points}),
+        bind("fpr_at_tpr", {"tpr": rate, **points}),
+    ]
+    if rate > 0:
+        measures += [
+            bind("auc_at_fpr", {"fpr": rate, "normalize": each}) for each in ("width", "none")
+        ]
+    counts = count(sample.y, sample.s)
+    values = fiducial_values(counts, measures, 5, np.uint64(1))
+    with mock.patch.object(enclosing_curves, "_kernel_of", return_value=None):
+        expected = fiducial_values(counts, measures, 5, np.uint64(1))
+    np.testing.assert_allclose(values, expected, atol=1e-6)
+
+
+def test_random_curves_do_not_depend_on_how_many_are_drawn_together() -> None:
+    rng = np.random.default_rng(0)
+    y = np.arange(4000) % 2
+    counts, auc = count(y, rng.normal(size=4000) + y), [bind("auc", {})]
+    reported: list[tuple[int, int | None]] = []
+    values = fiducial_values(
+        counts, auc, 70, np.uint64(1), lambda done, total: reported.append((done, total))
+    )
+    np.testing.assert_array_equal(values, fiducial_values(counts, auc, 70, np.uint64(1)))
+    assert reported[-1] == (70, 70)
+    assert len(np.unique(values)) == 140
