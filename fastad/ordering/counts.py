@@ -23,6 +23,8 @@ from fastad.ordering.raw import KeyCodec
 Weighting = Literal["none", "integer", "real"]
 
 _INT64 = np.dtype(np.int64)
+# Fewer samples are sorted soon enough.
+_FEWEST_SAMPLES = 2**13
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -218,7 +220,7 @@ def count_without_sorting(
 
     Where corners of the curve are enough, counts may have these alone, and no keys.
     """
-    if labels.weights is not None:
+    if labels.weights is not None or scores.shape[0] < _FEWEST_SAMPLES:
         return None
     counted = count_narrow(scores, labels, name)
     if counted is None and part is None:

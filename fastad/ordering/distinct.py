@@ -15,8 +15,6 @@ from fastad.ordering.raw import RawScores, view_raw
 
 # With fewer samples for each value that a type has, they are sorted as soon.
 _SAMPLES_PER_VALUE = 4
-# Fewer samples are sorted soon enough.
-_FEWEST_SAMPLES = 2**13
 _SAMPLE_SIZE = 2**10
 # A list of so many values has nearly all of the others if a sample has no more.
 _MOST_LISTED = 2**8
@@ -43,7 +41,7 @@ class DistinctScores(NamedTuple):
 def count_narrow(scores: ScoreVector, labels: Labels, name: str) -> DistinctScores | None:
     """Count scores of 8 or 16 bits; None for wider ones, and for few samples."""
     n_bits = 8 * scores.itemsize
-    if n_bits > 16 or scores.shape[0] < max(_SAMPLES_PER_VALUE << n_bits, _FEWEST_SAMPLES):
+    if n_bits > 16 or scores.shape[0] < _SAMPLES_PER_VALUE << n_bits:
         return None
     patterns = as_readonly(scores, np.dtype(f"u{scores.itemsize}").type)
 
@@ -82,7 +80,7 @@ def count_listed(scores: ScoreVector, labels: Labels, name: str) -> DistinctScor
     None where the sample has many values, or too few samples have these.
     """
     n_samples = scores.shape[0]
-    if n_samples < _FEWEST_SAMPLES or scores.itemsize < 4:
+    if scores.itemsize < 4:
         return None
     raw = view_raw(scores)
     listed = np.unique(raw.values[:: max(n_samples // _SAMPLE_SIZE, 1)])

@@ -19,8 +19,6 @@ from fastad.ordering.labels import Labels
 from fastad.ordering.orders import numpy_sorts_fast, sort
 from fastad.ordering.raw import RawScores, view_raw
 
-# Fewer samples are sorted soon enough.
-_FEWEST_SAMPLES = 2**13
 # A cell counts in 32 bits.
 _MOST_SAMPLES = 2**31 - 1
 # With more anomalies too many samples lie in a cell with one, and more cells than these leave a
@@ -114,10 +112,10 @@ class _Table(NamedTuple):
 def count_corners(scores: ScoreVector, labels: Labels, name: str) -> Corners | None:
     """Count at the corners in O(n) time; None where sorting all scores is as fast."""
     n_samples, n = scores.shape[0], labels.n_anomalies
-    if scores.dtype not in (np.float64, np.float32) or n_samples < _FEWEST_SAMPLES:
+    if scores.dtype not in (np.float64, np.float32) or n_samples > _MOST_SAMPLES:
         return None
     most, prevalence = _LIMITS[numpy_sorts_fast()]
-    if not 0 < n <= min(most, prevalence * n_samples) or n_samples > _MOST_SAMPLES:
+    if not 0 < n <= min(most, prevalence * n_samples):
         return None
     raw = view_raw(scores)
     rows = np.flatnonzero(labels.values.view(np.bool_))
