@@ -50,60 +50,6 @@ if TYPE_CHECKING:
     from fastad.unsupervised import mass_volume_curve as mass_volume_curve
 
 __getattr__, __dir__, __all__ = lazy_names(
-    __name__,
-    {
-        "fastad.benchmarking": (
-            "ResultTable",
-            "compare_runs",
-        ),
-        "fastad.detectors": ("compile_scorer",),
-        "fastad.errors": (
-            "InvalidInputError",
-            "UndefinedMeasureError",
-        ),
-        "fastad.evaluation": (
-            "evaluate",
-            "rank_scores",
-        ),
-        "fastad.measures": (
-            "auc_at_fpr",
-            "average_precision",
-            "best_f1",
-            "confusion_at",
-            "f1_at_fpr",
-            "fpr_at_tpr",
-            "precision_at_fpr",
-            "precision_at_k",
-            "precision_at_p",
-            "precision_recall_curve",
-            "recall_at_k",
-            "roc_auc",
-            "roc_curve",
-            "threshold_at_fpr",
-            "tpr_at_fpr",
-            "weighted_auc",
-        ),
-        "fastad.regions": (
-            "Box",
-            "volume",
-            "volume_at_fpr",
-            "volumes",
-        ),
-        "fastad.uncertainty": (
-            "chance_level",
-            "compare",
-            "compare_all",
-            "compare_independent",
-            "interval",
-            "sample_size_for_guarantee",
-            "threshold_with_guarantee",
-        ),
-        "fastad.unsupervised": (
-            "evaluate_unsupervised",
-            "excess_mass_curve",
-            "mass_volume_curve",
-        ),
-    },
     packages=(
         "benchmarking",
         "detectors",
@@ -117,5 +63,5 @@ __getattr__, __dir__, __all__ = lazy_names(
         "study",
         "uncertainty",
         "unsupervised",
-    ),
+    )
 )

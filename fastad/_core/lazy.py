@@ -1,27 +1,34 @@
 """Public names that load their module when they are first used."""
 
+import dis
 import importlib
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 Loader = Callable[[str], object]
 
 
-def lazy_names(
-    package: str, names: Mapping[str, Sequence[str]], packages: Sequence[str] = ()
-) -> tuple[Loader, Callable[[], list[str]], list[str]]:
-    """Return ``__getattr__``, ``__dir__`` and ``__all__`` of a package.
+def lazy_names(packages: Sequence[str] = ()) -> tuple[Loader, Callable[[], list[str]], list[str]]:
+    """Return ``__getattr__``, ``__dir__`` and ``__all__`` of the package that calls.
+
+    The names are those that it imports under ``if TYPE_CHECKING:``, where type checkers and editors
+    find them. Python compiles that block, and never runs it; it is read from the package's code,
+    which is there where the source is not.
 
     Parameters
     ----------
-    package : str
-        The package, as its ``__name__``.
-    names : mapping of str to sequence of str
-        Public names by the module that defines them.
     packages : sequence of str
         Public packages below it.
     """
-    module_of = {name: module for module, defined in names.items() for name in defined}
+    caller = sys._getframe(1)
+    space, package = caller.f_globals, caller.f_globals["__name__"]
+    module_of = {}
+    module = ""
+    for instruction in dis.get_instructions(caller.f_code):
+        if instruction.opname == "IMPORT_NAME":
+            module = instruction.argval
+        elif instruction.opname == "IMPORT_FROM" and _is_public(module):
+            module_of[instruction.argval] = module
 
     def load(name: str) -> object:
         if name in module_of:
@@ -32,12 +39,16 @@ def lazy_names(
             raise AttributeError(
                 f"module {package!r} has no attribute {name!r}{_suggestion(name, public)}"
             )
-        setattr(sys.modules[package], name, value)
+        space[name] = value
         return value
 
     public = sorted([*module_of, *packages])
-    version = ["__version__"] if hasattr(sys.modules[package], "__version__") else []
+    version = ["__version__"] if "__version__" in space else []
     return load, lambda: [*public, *version], public
+
+
+def _is_public(module: str) -> bool:
+    return module.startswith("fastad.") and not module.startswith("fastad._")
 
 
 def _suggestion(name: str, public: Sequence[str]) -> str:

@@ -13,19 +13,4 @@ if TYPE_CHECKING:
     from fastad.dask.uniform_draws import volume_at_fpr as volume_at_fpr
     from fastad.dask.uniform_draws import volumes as volumes
 
-__getattr__, __dir__, __all__ = lazy_names(
-    __name__,
-    {
-        "fastad.dask.evaluation": (
-            "evaluate",
-            "sketch",
-        ),
-        "fastad.dask.particles": ("volume_curve",),
-        "fastad.dask.replicates": ("interval",),
-        "fastad.dask.uniform_draws": (
-            "volume",
-            "volume_at_fpr",
-            "volumes",
-        ),
-    },
-)
+__getattr__, __dir__, __all__ = lazy_names()

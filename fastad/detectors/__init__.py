@@ -10,12 +10,4 @@ if TYPE_CHECKING:
     from fastad.detectors.onnx_models import onnx_scorer as onnx_scorer
     from fastad.detectors.scorer import CompiledScorer as CompiledScorer
 
-__getattr__, __dir__, __all__ = lazy_names(
-    __name__,
-    {
-        "fastad.detectors.compilation": ("compile_scorer",),
-        "fastad.detectors.knn": ("KNNDetector",),
-        "fastad.detectors.onnx_models": ("onnx_scorer",),
-        "fastad.detectors.scorer": ("CompiledScorer",),
-    },
-)
+__getattr__, __dir__, __all__ = lazy_names()

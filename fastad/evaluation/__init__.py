@@ -17,25 +17,4 @@ if TYPE_CHECKING:
     from fastad.evaluation.results import OperatingPoint as OperatingPoint
     from fastad.evaluation.summary import Summary as Summary
 
-__getattr__, __dir__, __all__ = lazy_names(
-    __name__,
-    {
-        "fastad.evaluation.entry": ("evaluate",),
-        "fastad.evaluation.explanation": (
-            "Explanation",
-            "MatchingDefinition",
-            "explain",
-        ),
-        "fastad.evaluation.groups": ("GroupedEvaluation",),
-        "fastad.evaluation.ranked_scores": (
-            "RankedScores",
-            "rank_scores",
-        ),
-        "fastad.evaluation.results": (
-            "DetectorEvaluation",
-            "Evaluation",
-            "OperatingPoint",
-        ),
-        "fastad.evaluation.summary": ("Summary",),
-    },
-)
+__getattr__, __dir__, __all__ = lazy_names()

@@ -38,30 +38,4 @@ if TYPE_CHECKING:
     from fastad.plot.volumes import VolumeCurveDisplay as VolumeCurveDisplay
     from fastad.plot.volumes import VolumeDisplay as VolumeDisplay
 
-__getattr__, __dir__, __all__ = lazy_names(
-    __name__,
-    {
-        "fastad.plot.comparisons": ("DiscriminabilityDisplay", "MatrixDisplay"),
-        "fastad.plot.critical_difference": ("CriticalDifferenceDisplay",),
-        "fastad.plot.decision": ("DecisionCurve", "DecisionCurveDisplay"),
-        "fastad.plot.det": ("DetCurveDisplay",),
-        "fastad.plot.excess_mass": ("ExcessMassCurveDisplay",),
-        "fastad.plot.mass_volume": ("MassVolumeCurveDisplay",),
-        "fastad.plot.precision_recall": ("PrecisionRecallDisplay",),
-        "fastad.plot.regions": (
-            "DecisionRegion",
-            "DecisionRegionDisplay",
-            "ScoreMap",
-        ),
-        "fastad.plot.roc": ("RocCurveDisplay", "RocMark"),
-        "fastad.plot.roc_variation": ("RocVariation", "RocVariationDisplay"),
-        "fastad.plot.rp": ("RpCurveDisplay",),
-        "fastad.plot.score_distribution": (
-            "RpSpan",
-            "ScoreDistribution",
-            "ScoreDistributionDisplay",
-        ),
-        "fastad.plot.sensitivity": ("ContaminationSensitivityDisplay",),
-        "fastad.plot.volumes": ("VolumeCurveDisplay", "VolumeDisplay"),
-    },
-)
+__getattr__, __dir__, __all__ = lazy_names()

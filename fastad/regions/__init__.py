@@ -14,20 +14,4 @@ if TYPE_CHECKING:
     from fastad.regions.results import VolumeEstimate as VolumeEstimate
     from fastad.regions.volume_estimation import volume as volume
 
-__getattr__, __dir__, __all__ = lazy_names(
-    __name__,
-    {
-        "fastad.regions.at_fpr": (
-            "Volumes",
-            "volume_at_fpr",
-            "volumes",
-        ),
-        "fastad.regions.box": ("Box",),
-        "fastad.regions.curve": (
-            "VolumeCurve",
-            "volume_curve",
-        ),
-        "fastad.regions.volume_estimation": ("volume",),
-        "fastad.regions.results": ("VolumeEstimate",),
-    },
-)
+__getattr__, __dir__, __all__ = lazy_names()

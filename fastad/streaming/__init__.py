@@ -20,28 +20,4 @@ if TYPE_CHECKING:
     from fastad.streaming.streamed_evaluation import StreamedEvaluation as StreamedEvaluation
     from fastad.streaming.windows import SlidingEvaluation as SlidingEvaluation
 
-__getattr__, __dir__, __all__ = lazy_names(
-    __name__,
-    {
-        "fastad.streaming.distance": ("kolmogorov_distance",),
-        "fastad.streaming.drift_monitor": (
-            "DriftAlarm",
-            "DriftMonitor",
-        ),
-        "fastad.streaming.evaluation": ("evaluate",),
-        "fastad.streaming.panes": ("Dropped",),
-        "fastad.streaming.rate_monitor": (
-            "RateAlarm",
-            "RateMonitor",
-        ),
-        "fastad.streaming.refinement": ("Refinement",),
-        "fastad.streaming.results": (
-            "BoundedEvaluation",
-            "BoundedInterval",
-            "BoundedValue",
-        ),
-        "fastad.streaming.sketch": ("ScoreSketch",),
-        "fastad.streaming.streamed_evaluation": ("StreamedEvaluation",),
-        "fastad.streaming.windows": ("SlidingEvaluation",),
-    },
-)
+__getattr__, __dir__, __all__ = lazy_names()

@@ -25,28 +25,4 @@ if TYPE_CHECKING:
     from fastad.study.runner import run_study as run_study
     from fastad.study.split import Protocol as Protocol
 
-__getattr__, __dir__, __all__ = lazy_names(
-    __name__,
-    {
-        "fastad.study.config": (
-            "StudyConfig",
-            "VolumePlan",
-            "make_config",
-            "read_config",
-        ),
-        "fastad.study.configurations": ("Configuration",),
-        "fastad.study.problems": ("DataSelection",),
-        "fastad.study.report.make": ("make_report",),
-        "fastad.study.results": (
-            "StudyStatus",
-            "StudyTables",
-            "read_study",
-            "study_status",
-        ),
-        "fastad.study.runner": (
-            "Progress",
-            "run_study",
-        ),
-        "fastad.study.split": ("Protocol",),
-    },
-)
+__getattr__, __dir__, __all__ = lazy_names()

@@ -42,48 +42,4 @@ if TYPE_CHECKING:
     from fastad.uncertainty.threshold_bands import DifferenceBand as DifferenceBand
     from fastad.uncertainty.threshold_bands import difference_band as difference_band
 
-__getattr__, __dir__, __all__ = lazy_names(
-    __name__,
-    {
-        "fastad.uncertainty.attainable_rates": ("RateResolution", "resolution"),
-        "fastad.uncertainty.bands": (
-            "PrecisionRecallBand",
-            "RocBand",
-            "precision_recall_band",
-            "roc_band",
-        ),
-        "fastad.uncertainty.chance": (
-            "ChanceLevel",
-            "chance_level",
-        ),
-        "fastad.uncertainty.comparison": ("compare", "compare_all"),
-        "fastad.uncertainty.comparison_results": (
-            "Comparison",
-            "Comparisons",
-            "IndependentComparison",
-        ),
-        "fastad.uncertainty.covariance": ("delong_covariance",),
-        "fastad.uncertainty.cross_validated": (
-            "CrossValidatedInterval",
-            "cross_validated_interval",
-        ),
-        "fastad.uncertainty.guarantee": (
-            "GuaranteedThreshold",
-            "sample_size_for_guarantee",
-            "threshold_with_guarantee",
-        ),
-        "fastad.uncertainty.independent": ("compare_independent",),
-        "fastad.uncertainty.intervals": ("interval",),
-        "fastad.uncertainty.results": ("Covariance", "Interval", "SamplingEffect"),
-        "fastad.uncertainty.sensitivity": (
-            "ContaminationSensitivity",
-            "contamination_sensitivity",
-        ),
-        "fastad.uncertainty.sequences": (
-            "ConfidenceSequence",
-            "rate_confidence_sequence",
-        ),
-        "fastad.uncertainty.tail_models": ("TailModel", "tail_model"),
-        "fastad.uncertainty.threshold_bands": ("DifferenceBand", "difference_band"),
-    },
-)
+__getattr__, __dir__, __all__ = lazy_names()

@@ -29,47 +29,4 @@ if TYPE_CHECKING:
     from fastad.unsupervised.subsampled import SubsampledEvaluation as SubsampledEvaluation
     from fastad.unsupervised.subsampled import emmv_subsampled as emmv_subsampled
 
-__getattr__, __dir__, __all__ = lazy_names(
-    __name__,
-    {
-        "fastad.unsupervised.bands": (
-            "ExcessMassBand",
-            "MassVolumeBand",
-            "excess_mass_band",
-            "mass_volume_band",
-        ),
-        "fastad.unsupervised.criteria": (
-            "Criteria",
-            "Criterion",
-            "required_uniform_draws",
-        ),
-        "fastad.unsupervised.criteria_estimation": ("estimate_criteria",),
-        "fastad.unsupervised.excess_mass": (
-            "ExcessMassCurve",
-            "excess_mass_curve",
-        ),
-        "fastad.unsupervised.importance": (
-            "FeatureImportance",
-            "feature_importance",
-        ),
-        "fastad.unsupervised.level_set_estimation": ("level_sets",),
-        "fastad.unsupervised.levels": ("LevelSets",),
-        "fastad.unsupervised.many_detectors": (
-            "emmv",
-            "evaluate_unsupervised",
-        ),
-        "fastad.unsupervised.mass_volume": (
-            "MassVolumeCurve",
-            "mass_volume_curve",
-            "mass_volume_from_roc",
-        ),
-        "fastad.unsupervised.ranking": (
-            "Place",
-            "UnsupervisedEvaluation",
-        ),
-        "fastad.unsupervised.subsampled": (
-            "SubsampledEvaluation",
-            "emmv_subsampled",
-        ),
-    },
-)
+__getattr__, __dir__, __all__ = lazy_names()

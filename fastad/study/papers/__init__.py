@@ -20,26 +20,4 @@ if TYPE_CHECKING:
     from fastad.study.papers.grids import paper_detectors as paper_detectors
     from fastad.study.papers.grids import paper_measures as paper_measures
 
-__getattr__, __dir__, __all__ = lazy_names(
-    __name__,
-    {
-        "fastad.study.papers.goix": (
-            "goix_benchmark",
-            "goix_cell",
-        ),
-        "fastad.study.papers.goix_data": (
-            "GoixProtocol",
-            "load_goix",
-        ),
-        "fastad.study.papers.goix_plan": ("GoixPlan",),
-        "fastad.study.papers.goix_results": (
-            "GoixAgreement",
-            "GoixBenchmark",
-            "GoixRow",
-        ),
-        "fastad.study.papers.grids": (
-            "paper_detectors",
-            "paper_measures",
-        ),
-    },
-)
+__getattr__, __dir__, __all__ = lazy_names()
