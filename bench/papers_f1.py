@@ -19,10 +19,9 @@ from pathlib import Path
 import numpy as np
 
 from fastad._core.declared import Rate
-from fastad._core.types import FloatVector
 from fastad.measures.flagged import confusion
 from fastad.measures.measure import Measure
-from fastad.measures.points import Rates, at_each, need_both
+from fastad.measures.points import need_both
 from fastad.ordering.counts import OrderedCounts
 from fastad.study import read_config, run_study
 from fastad.study.runner import Progress
@@ -41,10 +40,10 @@ def flagged_point(counts: OrderedCounts, rate: Fraction) -> int:
     return beyond if allowed > counts.fps[beyond - 1] else beyond - 1
 
 
-def _papers_f1(counts: OrderedCounts, fpr: Rates) -> float | FloatVector:
+def _papers_f1(counts: OrderedCounts, fpr: Fraction) -> float:
     """F1 score of what the papers' code flags at a false positive rate."""
     need_both(counts, "papers_f1")
-    return at_each(fpr, lambda rate: confusion(counts, flagged_point(counts, rate)).f1)
+    return confusion(counts, flagged_point(counts, fpr)).f1
 
 
 PAPERS_F1 = Measure(
@@ -53,7 +52,7 @@ PAPERS_F1 = Measure(
     key="papers_f1@",
     compute=_papers_f1,
     source="EvalCurves.jl, threshold_at_fpr and f1_at_fpr",
-    parameters={"fpr": Rate(sequence=True)},
+    parameters={"fpr": Rate()},
     operating_point="fpr",
 )
 

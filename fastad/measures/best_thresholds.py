@@ -1,18 +1,17 @@
 """Measures at the best of all thresholds: F1, recall at a precision, precision at a recall."""
 
 from fractions import Fraction
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 
 from fastad._core.declared import Prevalence, Rate
-from fastad._core.types import ArrayLike, CountVector, FloatVector, Label, Point, Points
+from fastad._core.types import ArrayLike, CountVector, FloatVector, Label, Point
 from fastad.errors import UndefinedMeasureError
 from fastad.measures.extremes import POINT
 from fastad.measures.measure import Measure
 from fastad.measures.points import (
     NEAR,
-    Rates,
     at_fraction,
     best_point,
     exact,
@@ -101,14 +100,8 @@ def best_f1(
 
     Raises
     ------
-    InvalidInputError
-        If an argument is not as described; the message says which and where.
     UndefinedMeasureError
         If there is no anomaly; with ``prevalence`` also if there is no normal sample.
-
-    Notes
-    -----
-    O(n log n) time for n samples.
 
     Examples
     --------
@@ -124,16 +117,14 @@ def best_f1(
 
 
 def _recall_at_precision(
-    counts: OrderedCounts, precision: Rates, *, prevalence: Fraction | None
-) -> ValueAtThreshold | FloatVector:
+    counts: OrderedCounts, precision: Fraction, *, prevalence: Fraction | None
+) -> ValueAtThreshold:
     """Highest recall at a precision or above."""
     need_classes(counts, "recall_at_precision", prevalence)
     scaled = counts.at_prevalence(prevalence)
     reached = scaled.tps[1:] / (scaled.tps[1:] + scaled.fps[1:])
     weight = counts.normal_weight(prevalence)
-    if isinstance(precision, Fraction):
-        return _recall(counts, reached, precision, weight)
-    return np.array([_recall(counts, reached, bound, weight) for bound in precision], np.float64)
+    return _recall(counts, reached, precision, weight)
 
 
 RECALL_AT_PRECISION = Measure(
@@ -142,7 +133,7 @@ RECALL_AT_PRECISION = Measure(
     key="recall@precision",
     compute=_recall_at_precision,
     source="practice",
-    parameters={"precision": Rate(sequence=True), "prevalence": Prevalence()},
+    parameters={"precision": Rate(), "prevalence": Prevalence()},
     operating_point="precision",
     default_points=(Fraction(9, 10),),
     classes="anomalies",
@@ -151,35 +142,15 @@ RECALL_AT_PRECISION = Measure(
 )
 
 
-@overload
 def recall_at_precision(
     y_true: ArrayLike,
     y_score: ArrayLike,
     *,
     precision: Point,
-    prevalence: Point | None = ...,
-    sample_weight: ArrayLike | None = ...,
-    pos_label: Label | None = ...,
-) -> ValueAtThreshold: ...
-@overload
-def recall_at_precision(
-    y_true: ArrayLike,
-    y_score: ArrayLike,
-    *,
-    precision: Points,
-    prevalence: Point | None = ...,
-    sample_weight: ArrayLike | None = ...,
-    pos_label: Label | None = ...,
-) -> FloatVector: ...
-def recall_at_precision(
-    y_true: ArrayLike,
-    y_score: ArrayLike,
-    *,
-    precision: Point | Points,
     prevalence: Point | None = None,
     sample_weight: ArrayLike | None = None,
     pos_label: Label | None = None,
-) -> ValueAtThreshold | FloatVector:
+) -> ValueAtThreshold:
     """Highest recall among the thresholds that reach a precision, with its threshold.
 
     The maximum over the real points; of equal ones that of the highest threshold.
@@ -190,7 +161,7 @@ def recall_at_precision(
         1 for an anomaly, 0 for a normal sample, or booleans.
     y_score : array-like of shape (n_samples,)
         Anomaly score, higher is more anomalous.
-    precision : float or sequence of floats
+    precision : float
         Lowest precision, in [0, 1], compared as the decimal that is written.
     prevalence : float, optional
         Fraction of anomalies in (0, 1) to which the classes are weighted; by default as they are.
@@ -201,20 +172,14 @@ def recall_at_precision(
 
     Returns
     -------
-    ValueAtThreshold or numpy.ndarray
-        A float with the attribute ``threshold``; a plain array for a sequence.
+    ValueAtThreshold
+        A float with the attribute ``threshold``.
 
     Raises
     ------
-    InvalidInputError
-        If an argument is not as described; the message says which and where.
     UndefinedMeasureError
         If there is no anomaly, or no threshold reaches the precision; with ``prevalence`` also if
         there is no normal sample.
-
-    Notes
-    -----
-    O(n log n) time for n samples.
 
     Examples
     --------
@@ -228,27 +193,21 @@ def recall_at_precision(
 
 
 def _precision_at_recall(
-    counts: OrderedCounts, recall: Rates, *, prevalence: Fraction | None
-) -> ValueAtThreshold | FloatVector:
+    counts: OrderedCounts, recall: Fraction, *, prevalence: Fraction | None
+) -> ValueAtThreshold:
     """Highest precision at a recall or above."""
     need_classes(counts, "precision_at_recall", prevalence)
     weight = counts.normal_weight(prevalence)
-
-    def precision(floor: Fraction) -> ValueAtThreshold:
-        # Where nothing is flagged there is no precision.
-        first = max(1, first_reaching(counts.tps, *at_fraction(floor, counts.n_anomalies)))
-        point = first
-        # Above the highest normal precision is 1. Elsewhere its order is that at any prevalence.
-        if counts.fps[first] > 0:
-            point = best_point(
-                counts, _precision, _precision, first=first, last=_last_as_precise(counts, first)
-            )
-        value = _precision(weight * exact(counts.fps[point]), exact(counts.tps[point]))
-        return ValueAtThreshold(float(value), counts.threshold(point))
-
-    if isinstance(recall, Fraction):
-        return precision(recall)
-    return np.array([precision(floor) for floor in recall], np.float64)
+    # Where nothing is flagged there is no precision.
+    first = max(1, first_reaching(counts.tps, *at_fraction(recall, counts.n_anomalies)))
+    point = first
+    # Above the highest normal precision is 1. Elsewhere its order is that at any prevalence.
+    if counts.fps[first] > 0:
+        point = best_point(
+            counts, _precision, _precision, first=first, last=_last_as_precise(counts, first)
+        )
+    value = _precision(weight * exact(counts.fps[point]), exact(counts.tps[point]))
+    return ValueAtThreshold(float(value), counts.threshold(point))
 
 
 PRECISION_AT_RECALL = Measure(
@@ -257,7 +216,7 @@ PRECISION_AT_RECALL = Measure(
     key="precision@recall",
     compute=_precision_at_recall,
     source="practice",
-    parameters={"recall": Rate(sequence=True), "prevalence": Prevalence()},
+    parameters={"recall": Rate(), "prevalence": Prevalence()},
     operating_point="recall",
     default_points=(Fraction(9, 10),),
     classes="anomalies",
@@ -266,35 +225,15 @@ PRECISION_AT_RECALL = Measure(
 )
 
 
-@overload
 def precision_at_recall(
     y_true: ArrayLike,
     y_score: ArrayLike,
     *,
     recall: Point,
-    prevalence: Point | None = ...,
-    sample_weight: ArrayLike | None = ...,
-    pos_label: Label | None = ...,
-) -> ValueAtThreshold: ...
-@overload
-def precision_at_recall(
-    y_true: ArrayLike,
-    y_score: ArrayLike,
-    *,
-    recall: Points,
-    prevalence: Point | None = ...,
-    sample_weight: ArrayLike | None = ...,
-    pos_label: Label | None = ...,
-) -> FloatVector: ...
-def precision_at_recall(
-    y_true: ArrayLike,
-    y_score: ArrayLike,
-    *,
-    recall: Point | Points,
     prevalence: Point | None = None,
     sample_weight: ArrayLike | None = None,
     pos_label: Label | None = None,
-) -> ValueAtThreshold | FloatVector:
+) -> ValueAtThreshold:
     """Highest precision among the thresholds that reach a recall, with its threshold.
 
     The maximum over the real points; of equal ones that of the highest threshold.
@@ -305,7 +244,7 @@ def precision_at_recall(
         1 for an anomaly, 0 for a normal sample, or booleans.
     y_score : array-like of shape (n_samples,)
         Anomaly score, higher is more anomalous.
-    recall : float or sequence of floats
+    recall : float
         Lowest recall, in [0, 1], compared as the decimal that is written.
     prevalence : float, optional
         Fraction of anomalies in (0, 1) to which the classes are weighted; by default as they are.
@@ -316,19 +255,13 @@ def precision_at_recall(
 
     Returns
     -------
-    ValueAtThreshold or numpy.ndarray
-        A float with the attribute ``threshold``, in [0, 1]; a plain array for a sequence.
+    ValueAtThreshold
+        A float with the attribute ``threshold``, in [0, 1].
 
     Raises
     ------
-    InvalidInputError
-        If an argument is not as described; the message says which and where.
     UndefinedMeasureError
         If there is no anomaly; with ``prevalence`` also if there is no normal sample.
-
-    Notes
-    -----
-    O(n log n) time for n samples.
 
     Examples
     --------

@@ -154,9 +154,8 @@ def corrected_value(
 ) -> Any:
     """Return a corrected measure, given its checked parameters, where it is identified."""
     correction = CorrectedMeasure.of_measure(measure, counts.contamination)
-    rates = parameters.get("fpr", parameters.get("min_fpr"))
-    for fpr in rates if isinstance(rates, list) else [rates]:
-        refuse_unidentified(counts, fpr, counts.contamination, measure.name)
+    fpr = parameters.get("fpr", parameters.get("min_fpr"))
+    refuse_unidentified(counts, fpr, counts.contamination, measure.name)
     return correction.compute(counts, **parameters)
 
 

@@ -2,13 +2,11 @@
 
 import math
 from fractions import Fraction
-from typing import NamedTuple, overload
-
-import numpy as np
+from typing import NamedTuple
 
 from fastad._core.declared import Positive, Prevalence, ThresholdValue
 from fastad._core.floats import nearest_float
-from fastad._core.types import ArrayLike, CountVector, FloatVector, Label, Point, Points, Threshold
+from fastad._core.types import ArrayLike, CountVector, FloatVector, Label, Point, Threshold
 from fastad.measures.extremes import POINT, Extremes
 from fastad.measures.flagged import points_flagged
 from fastad.measures.measure import Measure
@@ -133,14 +131,8 @@ def detection_cost(
 
     Raises
     ------
-    InvalidInputError
-        If an argument is not as described; the message says which and where.
     UndefinedMeasureError
         If a class is absent.
-
-    Notes
-    -----
-    O(n log n) time for n samples.
 
     References
     ----------
@@ -168,35 +160,29 @@ def detection_cost(
 
 
 def _min_detection_cost(
-    counts: OrderedCounts, prevalence: Fraction | list[Fraction] | None, **costs: Fraction
-) -> ValueAtThreshold | FloatVector:
+    counts: OrderedCounts, prevalence: Fraction | None, **costs: Fraction
+) -> ValueAtThreshold:
     """Lowest cost of the errors over all thresholds."""
     need_both(counts, "min_detection_cost")
+    weights = weights_of(counts, prevalence, **costs)
+    gain, loss = weights.misses / exact(counts.n_anomalies), weights.false_alarms
+    loss /= exact(counts.n_normals)
+    # What flagging saves, in units in which floats neither overflow nor are all 0.
+    unit = max(weights)
+    about_gain, about_loss = float(gain / unit), float(loss / unit)
 
-    def lowest(fraction: Fraction | None) -> ValueAtThreshold:
-        weights = weights_of(counts, fraction, **costs)
-        gain, loss = weights.misses / exact(counts.n_anomalies), weights.false_alarms
-        loss /= exact(counts.n_normals)
-        # What flagging saves, in units in which floats neither overflow nor are all 0.
-        unit = max(weights)
-        about_gain, about_loss = float(gain / unit), float(loss / unit)
+    def saved(fps: CountVector, tps: CountVector) -> FloatVector:
+        return about_gain * tps - about_loss * fps
 
-        def saved(fps: CountVector, tps: CountVector) -> FloatVector:
-            return about_gain * tps - about_loss * fps
+    def exactly_saved(fp: Fraction, tp: Fraction) -> Fraction:
+        return gain * tp - loss * fp
 
-        def exactly_saved(fp: Fraction, tp: Fraction) -> Fraction:
-            return gain * tp - loss * fp
-
-        # Beyond these points one kind of errors alone costs more than a detector without scores.
-        passed = exact(counts.n_anomalies) * (1 - 1 / weights.misses)
-        first = first_reaching(counts.tps, passed)
-        last = last_within(counts.fps, exact(counts.n_normals) / weights.false_alarms)
-        point = best_point(counts, saved, exactly_saved, first=first, last=last, scale=1.0)
-        return ValueAtThreshold(_cost_at(counts, point, weights), counts.threshold(point))
-
-    if isinstance(prevalence, list):
-        return np.array([lowest(fraction) for fraction in prevalence], np.float64)
-    return lowest(prevalence)
+    # Beyond these points one kind of errors alone costs more than a detector without scores.
+    passed = exact(counts.n_anomalies) * (1 - 1 / weights.misses)
+    first = first_reaching(counts.tps, passed)
+    last = last_within(counts.fps, exact(counts.n_normals) / weights.false_alarms)
+    point = best_point(counts, saved, exactly_saved, first=first, last=last, scale=1.0)
+    return ValueAtThreshold(_cost_at(counts, point, weights), counts.threshold(point))
 
 
 MIN_DETECTION_COST = Measure(
@@ -206,7 +192,7 @@ MIN_DETECTION_COST = Measure(
     number_key="mindcf@",
     compute=_min_detection_cost,
     source="Martin and Przybocki 2000; NIST 2010",
-    parameters={"prevalence": Prevalence(sequence=True), **_COSTS},
+    parameters={"prevalence": Prevalence(), **_COSTS},
     operating_point="prevalence",
     default_points=(None,),
     higher_is_better=False,
@@ -215,38 +201,16 @@ MIN_DETECTION_COST = Measure(
 )
 
 
-@overload
 def min_detection_cost(
     y_true: ArrayLike,
     y_score: ArrayLike,
     *,
-    prevalence: Point | None = ...,
-    cost_miss: Point = ...,
-    cost_false_alarm: Point = ...,
-    sample_weight: ArrayLike | None = ...,
-    pos_label: Label | None = ...,
-) -> ValueAtThreshold: ...
-@overload
-def min_detection_cost(
-    y_true: ArrayLike,
-    y_score: ArrayLike,
-    *,
-    prevalence: Points,
-    cost_miss: Point = ...,
-    cost_false_alarm: Point = ...,
-    sample_weight: ArrayLike | None = ...,
-    pos_label: Label | None = ...,
-) -> FloatVector: ...
-def min_detection_cost(
-    y_true: ArrayLike,
-    y_score: ArrayLike,
-    *,
-    prevalence: Point | Points | None = None,
+    prevalence: Point | None = None,
     cost_miss: Point = 1.0,
     cost_false_alarm: Point = 1.0,
     sample_weight: ArrayLike | None = None,
     pos_label: Label | None = None,
-) -> ValueAtThreshold | FloatVector:
+) -> ValueAtThreshold:
     """Lowest detection cost over all thresholds, with its threshold: NIST's minDCF.
 
     The minimum of `detection_cost` over the real points, of flagging nothing, and of flagging
@@ -259,7 +223,7 @@ def min_detection_cost(
         1 for an anomaly, 0 for a normal sample, or booleans.
     y_score : array-like of shape (n_samples,)
         Anomaly score, higher is more anomalous.
-    prevalence : float or sequence of floats, optional
+    prevalence : float, optional
         Fraction of anomalies in (0, 1) where the detector is used; by default as they are.
     cost_miss : float, default 1
         Cost of an anomaly that is not flagged, above 0.
@@ -272,19 +236,13 @@ def min_detection_cost(
 
     Returns
     -------
-    ValueAtThreshold or numpy.ndarray
-        A float in [0, 1] with the attribute ``threshold``; a plain array for a sequence.
+    ValueAtThreshold
+        A float in [0, 1] with the attribute ``threshold``.
 
     Raises
     ------
-    InvalidInputError
-        If an argument is not as described; the message says which and where.
     UndefinedMeasureError
         If a class is absent.
-
-    Notes
-    -----
-    O(n log n) time for n samples.
 
     References
     ----------

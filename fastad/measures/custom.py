@@ -18,19 +18,17 @@ from fastad._core.parameters import (
     exact_number,
     short_repr,
 )
-from fastad._core.types import BoolVector, Count, FloatVector, Threshold
+from fastad._core.types import BoolVector, Threshold
 from fastad.errors import InvalidInputError, InvalidTypeError, UndefinedMeasureError
 from fastad.measures.counts_function import CountsFunction
 from fastad.measures.extremes import UNPROVEN, Extremes
 from fastad.measures.flagged import flagging_most_normals, points_flagged
 from fastad.measures.measure import Measure
 from fastad.measures.points import (
-    Rates,
-    at_each,
-    at_each_k,
     exact,
     flagged_at,
     hits_among,
+    k_or_anomalies,
     last_flagging,
     need_normals,
     part_around_fpr,
@@ -185,9 +183,9 @@ def _check_value_range(value_range: Any) -> tuple[float, float]:
     return ends[0], ends[1]
 
 
-def _at_fpr(counts: OrderedCounts, fpr: Rates, *, of: CountsFunction) -> float | FloatVector:
+def _at_fpr(counts: OrderedCounts, fpr: Fraction, *, of: CountsFunction) -> float:
     need_normals(counts, of.name)
-    return at_each(fpr, lambda rate: of.at_point(counts, last_point(counts, rate)))
+    return of.at_point(counts, last_point(counts, fpr))
 
 
 def _of_most_normals(
@@ -211,7 +209,7 @@ def _declare_at_fpr(of: CountsFunction, *, monotone: bool) -> Measure[Any]:
         "at a false positive rate",
         f"{of.name}@",
         partial(_at_fpr, of=of),
-        parameters={"fpr": Rate(sequence=True)},
+        parameters={"fpr": Rate()},
         operating_point="fpr",
         curve_part=part_around_fpr,
         monotone=monotone,
@@ -219,23 +217,8 @@ def _declare_at_fpr(of: CountsFunction, *, monotone: bool) -> Measure[Any]:
     )
 
 
-def _at_threshold(
-    counts: OrderedCounts, threshold: Threshold | list[Threshold], *, of: CountsFunction
-) -> float | FloatVector:
-    given = threshold if isinstance(threshold, list) else [threshold]
-    points = np.array([points_flagged(counts, each) for each in given])
-    if not isinstance(threshold, list):
-        return of.at_point(counts, int(points[0]), threshold)
-    values = of.values(
-        counts.tps[points],
-        counts.fps[points],
-        counts.n_anomalies,
-        counts.n_normals,
-        np.array([nearest_float(each) for each in given]),
-    )
-    for i in np.flatnonzero(np.isnan(values)).tolist():
-        of.at_point(counts, int(points[i]), given[i])  # which raises
-    return values
+def _at_threshold(counts: OrderedCounts, threshold: Threshold, *, of: CountsFunction) -> float:
+    return of.at_point(counts, points_flagged(counts, threshold), threshold)
 
 
 def _slopes(
@@ -264,7 +247,7 @@ def _declare_at_threshold(of: CountsFunction, *, monotone: bool) -> Measure[Any]
         "at a threshold",
         f"{of.name}@threshold",
         partial(_at_threshold, of=of),
-        parameters={"threshold": ThresholdValue(sequence=True, example=0.5)},
+        parameters={"threshold": ThresholdValue(example=0.5)},
         operating_point="threshold",
         # A key without a number is that at the thresholds of an evaluation.
         default_points=(None,),
@@ -275,18 +258,14 @@ def _declare_at_threshold(of: CountsFunction, *, monotone: bool) -> Measure[Any]
     )
 
 
-def _at_k(
-    counts: OrderedCounts, k: int | list[int] | None, *, of: CountsFunction
-) -> float | FloatVector:
-    def value(flagged: Count) -> float:
-        hits = hits_among(counts, flagged, of.name)
-        # The lowest score of which some are among them.
-        point = last_flagging(counts, flagged)
-        if flagged_at(counts, point) < flagged:
-            point = min(point + 1, counts.keys.shape[0])
-        return of.value(counts, hits, exact(flagged) - hits, counts.threshold(point))
-
-    return at_each_k(counts, k, value, of.name)
+def _at_k(counts: OrderedCounts, k: int | None, *, of: CountsFunction) -> float:
+    flagged = k_or_anomalies(counts, k, of.name)
+    hits = hits_among(counts, flagged, of.name)
+    # The lowest score of which some are among them.
+    point = last_flagging(counts, flagged)
+    if flagged_at(counts, point) < flagged:
+        point = min(point + 1, counts.keys.shape[0])
+    return of.value(counts, hits, exact(flagged) - hits, counts.threshold(point))
 
 
 def _declare_at_k(of: CountsFunction, *, monotone: bool) -> Measure[Any]:
@@ -296,7 +275,7 @@ def _declare_at_k(of: CountsFunction, *, monotone: bool) -> Measure[Any]:
         f"{of.name}@n",
         partial(_at_k, of=of),
         number_key=f"{of.name}@k",
-        parameters={"k": Integer(default=None, sequence=True)},
+        parameters={"k": Integer(default=None)},
         operating_point="k",
         default_points=(None,),
         monotone=monotone,

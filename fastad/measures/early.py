@@ -4,19 +4,19 @@ import math
 import sys
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 
 from fastad._core.declared import Positive, Rate
 from fastad._core.floats import nearest_float
 from fastad._core.threads import in_steps, thread_map
-from fastad._core.types import ArrayLike, FloatVector, Label, Point, Points
+from fastad._core.types import ArrayLike, FloatVector, Label, Point
 from fastad._kernels.curves import early
 from fastad.errors import UndefinedMeasureError
 from fastad.measures.extremes import POINT, ROUNDED_AREA
 from fastad.measures.measure import Measure
-from fastad.measures.points import Rates, at_each, exact, hits_among, need_anomalies, need_both
+from fastad.measures.points import exact, hits_among, need_anomalies, need_both
 from fastad.ordering.counts import OrderedCounts
 
 # The exponent that Truchon and Bayly recommend: the first 8 % of the ranks have 80 % of the weight.
@@ -27,17 +27,13 @@ _BLOCK = 1 << 16
 _LEAST_ALPHA = 1e-100
 
 
-def _enrichment_factor(counts: OrderedCounts, fraction: Rates) -> float | FloatVector:
+def _enrichment_factor(counts: OrderedCounts, fraction: Fraction) -> float:
     """How many times the anomalies are more frequent among the highest scores than among all."""
     need_anomalies(counts, "enrichment_factor")
-
-    def factor(rate: Fraction) -> float:
-        if rate == 0:
-            raise UndefinedMeasureError("enrichment_factor is undefined for fraction = 0")
-        hits = hits_among(counts, rate * exact(counts.total), "enrichment_factor")
-        return float(hits / (rate * exact(counts.n_anomalies)))
-
-    return at_each(fraction, factor)
+    if fraction == 0:
+        raise UndefinedMeasureError("enrichment_factor is undefined for fraction = 0")
+    hits = hits_among(counts, fraction * exact(counts.total), "enrichment_factor")
+    return float(hits / (fraction * exact(counts.n_anomalies)))
 
 
 def _highest_enrichment(parameters: Mapping[str, Any]) -> tuple[float, float]:
@@ -51,7 +47,7 @@ ENRICHMENT_FACTOR = Measure(
     key="ef@",
     compute=_enrichment_factor,
     source="Truchon and Bayly 2007",
-    parameters={"fraction": Rate(sequence=True)},
+    parameters={"fraction": Rate()},
     operating_point="fraction",
     default_points=(Fraction(1, 100),),
     reads="prefix",
@@ -65,32 +61,14 @@ ENRICHMENT_FACTOR = Measure(
 )
 
 
-@overload
 def enrichment_factor(
     y_true: ArrayLike,
     y_score: ArrayLike,
     *,
     fraction: Point,
-    sample_weight: ArrayLike | None = ...,
-    pos_label: Label | None = ...,
-) -> float: ...
-@overload
-def enrichment_factor(
-    y_true: ArrayLike,
-    y_score: ArrayLike,
-    *,
-    fraction: Points,
-    sample_weight: ArrayLike | None = ...,
-    pos_label: Label | None = ...,
-) -> FloatVector: ...
-def enrichment_factor(
-    y_true: ArrayLike,
-    y_score: ArrayLike,
-    *,
-    fraction: Point | Points,
     sample_weight: ArrayLike | None = None,
     pos_label: Label | None = None,
-) -> float | FloatVector:
+) -> float:
     """Enrichment factor: how many times more frequent anomalies are among the highest scores.
 
     The proportion of anomalies among a fraction of all samples, those with the highest scores,
@@ -102,7 +80,7 @@ def enrichment_factor(
         1 for an anomaly, 0 for a normal sample, or booleans.
     y_score : array-like of shape (n_samples,)
         Anomaly score, higher is more anomalous.
-    fraction : float or sequence of floats
+    fraction : float
         Fraction of all samples, in (0, 1], taken as the decimal that is written. Where it is not
         an integer number of samples, the last one counts in part; ties at the cut count by
         expectation over their order.
@@ -113,20 +91,13 @@ def enrichment_factor(
 
     Returns
     -------
-    float or numpy.ndarray
+    float
         From 0 to 1 / fraction, or to 1 / (proportion of anomalies) if that is less; 1 by chance.
-        An array for a sequence of operating points.
 
     Raises
     ------
-    InvalidInputError
-        If an argument is not as described; the message says which and where.
     UndefinedMeasureError
         If there is no anomaly, or the fraction is 0.
-
-    Notes
-    -----
-    O(n log n) time for n samples.
 
     References
     ----------
@@ -176,18 +147,14 @@ def weights_of_ties(above: FloatVector, sizes: FloatVector, rate: float) -> Floa
     return weights
 
 
-def _robust_initial_enhancement(counts: OrderedCounts, alpha: Rates) -> float | FloatVector:
+def _robust_initial_enhancement(counts: OrderedCounts, alpha: Fraction) -> float:
     """Mean exponential weight of the anomalies' ranks, over that of all samples."""
     need_anomalies(counts, "robust_initial_enhancement")
-
-    def enhancement(exponent: Fraction) -> float:
-        about = exponent_of(exponent)
-        weight = _gain(counts, about / counts.total, math.inf)
-        # Where real weights differ by many digits, rounding may exceed the highest value.
-        scaled = min(weight * (counts.total / counts.n_anomalies), about)
-        return scaled / -math.expm1(-about)
-
-    return at_each(alpha, enhancement)
+    about = exponent_of(alpha)
+    weight = _gain(counts, about / counts.total, math.inf)
+    # Where real weights differ by many digits, rounding may exceed the highest value.
+    scaled = min(weight * (counts.total / counts.n_anomalies), about)
+    return scaled / -math.expm1(-about)
 
 
 def _highest_enhancement(parameters: Mapping[str, Any]) -> tuple[float, float]:
@@ -201,7 +168,7 @@ ROBUST_INITIAL_ENHANCEMENT = Measure(
     key="rie@",
     compute=_robust_initial_enhancement,
     source="Sheridan et al. 2001; Truchon and Bayly 2007",
-    parameters={"alpha": Positive(default=_ALPHA, sequence=True, example=Fraction(20))},
+    parameters={"alpha": Positive(default=_ALPHA, example=Fraction(20))},
     operating_point="alpha",
     default_points=(Fraction(20),),
     classes="anomalies",
@@ -214,32 +181,14 @@ ROBUST_INITIAL_ENHANCEMENT = Measure(
 )
 
 
-@overload
 def robust_initial_enhancement(
     y_true: ArrayLike,
     y_score: ArrayLike,
     *,
-    alpha: Point = ...,
-    sample_weight: ArrayLike | None = ...,
-    pos_label: Label | None = ...,
-) -> float: ...
-@overload
-def robust_initial_enhancement(
-    y_true: ArrayLike,
-    y_score: ArrayLike,
-    *,
-    alpha: Points,
-    sample_weight: ArrayLike | None = ...,
-    pos_label: Label | None = ...,
-) -> FloatVector: ...
-def robust_initial_enhancement(
-    y_true: ArrayLike,
-    y_score: ArrayLike,
-    *,
-    alpha: Point | Points = 20.0,
+    alpha: Point = 20.0,
     sample_weight: ArrayLike | None = None,
     pos_label: Label | None = None,
-) -> float | FloatVector:
+) -> float:
     """Robust initial enhancement (RIE): the mean exponential weight of the anomalies' ranks.
 
     The mean of exp(-alpha r / N) over the anomalies, with ranks r = 1 … N from the highest score
@@ -251,7 +200,7 @@ def robust_initial_enhancement(
         1 for an anomaly, 0 for a normal sample, or booleans.
     y_score : array-like of shape (n_samples,)
         Anomaly score, higher is more anomalous.
-    alpha : float or sequence of floats, default 20
+    alpha : float, default 20
         Exponent, above 0: the higher, the fewer of the highest ranks count.
     sample_weight : array-like of shape (n_samples,), optional
         Weights, not negative; 0 leaves a row out, an integer k counts it k times.
@@ -260,14 +209,11 @@ def robust_initial_enhancement(
 
     Returns
     -------
-    float or numpy.ndarray
-        1 by chance, above 1 where anomalies come early, at most alpha / (1 - exp(-alpha)). An array
-        for a sequence of exponents.
+    float
+        1 by chance, above 1 where anomalies come early, at most alpha / (1 - exp(-alpha)).
 
     Raises
     ------
-    InvalidInputError
-        If an argument is not as described; the message says which and where.
     UndefinedMeasureError
         If there is no anomaly.
 
@@ -295,15 +241,11 @@ def robust_initial_enhancement(
     return ROBUST_INITIAL_ENHANCEMENT.of(y_true, y_score, sample_weight, pos_label, alpha=alpha)
 
 
-def _bedroc(counts: OrderedCounts, alpha: Rates) -> float | FloatVector:
+def _bedroc(counts: OrderedCounts, alpha: Fraction) -> float:
     """Mean exponential weight of the anomalies' ranks, from 0 for the last to 1 for the first."""
     need_both(counts, "bedroc")
-
-    def scaled(exponent: Fraction) -> float:
-        gain = _gain(counts, exponent_of(exponent) / counts.total, float(counts.n_normals))
-        return min(gain / highest_gain(counts, exponent), 1.0)
-
-    return at_each(alpha, scaled)
+    gain = _gain(counts, exponent_of(alpha) / counts.total, float(counts.n_normals))
+    return min(gain / highest_gain(counts, alpha), 1.0)
 
 
 BEDROC = Measure(
@@ -312,7 +254,7 @@ BEDROC = Measure(
     key="bedroc@",
     compute=_bedroc,
     source="Truchon and Bayly 2007",
-    parameters={"alpha": Positive(default=_ALPHA, sequence=True, example=Fraction(20))},
+    parameters={"alpha": Positive(default=_ALPHA, example=Fraction(20))},
     operating_point="alpha",
     default_points=(Fraction(20),),
     smooth=True,
@@ -321,32 +263,14 @@ BEDROC = Measure(
 )
 
 
-@overload
 def bedroc(
     y_true: ArrayLike,
     y_score: ArrayLike,
     *,
-    alpha: Point = ...,
-    sample_weight: ArrayLike | None = ...,
-    pos_label: Label | None = ...,
-) -> float: ...
-@overload
-def bedroc(
-    y_true: ArrayLike,
-    y_score: ArrayLike,
-    *,
-    alpha: Points,
-    sample_weight: ArrayLike | None = ...,
-    pos_label: Label | None = ...,
-) -> FloatVector: ...
-def bedroc(
-    y_true: ArrayLike,
-    y_score: ArrayLike,
-    *,
-    alpha: Point | Points = 20.0,
+    alpha: Point = 20.0,
     sample_weight: ArrayLike | None = None,
     pos_label: Label | None = None,
-) -> float | FloatVector:
+) -> float:
     """Boltzmann-enhanced discrimination of the ROC (BEDROC): early recognition from 0 to 1.
 
     `robust_initial_enhancement` less its lowest value, over its range: 0 where all anomalies come
@@ -358,7 +282,7 @@ def bedroc(
         1 for an anomaly, 0 for a normal sample, or booleans.
     y_score : array-like of shape (n_samples,)
         Anomaly score, higher is more anomalous.
-    alpha : float or sequence of floats, default 20
+    alpha : float, default 20
         Exponent, above 0. With 20, the first 8 % of the ranks have 80 % of the weight.
     sample_weight : array-like of shape (n_samples,), optional
         Weights, not negative; 0 leaves a row out, an integer k counts it k times.
@@ -367,13 +291,11 @@ def bedroc(
 
     Returns
     -------
-    float or numpy.ndarray
-        In [0, 1]; an array for a sequence of exponents.
+    float
+        In [0, 1].
 
     Raises
     ------
-    InvalidInputError
-        If an argument is not as described; the message says which and where.
     UndefinedMeasureError
         If a class is absent.
 

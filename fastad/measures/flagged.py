@@ -5,7 +5,7 @@ from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 
@@ -15,18 +15,14 @@ from fastad._core.types import (
     ArrayLike,
     BoolVector,
     Count,
-    FloatVector,
     Label,
     Point,
-    Points,
     Threshold,
 )
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.measures.extremes import Extremes
 from fastad.measures.measure import Measure
 from fastad.measures.points import (
-    Rates,
-    at_each,
     exact,
     hits_among,
     need_both,
@@ -41,13 +37,11 @@ from fastad.ordering.counts import OrderedCounts
 _BEYOND_FLOATS = 2**1024
 
 
-def _f1_at_fpr(
-    counts: OrderedCounts, fpr: Rates, *, prevalence: Fraction | None
-) -> float | FloatVector:
+def _f1_at_fpr(counts: OrderedCounts, fpr: Fraction, *, prevalence: Fraction | None) -> float:
     """F1 score of the samples that a threshold flags."""
     need_both(counts, "f1_at_fpr")
     scaled = counts.at_prevalence(prevalence)
-    return at_each(fpr, lambda rate: confusion(scaled, last_point(counts, rate)).f1)
+    return confusion(scaled, last_point(counts, fpr)).f1
 
 
 def flagging_most_normals(counts: OrderedCounts, ties: BoolVector, rate: Fraction) -> OrderedCounts:
@@ -81,7 +75,7 @@ F1_AT_FPR = Measure(
     key="f1@",
     compute=_f1_at_fpr,
     source="Škvára, Pevný and Šmídl 2019, equation (5)",
-    parameters={"fpr": Rate(sequence=True), "prevalence": Prevalence()},
+    parameters={"fpr": Rate(), "prevalence": Prevalence()},
     operating_point="fpr",
     reads="prefix",
     curve_part=part_around_fpr,
@@ -92,35 +86,15 @@ F1_AT_FPR = Measure(
 )
 
 
-@overload
 def f1_at_fpr(
     y_true: ArrayLike,
     y_score: ArrayLike,
     *,
     fpr: Point,
-    prevalence: Point | None = ...,
-    sample_weight: ArrayLike | None = ...,
-    pos_label: Label | None = ...,
-) -> float: ...
-@overload
-def f1_at_fpr(
-    y_true: ArrayLike,
-    y_score: ArrayLike,
-    *,
-    fpr: Points,
-    prevalence: Point | None = ...,
-    sample_weight: ArrayLike | None = ...,
-    pos_label: Label | None = ...,
-) -> FloatVector: ...
-def f1_at_fpr(
-    y_true: ArrayLike,
-    y_score: ArrayLike,
-    *,
-    fpr: Point | Points,
     prevalence: Point | None = None,
     sample_weight: ArrayLike | None = None,
     pos_label: Label | None = None,
-) -> float | FloatVector:
+) -> float:
     """F1 score of the samples that `threshold_at_fpr` flags.
 
     2 tp / (2 tp + fp + fn); 0 where nothing is flagged.
@@ -131,7 +105,7 @@ def f1_at_fpr(
         1 for an anomaly, 0 for a normal sample, or booleans.
     y_score : array-like of shape (n_samples,)
         Anomaly score, higher is more anomalous.
-    fpr : float or sequence of floats
+    fpr : float
         False positive rate in [0, 1], compared as the decimal that is written.
     prevalence : float, optional
         Fraction of anomalies in (0, 1) to which the classes are weighted; by default as they are.
@@ -142,19 +116,13 @@ def f1_at_fpr(
 
     Returns
     -------
-    float or numpy.ndarray
-        In [0, 1]; an array for a sequence of operating points.
+    float
+        In [0, 1].
 
     Raises
     ------
-    InvalidInputError
-        If an argument is not as described; the message says which and where.
     UndefinedMeasureError
         If a class is absent, or if normals that score +inf exceed ``fpr``.
-
-    Notes
-    -----
-    O(n log n) time for n samples.
 
     References
     ----------
@@ -167,28 +135,25 @@ def f1_at_fpr(
     >>> fastad.f1_at_fpr([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], fpr=0.5)
     0.8
     """
-    result: float | FloatVector = F1_AT_FPR.of(
+    result: float = F1_AT_FPR.of(
         y_true, y_score, sample_weight, pos_label, fpr=fpr, prevalence=prevalence
     )
     return result
 
 
 def _precision_at_fpr(
-    counts: OrderedCounts, fpr: Rates, *, prevalence: Fraction | None
-) -> float | FloatVector:
+    counts: OrderedCounts, fpr: Fraction, *, prevalence: Fraction | None
+) -> float:
     """Precision of the samples that a threshold flags."""
     need_both(counts, "precision_at_fpr")
     scaled = counts.at_prevalence(prevalence)
 
-    def precision(rate: Fraction) -> float:
-        flagged = confusion(scaled, last_point(counts, rate))
-        if flagged.n_flagged == 0:
-            raise UndefinedMeasureError(
-                f"precision_at_fpr is undefined where nothing is flagged, at fpr = {float(rate)}"
-            )
-        return flagged.precision
-
-    return at_each(fpr, precision)
+    flagged = confusion(scaled, last_point(counts, fpr))
+    if flagged.n_flagged == 0:
+        raise UndefinedMeasureError(
+            f"precision_at_fpr is undefined where nothing is flagged, at fpr = {float(fpr)}"
+        )
+    return flagged.precision
 
 
 def _lowest_precision(
@@ -205,7 +170,7 @@ PRECISION_AT_FPR = Measure(
     key="precision@fpr",
     compute=_precision_at_fpr,
     source="Škvára, Pevný and Šmídl 2019, section 2.5",
-    parameters={"fpr": Rate(sequence=True), "prevalence": Prevalence()},
+    parameters={"fpr": Rate(), "prevalence": Prevalence()},
     operating_point="fpr",
     reads="prefix",
     curve_part=part_around_fpr,
@@ -216,35 +181,15 @@ PRECISION_AT_FPR = Measure(
 )
 
 
-@overload
 def precision_at_fpr(
     y_true: ArrayLike,
     y_score: ArrayLike,
     *,
     fpr: Point,
-    prevalence: Point | None = ...,
-    sample_weight: ArrayLike | None = ...,
-    pos_label: Label | None = ...,
-) -> float: ...
-@overload
-def precision_at_fpr(
-    y_true: ArrayLike,
-    y_score: ArrayLike,
-    *,
-    fpr: Points,
-    prevalence: Point | None = ...,
-    sample_weight: ArrayLike | None = ...,
-    pos_label: Label | None = ...,
-) -> FloatVector: ...
-def precision_at_fpr(
-    y_true: ArrayLike,
-    y_score: ArrayLike,
-    *,
-    fpr: Point | Points,
     prevalence: Point | None = None,
     sample_weight: ArrayLike | None = None,
     pos_label: Label | None = None,
-) -> float | FloatVector:
+) -> float:
     """Precision of the samples that `threshold_at_fpr` flags.
 
     tp / (tp + fp).
@@ -255,7 +200,7 @@ def precision_at_fpr(
         1 for an anomaly, 0 for a normal sample, or booleans.
     y_score : array-like of shape (n_samples,)
         Anomaly score, higher is more anomalous.
-    fpr : float or sequence of floats
+    fpr : float
         False positive rate in [0, 1], compared as the decimal that is written.
     prevalence : float, optional
         Fraction of anomalies in (0, 1) to which the classes are weighted; by default as they are.
@@ -266,19 +211,13 @@ def precision_at_fpr(
 
     Returns
     -------
-    float or numpy.ndarray
-        In [0, 1]; an array for a sequence of operating points.
+    float
+        In [0, 1].
 
     Raises
     ------
-    InvalidInputError
-        If an argument is not as described; the message says which and where.
     UndefinedMeasureError
         If a class is absent, nothing is flagged, or normals that score +inf exceed ``fpr``.
-
-    Notes
-    -----
-    O(n log n) time for n samples.
 
     References
     ----------
@@ -373,14 +312,8 @@ def confusion_at(
 
     Raises
     ------
-    InvalidInputError
-        If an argument is not as described; the message says which and where.
     UndefinedMeasureError
         If ``k`` exceeds the number of samples.
-
-    Notes
-    -----
-    O(n log n) time for n samples.
 
     References
     ----------

@@ -2,17 +2,16 @@
 
 import math
 from fractions import Fraction
-from typing import overload
 
 import numpy as np
 
 from fastad._core.declared import OpenRate, Rate
-from fastad._core.types import ArrayLike, FloatVector, Label, Point, Points
+from fastad._core.types import ArrayLike, Label, Point
 from fastad.errors import UndefinedMeasureError
 from fastad.measures.extremes import AREA, ROUNDED_AREA
 from fastad.measures.measure import Measure
 from fastad.measures.partial import AUC_AT_FPR
-from fastad.measures.points import Rates, at_each, need_both, need_integer_weights
+from fastad.measures.points import need_both, need_integer_weights
 from fastad.measures.threshold_distribution import (
     BetaWeights,
     NormalWeights,
@@ -26,27 +25,24 @@ from fastad.ordering.counts import OrderedCounts
 
 def _localized_auc(
     counts: OrderedCounts,
-    fpr: Rates,
+    fpr: Fraction,
     *,
     coverage: Fraction,
     subsample: Fraction,
-) -> float | FloatVector:
+) -> float:
     """Mean height over the central part of the distribution."""
     m = _n_normals(counts, "localized_auc")
 
-    def central(rate: Fraction) -> float:
-        h = _n_drawn(m, subsample, "localized_auc")
-        k = _n_allowed(rate, h, "localized_auc")
-        low, high = central_range(m, h, k, coverage)
-        if low == high:
-            raise UndefinedMeasureError(
-                f"localized_auc is undefined where the range has no width: the fraction "
-                f"{float(coverage):g} of the thresholds at fpr = {float(rate):g} has the false "
-                f"positive rate {low / m:g}"
-            )
-        return AUC_AT_FPR.bind(fpr=Fraction(high, m), min_fpr=Fraction(low, m)).value(counts)
-
-    return at_each(fpr, central)
+    h = _n_drawn(m, subsample, "localized_auc")
+    k = _n_allowed(fpr, h, "localized_auc")
+    low, high = central_range(m, h, k, coverage)
+    if low == high:
+        raise UndefinedMeasureError(
+            f"localized_auc is undefined where the range has no width: the fraction "
+            f"{float(coverage):g} of the thresholds at fpr = {float(fpr):g} has the false "
+            f"positive rate {low / m:g}"
+        )
+    return AUC_AT_FPR.bind(fpr=Fraction(high, m), min_fpr=Fraction(low, m)).value(counts)
 
 
 LOCALIZED_AUC = Measure(
@@ -56,7 +52,7 @@ LOCALIZED_AUC = Measure(
     compute=_localized_auc,
     source="code of Škvára, Pevný and Šmídl, 2020: EvalCurves.jl, ADMetricEvaluation.jl",
     parameters={
-        "fpr": Rate(sequence=True),
+        "fpr": Rate(),
         "coverage": OpenRate(default=0.95),
         "subsample": OpenRate(default=0.5),
     },
@@ -67,38 +63,16 @@ LOCALIZED_AUC = Measure(
 )
 
 
-@overload
 def localized_auc(
     y_true: ArrayLike,
     y_score: ArrayLike,
     *,
     fpr: Point,
-    coverage: Point = ...,
-    subsample: Point = ...,
-    sample_weight: ArrayLike | None = ...,
-    pos_label: Label | None = ...,
-) -> float: ...
-@overload
-def localized_auc(
-    y_true: ArrayLike,
-    y_score: ArrayLike,
-    *,
-    fpr: Points,
-    coverage: Point = ...,
-    subsample: Point = ...,
-    sample_weight: ArrayLike | None = ...,
-    pos_label: Label | None = ...,
-) -> FloatVector: ...
-def localized_auc(
-    y_true: ArrayLike,
-    y_score: ArrayLike,
-    *,
-    fpr: Point | Points,
     coverage: Point = 0.95,
     subsample: Point = 0.5,
     sample_weight: ArrayLike | None = None,
     pos_label: Label | None = None,
-) -> float | FloatVector:
+) -> float:
     """Localized AUC: mean true positive rate over the thresholds to expect at an FPR.
 
     Draw h = floor(d m) of the m normals without replacement, and take the lowest threshold that
@@ -117,7 +91,7 @@ def localized_auc(
         1 for an anomaly, 0 for a normal sample, or booleans.
     y_score : array-like of shape (n_samples,)
         Anomaly score, higher is more anomalous.
-    fpr : float or sequence of floats
+    fpr : float
         False positive rate in [0, 1], taken as the decimal that is written.
     coverage : float, default 0.95
         Fraction of the distribution that the range contains, in (0, 1), with equal tails, taken
@@ -131,13 +105,11 @@ def localized_auc(
 
     Returns
     -------
-    float or numpy.ndarray
-        In [0, 1], 1 for a perfect order; an array for a sequence of operating points.
+    float
+        In [0, 1], 1 for a perfect order.
 
     Raises
     ------
-    InvalidInputError
-        If an argument is not as described; the message says which and where.
     UndefinedMeasureError
         If a class is absent, no normal is drawn (h = 0), or the range has no width: at ``fpr`` 1,
         or where one rate holds all but the tails of the distribution.
@@ -168,18 +140,13 @@ def localized_auc(
     )
 
 
-def _beta_weighted_auc(
-    counts: OrderedCounts, fpr: Rates, *, subsample: Fraction
-) -> float | FloatVector:
+def _beta_weighted_auc(counts: OrderedCounts, fpr: Fraction, *, subsample: Fraction) -> float:
     """Mean height under a beta density."""
     m = _n_normals(counts, "beta_weighted_auc")
 
-    def weighted(rate: Fraction) -> float:
-        h = _n_drawn(m, subsample, "beta_weighted_auc")
-        k = _n_allowed(rate, h, "beta_weighted_auc")
-        return mean_height(counts, BetaWeights.of(m, h, k))
-
-    return at_each(fpr, weighted)
+    h = _n_drawn(m, subsample, "beta_weighted_auc")
+    k = _n_allowed(fpr, h, "beta_weighted_auc")
+    return mean_height(counts, BetaWeights.of(m, h, k))
 
 
 BETA_WEIGHTED_AUC = Measure(
@@ -188,42 +155,22 @@ BETA_WEIGHTED_AUC = Measure(
     key="auc_beta@",
     compute=_beta_weighted_auc,
     source="code of Škvára, Pevný and Šmídl, 2020: EvalCurves.jl, ADMetricEvaluation.jl",
-    parameters={"fpr": Rate(sequence=True), "subsample": OpenRate(default=0.5)},
+    parameters={"fpr": Rate(), "subsample": OpenRate(default=0.5)},
     operating_point="fpr",
     weights="integer",
     extremes=ROUNDED_AREA,
 )
 
 
-@overload
 def beta_weighted_auc(
     y_true: ArrayLike,
     y_score: ArrayLike,
     *,
     fpr: Point,
-    subsample: Point = ...,
-    sample_weight: ArrayLike | None = ...,
-    pos_label: Label | None = ...,
-) -> float: ...
-@overload
-def beta_weighted_auc(
-    y_true: ArrayLike,
-    y_score: ArrayLike,
-    *,
-    fpr: Points,
-    subsample: Point = ...,
-    sample_weight: ArrayLike | None = ...,
-    pos_label: Label | None = ...,
-) -> FloatVector: ...
-def beta_weighted_auc(
-    y_true: ArrayLike,
-    y_score: ArrayLike,
-    *,
-    fpr: Point | Points,
     subsample: Point = 0.5,
     sample_weight: ArrayLike | None = None,
     pos_label: Label | None = None,
-) -> float | FloatVector:
+) -> float:
     """Area under the ROC curve with a beta density around an FPR.
 
     Draw h = floor(d m) of the m normals without replacement, and take the lowest threshold that
@@ -247,7 +194,7 @@ def beta_weighted_auc(
         1 for an anomaly, 0 for a normal sample, or booleans.
     y_score : array-like of shape (n_samples,)
         Anomaly score, higher is more anomalous.
-    fpr : float or sequence of floats
+    fpr : float
         False positive rate in [0, 1], taken as the decimal that is written.
     subsample : float, default 0.5
         Fraction d of the normals in a subsample, in (0, 1), taken as the decimal that is written.
@@ -258,13 +205,11 @@ def beta_weighted_auc(
 
     Returns
     -------
-    float or numpy.ndarray
-        In [0, 1], 1 for a perfect order; an array for a sequence of operating points.
+    float
+        In [0, 1], 1 for a perfect order.
 
     Raises
     ------
-    InvalidInputError
-        If an argument is not as described; the message says which and where.
     UndefinedMeasureError
         If a class is absent, no normal is drawn (h = 0), or ``fpr`` is 1, where the variance is 0.
 
@@ -293,20 +238,17 @@ def beta_weighted_auc(
     )
 
 
-def _gaussian_weighted_auc(counts: OrderedCounts, fpr: Rates) -> float | FloatVector:
+def _gaussian_weighted_auc(counts: OrderedCounts, fpr: Fraction) -> float:
     """Mean height under a normal density."""
     m = _n_normals(counts, "gaussian_weighted_auc")
 
-    def weighted(rate: Fraction) -> float:
-        weights = NormalWeights.of(m, rate)
-        if weights.deviation == 0:
-            raise UndefinedMeasureError(
-                f"gaussian_weighted_auc is undefined at fpr = {float(rate):g}, "
-                "where the weights have no variance"
-            )
-        return mean_height(counts, weights)
-
-    return at_each(fpr, weighted)
+    weights = NormalWeights.of(m, fpr)
+    if weights.deviation == 0:
+        raise UndefinedMeasureError(
+            f"gaussian_weighted_auc is undefined at fpr = {float(fpr):g}, "
+            "where the weights have no variance"
+        )
+    return mean_height(counts, weights)
 
 
 GAUSSIAN_WEIGHTED_AUC = Measure(
@@ -315,39 +257,21 @@ GAUSSIAN_WEIGHTED_AUC = Measure(
     key="auc_gauss@",
     compute=_gaussian_weighted_auc,
     source="code of Škvára, Pevný and Šmídl, 2020: EvalCurves.jl, ADMetricEvaluation.jl",
-    parameters={"fpr": Rate(sequence=True)},
+    parameters={"fpr": Rate()},
     operating_point="fpr",
     weights="integer",
     extremes=ROUNDED_AREA,
 )
 
 
-@overload
 def gaussian_weighted_auc(
     y_true: ArrayLike,
     y_score: ArrayLike,
     *,
     fpr: Point,
-    sample_weight: ArrayLike | None = ...,
-    pos_label: Label | None = ...,
-) -> float: ...
-@overload
-def gaussian_weighted_auc(
-    y_true: ArrayLike,
-    y_score: ArrayLike,
-    *,
-    fpr: Points,
-    sample_weight: ArrayLike | None = ...,
-    pos_label: Label | None = ...,
-) -> FloatVector: ...
-def gaussian_weighted_auc(
-    y_true: ArrayLike,
-    y_score: ArrayLike,
-    *,
-    fpr: Point | Points,
     sample_weight: ArrayLike | None = None,
     pos_label: Label | None = None,
-) -> float | FloatVector:
+) -> float:
     """Area under the ROC curve with a normal density around an FPR.
 
     The integral of TPR(x) f(x) dx over [0, 1] on the interpolated ROC curve, f the normal density
@@ -361,7 +285,7 @@ def gaussian_weighted_auc(
         1 for an anomaly, 0 for a normal sample, or booleans.
     y_score : array-like of shape (n_samples,)
         Anomaly score, higher is more anomalous.
-    fpr : float or sequence of floats
+    fpr : float
         False positive rate in [0, 1], taken as the decimal that is written.
     sample_weight : array-like of shape (n_samples,), optional
         Integers, not negative: how many times each row counts.
@@ -370,13 +294,11 @@ def gaussian_weighted_auc(
 
     Returns
     -------
-    float or numpy.ndarray
-        In [0, 1], 1 for a perfect order; an array for a sequence of operating points.
+    float
+        In [0, 1], 1 for a perfect order.
 
     Raises
     ------
-    InvalidInputError
-        If an argument is not as described; the message says which and where.
     UndefinedMeasureError
         If a class is absent, or ``fpr`` is 0 or 1, where the variance is 0.
 
@@ -404,22 +326,17 @@ def gaussian_weighted_auc(
     return GAUSSIAN_WEIGHTED_AUC.of(y_true, y_score, sample_weight, pos_label, fpr=fpr)
 
 
-def _histogram_weighted_auc(
-    counts: OrderedCounts, fpr: Rates, *, subsample: Fraction
-) -> float | FloatVector:
+def _histogram_weighted_auc(counts: OrderedCounts, fpr: Fraction, *, subsample: Fraction) -> float:
     """Mean height under the distribution itself."""
     m = _n_normals(counts, "histogram_weighted_auc")
 
-    def weighted(rate: Fraction) -> float:
-        h = _n_drawn(m, subsample, "histogram_weighted_auc")
-        if rate == 1:
-            return 1.0
-        first, probabilities = threshold_distribution(m, h, int(rate * h))
-        heights = heights_at(counts, first + np.arange(probabilities.shape[0]))
-        # Divided by their own sum, weights of height 1 make exactly 1.
-        return math.fsum(probabilities * heights) / math.fsum(probabilities)
-
-    return at_each(fpr, weighted)
+    h = _n_drawn(m, subsample, "histogram_weighted_auc")
+    if fpr == 1:
+        return 1.0
+    first, probabilities = threshold_distribution(m, h, int(fpr * h))
+    heights = heights_at(counts, first + np.arange(probabilities.shape[0]))
+    # Divided by their own sum, weights of height 1 make exactly 1.
+    return math.fsum(probabilities * heights) / math.fsum(probabilities)
 
 
 HISTOGRAM_WEIGHTED_AUC = Measure(
@@ -428,7 +345,7 @@ HISTOGRAM_WEIGHTED_AUC = Measure(
     key="auc_hist@",
     compute=_histogram_weighted_auc,
     source="code of Škvára, Pevný and Šmídl, 2020: EvalCurves.jl, ADMetricEvaluation.jl",
-    parameters={"fpr": Rate(sequence=True), "subsample": OpenRate(default=0.5)},
+    parameters={"fpr": Rate(), "subsample": OpenRate(default=0.5)},
     operating_point="fpr",
     weights="integer",
     cost="O(√m log g) for m normals",
@@ -436,35 +353,15 @@ HISTOGRAM_WEIGHTED_AUC = Measure(
 )
 
 
-@overload
 def histogram_weighted_auc(
     y_true: ArrayLike,
     y_score: ArrayLike,
     *,
     fpr: Point,
-    subsample: Point = ...,
-    sample_weight: ArrayLike | None = ...,
-    pos_label: Label | None = ...,
-) -> float: ...
-@overload
-def histogram_weighted_auc(
-    y_true: ArrayLike,
-    y_score: ArrayLike,
-    *,
-    fpr: Points,
-    subsample: Point = ...,
-    sample_weight: ArrayLike | None = ...,
-    pos_label: Label | None = ...,
-) -> FloatVector: ...
-def histogram_weighted_auc(
-    y_true: ArrayLike,
-    y_score: ArrayLike,
-    *,
-    fpr: Point | Points,
     subsample: Point = 0.5,
     sample_weight: ArrayLike | None = None,
     pos_label: Label | None = None,
-) -> float | FloatVector:
+) -> float:
     """Mean true positive rate over the thresholds of subsamples at an FPR.
 
     Draw h = floor(d m) of the m normals without replacement, and take the lowest threshold that
@@ -488,7 +385,7 @@ def histogram_weighted_auc(
         1 for an anomaly, 0 for a normal sample, or booleans.
     y_score : array-like of shape (n_samples,)
         Anomaly score, higher is more anomalous.
-    fpr : float or sequence of floats
+    fpr : float
         False positive rate in [0, 1], taken as the decimal that is written.
     subsample : float, default 0.5
         Fraction d of the normals in a subsample, in (0, 1), taken as the decimal that is written.
@@ -499,13 +396,11 @@ def histogram_weighted_auc(
 
     Returns
     -------
-    float or numpy.ndarray
-        In [0, 1], 1 for a perfect order; an array for a sequence of operating points.
+    float
+        In [0, 1], 1 for a perfect order.
 
     Raises
     ------
-    InvalidInputError
-        If an argument is not as described; the message says which and where.
     UndefinedMeasureError
         If a class is absent, or no normal is drawn (h = 0).
 

@@ -2,37 +2,32 @@
 
 import math
 from fractions import Fraction
-from typing import overload
 
 from fastad._core.arrays import as_readonly
 from fastad._core.declared import OpenRate, Rate
-from fastad._core.types import ArrayLike, FloatVector, Label, Point, Points
+from fastad._core.types import ArrayLike, Label, Point
 from fastad._kernels.curves import early
 from fastad.measures.extremes import Extremes
 from fastad.measures.measure import Measure
 from fastad.measures.partial import check_width
-from fastad.measures.points import Rates, at_each, at_fraction, exact, last_within, need_both
+from fastad.measures.points import at_fraction, exact, last_within, need_both
 from fastad.ordering.counts import OrderedCounts
 
 
-def _log_auc(counts: OrderedCounts, min_fpr: Rates, *, max_fpr: Fraction) -> float | FloatVector:
+def _log_auc(counts: OrderedCounts, min_fpr: Fraction, *, max_fpr: Fraction) -> float:
     """Area over a range of the logarithm of the false positive rate."""
     need_both(counts, "log_auc")
-
-    def mean_height(low: Fraction) -> float:
-        check_width(low, max_fpr, "min_fpr", "max_fpr")
-        start, end = (at_fraction(rate, counts.n_normals) for rate in (low, max_fpr))
-        points = slice(last_within(counts.fps, *start), last_within(counts.fps, *end) + 2)
-        fps, tps = (as_readonly(cumulative[points]) for cumulative in (counts.fps, counts.tps))
-        left, right = (float(rate * exact(counts.n_normals)) for rate in (low, max_fpr))
-        right = max(right, math.nextafter(left, math.inf))
-        inside = early.logarithmic_area_between(fps, tps, left, right)
-        # Of the ends as they are integrated between; either form is right where it is used.
-        near = right < 2 * left
-        width = math.log1p((right - left) / left) if near else math.log(right) - math.log(left)
-        return min(inside / (counts.n_anomalies * width), 1.0)
-
-    return at_each(min_fpr, mean_height)
+    check_width(min_fpr, max_fpr, "min_fpr", "max_fpr")
+    start, end = (at_fraction(rate, counts.n_normals) for rate in (min_fpr, max_fpr))
+    points = slice(last_within(counts.fps, *start), last_within(counts.fps, *end) + 2)
+    fps, tps = (as_readonly(cumulative[points]) for cumulative in (counts.fps, counts.tps))
+    left, right = (float(rate * exact(counts.n_normals)) for rate in (min_fpr, max_fpr))
+    right = max(right, math.nextafter(left, math.inf))
+    inside = early.logarithmic_area_between(fps, tps, left, right)
+    # Of the ends as they are integrated between; either form is right where it is used.
+    near = right < 2 * left
+    width = math.log1p((right - left) / left) if near else math.log(right) - math.log(left)
+    return min(inside / (counts.n_anomalies * width), 1.0)
 
 
 LOG_AUC = Measure(
@@ -41,7 +36,7 @@ LOG_AUC = Measure(
     key="auc_log@",
     compute=_log_auc,
     source="Mysinger and Shoichet 2010; Mendenhall and Meiler 2016",
-    parameters={"min_fpr": OpenRate(default=0.001, sequence=True), "max_fpr": Rate(default=0.1)},
+    parameters={"min_fpr": OpenRate(default=0.001), "max_fpr": Rate(default=0.1)},
     operating_point="min_fpr",
     default_points=(Fraction(1, 1000),),
     smooth=True,
@@ -50,39 +45,15 @@ LOG_AUC = Measure(
 )
 
 
-@overload
 def log_auc(
     y_true: ArrayLike,
     y_score: ArrayLike,
     *,
-    min_fpr: Point = ...,
-    max_fpr: Point = ...,
-    sample_weight: ArrayLike | None = ...,
-    pos_label: Label | None = ...,
-) -> float: ...
-
-
-@overload
-def log_auc(
-    y_true: ArrayLike,
-    y_score: ArrayLike,
-    *,
-    min_fpr: Points,
-    max_fpr: Point = ...,
-    sample_weight: ArrayLike | None = ...,
-    pos_label: Label | None = ...,
-) -> FloatVector: ...
-
-
-def log_auc(
-    y_true: ArrayLike,
-    y_score: ArrayLike,
-    *,
-    min_fpr: Point | Points = 0.001,
+    min_fpr: Point = 0.001,
     max_fpr: Point = 0.1,
     sample_weight: ArrayLike | None = None,
     pos_label: Label | None = None,
-) -> float | FloatVector:
+) -> float:
     """Area under the ROC curve over the logarithm of the false positive rate.
 
     The integral of TPR over log(FPR) from ``min_fpr`` to ``max_fpr``, on the interpolated curve,
@@ -95,7 +66,7 @@ def log_auc(
         1 for an anomaly, 0 for a normal sample, or booleans.
     y_score : array-like of shape (n_samples,)
         Anomaly score, higher is more anomalous.
-    min_fpr : float or sequence of floats, default 0.001
+    min_fpr : float, default 0.001
         Lower end of the range, in (0, 1), taken as the decimal that is written.
     max_fpr : float, default 0.1
         Upper end of the range, in (0, 1].
@@ -106,13 +77,11 @@ def log_auc(
 
     Returns
     -------
-    float or numpy.ndarray
-        In [0, 1]; an array for a sequence of operating points.
+    float
+        In [0, 1].
 
     Raises
     ------
-    InvalidInputError
-        If an argument is not as described; the message says which and where.
     UndefinedMeasureError
         If a class is absent, or the range has no width.
 

@@ -184,12 +184,6 @@ class Measure(Generic[Result]):
             )
         checked = self._check(parameters, self.number_parameters)
         point = None if self.operating_point is None else checked[self.operating_point]
-        if isinstance(point, list):
-            raise InvalidInputError(
-                f"{self.operating_point} must be one operating point; found "
-                f"{short_repr(parameters[str(self.operating_point)])}",
-                argument=self.operating_point,
-            )
         return BoundMeasure(self.key_at(point), self, checked)
 
     def refuse_unknown(
@@ -267,10 +261,22 @@ class Measure(Generic[Result]):
                 raise InvalidTypeError(
                     f"{name} must be given for {self.name}; found none", argument=name
                 )
+            if name == self.operating_point and not parameter.sequence:
+                _refuse_several(value, name)
             checked[name] = parameter.check(value, name)
         if self.validate is not None:
             self.validate(checked)
         return checked
+
+
+def _refuse_several(value: Any, name: str) -> None:
+    """Refuse a sequence of operating points, and say what takes one."""
+    if getattr(value, "ndim", isinstance(value, list | tuple | range)):
+        raise InvalidTypeError(
+            f"{name} must be one operating point; for several, evaluate makes a table, and "
+            f"rank_scores orders the scores once for all; found {short_repr(value)}",
+            argument=name,
+        )
 
 
 def _listed_measure(module: str, name: str) -> Measure[Any]:

@@ -2,16 +2,15 @@
 
 import math
 from fractions import Fraction
-from typing import overload
 
 import numpy as np
 
 from fastad._core.declared import Positive
 from fastad._core.floats import nearest_float
-from fastad._core.types import ArrayLike, FloatVector, Label, Point, Points
+from fastad._core.types import ArrayLike, FloatVector, Label, Point
 from fastad.measures.extremes import POINT
 from fastad.measures.measure import Measure
-from fastad.measures.points import Rates, at_each, exact, need_both, thresholds_from_infinity
+from fastad.measures.points import exact, need_both, thresholds_from_infinity
 from fastad.measures.resolution import FALSE_ALARMS
 from fastad.measures.results import NpCurve
 from fastad.ordering.counts import OrderedCounts
@@ -70,14 +69,8 @@ def np_curve(
 
     Raises
     ------
-    InvalidInputError
-        If an argument is not as described; the message says which and where.
     UndefinedMeasureError
         If a class is absent.
-
-    Notes
-    -----
-    O(n log n) time for n samples.
 
     References
     ----------
@@ -93,17 +86,13 @@ def np_curve(
     return NP_CURVE.of(y_true, y_score, sample_weight, pos_label, alpha=alpha)
 
 
-def _np_score(counts: OrderedCounts, alpha: Rates) -> float | FloatVector:
+def _np_score(counts: OrderedCounts, alpha: Fraction) -> float:
     """Lowest Neyman-Pearson score."""
-
-    def lowest(bound: Fraction) -> float:
-        point = int(np.argmin(_scores(counts, bound)))
-        fpr = exact(counts.fps[point]) / exact(counts.n_normals)
-        tpr = exact(counts.tps[point]) / exact(counts.n_anomalies)
-        return float(max(fpr - bound, Fraction(0)) / bound + 1 - tpr)
-
     need_both(counts, "np_score")
-    return at_each(alpha, lowest)
+    point = int(np.argmin(_scores(counts, alpha)))
+    fpr = exact(counts.fps[point]) / exact(counts.n_normals)
+    tpr = exact(counts.tps[point]) / exact(counts.n_anomalies)
+    return float(max(fpr - alpha, Fraction(0)) / alpha + 1 - tpr)
 
 
 NP_SCORE = Measure(
@@ -112,7 +101,7 @@ NP_SCORE = Measure(
     key="np@",
     compute=_np_score,
     source="Škvára, Pevný and Šmídl 2019, equation (2)",
-    parameters={"alpha": Positive(sequence=True, example=Fraction(1, 100))},
+    parameters={"alpha": Positive(example=Fraction(1, 100))},
     operating_point="alpha",
     tail=FALSE_ALARMS,
     higher_is_better=False,
@@ -121,36 +110,14 @@ NP_SCORE = Measure(
 )
 
 
-@overload
 def np_score(
     y_true: ArrayLike,
     y_score: ArrayLike,
     *,
     alpha: Point,
-    sample_weight: ArrayLike | None = ...,
-    pos_label: Label | None = ...,
-) -> float: ...
-
-
-@overload
-def np_score(
-    y_true: ArrayLike,
-    y_score: ArrayLike,
-    *,
-    alpha: Points,
-    sample_weight: ArrayLike | None = ...,
-    pos_label: Label | None = ...,
-) -> FloatVector: ...
-
-
-def np_score(
-    y_true: ArrayLike,
-    y_score: ArrayLike,
-    *,
-    alpha: Point | Points,
     sample_weight: ArrayLike | None = None,
     pos_label: Label | None = None,
-) -> float | FloatVector:
+) -> float:
     """Lowest Neyman-Pearson score over all thresholds.
 
     The minimum of max(FPR - alpha, 0) / alpha + FNR over the real points.
@@ -161,7 +128,7 @@ def np_score(
         1 for an anomaly, 0 for a normal sample, or booleans.
     y_score : array-like of shape (n_samples,)
         Anomaly score, higher is more anomalous.
-    alpha : float or sequence of floats
+    alpha : float
         False positive rate that costs nothing, above 0, taken as the decimal that is written.
     sample_weight : array-like of shape (n_samples,), optional
         Weights, not negative; 0 leaves a row out, an integer k counts it k times.
@@ -170,19 +137,13 @@ def np_score(
 
     Returns
     -------
-    float or numpy.ndarray
-        An array for a sequence. In [0, 1]; lower is better.
+    float
+        In [0, 1]; lower is better.
 
     Raises
     ------
-    InvalidInputError
-        If an argument is not as described; the message says which and where.
     UndefinedMeasureError
         If a class is absent.
-
-    Notes
-    -----
-    O(n log n) time for n samples.
 
     References
     ----------

@@ -1,17 +1,14 @@
 """Areas of the literature on outlier detection: with a ratio of costs, or forgiving."""
 
 from fractions import Fraction
-from typing import overload
 
 import numpy as np
 
 from fastad._core.declared import Positive, Rate
-from fastad._core.types import ArrayLike, Count, FloatVector, Label, Point, Points
+from fastad._core.types import ArrayLike, Count, Label, Point
 from fastad.measures.extremes import AREA
 from fastad.measures.measure import Measure
 from fastad.measures.points import (
-    Rates,
-    at_each,
     last_within,
     need_both,
     need_integer_weights,
@@ -24,29 +21,26 @@ from fastad.ordering.counts import OrderedCounts
 _INT64 = 2**63
 
 
-def _cost_auc(counts: OrderedCounts, cost_ratio: Rates) -> float | FloatVector:
+def _cost_auc(counts: OrderedCounts, cost_ratio: Fraction) -> float:
     """Pairs whose ranks stand in more than a ratio."""
     n, m = _integer_classes(counts, "cost_auc")
     ranks = twice_mean_ranks(counts, len(counts.fps) - 1)
     anomalies, normals = np.diff(counts.tps), np.diff(counts.fps)
 
-    def fraction(ratio: Fraction) -> float:
-        scaled, divisor = ranks, ratio.denominator
-        if max(int(ranks[-1]) * ratio.numerator, divisor) >= _INT64:
-            scaled = ranks.astype(object)
-        scaled = scaled * ratio.numerator
-        # No rank is above the highest, so that larger limits are all equivalent.
-        limits = np.minimum(scaled // divisor, int(ranks[-1]) + 1).astype(np.int64)
-        # The first distinct score whose rank is above the limit, and the one before it.
-        beyond = np.searchsorted(ranks, limits, side="right")
-        before = np.maximum(beyond - 1, 0)
-        at_limit = (scaled % divisor == 0) & (ranks[before] == limits)
-        won = 2 * (m - counts.fps[beyond]) + np.where(at_limit, normals[before], 0)
-        if 2 * n * m >= _INT64:
-            won = won.astype(object)
-        return int(np.dot(anomalies.astype(won.dtype), won)) / (2 * n * m)
-
-    return at_each(cost_ratio, fraction)
+    scaled, divisor = ranks, cost_ratio.denominator
+    if max(int(ranks[-1]) * cost_ratio.numerator, divisor) >= _INT64:
+        scaled = ranks.astype(object)
+    scaled = scaled * cost_ratio.numerator
+    # No rank is above the highest, so that larger limits are all equivalent.
+    limits = np.minimum(scaled // divisor, int(ranks[-1]) + 1).astype(np.int64)
+    # The first distinct score whose rank is above the limit, and the one before it.
+    beyond = np.searchsorted(ranks, limits, side="right")
+    before = np.maximum(beyond - 1, 0)
+    at_limit = (scaled % divisor == 0) & (ranks[before] == limits)
+    won = 2 * (m - counts.fps[beyond]) + np.where(at_limit, normals[before], 0)
+    if 2 * n * m >= _INT64:
+        won = won.astype(object)
+    return int(np.dot(anomalies.astype(won.dtype), won)) / (2 * n * m)
 
 
 COST_AUC = Measure(
@@ -55,7 +49,7 @@ COST_AUC = Measure(
     key="cost_auc@",
     compute=_cost_auc,
     source="Ning et al. 2020, section 1.3 (meta_AUC)",
-    parameters={"cost_ratio": Positive(sequence=True)},
+    parameters={"cost_ratio": Positive()},
     operating_point="cost_ratio",
     default_points=(),
     weights="integer",
@@ -63,32 +57,14 @@ COST_AUC = Measure(
 )
 
 
-@overload
 def cost_auc(
     y_true: ArrayLike,
     y_score: ArrayLike,
     *,
     cost_ratio: Point,
-    sample_weight: ArrayLike | None = ...,
-    pos_label: Label | None = ...,
-) -> float: ...
-@overload
-def cost_auc(
-    y_true: ArrayLike,
-    y_score: ArrayLike,
-    *,
-    cost_ratio: Points,
-    sample_weight: ArrayLike | None = ...,
-    pos_label: Label | None = ...,
-) -> FloatVector: ...
-def cost_auc(
-    y_true: ArrayLike,
-    y_score: ArrayLike,
-    *,
-    cost_ratio: Point | Points,
     sample_weight: ArrayLike | None = None,
     pos_label: Label | None = None,
-) -> float | FloatVector:
+) -> float:
     """Fraction of the pairs whose ranks stand in more than a ratio of costs.
 
     The mean over all pairs of I(rank- > c rank+) + I(rank- = c rank+) / 2; rank 1 is the highest
@@ -100,7 +76,7 @@ def cost_auc(
         1 for an anomaly, 0 for a normal sample, or booleans.
     y_score : array-like of shape (n_samples,)
         Anomaly score, higher is more anomalous.
-    cost_ratio : float or sequence of floats
+    cost_ratio : float
         c = cost of a false alarm over that of a missed anomaly, above 0, taken as the decimal that
         is written.
     sample_weight : array-like of shape (n_samples,), optional
@@ -110,19 +86,13 @@ def cost_auc(
 
     Returns
     -------
-    float or numpy.ndarray
-        An array for a sequence. In [0, 1]; the AUC for c = 1.
+    float
+        In [0, 1]; the AUC for c = 1.
 
     Raises
     ------
-    InvalidInputError
-        If an argument is not as described; the message says which and where.
     UndefinedMeasureError
         If a class is absent.
-
-    Notes
-    -----
-    O(n log n) time for n samples.
 
     References
     ----------
@@ -138,18 +108,15 @@ def cost_auc(
     return COST_AUC.of(y_true, y_score, sample_weight, pos_label, cost_ratio=cost_ratio)
 
 
-def _ht_auc(counts: OrderedCounts, alpha: Rates) -> float | FloatVector:
+def _ht_auc(counts: OrderedCounts, alpha: Fraction) -> float:
     """AUC without the highest normals, which count as won."""
     n, m = _integer_classes(counts, "ht_auc")
     whole = twice_area(counts.fps, counts.tps, 0, len(counts.fps) - 1)
 
-    def forgiving(fraction: Fraction) -> float:
-        dropped = int(fraction * m)
-        # Pairs of dropped normals count as won, whatever their order.
-        won = whole - _twice_wins(counts, dropped)
-        return (won + 2 * n * dropped) / (2 * n * m)
-
-    return at_each(alpha, forgiving)
+    dropped = int(alpha * m)
+    # Pairs of dropped normals count as won, whatever their order.
+    won = whole - _twice_wins(counts, dropped)
+    return (won + 2 * n * dropped) / (2 * n * m)
 
 
 HT_AUC = Measure(
@@ -158,7 +125,7 @@ HT_AUC = Measure(
     key="ht_auc@",
     compute=_ht_auc,
     source="Ning et al. 2020, equation (1)",
-    parameters={"alpha": Rate(sequence=True)},
+    parameters={"alpha": Rate()},
     operating_point="alpha",
     tail=DROPPED,
     default_points=(Fraction(2, 10),),
@@ -168,32 +135,14 @@ HT_AUC = Measure(
 )
 
 
-@overload
 def ht_auc(
     y_true: ArrayLike,
     y_score: ArrayLike,
     *,
     alpha: Point,
-    sample_weight: ArrayLike | None = ...,
-    pos_label: Label | None = ...,
-) -> float: ...
-@overload
-def ht_auc(
-    y_true: ArrayLike,
-    y_score: ArrayLike,
-    *,
-    alpha: Points,
-    sample_weight: ArrayLike | None = ...,
-    pos_label: Label | None = ...,
-) -> FloatVector: ...
-def ht_auc(
-    y_true: ArrayLike,
-    y_score: ArrayLike,
-    *,
-    alpha: Point | Points,
     sample_weight: ArrayLike | None = None,
     pos_label: Label | None = None,
-) -> float | FloatVector:
+) -> float:
     """High-TPR AUC: the fraction alpha of the highest normals is forgiven.
 
     The k = floor(alpha m) highest-scored of the m normals are dropped and count as won:
@@ -205,7 +154,7 @@ def ht_auc(
         1 for an anomaly, 0 for a normal sample, or booleans.
     y_score : array-like of shape (n_samples,)
         Anomaly score, higher is more anomalous.
-    alpha : float or sequence of floats
+    alpha : float
         Fraction of the normals in [0, 1], taken as the decimal that is written.
     sample_weight : array-like of shape (n_samples,), optional
         Integers, not negative: how many times each row counts.
@@ -214,19 +163,13 @@ def ht_auc(
 
     Returns
     -------
-    float or numpy.ndarray
-        An array for a sequence. In [0, 1]; the AUC for alpha 0, and 1 for alpha 1.
+    float
+        In [0, 1]; the AUC for alpha 0, and 1 for alpha 1.
 
     Raises
     ------
-    InvalidInputError
-        If an argument is not as described; the message says which and where.
     UndefinedMeasureError
         If a class is absent.
-
-    Notes
-    -----
-    O(n log n) time for n samples.
 
     References
     ----------
@@ -241,21 +184,18 @@ def ht_auc(
     return HT_AUC.of(y_true, y_score, sample_weight, pos_label, alpha=alpha)
 
 
-def _lf_auc(counts: OrderedCounts, alpha: Rates) -> float | FloatVector:
+def _lf_auc(counts: OrderedCounts, alpha: Fraction) -> float:
     """AUC of the highest anomalies, the others counting as won."""
     n, m = _integer_classes(counts, "lf_auc")
 
-    def of_highest(fraction: Fraction) -> float:
-        kept = int(fraction * n)
-        point = last_within(counts.tps, Fraction(kept))
-        fp, tp = int(counts.fps[point]), int(counts.tps[point])
-        # Of tp * m pairs those below the curve are won: the rectangle less the area on its left.
-        won = 2 * tp * m - (2 * tp * fp - twice_area(counts.fps, counts.tps, 0, point))
-        if kept > tp:
-            won += (kept - tp) * (2 * m - fp - int(counts.fps[point + 1]))
-        return (won + 2 * m * (n - kept)) / (2 * n * m)
-
-    return at_each(alpha, of_highest)
+    kept = int(alpha * n)
+    point = last_within(counts.tps, Fraction(kept))
+    fp, tp = int(counts.fps[point]), int(counts.tps[point])
+    # Of tp * m pairs those below the curve are won: the rectangle less the area on its left.
+    won = 2 * tp * m - (2 * tp * fp - twice_area(counts.fps, counts.tps, 0, point))
+    if kept > tp:
+        won += (kept - tp) * (2 * m - fp - int(counts.fps[point + 1]))
+    return (won + 2 * m * (n - kept)) / (2 * n * m)
 
 
 LF_AUC = Measure(
@@ -264,7 +204,7 @@ LF_AUC = Measure(
     key="lf_auc@",
     compute=_lf_auc,
     source="Ning et al. 2020, equation (2)",
-    parameters={"alpha": Rate(sequence=True)},
+    parameters={"alpha": Rate()},
     operating_point="alpha",
     tail=KEPT,
     default_points=(Fraction(8, 10),),
@@ -274,32 +214,14 @@ LF_AUC = Measure(
 )
 
 
-@overload
 def lf_auc(
     y_true: ArrayLike,
     y_score: ArrayLike,
     *,
     alpha: Point,
-    sample_weight: ArrayLike | None = ...,
-    pos_label: Label | None = ...,
-) -> float: ...
-@overload
-def lf_auc(
-    y_true: ArrayLike,
-    y_score: ArrayLike,
-    *,
-    alpha: Points,
-    sample_weight: ArrayLike | None = ...,
-    pos_label: Label | None = ...,
-) -> FloatVector: ...
-def lf_auc(
-    y_true: ArrayLike,
-    y_score: ArrayLike,
-    *,
-    alpha: Point | Points,
     sample_weight: ArrayLike | None = None,
     pos_label: Label | None = None,
-) -> float | FloatVector:
+) -> float:
     """Low-FPR AUC: only the fraction alpha of the highest anomalies is counted.
 
     The k = floor(alpha n) highest-scored of the n anomalies are kept, the others count as won:
@@ -311,7 +233,7 @@ def lf_auc(
         1 for an anomaly, 0 for a normal sample, or booleans.
     y_score : array-like of shape (n_samples,)
         Anomaly score, higher is more anomalous.
-    alpha : float or sequence of floats
+    alpha : float
         Fraction of the anomalies in [0, 1], taken as the decimal that is written.
     sample_weight : array-like of shape (n_samples,), optional
         Integers, not negative: how many times each row counts.
@@ -320,19 +242,13 @@ def lf_auc(
 
     Returns
     -------
-    float or numpy.ndarray
-        An array for a sequence. In [0, 1]; the AUC for alpha 1, and 1 for alpha 0.
+    float
+        In [0, 1]; the AUC for alpha 1, and 1 for alpha 0.
 
     Raises
     ------
-    InvalidInputError
-        If an argument is not as described; the message says which and where.
     UndefinedMeasureError
         If a class is absent.
-
-    Notes
-    -----
-    O(n log n) time for n samples.
 
     References
     ----------

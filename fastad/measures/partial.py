@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from functools import partial
-from typing import Any, overload
+from typing import Any
 
 from fastad._core.arrays import as_readonly
 from fastad._core.declared import Choice, Rate
@@ -11,19 +11,15 @@ from fastad._core.types import (
     ArrayLike,
     Count,
     CountVector,
-    FloatVector,
     Label,
     Normalize,
     Point,
-    Points,
 )
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.measures.extremes import AREA
 from fastad.measures.measure import Measure
 from fastad.measures.points import (
     Exact,
-    Rates,
-    at_each,
     at_fraction,
     entry,
     height,
@@ -43,22 +39,18 @@ _NORMALIZE = Choice.of("width", "none", "mcclish")
 
 def _auc_at_fpr(
     counts: OrderedCounts,
-    fpr: Rates,
+    fpr: Fraction,
     *,
     min_fpr: Fraction,
     normalize: Normalize,
-) -> float | FloatVector:
+) -> float:
     """Area over a range of false positive rates."""
     need_both(counts, "auc_at_fpr")
-
-    def area(rate: Fraction) -> float:
-        width = check_width(min_fpr, rate, "min_fpr", "fpr")
-        inside = _area_between(
-            counts.fps, counts.tps, min_fpr, rate, counts.n_normals, counts.n_anomalies
-        )
-        return _normalized(counts, inside, width, lambda: (rate**2 - min_fpr**2) / 2, normalize)
-
-    return at_each(fpr, area)
+    width = check_width(min_fpr, fpr, "min_fpr", "fpr")
+    inside = _area_between(
+        counts.fps, counts.tps, min_fpr, fpr, counts.n_normals, counts.n_anomalies
+    )
+    return _normalized(counts, inside, width, lambda: (fpr**2 - min_fpr**2) / 2, normalize)
 
 
 def _part_up_to_fpr(parameters: Mapping[str, Any]) -> CurvePart:
@@ -78,7 +70,7 @@ AUC_AT_FPR = Measure(
     key="auc@",
     compute=_auc_at_fpr,
     source="Škvára, Pevný and Šmídl 2019, section 2.2",
-    parameters={"fpr": Rate(sequence=True), "min_fpr": Rate(default=0.0), "normalize": _NORMALIZE},
+    parameters={"fpr": Rate(), "min_fpr": Rate(default=0.0), "normalize": _NORMALIZE},
     operating_point="fpr",
     reads="prefix",
     curve_part=_part_up_to_fpr,
@@ -90,38 +82,16 @@ AUC_AT_FPR = Measure(
 )
 
 
-@overload
 def auc_at_fpr(
     y_true: ArrayLike,
     y_score: ArrayLike,
     *,
     fpr: Point,
-    min_fpr: Point = ...,
-    normalize: Normalize = ...,
-    sample_weight: ArrayLike | None = ...,
-    pos_label: Label | None = ...,
-) -> float: ...
-@overload
-def auc_at_fpr(
-    y_true: ArrayLike,
-    y_score: ArrayLike,
-    *,
-    fpr: Points,
-    min_fpr: Point = ...,
-    normalize: Normalize = ...,
-    sample_weight: ArrayLike | None = ...,
-    pos_label: Label | None = ...,
-) -> FloatVector: ...
-def auc_at_fpr(
-    y_true: ArrayLike,
-    y_score: ArrayLike,
-    *,
-    fpr: Point | Points,
     min_fpr: Point = 0.0,
     normalize: Normalize = "width",
     sample_weight: ArrayLike | None = None,
     pos_label: Label | None = None,
-) -> float | FloatVector:
+) -> float:
     """Area under the ROC curve over a range of false positive rates.
 
     The integral of TPR over FPR in [min_fpr, fpr], on the interpolated curve.
@@ -132,7 +102,7 @@ def auc_at_fpr(
         1 for an anomaly, 0 for a normal sample, or booleans.
     y_score : array-like of shape (n_samples,)
         Anomaly score, higher is more anomalous.
-    fpr : float or sequence of floats
+    fpr : float
         Upper end of the range, in (0, 1], taken as the decimal that is written.
     min_fpr : float, default 0
         Lower end of the range, in [0, 1).
@@ -147,19 +117,13 @@ def auc_at_fpr(
 
     Returns
     -------
-    float or numpy.ndarray
-        In [0, 1]; an array for a sequence of operating points.
+    float
+        In [0, 1].
 
     Raises
     ------
-    InvalidInputError
-        If an argument is not as described; the message says which and where.
     UndefinedMeasureError
         If a class is absent, the range has no width, or A < c under ``"mcclish"``.
-
-    Notes
-    -----
-    O(n log n) time for n samples.
 
     References
     ----------
@@ -180,24 +144,21 @@ def auc_at_fpr(
 def _auc_at_tpr(
     counts: OrderedCounts,
     *,
-    min_tpr: Rates,
+    min_tpr: Fraction,
     max_tpr: Fraction,
     normalize: Normalize,
-) -> float | FloatVector:
+) -> float:
     """Area over a range of true positive rates."""
     need_both(counts, "auc_at_tpr")
     passed = as_readonly(counts.n_normals - counts.fps)
 
-    def area(rate: Fraction) -> float:
-        width = check_width(rate, max_tpr, "min_tpr", "max_tpr")
-        inside = _area_between(
-            counts.tps, passed, rate, max_tpr, counts.n_anomalies, counts.n_normals
-        )
-        return _normalized(
-            counts, inside, width, lambda: width - (max_tpr**2 - rate**2) / 2, normalize
-        )
-
-    return at_each(min_tpr, area)
+    width = check_width(min_tpr, max_tpr, "min_tpr", "max_tpr")
+    inside = _area_between(
+        counts.tps, passed, min_tpr, max_tpr, counts.n_anomalies, counts.n_normals
+    )
+    return _normalized(
+        counts, inside, width, lambda: width - (max_tpr**2 - min_tpr**2) / 2, normalize
+    )
 
 
 AUC_AT_TPR = Measure(
@@ -207,7 +168,7 @@ AUC_AT_TPR = Measure(
     compute=_auc_at_tpr,
     source="Robin et al. 2011 (pROC), focus on sensitivity",
     parameters={
-        "min_tpr": Rate(default=0.0, sequence=True),
+        "min_tpr": Rate(default=0.0),
         "max_tpr": Rate(default=1.0),
         "normalize": _NORMALIZE,
     },
@@ -220,38 +181,16 @@ AUC_AT_TPR = Measure(
 )
 
 
-@overload
 def auc_at_tpr(
     y_true: ArrayLike,
     y_score: ArrayLike,
     *,
-    min_tpr: Point = ...,
-    max_tpr: Point = ...,
-    normalize: Normalize = ...,
-    sample_weight: ArrayLike | None = ...,
-    pos_label: Label | None = ...,
-) -> float: ...
-@overload
-def auc_at_tpr(
-    y_true: ArrayLike,
-    y_score: ArrayLike,
-    *,
-    min_tpr: Points,
-    max_tpr: Point = ...,
-    normalize: Normalize = ...,
-    sample_weight: ArrayLike | None = ...,
-    pos_label: Label | None = ...,
-) -> FloatVector: ...
-def auc_at_tpr(
-    y_true: ArrayLike,
-    y_score: ArrayLike,
-    *,
-    min_tpr: Point | Points = 0.0,
+    min_tpr: Point = 0.0,
     max_tpr: Point = 1.0,
     normalize: Normalize = "width",
     sample_weight: ArrayLike | None = None,
     pos_label: Label | None = None,
-) -> float | FloatVector:
+) -> float:
     """Area beside the ROC curve over a range of true positive rates.
 
     The integral of 1 - FPR over TPR in [min_tpr, max_tpr], on the interpolated curve.
@@ -262,7 +201,7 @@ def auc_at_tpr(
         1 for an anomaly, 0 for a normal sample, or booleans.
     y_score : array-like of shape (n_samples,)
         Anomaly score, higher is more anomalous.
-    min_tpr : float or sequence of floats, default 0
+    min_tpr : float, default 0
         Lower end of the range, in [0, 1), taken as the decimal that is written.
     max_tpr : float, default 1
         Upper end of the range, in (0, 1].
@@ -277,19 +216,13 @@ def auc_at_tpr(
 
     Returns
     -------
-    float or numpy.ndarray
-        In [0, 1]; an array for a sequence of operating points.
+    float
+        In [0, 1].
 
     Raises
     ------
-    InvalidInputError
-        If an argument is not as described; the message says which and where.
     UndefinedMeasureError
         If a class is absent, the range has no width, or A < c under ``"mcclish"``.
-
-    Notes
-    -----
-    O(n log n) time for n samples.
 
     References
     ----------

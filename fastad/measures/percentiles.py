@@ -2,7 +2,6 @@
 
 import math
 from fractions import Fraction
-from typing import overload
 
 import numpy as np
 
@@ -11,7 +10,6 @@ from fastad._core.types import (
     ArrayLike,
     Count,
     CountVector,
-    FloatVector,
     Label,
     Point,
     Points,
@@ -21,8 +19,6 @@ from fastad._core.types import (
 from fastad.measures.extremes import POINT
 from fastad.measures.measure import Measure
 from fastad.measures.points import (
-    Rates,
-    at_each,
     exact,
     first_reaching,
     last_within,
@@ -30,11 +26,10 @@ from fastad.measures.points import (
     need_finite,
 )
 from fastad.measures.results import ClassPercentiles, RpCurve
-from fastad.measures.thresholds import threshold_array
 from fastad.ordering.counts import OrderedCounts
 
 
-def _class_percentiles(counts: OrderedCounts, p: Rates) -> ClassPercentiles:
+def _class_percentiles(counts: OrderedCounts, p: Fraction | list[Fraction]) -> ClassPercentiles:
     """Percentiles of each class."""
     need_both(counts, "class_percentiles")
     need_finite(counts, "class_percentiles")
@@ -95,14 +90,8 @@ def class_percentiles(
 
     Raises
     ------
-    InvalidInputError
-        If an argument is not as described; the message says which and where.
     UndefinedMeasureError
         If a class is absent.
-
-    Notes
-    -----
-    O(n log n) time for n samples.
 
     References
     ----------
@@ -117,11 +106,11 @@ def class_percentiles(
     return CLASS_PERCENTILES.of(y_true, y_score, sample_weight, pos_label, p=p)
 
 
-def _rp_distance(counts: OrderedCounts, p: Rates) -> float | FloatVector:
+def _rp_distance(counts: OrderedCounts, p: Fraction) -> float:
     """Reverse percentile distance."""
     need_both(counts, "rp_distance")
     need_finite(counts, "rp_distance")
-    return at_each(p, lambda percentile: _distance(counts, percentile))
+    return _distance(counts, p)
 
 
 RP_DISTANCE = Measure(
@@ -130,7 +119,7 @@ RP_DISTANCE = Measure(
     key="rp@",
     compute=_rp_distance,
     source="balabit 2017",
-    parameters={"p": Percentile(sequence=True)},
+    parameters={"p": Percentile()},
     operating_point="p",
     default_points=(Fraction(90),),
     reads="values",
@@ -141,32 +130,14 @@ RP_DISTANCE = Measure(
 )
 
 
-@overload
 def rp_distance(
     y_true: ArrayLike,
     y_score: ArrayLike,
     *,
     p: Point,
-    sample_weight: ArrayLike | None = ...,
-    pos_label: Label | None = ...,
-) -> float: ...
-@overload
-def rp_distance(
-    y_true: ArrayLike,
-    y_score: ArrayLike,
-    *,
-    p: Points,
-    sample_weight: ArrayLike | None = ...,
-    pos_label: Label | None = ...,
-) -> FloatVector: ...
-def rp_distance(
-    y_true: ArrayLike,
-    y_score: ArrayLike,
-    *,
-    p: Point | Points,
     sample_weight: ArrayLike | None = None,
     pos_label: Label | None = None,
-) -> float | FloatVector:
+) -> float:
     """Reverse percentile distance: how far apart the classes are at a percentile.
 
     Percentile 100 - p of the anomalies less percentile p of the normals.
@@ -177,7 +148,7 @@ def rp_distance(
         1 for an anomaly, 0 for a normal sample, or booleans.
     y_score : array-like of shape (n_samples,)
         Anomaly score, higher is more anomalous.
-    p : float or sequence of floats
+    p : float
         Percentile in [0, 100], taken as the decimal that is written.
     sample_weight : array-like of shape (n_samples,), optional
         Weights, not negative; 0 leaves a row out, an integer k counts it k times.
@@ -186,19 +157,13 @@ def rp_distance(
 
     Returns
     -------
-    float or numpy.ndarray
-        In units of the scores; an array for a sequence of percentiles.
+    float
+        In units of the scores.
 
     Raises
     ------
-    InvalidInputError
-        If an argument is not as described; the message says which and where.
     UndefinedMeasureError
         If a class is absent.
-
-    Notes
-    -----
-    O(n log n) time for n samples.
 
     References
     ----------
@@ -264,14 +229,8 @@ def rp_curve(
 
     Raises
     ------
-    InvalidInputError
-        If an argument is not as described; the message says which and where.
     UndefinedMeasureError
         If a class is absent.
-
-    Notes
-    -----
-    O(n log n) time for n samples.
 
     References
     ----------
@@ -289,7 +248,7 @@ def rp_curve(
 def _array(scores: list[Threshold]) -> ScoreVector:
     """Return floats, but integers as they are where a float would not be exact."""
     exact_as_floats = all(float(score) == score for score in scores)
-    return np.array(scores, np.float64) if exact_as_floats else threshold_array(scores)
+    return np.array(scores, np.float64 if exact_as_floats else None)
 
 
 def _distance(counts: OrderedCounts, percentile: Fraction) -> float:

@@ -32,8 +32,6 @@ _BLOCK = 1 << 15
 # Between two points of a curve, or at the last one that stays within a rate.
 INTERPOLATION = Choice.of("linear", "conservative")
 
-# One operating point, or several; several give an array.
-Rates: TypeAlias = Fraction | list[Fraction]
 # Whole counts are ints, real weights fractions; a quotient of either is rounded once.
 Exact: TypeAlias = int | Fraction
 
@@ -56,27 +54,14 @@ def need_both(counts: OrderedCounts, measure: str) -> None:
     need_normals(counts, measure)
 
 
-def at_each(rates: Rates, measure: Callable[[Fraction], float]) -> float | FloatVector:
-    """Return the value at one rate, or an array of the values at several."""
-    if isinstance(rates, Fraction):
-        return measure(rates)
-    return np.array([measure(rate) for rate in rates], np.float64)
-
-
-def at_each_k(
-    counts: OrderedCounts,
-    k: int | list[int] | None,
-    measure: Callable[[Count], float],
-    name: str,
-) -> float | FloatVector:
-    """Return the value at one k, by default the number of anomalies, or an array at several."""
-    if isinstance(k, list):
-        return np.array([measure(flagged) for flagged in k], np.float64)
+def k_or_anomalies(counts: OrderedCounts, k: int | None, measure: str) -> Count:
+    """Return a number of highest scores, by default the number of anomalies."""
     if k is None and counts.n_anomalies == 0:
         raise UndefinedMeasureError(
-            f"{name} is undefined for the default k, the number of anomalies, where there are none"
+            f"{measure} is undefined for the default k, the number of anomalies, where there are "
+            "none"
         )
-    return measure(counts.n_anomalies if k is None else k)
+    return counts.n_anomalies if k is None else k
 
 
 def last_within(counts: CountVector, limit: Exact, divisor: int = 1) -> int:

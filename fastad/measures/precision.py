@@ -84,14 +84,8 @@ def precision_recall_curve(
 
     Raises
     ------
-    InvalidInputError
-        If an argument is not as described; the message says which and where.
     UndefinedMeasureError
         If there is no anomaly; with ``prevalence`` also if there is no normal sample.
-
-    Notes
-    -----
-    O(n log n) time for n samples.
 
     References
     ----------
@@ -193,14 +187,8 @@ def average_precision(
 
     Raises
     ------
-    InvalidInputError
-        If an argument is not as described; the message says which and where.
     UndefinedMeasureError
         If there is no anomaly; with ``prevalence`` also if there is no normal sample.
-
-    Notes
-    -----
-    O(n log n) time for n samples.
 
     References
     ----------
@@ -270,14 +258,8 @@ def pr_auc(
 
     Raises
     ------
-    InvalidInputError
-        If an argument is not as described; the message says which and where.
     UndefinedMeasureError
         If there is no anomaly; with ``prevalence`` also if there is no normal sample.
-
-    Notes
-    -----
-    O(n log n) time for n samples.
 
     References
     ----------
@@ -357,14 +339,8 @@ def precision_gain_auc(
 
     Raises
     ------
-    InvalidInputError
-        If an argument is not as described; the message says which and where.
     UndefinedMeasureError
         If a class is absent.
-
-    Notes
-    -----
-    O(n log n) time for n samples.
 
     References
     ----------

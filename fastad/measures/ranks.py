@@ -1,118 +1,19 @@
 """Measures of the ranks of the anomalies."""
 
-from collections.abc import Sequence
-from typing import overload
-
 import numpy as np
 
 from fastad._core.declared import Integer
-from fastad._core.types import ArrayLike, FloatVector, IntVector, Label
+from fastad._core.types import ArrayLike, Label
 from fastad._kernels.resampling import subsample
 from fastad.errors import UndefinedMeasureError
 from fastad.measures.measure import Measure
-from fastad.measures.points import at_each_k, last_flagging, need_integer_weights, twice_mean_ranks
+from fastad.measures.points import last_flagging, need_integer_weights, twice_mean_ranks
 from fastad.ordering.counts import OrderedCounts
 
 
-def _rank_power(counts: OrderedCounts, k: int | list[int]) -> float | FloatVector:
+def _rank_power(counts: OrderedCounts, k: int) -> float:
     """How near to the top the anomalies are."""
     need_integer_weights(counts, "rank_power")
-    return at_each_k(counts, k, lambda flagged: _power_among(counts, int(flagged)), "rank_power")
-
-
-RANK_POWER = Measure(
-    name="rank_power",
-    title="how near to the top the anomalies among the k highest scores are",
-    key="rank_power@k",
-    compute=_rank_power,
-    source="Ning et al. 2020, Table 1",
-    parameters={"k": Integer(sequence=True)},
-    operating_point="k",
-    default_points=(),
-    classes="anomalies",
-    weights="integer",
-    range_text="(0, 1]",
-)
-
-
-@overload
-def rank_power(
-    y_true: ArrayLike,
-    y_score: ArrayLike,
-    *,
-    k: int,
-    sample_weight: ArrayLike | None = ...,
-    pos_label: Label | None = ...,
-) -> float: ...
-
-
-@overload
-def rank_power(
-    y_true: ArrayLike,
-    y_score: ArrayLike,
-    *,
-    k: Sequence[int] | IntVector,
-    sample_weight: ArrayLike | None = ...,
-    pos_label: Label | None = ...,
-) -> FloatVector: ...
-
-
-def rank_power(
-    y_true: ArrayLike,
-    y_score: ArrayLike,
-    *,
-    k: int | Sequence[int] | IntVector,
-    sample_weight: ArrayLike | None = None,
-    pos_label: Label | None = None,
-) -> float | FloatVector:
-    """Rank power: how near to the top the anomalies among the k highest scores are.
-
-    j (j + 1) / (2 sum of ranks) over the j anomalies among the k highest; rank 1 is the highest
-    score, tied samples share their mean rank. At a tied cut the expectation over its order.
-
-    Parameters
-    ----------
-    y_true : array-like of shape (n_samples,)
-        1 for an anomaly, 0 for a normal sample, or booleans.
-    y_score : array-like of shape (n_samples,)
-        Anomaly score, higher is more anomalous.
-    k : int or sequence of ints
-        Number of highest scores.
-    sample_weight : array-like of shape (n_samples,), optional
-        Integers, not negative: how many times each row counts.
-    pos_label : label, optional
-        Label of the anomalies where labels are not 0 and 1.
-
-    Returns
-    -------
-    float or numpy.ndarray
-        An array for a sequence. In (0, 1]; 1 where these anomalies hold the highest ranks.
-
-    Raises
-    ------
-    InvalidInputError
-        If an argument is not as described; the message says which and where.
-    UndefinedMeasureError
-        If ``k`` exceeds the number of samples, or no anomaly may be among them.
-
-    Notes
-    -----
-    O(n log n) time for n samples.
-
-    References
-    ----------
-    .. [1] J. Ning et al., "Evaluation metrics of outlier detection algorithms", 2020, Table 1.
-
-    Examples
-    --------
-    >>> import fastad
-    >>> fastad.measures.rank_power([0, 1, 1, 0, 1, 0, 0, 0], [8, 7, 6, 5, 4, 3, 2, 1], k=4)
-    0.6
-    """
-    return RANK_POWER.of(y_true, y_score, sample_weight, pos_label, k=k)
-
-
-def _power_among(counts: OrderedCounts, k: int) -> float:
     if k > counts.total:
         raise UndefinedMeasureError(
             f"rank_power is undefined for more than all samples: k = {k} of {counts.total}"
@@ -137,6 +38,70 @@ def _power_among(counts: OrderedCounts, k: int) -> float:
     s = np.arange(first, first + size, dtype=np.float64)
     powers = (hits + s) * (hits + s + 1) / (twice_ranks + s * twice_rank)
     return float(np.dot(probabilities[:size], powers))
+
+
+RANK_POWER = Measure(
+    name="rank_power",
+    title="how near to the top the anomalies among the k highest scores are",
+    key="rank_power@k",
+    compute=_rank_power,
+    source="Ning et al. 2020, Table 1",
+    parameters={"k": Integer()},
+    operating_point="k",
+    default_points=(),
+    classes="anomalies",
+    weights="integer",
+    range_text="(0, 1]",
+)
+
+
+def rank_power(
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    *,
+    k: int,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Label | None = None,
+) -> float:
+    """Rank power: how near to the top the anomalies among the k highest scores are.
+
+    j (j + 1) / (2 sum of ranks) over the j anomalies among the k highest; rank 1 is the highest
+    score, tied samples share their mean rank. At a tied cut the expectation over its order.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        1 for an anomaly, 0 for a normal sample, or booleans.
+    y_score : array-like of shape (n_samples,)
+        Anomaly score, higher is more anomalous.
+    k : int
+        Number of highest scores.
+    sample_weight : array-like of shape (n_samples,), optional
+        Integers, not negative: how many times each row counts.
+    pos_label : label, optional
+        Label of the anomalies where labels are not 0 and 1.
+
+    Returns
+    -------
+    float
+        In (0, 1]; 1 where these anomalies hold the highest ranks.
+
+    Raises
+    ------
+    UndefinedMeasureError
+        If ``k`` exceeds the number of samples, or no anomaly may be among them.
+
+    References
+    ----------
+    .. [1] J. Ning et al., "Evaluation metrics of outlier detection algorithms", 2020, Table 1.
+
+    Examples
+    --------
+    >>> import fastad
+    >>> fastad.measures.rank_power([0, 1, 1, 0, 1, 0, 0, 0], [8, 7, 6, 5, 4, 3, 2, 1], k=4)
+    0.6
+    """
+    return RANK_POWER.of(y_true, y_score, sample_weight, pos_label, k=k)
 
 
 def _need_hits(hits: int) -> None:

@@ -81,14 +81,8 @@ def roc_curve(
 
     Raises
     ------
-    InvalidInputError
-        If an argument is not as described; the message says which and where.
     UndefinedMeasureError
         If a class is absent.
-
-    Notes
-    -----
-    O(n log n) time for n samples.
 
     References
     ----------
@@ -175,8 +169,6 @@ def roc_auc(
 
     Raises
     ------
-    InvalidInputError
-        If an argument is not as described; the message says which and where.
     UndefinedMeasureError
         If a class is absent.
 
@@ -281,14 +273,8 @@ def weighted_auc(
 
     Raises
     ------
-    InvalidInputError
-        If an argument is not as described; the message says which and where.
     UndefinedMeasureError
         If a class is absent, or ``"exact"`` has a single normal sample, so no range.
-
-    Notes
-    -----
-    O(n log n) time for n samples.
 
     References
     ----------

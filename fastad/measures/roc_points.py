@@ -1,17 +1,14 @@
 """Rates at a point of the receiver operating characteristic."""
 
 from fractions import Fraction
-from typing import overload
 
 from fastad._core.declared import Rate
-from fastad._core.types import ArrayLike, FloatVector, Interpolation, Label, Point, Points
+from fastad._core.types import ArrayLike, Interpolation, Label, Point
 from fastad.measures.extremes import POINT
 from fastad.measures.measure import Measure
 from fastad.measures.points import (
     INTERPOLATION,
     Exact,
-    Rates,
-    at_each,
     at_fraction,
     entry,
     first_reaching,
@@ -25,17 +22,11 @@ from fastad.measures.points import (
 from fastad.ordering.counts import OrderedCounts
 
 
-def _tpr_at_fpr(
-    counts: OrderedCounts, fpr: Rates, *, interpolation: Interpolation
-) -> float | FloatVector:
+def _tpr_at_fpr(counts: OrderedCounts, fpr: Fraction, *, interpolation: Interpolation) -> float:
     """Height of the curve at a false positive rate."""
     need_both(counts, "tpr_at_fpr")
-
-    def ordinate(rate: Fraction) -> float:
-        tp, divisor = _tp_at(counts, rate, interpolation)
-        return quotient(tp, divisor * plain(counts.n_anomalies))
-
-    return at_each(fpr, ordinate)
+    tp, divisor = _tp_at(counts, fpr, interpolation)
+    return quotient(tp, divisor * plain(counts.n_anomalies))
 
 
 TPR_AT_FPR = Measure(
@@ -44,7 +35,7 @@ TPR_AT_FPR = Measure(
     key="tpr@",
     compute=_tpr_at_fpr,
     source="Škvára, Pevný and Šmídl 2019, section 2.3",
-    parameters={"fpr": Rate(sequence=True), "interpolation": INTERPOLATION},
+    parameters={"fpr": Rate(), "interpolation": INTERPOLATION},
     operating_point="fpr",
     reads="prefix",
     curve_part=part_around_fpr,
@@ -55,35 +46,15 @@ TPR_AT_FPR = Measure(
 )
 
 
-@overload
 def tpr_at_fpr(
     y_true: ArrayLike,
     y_score: ArrayLike,
     *,
     fpr: Point,
-    interpolation: Interpolation = ...,
-    sample_weight: ArrayLike | None = ...,
-    pos_label: Label | None = ...,
-) -> float: ...
-@overload
-def tpr_at_fpr(
-    y_true: ArrayLike,
-    y_score: ArrayLike,
-    *,
-    fpr: Points,
-    interpolation: Interpolation = ...,
-    sample_weight: ArrayLike | None = ...,
-    pos_label: Label | None = ...,
-) -> FloatVector: ...
-def tpr_at_fpr(
-    y_true: ArrayLike,
-    y_score: ArrayLike,
-    *,
-    fpr: Point | Points,
     interpolation: Interpolation = "linear",
     sample_weight: ArrayLike | None = None,
     pos_label: Label | None = None,
-) -> float | FloatVector:
+) -> float:
     """True positive rate at a false positive rate.
 
     Parameters
@@ -92,7 +63,7 @@ def tpr_at_fpr(
         1 for an anomaly, 0 for a normal sample, or booleans.
     y_score : array-like of shape (n_samples,)
         Anomaly score, higher is more anomalous.
-    fpr : float or sequence of floats
+    fpr : float
         False positive rate in [0, 1], compared as the decimal that is written: 0.29 of 100
         normals are 29.
     interpolation : {"linear", "conservative"}, default "linear"
@@ -105,19 +76,13 @@ def tpr_at_fpr(
 
     Returns
     -------
-    float or numpy.ndarray
-        In [0, 1]; an array for a sequence of operating points.
+    float
+        In [0, 1].
 
     Raises
     ------
-    InvalidInputError
-        If an argument is not as described; the message says which and where.
     UndefinedMeasureError
         If a class is absent.
-
-    Notes
-    -----
-    O(n log n) time for n samples.
 
     References
     ----------
@@ -135,17 +100,11 @@ def tpr_at_fpr(
     )
 
 
-def _fpr_at_tpr(
-    counts: OrderedCounts, tpr: Rates, *, interpolation: Interpolation
-) -> float | FloatVector:
+def _fpr_at_tpr(counts: OrderedCounts, tpr: Fraction, *, interpolation: Interpolation) -> float:
     """Abscissa of the curve at a true positive rate."""
     need_both(counts, "fpr_at_tpr")
-
-    def abscissa(rate: Fraction) -> float:
-        fp, divisor = _fp_at(counts, rate, interpolation)
-        return quotient(fp, divisor * plain(counts.n_normals))
-
-    return at_each(tpr, abscissa)
+    fp, divisor = _fp_at(counts, tpr, interpolation)
+    return quotient(fp, divisor * plain(counts.n_normals))
 
 
 FPR_AT_TPR = Measure(
@@ -154,7 +113,7 @@ FPR_AT_TPR = Measure(
     key="fpr@tpr",
     compute=_fpr_at_tpr,
     source="Ning et al. 2020, section 3.1",
-    parameters={"tpr": Rate(sequence=True), "interpolation": INTERPOLATION},
+    parameters={"tpr": Rate(), "interpolation": INTERPOLATION},
     operating_point="tpr",
     default_points=(Fraction(95, 100),),
     higher_is_better=False,
@@ -164,35 +123,15 @@ FPR_AT_TPR = Measure(
 )
 
 
-@overload
 def fpr_at_tpr(
     y_true: ArrayLike,
     y_score: ArrayLike,
     *,
     tpr: Point,
-    interpolation: Interpolation = ...,
-    sample_weight: ArrayLike | None = ...,
-    pos_label: Label | None = ...,
-) -> float: ...
-@overload
-def fpr_at_tpr(
-    y_true: ArrayLike,
-    y_score: ArrayLike,
-    *,
-    tpr: Points,
-    interpolation: Interpolation = ...,
-    sample_weight: ArrayLike | None = ...,
-    pos_label: Label | None = ...,
-) -> FloatVector: ...
-def fpr_at_tpr(
-    y_true: ArrayLike,
-    y_score: ArrayLike,
-    *,
-    tpr: Point | Points,
     interpolation: Interpolation = "linear",
     sample_weight: ArrayLike | None = None,
     pos_label: Label | None = None,
-) -> float | FloatVector:
+) -> float:
     """False positive rate at a true positive rate.
 
     Parameters
@@ -201,7 +140,7 @@ def fpr_at_tpr(
         1 for an anomaly, 0 for a normal sample, or booleans.
     y_score : array-like of shape (n_samples,)
         Anomaly score, higher is more anomalous.
-    tpr : float or sequence of floats
+    tpr : float
         True positive rate in [0, 1], compared as the decimal that is written.
     interpolation : {"linear", "conservative"}, default "linear"
         ``"linear"``: abscissa of the interpolated ROC curve, on a horizontal piece its left end.
@@ -213,19 +152,13 @@ def fpr_at_tpr(
 
     Returns
     -------
-    float or numpy.ndarray
-        In [0, 1]; an array for a sequence of operating points.
+    float
+        In [0, 1].
 
     Raises
     ------
-    InvalidInputError
-        If an argument is not as described; the message says which and where.
     UndefinedMeasureError
         If a class is absent.
-
-    Notes
-    -----
-    O(n log n) time for n samples.
 
     References
     ----------

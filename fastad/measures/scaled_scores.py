@@ -76,14 +76,8 @@ def rp_auc(
 
     Raises
     ------
-    InvalidInputError
-        If an argument is not as described; the message says which and where.
     UndefinedMeasureError
         If a class is absent.
-
-    Notes
-    -----
-    O(n log n) time for n samples.
 
     References
     ----------
@@ -148,14 +142,8 @@ def probabilistic_auc(
 
     Raises
     ------
-    InvalidInputError
-        If an argument is not as described; the message says which and where.
     UndefinedMeasureError
         If a class is absent.
-
-    Notes
-    -----
-    O(n log n) time for n samples.
 
     References
     ----------
@@ -223,14 +211,8 @@ def scored_auc(
 
     Raises
     ------
-    InvalidInputError
-        If an argument is not as described; the message says which and where.
     UndefinedMeasureError
         If a class is absent.
-
-    Notes
-    -----
-    O(n log n) time for n samples.
 
     References
     ----------
@@ -303,14 +285,8 @@ def smooth_roc(
 
     Raises
     ------
-    InvalidInputError
-        If an argument is not as described; the message says which and where.
     UndefinedMeasureError
         If a class is absent, or the walk does not leave an axis.
-
-    Notes
-    -----
-    O(n log n) time for n samples.
 
     References
     ----------

@@ -1,9 +1,9 @@
 """Thresholds at an operating point."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import overload
 
 import numpy as np
 
@@ -15,8 +15,6 @@ from fastad._core.types import (
     Interpolation,
     Label,
     Point,
-    Points,
-    ScoreVector,
     Threshold,
 )
 from fastad.errors import UndefinedMeasureError
@@ -24,7 +22,6 @@ from fastad.measures.extremes import Extremes
 from fastad.measures.measure import Measure
 from fastad.measures.points import (
     INTERPOLATION,
-    Rates,
     at_fraction,
     entry,
     exact,
@@ -34,17 +31,15 @@ from fastad.measures.points import (
 )
 from fastad.ordering.counts import OrderedCounts, count_scores
 from fastad.ordering.cuts import CurvePart
-from fastad.ordering.labels import all_normal, check_scores
+from fastad.ordering.labels import all_normal, check_labels, check_scores
 
 
 def _threshold_at_fpr(
-    counts: OrderedCounts, fpr: Rates, *, interpolation: Interpolation
-) -> Threshold | ScoreVector:
+    counts: OrderedCounts, fpr: Fraction, *, interpolation: Interpolation
+) -> Threshold:
     """Threshold that flags at most a fraction of the normals."""
     need_normals(counts, "threshold_at_fpr")
-    if isinstance(fpr, Fraction):
-        return _threshold(counts, fpr, interpolation)
-    return threshold_array([_threshold(counts, rate, interpolation) for rate in fpr])
+    return threshold_from(counts, fpr, last_point(counts, fpr), interpolation)
 
 
 THRESHOLD_AT_FPR = Measure(
@@ -53,7 +48,7 @@ THRESHOLD_AT_FPR = Measure(
     key="threshold@",
     compute=_threshold_at_fpr,
     source="Škvára, Pevný and Šmídl 2019, algorithm 1",
-    parameters={"fpr": Rate(sequence=True), "interpolation": INTERPOLATION},
+    parameters={"fpr": Rate(), "interpolation": INTERPOLATION},
     operating_point="fpr",
     kind="threshold",
     reads="prefix",
@@ -67,35 +62,15 @@ THRESHOLD_AT_FPR = Measure(
 )
 
 
-@overload
 def threshold_at_fpr(
     y_true: ArrayLike,
     y_score: ArrayLike,
     *,
     fpr: Point,
-    interpolation: Interpolation = ...,
-    sample_weight: ArrayLike | None = ...,
-    pos_label: Label | None = ...,
-) -> Threshold: ...
-@overload
-def threshold_at_fpr(
-    y_true: ArrayLike,
-    y_score: ArrayLike,
-    *,
-    fpr: Points,
-    interpolation: Interpolation = ...,
-    sample_weight: ArrayLike | None = ...,
-    pos_label: Label | None = ...,
-) -> ScoreVector: ...
-def threshold_at_fpr(
-    y_true: ArrayLike,
-    y_score: ArrayLike,
-    *,
-    fpr: Point | Points,
     interpolation: Interpolation = "linear",
     sample_weight: ArrayLike | None = None,
     pos_label: Label | None = None,
-) -> Threshold | ScoreVector:
+) -> Threshold:
     """Threshold whose false positive rate does not exceed a bound.
 
     Let L be the last point of the ROC curve with FPR <= ``fpr`` and R the next. Whatever the
@@ -107,7 +82,7 @@ def threshold_at_fpr(
         1 for an anomaly, 0 for a normal sample, or booleans.
     y_score : array-like of shape (n_samples,)
         Anomaly score, higher is more anomalous.
-    fpr : float or sequence of floats
+    fpr : float
         False positive rate in [0, 1], compared as the decimal that is written.
     interpolation : {"linear", "conservative"}, default "linear"
         ``"conservative"``: the threshold of L. ``"linear"``: interpolated in FPR between the
@@ -119,14 +94,12 @@ def threshold_at_fpr(
 
     Returns
     -------
-    float, int or numpy.ndarray
+    float, int
         In the units of the scores, and as exact as their type: a float, or an int for integer
-        scores; +inf where nothing may be flagged. An array for a sequence of operating points.
+        scores; +inf where nothing may be flagged.
 
     Raises
     ------
-    InvalidInputError
-        If an argument is not as described; the message says which and where.
     UndefinedMeasureError
         If there is no normal sample, or if normals that score +inf exceed ``fpr``.
 
@@ -150,9 +123,24 @@ def threshold_at_fpr(
     )
 
 
+def thresholds_at(
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    rates: Sequence[Fraction],
+    interpolation: Interpolation = "linear",
+    pos_label: Label | None = None,
+) -> list[Threshold]:
+    """Return the thresholds at several false positive rates, from one order of the scores."""
+    INTERPOLATION.check(interpolation, "interpolation")
+    with ReusedBuffers():
+        labels = check_labels(y_true, pos_label=pos_label)
+        counts = count_scores(check_scores(y_score, labels), labels)
+        return [_threshold_at_fpr(counts, rate, interpolation=interpolation) for rate in rates]
+
+
 def _threshold_at_rate(
-    counts: OrderedCounts, rate: Rates, *, interpolation: Interpolation
-) -> Threshold | ScoreVector:
+    counts: OrderedCounts, rate: Fraction, *, interpolation: Interpolation
+) -> Threshold:
     """Threshold that flags at most a fraction of all samples."""
     return _threshold_at_fpr(as_flagged(counts), rate, interpolation=interpolation)
 
@@ -163,7 +151,7 @@ THRESHOLD_AT_RATE = Measure(
     key="threshold@rate",
     compute=_threshold_at_rate,
     source="practice",
-    parameters={"rate": Rate(sequence=True), "interpolation": INTERPOLATION},
+    parameters={"rate": Rate(), "interpolation": INTERPOLATION},
     operating_point="rate",
     kind="threshold",
     reads="prefix",
@@ -175,44 +163,30 @@ THRESHOLD_AT_RATE = Measure(
 )
 
 
-@overload
 def threshold_at_rate(
-    y_score: ArrayLike, *, rate: Point, interpolation: Interpolation = ...
-) -> Threshold: ...
-@overload
-def threshold_at_rate(
-    y_score: ArrayLike, *, rate: Points, interpolation: Interpolation = ...
-) -> ScoreVector: ...
-def threshold_at_rate(
-    y_score: ArrayLike, *, rate: Point | Points, interpolation: Interpolation = "linear"
-) -> Threshold | ScoreVector:
+    y_score: ArrayLike, *, rate: Point, interpolation: Interpolation = "linear"
+) -> Threshold:
     """Threshold for a budget of alerts: flags at most a fraction of all samples; no labels.
 
     Parameters
     ----------
     y_score : array-like of shape (n_samples,)
         Anomaly score, higher is more anomalous.
-    rate : float or sequence of floats
+    rate : float
         Fraction of the samples in [0, 1], compared as the decimal that is written.
     interpolation : {"linear", "conservative"}, default "linear"
         As in `threshold_at_fpr`, where every sample counts as a normal one.
 
     Returns
     -------
-    float, int or numpy.ndarray
+    float, int
         In the units of the scores, and as exact as their type: a float, or an int for integer
-        scores; +inf where nothing may be flagged. An array for a sequence of operating points.
+        scores; +inf where nothing may be flagged.
 
     Raises
     ------
-    InvalidInputError
-        If an argument is not as described; the message says which and where.
     UndefinedMeasureError
         If scores of +inf make up more than ``rate``.
-
-    Notes
-    -----
-    O(n log n) time for n samples.
 
     Examples
     --------
@@ -225,7 +199,7 @@ def threshold_at_rate(
     part = CurvePart.around(checked["rate"])
     with ReusedBuffers():
         counts = count_scores(check_scores(y_score, labels), labels, part=part)
-        result: Threshold | ScoreVector = _threshold_at_fpr(
+        result: Threshold = _threshold_at_fpr(
             counts, checked["rate"], interpolation=checked["interpolation"]
         )
     return result
@@ -253,10 +227,6 @@ def last_point(counts: OrderedCounts, rate: Fraction) -> int:
             f"+inf, which make the lowest rate {lowest}"
         )
     return point
-
-
-def _threshold(counts: OrderedCounts, rate: Fraction, interpolation: Interpolation) -> Threshold:
-    return threshold_from(counts, rate, last_point(counts, rate), interpolation)
 
 
 def threshold_from(
@@ -304,16 +274,6 @@ def _is_above(number: float, value: int, over: int) -> bool:
     """Tell exactly whether a number is at least value / over."""
     numerator, denominator = number.as_integer_ratio()
     return numerator * over >= value * denominator
-
-
-def threshold_array(thresholds: list[Threshold]) -> ScoreVector:
-    """Return an array that holds each threshold exactly."""
-    if all(isinstance(value, float) for value in thresholds):
-        return np.array(thresholds, np.float64)
-    if all(isinstance(value, int) for value in thresholds):
-        return np.array(thresholds)
-    exact_as_floats = all(float(value) == value for value in thresholds)
-    return np.array(thresholds, np.float64 if exact_as_floats else object)
 
 
 MEASURES = (THRESHOLD_AT_FPR, THRESHOLD_AT_RATE)

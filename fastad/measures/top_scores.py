@@ -1,23 +1,19 @@
 """Measures of the highest scores: the first k, or those beside a fraction of anomalies."""
 
-from collections.abc import Sequence
 from fractions import Fraction
-from typing import overload
 
 import numpy as np
 
 from fastad._core.declared import Generator, Integer, Rate
-from fastad._core.types import ArrayLike, Count, FloatVector, IntVector, Label, Point, Points
+from fastad._core.types import ArrayLike, Label, Point
 from fastad._kernels.resampling import subsample
 from fastad.errors import UndefinedMeasureError
 from fastad.measures.extremes import POINT, ROUNDED_AREA
 from fastad.measures.measure import Measure
 from fastad.measures.points import (
-    Rates,
-    at_each,
-    at_each_k,
     exact,
     hits_among,
+    k_or_anomalies,
     need_anomalies,
     need_both,
     need_integer_weights,
@@ -25,13 +21,10 @@ from fastad.measures.points import (
 from fastad.ordering.counts import OrderedCounts
 
 
-def _precision_at_k(counts: OrderedCounts, k: int | list[int] | None) -> float | FloatVector:
+def _precision_at_k(counts: OrderedCounts, k: int | None) -> float:
     """Fraction of anomalies among the k highest scores."""
-
-    def precision(flagged: Count) -> float:
-        return float(hits_among(counts, flagged, "precision_at_k") / exact(flagged))
-
-    return at_each_k(counts, k, precision, "precision_at_k")
+    flagged = k_or_anomalies(counts, k, "precision_at_k")
+    return float(hits_among(counts, flagged, "precision_at_k") / exact(flagged))
 
 
 PRECISION_AT_K = Measure(
@@ -41,7 +34,7 @@ PRECISION_AT_K = Measure(
     number_key="precision@k",
     compute=_precision_at_k,
     source="Ning et al. 2020, Table 1; Škvára, Pevný and Šmídl 2019, section 1",
-    parameters={"k": Integer(default=None, sequence=True)},
+    parameters={"k": Integer(default=None)},
     operating_point="k",
     default_points=(None,),
     reads="prefix",
@@ -52,32 +45,14 @@ PRECISION_AT_K = Measure(
 )
 
 
-@overload
 def precision_at_k(
     y_true: ArrayLike,
     y_score: ArrayLike,
     *,
-    k: int | None = ...,
-    sample_weight: ArrayLike | None = ...,
-    pos_label: Label | None = ...,
-) -> float: ...
-@overload
-def precision_at_k(
-    y_true: ArrayLike,
-    y_score: ArrayLike,
-    *,
-    k: Sequence[int] | IntVector,
-    sample_weight: ArrayLike | None = ...,
-    pos_label: Label | None = ...,
-) -> FloatVector: ...
-def precision_at_k(
-    y_true: ArrayLike,
-    y_score: ArrayLike,
-    *,
-    k: int | Sequence[int] | IntVector | None = None,
+    k: int | None = None,
     sample_weight: ArrayLike | None = None,
     pos_label: Label | None = None,
-) -> float | FloatVector:
+) -> float:
     """Fraction of anomalies among the k highest scores.
 
     With the default ``k`` this is known as precision@n, or R-precision.
@@ -88,7 +63,7 @@ def precision_at_k(
         1 for an anomaly, 0 for a normal sample, or booleans.
     y_score : array-like of shape (n_samples,)
         Anomaly score, higher is more anomalous.
-    k : int or sequence of ints, optional
+    k : int, optional
         Number of highest scores (their total weight under weights); by default the number of
         anomalies. Ties at the cut count by expectation over their order.
     sample_weight : array-like of shape (n_samples,), optional
@@ -98,19 +73,13 @@ def precision_at_k(
 
     Returns
     -------
-    float or numpy.ndarray
-        In [0, 1]; an array for a sequence of operating points.
+    float
+        In [0, 1].
 
     Raises
     ------
-    InvalidInputError
-        If an argument is not as described; the message says which and where.
     UndefinedMeasureError
         If ``k`` exceeds the number of samples, or by default if there is no anomaly.
-
-    Notes
-    -----
-    O(n log n) time for n samples.
 
     References
     ----------
@@ -125,14 +94,11 @@ def precision_at_k(
     return PRECISION_AT_K.of(y_true, y_score, sample_weight, pos_label, k=k)
 
 
-def _recall_at_k(counts: OrderedCounts, k: int | list[int] | None) -> float | FloatVector:
+def _recall_at_k(counts: OrderedCounts, k: int | None) -> float:
     """Fraction of the anomalies that are among the k highest scores."""
     need_anomalies(counts, "recall_at_k")
-
-    def recall(flagged: Count) -> float:
-        return float(hits_among(counts, flagged, "recall_at_k") / exact(counts.n_anomalies))
-
-    return at_each_k(counts, k, recall, "recall_at_k")
+    flagged = k_or_anomalies(counts, k, "recall_at_k")
+    return float(hits_among(counts, flagged, "recall_at_k") / exact(counts.n_anomalies))
 
 
 RECALL_AT_K = Measure(
@@ -142,7 +108,7 @@ RECALL_AT_K = Measure(
     number_key="recall@k",
     compute=_recall_at_k,
     source="Ning et al. 2020, Table 1 (DR)",
-    parameters={"k": Integer(default=None, sequence=True)},
+    parameters={"k": Integer(default=None)},
     operating_point="k",
     default_points=(None,),
     reads="prefix",
@@ -153,32 +119,14 @@ RECALL_AT_K = Measure(
 )
 
 
-@overload
 def recall_at_k(
     y_true: ArrayLike,
     y_score: ArrayLike,
     *,
-    k: int | None = ...,
-    sample_weight: ArrayLike | None = ...,
-    pos_label: Label | None = ...,
-) -> float: ...
-@overload
-def recall_at_k(
-    y_true: ArrayLike,
-    y_score: ArrayLike,
-    *,
-    k: Sequence[int] | IntVector,
-    sample_weight: ArrayLike | None = ...,
-    pos_label: Label | None = ...,
-) -> FloatVector: ...
-def recall_at_k(
-    y_true: ArrayLike,
-    y_score: ArrayLike,
-    *,
-    k: int | Sequence[int] | IntVector | None = None,
+    k: int | None = None,
     sample_weight: ArrayLike | None = None,
     pos_label: Label | None = None,
-) -> float | FloatVector:
+) -> float:
     """Fraction of the anomalies that are among the k highest scores.
 
     Also known as detection rate.
@@ -189,7 +137,7 @@ def recall_at_k(
         1 for an anomaly, 0 for a normal sample, or booleans.
     y_score : array-like of shape (n_samples,)
         Anomaly score, higher is more anomalous.
-    k : int or sequence of ints, optional
+    k : int, optional
         Number of highest scores (their total weight under weights); by default the number of
         anomalies. Ties at the cut count by expectation over their order.
     sample_weight : array-like of shape (n_samples,), optional
@@ -199,19 +147,13 @@ def recall_at_k(
 
     Returns
     -------
-    float or numpy.ndarray
-        In [0, 1]; an array for a sequence of operating points.
+    float
+        In [0, 1].
 
     Raises
     ------
-    InvalidInputError
-        If an argument is not as described; the message says which and where.
     UndefinedMeasureError
         If ``k`` exceeds the number of samples, or if there is no anomaly.
-
-    Notes
-    -----
-    O(n log n) time for n samples.
 
     References
     ----------
@@ -232,23 +174,19 @@ _MOST_REPEATS = 1_000_000
 
 def _precision_at_p(
     counts: OrderedCounts,
-    p: Rates,
+    p: Fraction,
     *,
     n_repeats: int | None = None,
     rng: np.random.Generator | None = None,
-) -> float | FloatVector:
+) -> float:
     """Precision after anomalies were drawn down to a fraction p."""
     need_both(counts, "precision_at_p")
     need_integer_weights(counts, "precision_at_p")
-
-    def precision(fraction: Fraction) -> float:
-        k = _n_drawn(counts, fraction)
-        if n_repeats is None:
-            return subsample.expected_hits(counts.fps, counts.tps, k) / k
-        assert rng is not None
-        return float(np.mean([_drawn_hits(counts, k, rng) / k for _ in range(n_repeats)]))
-
-    return at_each(p, precision)
+    k = _n_drawn(counts, p)
+    if n_repeats is None:
+        return subsample.expected_hits(counts.fps, counts.tps, k) / k
+    assert rng is not None
+    return float(np.mean([_drawn_hits(counts, k, rng) / k for _ in range(n_repeats)]))
 
 
 PRECISION_AT_P = Measure(
@@ -258,7 +196,7 @@ PRECISION_AT_P = Measure(
     compute=_precision_at_p,
     source="Škvára, Pevný and Šmídl 2019, equation (4)",
     parameters={
-        "p": Rate(sequence=True),
+        "p": Rate(),
         "n_repeats": Integer(default=None, random=True, highest=_MOST_REPEATS),
         "rng": Generator(),
     },
@@ -269,38 +207,16 @@ PRECISION_AT_P = Measure(
 )
 
 
-@overload
 def precision_at_p(
     y_true: ArrayLike,
     y_score: ArrayLike,
     *,
     p: Point,
-    n_repeats: int | None = ...,
-    rng: int | np.random.Generator | None = ...,
-    sample_weight: ArrayLike | None = ...,
-    pos_label: Label | None = ...,
-) -> float: ...
-@overload
-def precision_at_p(
-    y_true: ArrayLike,
-    y_score: ArrayLike,
-    *,
-    p: Points,
-    n_repeats: int | None = ...,
-    rng: int | np.random.Generator | None = ...,
-    sample_weight: ArrayLike | None = ...,
-    pos_label: Label | None = ...,
-) -> FloatVector: ...
-def precision_at_p(
-    y_true: ArrayLike,
-    y_score: ArrayLike,
-    *,
-    p: Point | Points,
     n_repeats: int | None = None,
     rng: int | np.random.Generator | None = None,
     sample_weight: ArrayLike | None = None,
     pos_label: Label | None = None,
-) -> float | FloatVector:
+) -> float:
     """Precision after anomalies were drawn at random down to a fraction p.
 
     k = floor(m p / (1 - p)) of the n anomalies are drawn, so that they make the fraction p beside
@@ -313,7 +229,7 @@ def precision_at_p(
         1 for an anomaly, 0 for a normal sample, or booleans.
     y_score : array-like of shape (n_samples,)
         Anomaly score, higher is more anomalous.
-    p : float or sequence of floats
+    p : float
         Fraction of anomalies in [0, 1), taken as the decimal that is written.
     n_repeats : int, optional
         Average over so many random draws instead, as the paper does (with 10); at most 10⁶.
@@ -326,13 +242,11 @@ def precision_at_p(
 
     Returns
     -------
-    float or numpy.ndarray
-        In [0, 1]; an array for a sequence of operating points.
+    float
+        In [0, 1].
 
     Raises
     ------
-    InvalidInputError
-        If an argument is not as described; the message says which and where.
     UndefinedMeasureError
         If a class is absent, or if ``p`` takes no anomaly or more than there are.
 

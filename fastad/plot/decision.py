@@ -259,6 +259,6 @@ def _curve_of(ranked: RankedScores, thresholds: FloatVector) -> DecisionCurve:
             argument="y_score",
         )
     measure = _net_benefit()
-    values = measure.compute(counts, **measure.check({"threshold": thresholds.tolist()}))
+    values = [measure.compute(counts, threshold=each) for each in thresholds.tolist()]
     prevalence = float(counts.n_anomalies) / float(counts.total)
     return DecisionCurve(thresholds, np.asarray(values, np.float64), prevalence)

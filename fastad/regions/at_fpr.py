@@ -13,10 +13,10 @@ from fastad._core.random import random_seed
 from fastad._core.results import TableResult, with_versions
 from fastad._core.text_tables import TextTable
 from fastad._core.threads import thread_limit
-from fastad._core.types import ArrayLike, Interpolation, Label, Point, Points
+from fastad._core.types import ArrayLike, Interpolation, Label, Point, Points, Threshold
 from fastad.detectors.scorer import check_samples
 from fastad.errors import InvalidInputError, UndefinedMeasureError
-from fastad.measures.thresholds import threshold_at_fpr
+from fastad.measures.thresholds import thresholds_at
 from fastad.ordering.labels import check_labels
 from fastad.regions.box import Box, check_box
 from fastad.regions.plan import VolumeMethod, check_plan
@@ -112,10 +112,12 @@ def volume_at_fpr(
     >>> 0.45 < result.value < 0.55
     True
     """
-    # Both in one form: the types distinguish a rate from several, and a threshold from several.
-    find: Any = threshold_at_fpr
-    thresholds = find(y_true, y_score, fpr=fpr, interpolation=interpolation, pos_label=pos_label)
-    result: VolumeEstimate | list[VolumeEstimate] = volume(score, thresholds, box, **options)
+    rates = check_rate(fpr, "fpr")
+    several = rates if isinstance(rates, list) else [rates]
+    thresholds: Any = thresholds_at(y_true, y_score, several, interpolation, pos_label)
+    # In one form: the types of `volume` distinguish a threshold from several.
+    threshold = thresholds if isinstance(rates, list) else thresholds[0]
+    result: VolumeEstimate | list[VolumeEstimate] = volume(score, threshold, box, **options)
     return result
 
 
@@ -297,7 +299,6 @@ def volumes(
         for name, score in named.items()
     }
     seed = random_seed(plan.rng)
-    at_each: Any = rates
     table: dict[str, dict[str, VolumeEstimate]] = {}
     with thread_limit(n_threads), reporting(progress, "points") as report:
         groups = group_blocks(list(scorers.values()))
@@ -306,12 +307,11 @@ def volumes(
             for group in groups
             for member, y_score in zip(group.members, group.of_rows(samples), strict=True)
         }
-        thresholds: dict[BlockScore, list[float]] = {}
+        thresholds: dict[BlockScore, list[Threshold]] = {}
         for name, scored in scorers.items():
             with naming(f"scores[{name!r}]"):
                 y_score = y_scores[scored] if scored in y_scores else scored.of_rows(samples)
-                at_rates = threshold_at_fpr(labels.values, y_score, fpr=at_each)
-            thresholds[scored] = at_rates.tolist()
+                thresholds[scored] = thresholds_at(labels.values, y_score, rates)
         with ExitStack() as stack:
             for group in groups:
                 at = [thresholds[member] for member in group.members]

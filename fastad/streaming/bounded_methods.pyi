@@ -1,13 +1,7 @@
 from abc import ABC, abstractmethod
 from typing import Any
 
-from fastad._core.types import (
-    Interpolation,
-    Normalize,
-    Point,
-    Quadrature,
-    Threshold,
-)
+from fastad._core.types import Interpolation, Normalize, Point, Quadrature, Threshold
 from fastad.measures.measure import BoundMeasure, Measure
 from fastad.streaming.results import BoundedValue
 

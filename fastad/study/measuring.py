@@ -132,7 +132,7 @@ def _curves(
     # The first real point that finds so many: nothing is drawn between points.
     indices = np.searchsorted(points.recall, _RATES[1:], side="left")
     curves: dict[str, Iterable[Any]] = {
-        "roc": ranked.tpr_at_fpr(fpr=_RATES),
+        "roc": [ranked.tpr_at_fpr(fpr=rate) for rate in _RATES.tolist()],
         "pr": points.precision[np.minimum(indices, points.precision.shape[0] - 1)],
         "mv_mass": [] if volumes is None else _MASSES,
         "mv_volume": [] if volumes is None else volumes(_MASSES),

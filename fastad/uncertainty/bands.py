@@ -290,7 +290,7 @@ def roc_band_of(
     beyond = last_rank(lambda ranks: normals.lower(ranks) <= x, normals.n_samples, len(x)) + 1
     low = anomalies.lower(rank_above(fps, tps, within))
     high = anomalies.upper(rank_below(fps, tps, beyond))
-    tpr = TPR_AT_FPR.compute(counts, rates, interpolation="linear")
+    tpr = np.array([TPR_AT_FPR.compute(counts, rate, interpolation="linear") for rate in rates])
     return RocBand.of(x, tpr, low, high, float(confidence_level), simultaneous)
 
 

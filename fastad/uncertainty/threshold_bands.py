@@ -255,7 +255,7 @@ def _at_thresholds(
     assert measure.slopes is not None
     for scores in pair:
         counts = count_scores(scores, labels)
-        values.append(measure.compute(counts, threshold=thresholds))
+        values.append([measure.compute(counts, threshold=each) for each in thresholds])
         slopes.append([measure.slopes(counts, threshold=each) for each in thresholds])
     return np.array(values), np.array(slopes)
 

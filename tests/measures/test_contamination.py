@@ -231,8 +231,8 @@ NUMBERS: list[dict[str, Any]] = [
     {"measure": "auc_at_fpr", "fpr": 0.3, "min_fpr": 0.1},
     {"measure": "tpr_at_fpr", "fpr": 0.25, "interpolation": "conservative"},
     {"measure": "fpr_at_tpr", "tpr": 0.5, "interpolation": "conservative"},
-    {"measure": "precision_at_fpr", "fpr": [0.02, 0.3]},
-    {"measure": "threshold_at_fpr", "fpr": [0.02, 0.3]},
+    *({"measure": name, "fpr": 0.3} for name in ("precision_at_fpr", "threshold_at_fpr")),
+    {"measure": "threshold_at_fpr", "fpr": 0.02},
     {"measure": "threshold_at_fpr", "fpr": 0.0},
     {"measure": "f1_at_fpr", "fpr": 1.0},
 ]
@@ -399,7 +399,7 @@ def test_a_rate_that_hidden_anomalies_drown_is_not_identified() -> None:
         "anomalies are flagged beside 19 normals at FPR 0.001; these samples resolve FPR 0.00"
     )
     with pytest.raises(UndefinedMeasureError, match=message):
-        ranked.tpr_at_fpr(fpr=[0.02, 0.001])
+        ranked.tpr_at_fpr(fpr=0.001)
     with pytest.raises(UndefinedMeasureError, match=r"auc_at_fpr is undefined .* not identified"):
         fastad.interval(y, s, measure="auc@0.001", contamination=(0.04, 0.05))
     table = fastad.evaluate(y, s, contamination=0.05, fpr=[0.001, 0.02])

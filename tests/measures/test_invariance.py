@@ -322,58 +322,6 @@ def test_row_names_the_direction_of_merit(name: str, parameters: dict[str, Any])
     assert (values[0] > values[1]) == MEASURES[name].higher_is_better
 
 
-SEQUENCES: dict[str, tuple[str, list[Any]]] = {
-    "tpr_at_fpr": ("fpr", [0.1, 0.29, 1]),
-    "fpr_at_tpr": ("tpr", [0.1, 0.5, 0]),
-    "auc_at_fpr": ("fpr", [0.1, 0.29, 1]),
-    "auc_at_tpr": ("min_tpr", [0.1, 0.29, 0.9]),
-    "threshold_at_fpr": ("fpr", [0, 0.1, 0.29, 1]),
-    "threshold_at_rate": ("rate", [0, 0.1, 0.29, 1]),
-    "f1_at_fpr": ("fpr", [0, 0.1, 0.29, 1]),
-    "precision_at_fpr": ("fpr", [0.1, 0.29, 1]),
-    "precision_at_k": ("k", [1, 7, 3]),
-    "recall_at_k": ("k", [1, 7, 3]),
-    "precision_at_p": ("p", [0.1, 0.2]),
-    "localized_auc": ("fpr", [0, 0.1, 0.29]),
-    "beta_weighted_auc": ("fpr", [0, 0.1, 0.29]),
-    "gaussian_weighted_auc": ("fpr", [0.1, 0.29, 0.9]),
-    "histogram_weighted_auc": ("fpr", [0.1, 0.29, 1]),
-    "log_auc": ("min_fpr", [0.001, 0.01, 0.05]),
-    "enrichment_factor": ("fraction", [0.01, 0.29, 1]),
-    "robust_initial_enhancement": ("alpha", [0.5, 20, 80.5]),
-    "bedroc": ("alpha", [0.5, 20, 80.5]),
-    "min_detection_cost": ("prevalence", [0.01, 0.29, 0.9]),
-    "precision_at_recall": ("recall", [0, 0.29, 1]),
-    "recall_at_precision": ("precision", [0, 0.29, 0.5]),
-    "np_score": ("alpha", [0.1, 0.29, 1.5]),
-    "ht_auc": ("alpha", [0, 0.29, 1]),
-    "lf_auc": ("alpha", [0, 0.29, 1]),
-    "cost_auc": ("cost_ratio", [0.29, 1, 2.25]),
-    "rank_power": ("k", [5, 7, 20]),
-    "rp_distance": ("p", [0, 29.5, 100]),
-}
-
-
-def test_every_sequence_of_operating_points_is_tried() -> None:
-    declared = {row.name for row in MEASURES.values() if row.operating_point}
-    declared = {name for name in declared if MEASURES[name].point_parameter.sequence}
-    assert declared == {*SEQUENCES, "class_percentiles"}
-
-
-@pytest.mark.parametrize("name", SEQUENCES)
-def test_a_sequence_of_operating_points_is_each_of_them(name: str) -> None:
-    parameter, points = SEQUENCES[name]
-    y, s = dataset(1)
-    for scores in (s, s.astype(int), s.astype(np.float32)):
-        expected = [measured(name, y, scores, **{parameter: point}) for point in points]
-        for form in (points, tuple(points), np.array(points), np.array(points)[::-1][::-1]):
-            result = measured(name, y, scores, **{parameter: form})
-            assert isinstance(result, np.ndarray)
-            assert result.tolist() == expected
-        short = np.array(points, np.float32) if parameter != "k" else np.array(points, np.int32)
-        assert measured(name, y, scores, **{parameter: short}).tolist() == expected
-
-
 def test_negated_scores_mirror_the_area() -> None:
     for seed in range(6):
         y, s = dataset(seed)

@@ -112,8 +112,8 @@ def test_operating_points_lie_on_the_curve_and_in_the_legend() -> None:
     display = RocCurveDisplay.from_predictions(LABELS, SCORES, fpr=rates, ax=new_axes())
     expected = []
     for name, line in display.lines_.items():
-        tprs = fastad.tpr_at_fpr(LABELS, SCORES[name], fpr=rates)
-        thresholds = fastad.threshold_at_fpr(LABELS, SCORES[name], fpr=rates)
+        tprs = [fastad.tpr_at_fpr(LABELS, SCORES[name], fpr=rate) for rate in rates]
+        thresholds = [fastad.threshold_at_fpr(LABELS, SCORES[name], fpr=rate) for rate in rates]
         expected += list(zip(rates, tprs, strict=True))
         auc = fastad.roc_auc(LABELS, SCORES[name])
         rows = [f"{name} (auc {auc:.3f})"]
@@ -361,7 +361,7 @@ def test_variation_is_mean_and_deviation_of_the_interpolated_curves() -> None:
         assert variation.n_runs == 5
         grid = variation.fpr
         at_rates = [
-            fastad.tpr_at_fpr(LABELS[rows], SCORES[name][rows], fpr=grid)
+            [fastad.tpr_at_fpr(LABELS[rows], SCORES[name][rows], fpr=rate) for rate in grid]
             for rows in (np.flatnonzero(run == GROUPS) for run in range(5))
         ]
         np.testing.assert_allclose(variation.mean, np.mean(at_rates, axis=0), atol=1e-12)

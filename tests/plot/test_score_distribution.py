@@ -58,8 +58,8 @@ def test_distances_run_from_the_normals_to_the_anomalies() -> None:
         LABELS, SCORES["a"], percentiles=(), rp=[50, 99], ax=new_axes()
     )
     spans = display.distributions["score"].spans
-    distances = fastad.measures.rp_distance(LABELS, SCORES["a"], p=[50, 99])
-    assert [span.distance for span in spans] == distances.tolist()
+    distances = [fastad.measures.rp_distance(LABELS, SCORES["a"], p=p) for p in (50, 99)]
+    assert [span.distance for span in spans] == distances
     arrows = [text for text in display.ax_.texts if isinstance(text, Annotation)]
     assert [(a.xyann[0], a.xy[0]) for a in arrows] == [(s.normal, s.anomaly) for s in spans]
     texts = [t.get_text() for t in display.ax_.texts if not isinstance(t, Annotation)]

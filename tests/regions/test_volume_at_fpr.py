@@ -33,8 +33,10 @@ def test_the_volume_at_a_rate_is_that_at_its_threshold(
     rates = [0.05, 0.0, 1.0, 0.01, 0.05]
     options: dict[str, Any] = {"n_draws": 2**12, "rng": 2}
     result = volume_at_fpr(norm, y, s, box, fpr=rates, interpolation=interpolation, **options)
-    thresholds = fastad.threshold_at_fpr(y, s, fpr=rates, interpolation=interpolation)
-    assert [x.threshold for x in result] == list(thresholds)
+    thresholds = [
+        fastad.threshold_at_fpr(y, s, fpr=rate, interpolation=interpolation) for rate in rates
+    ]
+    assert [x.threshold for x in result] == thresholds
     expected = volume(norm, thresholds, box, **options)
     assert [fields(x) for x in result] == [fields(x) for x in expected]
     for rate, one in zip(rates, result, strict=True):

@@ -107,7 +107,8 @@ def test_curves_are_read_from_those_of_the_scores() -> None:
     curves = measured(with_curves=True).curves
     rates = np.arange(101) / 100
     # Curves are kept in single precision.
-    np.testing.assert_allclose(curves["roc"], fastad.tpr_at_fpr(y, s, fpr=rates), rtol=1e-7)
+    expected = [fastad.tpr_at_fpr(y, s, fpr=rate) for rate in rates]
+    np.testing.assert_allclose(curves["roc"], expected, rtol=1e-7)
     precision, recall, _ = precision_recall_curve(y, s)
     for wanted, own in zip(rates[1:], curves["pr"], strict=True):
         # Of the points that find so many anomalies, the one that flags the fewest.

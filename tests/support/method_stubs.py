@@ -14,21 +14,9 @@ PACKAGE = Path(str(fastad.__file__)).parent
 STUBS = PACKAGE / "evaluation" / "measure_methods.pyi"
 BOUNDED_STUBS = PACKAGE / "streaming" / "bounded_methods.pyi"
 DATA = ("y_true", "y_score", "contamination", "sample_weight", "pos_label")
-HEAD = """from collections.abc import Sequence
+HEAD = """import numpy as np
 
-import numpy as np
-
-from fastad._core.types import (
-    FloatVector,
-    Interpolation,
-    IntVector,
-    Normalize,
-    Point,
-    Points,
-    Quadrature,
-    ScoreVector,
-    Threshold,
-)
+from fastad._core.types import Interpolation, Normalize, Point, Points, Quadrature, Threshold
 from fastad.measures.results import (
     ClassPercentiles,
     Confusion,
@@ -51,13 +39,7 @@ class MeasureMethods:
 BOUNDED_HEAD = """from abc import ABC, abstractmethod
 from typing import Any
 
-from fastad._core.types import (
-    Interpolation,
-    Normalize,
-    Point,
-    Quadrature,
-    Threshold,
-)
+from fastad._core.types import Interpolation, Normalize, Point, Quadrature, Threshold
 from fastad.measures.measure import BoundMeasure, Measure
 from fastad.streaming.results import BoundedValue
 
@@ -69,36 +51,29 @@ class BoundedMeasureMethods(ABC):
 """
 
 
-def functions() -> Iterator[list[ast.FunctionDef]]:
-    """Each public function of a measure: its definition, or its overloads."""
-    names = set(MEASURES)
+def functions() -> Iterator[ast.FunctionDef]:
+    """Each public function of a measure."""
     for path in sorted((PACKAGE / "measures").glob("*.py")):
-        results: dict[str, list[ast.FunctionDef]] = {}
         for node in ast.parse(path.read_text(encoding="utf-8")).body:
-            if isinstance(node, ast.FunctionDef) and node.name in names:
-                results.setdefault(node.name, []).append(node)
-        for nodes in results.values():
-            yield [node for node in nodes if node.decorator_list] or nodes
+            if isinstance(node, ast.FunctionDef) and node.name in MEASURES:
+                yield node
 
 
 def make_stubs() -> str:
     """Return the stub file: of each function its signatures without the data."""
-    head = HEAD.replace("import Sequence\n", "import Sequence\nfrom typing import overload\n")
-    return head + "".join(stub(node) for nodes in functions() for node in nodes)
+    return HEAD + "".join(map(stub, functions()))
 
 
 def make_bounded_stubs() -> str:
     """Return the stub file of methods that return a value with bounds: at one point each."""
     text = BOUNDED_HEAD
-    for first, *_ in functions():
-        measure = MEASURES[first.name]
+    for node in functions():
+        measure = MEASURES[node.name]
         if measure.kind in ("value", "threshold"):
             of_data = (*DATA, *[name for name, each in measure.parameters.items() if each.random])
-            options = options_of(first, of_data)
-            for plural in ("Point | Points", "int | Sequence[int]"):
-                options = [each.replace(plural, plural.partition(" |")[0]) for each in options]
+            options = options_of(node, of_data)
             parameters = ", ".join(["self", *(["*", *options] if options else [])])
-            text += f"    def {first.name}({parameters}) -> BoundedValue: ...\n"
+            text += f"    def {node.name}({parameters}) -> BoundedValue: ...\n"
     return text
 
 
@@ -123,8 +98,7 @@ def stub(node: ast.FunctionDef) -> str:
         )
     options = options_of(node, DATA)
     parameters = ", ".join(["self", *(["*", *options] if options else [])])
-    overload = "    @overload\n" if node.decorator_list else ""
-    return f"{overload}    def {node.name}({parameters}) -> {ast.unparse(node.returns)}: ...\n"
+    return f"    def {node.name}({parameters}) -> {ast.unparse(node.returns)}: ...\n"
 
 
 if __name__ == "__main__":

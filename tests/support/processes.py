@@ -46,7 +46,7 @@ for name, s in scores.items():
             *map(str, result.operating_points),
             str([curve.fpr.tolist(), curve.tpr.tolist(), curve.thresholds.tolist()]),
             str(pr.precision.tolist()),
-            str(ranked.threshold_at_rate(rate=[0.1, 0.5])),
+            str([ranked.threshold_at_rate(rate=rate) for rate in (0.1, 0.5)]),
             str(ranked.confusion_at(k=7)),
         ]
     values[name] = [fastad.roc_auc(y, s).hex(), fastad.weighted_auc(y, s, quadrature="exact").hex()]
