@@ -2,7 +2,8 @@
 
 import math
 import sys
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,9 +31,19 @@ class Curve(ShortRepr):
         return cls(*values)
 
 
+class ArrayCurve(Curve):
+    """A curve of nothing but arrays, into which it unpacks."""
+
+    __slots__ = ()
+
+    def __iter__(self) -> Iterator[ScoreVector]:
+        """Iterate over the arrays in their order: ``fpr, tpr, thresholds = roc_curve(...)``."""
+        return (getattr(self, field.name) for field in fields(self))
+
+
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class RocCurve(Curve):
-    """Receiver operating characteristic.
+class RocCurve(ArrayCurve):
+    """Receiver operating characteristic; unpacks into its arrays.
 
     Attributes
     ----------
@@ -50,7 +61,7 @@ class RocCurve(Curve):
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class DetCurve(Curve):
+class DetCurve(ArrayCurve):
     """Detection error trade-off: the two error rates by falling threshold.
 
     Attributes
@@ -67,7 +78,7 @@ class DetCurve(Curve):
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class NpCurve(Curve):
+class NpCurve(ArrayCurve):
     """Neyman-Pearson score by falling threshold; lower is better.
 
     Attributes
@@ -103,7 +114,7 @@ class RpCurve(Curve):
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class ClassPercentiles(Curve):
+class ClassPercentiles(ArrayCurve):
     """Percentiles of the scores of each class.
 
     Attributes
@@ -121,7 +132,7 @@ class ClassPercentiles(Curve):
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class CountsCurve(Curve):
+class CountsCurve(ArrayCurve):
     """A measure of `from_counts` by falling threshold.
 
     Attributes
@@ -164,7 +175,7 @@ class ValueAtThreshold(float):
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class PrecisionRecallCurve(Curve):
+class PrecisionRecallCurve(ArrayCurve):
     """Precision and recall by falling threshold.
 
     Attributes

@@ -70,6 +70,23 @@ def test_roc_curve(data: Data) -> None:
 
 
 @SETS
+@pytest.mark.parametrize("name", ["roc_curve", "det_curve", "precision_recall_curve"])
+def test_curves_unpack_in_the_order_of_scikit_learn(name: str, data: Data) -> None:
+    y, s, w = data
+    curve = getattr(fastad.measures, name)(y, s, sample_weight=w)
+    first, second, thresholds = curve
+    names = {"roc_curve": ("fpr", "tpr"), "det_curve": ("fpr", "fnr")}
+    names["precision_recall_curve"] = ("precision", "recall")
+    assert first is getattr(curve, names[name][0])
+    assert second is getattr(curve, names[name][1])
+    assert thresholds is curve.thresholds
+    theirs = getattr(metrics, name)(y, s, sample_weight=w)
+    # Each of their points is one of ours.
+    for x, z in list(zip(*theirs[:2], strict=True))[1:-1]:
+        assert np.isclose(first, x, rtol=CLOSE)[np.isclose(second, z, rtol=CLOSE)].any()
+
+
+@SETS
 def test_thinned_roc_curve_has_the_same_corners(data: Data) -> None:
     y, s, w = data
     if w is not None and w.dtype.kind == "f":

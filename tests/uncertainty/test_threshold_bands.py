@@ -189,7 +189,7 @@ def test_simultaneous_bands_cover_the_true_difference(measure: Any, n: int, m: i
             warnings.simplefilter("ignore", LowCoverageWarning)
             band = difference_band(*sample, measure=measure, threshold=cuts, rng=seed)
         covers = (band.low <= true) & (true <= band.high)
-        n_covered += covers.all()
+        n_covered += int(covers.all())
         n_each += covers
     # 92 % of 400, less three standard deviations.
     assert n_covered >= n_tried * 0.92 - 3 * math.sqrt(n_tried * 0.92 * 0.08), n_covered
