@@ -51,7 +51,6 @@ PAPERS_F1 = Measure(
     title="F1 score at a threshold interpolated between samples",
     key="papers_f1@",
     compute=_papers_f1,
-    source="EvalCurves.jl, threshold_at_fpr and f1_at_fpr",
     parameters={"fpr": Rate()},
     operating_point="fpr",
 )

@@ -63,11 +63,6 @@ _CLASSES = {
     "any": "none",
 }
 _WEIGHTS = {"real": "any that are not negative", "integer": "integers only"}
-_READS = {
-    "all": "the whole order of the scores",
-    "prefix": "the part of the order above the operating point",
-    "values": "the values of the scores, which must be finite",
-}
 _BETTER = {True: "higher", False: "lower", None: "neither"}
 
 
@@ -140,13 +135,11 @@ def facts(row: Measure[Any]) -> dict[str, str]:
         "Key": _label(row),
         "Returns": _KINDS[row.kind],
         "Operating point": _operating(row),
-        "Range": row.shown_range,
+        "Range": _range(row),
         "Undefined without": _CLASSES[row.classes],
         "Sample weights": _weights(row),
-        "Reads": _READS[row.reads] + (" and lie in `score_range`" if row.takes_score_range else ""),
+        "Reads": _reads(row),
         "Better is": _BETTER[row.higher_is_better],
-        "Cost after ordering": f"{row.cost}, g the number of distinct scores",
-        "Source": row.source,
     }
 
 
@@ -158,7 +151,7 @@ def measure_table() -> str:
             f"[`{row.name}`]({row.name}.md)",
             row.title,
             _label(row),
-            row.shown_range,
+            _range(row),
             _BETTER[row.higher_is_better],
         ]
         for row in MEASURES.values()
@@ -255,6 +248,20 @@ def _operating(row: Measure[Any]) -> str:
         return f"`{row.operating_point}`; in tables the key must name it"
     shown = ", ".join("its default" if x is None else f"{float(x):g}" for x in row.default_points)
     return f"`{row.operating_point}`; in tables {shown} unless the key names another"
+
+
+def _range(row: Measure[Any]) -> str:
+    if row.kind == "counts":
+        return _KINDS[row.kind]
+    low, high = (f"{end:g}".replace("inf", "∞") for end in row.value_range)
+    return f"{'(' if '∞' in low else '['}{low}, {high}{')' if '∞' in high else ']'}"
+
+
+def _reads(row: Measure[Any]) -> str:
+    if not row.reads_values:
+        return "the order of the scores"
+    limits = "lie in `score_range`" if row.takes_score_range else "be finite"
+    return f"the values of the scores, which must {limits}"
 
 
 def _weights(row: Measure[Any]) -> str:

@@ -8,8 +8,7 @@ import numpy as np
 from fastad._core.declared import Prevalence, Rate
 from fastad._core.types import ArrayLike, CountVector, FloatVector, Label, Point
 from fastad.errors import UndefinedMeasureError
-from fastad.measures.extremes import POINT
-from fastad.measures.measure import Measure
+from fastad.measures.measure import POINT, Measure
 from fastad.measures.points import (
     NEAR,
     at_fraction,
@@ -59,7 +58,6 @@ BEST_F1 = Measure(
     title="highest F1 score over all thresholds",
     key="f1_best",
     compute=_best_f1,
-    source="practice",
     parameters={"prevalence": Prevalence()},
     classes="anomalies",
     rises_with_curve=True,
@@ -132,7 +130,6 @@ RECALL_AT_PRECISION = Measure(
     title="highest recall at a precision or above",
     key="recall@precision",
     compute=_recall_at_precision,
-    source="practice",
     parameters={"precision": Rate(), "prevalence": Prevalence()},
     operating_point="precision",
     default_points=(Fraction(9, 10),),
@@ -215,7 +212,6 @@ PRECISION_AT_RECALL = Measure(
     title="highest precision at a recall or above",
     key="precision@recall",
     compute=_precision_at_recall,
-    source="practice",
     parameters={"recall": Rate(), "prevalence": Prevalence()},
     operating_point="recall",
     default_points=(Fraction(9, 10),),

@@ -110,7 +110,7 @@ class CorrectedMeasure(Measure[Result]):
         facts |= {
             "name": f"corrected {name}",
             "compute": partial(_corrected_value, measure=measure, contamination=contamination),
-            "reads": "values" if measure.reads == "values" else "all",
+            "reads_values": measure.reads_values,
             "curve_part": None,
             "from_order": None,
             "slopes": None,

@@ -7,9 +7,8 @@ from typing import NamedTuple
 from fastad._core.declared import Positive, Prevalence, ThresholdValue
 from fastad._core.floats import nearest_float
 from fastad._core.types import ArrayLike, CountVector, FloatVector, Label, Point, Threshold
-from fastad.measures.extremes import POINT, Extremes
 from fastad.measures.flagged import points_flagged
-from fastad.measures.measure import Measure
+from fastad.measures.measure import POINT, Extremes, Measure
 from fastad.measures.points import best_point, exact, first_reaching, last_within, need_both
 from fastad.measures.results import ValueAtThreshold
 from fastad.ordering.counts import OrderedCounts
@@ -68,7 +67,6 @@ DETECTION_COST = Measure(
     title="normalised cost of the errors at a threshold",
     key="dcf@threshold",
     compute=_detection_cost,
-    source="Martin and Przybocki 2000; NIST 2010",
     parameters={
         "threshold": ThresholdValue(example=0.5),
         "prevalence": Prevalence(),
@@ -76,13 +74,10 @@ DETECTION_COST = Measure(
     },
     operating_point="threshold",
     default_points=(),
-    reads="values",
-    smooth=True,
+    reads_values=True,
     monotone=True,
-    cost="O(log g)",
     higher_is_better=False,
     value_range=(0.0, math.inf),
-    range_text="[0, ∞)",
     extremes=Extremes(reads="confusion", local=True),
 )
 
@@ -191,7 +186,6 @@ MIN_DETECTION_COST = Measure(
     key="mindcf",
     number_key="mindcf@",
     compute=_min_detection_cost,
-    source="Martin and Przybocki 2000; NIST 2010",
     parameters={"prevalence": Prevalence(), **_COSTS},
     operating_point="prevalence",
     default_points=(None,),

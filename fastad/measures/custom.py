@@ -21,9 +21,8 @@ from fastad._core.parameters import (
 from fastad._core.types import BoolVector, Threshold
 from fastad.errors import InvalidInputError, InvalidTypeError, UndefinedMeasureError
 from fastad.measures.counts_function import CountsFunction
-from fastad.measures.extremes import UNPROVEN, Extremes
 from fastad.measures.flagged import flagging_most_normals, points_flagged
-from fastad.measures.measure import Measure
+from fastad.measures.measure import UNPROVEN, Extremes, Measure
 from fastad.measures.points import (
     exact,
     flagged_at,
@@ -251,7 +250,6 @@ def _declare_at_threshold(of: CountsFunction, *, monotone: bool) -> Measure[Any]
         operating_point="threshold",
         # A key without a number is that at the thresholds of an evaluation.
         default_points=(None,),
-        smooth=True,
         slopes=partial(_slopes, of=of),
         monotone=monotone,
         extremes=Extremes(reads="confusion", local=True, exact=False) if monotone else UNPROVEN,
@@ -341,9 +339,8 @@ def _declare(
         title=f"{of.name} {where}",
         key=key,
         compute=compute,
-        source="fastad.measures.from_counts",
         classes="any",
-        reads="values" if of_values else "all",
+        reads_values=of_values,
         higher_is_better=of.higher_is_better,
         value_range=of.value_range,
         **facts,

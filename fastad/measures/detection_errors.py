@@ -4,8 +4,7 @@ from bisect import bisect_left
 from fractions import Fraction
 
 from fastad._core.types import ArrayLike, Label
-from fastad.measures.extremes import POINT
-from fastad.measures.measure import Measure
+from fastad.measures.measure import POINT, Measure
 from fastad.measures.points import exact, fractions_of, need_both, thresholds_from_infinity
 from fastad.measures.results import DetCurve
 from fastad.ordering.counts import OrderedCounts
@@ -25,7 +24,6 @@ DET_CURVE = Measure(
     title="detection error trade-off",
     key="det",
     compute=_det_curve,
-    source="Škvára, Pevný and Šmídl 2019, section 1",
     kind="curve",
     higher_is_better=None,
 )
@@ -96,9 +94,7 @@ EQUAL_ERROR_RATE = Measure(
     title="error rate where false positives and false negatives are equally frequent",
     key="eer",
     compute=_equal_error_rate,
-    source="Škvára, Pevný and Šmídl 2019, section 1",
     higher_is_better=False,
-    cost="O(log g)",
     rises_with_curve=True,
     extremes=POINT,
 )

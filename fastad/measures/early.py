@@ -14,8 +14,7 @@ from fastad._core.threads import in_steps, thread_map
 from fastad._core.types import ArrayLike, FloatVector, Label, Point
 from fastad._kernels.curves import early
 from fastad.errors import UndefinedMeasureError
-from fastad.measures.extremes import POINT, ROUNDED_AREA
-from fastad.measures.measure import Measure
+from fastad.measures.measure import POINT, ROUNDED_AREA, Measure
 from fastad.measures.points import exact, hits_among, need_anomalies, need_both
 from fastad.ordering.counts import OrderedCounts
 
@@ -46,18 +45,14 @@ ENRICHMENT_FACTOR = Measure(
     title="how many times more frequent anomalies are among the highest scores",
     key="ef@",
     compute=_enrichment_factor,
-    source="Truchon and Bayly 2007",
     parameters={"fraction": Rate()},
     operating_point="fraction",
     default_points=(Fraction(1, 100),),
-    reads="prefix",
     classes="anomalies",
-    cost="O(log g)",
     rises_with_curve=True,
     extremes=POINT,
     value_range=(0.0, math.inf),
     range_at=_highest_enrichment,
-    range_text="[0, 1 / fraction]",
 )
 
 
@@ -167,17 +162,14 @@ ROBUST_INITIAL_ENHANCEMENT = Measure(
     title="mean exponential weight of the anomalies' ranks, 1 by chance",
     key="rie@",
     compute=_robust_initial_enhancement,
-    source="Sheridan et al. 2001; Truchon and Bayly 2007",
     parameters={"alpha": Positive(default=_ALPHA, example=Fraction(20))},
     operating_point="alpha",
     default_points=(Fraction(20),),
     classes="anomalies",
-    smooth=True,
     rises_with_curve=True,
     extremes=ROUNDED_AREA,
     value_range=(0.0, math.inf),
     range_at=_highest_enhancement,
-    range_text="(0, alpha / (1 - exp(-alpha))]",
 )
 
 
@@ -253,11 +245,9 @@ BEDROC = Measure(
     title="early recognition: the mean exponential weight of the anomalies' ranks, scaled",
     key="bedroc@",
     compute=_bedroc,
-    source="Truchon and Bayly 2007",
     parameters={"alpha": Positive(default=_ALPHA, example=Fraction(20))},
     operating_point="alpha",
     default_points=(Fraction(20),),
-    smooth=True,
     rises_with_curve=True,
     extremes=ROUNDED_AREA,
 )

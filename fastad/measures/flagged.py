@@ -2,7 +2,6 @@
 
 import math
 from bisect import bisect_right
-from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -20,8 +19,7 @@ from fastad._core.types import (
     Threshold,
 )
 from fastad.errors import InvalidInputError, UndefinedMeasureError
-from fastad.measures.extremes import Extremes
-from fastad.measures.measure import Measure
+from fastad.measures.measure import Extremes, Measure
 from fastad.measures.points import (
     exact,
     hits_among,
@@ -74,13 +72,9 @@ F1_AT_FPR = Measure(
     title="F1 score of what is flagged at a false positive rate",
     key="f1@",
     compute=_f1_at_fpr,
-    source="Škvára, Pevný and Šmídl 2019, equation (5)",
     parameters={"fpr": Rate(), "prevalence": Prevalence()},
     operating_point="fpr",
-    reads="prefix",
     curve_part=part_around_fpr,
-    standard=True,
-    cost="O(log g)",
     rises_with_curve=True,
     extremes=Extremes(local=True, lowest=_lowest_f1),
 )
@@ -169,13 +163,9 @@ PRECISION_AT_FPR = Measure(
     title="precision of what is flagged at a false positive rate",
     key="precision@fpr",
     compute=_precision_at_fpr,
-    source="Škvára, Pevný and Šmídl 2019, section 2.5",
     parameters={"fpr": Rate(), "prevalence": Prevalence()},
     operating_point="fpr",
-    reads="prefix",
     curve_part=part_around_fpr,
-    standard=True,
-    cost="O(log g)",
     rises_with_curve=True,
     extremes=Extremes(local=True, lowest=_lowest_precision),
 )
@@ -239,9 +229,15 @@ def _confusion_at(
     counts: OrderedCounts, *, threshold: Threshold | None, k: int | None
 ) -> Confusion:
     """Counts and rates at a threshold or for the k highest scores."""
-    if k is None:
-        assert threshold is not None
+    if (threshold is None) == (k is None):
+        raise InvalidInputError(
+            "threshold must be given, or k, and not both; found "
+            f"{'neither' if k is None else 'both'}",
+            argument="threshold",
+        )
+    if threshold is not None:
         return confusion(counts, points_flagged(counts, threshold))
+    assert k is not None
     hits = hits_among(counts, k, "confusion_at")
     # A k that is the rounded sum of all real weights may exceed the sum.
     others = max(exact(counts.n_normals) - (k - hits), Fraction(0))
@@ -249,30 +245,17 @@ def _confusion_at(
     return Confusion(*(_as_count(count) for count in (hits, k - hits, others, missed)))
 
 
-def _one_of_threshold_and_k(parameters: Mapping[str, Any]) -> None:
-    neither = parameters["threshold"] is None
-    if neither == (parameters["k"] is None):
-        raise InvalidInputError(
-            "threshold must be given, or k, and not both; found "
-            f"{'neither' if neither else 'both'}",
-            argument="threshold",
-        )
-
-
 CONFUSION_AT = Measure(
     name="confusion_at",
     title="confusion counts at a threshold or for the k highest scores",
     key="confusion@",
     compute=_confusion_at,
-    source="Ning et al. 2020, section 1.1",
     parameters={"threshold": ThresholdValue(default=None), "k": Integer(default=None)},
     operating_point="threshold",
     kind="counts",
-    validate=_one_of_threshold_and_k,
     classes="any",
     higher_is_better=None,
     value_range=(-math.inf, math.inf),
-    range_text="counts and rates",
 )
 
 

@@ -8,8 +8,7 @@ import numpy as np
 from fastad._core.declared import OpenRate, Rate
 from fastad._core.types import ArrayLike, Label, Point
 from fastad.errors import UndefinedMeasureError
-from fastad.measures.extremes import AREA, ROUNDED_AREA
-from fastad.measures.measure import Measure
+from fastad.measures.measure import AREA, ROUNDED_AREA, Measure
 from fastad.measures.partial import AUC_AT_FPR
 from fastad.measures.points import need_both, need_integer_weights
 from fastad.measures.threshold_distribution import (
@@ -50,7 +49,6 @@ LOCALIZED_AUC = Measure(
     title="mean true positive rate over the thresholds to expect at a false positive rate",
     key="auc_local@",
     compute=_localized_auc,
-    source="code of Škvára, Pevný and Šmídl, 2020: EvalCurves.jl, ADMetricEvaluation.jl",
     parameters={
         "fpr": Rate(),
         "coverage": OpenRate(default=0.95),
@@ -58,7 +56,6 @@ LOCALIZED_AUC = Measure(
     },
     operating_point="fpr",
     weights="integer",
-    cost="O(log g)",
     extremes=AREA,
 )
 
@@ -154,7 +151,6 @@ BETA_WEIGHTED_AUC = Measure(
     title="mean true positive rate around a false positive rate, by beta weights",
     key="auc_beta@",
     compute=_beta_weighted_auc,
-    source="code of Škvára, Pevný and Šmídl, 2020: EvalCurves.jl, ADMetricEvaluation.jl",
     parameters={"fpr": Rate(), "subsample": OpenRate(default=0.5)},
     operating_point="fpr",
     weights="integer",
@@ -256,7 +252,6 @@ GAUSSIAN_WEIGHTED_AUC = Measure(
     title="mean true positive rate around a false positive rate, by normal weights",
     key="auc_gauss@",
     compute=_gaussian_weighted_auc,
-    source="code of Škvára, Pevný and Šmídl, 2020: EvalCurves.jl, ADMetricEvaluation.jl",
     parameters={"fpr": Rate()},
     operating_point="fpr",
     weights="integer",
@@ -344,11 +339,9 @@ HISTOGRAM_WEIGHTED_AUC = Measure(
     title="mean true positive rate of the thresholds of subsamples",
     key="auc_hist@",
     compute=_histogram_weighted_auc,
-    source="code of Škvára, Pevný and Šmídl, 2020: EvalCurves.jl, ADMetricEvaluation.jl",
     parameters={"fpr": Rate(), "subsample": OpenRate(default=0.5)},
     operating_point="fpr",
     weights="integer",
-    cost="O(√m log g) for m normals",
     extremes=ROUNDED_AREA,
 )
 

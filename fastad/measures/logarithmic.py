@@ -7,8 +7,7 @@ from fastad._core.arrays import as_readonly
 from fastad._core.declared import OpenRate, Rate
 from fastad._core.types import ArrayLike, Label, Point
 from fastad._kernels.curves import early
-from fastad.measures.extremes import Extremes
-from fastad.measures.measure import Measure
+from fastad.measures.measure import Extremes, Measure
 from fastad.measures.partial import check_width
 from fastad.measures.points import at_fraction, exact, last_within, need_both
 from fastad.ordering.counts import OrderedCounts
@@ -35,11 +34,9 @@ LOG_AUC = Measure(
     title="area under the ROC curve over the logarithm of the false positive rate",
     key="auc_log@",
     compute=_log_auc,
-    source="Mysinger and Shoichet 2010; Mendenhall and Meiler 2016",
     parameters={"min_fpr": OpenRate(default=0.001), "max_fpr": Rate(default=0.1)},
     operating_point="min_fpr",
     default_points=(Fraction(1, 1000),),
-    smooth=True,
     rises_with_curve=True,
     extremes=Extremes(exact=False, corners=True),
 )

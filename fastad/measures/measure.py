@@ -17,7 +17,6 @@ from fastad._core.parameters import short_repr
 from fastad._core.suggestions import did_you_mean
 from fastad._core.types import ArrayLike, Label
 from fastad.errors import InvalidInputError, InvalidTypeError, UndefinedMeasureError
-from fastad.measures.extremes import UNPROVEN, Extremes
 from fastad.measures.resolution import TAILS, Resolution, Tail
 from fastad.ordering.counts import (
     OrderedCounts,
@@ -31,8 +30,55 @@ from fastad.ordering.orders import PackedOrder, order_values
 
 Kind = Literal["value", "threshold", "curve", "counts"]
 Classes = Literal["both", "anomalies", "normals", "any"]
-Reads = Literal["all", "prefix", "values"]
 Result = TypeVar("Result")
+
+# A value from the counts at the cells' edges, which cells are a single score, and the parameters;
+# None where it is that of the best or the worst curve after all.
+Extreme = Callable[..., float | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Extremes:
+    """How far a measure can go where only the numbers of samples in ranges of scores are known.
+
+    In each range, a *cell*, the order of the samples and their ties are unknown. The curve then
+    lies between the best one, on which each cell has its anomalies first, and the worst one, on
+    which it has its normals first. This is what a measure does within these, ties included.
+
+    Attributes
+    ----------
+    reads : {"curve", "threshold", "confusion"}
+        ``curve``: the values on the best and on the worst curve are the extremes, whatever the
+        ties. ``threshold``: it is a score. ``confusion``: it rises or falls with each of the
+        flagged anomalies and the flagged normals, which take both ends apart from each other.
+    local : bool
+        Whether it depends on few cells.
+    exact : bool
+        Whether it is a quotient of exact numbers that is rounded once.
+    corners : bool
+        Whether its bits are the same whatever the scores of normals between two anomalies.
+    lowest, highest : callable or None
+        The extreme where it is not that of the best or the worst curve: a function of the counts
+        at the cells' edges, of which cells are a single score, and of the parameters.
+    """
+
+    reads: Literal["curve", "threshold", "confusion"] = "curve"
+    local: bool = False
+    exact: bool = True
+    corners: bool = False
+    lowest: Extreme | None = None
+    highest: Extreme | None = None
+
+
+# An area whose heights are those of the curve.
+AREA = Extremes(corners=True)
+# The same, added up in floating point.
+ROUNDED_AREA = Extremes(exact=False)
+# What is read at one point of the curve.
+POINT = Extremes(local=True)
+# Why there is none.
+NOT_A_NUMBER = "it is not one number"
+UNPROVEN = "no order of the samples in a cell is proven to be the best or the worst one for it"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,8 +95,6 @@ class Measure(Generic[Result]):
         Its key in tables; with an operating point, what stands before the number.
     compute : callable
         The measure as a function of ordered counts and checked parameters.
-    source : str
-        Where it is defined.
     parameters : mapping of str to Parameter
         What it takes beside the data, in the order of the public function.
     operating_point : str or None
@@ -64,27 +108,20 @@ class Measure(Generic[Result]):
         What stands before the number in a key where that is not ``key`` itself.
     kind : {"value", "threshold", "curve", "counts"}
         What it returns; only values stand in tables.
-    reads : {"all", "prefix", "values"}
-        Whether it reads the whole order, only that above an operating point, or the values of
-        the scores.
+    reads_values : bool
+        Whether the values of the scores count, and not their order alone.
     curve_part : callable or None
         The part of the ROC curve that checked parameters read, where that is not all of it.
     from_order : callable or None
         The measure straight from an order without counts, where that is faster; it returns None
         where it does not apply. Tied to ``compute`` by a test.
-    validate : callable or None
-        A check of all parameters together.
-    standard : bool
-        Whether it belongs to the default set of `fastad.evaluate`.
     classes : {"both", "anomalies", "normals", "any"}
         Classes without which it is undefined.
     weights : {"real", "integer"}
         Sample weights that it takes.
-    smooth : bool
-        Whether a small shift of the scores' distribution moves it little.
     slopes : callable or None
-        Of a smooth measure at a threshold, how it changes with the flagged fractions of both
-        classes: a function of counts and checked parameters.
+        How a value at a threshold changes with the flagged fractions of both classes: a function of
+        counts and checked parameters.
     monotone : bool
         Whether it is a function of flagged anomalies and normals that never gets worse with more of
         the ones and fewer of the others.
@@ -100,31 +137,23 @@ class Measure(Generic[Result]):
         Lowest and highest value that it can take, or approach.
     range_at : callable or None
         The same at checked parameters, where it depends on them.
-    range_text : str
-        The range in words, where it depends on the scores or does not contain both ends.
-    cost : str
-        Time beyond the ordering, for g distinct scores.
     """
 
     name: str
     title: str
     key: str
     compute: Callable[..., Result]
-    source: str
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
     operating_point: str | None = None
     tail: Tail | None = None
     default_points: tuple[Any, ...] | None = None
     number_key: str = ""
     kind: Kind = "value"
-    reads: Reads = "all"
+    reads_values: bool = False
     curve_part: Callable[[Mapping[str, Any]], CurvePart] | None = None
     from_order: Callable[..., Result | None] | None = None
-    validate: Callable[[Mapping[str, Any]], None] | None = None
-    standard: bool = False
     classes: Classes = "both"
     weights: Literal["real", "integer"] = "real"
-    smooth: bool = False
     slopes: Callable[..., tuple[float, float]] | None = None
     monotone: bool = False
     rises_with_curve: bool = False
@@ -132,8 +161,6 @@ class Measure(Generic[Result]):
     higher_is_better: bool | None = True
     value_range: tuple[float, float] = (0.0, 1.0)
     range_at: Callable[[Mapping[str, Any]], tuple[float, float]] | None = None
-    range_text: str = ""
-    cost: str = "O(g)"
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> str | tuple[Any, ...]:
         # By name where its family lists it, so that a copy is the same declaration.
@@ -197,10 +224,11 @@ class Measure(Generic[Result]):
             if name not in allowed:
                 of = "" if function is None else f"{function.__name__}, or of "
                 options_of = [] if function is None else inspect.signature(function).parameters
+                known = {each: each for each in (*options_of, *allowed)}
                 raise InvalidTypeError(
                     f"{name} must be an option of {of}{self.name}, which has "
                     f"{', '.join(allowed) or 'none'}; found {name}={short_repr(value)}"
-                    f"{did_you_mean(name, {each: each for each in (*options_of, *allowed)})}",
+                    f"{did_you_mean(name, known)}",
                     argument=name,
                 )
 
@@ -244,12 +272,6 @@ class Measure(Generic[Result]):
             for name, declared in self.parameters.items()
         ]
 
-    @property
-    def shown_range(self) -> str:
-        """The range of its values, in words."""
-        low, high = self.value_range
-        return self.range_text or f"[{low:g}, {high:g}]"
-
     def _check(
         self, parameters: Mapping[str, Any], declared: Mapping[str, Parameter]
     ) -> dict[str, Any]:
@@ -264,8 +286,6 @@ class Measure(Generic[Result]):
             if name == self.operating_point and not parameter.sequence:
                 _refuse_several(value, name)
             checked[name] = parameter.check(value, name)
-        if self.validate is not None:
-            self.validate(checked)
         return checked
 
 
@@ -349,7 +369,7 @@ class BoundMeasure:
     @property
     def reads_ranks(self) -> bool:
         """Whether only the order of the scores counts, and not their unit."""
-        return self.measure.reads != "values"
+        return not self.measure.reads_values
 
     @property
     def bounds(self) -> tuple[float, float]:

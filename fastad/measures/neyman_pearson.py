@@ -8,8 +8,7 @@ import numpy as np
 from fastad._core.declared import Positive
 from fastad._core.floats import nearest_float
 from fastad._core.types import ArrayLike, FloatVector, Label, Point
-from fastad.measures.extremes import POINT
-from fastad.measures.measure import Measure
+from fastad.measures.measure import POINT, Measure
 from fastad.measures.points import exact, need_both, thresholds_from_infinity
 from fastad.measures.resolution import FALSE_ALARMS
 from fastad.measures.results import NpCurve
@@ -27,13 +26,11 @@ NP_CURVE = Measure(
     title="Neyman-Pearson score by falling threshold",
     key="np",
     compute=_np_curve,
-    source="Škvára, Pevný and Šmídl 2019, equation (2)",
     parameters={"alpha": Positive(example=Fraction(1, 100))},
     operating_point="alpha",
     kind="curve",
     higher_is_better=None,
     value_range=(0.0, math.inf),
-    range_text="[0, ∞)",
 )
 
 
@@ -100,7 +97,6 @@ NP_SCORE = Measure(
     title="lowest Neyman-Pearson score",
     key="np@",
     compute=_np_score,
-    source="Škvára, Pevný and Šmídl 2019, equation (2)",
     parameters={"alpha": Positive(example=Fraction(1, 100))},
     operating_point="alpha",
     tail=FALSE_ALARMS,

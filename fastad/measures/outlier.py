@@ -6,8 +6,7 @@ import numpy as np
 
 from fastad._core.declared import Positive, Rate
 from fastad._core.types import ArrayLike, Count, Label, Point
-from fastad.measures.extremes import AREA
-from fastad.measures.measure import Measure
+from fastad.measures.measure import AREA, Measure
 from fastad.measures.points import (
     last_within,
     need_both,
@@ -48,12 +47,10 @@ COST_AUC = Measure(
     title="fraction of pairs whose ranks stand in more than a ratio of costs",
     key="cost_auc@",
     compute=_cost_auc,
-    source="Ning et al. 2020, section 1.3 (meta_AUC)",
     parameters={"cost_ratio": Positive()},
     operating_point="cost_ratio",
     default_points=(),
     weights="integer",
-    cost="O(g log g)",
 )
 
 
@@ -124,13 +121,11 @@ HT_AUC = Measure(
     title="high-TPR AUC: a fraction of the highest normals is forgiven",
     key="ht_auc@",
     compute=_ht_auc,
-    source="Ning et al. 2020, equation (1)",
     parameters={"alpha": Rate()},
     operating_point="alpha",
     tail=DROPPED,
     default_points=(Fraction(2, 10),),
     weights="integer",
-    smooth=True,
     extremes=AREA,
 )
 
@@ -203,13 +198,11 @@ LF_AUC = Measure(
     title="low-FPR AUC: only a fraction of the highest anomalies is counted",
     key="lf_auc@",
     compute=_lf_auc,
-    source="Ning et al. 2020, equation (2)",
     parameters={"alpha": Rate()},
     operating_point="alpha",
     tail=KEPT,
     default_points=(Fraction(8, 10),),
     weights="integer",
-    smooth=True,
     extremes=AREA,
 )
 

@@ -16,8 +16,7 @@ from fastad._core.types import (
     Point,
 )
 from fastad.errors import InvalidInputError, UndefinedMeasureError
-from fastad.measures.extremes import AREA
-from fastad.measures.measure import Measure
+from fastad.measures.measure import AREA, Measure
 from fastad.measures.points import (
     Exact,
     at_fraction,
@@ -69,13 +68,9 @@ AUC_AT_FPR = Measure(
     title="area under the ROC curve up to a false positive rate",
     key="auc@",
     compute=_auc_at_fpr,
-    source="Škvára, Pevný and Šmídl 2019, section 2.2",
     parameters={"fpr": Rate(), "min_fpr": Rate(default=0.0), "normalize": _NORMALIZE},
     operating_point="fpr",
-    reads="prefix",
     curve_part=_part_up_to_fpr,
-    standard=True,
-    smooth=True,
     rises_with_curve=True,
     extremes=AREA,
     range_at=partial(_range_of_area, ends=("min_fpr", "fpr")),
@@ -166,7 +161,6 @@ AUC_AT_TPR = Measure(
     title="area beside the ROC curve from a true positive rate on",
     key="auc@tpr",
     compute=_auc_at_tpr,
-    source="Robin et al. 2011 (pROC), focus on sensitivity",
     parameters={
         "min_tpr": Rate(default=0.0),
         "max_tpr": Rate(default=1.0),
@@ -174,7 +168,6 @@ AUC_AT_TPR = Measure(
     },
     operating_point="min_tpr",
     default_points=(Fraction(9, 10),),
-    smooth=True,
     rises_with_curve=True,
     extremes=AREA,
     range_at=partial(_range_of_area, ends=("min_tpr", "max_tpr")),

@@ -16,8 +16,7 @@ from fastad._core.types import (
     ScoreVector,
     Threshold,
 )
-from fastad.measures.extremes import POINT
-from fastad.measures.measure import Measure
+from fastad.measures.measure import POINT, Measure
 from fastad.measures.points import (
     exact,
     first_reaching,
@@ -46,14 +45,12 @@ CLASS_PERCENTILES = Measure(
     title="percentiles of the scores of each class",
     key="percentiles",
     compute=_class_percentiles,
-    source="balabit 2017",
     parameters={"p": Percentile(default=tuple(range(101)), sequence=True)},
     operating_point="p",
     kind="curve",
-    reads="values",
+    reads_values=True,
     higher_is_better=None,
     value_range=(-math.inf, math.inf),
-    range_text="that of the scores",
 )
 
 
@@ -118,14 +115,11 @@ RP_DISTANCE = Measure(
     title="reverse percentile distance",
     key="rp@",
     compute=_rp_distance,
-    source="balabit 2017",
     parameters={"p": Percentile()},
     operating_point="p",
     default_points=(Fraction(90),),
-    reads="values",
+    reads_values=True,
     value_range=(-math.inf, math.inf),
-    range_text="differences of scores",
-    cost="O(g)",
     extremes=POINT,
 )
 
@@ -191,12 +185,10 @@ RP_CURVE = Measure(
     title="reverse percentile distance by percentile",
     key="rp",
     compute=_rp_curve,
-    source="balabit 2017",
     kind="curve",
-    reads="values",
+    reads_values=True,
     higher_is_better=None,
     value_range=(-math.inf, math.inf),
-    range_text="differences of scores",
 )
 
 

@@ -10,8 +10,7 @@ from fastad._core.declared import Prevalence
 from fastad._core.types import ArrayLike, BoolVector, Label, Point
 from fastad._kernels.curves import area
 from fastad._kernels.ordering import cell_curves
-from fastad.measures.extremes import ROUNDED_AREA, Extremes
-from fastad.measures.measure import Measure
+from fastad.measures.measure import ROUNDED_AREA, Extremes, Measure
 from fastad.measures.points import (
     exact,
     first_reaching,
@@ -44,7 +43,6 @@ PRECISION_RECALL_CURVE = Measure(
     title="precision and recall by falling threshold",
     key="pr",
     compute=_precision_recall_curve,
-    source="Škvára, Pevný and Šmídl 2019, section 2.8",
     parameters={"prevalence": Prevalence()},
     kind="curve",
     classes="anomalies",
@@ -143,13 +141,9 @@ AVERAGE_PRECISION = Measure(
     title="average precision",
     key="ap",
     compute=_average_precision,
-    source="Ning et al. 2020, PR_AUC",
     parameters={"prevalence": Prevalence()},
     from_order=_average_precision_of_order,
-    standard=True,
     classes="anomalies",
-    smooth=True,
-    range_text="(0, 1]",
     rises_with_curve=True,
     extremes=Extremes(exact=False, corners=True, lowest=_lowest_average_precision),
 )
@@ -215,11 +209,8 @@ PR_AUC = Measure(
     title="area under the interpolated precision-recall curve",
     key="auc_pr",
     compute=_pr_auc,
-    source="Škvára, Pevný and Šmídl 2019, section 2.8; Keilwagen et al. 2014",
     parameters={"prevalence": Prevalence()},
     classes="anomalies",
-    smooth=True,
-    range_text="(0, 1]",
     rises_with_curve=True,
     extremes=Extremes(exact=False, corners=True),
 )
@@ -300,10 +291,7 @@ PRECISION_GAIN_AUC = Measure(
     title="area under the precision-recall-gain curve",
     key="auc_prg",
     compute=_precision_gain_auc,
-    source="Flach and Kull 2015",
-    smooth=True,
     value_range=(-math.inf, 1.0),
-    range_text="(-∞, 1]",
     extremes=ROUNDED_AREA,
 )
 

@@ -45,13 +45,11 @@ RANK_POWER = Measure(
     title="how near to the top the anomalies among the k highest scores are",
     key="rank_power@k",
     compute=_rank_power,
-    source="Ning et al. 2020, Table 1",
     parameters={"k": Integer()},
     operating_point="k",
     default_points=(),
     classes="anomalies",
     weights="integer",
-    range_text="(0, 1]",
 )
 
 

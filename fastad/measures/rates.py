@@ -9,9 +9,8 @@ from typing import Any, NamedTuple
 from fastad._core.declared import ThresholdValue
 from fastad._core.types import Count, Threshold
 from fastad.errors import UndefinedMeasureError
-from fastad.measures.extremes import Extremes
 from fastad.measures.flagged import CONFUSION_AT
-from fastad.measures.measure import Measure
+from fastad.measures.measure import Extremes, Measure
 from fastad.measures.results import Confusion
 from fastad.ordering.counts import OrderedCounts
 
@@ -109,12 +108,11 @@ def _declare(name: str, title: str, **facts: Any) -> Measure[Any]:
         title=f"{title} at a threshold",
         key=f"{_KEYS.get(name, name)}@threshold",
         compute=partial(_rate_at, name=name),
-        source="fastad.measures.Confusion",
         parameters={"threshold": ThresholdValue()},
         operating_point="threshold",
         # A key without a number is that at the thresholds of an evaluation.
         default_points=(None,),
-        reads="values",
+        reads_values=True,
         value_range=_RANGES.get(name, (0.0, 1.0)),
         extremes=Extremes(reads="confusion", local=True, exact=False),
         **facts,

@@ -1,19 +1,21 @@
-"""From keys and names of measures to measures with their parameters."""
+"""From keys and names of measures to measures with their parameters, misspelt ones included."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Any, NamedTuple, NoReturn
 
+from fastad._core.declared import Parameter
 from fastad._core.parameters import short_repr
+from fastad._core.suggestions import did_you_mean, suggestion
 from fastad._core.types import Threshold
 from fastad.errors import InvalidInputError, InvalidTypeError
 from fastad.measures.measure import BoundMeasure, Measure, MeasureLike
 from fastad.measures.rates import RATES, STANDARD_RATES
 from fastad.measures.registry import MEASURES
-from fastad.measures.suggestions import suggest_measure
 
 # Only values stand in tables. Longer prefixes come first: "auc@tpr0.9" is not "auc@".
 _VALUES = sorted(
@@ -21,11 +23,36 @@ _VALUES = sorted(
     key=lambda measure: len(measure.prefix),
     reverse=True,
 )
+# What `fastad.evaluate` computes unless it is given measures.
+STANDARD = (
+    *("roc_auc", "weighted_auc", "auc_at_fpr", "tpr_at_fpr", "average_precision"),
+    *("f1_at_fpr", "precision_at_fpr"),
+)
 # What stands behind the @ of measures at a threshold that differs by detector.
 OWN_THRESHOLD = "threshold"
 # Rates at a threshold, by name and by key.
 _RATES = {**RATES, **{measure.key: measure for measure in RATES.values()}}
 _NUMBER = re.compile(r"[-+]?(\d|\.\d|inf)")
+
+# Keys of what scikit-learn and other libraries call by these names.
+OTHER_NAMES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "roc_auc_score": ("auc", "roc_auc"),
+        "auroc": ("auc", "roc_auc"),
+        "aucroc": ("auc", "roc_auc"),
+        "average_precision_score": ("ap", "average_precision"),
+        "auprc": ("ap", "auc_pr"),
+        "aucpr": ("ap", "auc_pr"),
+        "f1_score": ("f1@0.05", "f1_best"),
+        "precision_score": ("precision@fpr0.05", "precision@k10"),
+        "recall_score": ("tpr@0.05", "recall@k10"),
+        "top_k_accuracy_score": ("precision@k10",),
+        "partial_auc": ("auc@0.05",),
+        "pauc": ("auc@0.05",),
+        "fpr95": ("fpr@tpr0.95",),
+    }
+)
+_POINT = re.compile(r"(.*?@[a-z]*)([-+.\d].*)", re.DOTALL)
 
 
 class _Named(NamedTuple):
@@ -79,7 +106,7 @@ def _declared(measure: str) -> tuple[Measure[Any], Mapping[str, Any]]:
 @lru_cache(maxsize=64)
 def standard_measures(fpr: tuple[Fraction, ...]) -> Sequence[BoundMeasure]:
     """Return the default set: what needs no operating point, then the rest for each one."""
-    standard = [measure for measure in MEASURES.values() if measure.standard]
+    standard = [MEASURES[name] for name in STANDARD]
     return _bind_all(
         [_Named(measure, {}) for measure in standard if measure.operating_point is None]
         + [_at(measure, x) for x in fpr for measure in standard if measure.operating_point],
@@ -237,11 +264,10 @@ def _parse(text: str, fpr: Sequence[Fraction], argument: str = "measures") -> li
     named = read_key(text, argument)
     if named is not None:
         return [named]
-    examples = ", ".join(example_key(row) for row in MEASURES.values() if row.kind == "value")
-    expected = "contain labels" if argument == "measures" else "be a label"
+    expected = "contain keys or names" if argument == "measures" else "be a key or a name"
     raise InvalidInputError(
-        f"{argument} must {expected} such as {examples}, or names of functions that return a "
-        f"value; found {text!r}{suggestion_for(text)}",
+        f"{argument} must {expected} such as 'tpr@0.01' or 'roc_auc', of what returns a value; "
+        f"found {text!r}{suggestion_for(text)}",
         argument=argument,
     )
 
@@ -252,7 +278,7 @@ def _at_points(measure: Measure[Any], fpr: Sequence[Fraction], argument: str) ->
         return [_Named(measure, {})]
     if measure.default_points == ():
         raise InvalidInputError(
-            f"{argument} must give {measure.operating_point} in the label of {measure.name!r}, "
+            f"{argument} must give {measure.operating_point} in the key of {measure.name!r}, "
             f"such as {example_key(measure)!r}; found none",
             argument=argument,
         )
@@ -261,17 +287,44 @@ def _at_points(measure: Measure[Any], fpr: Sequence[Fraction], argument: str) ->
 
 
 def suggestion_for(name: str) -> str:
-    """Return the end of a message that says which keys a name may have meant."""
-    return suggest_measure(name, MEASURES, example_key)
+    """Return the end of a message: keys that a name may have meant; nothing where none is near."""
+    if name.lower() in OTHER_NAMES:
+        return suggestion(OTHER_NAMES[name.lower()])
+    values = [measure for measure in MEASURES.values() if measure.kind == "value"]
+    examples = [example_key(measure) for measure in values]
+    same_word = [key for key in examples if key.partition("@")[0] == name.lower()]
+    if same_word:
+        return suggestion(same_word)
+    point = _POINT.fullmatch(name)
+    if point is not None:
+        prefixes = {
+            m.prefix: m.prefix + point[2]
+            for m in values
+            if m.operating_point and _takes(m.point_parameter, point[2])
+        }
+        word = point[1].partition("@")[0].lower()
+        of_word = [key for prefix, key in prefixes.items() if prefix.partition("@")[0] == word]
+        return suggestion(of_word) or did_you_mean(point[1], prefixes)
+    candidates = {key: key for key in [*(measure.name for measure in values), *examples]}
+    return did_you_mean(name, candidates)
 
 
-def function_of(label: str) -> str | None:
-    """Return the name of the function whose values a label or a name stands for; None of others."""
-    measure = MEASURES.get(label)
-    if measure is not None:
-        return label if measure.kind == "value" else None
+def _takes(parameter: Parameter, number: str) -> bool:
+    """Tell whether a number of a key may be an operating point of a measure."""
     try:
-        named = read_key(label)
+        parameter.read(number, "")
+    except ValueError:
+        return False
+    return True
+
+
+def function_of(key: str) -> str | None:
+    """Return the function name for a key or a name, or None if unknown."""
+    measure = MEASURES.get(key)
+    if measure is not None:
+        return key if measure.kind == "value" else None
+    try:
+        named = read_key(key)
     except InvalidInputError:  # "auc@7": no rate
         return None
     return None if named is None else named.measure.name

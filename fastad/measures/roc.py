@@ -11,8 +11,7 @@ from fastad._core.types import ArrayLike, BoolVector, Label, Quadrature
 from fastad._kernels.curves import area as kernels
 from fastad._kernels.ordering import cell_curves
 from fastad.errors import InvalidInputError, UndefinedMeasureError
-from fastad.measures.extremes import AREA, Extremes
-from fastad.measures.measure import Measure
+from fastad.measures.measure import AREA, Extremes, Measure
 from fastad.measures.points import (
     LARGEST_AREA,
     fractions_of,
@@ -42,7 +41,6 @@ ROC_CURVE = Measure(
     title="receiver operating characteristic",
     key="roc",
     compute=_roc_curve,
-    source="Škvára, Pevný and Šmídl 2019, section 2.1",
     parameters={"drop_collinear": Flag()},
     kind="curve",
     higher_is_better=None,
@@ -92,7 +90,8 @@ def roc_curve(
     Examples
     --------
     >>> import fastad
-    >>> fastad.roc_curve([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]).tpr
+    >>> fpr, tpr, thresholds = fastad.roc_curve([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
+    >>> tpr
     array([0. , 0.5, 0.5, 1. , 1. ])
     """
     return ROC_CURVE.of(y_true, y_score, sample_weight, pos_label, drop_collinear=drop_collinear)
@@ -130,10 +129,7 @@ ROC_AUC = Measure(
     title="area under the ROC curve",
     key="auc",
     compute=_roc_auc,
-    source="Škvára, Pevný and Šmídl 2019, equation (1); Ning et al. 2020, ROC_AUC",
     from_order=_roc_auc_of_order,
-    standard=True,
-    smooth=True,
     rises_with_curve=True,
     extremes=AREA,
 )
@@ -229,12 +225,8 @@ WEIGHTED_AUC = Measure(
     title="area under the ROC curve with weight 1 / FPR",
     key="auc_w",
     compute=_weighted_auc,
-    source="Škvára, Pevný and Šmídl 2019, equation (3)",
     parameters={"quadrature": Choice.of("right", "exact")},
-    standard=True,
-    smooth=True,
     value_range=(0.0, math.inf),
-    range_text="[0, ∞)",
     extremes=Extremes(exact=False, highest=_highest_weighted_auc),
 )
 

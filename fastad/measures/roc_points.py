@@ -4,8 +4,7 @@ from fractions import Fraction
 
 from fastad._core.declared import Rate
 from fastad._core.types import ArrayLike, Interpolation, Label, Point
-from fastad.measures.extremes import POINT
-from fastad.measures.measure import Measure
+from fastad.measures.measure import POINT, Measure
 from fastad.measures.points import (
     INTERPOLATION,
     Exact,
@@ -34,13 +33,9 @@ TPR_AT_FPR = Measure(
     title="true positive rate at a false positive rate",
     key="tpr@",
     compute=_tpr_at_fpr,
-    source="Škvára, Pevný and Šmídl 2019, section 2.3",
     parameters={"fpr": Rate(), "interpolation": INTERPOLATION},
     operating_point="fpr",
-    reads="prefix",
     curve_part=part_around_fpr,
-    standard=True,
-    cost="O(log g)",
     rises_with_curve=True,
     extremes=POINT,
 )
@@ -112,12 +107,10 @@ FPR_AT_TPR = Measure(
     title="false positive rate at a true positive rate",
     key="fpr@tpr",
     compute=_fpr_at_tpr,
-    source="Ning et al. 2020, section 3.1",
     parameters={"tpr": Rate(), "interpolation": INTERPOLATION},
     operating_point="tpr",
     default_points=(Fraction(95, 100),),
     higher_is_better=False,
-    cost="O(log g)",
     rises_with_curve=True,
     extremes=POINT,
 )

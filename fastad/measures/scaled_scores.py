@@ -9,8 +9,7 @@ from fastad._core.declared import ScoreBounds
 from fastad._core.types import ArrayLike, FloatVector, Label, Point
 from fastad._kernels.curves import values
 from fastad.errors import InvalidInputError, UndefinedMeasureError
-from fastad.measures.extremes import ROUNDED_AREA
-from fastad.measures.measure import Measure
+from fastad.measures.measure import ROUNDED_AREA, Measure
 from fastad.measures.points import exact, need_both, need_finite
 from fastad.ordering.counts import OrderedCounts
 
@@ -35,10 +34,8 @@ RP_AUC = Measure(
     title="area under the RP curve",
     key="auc_rp",
     compute=_rp_auc,
-    source="balabit 2017",
     parameters={"score_range": ScoreBounds()},
-    reads="values",
-    smooth=True,
+    reads_values=True,
     extremes=ROUNDED_AREA,
 )
 
@@ -102,10 +99,8 @@ PROBABILISTIC_AUC = Measure(
     title="mean separation of the classes on scaled scores",
     key="auc_p",
     compute=_probabilistic_auc,
-    source="balabit 2017; Ferri et al. 2005",
     parameters={"score_range": ScoreBounds()},
-    reads="values",
-    smooth=True,
+    reads_values=True,
     extremes=ROUNDED_AREA,
 )
 
@@ -171,10 +166,8 @@ SCORED_AUC = Measure(
     title="mean by which anomalies score above normals, where they do",
     key="auc_scored",
     compute=_scored_auc,
-    source="Wu and Flach 2005",
     parameters={"score_range": ScoreBounds()},
-    reads="values",
-    smooth=True,
+    reads_values=True,
     extremes=ROUNDED_AREA,
 )
 
@@ -244,9 +237,8 @@ SMOOTH_ROC = Measure(
     title="area under the smooth ROC curve",
     key="auc_smooth",
     compute=_smooth_roc,
-    source="Klement et al. 2011; Ning et al. 2020, section 1.2",
     parameters={"score_range": ScoreBounds()},
-    reads="values",
+    reads_values=True,
 )
 
 

@@ -18,8 +18,7 @@ from fastad._core.types import (
     Threshold,
 )
 from fastad.errors import UndefinedMeasureError
-from fastad.measures.extremes import Extremes
-from fastad.measures.measure import Measure
+from fastad.measures.measure import Extremes, Measure
 from fastad.measures.points import (
     INTERPOLATION,
     at_fraction,
@@ -47,17 +46,13 @@ THRESHOLD_AT_FPR = Measure(
     title="threshold at a false positive rate",
     key="threshold@",
     compute=_threshold_at_fpr,
-    source="Škvára, Pevný and Šmídl 2019, algorithm 1",
     parameters={"fpr": Rate(), "interpolation": INTERPOLATION},
     operating_point="fpr",
     kind="threshold",
-    reads="prefix",
     curve_part=part_around_fpr,
     classes="normals",
     higher_is_better=None,
     value_range=(-math.inf, math.inf),
-    range_text="that of the scores, or +inf",
-    cost="O(log g)",
     extremes=Extremes(reads="threshold", local=True),
 )
 
@@ -150,15 +145,12 @@ THRESHOLD_AT_RATE = Measure(
     title="threshold for a budget of alerts",
     key="threshold@rate",
     compute=_threshold_at_rate,
-    source="practice",
     parameters={"rate": Rate(), "interpolation": INTERPOLATION},
     operating_point="rate",
     kind="threshold",
-    reads="prefix",
     classes="any",
     higher_is_better=None,
     value_range=(-math.inf, math.inf),
-    range_text="that of the scores, or +inf",
     extremes=Extremes(reads="threshold", local=True),
 )
 

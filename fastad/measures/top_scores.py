@@ -8,8 +8,7 @@ from fastad._core.declared import Generator, Integer, Rate
 from fastad._core.types import ArrayLike, Label, Point
 from fastad._kernels.resampling import subsample
 from fastad.errors import UndefinedMeasureError
-from fastad.measures.extremes import POINT, ROUNDED_AREA
-from fastad.measures.measure import Measure
+from fastad.measures.measure import POINT, ROUNDED_AREA, Measure
 from fastad.measures.points import (
     exact,
     hits_among,
@@ -33,13 +32,10 @@ PRECISION_AT_K = Measure(
     key="precision@n",
     number_key="precision@k",
     compute=_precision_at_k,
-    source="Ning et al. 2020, Table 1; Škvára, Pevný and Šmídl 2019, section 1",
     parameters={"k": Integer(default=None)},
     operating_point="k",
     default_points=(None,),
-    reads="prefix",
     classes="any",
-    cost="O(log g)",
     rises_with_curve=True,
     extremes=POINT,
 )
@@ -107,13 +103,10 @@ RECALL_AT_K = Measure(
     key="recall@n",
     number_key="recall@k",
     compute=_recall_at_k,
-    source="Ning et al. 2020, Table 1 (DR)",
     parameters={"k": Integer(default=None)},
     operating_point="k",
     default_points=(None,),
-    reads="prefix",
     classes="anomalies",
-    cost="O(log g)",
     rises_with_curve=True,
     extremes=POINT,
 )
@@ -194,7 +187,6 @@ PRECISION_AT_P = Measure(
     title="precision after anomalies were drawn down to a fraction p",
     key="precision@p",
     compute=_precision_at_p,
-    source="Škvára, Pevný and Šmídl 2019, equation (4)",
     parameters={
         "p": Rate(),
         "n_repeats": Integer(default=None, random=True, highest=_MOST_REPEATS),
@@ -202,7 +194,6 @@ PRECISION_AT_P = Measure(
     },
     operating_point="p",
     weights="integer",
-    cost="O(k) for k drawn anomalies",
     extremes=ROUNDED_AREA,
 )
 

@@ -199,14 +199,7 @@ class MeasureScorer(Scorer[float]):
         return MEASURES[self.measure] if isinstance(self.measure, str) else self.measure
 
     def _check_options(self) -> None:
-        measure = self._declaration
-        point = measure.check(self.options).get(measure.operating_point or "")
-        if isinstance(point, list):
-            raise InvalidInputError(
-                f"{measure.operating_point} must be one number in a scorer; "
-                f"found {self.options[str(measure.operating_point)]!r}",
-                argument=measure.operating_point,
-            )
+        self._declaration.check(self.options)
 
     def _measure(self, y_true: ArrayLike, scores: ScoreVector, weight: ArrayLike | None) -> float:
         measure = self._declaration

@@ -8,8 +8,14 @@ from fastad._core.parameters import check_rate
 from fastad._core.types import IntVector, Point, Points, Threshold
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.evaluation.doubtful_scores import ScoredRun, doubts_about
-from fastad.measures.extremes import NOT_A_NUMBER, Extreme, Extremes
-from fastad.measures.measure import BoundMeasure, Measure, MeasureLike
+from fastad.measures.measure import (
+    NOT_A_NUMBER,
+    BoundMeasure,
+    Extreme,
+    Extremes,
+    Measure,
+    MeasureLike,
+)
 from fastad.measures.requests import rates_of, table_measures
 from fastad.measures.thresholds import THRESHOLD_AT_FPR, as_flagged, last_point
 from fastad.ordering.counts import OrderedCounts
@@ -36,7 +42,7 @@ def extremes_of(measure: Measure[object]) -> Extremes:
 def uncertain_cells(cells: ScoreCells, bound: BoundMeasure) -> IntVector:
     """Return the cells on whose unknown scores a measure may depend."""
     measure = bound.measure
-    positions = cells.uncertain(values=measure.reads == "values" or measure.kind == "threshold")
+    positions = cells.uncertain(values=measure.reads_values or measure.kind == "threshold")
     return positions[cells.anomalies[positions] > 0] if extremes_of(measure).corners else positions
 
 

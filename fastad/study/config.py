@@ -305,7 +305,7 @@ def check_measures(
         named = read_key(label)
         if named is None or named[0].higher_is_better is None:
             raise InvalidInputError(
-                f"{name} must contain labels of measures such as auc or tpr@0.05; "
+                f"{name} must contain keys of measures such as auc or tpr@0.05; "
                 f"found {short_repr(label)}{suggestion_for(label)}",
                 argument=name,
             )

@@ -374,7 +374,7 @@ def _best(counts: OrderedCounts, bound: BoundMeasure) -> float:
     """
     n, total = int(counts.n_anomalies), int(counts.total)
     try:
-        if bound.measure.reads == "values":
+        if bound.measure.reads_values:
             sizes = sizes_of(counts)
             return bound.value(labelled(counts, sizes, filled(sizes, n)))
         order = np.arange(total)

@@ -98,11 +98,6 @@ def test_errors_about_a_parameter_carry_its_name(
 
 @pytest.mark.parametrize("measure", DECLARED, ids=lambda measure: measure.name)
 def test_a_parameter_that_is_not_given_is_named(measure: Measure[Any]) -> None:
-    if measure.validate is not None:  # one of two must be given
-        with pytest.raises(InvalidInputError) as refused:
-            measure.check({})
-        assert refused.value.argument in measure.parameters
-        return
     required = [name for name, each in measure.parameters.items() if each.is_required]
     if required:
         with pytest.raises(InvalidTypeError) as caught:

@@ -60,7 +60,7 @@ def only(*, rank: bool = False, real_weights: bool = False) -> pytest.MarkDecora
     kept = []
     for case in CASES:
         row = MEASURES[str(case.values[0])]
-        of_order = row.reads != "values" and row.kind not in ("threshold", "counts")
+        of_order = not row.reads_values and row.kind not in ("threshold", "counts")
         if rank and not of_order:
             continue
         if real_weights and (row.weights == "integer" or domain(row) == "count"):

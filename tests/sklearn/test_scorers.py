@@ -209,7 +209,7 @@ def test_labels_are_needed(forest: IsolationForest) -> None:
     ("name", "options", "error", "message"),
     [
         ("tpr_at_fpr", {"fpr": 2}, fastad.InvalidInputError, "fpr"),
-        ("tpr_at_fpr", {"fpr": [0.1, 0.2]}, fastad.InvalidInputError, "one number"),
+        ("tpr_at_fpr", {"fpr": [0.1, 0.2]}, TypeError, "one operating point"),
         ("tpr_at_fpr", {}, TypeError, "fpr must be given for tpr_at_fpr"),
         ("tpr_at_fpr", {"fpr": 0.1, "far": 1}, TypeError, "found far=1"),
         ("roc_auc", {"response_method": "guess"}, fastad.InvalidInputError, "response_method"),

@@ -142,7 +142,7 @@ def test_a_seed_may_be_an_integer_of_numpy() -> None:
         ('measures = "auc"', "measures must be a sequence of labels; found 'auc' alone"),
         ("measures = []", "measures must name at least one measure"),
         ("measures = [3]", "measures must .* labels; found 3"),
-        ('measures = ["auk"]', "measures must contain labels of measures .* found 'auk'"),
+        ('measures = ["auk"]', "measures must contain keys of measures .* found 'auk'"),
         ('detectors = "paper"', "detectors must be an array of tables; found 'paper'"),
         ('detectors = ["paper"]', r"detectors\[0\] must be a table; found 'paper'"),
         ("detectors = []", "detectors must contain at least one table"),

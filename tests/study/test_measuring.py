@@ -55,7 +55,7 @@ def test_all_labels_of_the_papers_are_known() -> None:
 
 @pytest.mark.parametrize("label", ["no_such", "roc", "cvol@0.05", "threshold@0.05"])
 def test_labels_that_are_no_measure_are_refused(label: str) -> None:
-    with pytest.raises(InvalidInputError, match="measures must contain labels of measures"):
+    with pytest.raises(InvalidInputError, match="measures must contain keys of measures"):
         check_measures(["auc", label], [], "measures")
 
 
