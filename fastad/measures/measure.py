@@ -31,6 +31,12 @@ from fastad.ordering.orders import PackedOrder, order_values
 Kind = Literal["value", "threshold", "curve", "counts"]
 Classes = Literal["both", "anomalies", "normals", "any"]
 Result = TypeVar("Result")
+# Options that other libraries call so, by their names here.
+_OTHER_OPTIONS = {
+    **dict.fromkeys(("random_state", "seed"), "rng"),
+    **dict.fromkeys(("n_jobs", "num_threads"), "n_threads"),
+    **dict.fromkeys(("n_iter", "n_bootstraps", "n_permutations"), "n_resamples"),
+}
 
 # A value from the counts at the cells' edges, which cells are a single score, and the parameters;
 # None where it is that of the best or the worst curve after all.
@@ -225,6 +231,7 @@ class Measure(Generic[Result]):
                 of = "" if function is None else f"{function.__name__}, or of "
                 options_of = [] if function is None else inspect.signature(function).parameters
                 known = {each: each for each in (*options_of, *allowed)}
+                known |= {other: one for other, one in _OTHER_OPTIONS.items() if one in known}
                 raise InvalidTypeError(
                     f"{name} must be an option of {of}{self.name}, which has "
                     f"{', '.join(allowed) or 'none'}; found {name}={short_repr(value)}"

@@ -10,8 +10,7 @@ import sklearn.metrics
 import fastad
 from fastad.errors import InvalidInputError, InvalidTypeError
 from fastad.measures.registry import MEASURES
-from fastad.measures.requests import function_of
-from fastad.measures.suggestions import OTHER_NAMES
+from fastad.measures.requests import OTHER_NAMES, function_of
 from fastad.study.config import check_measures
 
 LABELS, SCORES = [0, 1, 0, 1, 1], [0.1, 0.5, 0.4, 0.3, 0.9]
@@ -103,6 +102,11 @@ RANKED = fastad.rank_scores(Y, S)
         (partial(RANKED.interval, measure="tpr_at_fpr"), "interval", "frp", "fpr"),
         (partial(RANKED.chance_level, measure="tpr_at_fpr"), "chance_level", "frp", "fpr"),
         (RANKED.tpr_at_fpr, "tpr_at_fpr", "frp", "fpr"),
+        (partial(fastad.interval, Y, S, measure="auc"), "interval", "random_state", "rng"),
+        (partial(fastad.interval, Y, S, measure="auc"), "interval", "seed", "rng"),
+        (partial(fastad.interval, Y, S, measure="auc"), "interval", "n_jobs", "n_threads"),
+        (partial(fastad.compare, Y, S, S, measure="auc"), "compare", "n_iter", "n_resamples"),
+        (RANKED.precision_at_p, "precision_at_p", "random_state", "rng"),
     ],
 )
 def test_unknown_options_are_named_with_the_function_that_was_called(
