@@ -30,10 +30,7 @@ def _localized_auc(
     subsample: Fraction,
 ) -> float:
     """Mean height over the central part of the distribution."""
-    m = _n_normals(counts, "localized_auc")
-
-    h = _n_drawn(m, subsample, "localized_auc")
-    k = _n_allowed(fpr, h, "localized_auc")
+    m, h, k = _sizes(counts, fpr, subsample, "localized_auc")
     low, high = central_range(m, h, k, coverage)
     if low == high:
         raise UndefinedMeasureError(
@@ -139,11 +136,8 @@ def localized_auc(
 
 def _beta_weighted_auc(counts: OrderedCounts, fpr: Fraction, *, subsample: Fraction) -> float:
     """Mean height under a beta density."""
-    m = _n_normals(counts, "beta_weighted_auc")
-
-    h = _n_drawn(m, subsample, "beta_weighted_auc")
-    k = _n_allowed(fpr, h, "beta_weighted_auc")
-    return mean_height(counts, BetaWeights.of(m, h, k))
+    sizes = _sizes(counts, fpr, subsample, "beta_weighted_auc")
+    return mean_height(counts, BetaWeights.of(*sizes))
 
 
 BETA_WEIGHTED_AUC = Measure(
@@ -236,9 +230,9 @@ def beta_weighted_auc(
 
 def _gaussian_weighted_auc(counts: OrderedCounts, fpr: Fraction) -> float:
     """Mean height under a normal density."""
-    m = _n_normals(counts, "gaussian_weighted_auc")
-
-    weights = NormalWeights.of(m, fpr)
+    need_both(counts, "gaussian_weighted_auc")
+    need_integer_weights(counts, "gaussian_weighted_auc")
+    weights = NormalWeights.of(int(counts.n_normals), fpr)
     if weights.deviation == 0:
         raise UndefinedMeasureError(
             f"gaussian_weighted_auc is undefined at fpr = {float(fpr):g}, "
@@ -323,12 +317,10 @@ def gaussian_weighted_auc(
 
 def _histogram_weighted_auc(counts: OrderedCounts, fpr: Fraction, *, subsample: Fraction) -> float:
     """Mean height under the distribution itself."""
-    m = _n_normals(counts, "histogram_weighted_auc")
-
-    h = _n_drawn(m, subsample, "histogram_weighted_auc")
+    sizes = _sizes(counts, fpr, subsample, "histogram_weighted_auc")
     if fpr == 1:
         return 1.0
-    first, probabilities = threshold_distribution(m, h, int(fpr * h))
+    first, probabilities = threshold_distribution(*sizes)
     heights = heights_at(counts, first + np.arange(probabilities.shape[0]))
     # Divided by their own sum, weights of height 1 make exactly 1.
     return math.fsum(probabilities * heights) / math.fsum(probabilities)
@@ -422,31 +414,24 @@ def histogram_weighted_auc(
     )
 
 
-def _n_normals(counts: OrderedCounts, measure: str) -> int:
-    """Return the number of normals, after a check of the classes and of the weights."""
+def _sizes(
+    counts: OrderedCounts, fpr: Fraction, subsample: Fraction, measure: str
+) -> tuple[int, int, int]:
+    """Return how many normals there are, are drawn, and of these may be flagged at most."""
     need_both(counts, measure)
     need_integer_weights(counts, measure)
-    return int(counts.n_normals)
-
-
-def _n_drawn(m: int, subsample: Fraction, measure: str) -> int:
-    """Return how many of the normals are drawn."""
+    m = int(counts.n_normals)
     h = int(subsample * m)
     if h == 0:
         raise UndefinedMeasureError(
             f"{measure} is undefined where no normal sample is drawn: "
             f"subsample = {float(subsample):g} of {m}"
         )
-    return h
-
-
-def _n_allowed(rate: Fraction, h: int, measure: str) -> int:
-    """Return how many of the drawn normals the threshold may flag, less than all of them."""
-    if rate == 1:
+    if fpr == 1 and measure != "histogram_weighted_auc":
         raise UndefinedMeasureError(
             f"{measure} is undefined at fpr = 1, where every threshold has the rate 1"
         )
-    return int(rate * h)
+    return m, h, int(fpr * h)
 
 
 MEASURES = (LOCALIZED_AUC, BETA_WEIGHTED_AUC, GAUSSIAN_WEIGHTED_AUC, HISTOGRAM_WEIGHTED_AUC)
