@@ -1,10 +1,9 @@
 """Measures that a user makes: ``from_counts`` declares a function of confusion counts as one."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
-from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
@@ -148,7 +147,12 @@ def from_counts(
             argument="monotone",
         )
     of.try_out(monotone=rises)
-    return _DECLARATIONS[at](of, monotone=rises)
+    if at == "best" and higher_is_better is None:
+        raise InvalidInputError(
+            "higher_is_better must be True or False for at='best'; found None",
+            argument="higher_is_better",
+        )
+    return _declare(of, at, monotone=rises)
 
 
 def _check_name(name: Any) -> None:
@@ -195,27 +199,6 @@ def _of_most_normals(
     return of.at_point(most, last_point(most, fpr))
 
 
-def _declare_at_fpr(of: CountsFunction, *, monotone: bool) -> Measure[Any]:
-    worst = partial(_of_most_normals, of=of)
-    extremes = Extremes(
-        local=True,
-        exact=False,
-        lowest=worst if of.higher_is_better else None,
-        highest=None if of.higher_is_better else worst,
-    )
-    return _declare(
-        of,
-        "at a false positive rate",
-        f"{of.name}@",
-        partial(_at_fpr, of=of),
-        parameters={"fpr": Rate()},
-        operating_point="fpr",
-        curve_part=part_around_fpr,
-        monotone=monotone,
-        extremes=extremes if monotone else UNPROVEN,
-    )
-
-
 def _at_threshold(counts: OrderedCounts, threshold: Threshold, *, of: CountsFunction) -> float:
     return of.at_point(counts, points_flagged(counts, threshold), threshold)
 
@@ -240,22 +223,6 @@ def _slopes(
     return slopes[0], slopes[1]
 
 
-def _declare_at_threshold(of: CountsFunction, *, monotone: bool) -> Measure[Any]:
-    return _declare(
-        of,
-        "at a threshold",
-        f"{of.name}@threshold",
-        partial(_at_threshold, of=of),
-        parameters={"threshold": ThresholdValue(example=0.5)},
-        operating_point="threshold",
-        # A key without a number is that at the thresholds of an evaluation.
-        default_points=(None,),
-        slopes=partial(_slopes, of=of),
-        monotone=monotone,
-        extremes=Extremes(reads="confusion", local=True, exact=False) if monotone else UNPROVEN,
-    )
-
-
 def _at_k(counts: OrderedCounts, k: int | None, *, of: CountsFunction) -> float:
     flagged = k_or_anomalies(counts, k, of.name)
     hits = hits_among(counts, flagged, of.name)
@@ -264,21 +231,6 @@ def _at_k(counts: OrderedCounts, k: int | None, *, of: CountsFunction) -> float:
     if flagged_at(counts, point) < flagged:
         point = min(point + 1, counts.keys.shape[0])
     return of.value(counts, hits, exact(flagged) - hits, counts.threshold(point))
-
-
-def _declare_at_k(of: CountsFunction, *, monotone: bool) -> Measure[Any]:
-    return _declare(
-        of,
-        "of the k highest scores",
-        f"{of.name}@n",
-        partial(_at_k, of=of),
-        number_key=f"{of.name}@k",
-        parameters={"k": Integer(default=None)},
-        operating_point="k",
-        default_points=(None,),
-        monotone=monotone,
-        extremes=Extremes(local=True, exact=False) if monotone else UNPROVEN,
-    )
 
 
 def _at_best(counts: OrderedCounts, *, of: CountsFunction) -> ValueAtThreshold:
@@ -293,54 +245,57 @@ def _at_best(counts: OrderedCounts, *, of: CountsFunction) -> ValueAtThreshold:
     return ValueAtThreshold(values.item(point), counts.threshold(point))
 
 
-def _declare_at_best(of: CountsFunction, *, monotone: bool) -> Measure[Any]:
-    if of.higher_is_better is None:
-        raise InvalidInputError(
-            "higher_is_better must be True or False for at='best'; found None",
-            argument="higher_is_better",
-        )
-    return _declare(
-        of,
-        "at the best threshold",
-        of.name,
-        partial(_at_best, of=of),
-        monotone=monotone,
-        extremes=Extremes(local=True, exact=False) if monotone else UNPROVEN,
-    )
-
-
 def _at_every(counts: OrderedCounts, *, of: CountsFunction) -> CountsCurve:
     return CountsCurve.of(of.at_all(counts), thresholds_from_infinity(counts))
 
 
-def _declare_curve(of: CountsFunction, *, monotone: bool) -> Measure[Any]:
-    del monotone
-    return _declare(of, "by falling threshold", of.name, partial(_at_every, of=of), kind="curve")
-
-
-_DECLARATIONS: Mapping[str, Callable[..., Measure[Any]]] = MappingProxyType(
-    {
-        "fpr": _declare_at_fpr,
-        "threshold": _declare_at_threshold,
-        "k": _declare_at_k,
-        "best": _declare_at_best,
-        "curve": _declare_curve,
+def _declare(of: CountsFunction, at: At, *, monotone: bool) -> Measure[Any]:
+    worst = partial(_of_most_normals, of=of)
+    ends: dict[str, Any] = {"lowest" if of.higher_is_better else "highest": worst}
+    at_one_point = Extremes(local=True, exact=False)
+    where: dict[str, Any] = {
+        "fpr": {
+            "title": "at a false positive rate",
+            "key": f"{of.name}@",
+            "compute": _at_fpr,
+            "parameters": {"fpr": Rate()},
+            "curve_part": part_around_fpr,
+            "extremes": Extremes(local=True, exact=False, **ends),
+        },
+        "threshold": {
+            "title": "at a threshold",
+            "key": f"{of.name}@threshold",
+            "compute": _at_threshold,
+            "parameters": {"threshold": ThresholdValue(example=0.5)},
+            # A key without a number is that at the thresholds of an evaluation.
+            "default_points": (None,),
+            "slopes": partial(_slopes, of=of),
+            "extremes": Extremes(reads="confusion", local=True, exact=False),
+        },
+        "k": {
+            "title": "of the k highest scores",
+            "key": f"{of.name}@n",
+            "number_key": f"{of.name}@k",
+            "compute": _at_k,
+            "parameters": {"k": Integer(default=None)},
+            "default_points": (None,),
+            "extremes": at_one_point,
+        },
+        "best": {"title": "at the best threshold", "compute": _at_best, "extremes": at_one_point},
+        "curve": {"title": "by falling threshold", "compute": _at_every, "kind": "curve"},
     }
-)
-
-
-def _declare(
-    of: CountsFunction, where: str, key: str, compute: Callable[..., Any], **facts: Any
-) -> Measure[Any]:
-    # A threshold is in the unit of the scores.
-    of_values = of.takes_threshold or facts.get("operating_point") == "threshold"
+    facts = {"key": of.name, "extremes": UNPROVEN} | where[at]
+    if not monotone:
+        facts["extremes"] = UNPROVEN
     return Measure(
         name=of.name,
-        title=f"{of.name} {where}",
-        key=key,
-        compute=compute,
+        title=f"{of.name} {facts.pop('title')}",
+        compute=partial(facts.pop("compute"), of=of),
+        operating_point=at if "parameters" in facts else None,
         classes="any",
-        reads_values=of_values,
+        # A threshold is in the unit of the scores.
+        reads_values=of.takes_threshold or at == "threshold",
+        monotone=monotone and at != "curve",
         higher_is_better=of.higher_is_better,
         value_range=of.value_range,
         **facts,
