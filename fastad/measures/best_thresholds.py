@@ -122,7 +122,21 @@ def _recall_at_precision(
     scaled = counts.at_prevalence(prevalence)
     reached = scaled.tps[1:] / (scaled.tps[1:] + scaled.fps[1:])
     weight = counts.normal_weight(prevalence)
-    return _recall(counts, reached, precision, weight)
+    # Rounding may misjudge points next to it: there, exact numbers decide, from the last
+    # point on, as long perfect orders have many.
+    for i in np.flatnonzero((reached > float(precision) - NEAR) & (counts.tps[1:] > 0))[::-1]:
+        tp, fp = exact(counts.tps[i + 1]), exact(counts.fps[i + 1])
+        value = _precision(weight * fp, tp)
+        if counts.weighting == "real":
+            value = unrounded(value)
+        if value >= precision:
+            # Of the points with this recall the first is the most precise.
+            point = first_reaching(counts.tps, tp)
+            recall = float(tp / exact(counts.n_anomalies))
+            return ValueAtThreshold(recall, counts.threshold(point))
+    raise UndefinedMeasureError(
+        f"recall_at_precision is undefined: no threshold reaches precision {float(precision)}"
+    )
 
 
 RECALL_AT_PRECISION = Measure(
@@ -284,26 +298,6 @@ def _last_as_precise(counts: OrderedCounts, first: int) -> int | None:
 
 def _precision(fp: Any, tp: Any) -> Any:
     return tp / (tp + fp)
-
-
-def _recall(
-    counts: OrderedCounts, reached: FloatVector, bound: Fraction, weight: Fraction
-) -> ValueAtThreshold:
-    # Rounding may misjudge points next to the bound: there, exact numbers decide, from the last
-    # point on, as long perfect orders have many.
-    for i in np.flatnonzero((reached > float(bound) - NEAR) & (counts.tps[1:] > 0))[::-1]:
-        tp, fp = exact(counts.tps[i + 1]), exact(counts.fps[i + 1])
-        value = _precision(weight * fp, tp)
-        if counts.weighting == "real":
-            value = unrounded(value)
-        if value >= bound:
-            # Of the points with this recall the first is the most precise.
-            point = first_reaching(counts.tps, tp)
-            recall = float(tp / exact(counts.n_anomalies))
-            return ValueAtThreshold(recall, counts.threshold(point))
-    raise UndefinedMeasureError(
-        f"recall_at_precision is undefined: no threshold reaches precision {float(bound)}"
-    )
 
 
 MEASURES = (BEST_F1, RECALL_AT_PRECISION, PRECISION_AT_RECALL)

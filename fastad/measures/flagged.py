@@ -13,7 +13,6 @@ from fastad._core.declared import Integer, Prevalence, Rate, ThresholdValue
 from fastad._core.types import (
     ArrayLike,
     BoolVector,
-    Count,
     Label,
     Point,
     Threshold,
@@ -242,7 +241,8 @@ def _confusion_at(
     # A k that is the rounded sum of all real weights may exceed the sum.
     others = max(exact(counts.n_normals) - (k - hits), Fraction(0))
     missed = exact(counts.n_anomalies) - hits
-    return Confusion(*(_as_count(count) for count in (hits, k - hits, others, missed)))
+    counted = (hits, k - hits, others, missed)
+    return Confusion(*(x.numerator if x.denominator == 1 else float(x) for x in counted))
 
 
 CONFUSION_AT = Measure(
@@ -349,10 +349,6 @@ def points_flagged(counts: OrderedCounts, threshold: Threshold) -> int:
     return bisect_right(
         range(keys.shape[0]), -lowest, key=lambda i: -codec.decode_one(int(keys[i]))
     )
-
-
-def _as_count(value: Fraction) -> Count:
-    return value.numerator if value.denominator == 1 else float(value)
 
 
 MEASURES = (F1_AT_FPR, PRECISION_AT_FPR, CONFUSION_AT)
