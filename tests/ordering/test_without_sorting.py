@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import fastad
 from fastad import InvalidInputError
 from fastad._core.threads import thread_limit
-from fastad.measures.extremes import Extremes
+from fastad.measures.measure import Extremes
 from fastad.measures.registry import MEASURES
 from fastad.ordering import counts as ordered_counts
 from fastad.ordering import distinct, gaps
