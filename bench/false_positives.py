@@ -1,9 +1,9 @@
 """Measure how often comparisons find equal detectors to differ.
 
 The two detectors see the same samples, each with noise of its own: they are exchangeable. Scores of
-five families, from 10 to 1000 anomalies and 30 to 3000 normals. The table that ``method="auto"`` of
-independent samples follows has the highest rate of false positives of DeLong's method over the
-families; resampling is tried in fewer cells for the documentation. Detectors whose curves cross are
+five families, from 10 to 1000 anomalies and 30 to 3000 normals. The table that ``method="auto"``
+follows has the highest rate of false positives of each closed form over the families; resampling is
+tried in fewer cells for the documentation. Detectors whose curves cross are
 in `bench.difference_coverage`.
 
     python -m bench.false_positives [PROCESSES]
@@ -142,15 +142,18 @@ def measure(cell: tuple[int, int, str]) -> list[dict[str, Any]]:
 
 
 def summarize(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the highest rate of DeLong's method over the families, for each measure and limits."""
-    highest: dict[tuple[str, float, float], float] = {}
+    """Return the highest rate of each closed form over the families, by measure and limits."""
+    highest: dict[tuple[str, str, float, float], float] = {}
     for row in rows:
-        if row["method"] == "delong" and 2 * row["tried"] >= N_SEEDS:
-            key = row["measure"], row["anomalies"], row["normals"]
+        if row["method"] in NORMAL_METHODS and 2 * row["tried"] >= N_SEEDS:
+            key = row["measure"], row["method"], row["anomalies"], row["normals"]
             highest[key] = max(highest.get(key, 0.0), row["rate"])
     return [
-        {"measure": name, "anomalies": anomalies, "normals": normals, "rate": rate}
-        for (name, anomalies, normals), rate in highest.items()
+        {
+            **dict(zip(("measure", "method", "anomalies", "normals"), key, strict=True)),
+            "rate": rate,
+        }
+        for key, rate in highest.items()
     ]
 
 

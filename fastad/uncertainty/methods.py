@@ -261,6 +261,12 @@ def select_paired_method(
             "nearly all anomalies lie above nearly all normal samples, so that how much the "
             "difference varies is hardly known"
         )
+    rates = _false_positive_rates(bound, method, limits)
+    if rates and rates[0] > _HIGHEST_FALSE_POSITIVE_RATE:
+        return method, (
+            f"on generated data of this size {method!r} found equal detectors to differ in "
+            f"{100 * rates[0]:.0f} % of the samples"
+        )
     return method, None
 
 
@@ -275,24 +281,32 @@ def _area(counts: OrderedCounts) -> float:
 def delong_keeps_level(bound: BoundMeasure, n_anomalies: float, n_normals: float) -> bool:
     """Return whether DeLong's method seldom found equal detectors to differ, on generated data."""
     limits = limits_of(bound, n_anomalies, n_normals)
-    rates = _nearest(
-        [row for row in false_positives() if row.measure == bound.measure.name], limits
-    )
+    rates = _false_positive_rates(bound, "delong", limits)
     # At another prevalence a few samples may dominate, which the table does not show.
     as_measured = bound.parameters.get("prevalence") is None
     if not (as_measured and min(limits) >= _FEWEST_FOR_NORMAL and rates):
         return False
-    return rates[0].rate <= _HIGHEST_FALSE_POSITIVE_RATE
+    return rates[0] <= _HIGHEST_FALSE_POSITIVE_RATE
+
+
+def _false_positive_rates(bound: BoundMeasure, method: str, limits: Limits) -> list[float]:
+    """Return the rate on the nearest smaller data on which a comparison was tried, if any."""
+    tried = [
+        row
+        for row in false_positives()
+        if (row.measure, row.method) == (bound.measure.name, method)
+    ]
+    return [row.rate for row in _nearest(tried, limits)]
 
 
 @dataclass(frozen=True, slots=True)
 class FalsePositives:
-    """How often DeLong's method finds equal detectors to differ, on generated data.
+    """How often a comparison finds equal detectors to differ, on generated data.
 
     Attributes
     ----------
-    measure : str
-        Its name.
+    measure, method : str
+        Names of both.
     limits : Limits
         Of the generated data.
     rate : float
@@ -300,17 +314,19 @@ class FalsePositives:
     """
 
     measure: str
+    method: str
     limits: Limits
     rate: float
 
 
 @cache
 def false_positives() -> list[FalsePositives]:
-    """Return the false positive rates of DeLong's method."""
+    """Return the false positive rates of closed forms."""
     text = files("fastad.uncertainty").joinpath("false_positives.csv").read_text(encoding="utf-8")
     return [
         FalsePositives(
             row["measure"],
+            row["method"],
             Limits(float(row["anomalies"]), float(row["normals"])),
             float(row["rate"]),
         )
