@@ -1,16 +1,18 @@
-"""The base of results: data frames, plain values, JSON and tables of text from columns."""
+"""The base of results: frames, plain values, JSON and printed tables of declared columns."""
 
 import json
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from dataclasses import fields
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from itertools import product
+from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
 from fastad._core.frames import FrameLibrary, frame
-from fastad._core.text_tables import TextTable, html_text
+from fastad._core.text_tables import TextTable, html_text, interval_text, number_text
 from fastad._core.version import SCHEMA_VERSION, __version__
 
 # Arrays of up to so many numbers are shown.
@@ -34,14 +36,107 @@ class ShortRepr:
         return f"{type(self).__name__}({shown})"
 
 
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a result, which frames and printed tables share.
+
+    Attributes
+    ----------
+    name : str or None
+        Name in frames, None of a column that is only printed.
+    cells : iterable
+        The values.
+    form : str, callable or None, default None
+        Format of numbers, or a function from a value to its text; columns without are not printed.
+    head : str, optional
+        Head of the printed column, by default the name.
+    marks : sequence of int, optional
+        1, 2 or 3 for each cell that is among the best three, else 0.
+    """
+
+    name: str | None
+    cells: Iterable[Any]
+    form: str | Callable[[Any], str] | None = None
+    head: str | None = None
+    marks: Sequence[int] = ()
+
+    def values(self) -> list[Any]:
+        """Return the cells as plain values."""
+        return self.cells.tolist() if isinstance(self.cells, np.ndarray) else list(self.cells)
+
+    def texts(self) -> list[str]:
+        """Return the cells as they are printed."""
+        form = self.form
+        if isinstance(form, str):
+            return [number_text(value, form) for value in self.values()]
+        return [] if form is None else [form(value) for value in self.values()]
+
+
+def interval_columns(
+    low: Iterable[float], high: Iterable[float], head: str, form: str = ".2f"
+) -> list[Column]:
+    """Return ``low`` and ``high`` of frames, and the intervals as they are printed."""
+    ends = [*map(float, low)], [*map(float, high)]
+    texts = [interval_text(*interval, form) for interval in zip(*ends, strict=True)]
+    return [Column("low", ends[0]), Column("high", ends[1]), Column(None, texts, str, head)]
+
+
+def frame_columns(columns: Mapping[str, Iterable[Any]]) -> list[Column]:
+    """Return columns that only frames have."""
+    return [Column(name, cells) for name, cells in columns.items()]
+
+
+def grid_columns(axes: Mapping[str, Sequence[Any]], **arrays: npt.ArrayLike) -> list[Column]:
+    """Return columns of frames with a row for each cell of arrays, whose axes are named."""
+    rows = list(product(*axes.values()))
+    shape = [len(axis) for axis in axes.values()]
+    keys = {name: [row[i] for row in rows] for i, name in enumerate(axes)}
+    cells = {name: np.broadcast_to(array, shape).ravel() for name, array in arrays.items()}
+    return frame_columns({**keys, **cells})
+
+
+def attribute_columns(rows: Iterable[Any], *names: str) -> list[Column]:
+    """Return columns of frames with attributes of the rows."""
+    records = list(rows)
+    return [Column(name, [getattr(each, name) for each in records]) for name in names]
+
+
+def estimate_columns(name: str, estimates: Iterable[Any]) -> list[Column]:
+    """Return columns of frames with estimates and the ends of their intervals."""
+    columns = attribute_columns(estimates, "value", "low", "high")
+    names = name, f"{name}_low", f"{name}_high"
+    return [replace(column, name=each) for column, each in zip(columns, names, strict=True)]
+
+
+class Record:
+    """A record that turns into plain values: dataclasses of which a result has several."""
+
+    __slots__ = ()
+    # Attributes that are left out where they are None, and properties that are included.
+    _optional: ClassVar[tuple[str, ...]] = ()
+    _derived: ClassVar[tuple[str, ...]] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the attributes as plain values: None for NaN, a string for infinities."""
+        names = [x.name for x in fields(self) if not x.name.startswith("_")]  # type: ignore[arg-type]
+        values = {name: getattr(self, name) for name in (*names, *self._derived)}
+        left_out = {name for name in self._optional if values[name] is None}
+        return plain_record({name: value for name, value in values.items() if name not in left_out})
+
+
 class Result(ABC):
     """A result with columns of equal length; it turns into a data frame and into JSON."""
 
     __slots__ = ()
 
     @abstractmethod
+    def _declare_columns(self) -> Iterable[Column]:
+        """Yield the columns, from which frames, printed tables and plain values follow."""
+
     def to_columns(self) -> dict[str, list[Any]]:
         """Return the columns of `to_frame` as lists."""
+        columns = self._declare_columns()
+        return {column.name: column.values() for column in columns if column.name is not None}
 
     def to_frame(self, library: FrameLibrary | None = None) -> Any:
         """Return a data frame of the columns that `to_columns` names.
@@ -63,9 +158,13 @@ class Result(ABC):
         """
         return frame(self.to_columns(), library)
 
+    def _content(self) -> Mapping[str, Any]:
+        """Return what `to_dict` contains: by default the rows of `to_columns`."""
+        return {"rows": plain_rows(self.to_columns())}
+
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values: versions, and the rows of `to_columns`, None for NaN."""
-        return with_versions({"rows": plain_rows(self.to_columns())})
+        """Return plain values, with versions: None for NaN, a string for infinities."""
+        return with_versions(plain_record(self._content()))
 
     def to_json(self, *, indent: int | None = None) -> str:
         """Return `to_dict` as a JSON string; NaN is null."""
@@ -77,24 +176,38 @@ class TableResult(Result):
 
     __slots__ = ()
 
-    @abstractmethod
+    def _declare_table(self) -> Iterable[Column]:
+        """Yield the columns of the printed table, where its rows are not those of the frame."""
+        return self._declare_columns()
+
     def text_table(self) -> TextTable:
         """Return the cells as strings, with the best three marked where they are comparable."""
+        columns = [column for column in self._declare_table() if column.form is not None]
+        heads = [column.name if column.head is None else column.head for column in columns]
+        rows = list(map(list, zip(*(column.texts() for column in columns), strict=True)))
+        marks = [column.marks or [0] * len(rows) for column in columns[1:]]
+        is_marked = any(column.marks for column in columns)
+        return TextTable(
+            [head or "" for head in heads],
+            rows,
+            list(zip(*marks, strict=True)) if is_marked else [],
+        )
 
     @property
     def notes(self) -> Sequence[str]:
         """What was left out or is undefined, and why: a line each."""
         return ()
 
+    def _blocks(self) -> list[TextTable | str]:
+        """Return what is shown: tables, lines of text, and empty ones between them."""
+        return [self.text_table(), *self.notes]
+
     def __str__(self) -> str:
-        return "\n".join([self.text_table().plain(), *self.notes])
+        blocks = self._blocks()
+        return "\n".join(x.plain() if isinstance(x, TextTable) else x for x in blocks)
 
     def _repr_html_(self) -> str:
         return html_text(self._blocks())
-
-    def _blocks(self) -> list[TextTable | str]:
-        """Return what a notebook shows: tables, and lines of text."""
-        return [self.text_table(), *self.notes]
 
     def to_markdown(self) -> str:
         """Return the table in Markdown: the best of a column bold, the next two marked.
@@ -139,16 +252,27 @@ def json_text(content: Mapping[str, Any], *, indent: int | None = None) -> str:
 
 def plain_rows(columns: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
     """Return the rows of columns as plain values."""
-    return [
-        {name: plain_value(cell) for name, cell in zip(columns, row, strict=True)}
-        for row in zip(*columns.values(), strict=True)
-    ]
+    rows = zip(*columns.values(), strict=True)
+    return [plain_record(dict(zip(columns, row, strict=True))) for row in rows]
+
+
+def plain_record(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return values by their names as plain values."""
+    return {name: plain_value(value) for name, value in values.items()}
 
 
 def plain_value(value: Any) -> Any:
-    """Return what JSON can hold: None for NaN, a string for infinities."""
-    if isinstance(value, np.generic):
-        value = value.item()
+    """Return what JSON can hold, of containers too: None for NaN, a string for infinities."""
     if isinstance(value, float) and not math.isfinite(value):
-        return None if math.isnan(value) else str(value)
+        return None if math.isnan(value) else str(float(value))
+    if isinstance(value, np.generic | np.ndarray):
+        return plain_value(value.tolist())
+    if isinstance(value, Record):
+        return value.to_dict()
+    if isinstance(value, Mapping):
+        return plain_record(value)
+    if hasattr(value, "_asdict"):
+        return plain_record(value._asdict())
+    if isinstance(value, list | tuple):
+        return [plain_value(each) for each in value]
     return value

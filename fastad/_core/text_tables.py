@@ -171,6 +171,23 @@ def interval_text(low: float, high: float, form: str = ".2f") -> str:
     return DASH if math.isnan(low) else f"[{number_text(low, form)}, {number_text(high, form)}]"
 
 
+def estimate_text(value: float, low: float, high: float, form: str) -> str:
+    """Return a value and its interval as a string, the value alone where there is none."""
+    text = number_text(value, form)
+    return text if math.isnan(low) else f"{text} {interval_text(low, high, form)}"
+
+
+def mean_text(mean: float, std: float, form: str = ".4f") -> str:
+    """Return a mean and its standard deviation as a string, the mean alone where there is none."""
+    text = number_text(mean, form)
+    return text if math.isnan(std) else f"{text} ± {number_text(std, form)}"
+
+
+def intervals_text(confidence_level: float) -> str:
+    """Return the head of a column of intervals."""
+    return f"{100 * confidence_level:g} % interval"
+
+
 def count_text(n: int, noun: str) -> str:
     """Return a number of things: 1 data set, 2 data sets."""
     return f"{n} {noun}{'s' * (n != 1)}"

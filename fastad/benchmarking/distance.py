@@ -3,14 +3,13 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from fastad._core.arrays import set_all_readonly
 from fastad._core.parameters import N_RESAMPLES
-from fastad._core.results import TableResult
-from fastad._core.text_tables import TextTable, best_three, count_text, interval_text, number_text
+from fastad._core.results import Column, TableResult, grid_columns, interval_columns
+from fastad._core.text_tables import best_three, count_text
 from fastad._core.types import FloatMatrix, FloatVector, Point
 from fastad.benchmarking.ranks import best_merits, check_detectors, rank_rows
 from fastad.benchmarking.reading import problem_noun
@@ -22,6 +21,9 @@ from fastad.errors import InvalidInputError
 @dataclass(frozen=True, slots=True, eq=False)
 class RankDistances(TableResult):
     """Distances of rankings by measures from the ranking by a reference.
+
+    Frames have a row for each data set and measure: ``dataset``, ``measure``, ``reference`` and
+    ``distance``.
 
     Attributes
     ----------
@@ -56,24 +58,18 @@ class RankDistances(TableResult):
     def __repr__(self) -> str:
         return f"<RankDistances of {len(self.measures)} measures from {self.reference}>"
 
-    def text_table(self) -> TextTable:
-        """Return the mean distances as strings, with the best three marked."""
+    def _declare_table(self) -> list[Column]:
         means = self.means
-        rows = [
-            [
-                label,
-                number_text(float(means.value[i]), ".3f"),
-                interval_text(float(means.low[i]), float(means.high[i]), ".3f"),
-                number_text(float(self.closest[i]), ".0%"),
-                str(means.n[i]),
-            ]
-            for i, label in enumerate(self.measures)
+        comparable = means.n == means.n.max()  # others are means over other data sets
+        merits = np.where(comparable, [-means.value, self.closest], np.nan)
+        nearest, closest = best_three(merits.T).T.tolist()
+        return [
+            Column(f"distance from {self.reference}", self.measures, str),
+            Column("mean", means.value, ".3f", marks=nearest),
+            *interval_columns(means.low, means.high, "interval", ".3f"),
+            Column("closest", self.closest, ".0%", marks=closest),
+            Column(f"{self.noun}s", means.n, str),
         ]
-        unmarked = np.full(len(rows), np.nan)
-        merits = np.column_stack([-means.value, unmarked, self.closest, unmarked])
-        merits[means.n < means.n.max()] = np.nan  # means over other data sets
-        head = [f"distance from {self.reference}", "mean", "interval", "closest", f"{self.noun}s"]
-        return TextTable(head, rows, best_three(merits).tolist())
 
     @property
     def notes(self) -> list[str]:
@@ -88,18 +84,9 @@ class RankDistances(TableResult):
             ),
         ]
 
-    def to_columns(self) -> dict[str, list[Any]]:
-        """Return the columns of `to_frame` as lists: a row for each data set and measure.
-
-        ``dataset``, ``measure``, ``reference`` and ``distance``.
-        """
-        n_datasets, n_measures = self.distances.shape
-        return {
-            "dataset": np.repeat(np.array(self.datasets, object), n_measures).tolist(),
-            "measure": list(self.measures) * n_datasets,
-            "reference": [self.reference] * self.distances.size,
-            "distance": self.distances.ravel().tolist(),
-        }
+    def _declare_columns(self) -> list[Column]:
+        axes = {"dataset": self.datasets, "measure": self.measures}
+        return grid_columns(axes, reference=self.reference, distance=self.distances)
 
 
 def rank_distance(

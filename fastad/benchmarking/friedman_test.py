@@ -8,15 +8,14 @@ from typing import Any
 import numpy as np
 
 from fastad._core.parameters import check_flag, check_inside
-from fastad._core.results import TableResult
-from fastad._core.text_tables import DASH, TextTable, count_text, interval_text, number_text
+from fastad._core.results import Column, TableResult, interval_columns
+from fastad._core.text_tables import DASH, count_text, intervals_text, number_text
 from fastad._core.types import FloatMatrix, IntVector, Point
 from fastad.benchmarking.concordance_interval import MIN_DATASETS, concordance_interval
 from fastad.benchmarking.exact_friedman import exact_p_value
 from fastad.benchmarking.ranks import (
     best_merits,
     check_detectors,
-    intervals_text,
     notes_of_ranks,
     rank_rows,
     shared_points,
@@ -78,7 +77,12 @@ class FriedmanTest:
 
 
 class FriedmanTable(TableResult, Mapping[str, FriedmanTest]):
-    """Friedman's test by each measure; prints as a table."""
+    """Friedman's test by each measure; prints as a table.
+
+    Frames have a row for each measure: ``measure``, ``n_datasets``, ``n_detectors``, ``statistic``,
+    ``df``, ``p_value``, ``f_statistic``, ``f_df_1``, ``f_df_2``, ``f_p_value``, ``exact_p_value``,
+    ``kendall_w``, ``low`` and ``high``.
+    """
 
     __slots__ = ("_notes", "_tests")
 
@@ -98,36 +102,35 @@ class FriedmanTable(TableResult, Mapping[str, FriedmanTest]):
     def __repr__(self) -> str:
         return f"<FriedmanTable of {', '.join(self)}>"
 
-    def text_table(self) -> TextTable:
-        """Return the cells as text; nothing is marked."""
-        level = next(iter(self.values())).confidence_level
-        head = ["measure", "chi-square", "p", "F", "p of F", "exact p", "W", intervals_text(level)]
-        return TextTable(head, [_row(test) for test in self.values()])
-
     @property
     def notes(self) -> list[str]:
         """What is undefined or was left out, and why."""
         undefined = [f"{test.measure}: {test.reason}" for test in self.values() if test.reason]
         return [*undefined, *self._notes]
 
-    def to_columns(self) -> dict[str, list[Any]]:
-        """Return the columns of `to_frame` as lists: a row for each measure.
-
-        Columns are ``measure``, ``n_datasets``, ``n_detectors``, ``statistic``, ``df``,
-        ``p_value``, ``f_statistic``, ``f_df_1``, ``f_df_2``, ``f_p_value``,
-        ``exact_p_value``, ``kendall_w``, ``low`` and ``high``.
-        """
+    def _declare_columns(self) -> list[Column]:
         tests = list(self.values())
 
-        def column(name: str) -> list[Any]:
-            return [getattr(test, name) for test in tests]
+        def column(name: str, form: Any = None, head: str | None = None) -> Column:
+            return Column(name, [getattr(test, name) for test in tests], form, head)
 
-        before = ("measure", "n_datasets", "n_detectors", "statistic", "df", "p_value")
-        columns = {name: column(name) for name in (*before, "f_statistic")}
-        for i in range(2):
-            columns[f"f_df_{i + 1}"] = [test.f_df[i] for test in tests]
-        after = ("f_p_value", "exact_p_value", "kendall_w", "low", "high")
-        return columns | {name: column(name) for name in after}
+        level = intervals_text(tests[0].confidence_level)
+        low, high = column("low").cells, column("high").cells
+        return [
+            column("measure", str),
+            column("n_datasets"),
+            column("n_detectors"),
+            column("statistic", ".2f", "chi-square"),
+            column("df"),
+            column("p_value", ".2g", "p"),
+            column("f_statistic"),
+            *(Column(f"f_df_{i + 1}", [test.f_df[i] for test in tests]) for i in range(2)),
+            Column(None, map(_f_text, tests), str, "F"),
+            column("f_p_value", ".2g", "p of F"),
+            column("exact_p_value", ".2g", "exact p"),
+            column("kendall_w", ".3f", "W"),
+            *interval_columns(low, high, level, ".3f"),
+        ]
 
 
 def friedman(
@@ -277,17 +280,8 @@ def _test(
     )
 
 
-def _row(test: FriedmanTest) -> list[str]:
+def _f_text(test: FriedmanTest) -> str:
     if math.isnan(test.statistic):
-        return [test.measure, *[DASH] * 7]
-    f_name = f"F({test.f_df[0]}, {test.f_df[1]}) = "
-    return [
-        test.measure,
-        number_text(test.statistic, ".2f"),
-        number_text(test.p_value, ".2g"),
-        f_name + number_text(test.f_statistic, ".2f").replace("inf", "∞"),
-        number_text(test.f_p_value, ".2g"),
-        number_text(test.exact_p_value, ".2g"),
-        number_text(test.kendall_w, ".3f"),
-        interval_text(test.low, test.high, ".3f"),
-    ]
+        return DASH
+    value = number_text(test.f_statistic, ".2f").replace("inf", "∞")
+    return f"F({test.f_df[0]}, {test.f_df[1]}) = {value}"

@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from fastad._core.arrays import set_all_readonly
 from fastad._core.parameters import N_RESAMPLES
-from fastad._core.results import ShortRepr, TableResult
-from fastad._core.text_tables import DASH, TextTable, best_three, count_text, number_text
+from fastad._core.results import Column, ShortRepr, TableResult, grid_columns
+from fastad._core.text_tables import best_three, count_text
 from fastad._core.threads import in_steps, thread_limit, thread_map
 from fastad._core.types import FloatMatrix, FloatVector, IntMatrix, Point
 from fastad._kernels.rank_tests.concordance import concordance
@@ -43,6 +43,9 @@ class RowMeans(ShortRepr):
 @dataclass(frozen=True, slots=True, eq=False)
 class MeasureMatrix(TableResult):
     """A number for each two measures, averaged over data sets; prints as the papers' tables.
+
+    Frames have a row for each two measures: the two labels, the number with ``low`` and ``high``,
+    ``n_datasets`` and ``n_undefined``.
 
     Attributes
     ----------
@@ -101,28 +104,21 @@ class MeasureMatrix(TableResult):
         """What the measures of the columns are for."""
         return self._names[1].replace("_", " ")
 
-    def text_table(self) -> TextTable:
-        """Return the cells as strings, with the best three of a column marked."""
-        texts = [[number_text(cell, self.form) for cell in row] for row in self.value.tolist()]
+    def _declare_table(self) -> list[Column]:
         sign = 1.0 if self.higher_is_better else -1.0
         diagonal = np.zeros(self.value.shape, np.bool_)
         if self._trivial_diagonal:
             diagonal = np.array([[row == column for column in self.columns] for row in self.rows])
-            for i, j in np.argwhere(diagonal).tolist():
-                texts[i][j] = DASH
         # Means over fewer data sets than others of the column are not compared with them.
         fewer = self.n_datasets < np.where(diagonal, 0, self.n_datasets).max(axis=0)
-        merits = np.where(diagonal | fewer, math.nan, sign * self.value)
-        comparable = ~(fewer & ~diagonal).any(axis=1)
-        for mean in self.means.values():
-            merits = np.column_stack([merits, np.where(comparable, sign * mean.value, math.nan)])
-            for row, cell in zip(texts, mean.value.tolist(), strict=True):
-                row.append(number_text(cell, self.form))
-        return TextTable(
-            [self.row_name, *self.columns, *self.means],
-            [[name, *row] for name, row in zip(self.rows, texts, strict=True)],
-            best_three(merits).tolist(),
-        )
+        means = [mean.value for mean in self.means.values()]
+        values = np.column_stack([np.where(diagonal, math.nan, self.value), *means])
+        left_out = np.column_stack([fewer, *[(fewer & ~diagonal).any(axis=1)] * len(means)])
+        marks = best_three(np.where(left_out, math.nan, sign * values))
+        return [Column(self.row_name, self.rows, str)] + [
+            Column(head, values[:, j], self.form, marks=marks[:, j].tolist())
+            for j, head in enumerate([*self.columns, *self.means])
+        ]
 
     @property
     def notes(self) -> list[str]:
@@ -148,22 +144,12 @@ class MeasureMatrix(TableResult):
                 )
         return [*self.missing, *notes]
 
-    def to_columns(self) -> dict[str, list[Any]]:
-        """Return the columns of `to_frame` as lists: a row for each two measures.
-
-        The two labels, the number with ``low`` and ``high``, ``n_datasets`` and ``n_undefined``.
-        """
+    def _declare_columns(self) -> list[Column]:
         row, column, value = self._names
-        n_rows, n_columns = self.value.shape
-        return {
-            row: [name for name in self.rows for _ in range(n_columns)],
-            column: list(self.columns) * n_rows,
-            value: self.value.reshape(-1).tolist(),
-            "low": self.low.reshape(-1).tolist(),
-            "high": self.high.reshape(-1).tolist(),
-            "n_datasets": self.n_datasets.reshape(-1).tolist(),
-            "n_undefined": self.n_undefined.reshape(-1).tolist(),
-        }
+        cells = {"low": self.low, "high": self.high}
+        counts = {"n_datasets": self.n_datasets, "n_undefined": self.n_undefined}
+        axes = {row: self.rows, column: self.columns}
+        return grid_columns(axes, **{value: self.value}, **cells, **counts)
 
 
 def averaged(

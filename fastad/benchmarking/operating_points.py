@@ -1,7 +1,7 @@
 """``discriminability``: at which false positive rates models differ significantly."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -10,14 +10,8 @@ import numpy.typing as npt
 
 from fastad._core.arrays import set_all_readonly
 from fastad._core.parameters import N_RESAMPLES, check_choice, check_inside, exact_rate, short_repr
-from fastad._core.results import TableResult
-from fastad._core.text_tables import (
-    TextTable,
-    count_text,
-    interval_text,
-    number_text,
-    some_of,
-)
+from fastad._core.results import Column, TableResult, frame_columns
+from fastad._core.text_tables import count_text, interval_text, some_of
 from fastad._core.threads import thread_limit
 from fastad._core.types import FloatMatrix, FloatVector, Point
 from fastad.benchmarking.columns import columns_by_rate
@@ -64,6 +58,11 @@ class SelectedFpr:
 @dataclass(frozen=True, slots=True, eq=False)
 class Discriminability(TableResult):
     """How much models differ by a measure at each false positive rate.
+
+    Frames have a row for each data set and rate: ``dataset``, ``fpr``, the criteria,
+    ``critical_tukey``, ``critical_welch``, ``n_pairs``, the numbers of significant pairs
+    ``significant_tukey``, ``significant_none``, …, the numbers of infinite statistics, and the
+    overall test ``welch_f`` and ``welch_p_value``.
 
     Attributes
     ----------
@@ -168,22 +167,19 @@ class Discriminability(TableResult):
         level = int(np.searchsorted(self.fpr, rate))
         return pair_p_values(self._values[dataset][:, :, level], test=test, correction=correction)
 
-    def text_table(self) -> TextTable:
-        """Return the rates that the criteria select as strings."""
-        head = ["criterion", "optimal FPR", "interval", "of the mean curve"]
-        head += ["lowest FPR", "interval", "of the mean curve", f"{self.noun}s"]
-        rows = []
-        for name in CRITERIA:
-            row = [name]
-            for means, of_mean_curve in (
-                (self.optimal[name], self.averaged[name].optimal),
-                (self.lowest[name], self.averaged[name].lowest),
-            ):
-                row.append(number_text(float(means.value), ".3f"))
-                ends = interval_text(float(means.low), float(means.high), ".3f")
-                row += [ends, number_text(of_mean_curve, "g")]
-            rows.append([*row, f"{int(self.lowest[name].n)} of {len(self.pairwise_tests)}"])
-        return TextTable(head, rows)
+    def _declare_table(self) -> Iterator[Column]:
+        yield Column("criterion", CRITERIA, str)
+        for head, kind in (("optimal FPR", "optimal"), ("lowest FPR", "lowest")):
+            of_data_sets: Mapping[str, Means] = getattr(self, kind)
+            means = [of_data_sets[name] for name in CRITERIA]
+            of_mean_curve = [getattr(self.averaged[name], kind) for name in CRITERIA]
+            ends = [interval_text(float(x.low), float(x.high), ".3f") for x in means]
+            yield Column(head, (float(each.value) for each in means), ".3f")
+            yield Column("interval", ends, str)
+            yield Column("of the mean curve", of_mean_curve, "g")
+        total = len(self.pairwise_tests)
+        counts = [f"{int(self.lowest[name].n)} of {total}" for name in CRITERIA]
+        yield Column(f"{self.noun}s", counts, str)
 
     @property
     def notes(self) -> list[str]:
@@ -206,13 +202,7 @@ class Discriminability(TableResult):
             *notes,
         ]
 
-    def to_columns(self) -> dict[str, list[Any]]:
-        """Return the columns of `to_frame` as lists: a row for each data set and rate.
-
-        ``dataset``, ``fpr``, the criteria, ``critical_tukey``, ``critical_welch``, ``n_pairs``,
-        the numbers of significant pairs ``significant_tukey``, ``significant_none``, …, those of
-        infinite statistics, and the overall test ``welch_f`` and ``welch_p_value``.
-        """
+    def _declare_columns(self) -> list[Column]:
         columns: dict[str, list[Any]] = {}
         for name, tests in self.pairwise_tests.items():
             n = len(self.fpr)
@@ -232,7 +222,7 @@ class Discriminability(TableResult):
             }
             for key, column in cells.items():
                 columns.setdefault(key, []).extend(column)
-        return columns
+        return frame_columns(columns)
 
 
 def discriminability(

@@ -2,15 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from fastad._core.results import TableResult
-from fastad._core.text_tables import TextTable, interval_text, number_text
+from fastad._core.results import Column, TableResult, interval_columns
+from fastad._core.text_tables import intervals_text
 from fastad._core.types import FloatMatrix, FloatVector
-from fastad.benchmarking.ranks import best_ranks, intervals_text
+from fastad.benchmarking.ranks import best_ranks
 
 # So many detectors are named in a clause, and so many clauses make a summary.
 _NAMED, _CLAUSES = 5, 4
@@ -22,6 +21,9 @@ class RankComparison(TableResult):
 
     The table has a row for each detector, in order of mean rank, and its p-values against the
     control or, where there is none, against the best. Arrays are in the order of ``detectors``.
+    Frames have a row for each pair that was compared: ``first``, the one of the lower mean rank,
+    ``second``, ``first_mean_rank``, ``second_mean_rank``, ``p_value``, ``adjusted_p_value`` and
+    ``better``, the name of the detector that is significantly better, or None.
 
     Attributes
     ----------
@@ -118,28 +120,17 @@ class RankComparison(TableResult):
             f"{first}; not significantly different at {100 * self.confidence_level:g} %: {others}"
         )
 
-    def text_table(self) -> TextTable:
-        """Return the cells as strings, with the best mean ranks marked."""
+    def _declare_table(self) -> list[Column]:
         against = 0 if self.control is None else self.detectors.index(self.control)
-        head = [
-            self.measure,
-            "mean rank",
-            intervals_text(self.confidence_level),
-            f"p against {self.detectors[against]}",
-            f"p, {self.method}",
-        ]
-        rows = [
-            [
-                name,
-                number_text(self.mean_ranks[i], ".2f"),
-                interval_text(self.low[i], self.high[i]),
-                number_text(self.p_values[against, i], ".2g"),
-                number_text(self.adjusted_p_values[against, i], ".2g"),
-            ]
-            for i, name in enumerate(self.detectors)
-        ]
         marks = best_ranks(self.mean_ranks[:, np.newaxis]).ravel().tolist()
-        return TextTable(head, rows, [[mark, 0, 0, 0] for mark in marks])
+        level = intervals_text(self.confidence_level)
+        return [
+            Column(self.measure, self.detectors, str),
+            Column("mean rank", self.mean_ranks, ".2f", marks=marks),
+            *interval_columns(self.low, self.high, level),
+            Column(f"p against {self.detectors[against]}", self.p_values[against], ".2g"),
+            Column(f"p, {self.method}", self.adjusted_p_values[against], ".2g"),
+        ]
 
     @property
     def notes(self) -> list[str]:
@@ -149,28 +140,22 @@ class RankComparison(TableResult):
             notes.append(f"critical difference: {self.critical_difference:.4g}")
         return [*notes, *self._notes]
 
-    def to_columns(self) -> dict[str, list[Any]]:
-        """Return the columns of `to_frame` as lists: a row for each pair that was compared.
-
-        Columns are ``first``, ``second``, ``first_mean_rank``, ``second_mean_rank``, ``p_value``,
-        ``adjusted_p_value`` and ``better``, the name of the detector that is significantly
-        better, or None. The first of a pair is that of the lower mean rank.
-        """
+    def _declare_columns(self) -> list[Column]:
         first, second = np.nonzero(np.triu(~np.isnan(self.p_values), 1))
         names = np.array(self.detectors, object)
         better = np.full(len(first), None, object)
         for winner, loser in ((first, second), (second, first)):
             won = self.wins[winner, loser]
             better[won] = names[winner[won]]
-        return {
-            "first": names[first].tolist(),
-            "second": names[second].tolist(),
-            "first_mean_rank": self.mean_ranks[first].tolist(),
-            "second_mean_rank": self.mean_ranks[second].tolist(),
-            "p_value": self.p_values[first, second].tolist(),
-            "adjusted_p_value": self.adjusted_p_values[first, second].tolist(),
-            "better": better.tolist(),
-        }
+        return [
+            Column("first", names[first]),
+            Column("second", names[second]),
+            Column("first_mean_rank", self.mean_ranks[first]),
+            Column("second_mean_rank", self.mean_ranks[second]),
+            Column("p_value", self.p_values[first, second]),
+            Column("adjusted_p_value", self.adjusted_p_values[first, second]),
+            Column("better", better),
+        ]
 
     def _of_all(self) -> str:
         winners = np.flatnonzero(self.wins.any(axis=1)).tolist()

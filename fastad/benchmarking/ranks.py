@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
 
 import numpy as np
 
 from fastad._core.arrays import set_all_readonly
 from fastad._core.parameters import N_RESAMPLES
-from fastad._core.results import TableResult
-from fastad._core.text_tables import TextTable, best_three, count_text, number_text
+from fastad._core.results import Column, TableResult, grid_columns
+from fastad._core.text_tables import best_three, count_text, mean_text
 from fastad._core.types import BoolVector, FloatMatrix, IntMatrix, IntVector, Point
 from fastad.benchmarking.columns import MeasureColumn
 from fastad.benchmarking.reading import problems_text
@@ -26,7 +26,8 @@ class RankTable(TableResult):
     """Ranks of detectors by each measure; prints as a table of mean ± standard deviation.
 
     A row for each measure, a column for each detector. What is marked are the best three of a
-    row; of up to three detectors the best.
+    row; of up to three detectors the best. Frames have a row for each measure and detector:
+    ``measure``, ``detector``, ``mean_rank``, ``std``, ``low``, ``high`` and ``n_datasets``.
 
     Attributes
     ----------
@@ -67,35 +68,28 @@ class RankTable(TableResult):
             f"{', '.join(self.measures)}>"
         )
 
-    def text_table(self) -> TextTable:
-        """Return the cells as strings, with the best of each row marked."""
-        rows = [
-            [label, *map(_cell, means.tolist(), stds.tolist())]
-            for label, means, stds in zip(self.measures, self.mean, self.std, strict=True)
+    def _declare_table(self) -> list[Column]:
+        text = partial(mean_text, form=".2f")
+        marks = best_ranks(self.mean.T).tolist()
+        return [Column("measure", self.measures, str)] + [
+            Column(name, map(text, self.mean[:, j], self.std[:, j]), str, marks=marks[j])
+            for j, name in enumerate(self.detectors)
         ]
-        return TextTable(["measure", *self.detectors], rows, best_ranks(self.mean.T).T.tolist())
 
     @property
     def notes(self) -> list[str]:
         """What was left out, and why."""
         return list(self._notes)
 
-    def to_columns(self) -> dict[str, list[Any]]:
-        """Return the columns of `to_frame` as lists: a row for each measure and detector.
-
-        Columns are ``measure``, ``detector``, ``mean_rank``, ``std``, ``low``, ``high`` and
-        ``n_datasets``.
-        """
-        n_measures, n_detectors = self.mean.shape
-        return {
-            "measure": np.repeat(self.measures, n_detectors).tolist(),
-            "detector": list(self.detectors) * n_measures,
-            "mean_rank": self.mean.ravel().tolist(),
-            "std": self.std.ravel().tolist(),
-            "low": self.low.ravel().tolist(),
-            "high": self.high.ravel().tolist(),
-            "n_datasets": np.repeat(self.n_datasets, n_detectors).tolist(),
-        }
+    def _declare_columns(self) -> list[Column]:
+        return grid_columns(
+            {"measure": self.measures, "detector": self.detectors},
+            mean_rank=self.mean,
+            std=self.std,
+            low=self.low,
+            high=self.high,
+            n_datasets=self.n_datasets[:, np.newaxis],
+        )
 
 
 def average_ranks(
@@ -329,14 +323,3 @@ def shared_points(results: ResultTable) -> list[str]:
         f"p-values take the {results.n_datasets} problems for independent, which come from "
         f"{count_text(n, 'data set')}; intervals do not"
     ]
-
-
-def intervals_text(confidence_level: float) -> str:
-    """Return the head of a column of intervals."""
-    return f"{100 * confidence_level:g} % interval"
-
-
-def _cell(mean: float, std: float) -> str:
-    if np.isnan(std):
-        return number_text(mean, ".2f")
-    return f"{mean:.2f} ± {std:.2f}"

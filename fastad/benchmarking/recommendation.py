@@ -1,19 +1,18 @@
 """``recommend``: which measure to select models by where one measure counts."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from fastad._core.parameters import N_RESAMPLES, check_flag
-from fastad._core.results import TableResult
+from fastad._core.results import Column, TableResult
 from fastad._core.text_tables import (
     TextTable,
     best_three,
     count_text,
-    interval_text,
+    estimate_text,
     number_text,
     some_of,
 )
@@ -51,6 +50,10 @@ _NAMED = 5
 @dataclass(frozen=True, slots=True, eq=False)
 class Recommendation(TableResult):
     """Which measure to select models by, with the evidence.
+
+    Frames have a row for each candidate: ``measure``, ``recommended``, ``not_worse``, ``tau`` with
+    its interval, and for each kind of evidence ``loss_other_folds``, …, with its interval and
+    number of data sets.
 
     Attributes
     ----------
@@ -98,18 +101,15 @@ class Recommendation(TableResult):
     def __repr__(self) -> str:
         return f"<Recommendation of {self.measure} for {self.target_measure}>"
 
-    def __str__(self) -> str:
-        return "\n".join([self.text, "", self.text_table().plain(), *self.notes])
-
     def _blocks(self) -> list[TextTable | str]:
-        return [self.text, self.text_table(), *self.notes]
+        return [self.text, "", self.text_table(), *self.notes]
 
     @property
     def text(self) -> str:
         """The recommendation in words."""
         sentences = [
             f"To select models for {self.target_measure}, select them by {self.measure}: it loses "
-            f"{_cell(self._compared, list(self.measures).index(self.measure), '.1%')} "
+            f"{_texts(self._compared, '.1%')[list(self.measures).index(self.measure)]} "
             f"{_EVIDENCE[self.evidence]}, over {self.data}."
         ]
         if self.not_worse:
@@ -131,47 +131,29 @@ class Recommendation(TableResult):
             )
         return " ".join(sentences)
 
-    def text_table(self) -> TextTable:
-        """Return the evidence as strings, with the best three of each column marked."""
-        columns = [(f"loss {_EVIDENCE[name]}", loss, ".1%") for name, loss in self.losses.items()]
-        columns.append((f"tau with {self.target_measure}", self.tau, ".2f"))
-        merits = np.column_stack([*(-loss.value for loss in self.losses.values()), self.tau.value])
-        merits[[name in self.not_evaluated for name in self.measures]] = np.nan
-        rows = [
-            [name, *(_cell(means, i, form) for _, means, form in columns)]
-            for i, name in enumerate(self.measures)
-        ]
-        return TextTable(
-            ["select by", *(head for head, _, _ in columns)],
-            rows,
-            best_three(merits).tolist(),
-        )
-
     @property
     def notes(self) -> list[str]:
         """Which rows the table lacks."""
         return list(self.missing)
 
-    def to_columns(self) -> dict[str, list[Any]]:
-        """Return the columns of `to_frame` as lists: a row for each candidate.
-
-        ``measure``, ``recommended``, ``not_worse``, ``tau`` with its interval, and for each kind
-        of evidence ``loss_other_folds``, …, with its interval and number of data sets.
-        """
-        losses = {f"loss_{name.replace(' ', '_')}": loss for name, loss in self.losses.items()}
-        columns: dict[str, list[Any]] = {
-            "measure": list(self.measures),
-            "recommended": [name == self.measure for name in self.measures],
-            "not_worse": [name in self.not_worse for name in self.measures],
-        }
-        for name, means in (losses | {"tau": self.tau}).items():
-            columns |= {
-                name: means.value.tolist(),
-                f"{name}_low": means.low.tolist(),
-                f"{name}_high": means.high.tolist(),
-                f"{name}_datasets": means.n.tolist(),
-            }
-        return columns
+    def _declare_columns(self) -> Iterator[Column]:
+        yield Column("measure", self.measures, str, "select by")
+        yield Column("recommended", [name == self.measure for name in self.measures])
+        yield Column("not_worse", [name in self.not_worse for name in self.measures])
+        evaluated = [name not in self.not_evaluated for name in self.measures]
+        losses = [
+            (f"loss_{kind.replace(' ', '_')}", f"loss {_EVIDENCE[kind]}", loss, ".1%", -1)
+            for kind, loss in self.losses.items()
+        ]
+        tau = ("tau", f"tau with {self.target_measure}", self.tau, ".2f", 1)
+        for name, head, means, form, sign in (*losses, tau):
+            merits = np.where(evaluated, sign * means.value, np.nan)
+            marks = best_three(merits[:, np.newaxis])[:, 0].tolist()
+            yield Column(name, means.value)
+            yield Column(f"{name}_low", means.low)
+            yield Column(f"{name}_high", means.high)
+            yield Column(f"{name}_datasets", means.n)
+            yield Column(None, _texts(means, form), str, head, marks)
 
     def _named(self, names: Sequence[str]) -> str:
         losses = self._compared.value[[list(self.measures).index(name) for name in names]]
@@ -396,8 +378,6 @@ def _on_other_folds(
     return losses
 
 
-def _cell(means: Means, index: int, form: str) -> str:
-    value = number_text(float(means.value[index]), form)
-    if np.isnan(means.low[index]):
-        return value
-    return f"{value} {interval_text(float(means.low[index]), float(means.high[index]), form)}"
+def _texts(means: Means, form: str) -> list[str]:
+    ends = zip(means.value, means.low, means.high, strict=True)
+    return [estimate_text(*estimate, form) for estimate in ends]

@@ -4,17 +4,15 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 
 from fastad._core.arrays import set_all_readonly
 from fastad._core.parameters import check_choice, check_inside, short_repr, significance_level
-from fastad._core.results import ShortRepr, TableResult
-from fastad._core.text_tables import TextTable, format_p, some_of
+from fastad._core.results import Column, ShortRepr, TableResult, interval_columns
+from fastad._core.text_tables import format_p, intervals_text, some_of
 from fastad._core.types import Correction, FloatMatrix, FloatVector, IntVector, Point
 from fastad.benchmarking.means import defined_mean, differences, in_units
-from fastad.benchmarking.ranks import intervals_text
 from fastad.benchmarking.result_table import Results, ResultTable, as_results
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.uncertainty.corrections import CORRECTIONS
@@ -26,6 +24,9 @@ _NAMED = 8
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ResampledComparison(ShortRepr, TableResult):
     """Differences of models over the splits of one data set; prints as a table.
+
+    Frames have a row for each pair: ``first``, ``second``, ``difference``, ``standard_error``,
+    ``low``, ``high``, ``statistic``, ``n_splits``, ``p_value`` and ``adjusted_p_value``.
 
     Attributes
     ----------
@@ -86,41 +87,23 @@ class ResampledComparison(ShortRepr, TableResult):
             if p_value <= significance_level(self.confidence_level)
         ]
 
-    def text_table(self) -> TextTable:
-        """Return differences, intervals and p-values as strings."""
+    def _declare_columns(self) -> list[Column]:
         level, correction = intervals_text(self.confidence_level), f"p, {self.correction}"
-        head = [self.measure, "difference", level, "splits", "p", correction, "better"]
         better = {frozenset(pair): pair[0] for pair in self.significant_pairs}
-        rows = [
-            [
-                " - ".join(pair),
-                f"{self.difference[i]:.4f}",
-                f"[{self.low[i]:.4f}, {self.high[i]:.4f}]",
-                str(self.n_splits[i]),
-                format_p(self.p_values[i]),
-                format_p(self.adjusted_p_values[i]),
-                better.get(frozenset(pair), "not significant"),
-            ]
-            for i, pair in enumerate(self.pairs)
+        verdicts = [better.get(frozenset(pair), "not significant") for pair in self.pairs]
+        return [
+            Column(None, map(" - ".join, self.pairs), str, self.measure),
+            Column("first", (first for first, _ in self.pairs)),
+            Column("second", (second for _, second in self.pairs)),
+            Column("difference", self.difference, ".4f"),
+            Column("standard_error", self.standard_error),
+            *interval_columns(self.low, self.high, level, ".4f"),
+            Column("statistic", self.statistic),
+            Column("n_splits", self.n_splits, str, "splits"),
+            Column("p_value", self.p_values, format_p, "p"),
+            Column("adjusted_p_value", self.adjusted_p_values, format_p, correction),
+            Column(None, verdicts, str, "better"),
         ]
-        return TextTable(head, rows)
-
-    def to_columns(self) -> dict[str, list[Any]]:
-        """Return the columns of `to_frame` as lists: a row for each pair.
-
-        Columns are ``first``, ``second``, ``difference``, ``standard_error``, ``low``, ``high``,
-        ``statistic``, ``n_splits``, ``p_value`` and ``adjusted_p_value``.
-        """
-        columns: dict[str, list[Any]] = {
-            "first": [first for first, _ in self.pairs],
-            "second": [second for _, second in self.pairs],
-        }
-        for name in ("difference", "standard_error", "low", "high", "statistic", "n_splits"):
-            columns[name] = getattr(self, name).tolist()
-        return columns | {
-            "p_value": self.p_values.tolist(),
-            "adjusted_p_value": self.adjusted_p_values.tolist(),
-        }
 
 
 def resampled_t_test(

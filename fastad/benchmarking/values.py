@@ -1,14 +1,14 @@
 """``mean_values``: the values of detectors on each data set, averaged over folds."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from fastad._core.arrays import set_all_readonly
-from fastad._core.results import TableResult
-from fastad._core.text_tables import TextTable, count_text, number_text
+from fastad._core.results import Column, TableResult, grid_columns
+from fastad._core.text_tables import count_text, mean_text
 from fastad._core.types import FloatMatrix, IntMatrix
 from fastad.benchmarking.columns import MeasureColumn
 from fastad.benchmarking.means import in_units
@@ -23,6 +23,9 @@ class MeanValues(TableResult):
 
     A row for each measure and problem, a column for each detector. What is marked are the best
     three of a row; of up to three detectors the best. Detectors with equal means share a mark.
+    Frames have a row for each measure, problem and detector: ``measure``, ``dataset``,
+    ``anomaly_class`` where there is one, ``detector``, ``model`` (None where no model has a value),
+    ``mean``, ``std`` and ``n_folds``.
 
     Attributes
     ----------
@@ -65,44 +68,41 @@ class MeanValues(TableResult):
             f"{', '.join(self.measures)}>"
         )
 
-    def text_table(self) -> TextTable:
-        """Return the cells as strings, with the best of each row marked."""
-        rows, marks = [], []
+    def _declare_table(self) -> list[Column]:
         problems = problem_names(self.datasets, self.anomaly_classes)
-        for i, (label, sign) in enumerate(zip(self.measures, self._signs, strict=True)):
-            # Lower is better in ranks.
-            best = best_ranks(-sign * self.mean[i].T).T.tolist()
-            for j, problem in enumerate(problems):
-                cells = map(_cell, self.mean[i, j].tolist(), self.std[i, j].tolist())
-                rows.append([label, problem, *cells])
-                marks.append([0, *best[j]])
-        return TextTable(["measure", self._noun, *self.detectors], rows, marks)
+        # Lower is better in ranks.
+        ranked = zip(self._signs, self.mean, strict=True)
+        marks = np.hstack([best_ranks(-sign * mean.T) for sign, mean in ranked]).tolist()
+        columns = grid_columns({"measure": self.measures, self._noun: problems})
+        keys = [replace(column, form=str) for column in columns]
+        detectors = enumerate(self.detectors)
+        return keys + [
+            Column(
+                name,
+                map(mean_text, self.mean[..., j].ravel(), self.std[..., j].ravel()),
+                str,
+                marks=marks[j],
+            )
+            for j, name in detectors
+        ]
 
     @property
     def notes(self) -> list[str]:
         """Which rows are missing, and which cells lack some or all folds."""
         return list(self._notes)
 
-    def to_columns(self) -> dict[str, list[Any]]:
-        """Return the columns of `to_frame` as lists: a row for each measure, problem and detector.
-
-        Columns are ``measure``, ``dataset``, ``anomaly_class`` where there is one, ``detector``,
-        ``model`` (None where no model has a value), ``mean``, ``std`` and ``n_folds``.
-        """
-        n_measures, n_datasets, n_detectors = self.mean.shape
-        columns: dict[str, list[Any]] = {
-            "measure": np.repeat(self.measures, n_datasets * n_detectors).tolist(),
-            "dataset": [name for name in self.datasets for _ in self.detectors] * n_measures,
-        }
+    def _declare_columns(self) -> list[Column]:
+        best = [None if i < 0 else self.models[i] for i in self.model_of.ravel().tolist()]
+        columns = grid_columns(
+            {"measure": self.measures, "dataset": self.datasets, "detector": self.detectors},
+            model=np.array(best, object).reshape(self.mean.shape),
+            mean=self.mean,
+            std=self.std,
+            n_folds=self.n_folds,
+        )
         if self.anomaly_classes is not None:
             classes = [name for name in self.anomaly_classes for _ in self.detectors]
-            columns["anomaly_class"] = classes * n_measures
-        columns["detector"] = list(self.detectors) * (n_measures * n_datasets)
-        best = self.model_of.ravel().tolist()
-        columns["model"] = [None if i < 0 else self.models[i] for i in best]
-        columns["mean"] = self.mean.ravel().tolist()
-        columns["std"] = self.std.ravel().tolist()
-        columns["n_folds"] = self.n_folds.ravel().tolist()
+            columns.insert(2, Column("anomaly_class", classes * len(self.measures)))
         return columns
 
 
@@ -204,9 +204,3 @@ def _fill(
             scaled, exponents = in_units(deviations)
             variance = np.sum(scaled**2, axis=1) / (n[several] - 1)
             std[several, j] = np.ldexp(np.sqrt(variance), exponents[:, 0])
-
-
-def _cell(mean: float, std: float) -> str:
-    if np.isnan(std):
-        return number_text(mean)
-    return f"{number_text(mean)} ± {number_text(std)}"

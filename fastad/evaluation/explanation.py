@@ -12,7 +12,7 @@ import numpy as np
 from fastad._core.floats import nearest_float
 from fastad._core.frames import table_columns
 from fastad._core.parameters import exact_number, short_repr
-from fastad._core.results import ShortRepr, TableResult, plain_rows, plain_value, with_versions
+from fastad._core.results import Column, Record, ShortRepr, TableResult, attribute_columns
 from fastad._core.text_tables import TextTable, count_text
 from fastad._core.types import ArrayLike, IntVector, Label
 from fastad.errors import InvalidInputError
@@ -39,7 +39,7 @@ _MOST_DECIMALS = 15
 
 
 @dataclass(frozen=True, slots=True)
-class MatchingDefinition:
+class MatchingDefinition(Record):
     """A definition that gives the number.
 
     Attributes
@@ -69,6 +69,8 @@ class MatchingDefinition:
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Explanation(ShortRepr, TableResult):
     """Which measures and definitions give a number.
+
+    Frames have a row for each definition that matches, with its attributes.
 
     Attributes
     ----------
@@ -124,51 +126,32 @@ class Explanation(ShortRepr, TableResult):
             f"{'; '.join(alike)}: {reason} ({source})" for (reason, source), alike in names.items()
         ]
 
-    def text_table(self) -> TextTable:
-        """Return the definitions with the measures beside them, or the measures alone."""
+    def _declare_table(self) -> list[Column]:
         if self.right or not self.matches:
-            body = [[key, self._digits(x)] for key, x in self.measures.items()]
-            return TextTable(["measure", "fastad"], body)
-        body = [
-            [
-                match.name,
-                self._digits(match.value),
-                f"{match.measure} {self._digits(match.measure_value)}",
-            ]
-            for match in self.matches
+            values = map(self._digits, self.measures.values())
+            return [Column("measure", self.measures, str), Column("fastad", values, str)]
+        given = (self._digits(match.value) for match in self.matches)
+        beside = (f"{match.measure} {self._digits(match.measure_value)}" for match in self.matches)
+        return [
+            Column("definition", (match.name for match in self.matches), str),
+            Column("value", given, str),
+            Column("fastad", beside, str),
         ]
-        return TextTable(["definition", "value", "fastad"], body)
-
-    def __str__(self) -> str:
-        return "\n".join([self.summary, "", self.text_table().plain(), *self.notes])
 
     def _blocks(self) -> list[TextTable | str]:
-        return [self.summary, self.text_table(), *self.notes]
+        return [self.summary, "", self.text_table(), *self.notes]
 
     def _digits(self, value: float) -> str:
         decimals = -Decimal(self.value).as_tuple().exponent  # type: ignore[operator]  # is finite
         return f"{value:.{min(max(decimals, 4), _MOST_DECIMALS)}f}"
 
-    def to_columns(self) -> dict[str, list[Any]]:
-        """Return the columns of `to_frame` as lists.
-
-        Rows are the definitions that match; columns are the attributes of `MatchingDefinition`.
-        """
+    def _declare_columns(self) -> list[Column]:
         names = ("name", "source", "reason", "value", "measure", "measure_value")
-        return {name: [getattr(match, name) for match in self.matches] for name in names}
+        return attribute_columns(self.matches, *names)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values: all attributes, None for NaN."""
-        return with_versions(
-            {
-                "value": self.value,
-                "tolerance": self.tolerance,
-                "right": {key: plain_value(x) for key, x in self.right.items()},
-                "matches": plain_rows(self.to_columns()),
-                "n_similar": self.n_similar,
-                "measures": {key: plain_value(x) for key, x in self.measures.items()},
-            }
-        )
+    def _content(self) -> dict[str, Any]:
+        names = ("value", "tolerance", "right", "matches", "n_similar", "measures")
+        return {name: getattr(self, name) for name in names}
 
 
 def explain(

@@ -10,7 +10,7 @@ import numpy as np
 
 from fastad._core.buffers import ReusedBuffers
 from fastad._core.parameters import short_repr
-from fastad._core.results import TableResult, with_versions
+from fastad._core.results import Column, TableResult, frame_columns
 from fastad._core.text_tables import TextTable, count_text
 from fastad._core.threads import thread_map
 from fastad._core.types import ArrayLike, ScoreVector
@@ -47,6 +47,8 @@ class GroupedEvaluation(TableResult, Mapping[Any, Evaluation]):
     """Values of many runs: group, then detector, then label, then value.
 
     A group is known by its value, or by the tuple of its values where there are several columns.
+    Frames have a row for each run and detector: the columns of the groups, then those of
+    `Evaluation`.
     """
 
     __slots__ = ("_columns", "_results")
@@ -78,37 +80,26 @@ class GroupedEvaluation(TableResult, Mapping[Any, Evaluation]):
         by = ", ".join(self._columns)
         return f"<GroupedEvaluation of {len(self)} groups by {by}: {', '.join(self.labels)}>"
 
-    def __str__(self) -> str:
-        blocks = self._blocks()
-        return "\n".join(x.plain() if isinstance(x, TextTable) else x for x in blocks)
-
     def _blocks(self) -> list[TextTable | str]:
         table = self.text_table()
         n_more = len(table.rows) - _SHOWN
         more = [f"and {count_text(n_more, 'more run')}"] if n_more > 0 else []
         return [TextTable(table.header, table.rows[:_SHOWN]), *more, *self.notes]
 
-    def text_table(self) -> TextTable:
-        """Return all runs as strings.
-
-        A measure that is undefined in all runs is left out, unless all are.
-        """
+    def _declare_table(self) -> Iterator[Column]:
+        # A measure that is undefined in all runs is left out, unless all are; marks say what the
+        # column "unresolved" says.
         _, left_out = self._split_labels()
-        empty = {f"{label}{of}" for label in left_out for of in ("", *SUFFIXES)}
-        # Marks say it.
-        empty.add("unresolved")
-        empty -= self._columns.keys()
-        columns = {
-            name: list(map(_text, cells))
-            for name, cells in self.to_columns().items()
-            if name not in empty
-        }
+        unprinted = {f"{label}{of}" for label in left_out for of in ("", *SUFFIXES)}
+        unprinted = (unprinted | {"unresolved"}) - self._columns.keys()
+        marked = set(self.labels) - self._columns.keys()
         runs = self._runs()
-        for label in self.labels:
-            if label in columns and label not in self._columns:
-                cells = zip(runs, columns[label], strict=True)
-                columns[label] = [run.mark(label) + cell for run, cell in cells]
-        return TextTable(list(columns), list(zip(*columns.values(), strict=True)))
+        for column in self._declare_columns():
+            name, texts = column.name, list(map(_text, column.cells))
+            if name in marked:
+                texts = [run.mark(name) + text for run, text in zip(runs, texts, strict=True)]
+            if name not in unprinted:
+                yield Column(name, texts, str)
 
     @property
     def notes(self) -> list[str]:
@@ -144,11 +135,7 @@ class GroupedEvaluation(TableResult, Mapping[Any, Evaluation]):
         runs = self._runs()
         return {label: sum(math.isnan(run[label]) for run in runs) for label in self.labels}
 
-    def to_columns(self) -> dict[str, list[Any]]:
-        """Return the columns of `to_frame` as lists: a row for each run and detector.
-
-        Columns are those of the groups, then those of `Evaluation.to_columns`.
-        """
+    def _declare_columns(self) -> list[Column]:
         runs = self._runs()
         n_detectors = len(runs) // len(self)
         groups = {
@@ -156,19 +143,16 @@ class GroupedEvaluation(TableResult, Mapping[Any, Evaluation]):
             for name, values in self._columns.items()
         }
         # Groups stand first; a group named "detector" takes the place of the scores' names.
-        return {**groups, **columns_of(runs), **groups}
+        return frame_columns({**groups, **columns_of(runs), **groups})
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values: versions, and for each run its group, counts and values."""
-        names = list(self._columns)
+    def _content(self) -> dict[str, Any]:
+        groups = zip(*self._columns.values(), strict=True)
         detectors = [
-            {"group": dict(zip(names, map(_finite, group), strict=True)), **result.to_dict()}
-            for group, results in zip(
-                zip(*self._columns.values(), strict=True), self._results.values(), strict=True
-            )
+            {"group": dict(zip(self._columns, group, strict=True)), **result.to_dict()}
+            for group, results in zip(groups, self._results.values(), strict=True)
             for result in results
         ]
-        return with_versions({"detectors": detectors})
+        return {"detectors": detectors}
 
     def summary(self, over: str | None = None) -> Summary:
         """Return mean and standard deviation over the groups.
@@ -344,11 +328,6 @@ def _areas(
             counts = count_values(order.group(block.start + i))
             results.append(evaluate_measures(name, counts, request))
     return results
-
-
-def _finite(value: Any) -> Any:
-    """Return an infinite number as a string, as thresholds are, which JSON can hold."""
-    return str(value) if isinstance(value, float) and math.isinf(value) else value
 
 
 def _text(cell: Any) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from fastad._core.floats import nearest_float
-from fastad._core.results import TableResult, plain_value, with_versions
+from fastad._core.results import Column, Record, TableResult, frame_columns, plain_record
 from fastad._core.text_tables import DASH, TextTable
 from fastad._core.types import Count, Threshold
 from fastad.evaluation.doubtful_scores import ScoredRun, lines_of_scores
@@ -34,7 +34,7 @@ SUFFIXES = ("_low", "_high", "_adjusted", "_p_value")
 
 
 @dataclass(frozen=True, slots=True)
-class OperatingPoint:
+class OperatingPoint(Record):
     """The threshold at one false positive rate, or one that was given, and what it flags.
 
     Attributes
@@ -68,18 +68,13 @@ class OperatingPoint:
         threshold = self.threshold
         if threshold is not None and not isinstance(threshold, int):
             threshold = nearest_float(threshold)  # of a fraction, too
-        return {
-            "fpr": self.fpr,
-            "threshold": plain_value(threshold),
-            "tp": self.tp,
-            "fp": self.fp,
-            "n_flagged": self.n_flagged,
-            "undefined": self.undefined,
-        }
+        names = ("fpr", "threshold", "tp", "fp", "n_flagged", "undefined")
+        values = {name: getattr(self, name) for name in names}
+        return plain_record(values | {"threshold": threshold})
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class DetectorEvaluation(Mapping[str, float]):
+class DetectorEvaluation(Record, Mapping[str, float]):
     """Values of one detector by the labels of their measures.
 
     Attributes
@@ -181,25 +176,13 @@ class DetectorEvaluation(Mapping[str, float]):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values; NaN becomes None."""
-        return {
-            "detector": self.detector,
-            "n_anomalies": self.n_anomalies,
-            "n_normals": self.n_normals,
-            "tied_fraction": plain_value(self.tied_fraction),
-            "values": {label: plain_value(value) for label, value in self.items()},
-            "undefined": dict(self.undefined),
-            "unresolved": dict(self.unresolved),
-            "exact_intervals": {
-                label: interval.to_dict() for label, interval in self.exact_intervals.items()
-            },
-            "operating_points": [point.to_dict() for point in self.operating_points],
-            "intervals": {label: interval.to_dict() for label, interval in self.intervals.items()},
-            "chance": {label: level.to_dict() for label, level in self.chance.items()},
-            "interval_errors": dict(self.interval_errors),
-            "error": self.error,
-            "n_omitted": self.n_omitted,
-            **({"contamination": self.contamination} if self.contamination else {}),
-        }
+        counts = ("detector", "n_anomalies", "n_normals", "tied_fraction")
+        names = [*counts, "values", "undefined", "unresolved", "exact_intervals"]
+        names += ["operating_points", "intervals", "chance", "interval_errors", "error"]
+        names += ["n_omitted", "contamination"] if self.contamination else ["n_omitted"]
+        return plain_record(
+            {x: self.by_label if x == "values" else getattr(self, x) for x in names}
+        )
 
     def cell(self, label: str) -> str:
         """Return a value as a string, with its mark, and its interval where it has one."""
@@ -216,7 +199,12 @@ class DetectorEvaluation(Mapping[str, float]):
 class Evaluation(TableResult, Mapping[str, DetectorEvaluation]):
     """Values of many detectors: detector, then label, then value.
 
-    Prints as a table; iterates over the names of the detectors.
+    Prints as a table; iterates over the names of the detectors. Frames have a row for each
+    detector: ``detector``, ``n_anomalies``, ``n_normals``, ``tied_fraction``, ``n_omitted`` where
+    rows without a score are left out, the keys of the measures, for each false positive rate
+    ``threshold@`` and ``flagged@``, and ``threshold`` where each detector has its own; with the
+    options for them, each label with ``_low``, ``_high``, ``_adjusted``, ``_p_value``. The last
+    column, ``unresolved``, has the keys of the measures for which the samples are too few.
     """
 
     __slots__ = ("_detectors",)
@@ -236,12 +224,12 @@ class Evaluation(TableResult, Mapping[str, DetectorEvaluation]):
     def __repr__(self) -> str:
         return f"<Evaluation of {len(self)} detectors: {', '.join(self.labels)}>"
 
-    def __str__(self) -> str:
-        tables = [table.plain() for table in self._tables()]
-        return "\n\n".join([*tables, *(["\n".join(self.notes)] if self.notes else [])])
-
     def _blocks(self) -> list[TextTable | str]:
-        return [*self._tables(), *self.notes]
+        first, *others = self._tables()
+        blocks: list[TextTable | str] = [first]
+        for table in others:
+            blocks += ["", table]
+        return [*blocks, *(["", *self.notes] if self.notes else [])]
 
     def _tables(self) -> list[TextTable]:
         more = [table for table in (self.operating_table(), self.chance_table()) if table.rows]
@@ -252,18 +240,15 @@ class Evaluation(TableResult, Mapping[str, DetectorEvaluation]):
         """Labels of the measures, in the order of the table."""
         return list(next(iter(self._detectors.values())))
 
-    def text_table(self) -> TextTable:
-        """Return the values as strings; the shorter side goes across.
-
-        A measure that is undefined for every detector is left out, unless all are.
-        """
-        results = list(self._detectors.values())
+    def _declare_table(self) -> list[Column]:
+        # The shorter side goes across. A measure that is undefined for every detector is left out,
+        # unless all are.
         labels, _ = self._split_labels()
-        if len(results) <= len(labels):
-            rows = [[label, *(result.cell(label) for result in results)] for label in labels]
-            return TextTable(["", *self], rows)
-        rows = [[result.detector, *map(result.cell, labels)] for result in results]
-        return TextTable(["", *labels], rows)
+        if len(self) <= len(labels):
+            values = [Column(name, map(x.cell, labels), str) for name, x in self.items()]
+            return [Column(None, labels, str), *values]
+        by_label = [Column(key, [x.cell(key) for x in self.values()], str) for key in labels]
+        return [Column(None, self, str), *by_label]
 
     def operating_table(self) -> TextTable:
         """Return the thresholds and flagged counts as strings."""
@@ -329,23 +314,11 @@ class Evaluation(TableResult, Mapping[str, DetectorEvaluation]):
             *lines_of_reasons("note", unreliable, self.labels),
         ]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values: versions, and for each detector counts, values and reasons."""
-        return with_versions(
-            {"detectors": [result.to_dict() for result in self._detectors.values()]}
-        )
+    def _content(self) -> dict[str, Any]:
+        return {"detectors": list(self.values())}
 
-    def to_columns(self) -> dict[str, list[Any]]:
-        """Return the columns of `to_frame` as lists: a row for each detector.
-
-        Columns are ``detector``, ``n_anomalies``, ``n_normals``, ``tied_fraction``, ``n_omitted``
-        where rows without a score are left out, the keys of the measures, for each false positive
-        rate ``threshold@`` and ``flagged@``, and ``threshold`` where each detector has its own;
-        with the options for them, each label with ``_low``, ``_high``, ``_adjusted``, ``_p_value``.
-        The last one, ``unresolved``, has the keys of the measures for which the samples are too
-        few.
-        """
-        return columns_of(list(self._detectors.values()))
+    def _declare_columns(self) -> list[Column]:
+        return frame_columns(columns_of(list(self.values())))
 
     def _split_labels(self) -> tuple[list[str], list[str]]:
         return split_labels([x.undefined for x in self._detectors.values()], self.labels)

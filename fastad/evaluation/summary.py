@@ -1,13 +1,13 @@
 """Mean and standard deviation over runs."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from fastad._core.results import ShortRepr, TableResult
-from fastad._core.text_tables import TextTable, best_three
+from fastad._core.results import Column, ShortRepr, TableResult
+from fastad._core.text_tables import best_three
 from fastad._core.types import FloatVector, IntVector
 from fastad.evaluation.notes import UNRESOLVED
 from fastad.measures.requests import read_key
@@ -16,6 +16,10 @@ from fastad.measures.requests import read_key
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Summary(ShortRepr, TableResult):
     """Means over runs; undefined values are left out and counted.
+
+    Detectors are marked as the best three where all other keys, such as the data set, are equal.
+    Frames have the keys, ``n_runs``, and for each label ``_mean``, ``_std``, ``_undefined`` and
+    ``_unresolved``.
 
     Attributes
     ----------
@@ -47,53 +51,36 @@ class Summary(ShortRepr, TableResult):
         """Why values are undefined and what was left out: a line each."""
         return self.reasons
 
-    def text_table(self) -> TextTable:
-        """Return means and standard deviations as strings, the best three detectors marked.
-
-        Detectors are compared where all other keys, such as the data set, are equal. A measure
-        that is undefined in all runs is left out, unless all are.
-        """
-        defined = [label for label, mean in self.mean.items() if not np.isnan(mean).all()]
-        labels = defined or list(self.mean)
-        head = [*self.keys, "runs", *labels]
-        rows = []
-        for i, n_runs in enumerate(self.n_runs):
-            cells = [_cell(self, label, i) for label in labels]
-            rows.append([*(str(values[i]) for values in self.keys.values()), str(n_runs), *cells])
-        return TextTable(head, rows, self._marks(labels))
-
-    def _marks(self, labels: Sequence[str]) -> list[list[int]]:
+    def _marks(self, label: str) -> list[int]:
         """Return 1, 2 and 3 for the best means of a data set, where it has several detectors."""
-        n_rows = len(self.n_runs)
+        marks = np.zeros(len(self.n_runs), np.int64)
+        named = read_key(label)
+        higher = None if named is None else named.measure.higher_is_better
+        if higher is None:
+            return []
         others = [column for name, column in self.keys.items() if name != "detector"]
         rows_of: dict[tuple[Any, ...], list[int]] = {}
-        for i in range(n_rows):
+        for i in range(len(marks)):
             rows_of.setdefault(tuple(column[i] for column in others), []).append(i)
-        # Before the measures stand the other keys and the number of runs.
-        marks = np.zeros((n_rows, len(self.keys) + len(labels)), np.int64)
-        for j, label in enumerate(labels):
-            means, named = self.mean[label], read_key(label)
-            higher = None if named is None else named.measure.higher_is_better
-            for rows in rows_of.values() if higher is not None else ():
-                if len(rows) > 1:
-                    merits = means[rows] if higher else -means[rows]
-                    marks[rows, len(self.keys) + j] = best_three(merits[:, None])[:, 0]
+        merits = self.mean[label] if higher else -self.mean[label]
+        for rows in rows_of.values():
+            if len(rows) > 1:
+                marks[rows] = best_three(merits[rows, None])[:, 0]
         return marks.tolist() if marks.any() else []
 
-    def to_columns(self) -> dict[str, list[Any]]:
-        """Return the columns of `to_frame` as lists.
-
-        Columns are the keys, ``n_runs``, and for each label ``_mean``, ``_std``, ``_undefined`` and
-        ``_unresolved``.
-        """
-        columns: dict[str, list[Any]] = {name: list(values) for name, values in self.keys.items()}
-        columns["n_runs"] = self.n_runs.tolist()
+    def _declare_columns(self) -> Iterator[Column]:
+        # A measure that is undefined in all runs is not printed, unless all are.
+        printed = [label for label, mean in self.mean.items() if not np.isnan(mean).all()]
+        yield from (Column(name, values, str) for name, values in self.keys.items())
+        yield Column("n_runs", self.n_runs, str, "runs")
         for label in self.mean:
-            columns[f"{label}_mean"] = self.mean[label].tolist()
-            columns[f"{label}_std"] = self.std[label].tolist()
-            columns[f"{label}_undefined"] = self.n_undefined[label].tolist()
-            columns[f"{label}_unresolved"] = self.n_unresolved[label].tolist()
-        return columns
+            if label in (printed or self.mean):
+                cells = [_cell(self, label, i) for i in range(len(self.n_runs))]
+                yield Column(None, cells, str, label, self._marks(label))
+            yield Column(f"{label}_mean", self.mean[label])
+            yield Column(f"{label}_std", self.std[label])
+            yield Column(f"{label}_undefined", self.n_undefined[label])
+            yield Column(f"{label}_unresolved", self.n_unresolved[label])
 
 
 def summarize(

@@ -10,8 +10,7 @@ import numpy as np
 from fastad._core.parameters import check_mapping, check_rate
 from fastad._core.progress import Progress, notes_about, reporting
 from fastad._core.random import random_seed
-from fastad._core.results import TableResult, with_versions
-from fastad._core.text_tables import TextTable
+from fastad._core.results import Column, TableResult, estimate_columns
 from fastad._core.threads import thread_limit
 from fastad._core.types import ArrayLike, Interpolation, Label, Point, Points, Threshold
 from fastad.detectors.scorer import check_samples
@@ -124,6 +123,9 @@ def volume_at_fpr(
 class Volumes(TableResult, Mapping[str, Mapping[str, VolumeEstimate]]):
     """Volumes of decision regions: detector, then label such as ``vol@0.05``; prints as a table.
 
+    Frames have a row for each detector: ``detector``, and for each label the value, its ``_low``
+    and its ``_high``.
+
     Attributes
     ----------
     box : Box
@@ -161,37 +163,19 @@ class Volumes(TableResult, Mapping[str, Mapping[str, VolumeEstimate]]):
         """Labels of the false positive rates."""
         return list(next(iter(self._estimates.values())))
 
-    def text_table(self) -> TextTable:
-        """Return the estimates as strings."""
-        rows = [
-            [label, *(str(estimates[label]) for estimates in self.values())]
-            for label in self.labels
-        ]
-        return TextTable(["", *self], rows)
+    def _declare_table(self) -> list[Column]:
+        values = [Column(name, map(str, each.values()), str) for name, each in self.items()]
+        return [Column(None, self.labels, str), *values]
 
-    def to_columns(self) -> dict[str, list[Any]]:
-        """Return the columns of `to_frame` as lists: a row for each detector.
-
-        Columns are ``detector``, and for each label the value, its ``_low`` and its ``_high``.
-        """
-        columns: dict[str, list[Any]] = {"detector": list(self)}
+    def _declare_columns(self) -> list[Column]:
+        columns = [Column("detector", self)]
         for label in self.labels:
-            column = [estimates[label] for estimates in self.values()]
-            columns[label] = [estimate.value for estimate in column]
-            columns[f"{label}_low"] = [estimate.low for estimate in column]
-            columns[f"{label}_high"] = [estimate.high for estimate in column]
+            columns += estimate_columns(label, [each[label] for each in self.values()])
         return columns
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values: versions, the box's volume, and for each detector its estimates."""
-        detectors = [
-            {
-                "detector": name,
-                "volumes": {at: estimate.to_dict() for at, estimate in estimates.items()},
-            }
-            for name, estimates in self.items()
-        ]
-        return with_versions({"log_volume_of_box": self.box.log_volume, "detectors": detectors})
+    def _content(self) -> dict[str, Any]:
+        detectors = [{"detector": name, "volumes": each} for name, each in self.items()]
+        return {"log_volume_of_box": self.box.log_volume, "detectors": detectors}
 
 
 def volumes(

@@ -1,13 +1,11 @@
 """The volume curve: the volume of the decision region at every threshold, from one run."""
 
-from typing import Any
-
 import numpy as np
 
 from fastad._core.arrays import as_readonly
 from fastad._core.parameters import check_threshold
 from fastad._core.progress import Progress, reporting
-from fastad._core.results import Result
+from fastad._core.results import Column, Result
 from fastad._core.threads import thread_limit
 from fastad._core.types import FloatVector, Point, Threshold
 from fastad.errors import InvalidInputError
@@ -23,7 +21,8 @@ from fastad.regions.splitting.repeats import SplittingRun, split
 class VolumeCurve(Result):
     """Volume of the region below each threshold, down to the lowest one.
 
-    Call it with a threshold for the estimate there.
+    Call it with a threshold for the estimate there. Frames have a row for each threshold:
+    ``threshold``, ``log_fraction``, ``log_low``, ``log_high`` and ``log_volume``.
 
     Attributes
     ----------
@@ -91,13 +90,9 @@ class VolumeCurve(Result):
             )
         return estimates_of(self._run, [checked], self.confidence_level, self.n_scored)[0]
 
-    def to_columns(self) -> dict[str, list[Any]]:
-        """Return the columns of `to_frame` as lists: a row for each threshold.
-
-        Columns are ``threshold``, ``log_fraction``, ``log_low``, ``log_high`` and ``log_volume``.
-        """
+    def _declare_columns(self) -> list[Column]:
         names = ("threshold", "log_fraction", "log_low", "log_high", "log_volume")
-        return {name: getattr(self, name).tolist() for name in names}
+        return [Column(name, getattr(self, name)) for name in names]
 
 
 def volume_curve(

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from fastad._core.parameters import check_count
-from fastad._core.results import plain_value
+from fastad._core.results import Record
 from fastad.errors import InvalidInputError
 
 # Beyond such logarithms numbers are written by these; floats end a little farther.
@@ -17,7 +17,7 @@ _COUNTED = ("uniform", "sobol")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class VolumeEstimate:
+class VolumeEstimate(Record):
     """Fraction of a box where the score is below a threshold.
 
     Attributes
@@ -84,7 +84,8 @@ class VolumeEstimate:
 
     def __reduce__(self) -> tuple[Any, ...]:
         # What could draw more holds the score, which other processes may not have.
-        return type(self), tuple(getattr(self, name) for name in _names())
+        names = [part.name for part in fields(self) if part.name != "_more"]
+        return type(self), tuple(getattr(self, name) for name in names)
 
     def __str__(self) -> str:
         if self.is_bound:
@@ -166,14 +167,6 @@ class VolumeEstimate:
                 f"them; found draws of method {self.method!r}"
             )
         return self._more(more)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values."""
-        return {name: plain_value(getattr(self, name)) for name in _names()}
-
-
-def _names() -> list[str]:
-    return [part.name for part in fields(VolumeEstimate) if part.name != "_more"]
 
 
 def from_fraction(

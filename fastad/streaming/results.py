@@ -5,13 +5,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fastad._core.results import Result, plain_value, with_versions
+from fastad._core.results import Column, Record, Result, attribute_columns
 from fastad._core.types import Threshold
 from fastad.uncertainty.results import Interval
 
 
 @dataclass(frozen=True, slots=True)
-class BoundedValue:
+class BoundedValue(Record):
     """A measure of scores that are known up to their cells.
 
     The bounds are certain: no order of the points within their cells, and no ties among them,
@@ -64,10 +64,6 @@ class BoundedValue:
         bounds = f"{self.low:.{digits}g} to {self.high:.{digits}g}"
         return f"{self.value:.{digits}g}", bounds
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return value, low and high as plain values: None for NaN, a string for infinities."""
-        return {name: plain_value(getattr(self, name)) for name in ("value", "low", "high")}
-
 
 @dataclass(frozen=True, slots=True)
 class BoundedInterval:
@@ -94,6 +90,8 @@ class BoundedInterval:
 
 class BoundedEvaluation(Result, Mapping[str, BoundedValue]):
     """A table of measures with certain bounds: ``result["auc"].low``.
+
+    Frames have a row for each: ``measure``, ``value``, ``low`` and ``high``.
 
     Attributes
     ----------
@@ -131,19 +129,12 @@ class BoundedEvaluation(Result, Mapping[str, BoundedValue]):
     def __repr__(self) -> str:
         return f"<BoundedEvaluation of {len(self)} measures: {', '.join(self)}>"
 
-    def to_columns(self) -> dict[str, list[Any]]:
-        """Return the columns measure, value, low and high."""
-        values = self._values.values()
-        return {
-            "measure": list(self._values),
-            "value": [each.value for each in values],
-            "low": [each.low for each in values],
-            "high": [each.high for each in values],
-        }
+    def _declare_columns(self) -> list[Column]:
+        values = attribute_columns(self.values(), "value", "low", "high")
+        return [Column("measure", self), *values]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values, with versions, as `to_json` writes them."""
-        return with_versions(self.plain())
+    def _content(self) -> dict[str, Any]:
+        return self.plain()
 
     def plain(self) -> dict[str, Any]:
         """Return plain values, without versions."""

@@ -3,8 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from fastad._core.results import TableResult, with_versions
-from fastad._core.text_tables import TextTable
+from fastad._core.results import Column, TableResult, attribute_columns
 from fastad.streaming.results import BoundedEvaluation
 
 
@@ -12,7 +11,8 @@ class StreamedEvaluation(TableResult, Mapping[Any, BoundedEvaluation]):
     """Measures with certain bounds of one column of scores or several, of all rows or of groups.
 
     ``result["score"]["auc"]``; with groups ``result[group, "score"]["auc"]``, where a group is a
-    tuple if it has several columns.
+    tuple if it has several columns. Frames have a row for each measure: the columns of the groups,
+    ``detector``, ``measure``, ``value``, ``low`` and ``high``.
 
     Attributes
     ----------
@@ -61,19 +61,24 @@ class StreamedEvaluation(TableResult, Mapping[Any, BoundedEvaluation]):
         groups = f", {len(self) // n_detectors} groups" if self.group_columns else ""
         return f"<StreamedEvaluation of {n_detectors} detectors{groups}>"
 
-    def to_columns(self) -> dict[str, list[Any]]:
-        """Return the columns of the groups, detector, measure, value, low and high."""
-        rows = [
-            (*self._groups(key), self._detector(key), *row)
-            for key, table in self._tables.items()
-            for row in zip(*table.to_columns().values(), strict=True)
+    def _declare_columns(self) -> list[Column]:
+        rows = [(key, *item) for key, table in self._tables.items() for item in table.items()]
+        groups = [self._groups(key) for key, _, _ in rows]
+        texts = [bounded.cells() for _, _, bounded in rows]
+        return [
+            *(
+                Column(name, [x[i] for x in groups], str)
+                for i, name in enumerate(self.group_columns)
+            ),
+            Column("detector", (self._detector(key) for key, _, _ in rows), str),
+            Column("measure", (measure for _, measure, _ in rows), str),
+            *attribute_columns((bounded for _, _, bounded in rows), "value", "low", "high"),
+            Column(None, (value for value, _ in texts), str, "value"),
+            Column(None, (bounds for _, bounds in texts), str, "certain bounds"),
         ]
-        names = [*self.group_columns, "detector", "measure", "value", "low", "high"]
-        return {name: [row[i] for row in rows] for i, name in enumerate(names)}
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values, with versions, as `to_json` writes them."""
-        return with_versions({"results": self.plain()})
+    def _content(self) -> dict[str, Any]:
+        return {"results": self.plain()}
 
     def plain(self) -> list[dict[str, Any]]:
         """Return plain values of each detector, without versions."""
@@ -85,16 +90,6 @@ class StreamedEvaluation(TableResult, Mapping[Any, BoundedEvaluation]):
             }
             for key, table in self._tables.items()
         ]
-
-    def text_table(self) -> TextTable:
-        """Return a row for each measure, with its certain bounds."""
-        header = [*self.group_columns, "detector", "measure", "value", "certain bounds"]
-        rows = [
-            [*map(str, self._groups(key)), self._detector(key), measure, *bounded.cells()]
-            for key, table in self._tables.items()
-            for measure, bounded in table.items()
-        ]
-        return TextTable(header, rows)
 
     @property
     def notes(self) -> Sequence[str]:

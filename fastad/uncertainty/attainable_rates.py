@@ -1,13 +1,13 @@
 """What a number of normal samples can tell of a false positive rate."""
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
 from fastad._core.parameters import check_inside
+from fastad._core.results import Record
 from fastad._core.types import ArrayLike, Label, Point
 from fastad.errors import UndefinedMeasureError
 from fastad.measures.resolution import FEW
@@ -16,7 +16,7 @@ from fastad.uncertainty.order_statistics import EachRank
 
 
 @dataclass(frozen=True, slots=True)
-class RateResolution:
+class RateResolution(Record):
     """What a number of normal samples can tell of a false positive rate.
 
     Attributes
@@ -48,6 +48,8 @@ class RateResolution:
     fpr_high: float
     confidence_level: float
 
+    _derived = ("is_resolved", "summary")
+
     @property
     def is_resolved(self) -> bool:
         """Whether the rate rests on five normals at least."""
@@ -68,10 +70,6 @@ class RateResolution:
 
     def __str__(self) -> str:
         return self.summary
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values, with the summary."""
-        return {**asdict(self), "is_resolved": self.is_resolved, "summary": self.summary}
 
 
 def resolution(

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Literal, ParamSpec, TypeVar
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from fastad._core.parameters import check_count
 from fastad._core.progress import LATE, Progress, ProgressOption, reporting
 from fastad._core.random import random_key
+from fastad._core.results import Record
 from fastad._core.threads import thread_limit
 from fastad._core.types import ArrayLike, Blocks, FloatVector, Label
 from fastad.errors import UndefinedMeasureError
@@ -21,7 +22,6 @@ from fastad.uncertainty.designed_chance import values_by_chance
 from fastad.uncertainty.null_distributions import NullDistribution, null_distribution, sizes_of
 from fastad.uncertainty.null_moments import moments, normal_approximation
 from fastad.uncertainty.permutations import drawn_values, enumerated, filled, labelled
-from fastad.uncertainty.results import plain_values
 from fastad.uncertainty.sampling import DesignedSample, check_design
 
 # Equal values may differ by rounding, some 1e-15 of the largest of them. Values this close to the
@@ -33,7 +33,7 @@ Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ChanceLevel:
+class ChanceLevel(Record):
     """A value and its distribution by chance, when the labels are permuted.
 
     Attributes
@@ -66,10 +66,6 @@ class ChanceLevel:
     method: Literal["exact", "normal", "permutation"]
     n_resamples: int
     undefined_fraction: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values; NaN becomes None."""
-        return plain_values(asdict(self))
 
 
 def chance_level(

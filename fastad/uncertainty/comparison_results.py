@@ -2,25 +2,20 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from fastad._core.parameters import significance_level
-from fastad._core.results import TableResult, with_versions
-from fastad._core.text_tables import TextTable, format_p
-from fastad.uncertainty.results import (
-    Interval,
-    SamplingEffect,
-    coverage_note,
-    plain_values,
-)
+from fastad._core.results import Column, Record, TableResult, interval_columns
+from fastad._core.text_tables import format_p, intervals_text
+from fastad.uncertainty.results import Interval, SamplingEffect, coverage_note
 
 # Why a difference is unreliable that has no variance.
 NO_VARIANCE = "the estimated variance is zero, and the interval one of disjoint pairs of samples"
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(Record):
     """The difference of two detectors in one measure, with its confidence interval.
 
     Attributes
@@ -86,6 +81,8 @@ class Comparison:
     n_undefined: int = 0
     sampling: SamplingEffect | None = None
 
+    _optional, _derived = ("sampling",), ("summary",)
+
     @property
     def is_significant(self) -> bool:
         """Whether the difference is significant at this confidence level."""
@@ -109,13 +106,9 @@ class Comparison:
     def __str__(self) -> str:
         return self.summary
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values, with the summary; NaN becomes None."""
-        return {**plain_values(asdict(self)), "summary": self.summary}
-
 
 @dataclass(frozen=True, slots=True)
-class IndependentComparison:
+class IndependentComparison(Record):
     """The difference of one measure on two independent samples, with its confidence interval.
 
     Attributes
@@ -171,6 +164,8 @@ class IndependentComparison:
     n_resamples: int = 0
     n_undefined: int = 0
 
+    _derived = ("summary",)
+
     @property
     def is_significant(self) -> bool:
         """Whether the difference is significant at this confidence level."""
@@ -190,15 +185,6 @@ class IndependentComparison:
 
     def __str__(self) -> str:
         return self.summary
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values, with the summary; what is not finite becomes None."""
-        values = {
-            name: None if isinstance(x, float) and not math.isfinite(x) else x
-            for name, x in asdict(self).items()
-        }
-        values["intervals"] = [interval.to_dict() for interval in self.intervals]
-        return {**values, "summary": self.summary}
 
 
 def _better_of(result: "Comparison | IndependentComparison") -> str:
@@ -225,6 +211,8 @@ def _difference_text(result: "Comparison | IndependentComparison") -> str:
 class Comparisons(TableResult, Mapping[tuple[str, str], Comparison]):
     """Comparisons of all pairs of detectors, by their names; prints as a table.
 
+    Frames have a row for each pair: ``first``, ``second``, ``difference``, ``low``, ``high``,
+    ``p_value`` and ``adjusted_p_value``.
     Intervals, and ``is_significant`` of each comparison, are those of the pair by itself.
 
     Attributes
@@ -256,47 +244,32 @@ class Comparisons(TableResult, Mapping[tuple[str, str], Comparison]):
     def __repr__(self) -> str:
         return f"<Comparisons of {len(self)} pairs, {self.correction}>"
 
-    def text_table(self) -> TextTable:
-        """Return differences, intervals and p-values as strings."""
+    def _declare_columns(self) -> list[Column]:
         first = next(iter(self.values()))
         # Verdicts allow for the number of comparisons; intervals do not.
-        level = f"{100 * first.confidence_level:g} % interval, unadjusted"
-        header = [first.measure, "difference", level, "p", f"p, {self.correction}", "better"]
-        rows = []
-        for names, comparison in self.items():
-            adjusted = self.adjusted_p_values[names]
-            is_significant = adjusted <= significance_level(comparison.confidence_level)
-            rows.append(
-                [
-                    " - ".join(names),
-                    f"{comparison.difference:.4f}",
-                    f"[{comparison.low:.4f}, {comparison.high:.4f}]",
-                    format_p(comparison.p_value),
-                    format_p(adjusted),
-                    _better_of(comparison) if is_significant else "not significant",
-                ]
-            )
-        return TextTable(header, rows)
+        level = f"{intervals_text(first.confidence_level)}, unadjusted"
+        better = [
+            _better_of(each)
+            if adjusted <= significance_level(each.confidence_level)
+            else "not significant"
+            for each, adjusted in zip(self.values(), self.adjusted_p_values.values(), strict=True)
+        ]
+        low, high = zip(*((each.low, each.high) for each in self.values()), strict=True)
+        adjusted_head = f"p, {self.correction}"
+        return [
+            Column(None, map(" - ".join, self), str, first.measure),
+            Column("first", (first for first, _ in self)),
+            Column("second", (second for _, second in self)),
+            Column("difference", (each.difference for each in self.values()), ".4f"),
+            *interval_columns(low, high, level, ".4f"),
+            Column("p_value", (each.p_value for each in self.values()), format_p, "p"),
+            Column("adjusted_p_value", self.adjusted_p_values.values(), format_p, adjusted_head),
+            Column(None, better, str, "better"),
+        ]
 
-    def to_columns(self) -> dict[str, list[Any]]:
-        """Return the columns of `to_frame` as lists: a row for each pair.
-
-        Columns are ``first``, ``second``, ``difference``, ``low``, ``high``, ``p_value`` and
-        ``adjusted_p_value``.
-        """
-        columns: dict[str, list[Any]] = {
-            "first": [first for first, _ in self],
-            "second": [second for _, second in self],
-        }
-        for field in ("difference", "low", "high", "p_value"):
-            columns[field] = [getattr(comparison, field) for comparison in self.values()]
-        columns["adjusted_p_value"] = list(self.adjusted_p_values.values())
-        return columns
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values: versions, and the comparison of each pair."""
+    def _content(self) -> dict[str, Any]:
         comparisons = [
             {**comparison.to_dict(), "adjusted_p_value": self.adjusted_p_values[names]}
             for names, comparison in self.items()
         ]
-        return with_versions({"correction": self.correction, "comparisons": comparisons})
+        return {"correction": self.correction, "comparisons": comparisons}

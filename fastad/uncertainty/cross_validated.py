@@ -4,12 +4,13 @@ import math
 import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from fastad._core.parameters import check_inside, short_repr
+from fastad._core.results import Record
 from fastad._core.threads import thread_limit, thread_map
 from fastad._core.types import ArrayLike, Label, Point, ScoreVector
 from fastad._kernels.curves.influence import sum_of_powers
@@ -22,11 +23,11 @@ from fastad.ordering.labels import Labels, check_labels, check_scores
 from fastad.uncertainty.bootstrap import too_few_samples
 from fastad.uncertainty.closed_forms import normal_quantile, standard_error_of, symmetric_ends
 from fastad.uncertainty.influence import check_smooth, influence
-from fastad.uncertainty.results import NO_WIDTH, plain_values
+from fastad.uncertainty.results import NO_WIDTH
 
 
 @dataclass(frozen=True, slots=True)
-class CrossValidatedInterval:
+class CrossValidatedInterval(Record):
     """A mean over folds and its confidence interval.
 
     Attributes
@@ -74,10 +75,6 @@ class CrossValidatedInterval:
             f"{self.value:.4f} [{self.low:.4f}, {self.high:.4f}] ({level}{note}), "
             f"mean ± std of {len(self.folds)} folds {self.value:.4f} ± {self.std:.4f}"
         )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values; NaN becomes None."""
-        return plain_values(asdict(self))
 
 
 def cross_validated_interval(

@@ -4,13 +4,12 @@ No SciPy is needed here, so that evaluations can name them without loading it.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from fastad._core.results import ShortRepr
+from fastad._core.results import Record, ShortRepr
 
 # Why an interval is unreliable that ends where it begins.
 NO_WIDTH = "the estimated variance is zero and the interval has no width"
@@ -21,7 +20,7 @@ ENOUGH_UNITS = 30
 
 
 @dataclass(frozen=True, slots=True)
-class SamplingEffect:
+class SamplingEffect(Record):
     """What samples that depend on each other, or have weights, say less than independent ones.
 
     Attributes
@@ -68,7 +67,7 @@ class SamplingEffect:
 
 
 @dataclass(frozen=True, slots=True)
-class Interval:
+class Interval(Record):
     """A value and its confidence interval.
 
     Attributes
@@ -113,6 +112,8 @@ class Interval:
     sampling: SamplingEffect | None = None
     selection: str | None = None
 
+    _optional = ("sampling", "selection")
+
     @property
     def reliability_note(self) -> str | None:
         """Why the interval is unreliable, or None."""
@@ -131,21 +132,6 @@ class Interval:
         level = f"{100 * self.confidence_level:g} %, {self.method}"
         note = "" if self.reliability_note is None else f"; unreliable: {self.reliability_note}"
         return f"{self.ends} ({level}{note})"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values; NaN becomes None."""
-        return plain_values(asdict(self))
-
-
-def plain_values(values: dict[str, Any]) -> dict[str, Any]:
-    """Return values of which none is NaN, without an effect or a reason that there is not."""
-    if values.get("selection") is None:
-        values.pop("selection", None)
-    if values.get("sampling") is None:
-        values.pop("sampling", None)
-    else:
-        values["sampling"] = plain_values(values["sampling"])
-    return {name: None if x != x else x for name, x in values.items()}
 
 
 def reason_of_selection(coverage: float | None, method: str) -> str:

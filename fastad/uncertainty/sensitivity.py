@@ -11,8 +11,8 @@ import numpy as np
 from fastad._core.arrays import set_all_readonly
 from fastad._core.parameters import N_RESAMPLES, short_repr
 from fastad._core.progress import LATE, Progress, ProgressOption, reporting
-from fastad._core.results import ShortRepr, TableResult
-from fastad._core.text_tables import TextTable
+from fastad._core.results import Column, ShortRepr, TableResult, interval_columns
+from fastad._core.text_tables import intervals_text
 from fastad._core.threads import thread_limit
 from fastad._core.types import ArrayLike, Count, FloatVector, IntervalMethod, Label, Point, Points
 from fastad.errors import InvalidInputError, InvalidTypeError, UndefinedMeasureError
@@ -37,6 +37,9 @@ from fastad.uncertainty.results import Interval
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ContaminationSensitivity(ShortRepr, TableResult):
     """A measure at several fractions of anomalies hidden among the normals; prints as a table.
+
+    Frames have a row for each fraction: ``contamination``, ``value``, ``low``, ``high`` and
+    ``undefined``.
 
     Attributes
     ----------
@@ -91,33 +94,15 @@ class ContaminationSensitivity(ShortRepr, TableResult):
             for reason, fractions in reasons.items()
         ]
 
-    def text_table(self) -> TextTable:
-        """Return fractions, values and intervals as strings."""
-        head = ["contamination", self.measure]
-        if self.confidence_level is not None:
-            head.append(f"{100 * self.confidence_level:g} % interval")
-        rows = []
-        for fraction, value, low, high in zip(
-            self.contamination, self.value, self.low, self.high, strict=True
-        ):
-            row = [f"{fraction:g}", f"{value:.4f}"]
-            if self.confidence_level is not None:
-                row.append("-" if math.isnan(low) else f"[{low:.4f}, {high:.4f}]")
-            rows.append(row)
-        return TextTable(head, rows)
-
-    def to_columns(self) -> dict[str, list[Any]]:
-        """Return the columns of `to_frame` as lists: a row for each fraction.
-
-        Columns are ``contamination``, ``value``, ``low``, ``high`` and ``undefined``.
-        """
-        return {
-            "contamination": self.contamination.tolist(),
-            "value": self.value.tolist(),
-            "low": self.low.tolist(),
-            "high": self.high.tolist(),
-            "undefined": list(self.undefined),
-        }
+    def _declare_columns(self) -> list[Column]:
+        level = self.confidence_level
+        ends = interval_columns(self.low, self.high, intervals_text(level or math.nan), ".4f")
+        return [
+            Column("contamination", self.contamination, "g"),
+            Column("value", self.value, "{:.4f}".format, self.measure),
+            *(ends if level is not None else ends[:2]),
+            Column("undefined", self.undefined),
+        ]
 
 
 def contamination_sensitivity(

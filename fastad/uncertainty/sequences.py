@@ -9,7 +9,7 @@ import numpy as np
 
 from fastad._core.arrays import real_vector, set_all_readonly
 from fastad._core.parameters import check_choice, check_inside, short_repr
-from fastad._core.results import Result, ShortRepr
+from fastad._core.results import Column, Result, ShortRepr
 from fastad._core.row_index import check_rows
 from fastad._core.types import ArrayLike, FloatVector, Point
 from fastad.errors import InvalidInputError, InvalidTypeError
@@ -47,15 +47,9 @@ class ConfidenceSequence(ShortRepr, Result):
     confidence_level: float
     alternative: Alternative
 
-    def to_columns(self) -> dict[str, list[Any]]:
-        """Return the columns n_events, n_samples, value, low and high."""
-        return {
-            "n_events": [int(count) for count in self.n_events],
-            "n_samples": [int(count) for count in self.n_samples],
-            "value": self.value.tolist(),
-            "low": self.low.tolist(),
-            "high": self.high.tolist(),
-        }
+    def _declare_columns(self) -> list[Column]:
+        counts = [Column(name, map(int, getattr(self, name))) for name in ("n_events", "n_samples")]
+        return counts + [Column(name, getattr(self, name)) for name in ("value", "low", "high")]
 
 
 def rate_confidence_sequence(

@@ -9,8 +9,8 @@ import numpy as np
 
 from fastad._core.declared import Rate
 from fastad._core.parameters import check_choice, check_inside
-from fastad._core.results import ShortRepr, TableResult, with_versions
-from fastad._core.text_tables import DASH, TextTable
+from fastad._core.results import Column, ShortRepr, TableResult, estimate_columns
+from fastad._core.text_tables import estimate_text
 from fastad._core.types import ArrayLike, FloatVector, Label, Point, Points
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.ordering.labels import check_labels, check_scores
@@ -39,6 +39,9 @@ _REJECTED, _MOST_TIED = 0.05, 0.1
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class TailModel(ShortRepr, TableResult):
     """Thresholds and true positive rates by a model of the normals' tail.
+
+    Frames have a row for each FPR: ``fpr``, ``model``, and ``threshold`` and ``tpr``, each with
+    ``_low`` and ``_high``.
 
     Attributes
     ----------
@@ -72,21 +75,6 @@ class TailModel(ShortRepr, TableResult):
     scale: float
     p_value: float
 
-    def text_table(self) -> TextTable:
-        """Return thresholds and rates with their intervals as strings, a row for each FPR."""
-        head = ["fpr", f"threshold ({self.tail} model)", f"tpr ({self.tail} model)"]
-        return TextTable(
-            head,
-            [
-                [
-                    f"{fpr:g}",
-                    f"{x.value:.6g} [{x.low:.6g}, {x.high:.6g}]",
-                    DASH if self.tprs is None else self.tprs[i].ends,
-                ]
-                for i, (fpr, x) in enumerate(zip(self.fpr, self.thresholds, strict=True))
-            ],
-        )
-
     @property
     def notes(self) -> list[str]:
         """What the numbers rest on."""
@@ -96,40 +84,28 @@ class TailModel(ShortRepr, TableResult):
             f"test of the fit: p = {self.p_value:.2g}"
         ]
 
-    def to_columns(self) -> dict[str, list[Any]]:
-        """Return the columns of `to_frame` as lists: a row for each FPR.
-
-        Columns are ``fpr``, ``model``, and ``threshold``, ``tpr`` with ``_low`` and ``_high`` of
-        each.
-        """
-        columns: dict[str, list[Any]] = {
-            "fpr": list(self.fpr),
-            "model": [self.tail for _ in self.fpr],
-        }
+    def _declare_columns(self) -> list[Column]:
+        columns = [Column("fpr", self.fpr, "g"), Column("model", [self.tail] * len(self.fpr))]
         nan = math.nan
         unknown = Interval(nan, nan, nan, nan, nan, self.tail)
-        for name, each in (
-            ("threshold", self.thresholds),
-            ("tpr", self.tprs or [unknown for _ in self.fpr]),
+        for name, intervals, form in (
+            ("threshold", self.thresholds, ".6g"),
+            ("tpr", self.tprs or [unknown] * len(self.fpr), ".4f"),
         ):
-            columns[name] = [interval.value for interval in each]
-            columns[f"{name}_low"] = [interval.low for interval in each]
-            columns[f"{name}_high"] = [interval.high for interval in each]
+            texts = [estimate_text(each.value, each.low, each.high, form) for each in intervals]
+            columns += estimate_columns(name, intervals)
+            columns.append(Column(None, texts, str, f"{name} ({self.tail} model)"))
         return columns
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values: versions, the model, and the intervals at each FPR."""
+    def _content(self) -> dict[str, Any]:
+        tprs = self.tprs or [None] * len(self.fpr)
         points = [
-            {
-                "fpr": fpr,
-                "threshold": self.thresholds[i].to_dict(),
-                "tpr": None if self.tprs is None else self.tprs[i].to_dict(),
-            }
-            for i, fpr in enumerate(self.fpr)
+            {"fpr": fpr, "threshold": threshold, "tpr": tpr}
+            for fpr, threshold, tpr in zip(self.fpr, self.thresholds, tprs, strict=True)
         ]
         names = ("n_normals", "n_anomalies", "n_excesses", "location", "shape", "scale", "p_value")
         model = {name: getattr(self, name) for name in names}
-        return with_versions({"model": self.tail, **model, "points": points})
+        return {"model": self.tail, **model, "points": points}
 
 
 def tail_model(

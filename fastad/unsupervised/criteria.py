@@ -1,15 +1,15 @@
 """The criteria EM and MV of one detector, with their intervals."""
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
 from fastad._core.parameters import check_count, check_inside, exact_rate, short_repr
 from fastad._core.random import random_key
-from fastad._core.results import plain_value
+from fastad._core.results import Record
 from fastad._core.types import Point
 from fastad.errors import InvalidInputError, InvalidTypeError, UndefinedMeasureError
 from fastad.regions.results import format_exp
@@ -25,7 +25,7 @@ N_RESAMPLES = 1000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Criterion:
+class Criterion(Record):
     """EM or MV of a detector, with its interval.
 
     Attributes
@@ -100,10 +100,6 @@ class Criterion:
                 f"{self.monte_carlo_error}"
             )
         return max(math.ceil(self.n_uniform * (self.monte_carlo_error / error) ** 2), 1)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values; None for NaN, a string for infinities."""
-        return {part.name: plain_value(getattr(self, part.name)) for part in fields(self)}
 
 
 class Criteria(NamedTuple):

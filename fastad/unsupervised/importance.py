@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +11,7 @@ from fastad._core.arrays import set_readonly
 from fastad._core.floats import exp
 from fastad._core.parameters import check_generator
 from fastad._core.progress import Progress, reporting
-from fastad._core.results import Result
+from fastad._core.results import Column, Result
 from fastad._core.types import ArrayLike, FloatVector, Point
 from fastad.errors import InvalidInputError
 from fastad.unsupervised.criteria import CRITERIA, EXCESS_MASS, MASS, SIGNS, check_criteria
@@ -29,6 +28,8 @@ from fastad.unsupervised.subspaces import (
 @dataclass(frozen=True, slots=True, eq=False)
 class FeatureImportance(Result):
     """By how much a criterion is better where a feature may be drawn.
+
+    Frames have a row for each ``feature``, with the arrays.
 
     Attributes
     ----------
@@ -52,11 +53,10 @@ class FeatureImportance(Result):
     n_drawn: npt.NDArray[np.int64]
     confidence_level: float
 
-    def to_columns(self) -> dict[str, list[Any]]:
-        """Return the columns of `to_frame` as lists: ``feature``, and the attributes."""
+    def _declare_columns(self) -> list[Column]:
         names = ("em", "em_low", "em_high", "mv", "mv_low", "mv_high", "n_drawn")
-        columns: dict[str, list[Any]] = {"feature": list(range(self.em.shape[0]))}
-        return columns | {name: getattr(self, name).tolist() for name in names}
+        values = [Column(name, getattr(self, name)) for name in names]
+        return [Column("feature", range(len(self.em))), *values]
 
 
 def feature_importance(

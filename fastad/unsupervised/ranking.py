@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from fastad._core.parameters import check_choice
-from fastad._core.results import TableResult, with_versions
-from fastad._core.text_tables import TextTable, count_text
+from fastad._core.results import Column, TableResult, estimate_columns
+from fastad._core.text_tables import DASH, count_text
 from fastad.uncertainty.corrections import significantly_larger
 from fastad.unsupervised.criteria import CRITERIA, SIGNS, Criteria, Criterion, CriterionName
 from fastad.unsupervised.criteria_estimation import CriterionEstimates
@@ -39,7 +39,9 @@ class Place(NamedTuple):
 class UnsupervisedEvaluation(TableResult, Mapping[str, Criteria]):
     """EM and MV of several detectors on the same points: detector, then both; prints as a table.
 
-    ``result["forest"].em`` is a `Criterion` with its interval.
+    ``result["forest"].em`` is a `Criterion` with its interval. Frames have a row for each detector:
+    ``detector``, and for both criteria ``em``, ``em_low``, ``em_high``, the ranks that stay open
+    ``em_best`` and ``em_worst``, and likewise ``mv``.
 
     Attributes
     ----------
@@ -200,57 +202,29 @@ class UnsupervisedEvaluation(TableResult, Mapping[str, Criteria]):
         """Return the number of pairs of detectors of which a criterion is defined."""
         return math.comb(len(self.ranking(criterion)), 2)
 
-    def text_table(self) -> TextTable:
-        """Return the criteria and the ranks that stay open as strings."""
-        level = f"{100 * self.confidence_level:g} %"
-        rows = []
-        ranks = {c: {place.detector: place for place in self.ranking(c)} for c in CRITERIA}
-        for name in self:
-            row = [name]
-            for criterion in CRITERIA:
-                place = ranks[criterion].get(name)
-                open_ranks = "-" if place is None else f"{place.best}-{place.worst}"
-                row += [str(self._of(name, criterion)), open_ranks]
-            rows.append(row)
-        head = ["detector", f"EM [{level}], high is good", "ranks"]
-        return TextTable([*head, f"MV [{level}], low is good", "ranks"], rows)
-
-    def to_columns(self) -> dict[str, list[Any]]:
-        """Return the columns of `to_frame` as lists.
-
-        ``detector``, and for both criteria ``em``, ``em_low``, ``em_high``, the ranks that stay
-        open ``em_best`` and ``em_worst``, and likewise ``mv``.
-        """
-        columns: dict[str, list[Any]] = {"detector": list(self)}
-        for criterion in CRITERIA:
+    def _declare_columns(self) -> Iterator[Column]:
+        yield Column("detector", self, str)
+        for criterion, good in zip(CRITERIA, ("high", "low"), strict=True):
             results = [self._of(name, criterion) for name in self]
-            ranks = {place.detector: place for place in self.ranking(criterion)}
-            columns[criterion] = [result.value for result in results]
-            columns[f"{criterion}_low"] = [result.low for result in results]
-            columns[f"{criterion}_high"] = [result.high for result in results]
-            for end in ("best", "worst"):
-                columns[f"{criterion}_{end}"] = [
-                    getattr(ranks[name], end) if name in ranks else None for name in self
-                ]
-        return columns
+            by_name = {place.detector: place for place in self.ranking(criterion)}
+            places = [by_name.get(name) for name in self]
+            head = f"{criterion.upper()} [{100 * self.confidence_level:g} %], {good} is good"
+            open_ranks = [DASH if x is None else f"{x.best}-{x.worst}" for x in places]
+            yield from estimate_columns(criterion, results)
+            yield Column(f"{criterion}_best", [None if x is None else x.best for x in places])
+            yield Column(f"{criterion}_worst", [None if x is None else x.worst for x in places])
+            yield Column(None, results, str, head)
+            yield Column(None, open_ranks, str, "ranks")
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values: versions, detectors with their criteria, and significant pairs."""
-        return with_versions(
-            {
-                "confidence_level": self.confidence_level,
-                "detectors": [
-                    {"detector": name, "em": both.em.to_dict(), "mv": both.mv.to_dict()}
-                    for name, both in self.items()
-                ],
-                "rankings": {c: [place._asdict() for place in self.ranking(c)] for c in CRITERIA},
-                "significant_pairs": {
-                    c: [list(pair) for pair in self.significant_pairs(c)] for c in CRITERIA
-                },
-                "best_by_both": self.best_by_both(),
-                "contradictions": [list(pair) for pair in self.contradictions()],
-            }
-        )
+    def _content(self) -> dict[str, Any]:
+        return {
+            "confidence_level": self.confidence_level,
+            "detectors": [{"detector": name, **both._asdict()} for name, both in self.items()],
+            "rankings": {c: self.ranking(c) for c in CRITERIA},
+            "significant_pairs": {c: self.significant_pairs(c) for c in CRITERIA},
+            "best_by_both": self.best_by_both(),
+            "contradictions": self.contradictions(),
+        }
 
     @cached_property
     def _better(self) -> dict[str, npt.NDArray[np.bool_]]:

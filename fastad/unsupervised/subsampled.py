@@ -11,7 +11,6 @@ from fastad._core.arrays import set_readonly
 from fastad._core.floats import exp
 from fastad._core.parameters import check_generator
 from fastad._core.progress import Progress, reporting
-from fastad._core.results import plain_value
 from fastad._core.types import ArrayLike, FloatMatrix, FloatVector, IntMatrix, Point
 from fastad.uncertainty.corrections import error_degrees_of_freedom
 from fastad.unsupervised.criteria import (
@@ -61,17 +60,12 @@ class SubsampledEvaluation(UnsupervisedEvaluation):
         self.features = features
         self.draws = dict(draws)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values: those of `UnsupervisedEvaluation`, and the subspaces."""
-        draws = {
-            name: [[plain_value(log) for log in row] for row in logs.tolist()]
-            for name, logs in self.draws.items()
-        }
+    def _content(self) -> dict[str, Any]:
         return {
-            **super().to_dict(),
+            **super()._content(),
             "n_subspaces": len(self.features),
-            "features": self.features.tolist(),
-            "log_criteria_of_draws": draws,
+            "features": self.features,
+            "log_criteria_of_draws": self.draws,
         }
 
     def __repr__(self) -> str:

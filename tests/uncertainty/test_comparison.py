@@ -237,7 +237,7 @@ def test_dictionary_of_a_comparison() -> None:
     assert result.higher_is_better
     plain = result.to_dict()
     assert json.loads(json.dumps(plain))["p_value"] == result.p_value
-    assert plain["names"] == ("a", "b")
+    assert plain["names"] == ["a", "b"]
 
 
 @pytest.mark.parametrize(

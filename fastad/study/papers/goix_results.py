@@ -2,15 +2,14 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from itertools import combinations
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
 from fastad._core.parameters import check_choice
-from fastad._core.results import TableResult
-from fastad._core.text_tables import TextTable
+from fastad._core.results import Column, TableResult, attribute_columns, frame_columns
 from fastad._core.types import FloatMatrix
 from fastad.benchmarking.agreement import (
     LabelAgreement,
@@ -151,20 +150,21 @@ class GoixBenchmark(TableResult):
     def __repr__(self) -> str:
         return f"<GoixBenchmark of {len(self.rows)} rows>"
 
-    def text_table(self) -> TextTable:
-        """Return the rows as strings."""
-        head = ["data", "setting", "detector", "ROC", "PR", "EM", "MV"]
-        rows = []
-        for row in self.rows:
-            areas = [f"{area:.3f}" for area in (row.roc, row.pr)]
-            names = [row.dataset, row.setting, row.detector]
-            rows.append([*names, *areas, str(row.em), str(row.mv)])
-        return TextTable(head, rows)
+    def _declare_table(self) -> list[Column]:
+        names = ("dataset", "setting", "detector", "roc", "pr", "em", "mv")
+        heads = ("data", "setting", "detector", "ROC", "PR", "EM", "MV")
+        return [
+            replace(
+                column, form="{:.3f}".format if column.name in ("roc", "pr") else str, head=head
+            )
+            for column, head in zip(attribute_columns(self.rows, *names), heads, strict=True)
+        ]
 
-    def to_columns(self) -> dict[str, list[Any]]:
-        """Return the columns of `to_frame` as lists: those of `GoixRow.to_dict`."""
+    def _declare_columns(self) -> list[Column]:
         rows = [row.to_dict() for row in self.rows]
-        return {name: [row[name] for row in rows] for name in (rows[0] if rows else ())}
+        return frame_columns(
+            {name: [row[name] for row in rows] for name in rows[0]} if rows else {}
+        )
 
     def agreement(
         self,

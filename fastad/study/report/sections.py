@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-from fastad._core.results import TableResult
-from fastad._core.text_tables import DASH, TextTable, some_of
+from fastad._core.results import Column, TableResult, frame_columns
+from fastad._core.text_tables import DASH, some_of
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 
 if TYPE_CHECKING:
@@ -115,16 +115,15 @@ class SimpleTable(TableResult):
     notes: Sequence[str] = ()
     values: Mapping[str, list[Any]] | None = None
 
-    def text_table(self) -> TextTable:
-        """Return the cells as strings."""
-        cells = [[DASH if cell is None else str(cell) for cell in row] for row in self.rows]
-        return TextTable(self.header, cells)
+    def _declare_table(self) -> list[Column]:
+        return [
+            Column(name, [DASH if row[i] is None else row[i] for row in self.rows], str)
+            for i, name in enumerate(self.header)
+        ]
 
-    def to_columns(self) -> dict[str, list[Any]]:
-        """Return the columns of `to_frame` as lists."""
-        if self.values is not None:
-            return dict(self.values)
-        return {name: [row[i] for row in self.rows] for i, name in enumerate(self.header)}
+    def _declare_columns(self) -> list[Column]:
+        cells = {name: [row[i] for row in self.rows] for i, name in enumerate(self.header)}
+        return frame_columns(cells if self.values is None else self.values)
 
 
 class SectionBuilder:
