@@ -55,6 +55,7 @@ __getattr__, __dir__, __all__ = lazy_names(
         "detectors",
         "errors",
         "evaluation",
+        "explain",
         "measures",
         "plot",
         "regions",

@@ -7,7 +7,7 @@ from typing import Any
 from fastad._core.results import json_text, with_versions
 from fastad.cli._console import data_from, print_message, print_result, print_table
 from fastad.cli._scored_tables import ScoreColumns, read_scored_table
-from fastad.evaluation.explanation import Explanation, explain
+from fastad.explain.explanation import Explanation, explain
 
 
 def run(

@@ -6,9 +6,6 @@ from fastad._core.lazy import lazy_names
 
 if TYPE_CHECKING:
     from fastad.evaluation.entry import evaluate as evaluate
-    from fastad.evaluation.explanation import Explanation as Explanation
-    from fastad.evaluation.explanation import MatchingDefinition as MatchingDefinition
-    from fastad.evaluation.explanation import explain as explain
     from fastad.evaluation.groups import GroupedEvaluation as GroupedEvaluation
     from fastad.evaluation.ranked_scores import RankedScores as RankedScores
     from fastad.evaluation.ranked_scores import rank_scores as rank_scores

@@ -28,7 +28,7 @@ FUNCTIONS: dict[str, Callable[[Any, Any], Any]] = {
     "interval": lambda y, s: fastad.interval(y, s, measure="auc", rng=0),
     "groups": lambda y, s: fastad.evaluate(y, SCORES, groups=s),
     "a column of groups": lambda y, s: fastad.evaluate(y, SCORES, groups={"a": [1] * 6, "b": s}),
-    "explain": lambda y, s: fastad.evaluation.explain(y, SCORES, value=0.9, groups=s),
+    "explain": lambda y, s: fastad.explain.explain(y, SCORES, value=0.9, groups=s),
     "compare first": lambda y, s: fastad.compare(
         y, s, SCORES[::-1], measure="auc", method="delong"
     ),

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from bench.pages import fill, table
-from fastad.evaluation.definitions.table import DEFINITIONS
+from fastad.explain.explanation import DEFINITIONS
 
 PAGE = Path(__file__).parents[2] / "docs" / "guide" / "explain.md"
 

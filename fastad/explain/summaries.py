@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fastad.evaluation.definitions.definition import Definition, ScoredRows
-from fastad.evaluation.definitions.points import (
+from fastad.explain.definition import Definition, ScoredRows
+from fastad.explain.points import (
     Points,
     best_f1_of,
     roc_area,

@@ -12,8 +12,8 @@ import fastad
 from fastad import InvalidInputError, UndefinedMeasureError
 from fastad._core.types import AnyVector, FloatVector
 from fastad.errors import InvalidTypeError
-from fastad.evaluation import Explanation, explain
-from fastad.evaluation.definitions.table import DEFINITIONS
+from fastad.explain import Explanation, explain
+from fastad.explain.explanation import DEFINITIONS
 
 AUC = "area under the ROC curve"
 AP = "average precision"
@@ -223,8 +223,8 @@ def test_a_few_digits_are_said_to_be_few() -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_every_definition_is_found_by_its_value(seed: int) -> None:
-    from fastad.evaluation.definitions.definition import ScoredRows
-    from fastad.evaluation.definitions.points import Points
+    from fastad.explain.definition import ScoredRows
+    from fastad.explain.points import Points
 
     y, s = normal_scores(seed, 300)
     s = [s, np.round(s, 1), (s - s.min()) / np.ptp(s)][seed % 3]

@@ -16,8 +16,12 @@ from fastad._core.results import Column, Record, ShortRepr, TableResult, attribu
 from fastad._core.text_tables import TextTable, count_text
 from fastad._core.types import ArrayLike, IntVector, Label
 from fastad.errors import InvalidInputError
-from fastad.evaluation.definitions.definition import ScoredRows
-from fastad.evaluation.definitions.table import DEFINITIONS
+from fastad.explain.averages import AVERAGES
+from fastad.explain.definition import Definition, ScoredRows
+from fastad.explain.hard_labels import HARD_LABELS
+from fastad.explain.thresholds import THRESHOLDS
+from fastad.explain.time_order import TIME_ORDER
+from fastad.explain.whole_curve import WHOLE_CURVE
 from fastad.measures.measure import MeasureLike
 from fastad.measures.points import need_both
 from fastad.measures.requests import bind, parse_measures, standard_measures
@@ -26,6 +30,13 @@ from fastad.ordering.groups import make_groups
 from fastad.ordering.labels import Labels, check_labels, check_scores
 from fastad.ordering.named_scores import Table
 
+DEFINITIONS: tuple[Definition, ...] = (
+    *WHOLE_CURVE,
+    *THRESHOLDS,
+    *HARD_LABELS,
+    *TIME_ORDER,
+    *AVERAGES,
+)
 # Operating points at which numbers are printed.
 _RATES = (Fraction(1, 100), Fraction(1, 20), Fraction(1, 10))
 _OTHER_KEYS = ("auc_pr", "eer", "f1_best", "precision@n", "fpr@tpr0.95", "auc@0.2", "auc@0.3")
@@ -208,7 +219,7 @@ def explain(
     --------
     >>> import fastad
     >>> y_true, y_score = [0, 0, 1, 1], [0.1, 0.2, 0.8, 0.9]
-    >>> explanation = fastad.evaluation.explain(y_true, y_score, value="0.8750")
+    >>> explanation = fastad.explain.explain(y_true, y_score, value="0.8750")
     >>> match = explanation.matches[0]
     >>> match.name, match.measure, match.measure_value
     ('trapezoid area under the precision-recall curve sorted by recall', 'ap', 1.0)

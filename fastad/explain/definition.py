@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from fastad._core.types import FloatVector, IntVector, LabelVector
-from fastad.evaluation.definitions.points import Points
+from fastad.explain.points import Points
 from fastad.ordering.counts import OrderedCounts
 
 

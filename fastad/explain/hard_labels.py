@@ -6,9 +6,9 @@ from typing import TypeAlias
 
 import numpy as np
 
-from fastad.evaluation.definitions.definition import Definition, ScoredRows
-from fastad.evaluation.definitions.points import Points, f1_at
-from fastad.evaluation.definitions.summaries import AP, AREAS, AUC, of_other_points
+from fastad.explain.definition import Definition, ScoredRows
+from fastad.explain.points import Points, f1_at
+from fastad.explain.summaries import AP, AREAS, AUC, of_other_points
 
 # How many distinct scores are labelled 1; None where the rule does not apply.
 Rule: TypeAlias = Callable[[ScoredRows], int | None]

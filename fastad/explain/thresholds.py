@@ -5,9 +5,9 @@ from functools import partial
 import numpy as np
 
 from fastad._core.types import FloatVector, IntVector
-from fastad.evaluation.definitions.definition import Definition, ScoredRows
-from fastad.evaluation.definitions.points import Points, anchored_area, area
-from fastad.evaluation.definitions.summaries import (
+from fastad.explain.definition import Definition, ScoredRows
+from fastad.explain.points import Points, anchored_area, area
+from fastad.explain.summaries import (
     AREAS,
     AUC,
     TRAPEZOID,

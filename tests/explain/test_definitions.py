@@ -11,9 +11,9 @@ from sklearn import metrics
 
 from bench.pages import filled
 from fastad._core.types import AnyVector, FloatVector
-from fastad.evaluation.definitions.definition import ScoredRows
-from fastad.evaluation.definitions.points import Points
-from fastad.evaluation.definitions.table import DEFINITIONS
+from fastad.explain.definition import ScoredRows
+from fastad.explain.explanation import DEFINITIONS
+from fastad.explain.points import Points
 from tests.support import peer_definitions as slow
 from tests.support.definition_table import PAGE, make_table
 

@@ -1,1 +1,0 @@
-"""What other libraries, and common mistakes, compute under the names of measures."""
