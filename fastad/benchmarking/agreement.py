@@ -104,8 +104,6 @@ def pairwise_agreement(
 
     Raises
     ------
-    InvalidInputError
-        If an argument is not as described; the message says which and where.
     TypeError
         If ``higher_is_better`` or ``references`` is not a pair.
     UndefinedMeasureError
@@ -203,8 +201,6 @@ def rank_label_agreement(
 
     Raises
     ------
-    InvalidInputError
-        If an argument is not as described; the message says which and where.
     TypeError
         If ``references`` is not a pair or ``higher_is_better`` not a truth value.
     UndefinedMeasureError

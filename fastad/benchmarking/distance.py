@@ -124,7 +124,7 @@ def rank_distance(
     Raises
     ------
     InvalidInputError
-        If an argument is not as described, or a measure is not in the table.
+        If a measure is not in the table.
 
     Notes
     -----

@@ -164,7 +164,7 @@ def friedman(
     Raises
     ------
     InvalidInputError
-        If an argument is not as described, or there is one detector only.
+        If there is one detector only.
 
     See Also
     --------

@@ -247,7 +247,7 @@ def kendall_matrix(
     Raises
     ------
     InvalidInputError
-        If an argument is not as described, or a measure is not in the table.
+        If a measure is not in the table.
 
     Notes
     -----

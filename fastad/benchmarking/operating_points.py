@@ -264,7 +264,7 @@ def discriminability(
     Raises
     ------
     InvalidInputError
-        If an argument is not as described, there are fewer than two folds, no column of the
+        If there are fewer than two folds, no column of the
         measure, or no data set with two models to compare.
 
     Notes

@@ -112,8 +112,8 @@ def compare_runs(
     Raises
     ------
     InvalidInputError
-        If an argument is not as described. What a table does not allow is no error: it is
-        skipped, with the reason.
+        If the table lacks a measure, detector or rate that is named. Comparisons that it does not
+        allow are no error: they are skipped, with the reason.
 
     See Also
     --------

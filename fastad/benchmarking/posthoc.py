@@ -65,7 +65,7 @@ def nemenyi(
     Raises
     ------
     InvalidInputError
-        If an argument is not as described, or there is one detector only.
+        If there is one detector only.
     UndefinedMeasureError
         If there is no data set on which every detector has a value.
 
@@ -183,7 +183,7 @@ def wilcoxon_holm(
     Raises
     ------
     InvalidInputError
-        If an argument is not as described, or there is one detector only.
+        If there is one detector only.
     UndefinedMeasureError
         If there is no data set on which every detector has a value.
 

@@ -126,7 +126,7 @@ def average_ranks(
     Raises
     ------
     InvalidInputError
-        If an argument is not as described, or there is one detector only.
+        If there is one detector only.
 
     See Also
     --------

@@ -203,7 +203,7 @@ def recommend(
     Raises
     ------
     InvalidInputError
-        If an argument is not as described, or the table lacks the target measure.
+        If the table lacks the target measure.
     UndefinedMeasureError
         If no candidate has a loss on any data set.
 

@@ -143,7 +143,7 @@ def resampled_t_test(
     Raises
     ------
     InvalidInputError
-        If an argument is not as described, or there is one model only.
+        If there is one model only.
     UndefinedMeasureError
         If two models share fewer than two splits, or one alone is infinite on a split.
 

@@ -151,8 +151,7 @@ class ResultTable:
         Raises
         ------
         InvalidInputError
-            If a column is absent or not as described, a row occurs twice, or there are fewer
-            than two models; the message says which and where.
+            If a column is absent, a row occurs twice, or there are fewer than two models.
         """
         cells: Mapping[str, Any] = table_of(table)
         note = ""

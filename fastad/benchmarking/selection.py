@@ -72,7 +72,7 @@ def selection_loss(
     Raises
     ------
     InvalidInputError
-        If an argument is not as described, or a measure is not in the table.
+        If a measure is not in the table.
 
     Notes
     -----
@@ -149,7 +149,7 @@ def class_sensitivity(
     Raises
     ------
     InvalidInputError
-        If an argument is not as described, or there is no column of anomaly classes.
+        If there is no column of anomaly classes.
     UndefinedMeasureError
         If no data set has two classes of anomalies.
 

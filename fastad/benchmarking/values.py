@@ -127,7 +127,7 @@ def mean_values(results: Results, *, measures: Sequence[str] | None = None) -> M
     Raises
     ------
     InvalidInputError
-        If an argument is not as described, or there is one detector only.
+        If there is one detector only.
 
     See Also
     --------

@@ -194,7 +194,8 @@ def evaluate(
     Raises
     ------
     InvalidInputError
-        If an argument is not as described; the message says which and where.
+        If labels and scores differ in length, a score is NaN without ``nan_policy="omit"``, or a
+        measure is unknown.
 
     Notes
     -----

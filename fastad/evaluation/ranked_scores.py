@@ -240,8 +240,7 @@ def rank_scores(
     Raises
     ------
     InvalidInputError
-        If an argument is not as described; the message says which and where. A contamination is
-        refused where the data rule it out: fewer normal samples score high than so many hidden
+        If the data rule the contamination out: fewer normal samples score high than so many hidden
         anomalies would.
 
     Notes
