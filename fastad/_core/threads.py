@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from itertools import pairwise
 from typing import Any, Generic, TypeVar
 
-from fastad._core.cpus import available_processors
+from fastad._core.limits import available_processors
 from fastad._core.parameters import check_count
 from fastad.errors import InvalidInputError
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import typer
 
-from fastad._core.available_memory import available_memory
+from fastad._core.limits import available_memory
 from fastad._core.results import json_text, with_versions
 from fastad._tables.files import STDIN, paths_of
 from fastad.cli._console import data_from, print_message, print_result, print_table, progress_bar

@@ -89,7 +89,7 @@ def run(
     ] = False,
 ) -> None:
     """Run a study, or continue one that was stopped."""
-    from fastad._core.cpus import available_processors
+    from fastad._core.limits import available_processors
     from fastad.study.results import is_failure
     from fastad.study.runner import run_study
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from fastad._core import cpus as _cpus
-from fastad._core.cpus import available_processors, cgroup_quota
+from fastad._core import limits as _limits
+from fastad._core.limits import available_processors, cgroup_quota
 
 V1 = ("cpu.cfs_quota_us", "cpu.cfs_period_us")
 
@@ -145,9 +145,9 @@ def test_no_files_and_directories_in_their_place_are_no_quota(tmp_path: Path) ->
 
 @pytest.fixture
 def no_cached_quota() -> Iterator[None]:
-    _cpus._process_quota.cache_clear()
+    _limits._process_quota.cache_clear()
     yield
-    _cpus._process_quota.cache_clear()
+    _limits._process_quota.cache_clear()
 
 
 @pytest.mark.usefixtures("no_cached_quota")
@@ -159,7 +159,7 @@ def test_the_smaller_of_affinity_and_quota(
     monkeypatch: pytest.MonkeyPatch, affinity: set[int], quota: int | None, expected: int
 ) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: affinity, raising=False)
-    monkeypatch.setattr(_cpus, "cgroup_quota", lambda: quota)
+    monkeypatch.setattr(_limits, "cgroup_quota", lambda: quota)
     assert available_processors() == expected
 
 
@@ -170,7 +170,7 @@ def test_without_an_affinity_all_processors_count(
 ) -> None:
     monkeypatch.delattr(os, "sched_getaffinity", raising=False)
     monkeypatch.setattr(os, "cpu_count", lambda: count)
-    monkeypatch.setattr(_cpus, "cgroup_quota", lambda: None)
+    monkeypatch.setattr(_limits, "cgroup_quota", lambda: None)
     assert available_processors() == expected
 
 
@@ -181,14 +181,14 @@ def test_a_refused_affinity_counts_all_processors(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(os, "sched_getaffinity", refuse, raising=False)
     monkeypatch.setattr(os, "cpu_count", lambda: 3)
-    monkeypatch.setattr(_cpus, "cgroup_quota", lambda: None)
+    monkeypatch.setattr(_limits, "cgroup_quota", lambda: None)
     assert available_processors() == 3
 
 
 @pytest.mark.usefixtures("no_cached_quota")
 def test_the_affinity_is_read_anew_and_the_quota_once(monkeypatch: pytest.MonkeyPatch) -> None:
     reads: list[int] = []
-    monkeypatch.setattr(_cpus, "cgroup_quota", lambda: reads.append(1))
+    monkeypatch.setattr(_limits, "cgroup_quota", lambda: reads.append(1))
     for n_processors in (3, 2):
         affinity = set(range(n_processors))
         monkeypatch.setattr(os, "sched_getaffinity", lambda _, a=affinity: a, raising=False)
