@@ -103,7 +103,7 @@ def _may_hold_integers(values: Any) -> bool:
     kind = getattr(values, "dtype", getattr(values, "type", None))
     if isinstance(kind, np.dtype) and kind.kind != "O":
         return False
-    # Of the types of columns, those of floats have names of their own.
+    # Only the float types of columns have names of their own.
     return not any(word in str(kind).lower() for word in ("float", "double"))
 
 

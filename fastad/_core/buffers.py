@@ -19,7 +19,7 @@ from fastad._core.types import AnyVector
 
 Memory = TypeVar("Memory")
 
-# The process keeps at most so many bytes that are not in use: what a million scores take.
+# Bytes of unused buffers that the process keeps at most: those of a million scores.
 _KEPT = 2**26
 
 _state = threading.local()

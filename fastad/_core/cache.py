@@ -135,7 +135,7 @@ def _version_folder(named: str) -> Path:
 
 @cache
 def _sources() -> bytes:
-    """Hash what is compiled: a kernel contains the kernels of other files that it calls."""
+    """Hash all kernels: a kernel contains the kernels of other files that it calls."""
     package = Path(str(files("fastad")))
     sources = [*package.glob("_kernels/**/*.py"), package / "_core" / "jit.py"]
     total = hashlib.sha256(__version__.encode())
@@ -150,7 +150,7 @@ def _mark(data: bytes) -> bytes:
 
 
 def _read(path: Path) -> bytes | None:
-    """Return what was written there by the same sources, whole; None otherwise."""
+    """Return the content that the same sources wrote there, whole; None otherwise."""
     try:
         content = path.read_bytes()
     except OSError:

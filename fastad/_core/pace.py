@@ -14,20 +14,20 @@ _ROUND = 0.1
 _GROWTH = 16
 # Points of the first round, whose speed is unknown: some may take a tenth of a second each.
 _FIRST = 16
-# Parts of a round for each thread; one for all where a round takes less than so many seconds.
-_PARTS = 4
+_PARTS_PER_THREAD = 4
+# Seconds below which a round is one part.
 _SHORT = 1e-3
 # Samples that a thread treats between two checks of whether it is to stop.
 _SAMPLES = 1_000_000
 
 
 class Pace:
-    """How many points to treat in the next round, by the time that those before took.
+    """Size of the rounds in which points are treated, from the time that earlier rounds took.
 
     Attributes
     ----------
     size : int
-        So many.
+        Number of points in the next round.
     """
 
     def __init__(self) -> None:
@@ -35,7 +35,7 @@ class Pace:
         self._seconds_a_point = 0.0
 
     def took(self, n_points: int, seconds: float) -> None:
-        """Take note of a round."""
+        """Record the duration of a round."""
         self._seconds_a_point = seconds / n_points
         # The last points of all, which are few, say little.
         if n_points >= self.size or seconds > _ROUND:
@@ -53,7 +53,7 @@ class Pace:
             end = min(start + self.size, stop)
             n_points = end - start
             is_short = n_points * self._seconds_a_point < _SHORT
-            n_parts = 1 if is_short else _PARTS * current_threads()
+            n_parts = 1 if is_short else _PARTS_PER_THREAD * current_threads()
             began = perf_counter()
             step = min(largest, -(-n_points // n_parts))
             results = thread_map(function, in_steps(start, end, step))

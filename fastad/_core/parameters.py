@@ -16,7 +16,7 @@ from fastad.errors import InvalidInputError, InvalidTypeError
 Word = TypeVar("Word", bound=str)
 Checked = TypeVar("Checked")
 
-# So many resamples fix the ends of an interval at 95 % to a fifteenth of the standard deviation.
+# They fix the ends of an interval at 95 % to a fifteenth of the standard deviation.
 N_RESAMPLES = 2000
 
 _LARGEST_SCORE = np.finfo(np.float64).max

@@ -36,7 +36,7 @@ def show_note(words: Callable[[], str]) -> None:
 
 @contextmanager
 def notes_about(what: str) -> Iterator[None]:
-    """Let the words beside a bar name what they are about, for the length of a block."""
+    """Prefix the words beside a bar with their subject, for the length of a block."""
     outside = _beside.get()
     if not outside:
         yield

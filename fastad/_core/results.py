@@ -15,8 +15,7 @@ from fastad._core.frames import FrameLibrary, frame
 from fastad._core.text_tables import TextTable, html_text, interval_text, number_text
 from fastad._core.version import SCHEMA_VERSION, __version__
 
-# Arrays of up to so many numbers are shown.
-_SHORT = 6
+_MAX_SHOWN = 6
 
 
 class ShortRepr:
@@ -195,7 +194,7 @@ class TableResult(Result):
 
     @property
     def notes(self) -> Sequence[str]:
-        """What was left out or is undefined, and why: a line each."""
+        """Reasons why values are undefined or were left out: a line each."""
         return ()
 
     def _blocks(self) -> list[TextTable | str]:
@@ -227,12 +226,12 @@ class TableResult(Result):
 
 
 def _short(value: Any) -> str:
-    """Return a value as a string, of what is long only the size."""
+    """Return a value as a string, for long ones only the size."""
     if isinstance(value, np.ndarray):
-        if value.size > _SHORT or value.ndim > 1:
+        if value.size > _MAX_SHOWN or value.ndim > 1:
             return f"<{value.dtype} of shape {value.shape}>"
         return "[" + ", ".join(f"{x:.6g}" if isinstance(x, float) else str(x) for x in value) + "]"
-    if isinstance(value, Mapping | list | tuple) and len(value) > _SHORT:
+    if isinstance(value, Mapping | list | tuple) and len(value) > _MAX_SHOWN:
         return f"<{type(value).__name__} of {len(value)}>"
     if isinstance(value, Mapping):
         cells = (f"{name!r}: {_short(each)}" for name, each in value.items())

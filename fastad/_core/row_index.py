@@ -31,7 +31,7 @@ class RowIndex:
         self._name = ""
 
     def adopt(self, values: Any, name: str) -> None:
-        """Take the index of an argument if none before it had one."""
+        """Adopt the index of an argument if none before it had one."""
         if self._index is None:
             self._index, self._name = self._index_of(values), name
 

@@ -3,20 +3,19 @@
 import difflib
 from collections.abc import Iterable, Mapping
 
-# So many names are suggested.
-_MOST = 3
+_MAX_SUGGESTIONS = 3
 
 
 def did_you_mean(name: str, known: Mapping[str, str]) -> str:
     """Return the end of a message: what known names near to one stand for; nothing without any."""
     by_letters = {each.lower(): suggested for each, suggested in known.items()}
-    near = difflib.get_close_matches(name.lower(), by_letters, n=_MOST)
+    near = difflib.get_close_matches(name.lower(), by_letters, n=_MAX_SUGGESTIONS)
     return suggestion([by_letters[each] for each in near])
 
 
 def suggestion(names: Iterable[str]) -> str:
     """Return the end of a message that suggests names, each once; nothing without any."""
-    quoted = [repr(name) for name in dict.fromkeys(names)][:_MOST]
+    quoted = [repr(name) for name in dict.fromkeys(names)][:_MAX_SUGGESTIONS]
     if not quoted:
         return ""
     *first, last = quoted

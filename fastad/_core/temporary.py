@@ -123,7 +123,7 @@ def _terminate(number: int, _frame: object) -> None:
 
 
 def _leave_to_parent() -> None:
-    """Let a forked child remove nothing of its parent's."""
+    """Make a forked child leave its parent's files."""
     _paths.clear()
     if signal.getsignal(signal.SIGTERM) is _terminate:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)

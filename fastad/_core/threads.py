@@ -150,7 +150,7 @@ class _Job(Generic[Item, Result]):
             _state.job = outer
 
     def abandon(self) -> None:
-        """Stop, and leave what items themselves have not begun: nobody waits for it."""
+        """Stop, and leave the items that have not begun: nobody waits for them."""
         self.is_abandoned = True
         self.stop()
 

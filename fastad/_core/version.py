@@ -2,5 +2,5 @@
 
 __version__ = "0.1.0"
 
-# Of the JSON forms of results: rises when a key changes its meaning or goes.
+# Version of results in JSON; it rises when a key changes its meaning or is removed.
 SCHEMA_VERSION = 1

@@ -27,8 +27,7 @@ _WRITTEN = (
 )
 _WRITTEN_PREFIXES = ("threshold@", "flagged@", "__index_level_", "Unnamed: ")
 _ENDINGS = ("_low", "_high", "_adjusted", "_p_value")
-# So many columns are named where one is missing.
-_NAMED = 4
+_MAX_NAMES = 4
 # Columns of a study beside those of `ResultTable.from_table`: where it has several collections they
 # are part of the names of data sets, and of several contaminations the lowest is compared.
 COLLECTION, CONTAMINATION = "collection", "contamination"
@@ -226,7 +225,7 @@ def tpr_column(measures: Sequence[MeasureColumn], operating_fpr: Point) -> Measu
         if column.rate == rate:
             return column
     names = [column.name for column in columns]
-    known = some_of(names, _NAMED) if names else "which has none"
+    known = some_of(names, _MAX_NAMES) if names else "which has none"
     raise InvalidInputError(
         f"operating_fpr must be the rate of a column tpr@ of the table, {known}; found "
         f"{operating_fpr}: evaluate with fpr=({float(rate):g},) to get it",

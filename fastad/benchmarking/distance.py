@@ -110,7 +110,7 @@ def rank_distance(
     measures : sequence of str, optional
         Labels of the measures; by default all others of the table.
     confidence_level : float, default 0.95
-        Of each interval, in (0, 1).
+        Confidence level of each interval, in (0, 1).
     n_resamples : int, default 2000
         Number of times that data sets are drawn again.
     rng : int or numpy.random.Generator, optional

@@ -10,14 +10,13 @@ from fastad._core.types import FloatMatrix, IntVector
 from fastad.benchmarking.reading import problems_text
 
 _AUC = "auc"
-# A table knows no numbers of samples: so many areas below this one are no chance.
+# A table has no numbers of samples: this many areas below this value are not chance.
 _FAR_BELOW_CHANCE, _FEWEST_AREAS = 0.4, 3
-# So many names stand in a line.
-_NAMED = 8
+_MAX_NAMES = 8
 
 
 class _Areas(Protocol):
-    """What is read of a `ResultTable`, which imports this file."""
+    """The attributes that are read of a `ResultTable`, which imports this file."""
 
     @property
     def labels(self) -> Sequence[str]: ...
@@ -48,7 +47,7 @@ def notes_of_areas(results: _Areas) -> list[str]:
         names = [f"{problems[i]}, {models[j]}" for i, j in np.argwhere(at_chance).tolist()]
         notes.append(
             "auc is exactly 0.5 in all folds, as of scores that are all equal: "
-            f"{some_of(names, _NAMED)}"
+            f"{some_of(names, _MAX_NAMES)}"
         )
     below = []
     for j, name in enumerate(results.detectors):
@@ -58,7 +57,7 @@ def notes_of_areas(results: _Areas) -> list[str]:
             below.append(name)
     if below:
         notes.append(
-            f"auc of {some_of(below, _NAMED)} is below {_FAR_BELOW_CHANCE} on all of "
+            f"auc of {some_of(below, _MAX_NAMES)} is below {_FAR_BELOW_CHANCE} on all of "
             f"{problems_text(results.clusters)}: the orientation of the scores may be reversed "
             "(higher must be more anomalous)"
         )

@@ -55,7 +55,7 @@ class FriedmanTest:
         Ends of the interval of the concordance of all data sets of which these were drawn; NaN
         for fewer than three data sets.
     confidence_level : float
-        Of that interval.
+        Confidence level of that interval.
     correct_ties : bool
         Whether the statistics allow for ties.
     reason : str or None
@@ -108,7 +108,7 @@ class FriedmanTable(TableResult, Mapping[str, FriedmanTest]):
 
     @property
     def notes(self) -> list[str]:
-        """What is undefined or was left out, and why."""
+        """Reasons why tests are undefined or data sets were left out."""
         undefined = [f"{test.measure}: {test.reason}" for test in self.values() if test.reason]
         return [*undefined, *self._notes]
 
@@ -157,7 +157,7 @@ def friedman(
         Whether to allow for ties, which make ranks vary less. Without, the statistics are those
         of Demšar's plain formula.
     confidence_level : float, default 0.95
-        Of the interval of the concordance, in (0, 1).
+        Confidence level of the interval of the concordance, in (0, 1).
 
     Returns
     -------

@@ -63,7 +63,7 @@ class MeasureMatrix(TableResult):
     by_dataset : numpy.ndarray of shape (n_datasets, n_rows, n_columns)
         The numbers behind the means.
     confidence_level : float
-        Of each interval.
+        Confidence level of each interval.
     missing : sequence of str
         Notes of the rows that the table lacks.
     noun : str
@@ -231,7 +231,7 @@ def kendall_matrix(
     measures : sequence of str, optional
         Labels of the measures; by default all of the table.
     confidence_level : float, default 0.95
-        Of each interval, in (0, 1).
+        Confidence level of each interval, in (0, 1).
     n_resamples : int, default 2000
         Number of times that data sets are drawn again.
     rng : int or numpy.random.Generator, optional

@@ -35,8 +35,7 @@ CriterionName = Literal["tukey-q", "tukey-mean", "tukey-median", "welch-mean", "
 
 LEVEL_MEASURES = ("auc", "tpr")
 _TESTS = ("welch", "tukey")
-# So many notes on single data sets are printed.
-_SHOWN = 3
+_MAX_DATASET_NOTES = 3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -183,15 +182,15 @@ class Discriminability(TableResult):
 
     @property
     def notes(self) -> list[str]:
-        """What was left out."""
+        """Notes of data sets and pairs that were left out."""
         infinite = sum(
             int(counts.sum())
             for tests in self.pairwise_tests.values()
             for counts in tests.n_infinite.values()
         )
-        notes = list(self.left_out[:_SHOWN])
-        if len(self.left_out) > _SHOWN:
-            more = count_text(len(self.left_out) - _SHOWN, f"more {self.noun}")
+        notes = list(self.left_out[:_MAX_DATASET_NOTES])
+        if len(self.left_out) > _MAX_DATASET_NOTES:
+            more = count_text(len(self.left_out) - _MAX_DATASET_NOTES, f"more {self.noun}")
             notes.append(f"and {more} with models left out")
         if infinite:
             notes.append(
@@ -248,7 +247,7 @@ def discriminability(
     significance_level : float, default 0.05
         Level of the tests, in (0, 1).
     confidence_level : float, default 0.95
-        Of the intervals of mean rates, in (0, 1).
+        Confidence level of the intervals of mean rates, in (0, 1).
     n_resamples : int, default 2000
         Number of times that data sets are drawn again.
     rng : int or numpy.random.Generator, optional

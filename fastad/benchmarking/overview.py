@@ -90,7 +90,7 @@ def compare_runs(
     control : str, optional
         Name of the detector to compare the others with; by default every two are compared.
     confidence_level : float, default 0.95
-        Of each interval, in (0, 1); the significance level of all tests is 1 less it.
+        Confidence level of each interval, in (0, 1); tests are at the level 1 less it.
     n_resamples : int, default 2000
         Number of times that data sets are drawn again.
     rng : int or numpy.random.Generator, optional

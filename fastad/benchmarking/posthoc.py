@@ -51,7 +51,7 @@ def nemenyi(
         smaller differences are significant. It must be chosen before the results are seen. By
         default every two are compared.
     confidence_level : float, default 0.95
-        Of each interval, and of all comparisons together, in (0, 1).
+        Confidence level of each interval; family-wise for the comparisons, in (0, 1).
     n_resamples : int, default 2000
         Replicates of the intervals: data sets with random weights.
     rng : int or numpy.random.Generator, optional

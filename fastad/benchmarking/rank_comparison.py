@@ -11,8 +11,7 @@ from fastad._core.text_tables import intervals_text
 from fastad._core.types import FloatMatrix, FloatVector
 from fastad.benchmarking.ranks import best_ranks
 
-# So many detectors are named in a clause, and so many clauses make a summary.
-_NAMED, _CLAUSES = 5, 4
+_MAX_NAMES, _MAX_CLAUSES = 5, 4
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -37,9 +36,9 @@ class RankComparison(TableResult):
         Difference of mean ranks from which on two detectors differ significantly; None where
         the method has none.
     p_values : numpy.ndarray of shape (n_detectors, n_detectors)
-        Of each pair by itself, two-sided; NaN where a pair was not compared.
+        Two-sided p-value of each pair by itself; NaN where a pair was not compared.
     adjusted_p_values : numpy.ndarray of shape (n_detectors, n_detectors)
-        The same, allowing for the number of pairs that were compared.
+        p-values adjusted for the number of pairs that were compared.
     wins : numpy.ndarray of shape (n_detectors, n_detectors)
         Whether the detector of the row is significantly better than that of the column.
     groups : sequence of tuple of str
@@ -58,7 +57,7 @@ class RankComparison(TableResult):
     data : str
         The same in words, and how many data sets they come from.
     confidence_level : float
-        Of each interval, and of all comparisons together.
+        Confidence level of each interval; family-wise for the comparisons.
     n_resamples : int
         Replicates that the intervals are made of.
     """
@@ -134,7 +133,7 @@ class RankComparison(TableResult):
 
     @property
     def notes(self) -> list[str]:
-        """The summary, and what was left out."""
+        """The summary, and the data sets that were left out."""
         notes = [self.summary]
         if self.critical_difference is not None:
             notes.append(f"critical difference: {self.critical_difference:.4g}")
@@ -163,9 +162,9 @@ class RankComparison(TableResult):
             return "no two detectors differ significantly"
         clauses = [
             f"{self.detectors[i]} is better than {self._named(self.wins[i])}"
-            for i in winners[:_CLAUSES]
+            for i in winners[:_MAX_CLAUSES]
         ]
-        if len(winners) > _CLAUSES:
+        if len(winners) > _MAX_CLAUSES:
             clauses.append("…")
         elif np.count_nonzero(self.wins) < self.wins.shape[0] * (self.wins.shape[0] - 1) // 2:
             clauses.append("no other differences are significant")
@@ -189,9 +188,9 @@ class RankComparison(TableResult):
 
     def _named(self, selected: npt.NDArray[np.bool_]) -> str:
         indices = np.flatnonzero(selected).tolist()
-        names = [self.detectors[i] for i in indices[:_NAMED]]
-        if len(indices) > _NAMED:
-            names.append(f"{len(indices) - _NAMED} more")
+        names = [self.detectors[i] for i in indices[:_MAX_NAMES]]
+        if len(indices) > _MAX_NAMES:
+            names.append(f"{len(indices) - _MAX_NAMES} more")
         return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 

@@ -17,8 +17,7 @@ from fastad.benchmarking.resampling import check_resampling
 from fastad.benchmarking.result_table import Results, ResultTable, as_results
 from fastad.errors import InvalidInputError
 
-# So many data sets that are left out are named in a note.
-_NAMED = 3
+_MAX_NAMES = 3
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -45,7 +44,7 @@ class RankTable(TableResult):
     n_datasets : numpy.ndarray of shape (n_measures,)
         Number of problems that count.
     confidence_level : float
-        Of each interval.
+        Confidence level of each interval.
     n_resamples : int
         Replicates that they are made of.
     """
@@ -78,7 +77,7 @@ class RankTable(TableResult):
 
     @property
     def notes(self) -> list[str]:
-        """What was left out, and why."""
+        """Notes of data sets that were left out, and why."""
         return list(self._notes)
 
     def _declare_columns(self) -> list[Column]:
@@ -112,7 +111,7 @@ def average_ranks(
     measures : sequence of str, optional
         Labels of the measures; by default all.
     confidence_level : float, default 0.95
-        Of each interval, in (0, 1).
+        Confidence level of each interval, in (0, 1).
     n_resamples : int, default 2000
         Replicates: data sets with random weights.
     rng : int or numpy.random.Generator, optional
@@ -276,9 +275,9 @@ def left_out(results: ResultTable, label: str, merits: FloatMatrix) -> list[str]
     problems = results.problems
     names = [
         f"{problems[row]} for {results.detectors[int(np.argmax(undefined[row]))]}"
-        for row in rows[:_NAMED].tolist()
+        for row in rows[:_MAX_NAMES].tolist()
     ]
-    more = "; …" * (len(rows) > _NAMED)
+    more = "; …" * (len(rows) > _MAX_NAMES)
     verb = "is" if len(rows) == 1 else "are"
     return [
         f"{label}: {len(rows)} of {problems_text(results.clusters)} {verb} left out, where a "
@@ -296,9 +295,9 @@ def fewer_folds(
         return []
     problems = results.problems
     named = "; ".join(
-        f"{problems[i]}, {results.detectors[j]}: {n_folds[i, j]}" for i, j in lacking[:_NAMED]
+        f"{problems[i]}, {results.detectors[j]}: {n_folds[i, j]}" for i, j in lacking[:_MAX_NAMES]
     )
-    more = "; …" * (len(lacking) > _NAMED)
+    more = "; …" * (len(lacking) > _MAX_NAMES)
     total = np.count_nonzero(counted) * n_folds.shape[1]
     return [
         f"{label}: {len(lacking)} of {total} values are of fewer than {most} folds ({named}{more})"
@@ -306,7 +305,7 @@ def fewer_folds(
 
 
 def notes_of_ranks(results: ResultTable, measure: MeasureColumn, merits: FloatMatrix) -> list[str]:
-    """Return notes of what is not behind ranks: problems without a value, and missing folds."""
+    """Return notes of problems without a value, and of missing folds."""
     counted = ~np.any(np.isnan(merits), axis=1)
     n_folds = best_models(results, measure)[1]
     return left_out(results, measure.name, merits) + fewer_folds(
@@ -315,7 +314,7 @@ def notes_of_ranks(results: ResultTable, measure: MeasureColumn, merits: FloatMa
 
 
 def shared_points(results: ResultTable) -> list[str]:
-    """Return a note where a test takes for independent what is not."""
+    """Return a note where a test takes dependent problems for independent ones."""
     n = len(np.unique(results.clusters))
     if n == results.n_datasets:
         return []

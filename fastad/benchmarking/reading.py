@@ -178,7 +178,7 @@ def check_lengths(table: Mapping[str, Any], key: str) -> int:
 
 
 def numbers(column: Any, name: str, *, kind: str = _COLUMN) -> FloatVector:
-    """Return a column of a measure, or an array of any shape; what is missing becomes NaN."""
+    """Return a column of a measure, or an array of any shape, with NaN for missing entries."""
     refuse_masked(column, name)
     try:
         values: npt.NDArray[Any] = np.asarray(column)

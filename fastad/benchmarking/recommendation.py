@@ -43,8 +43,7 @@ _EVIDENCE = {
 
 # Fraction of the data sets that a measure must have a loss on, of those that any has.
 _MIN_COVERAGE = 0.8
-# So many measures are named in a sentence.
-_NAMED = 5
+_MAX_NAMES = 5
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,7 +78,7 @@ class Recommendation(TableResult):
     data : str
         How many data sets they are evaluated on.
     confidence_level : float
-        Of each interval and each comparison.
+        Confidence level of each interval and each comparison.
     missing : sequence of str
         In words, which rows the table lacks.
     """
@@ -121,7 +120,7 @@ class Recommendation(TableResult):
         if self.worse:
             sentences.append(f"Worse: {self._named(self.worse)}.")
         if self.not_evaluated:
-            names = some_of(self.not_evaluated, _NAMED)
+            names = some_of(self.not_evaluated, _MAX_NAMES)
             sentences.append(f"Not evaluated, because undefined on some of them: {names}.")
         if self.evidence == "same folds":
             sentences.append(
@@ -158,7 +157,7 @@ class Recommendation(TableResult):
     def _named(self, names: Sequence[str]) -> str:
         losses = self._compared.value[[list(self.measures).index(name) for name in names]]
         parts = [f"{name} ({number_text(x, '.1%')})" for name, x in zip(names, losses, strict=True)]
-        return some_of(parts, _NAMED)
+        return some_of(parts, _MAX_NAMES)
 
 
 def recommend(
@@ -189,7 +188,7 @@ def recommend(
         Whether anomalies of other classes are to be detected than those in the table. The table
         must then have a column of anomaly classes.
     confidence_level : float, default 0.95
-        Of intervals and comparisons, in (0, 1).
+        Confidence level of each interval and each comparison, in (0, 1).
     n_resamples : int, default 2000
         Number of times that data sets are drawn again.
     rng : int or numpy.random.Generator, optional

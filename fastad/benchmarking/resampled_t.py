@@ -17,8 +17,7 @@ from fastad.benchmarking.result_table import Results, ResultTable, as_results
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.uncertainty.corrections import CORRECTIONS
 
-# So many data sets are named in a message.
-_NAMED = 8
+_MAX_NAMES = 8
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -35,7 +34,7 @@ class ResampledComparison(ShortRepr, TableResult):
     difference : numpy.ndarray of shape (n_pairs,)
         Mean difference over splits, first minus second.
     standard_error : numpy.ndarray of shape (n_pairs,)
-        Of it, corrected for training samples that splits share.
+        Standard error of the difference, corrected for training samples that splits share.
     low, high : numpy.ndarray of shape (n_pairs,)
         Ends of its interval, for each pair by itself.
     statistic : numpy.ndarray of shape (n_pairs,)
@@ -54,7 +53,7 @@ class ResampledComparison(ShortRepr, TableResult):
     test_fraction : float
         Fraction of the samples that each split tests on.
     confidence_level : float
-        Of each interval, and of all comparisons together.
+        Confidence level of each interval; family-wise for the comparisons.
     notes : sequence of str
         What was left out: a line each.
     """
@@ -133,7 +132,7 @@ def resampled_t_test(
     correction : {"holm", "benjamini-hochberg", "bonferroni", "none"}, default "holm"
         How p-values allow for the number of pairs, as in `fastad.compare_all`.
     confidence_level : float, default 0.95
-        Of each interval by itself, and of all comparisons together, in (0, 1).
+        Confidence level of each interval; family-wise for the comparisons, in (0, 1).
 
     Returns
     -------
@@ -222,7 +221,7 @@ def _problem(table: ResultTable, dataset: str | None) -> int:
     if dataset not in problems:
         more = f", and {len(problems)} data sets" if dataset is None else ""
         raise InvalidInputError(
-            f"dataset must be one of {some_of(problems, _NAMED)}; found "
+            f"dataset must be one of {some_of(problems, _MAX_NAMES)}; found "
             f"{short_repr(dataset)}{more}",
             argument="dataset",
         )

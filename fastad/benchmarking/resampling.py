@@ -82,7 +82,7 @@ class Resampling:
     n_resamples : int
         Number of replicates.
     confidence_level : float
-        Of each interval.
+        Confidence level of each interval.
     generator : numpy.random.Generator
         Source of the replicates.
     counts : numpy.ndarray of shape (n_resamples, n_datasets)

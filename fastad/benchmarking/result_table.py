@@ -45,10 +45,8 @@ Results: TypeAlias = Any
 # Of problems, models and measures: higher is better, whatever the measure.
 Merits: TypeAlias = npt.NDArray[np.float64]
 
-# So many missing cells are named in a note.
-_NAMED = 3
-# So many measures are listed where one is unknown.
-_LISTED = 30
+_MAX_NAMES = 3
+_MAX_LISTED = 30
 
 
 def _with_lowest_contamination(cells: Mapping[str, Any]) -> tuple[Mapping[str, Any], str]:
@@ -60,7 +58,7 @@ def _with_lowest_contamination(cells: Mapping[str, Any]) -> tuple[Mapping[str, A
     if len(distinct) == 1:
         return cells, ""
     rows = rates == distinct[0]
-    others = some_of([f"{rate:g}" for rate in distinct[1:]], _NAMED)
+    others = some_of([f"{rate:g}" for rate in distinct[1:]], _MAX_NAMES)
     note = f"left out: rows of contamination {others}; those of {distinct[0]:g} are compared"
     return {name: np.asarray(column)[rows] for name, column in cells.items()}, note
 
@@ -336,7 +334,7 @@ class ResultTable:
         """Return the one measure of the table, for a function that is given none."""
         if len(self.measures) > 1:
             raise InvalidInputError(
-                f"measure must be one of {some_of(self.labels, _LISTED)}; found None, and "
+                f"measure must be one of {some_of(self.labels, _MAX_LISTED)}; found None, and "
                 f"{len(self.measures)} measures",
                 argument="measure",
             )
@@ -345,7 +343,7 @@ class ResultTable:
     def _meant(self, label: str, argument: str) -> list[MeasureColumn]:
         meant = columns_meant(label, self.measures)
         if not meant:
-            known = ", ".join(self.labels[:_LISTED]) + ", …" * (len(self.labels) > _LISTED)
+            known = ", ".join(self.labels[:_MAX_LISTED]) + ", …" * (len(self.labels) > _MAX_LISTED)
             near = did_you_mean(label, {each: each for each in self.labels})
             raise InvalidInputError(
                 f"{argument} must be one of {known}; found {short_repr(label)}"
@@ -423,7 +421,7 @@ class ResultTable:
     def _unknown_columns(self) -> list[str]:
         if not self._unknown:
             return []
-        names = some_of(self._unknown, _NAMED)
+        names = some_of(self._unknown, _MAX_NAMES)
         verb = "is not a measure" if len(self._unknown) == 1 else "are not measures"
         first = self._unknown[0]
         return [
@@ -434,8 +432,10 @@ class ResultTable:
     def _missing_rows(self) -> list[str]:
         if not self.n_missing:
             return []
-        named = "; ".join(f"{i}, {model}, fold {j}" for i, model, j in self._first_missing(_NAMED))
-        more = "; …" * (self.n_missing > _NAMED)
+        named = "; ".join(
+            f"{i}, {model}, fold {j}" for i, model, j in self._first_missing(_MAX_NAMES)
+        )
+        more = "; …" * (self.n_missing > _MAX_NAMES)
         total = self.n_missing + self.n_rows
         return [f"missing: {self.n_missing} of {total} rows ({named}{more})"]
 

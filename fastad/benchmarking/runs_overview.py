@@ -11,8 +11,7 @@ from fastad.benchmarking.reading import problem_noun
 from fastad.benchmarking.recommendation import Recommendation
 from fastad.benchmarking.result_table import ResultTable
 
-# So many labels are named in a sentence.
-_NAMED = 4
+_MAX_NAMES = 4
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -169,7 +168,7 @@ class RunsOverview(Mapping[str, TableResult]):
                 lacking.setdefault(n, []).append(label)
         for n, labels in lacking.items():
             verb = "is" if len(labels) == 1 else "are"
-            named, total = some_of(labels, _NAMED), self.table.n_rows
+            named, total = some_of(labels, _MAX_NAMES), self.table.n_rows
             notes.append(f"nan: {named} {verb} undefined in {n} of {total} rows")
         return notes
 

@@ -1,4 +1,4 @@
-"""What it costs to select models at the false positive rate where they differ."""
+"""The cost of selecting models at the false positive rate where they differ."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -58,7 +58,7 @@ def loss_at_selected_fpr(
         Labels of the other measures; by default all of the table but ``tpr@`` and ``auc@`` at
         other rates than 0.01 and 0.05.
     confidence_level : float, default 0.95
-        Of each interval, in (0, 1).
+        Confidence level of each interval, in (0, 1).
     n_resamples : int, default 2000
         Number of times that data sets are drawn again.
     rng : int or numpy.random.Generator, optional

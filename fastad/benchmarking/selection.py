@@ -1,4 +1,4 @@
-"""What it costs to select a model by another measure, or on another class of anomalies."""
+"""The cost of selecting a model by another measure, or on another class of anomalies."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -58,7 +58,7 @@ def selection_loss(
     evaluated_by : sequence of str, optional
         Labels of the measures that evaluate, the columns; by default those of the rows.
     confidence_level : float, default 0.95
-        Of each interval, in (0, 1).
+        Confidence level of each interval, in (0, 1).
     n_resamples : int, default 2000
         Number of times that data sets are drawn again.
     rng : int or numpy.random.Generator, optional
@@ -134,7 +134,7 @@ def class_sensitivity(
     measures : sequence of str, optional
         Labels of the measures; by default all of the table.
     confidence_level : float, default 0.95
-        Of each interval, in (0, 1).
+        Confidence level of each interval, in (0, 1).
     n_resamples : int, default 2000
         Number of times that data sets are drawn again.
     rng : int or numpy.random.Generator, optional

@@ -43,7 +43,7 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EvaluationRequest:
-    """What is evaluated of each detector.
+    """Measures and options that are the same for each detector.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class EvaluationRequest:
     own_measures : mapping of str to sequence of BoundMeasure
         By detector the measures with a threshold of its own; empty where all have the same.
     progress : SharedProgress or None
-        Of the intervals and of the chance levels, each a part, of each detector and group.
+        Progress reporter shared by all interval and chance-level computations.
     contamination : Fraction
         Fraction of anomalies among the normals, for which the measures are corrected.
     design : SamplingDesign or None
@@ -94,7 +94,7 @@ class EvaluationRequest:
         object.__setattr__(self, "resolutions", resolutions)
 
     def of_detector(self, name: str) -> "EvaluationRequest":
-        """Return what is evaluated of one detector."""
+        """Return the request of one detector."""
         if not self.own_measures:
             return self
         return replace(self, measures=self.own_measures[name], own_measures={})
@@ -176,7 +176,7 @@ def evaluate_measures(
     request: EvaluationRequest,
     sample: "DesignedSample | None" = None,
 ) -> DetectorEvaluation:
-    """Evaluate all measures on ordered counts; what is undefined is NaN with its reason."""
+    """Evaluate all measures on ordered counts; undefined ones are NaN with the reason."""
     try:
         refuse_impossible(counts, request.contamination)
     except InvalidInputError as error:

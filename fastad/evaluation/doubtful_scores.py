@@ -7,12 +7,12 @@ from typing import NamedTuple
 from fastad._core.text_tables import some_of
 from fastad._core.types import Count
 
-# An area below this, by so many standard deviations of one by chance, is far below 0.5.
+# An area is far below chance if it is below the first, and below 0.5 by the second number of
+# standard deviations of an area by chance.
 _FAR_BELOW_CHANCE, _DEVIATIONS = 0.4, 3
 # Of fewer samples two values are no sign of decisions.
 _FEWEST_FOR_DECISIONS = 10
-# So many detectors are named in a line.
-_N_NAMED = 8
+_MAX_NAMES = 8
 _CONSTANT = "are equal and order nothing"
 _DECISIONS = "have two values and look like decisions"
 _REVERSED = (
@@ -49,7 +49,7 @@ def lines_of_scores(runs: Iterable[ScoredRun]) -> list[str]:
     for run in runs:
         by_detector.setdefault(run.detector, []).append(run)
     reversed_scores = [name for name, each in by_detector.items() if _is_far_below_chance(each)]
-    below = f"note: the AUC of {some_of(reversed_scores, _N_NAMED)} {_REVERSED}"
+    below = f"note: the AUC of {some_of(reversed_scores, _MAX_NAMES)} {_REVERSED}"
     return [
         *_lines(by_detector, _is_constant, _CONSTANT),
         *_lines(by_detector, _are_decisions, _DECISIONS),
@@ -79,7 +79,7 @@ def _lines(
         n = sum(map(is_so, runs))
         if n:
             named.append(name if len(runs) == 1 else f"{name} in {n} of {len(runs)} runs")
-    return [f"note: scores of {some_of(named, _N_NAMED)} {text}"] if named else []
+    return [f"note: scores of {some_of(named, _MAX_NAMES)} {text}"] if named else []
 
 
 def _is_constant(run: ScoredRun) -> bool:

@@ -44,8 +44,7 @@ from fastad.ordering.labels import NAN_POLICIES, check_labels
 from fastad.ordering.named_scores import Table, named_scores
 
 ERROR_POLICIES = ("raise", "record")
-# So many detectors are named where one has no threshold.
-_NAMED = 4
+_MAX_NAMES = 4
 
 
 @overload
@@ -297,7 +296,7 @@ def _check_names(thresholds: Iterable[str], detectors: Sequence[str]) -> None:
     if missing or unknown:
         found = f"none for {missing[0]!r}" if missing else f"one for {unknown[0]!r}"
         raise InvalidInputError(
-            f"threshold must have one number for each of {some_of(detectors, _NAMED)}; "
+            f"threshold must have one number for each of {some_of(detectors, _MAX_NAMES)}; "
             f"found {found}",
             argument="threshold",
         )

@@ -39,8 +39,7 @@ from fastad.ordering.groups import GroupOrder, Groups, group_blocks, order_group
 from fastad.ordering.labels import Labels, check_scores, rows_with_score
 from fastad.ordering.named_scores import score_name
 
-# So many runs are printed; all are in the frame.
-_SHOWN = 20
+_MAX_PRINTED_RUNS = 20
 
 
 class GroupedEvaluation(TableResult, Mapping[Any, Evaluation]):
@@ -82,9 +81,9 @@ class GroupedEvaluation(TableResult, Mapping[Any, Evaluation]):
 
     def _blocks(self) -> list[TextTable | str]:
         table = self.text_table()
-        n_more = len(table.rows) - _SHOWN
+        n_more = len(table.rows) - _MAX_PRINTED_RUNS
         more = [f"and {count_text(n_more, 'more run')}"] if n_more > 0 else []
-        return [TextTable(table.header, table.rows[:_SHOWN]), *more, *self.notes]
+        return [TextTable(table.header, table.rows[:_MAX_PRINTED_RUNS]), *more, *self.notes]
 
     def _declare_table(self) -> Iterator[Column]:
         # A measure that is undefined in all runs is left out, unless all are; marks say what the
@@ -142,7 +141,7 @@ class GroupedEvaluation(TableResult, Mapping[Any, Evaluation]):
             name: [value for value in values for _ in range(n_detectors)]
             for name, values in self._columns.items()
         }
-        # Groups stand first; a group named "detector" takes the place of the scores' names.
+        # Groups come first; a group named "detector" replaces the names of the scores.
         return frame_columns({**groups, **columns_of(runs), **groups})
 
     def _content(self) -> dict[str, Any]:

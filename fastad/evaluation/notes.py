@@ -8,10 +8,8 @@ from fastad.uncertainty.results import Interval
 
 # Before a value for which the samples are too few.
 UNRESOLVED = "†"
-# So many detectors are named in a line.
-_N_NAMED = 8
-# So many reasons stand in a line; of more it says how many.
-_N_REASONS = 2
+_MAX_NAMES = 8
+_MAX_REASONS = 2
 
 
 def short_reason(reason: str) -> str:
@@ -42,7 +40,7 @@ def lines_of_reasons(
         for reason, concerned in measures.items():
             detectors.setdefault((reason, tuple(concerned)), []).append(detector)
     return [
-        f"{kind}: {_measures(concerned, labels)} of {some_of(names, _N_NAMED)}: {reason}"
+        f"{kind}: {_measures(concerned, labels)} of {some_of(names, _MAX_NAMES)}: {reason}"
         for (reason, concerned), names in detectors.items()
     ]
 
@@ -127,7 +125,7 @@ def line_of_contamination(contamination: float) -> list[str]:
 
 
 def lines_of_sampling(intervals: Iterable[tuple[str, Mapping[str, Interval]]]) -> list[str]:
-    """Return for each detector what its samples are worth, where they are not independent."""
+    """Return the effective sample size of each detector whose samples are not independent."""
     effects = [
         (name, next(iter(of_detector.values())).sampling)
         for name, of_detector in intervals
@@ -145,7 +143,7 @@ def _measures(concerned: Sequence[str], labels: Sequence[str]) -> str:
 def _reasons(reasons: Counter[str]) -> str:
     if len(reasons) == 1:
         return next(iter(reasons))
-    first = [f"{reason} ({n})" for reason, n in reasons.most_common(_N_REASONS)]
-    more = len(reasons) - _N_REASONS
+    first = [f"{reason} ({n})" for reason, n in reasons.most_common(_MAX_REASONS)]
+    more = len(reasons) - _MAX_REASONS
     rest = [f"and {count_text(more, 'more reason')}"] if more > 0 else []
     return ", ".join([*first, *rest])

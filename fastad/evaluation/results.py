@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 # Key of the area under the ROC curve.
 AUC = "auc"
-# Columns beside that of a value: its interval and its chance level.
+# Endings of the columns beside a value: its interval and its chance level.
 SUFFIXES = ("_low", "_high", "_adjusted", "_p_value")
 
 

@@ -48,7 +48,7 @@ class Summary(ShortRepr, TableResult):
 
     @property
     def notes(self) -> Sequence[str]:
-        """Why values are undefined and what was left out: a line each."""
+        """Reasons why values are undefined, and rows that were left out: a line each."""
         return self.reasons
 
     def _marks(self, label: str) -> list[int]:

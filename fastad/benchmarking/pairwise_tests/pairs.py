@@ -250,7 +250,7 @@ def _range_p_values(q: FloatVector, models: Models) -> FloatVector:
     """Return the probabilities that the studentized range is at least q."""
     nu = models.n_models * (models.n_folds - 1)
     if models.n_models == 2:
-        # The range of two means is a difference, and that of Student's is exact far out.
+        # The range of two means is a difference; Student's distribution is exact in the far tail.
         return np.array([two_sided(x / np.sqrt(2.0), float(nu)) for x in q.tolist()])
     # Here, because SciPy's statistics take half a second to import.
     from scipy.stats import studentized_range
