@@ -268,7 +268,10 @@ def recommend(
     short = shortfalls(table.merits([target]))
     losses = {}
     if table.anomaly_classes is not None:
-        losses["other classes"] = _on_other_classes(table, best, short)
+        # Each data set's losses are at one of its problems, for the clusters to be drawn.
+        losses["other classes"] = np.full((table.n_datasets, best.shape[2]), np.nan)
+        for classes, of_classes in class_losses(table, best, short):
+            losses["other classes"][classes[0]] = of_classes[:, 0]
     if len(table.folds) > 1:
         losses["other folds"] = _on_other_folds(table, candidates, target)
     losses["same folds"] = loss_of(best, short)[:, :, 0]
@@ -343,16 +346,6 @@ def _comparable(
             )
     counted: npt.NDArray[np.bool_] = np.all(defined[:, evaluated], axis=1)
     return counted, evaluated
-
-
-def _on_other_classes(
-    table: ResultTable, best: npt.NDArray[np.bool_], short: npt.NDArray[np.float64]
-) -> npt.NDArray[np.float64]:
-    """Return the losses of each data set at one of its problems, for the clusters to be drawn."""
-    losses = np.full((table.n_datasets, best.shape[2]), np.nan)
-    for classes, loss in class_losses(table, best, short):
-        losses[classes[0]] = loss[:, 0]
-    return losses
 
 
 def _on_other_folds(

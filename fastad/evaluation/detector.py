@@ -199,7 +199,8 @@ def evaluate_measures(
                 raise InvalidInputError(message, argument=score_name(name)) from None
             values[bound.key] = float("nan")
             undefined[bound.key] = message
-    unresolved = _unresolved(counts, undefined, request)
+    notes = {key: resolution.unresolved(counts) for key, resolution in request.resolutions.items()}
+    unresolved = {key: note for key, note in notes.items() if note and key not in undefined}
     defined = [bound for bound in request.measures if bound.key not in undefined]
     intervals = _intervals(counts, defined, request, sample)
     # By chance, a number of samples is what it is.
@@ -234,14 +235,6 @@ def _n_distinct(counts: OrderedCounts) -> int | None:
         counts.n_anomalies,
     )
     return int(counts.keys.shape[0]) if is_whole else None
-
-
-def _unresolved(
-    counts: OrderedCounts, undefined: Collection[str], request: EvaluationRequest
-) -> dict[str, str]:
-    """Return for which values the samples are too few, and why."""
-    notes = {key: resolution.unresolved(counts) for key, resolution in request.resolutions.items()}
-    return {key: note for key, note in notes.items() if note is not None and key not in undefined}
 
 
 def _few_normals(

@@ -56,15 +56,9 @@ class GroupedEvaluation(TableResult, Mapping[Any, Evaluation]):
         self, columns: Mapping[str, Sequence[Any]], results: Sequence[Sequence[DetectorEvaluation]]
     ) -> None:
         self._columns = dict(columns)
-        self._results = {
-            key: results[i] for i, key in enumerate(self._keys(list(self._columns.values())))
-        }
-
-    @staticmethod
-    def _keys(columns: list[Sequence[Any]]) -> list[Any]:
-        if len(columns) == 1:
-            return list(columns[0])
-        return list(zip(*columns, strict=True))
+        first, *others = columns.values()
+        keys = zip(first, *others, strict=True) if others else first
+        self._results = dict(zip(keys, results, strict=True))
 
     def __getitem__(self, group: Any) -> Evaluation:
         return Evaluation(self._results[group])

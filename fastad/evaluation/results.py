@@ -225,15 +225,10 @@ class Evaluation(TableResult, Mapping[str, DetectorEvaluation]):
         return f"<Evaluation of {len(self)} detectors: {', '.join(self.labels)}>"
 
     def _blocks(self) -> list[TextTable | str]:
-        first, *others = self._tables()
-        blocks: list[TextTable | str] = [first]
-        for table in others:
-            blocks += ["", table]
+        blocks: list[TextTable | str] = [self.text_table()]
+        for table in (self.operating_table(), self.chance_table()):
+            blocks += ["", table] if table.rows else []
         return [*blocks, *(["", *self.notes] if self.notes else [])]
-
-    def _tables(self) -> list[TextTable]:
-        more = [table for table in (self.operating_table(), self.chance_table()) if table.rows]
-        return [self.text_table(), *more]
 
     @property
     def labels(self) -> list[str]:
