@@ -122,8 +122,6 @@ class LabelledDisplay(ABC):
         ------
         TypeError
             If it is not known whether a higher score of the estimator means more anomalous.
-        InvalidInputError
-            If an argument is not as described; the message says which and where.
         """
         check_rows({"y": y, "X": X, "sample_weight": options.get("sample_weight")})
         shown = name or name_of_estimator(estimator)
@@ -192,8 +190,6 @@ class LabelledCurvesDisplay(LabelledDisplay, CurvesDisplay[Curve]):
 
         Raises
         ------
-        InvalidInputError
-            If an argument is not as described; the message says which and where.
         UndefinedMeasureError
             If a class is absent from a fold.
         """

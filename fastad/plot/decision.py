@@ -123,8 +123,6 @@ class DecisionCurveDisplay(LabelledDisplay, drawing.Display):
 
         Raises
         ------
-        InvalidInputError
-            If an argument is not as described; the message says which and where.
         UndefinedMeasureError
             If a class is absent.
         """
@@ -172,8 +170,6 @@ class DecisionCurveDisplay(LabelledDisplay, drawing.Display):
 
         Raises
         ------
-        InvalidInputError
-            If an argument is not as described; the message says which and where.
         UndefinedMeasureError
             If a class is absent from a fold.
         """

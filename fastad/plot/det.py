@@ -136,8 +136,6 @@ class DetCurveDisplay(LabelledCurvesDisplay[DetCurve]):
 
         Raises
         ------
-        InvalidInputError
-            If an argument is not as described; the message says which and where.
         UndefinedMeasureError
             If a class is absent.
 

@@ -136,11 +136,6 @@ class ExcessMassCurveDisplay(LevelSetsDisplay[ExcessMassCurve, ExcessMassBand, P
         ExcessMassCurveDisplay
             The display, drawn.
 
-        Raises
-        ------
-        InvalidInputError
-            If an argument is not as described; the message says which and where.
-
         Examples
         --------
         >>> from fastad.plot import ExcessMassCurveDisplay
@@ -199,8 +194,8 @@ class ExcessMassCurveDisplay(LevelSetsDisplay[ExcessMassCurve, ExcessMassBand, P
         Raises
         ------
         InvalidInputError
-            If an argument is not as described, or a band was requested of volumes that were not
-            counted or that lie outside the range of floats.
+            If a band is requested of volumes that were not counted or lie outside the range of
+            floats.
         """
         display = cls._from_level_sets(levels, excess_mass, xscale, band, confidence_level)
         return display.plot(
@@ -244,8 +239,8 @@ class ExcessMassCurveDisplay(LevelSetsDisplay[ExcessMassCurve, ExcessMassBand, P
         Raises
         ------
         InvalidInputError
-            If an argument is not as described, or levels outside the range of floats are to be
-            drawn on a linear axis, with bands, or beside levels inside it.
+            If levels outside the range of floats are to be drawn on a linear axis, with bands, or
+            beside levels inside it.
         """
         return self._draw(ax, excess_mass, xscale, legend=legend, line_kw=line_kw)
 

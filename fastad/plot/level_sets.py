@@ -132,11 +132,6 @@ class LevelSetsDisplay(CurvesDisplay[Curve], ABC, Generic[Curve, Band, Part]):
         -------
         display
             The display, drawn.
-
-        Raises
-        ------
-        InvalidInputError
-            If an argument is not as described; the message says which and where.
         """
         levels = level_sets(_score_of(estimator), X, **(level_sets_kw or {}))
         return cls.from_level_sets({name or name_of_estimator(estimator): levels}, **options)
@@ -169,11 +164,6 @@ class LevelSetsDisplay(CurvesDisplay[Curve], ABC, Generic[Curve, Band, Part]):
         -------
         display
             The display, drawn; folds are named ``fold 0``, ``fold 1``, ….
-
-        Raises
-        ------
-        InvalidInputError
-            If an argument is not as described; the message says which and where.
         """
         kw = level_sets_kw or {}
         return cls.from_level_sets(

@@ -133,11 +133,6 @@ class MassVolumeCurveDisplay(LevelSetsDisplay[MassVolumeCurve, MassVolumeBand, _
         MassVolumeCurveDisplay
             The display, drawn.
 
-        Raises
-        ------
-        InvalidInputError
-            If an argument is not as described; the message says which and where.
-
         Examples
         --------
         >>> from fastad.plot import MassVolumeCurveDisplay
@@ -195,8 +190,8 @@ class MassVolumeCurveDisplay(LevelSetsDisplay[MassVolumeCurve, MassVolumeBand, _
         Raises
         ------
         InvalidInputError
-            If an argument is not as described, or a band was requested of volumes that were not
-            counted or that lie outside the range of floats.
+            If a band is requested of volumes that were not counted or lie outside the range of
+            floats.
         """
         display = cls._from_level_sets(levels, mass, yscale, band, confidence_level)
         return display.plot(ax, mass=mass, yscale=yscale, legend=legend, line_kw=line_kw)
@@ -238,8 +233,8 @@ class MassVolumeCurveDisplay(LevelSetsDisplay[MassVolumeCurve, MassVolumeBand, _
         Raises
         ------
         InvalidInputError
-            If an argument is not as described, or volumes outside the range of floats are to be
-            drawn on a linear axis, with bands, or beside volumes inside it.
+            If volumes outside the range of floats are to be drawn on a linear axis, with bands, or
+            beside volumes inside it.
         """
         return self._draw(ax, mass, yscale, legend=legend, line_kw=_with_steps(line_kw))
 

@@ -193,8 +193,6 @@ class DecisionRegionDisplay(drawing.Display):
 
         Raises
         ------
-        InvalidInputError
-            If an argument is not as described; the message says which and where.
         UndefinedMeasureError
             If there are no normal samples.
 
@@ -271,8 +269,6 @@ class DecisionRegionDisplay(drawing.Display):
 
         Raises
         ------
-        InvalidInputError
-            If an argument is not as described; the message says which and where.
         UndefinedMeasureError
             If there are no normal samples.
 

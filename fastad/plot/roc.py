@@ -189,8 +189,6 @@ class RocCurveDisplay(LabelledCurvesDisplay[RocCurve]):
 
         Raises
         ------
-        InvalidInputError
-            If an argument is not as described; the message says which and where.
         UndefinedMeasureError
             If a class is absent.
 

@@ -161,8 +161,7 @@ class RocVariationDisplay(LabelledDisplay, drawing.Display):
         Raises
         ------
         InvalidInputError
-            If an argument is not as described, or there is one run only; the message says which
-            and where.
+            If there is one run only.
         UndefinedMeasureError
             If a class is absent from a run; the message names it.
 
@@ -224,8 +223,7 @@ class RocVariationDisplay(LabelledDisplay, drawing.Display):
         Raises
         ------
         InvalidInputError
-            If an argument is not as described, or there is one fold only; the message says which
-            and where.
+            If there is one fold only.
         UndefinedMeasureError
             If a class is absent from a fold.
         """

@@ -111,8 +111,6 @@ class RpCurveDisplay(LabelledCurvesDisplay[RpCurve]):
 
         Raises
         ------
-        InvalidInputError
-            If an argument is not as described; the message says which and where.
         UndefinedMeasureError
             If a class is absent.
 

@@ -178,8 +178,6 @@ class ScoreDistributionDisplay(LabelledDisplay):
 
         Raises
         ------
-        InvalidInputError
-            If an argument is not as described; the message says which and where.
         UndefinedMeasureError
             If a class is absent.
 
@@ -236,8 +234,6 @@ class ScoreDistributionDisplay(LabelledDisplay):
 
         Raises
         ------
-        InvalidInputError
-            If an argument is not as described; the message says which and where.
         UndefinedMeasureError
             If a class is absent from a fold.
         """

@@ -106,8 +106,6 @@ class ContaminationSensitivityDisplay(LabelledDisplay, drawing.Display):
 
         Raises
         ------
-        InvalidInputError
-            If an argument is not as described; the message says which and where.
         UndefinedMeasureError
             If a class is absent.
 
@@ -185,8 +183,6 @@ class ContaminationSensitivityDisplay(LabelledDisplay, drawing.Display):
 
         Raises
         ------
-        InvalidInputError
-            If an argument is not as described; the message says which and where.
         UndefinedMeasureError
             If a class is absent from a fold.
         """

@@ -106,8 +106,6 @@ class VolumeDisplay(drawing.Display):
 
         Raises
         ------
-        InvalidInputError
-            If an argument is not as described; the message says which and where.
         UndefinedMeasureError
             If there are no normal samples.
         """
@@ -242,11 +240,6 @@ class VolumeCurveDisplay(drawing.Display):
         -------
         VolumeCurveDisplay
             The display, drawn.
-
-        Raises
-        ------
-        InvalidInputError
-            If an argument is not as described; the message says which and where.
         """
         samples = check_samples(X, None)
         region = Box.from_data(samples) if box is None else check_box(box)
