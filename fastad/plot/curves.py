@@ -109,7 +109,7 @@ class LabelledDisplay(ABC):
         pos_label : label, optional
             Label of the anomalies where labels are not 0 and 1.
         name : str, optional
-            Name of the detector in the legend; by default that of its class.
+            Name of the detector in the legend; by default the name of its class.
         **options
             As `from_predictions` takes them.
 
@@ -231,7 +231,7 @@ def evaluate_each(ranked: Mapping[str, RankedScores], measures: Sequence[BoundMe
 
 
 def by_name(results: Any, kind: type[Result], argument: str) -> dict[str, Result]:
-    """Return results by detector; a single result is that of ``score``."""
+    """Return results by detector; a single result has the name ``score``."""
     named = dict(results) if isinstance(results, Mapping) else {"score": results}
     if not named:
         raise InvalidInputError(

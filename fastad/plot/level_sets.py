@@ -78,10 +78,10 @@ class LevelSetsDisplay(CurvesDisplay[Curve], ABC, Generic[Curve, Band, Part]):
 
     _band_kinds: tuple[BandKind, ...] = BAND_KINDS
     _criterion: Literal["EM", "MV"]
-    # Of both axes, and which of them has a unit and a scale to choose.
+    # Labels of both axes, and the axis that has a unit and a scale to choose.
     _axis_labels: tuple[str, str]
     _scaled: Axis
-    # Of the legend, on a linear axis and on a logarithmic one.
+    # Corners of the legend on a linear and on a logarithmic axis.
     _corners: tuple[str, str]
 
     def __init__(
@@ -122,7 +122,7 @@ class LevelSetsDisplay(CurvesDisplay[Curve], ABC, Generic[Curve, Band, Part]):
         X : array-like of shape (n_test, n_features)
             Data that the detector was not fitted to; finite numbers.
         name : str, optional
-            Name of the detector in the legend; by default that of its class.
+            Name of the detector in the legend; by default the name of its class.
         level_sets_kw : mapping of str, optional
             Options of `fastad.unsupervised.level_sets`: ``box``, ``n_draws``, ``rng``, ….
         **options

@@ -339,5 +339,5 @@ def _with_steps(line_kw: Mapping[str, Any] | None) -> dict[str, Any]:
     options = dict(line_kw or {})
     if {"drawstyle", "ds"} & options.keys():
         return options
-    # Left-continuous: each volume is that of all masses since the one before it.
+    # Left-continuous: each volume belongs to all masses since the one before it.
     return {"drawstyle": "steps-pre", **options}

@@ -60,7 +60,7 @@ class DecisionRegion:
     fpr : float
         False positive rate.
     volume : VolumeEstimate
-        VOL@FPR of the box, as `fastad.volume_at_fpr`; its ``threshold`` is that of the region.
+        VOL@FPR of the box, as `fastad.volume_at_fpr`; its ``threshold`` bounds the region.
     """
 
     fpr: float

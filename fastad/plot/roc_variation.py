@@ -43,8 +43,8 @@ class RocVariation:
     fpr : numpy.ndarray of shape (n_points,)
         False positive rates, increasing from 0 to 1.
     mean, std : numpy.ndarray of shape (n_points,)
-        Of the true positive rates of the interpolated curves; the deviation is that of a sample
-        (n - 1). Divided by ``fpr`` they are those of TPR / FPR.
+        Mean and sample standard deviation (n - 1) of the true positive rates of the interpolated
+        curves; divided by ``fpr``, of TPR / FPR.
     n_runs : int
         Number of curves.
     """

@@ -93,7 +93,7 @@ class VolumeDisplay(drawing.Display):
         fpr : sequence of floats
             False positive rates.
         name : str, optional
-            Name of the detector in the legend; by default that of its class.
+            Name of the detector in the legend; by default the name of its class.
         volume_kw : mapping of str, optional
             Options of `fastad.volumes`: ``box``, ``n_draws``, ``rng``, ….
         **options
@@ -230,7 +230,7 @@ class VolumeCurveDisplay(drawing.Display):
         box : Box, optional
             Where points are drawn; by default the box of X.
         name : str, optional
-            Name of the detector in the legend; by default that of its class.
+            Name of the detector in the legend; by default the name of its class.
         volume_kw : mapping of str, optional
             Options of `fastad.regions.volume_curve`: ``n_draws``, ``rng``, ….
         **options
