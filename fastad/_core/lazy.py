@@ -22,12 +22,14 @@ def lazy_names(packages: Sequence[str] = ()) -> tuple[Loader, Callable[[], list[
     """
     caller = sys._getframe(1)
     space, package = caller.f_globals, caller.f_globals["__name__"]
+    # Other imports have been run; of a package that is loaded again also some of these.
+    there = space.keys() - {*space.get("__all__", ())}
     module_of = {}
     module = ""
     for instruction in dis.get_instructions(caller.f_code):
         if instruction.opname == "IMPORT_NAME":
             module = instruction.argval
-        elif instruction.opname == "IMPORT_FROM" and _is_public(module):
+        elif instruction.opname == "IMPORT_FROM" and instruction.argval not in there:
             module_of[instruction.argval] = module
 
     def load(name: str) -> object:
@@ -45,10 +47,6 @@ def lazy_names(packages: Sequence[str] = ()) -> tuple[Loader, Callable[[], list[
     public = sorted([*module_of, *packages])
     version = ["__version__"] if "__version__" in space else []
     return load, lambda: [*public, *version], public
-
-
-def _is_public(module: str) -> bool:
-    return module.startswith("fastad.") and not module.startswith("fastad._")
 
 
 def _suggestion(name: str, public: Sequence[str]) -> str:
