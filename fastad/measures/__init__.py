@@ -1,4 +1,9 @@
-"""Measures of labelled scores: for each one its computation, its function and its declaration."""
+"""Measures of labelled scores: for each one its computation, its function and its declaration.
+
+A function checks its arguments, orders the scores, which takes O(n log n) time for n samples, and
+reads the measure from the order. A wrong argument is an `InvalidInputError` or `InvalidTypeError`
+that names it.
+"""
 
 from typing import TYPE_CHECKING
 

@@ -130,7 +130,7 @@ def _recall_at_precision(
         if counts.weighting == "real":
             value = unrounded(value)
         if value >= precision:
-            # Of the points with this recall the first is the most precise.
+            # The first point with this recall is the most precise.
             point = first_reaching(counts.tps, tp)
             recall = float(tp / exact(counts.n_anomalies))
             return ValueAtThreshold(recall, counts.threshold(point))
@@ -285,7 +285,7 @@ def precision_at_recall(
 
 
 def _last_as_precise(counts: OrderedCounts, first: int) -> int | None:
-    """Return the last point whose precision may reach that of the first one, None for all.
+    """Return the last point whose precision may reach the first one's, None for all.
 
     Were all anomalies found there, it would be n / (n + fp).
     """

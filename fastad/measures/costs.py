@@ -22,7 +22,7 @@ class Weights(NamedTuple):
     Attributes
     ----------
     misses, false_alarms : Fraction
-        Of the false negative rate and of the false positive rate.
+        Weights of the false negative and of the false positive rate.
     """
 
     misses: Fraction
@@ -40,7 +40,7 @@ class Weights(NamedTuple):
 
 
 def weights_of(counts: OrderedCounts, prevalence: Fraction | None, **costs: Fraction) -> Weights:
-    """Return the weights at a prevalence, by default that of the samples."""
+    """Return the weights at a prevalence, by default the samples' own."""
     if prevalence is None:
         n, m = exact(counts.n_anomalies), exact(counts.n_normals)
         prevalence = n / (n + m)

@@ -20,10 +20,10 @@ from fastad.ordering.counts import OrderedCounts
 # Points whose values are computed at a time: they stay in a core's cache.
 _BLOCK = 1 << 15
 
-# A function is tried on all counts of so many samples, each by itself and all at once.
+# Samples on whose counts a function is tried, each point by itself and all at once.
 _TRIED_ANOMALIES, _TRIED_NORMALS = 3, 4
 
-# How far a value may be from itself among others, and from its range, by rounding.
+# Relative rounding error between a value alone and among others, and beyond its range.
 _ROUNDING = 1e-9
 
 
@@ -35,7 +35,7 @@ class CountsFunction:
     Attributes
     ----------
     name : str
-        Of the measure.
+        Name of the measure.
     function : callable
         As the user gave it.
     takes_threshold : bool

@@ -103,9 +103,9 @@ def from_counts(
     Raises
     ------
     InvalidInputError
-        If an argument is not as described. Of the function: if it raises, returns another shape,
-        is not a function of each point by itself, or is NaN or beyond its range where it must
-        not; the message has the counts at which it does. So does a later computation.
+        If the function raises, returns another shape, is not a function of each point by itself,
+        or is NaN or beyond its range where it must not; the message has the counts. A later
+        computation checks the same.
 
     Notes
     -----

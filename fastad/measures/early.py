@@ -211,8 +211,7 @@ def robust_initial_enhancement(
 
     Notes
     -----
-    O(n log n) time for n samples. Tied samples share the mean weight of their ranks, which is the
-    expectation over their order.
+    Tied samples share the mean weight of their ranks, which is the expectation over their order.
 
     References
     ----------
@@ -291,8 +290,8 @@ def bedroc(
 
     Notes
     -----
-    O(n log n) time for n samples. Tied samples share the mean weight of their ranks, which is the
-    expectation over their order. As ``alpha`` falls to 0 the value approaches `roc_auc`.
+    Tied samples share the mean weight of their ranks, which is the expectation over their order. As
+    ``alpha`` falls to 0 the value approaches `roc_auc`.
 
     References
     ----------

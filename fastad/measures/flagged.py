@@ -44,7 +44,7 @@ def _f1_at_fpr(counts: OrderedCounts, fpr: Fraction, *, prevalence: Fraction | N
 def flagging_most_normals(counts: OrderedCounts, ties: BoolVector, rate: Fraction) -> OrderedCounts:
     """Return the counts with one point more, at which a threshold flags as many normals as it may.
 
-    Of the cell that the rate cuts, it flags no anomaly.
+    It flags no anomaly in the cell that the rate cuts.
     """
     left = last_point(counts, rate)
     allowed = int(rate * counts.n_normals)

@@ -114,7 +114,6 @@ def localized_auc(
     largest rate that it meets, a range that grows with the number of draws. Here it is a stated
     part of the exact distribution, without random numbers; so that it has no end that depends on
     the anomalies, of the thresholds that flag the same samples of a subsample the lowest is taken.
-    O(n log n) time for n samples.
 
     References
     ----------
@@ -205,10 +204,10 @@ def beta_weighted_auc(
 
     Notes
     -----
-    On a straight piece of the curve the integral is a closed form of two incomplete beta
-    functions; over short pieces, where it would lose digits, a rule of five points that is exact
-    to rounding. The authors' code estimates mean and variance from random subsamples of all
-    samples and adds up a thousand or more trapezoids. O(n log n) time for n samples.
+    On a straight piece of the curve the integral is a closed form of two incomplete beta functions;
+    over short pieces, where it would lose digits, a rule of five points that is exact to rounding.
+    The authors' code estimates mean and variance from random subsamples of all samples and adds up
+    a thousand or more trapezoids.
 
     References
     ----------
@@ -294,10 +293,9 @@ def gaussian_weighted_auc(
     Notes
     -----
     On a straight piece of the curve the integral is a closed form of the normal density and
-    distribution function; over short pieces, where it would lose digits, a rule of five points
-    that is good to about 12 digits. The authors' code leaves out what lies outside of [0, 1], so
-    that weights near 0 sum to less than 1, and adds up a thousand or more trapezoids. O(n log n)
-    time for n samples.
+    distribution function; over short pieces, where it would lose digits, a rule of five points that
+    is good to about 12 digits. The authors' code leaves out what lies outside of [0, 1], so that
+    weights near 0 sum to less than 1, and adds up a thousand or more trapezoids.
 
     References
     ----------
@@ -392,9 +390,8 @@ def histogram_weighted_auc(
     Notes
     -----
     The authors' code fills the histogram with random subsamples of all samples; this is what its
-    weights tend to, but that h is fixed and that of the thresholds which flag the same samples of
-    a subsample the lowest is taken, which depends on normals alone. At ``fpr`` 1 all rates are 1.
-    O(n log n) time for n samples.
+    weights tend to, but that h is fixed and that of the thresholds which flag the same samples of a
+    subsample the lowest is taken, which depends on normals alone. At ``fpr`` 1 all rates are 1.
 
     References
     ----------

@@ -23,7 +23,7 @@ def _log_auc(counts: OrderedCounts, min_fpr: Fraction, *, max_fpr: Fraction) -> 
     left, right = (float(rate * exact(counts.n_normals)) for rate in (min_fpr, max_fpr))
     right = max(right, math.nextafter(left, math.inf))
     inside = early.logarithmic_area_between(fps, tps, left, right)
-    # Of the ends as they are integrated between; either form is right where it is used.
+    # The ends between which is integrated; either form is right where it is used.
     near = right < 2 * left
     width = math.log1p((right - left) / left) if near else math.log(right) - math.log(left)
     return min(inside / (counts.n_anomalies * width), 1.0)
@@ -84,7 +84,7 @@ def log_auc(
 
     Notes
     -----
-    O(n log n) time for n samples. Each straight piece of the curve is integrated in closed form.
+    Each straight piece of the curve is integrated in closed form.
 
     References
     ----------

@@ -39,7 +39,7 @@ _OTHER_OPTIONS = {
 }
 
 # A value from the counts at the cells' edges, which cells are a single score, and the parameters;
-# None where it is that of the best or the worst curve after all.
+# None where the best or the worst curve has it after all.
 Extreme = Callable[..., float | None]
 
 
@@ -64,8 +64,8 @@ class Extremes:
     corners : bool
         Whether its bits are the same whatever the scores of normals between two anomalies.
     lowest, highest : callable or None
-        The extreme where it is not that of the best or the worst curve: a function of the counts
-        at the cells' edges, of which cells are a single score, and of the parameters.
+        The extreme where neither the best nor the worst curve has it: a function of the counts at
+        the cells' edges, of which cells are a single score, and of the parameters.
     """
 
     reads: Literal["curve", "threshold", "confusion"] = "curve"
@@ -80,9 +80,9 @@ class Extremes:
 AREA = Extremes(corners=True)
 # The same, added up in floating point.
 ROUNDED_AREA = Extremes(exact=False)
-# What is read at one point of the curve.
+# A value at one point of the curve.
 POINT = Extremes(local=True)
-# Why there is none.
+# Reasons why there are none.
 NOT_A_NUMBER = "it is not one number"
 UNPROVEN = "no order of the samples in a cell is proven to be the best or the worst one for it"
 
@@ -96,24 +96,24 @@ class Measure(Generic[Result]):
     name : str
         Public function, and method of `fastad.evaluation.RankedScores`.
     title : str
-        What it is, in a few words.
+        A short description.
     key : str
         Its key in tables; with an operating point, what stands before the number.
     compute : callable
         The measure as a function of ordered counts and checked parameters.
     parameters : mapping of str to Parameter
-        What it takes beside the data, in the order of the public function.
+        Parameters beside the data, in the order of the public function.
     operating_point : str or None
         The parameter that is an operating point.
     tail : Tail or None
-        The part of a class at that point, where its name does not say it.
+        Class tail beyond the operating point, if the parameter's name does not imply it.
     default_points : tuple or None
-        Operating points where a table names none; None where they are the table's ``fpr``, and
-        empty where the key must name one.
+        Operating points of a table that names none: None for the table's ``fpr``, empty if the key
+        must name one.
     number_key : str
-        What stands before the number in a key where that is not ``key`` itself.
+        Prefix of a key with a number, if it is not ``key`` itself.
     kind : {"value", "threshold", "curve", "counts"}
-        What it returns; only values stand in tables.
+        Type of the result; only values stand in tables.
     reads_values : bool
         Whether the values of the scores count, and not their order alone.
     curve_part : callable or None
@@ -142,7 +142,7 @@ class Measure(Generic[Result]):
     value_range : (float, float)
         Lowest and highest value that it can take, or approach.
     range_at : callable or None
-        The same at checked parameters, where it depends on them.
+        ``value_range`` as a function of checked parameters, if it depends on them.
     """
 
     name: str
@@ -248,7 +248,7 @@ class Measure(Generic[Result]):
 
     @property
     def prefix(self) -> str:
-        """What stands before the number of an operating point in a key."""
+        """Prefix of a key, before the number of the operating point."""
         return self.number_key or self.key
 
     @property
@@ -386,5 +386,5 @@ class BoundMeasure:
         return self.measure.value_range
 
 
-# What stands for a measure in an argument: its key or name, its declaration, or one that is bound.
+# A measure in an argument: its key or name, its declaration, or one that is bound.
 MeasureLike: TypeAlias = str | Measure[Any] | BoundMeasure

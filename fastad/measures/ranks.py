@@ -26,7 +26,7 @@ def _rank_power(counts: OrderedCounts, k: int) -> float:
     if before == k:
         _need_hits(hits)
         return hits * (hits + 1) / twice_ranks
-    # Of the tie at the cut, s of its anomalies are among the k highest: a hypergeometric number.
+    # The k highest contain a hypergeometric number s of the anomalies tied at the cut.
     tied_anomalies = int(counts.tps[point + 1]) - hits
     tied_normals = int(counts.fps[point + 1]) - int(counts.fps[point])
     rest = k - before

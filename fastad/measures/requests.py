@@ -60,7 +60,7 @@ class _Named(NamedTuple):
 
     measure: Measure[Any]
     parameters: Mapping[str, Any]
-    # Whether the operating point is that of one detector, and not part of the key.
+    # Whether the point belongs to one detector, and is not part of the key.
     own_point: bool = False
 
 

@@ -23,11 +23,11 @@ class Resolution(NamedTuple):
     Attributes
     ----------
     samples : {"anomalies", "normals"}
-        Of which class.
+        Class of the samples.
     n_required : int
-        How many.
+        Number of samples that the point needs.
     note : str
-        What holds of fewer.
+        Note for fewer samples.
     """
 
     samples: Literal["anomalies", "normals"]
@@ -53,11 +53,11 @@ class Tail(NamedTuple):
     samples : {"anomalies", "normals"}
         The class.
     fraction : callable
-        The fraction of it, as a function of the operating point.
+        Fraction of the class, as a function of the operating point.
     note : str
-        What holds of fewer than ``n`` samples at the point ``x``.
+        Note for fewer than ``n`` samples at the point ``x``.
     n_beyond : int
-        How many samples there must be in the fraction.
+        Number of samples that the fraction must contain.
     """
 
     samples: Literal["anomalies", "normals"]
@@ -84,7 +84,7 @@ MISSES = Tail("anomalies", lambda x: 1 - x, "of fewer than {n} anomalies one mis
 DROPPED = Tail("normals", lambda x: x, "of fewer than {n} normals alpha {x} drops none")
 KEPT = Tail("anomalies", lambda x: x, "of fewer than {n} anomalies alpha {x} keeps none")
 
-# Of operating points that are rates, by their names.
+# Tails of operating points that are rates, by their names.
 TAILS: Mapping[str, Tail] = MappingProxyType(
     {
         **{name: FALSE_ALARMS for name in ("fpr", "min_fpr")},

@@ -287,7 +287,7 @@ class Confusion:
         product = math.prod(margins)
         if _LEAST <= product <= _MOST:
             root = math.sqrt(product)
-        else:  # of weights near 1e-100 or 1e100; that of two margins is a float
+        else:  # weights near 1e-100 or 1e100: the product of two margins is a float
             root = math.sqrt(math.prod(margins[:2])) * math.sqrt(math.prod(margins[2:]))
         # Rounding may exceed the ends under real weights; NaN stays, as the first argument.
         return min(max(_ratio(covariance, root), -1.0), 1.0)

@@ -26,17 +26,17 @@ from fastad._core.types import CountVector, FloatVector
 from fastad.errors import InvalidInputError
 from fastad.ordering.counts import OrderedCounts
 
-# So many rates take a third of a second; beyond a billion samples only weights can ask for more.
+# Listing them takes a third of a second; only weights of a billion samples ask for more.
 _MOST_RATES = 2**22
 # Probabilities below this part of the largest one cannot move the sixteenth digit of a sum.
 _NEGLIGIBLE = 1e-18
 # Floats decide unless they are so close to the bound, relative to it; then integers do.
 _CLOSE = 1e-9
-# Up to so many normals; beyond, a bound that floats cannot tell counts as exceeded.
+# Most normals that are counted exactly; beyond, a bound that floats cannot tell is exceeded.
 _LARGEST_EXACT = 5_000
 # exp(-60) is nothing beside 1.
 _FAR = 60.0
-# So many standard deviations out, a normal density is 0.
+# Standard deviations from the mean beyond which a normal density is 0.
 _OUTSIDE = 50.0
 # A piece of the curve is short if the distance to the ends of [0, 1], and four standard deviations
 # of the weights, are so many times its width: then five points make its mean good to 13 digits.
@@ -95,7 +95,7 @@ def threshold_distribution(m: int, h: int, k: int) -> _Distribution:
 
 
 def _likelihoods(m: int, h: int, k: int, first: int, last: int) -> FloatVector:
-    """Return the probabilities of the numbers from first to last, relative to that of the mode."""
+    """Return the probabilities of the numbers from first to last, relative to the mode's."""
     j = np.arange(first, last, dtype=np.float64)
     growth = (j + 1) / (j + 1 - k) * ((m - h + k - j) / (m - 1 - j))
     # From the mode outwards, so that errors grow where the distribution falls.
@@ -110,7 +110,7 @@ def _likelihoods(m: int, h: int, k: int, first: int, last: int) -> FloatVector:
 def central_range(m: int, h: int, k: int, coverage: Fraction) -> tuple[int, int]:
     """Return the ends of the part of the distribution with equal tails."""
     outside = (1 - coverage) / 2
-    # Seen from the lowest score the distribution is that of the h - k - 1 normals below.
+    # From the lowest score upwards it is the distribution of the h - k - 1 normals below.
     return _lower_end(m, h, k, outside), m - 1 - _lower_end(m, h, h - k - 1, outside)
 
 

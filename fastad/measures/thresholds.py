@@ -100,7 +100,7 @@ def threshold_at_fpr(
 
     Notes
     -----
-    O(n log n) time for n samples. Anomalies are not needed, but move the linear value.
+    Anomalies are not needed, but move the linear value.
 
     References
     ----------

@@ -28,7 +28,7 @@ def named_scores(y_score: Any, rows: RowIndex) -> list[tuple[str, ArrayLike]]:
 
 
 def _scores_in_rows(y_score: Any, n_rows: int) -> list[tuple[str, ArrayLike]]:
-    """Return the only detector of a vector, or that of each row of a matrix."""
+    """Return the only detector of a vector, or one for each row of a matrix."""
     is_masked = isinstance(y_score, np.ma.MaskedArray)
     expected = "contain equally many scores for each detector"
     scores = y_score if is_masked else converted(y_score, "y_score", expected)

@@ -87,7 +87,7 @@ class PackedOrder(NamedTuple):
     Attributes
     ----------
     packed : numpy.ndarray
-        Of a part of the curve, only what lies in it.
+        The keys, restricted to a part of the curve if one is given.
     ranges : sequence of Range
         From the highest scores down, at least one.
     codec : KeyCodec
