@@ -303,3 +303,14 @@ def entries_of(value: Any, name: str, expected: str) -> Any:
         )
     as_they_came = isinstance(value, Sequence) and not isinstance(value, memoryview)
     return list(value if as_they_came else array)
+
+
+def check_column_names(value: object, argument: str) -> list[str]:
+    """Return the names of columns that are given as one string or several."""
+    names = [value] if isinstance(value, str) else value
+    if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
+        raise InvalidTypeError(
+            f"{argument} must be the name of a column, or several; found {short_repr(value)}",
+            argument=argument,
+        )
+    return list(names)

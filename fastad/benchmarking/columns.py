@@ -6,7 +6,7 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any, NoReturn, TypeAlias
 
-from fastad._core.parameters import check_flag, exact_rate, short_repr
+from fastad._core.parameters import check_column_names, check_flag, exact_rate, short_repr
 from fastad._core.suggestions import did_you_mean
 from fastad._core.text_tables import some_of
 from fastad._core.types import Point
@@ -115,11 +115,11 @@ def find_columns(
             f"detector must be the name of a column; found {short_repr(detector)}",
             argument="detector",
         )
-    keys = {"dataset": _name_list(dataset, "dataset"), "detector": [detector]}
+    keys = {"dataset": check_column_names(dataset, "dataset"), "detector": [detector]}
     for key, given in {"anomaly_class": anomaly_class, "params": params, "fold": fold}.items():
         defaults = ("fold", "repeat") if key == "fold" else (key,)
         default = [name for name in defaults if name in names]
-        keys[key] = default if given is None else _name_list(given, key)
+        keys[key] = default if given is None else check_column_names(given, key)
     for argument, key_columns in keys.items():
         for name in key_columns:
             if name not in names:
@@ -256,16 +256,6 @@ def label_list(labels: Any, argument: str) -> list[str]:
             f"{argument} must name at least one measure; found none", argument=argument
         )
     return list(dict.fromkeys(names))
-
-
-def _name_list(names: Any, argument: str) -> list[str]:
-    columns = [names] if isinstance(names, str) else names
-    if not isinstance(columns, Sequence) or not all(isinstance(name, str) for name in columns):
-        raise InvalidTypeError(
-            f"{argument} must be the name of a column, or several; found {short_repr(names)}",
-            argument=argument,
-        )
-    return list(columns)
 
 
 def _measure_column(name: str, directions: Mapping[str, bool]) -> MeasureColumn | None:

@@ -12,7 +12,14 @@ from fastad._tables.table import Batch, located
 from fastad.dask.tables import PartitionedTable, convert_batch
 from fastad.dask.tasks import Versions, dask_module, now_or_later
 from fastad.measures.measure import MeasureLike
-from fastad.streaming.batches import Counters, count_batch, in_order, names_of, roles_of, split
+from fastad.streaming.batches import (
+    Counters,
+    count_batch,
+    distinct_names,
+    in_order,
+    roles_of,
+    split,
+)
 from fastad.streaming.bounds import measures_to_bound
 from fastad.streaming.evaluation import Streams, by_passes
 from fastad.streaming.exact import SketchPass
@@ -100,7 +107,7 @@ def evaluate(
     check_flag(exact, "exact")
     n_bytes = check_memory(memory)
     bound = measures_to_bound(measures, fpr)
-    group_columns = [] if groups is None else names_of(groups, "groups")
+    group_columns = distinct_names(() if groups is None else groups, "groups")
     table = PartitionedTable(source)
     table.check([label], "label")
     table.check(group_columns, "groups")

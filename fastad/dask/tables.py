@@ -17,7 +17,7 @@ from fastad._tables.errors import TableError
 from fastad._tables.table import Batch, located
 from fastad.dask.tasks import dask_module
 from fastad.errors import InvalidInputError, InvalidTypeError
-from fastad.streaming.batches import names_of
+from fastad.streaming.batches import distinct_names
 from fastad.streaming.evaluation import check_some
 
 # So many tasks for each thread keep all of them at work until the end, and a task makes at most so
@@ -59,7 +59,7 @@ class PartitionedTable:
     def scores(self, score: str | Sequence[str] | None, others: Sequence[str]) -> list[str]:
         """Return the columns of scores, by default all others of numbers but an index or a fold."""
         if score is not None:
-            names = names_of(score, "score")
+            names = distinct_names(score, "score")
         else:
             names = [
                 name

@@ -6,11 +6,10 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from fastad._core.arrays import python_values
-from fastad._core.parameters import short_repr
+from fastad._core.parameters import check_column_names
 from fastad._core.types import AnyVector, Label
 from fastad._tables.columns import Labels, Names, Numbers, Role
 from fastad._tables.table import Batch
-from fastad.errors import InvalidTypeError
 from fastad.streaming.exact import FinerPass, SketchPass
 from fastad.streaming.points import check_points
 
@@ -81,12 +80,6 @@ def in_order(groups: Iterable[Any]) -> list[Any]:
         return listed
 
 
-def names_of(value: object, argument: str) -> list[str]:
+def distinct_names(value: object, argument: str) -> list[str]:
     """Return the columns that an argument names, each once."""
-    names = [value] if isinstance(value, str) else value
-    if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
-        raise InvalidTypeError(
-            f"{argument} must be the name of a column, or several; found {short_repr(value)}",
-            argument=argument,
-        )
-    return list(dict.fromkeys(names))
+    return list(dict.fromkeys(check_column_names(value, argument)))

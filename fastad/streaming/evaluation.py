@@ -14,7 +14,14 @@ from fastad._tables.errors import RereadError, TableError
 from fastad._tables.table import Batch, Table
 from fastad.errors import InvalidInputError, InvalidTypeError
 from fastad.measures.measure import BoundMeasure, MeasureLike
-from fastad.streaming.batches import Counters, count_batch, in_order, names_of, roles_of, split
+from fastad.streaming.batches import (
+    Counters,
+    count_batch,
+    distinct_names,
+    in_order,
+    roles_of,
+    split,
+)
 from fastad.streaming.bounds import measures_to_bound
 from fastad.streaming.exact import FEWEST_BYTES, FinerPass, ScorePasses, SketchPass
 from fastad.streaming.results import BoundedEvaluation
@@ -126,7 +133,7 @@ def evaluate(
     request = _Request(
         label=label,
         score=score,
-        group_columns=[] if groups is None else names_of(groups, "groups"),
+        group_columns=distinct_names(() if groups is None else groups, "groups"),
         measures=bound,
         exact=exact,
         memory=n_bytes,
@@ -163,7 +170,7 @@ def _evaluate(table: Table, request: _Request, report: Progress | None) -> Strea
     if request.score is None:
         scores = list(find_detectors(table, [label, *group_columns]).names)
     else:
-        scores = names_of(request.score, "score")
+        scores = distinct_names(request.score, "score")
         check_some(scores, table.names)
         table.check(scores, "score")
     rows = _Rows(table, label, scores, group_columns, request.pos_label)
