@@ -22,7 +22,7 @@ from fastad.streaming.batches import (
 )
 from fastad.streaming.bounds import measures_to_bound
 from fastad.streaming.evaluation import Streams, by_passes
-from fastad.streaming.exact import SketchPass
+from fastad.streaming.exact import Pass
 from fastad.streaming.sizes import check_memory
 from fastad.streaming.sketch import ScoreSketch
 from fastad.streaming.streamed_evaluation import StreamedEvaluation
@@ -182,7 +182,7 @@ def sketch(
     scores = table.scores(score, [label])
 
     def run() -> dict[str, ScoreSketch]:
-        counters: Counters = {(None, column): SketchPass(size) for column in scores}
+        counters: Counters = {(None, column): Pass(ScoreSketch(size)) for column in scores}
         counted: dict[Any, Any] = _count(table, counters, _Uses(label, scores, [], pos_label))
         return {column: counted[None, column].sketch for column in scores}
 
@@ -269,7 +269,7 @@ def _count_rows(
 def _merge(parts: Sequence[_Counted], label: str, pos_label: Label | None) -> _Counted:
     """Merge the counters of some partitions; those of a task may be in use elsewhere."""
     labels = Labels(pos_label)
-    merged: dict[Any, Any] = {key: counter.empty() for key, counter in parts[0].counters.items()}
+    merged = {key: counter.empty() for key, counter in parts[0].counters.items()}
     with thread_limit(1):
         for part in parts:
             with located("source", label, str):

@@ -1,8 +1,8 @@
-"""Exact curves of scores of which only the anomalies fit in memory."""
+"""Exact curves in memory, for which only the anomalies have to fit."""
 
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,12 +14,13 @@ from fastad._kernels.ordering import cell_curves, rank_ranges
 from fastad.ordering.orders import sort
 from fastad.streaming.cell_counts import ANOMALY, NORMAL
 from fastad.streaming.cell_table import SHORT
+from fastad.streaming.curves import Piece
 from fastad.streaming.points import StreamedPoints
 
-# Normals that are counted together, at least and at most, and anomalies of a piece of the curve.
+# Least and greatest batch size of normals; anomalies of a piece of the curve.
 _FEWEST, _MOST = 2**11, 2**23
 _PIECE = 2**17
-# Anomalies and normals of a part that a thread takes; fewer are counted sooner by one thread.
+# Anomalies and normals of a thread's part; fewer are counted sooner by one thread.
 _FEWEST_ANOMALIES, _FEWEST_NORMALS, _PARTS_A_THREAD = 2**16, 2**18, 4
 # Bytes for each anomaly: its score, the normals below it, and those that tie with it.
 BYTES_AN_ANOMALY = 16
@@ -34,82 +35,74 @@ def most_anomalies(memory: int) -> int:
 
 
 def _block_size(memory: int, n_used: int) -> int:
-    """Return how many normals are counted together: in what is left, or in an eighth of it all."""
+    """Return the batch size of normals: the free memory, or at least one eighth of the total."""
     room = max(memory - n_used, memory // _PART)
     return min(max(room // _BYTES_A_NORMAL, _FEWEST), _MOST)
 
 
-class Piece(NamedTuple):
-    """Points of a curve, from above down; the first is the last one of the piece before.
-
-    Attributes
-    ----------
-    fps, tps : numpy.ndarray of shape (n + 1,)
-        Normals and anomalies that are flagged.
-    keys : numpy.ndarray of shape (n,), optional
-        Rising keys of the scores; without them, normals that no anomaly separates are one step.
-    """
-
-    fps: IntVector
-    tps: IntVector
-    keys: IntVector | None = None
-
-
 class KeptAnomalies:
-    """Rank bits of anomalies, as long as they are not more than ``most``."""
+    """Rank bits of anomalies, as long as they are at most ``most``."""
 
     def __init__(self, most: int) -> None:
         self._most = most
         self._n = 0
         # The system gives memory for what is written. Freed arrays that grow would leave as much.
-        self._bits = np.empty(most + 1, np.int64)
+        self._bits: IntVector | None = np.empty(most + 1, np.int64)
 
-    def add(self, points: StreamedPoints) -> bool:
-        """Keep the anomalies among some points; tell whether they fit."""
-        if not self._have_room(int(np.count_nonzero(points.kinds == ANOMALY))):
-            return False
-        raw = points.raw
-        self._n = rank_ranges.take_bits(
-            raw.values, points.kinds, ANOMALY, raw.largest, raw.signed, self._bits, self._n
-        )
-        return True
+    def empty(self) -> "KeptAnomalies":
+        """Return what keeps as many others."""
+        return KeptAnomalies(self._most)
 
-    def merge(self, other: "KeptAnomalies") -> bool:
-        """Keep others, too; tell whether they fit."""
-        if not self._have_room(other._n):
-            return False
-        self._bits[self._n : self._n + other._n] = other._bits[: other._n]
+    def count_points(self, points: StreamedPoints) -> None:
+        """Keep the anomalies among some points, or none if they are too many."""
+        bits = self._with_room(int(np.count_nonzero(points.kinds == ANOMALY)))
+        if bits is not None:
+            raw = points.raw
+            self._n = rank_ranges.take_bits(
+                raw.values, points.kinds, ANOMALY, raw.largest, raw.signed, bits, self._n
+            )
+
+    def merge(self, other: "KeptAnomalies") -> None:
+        """Keep others, too, or none if they are too many."""
+        bits = None if other._bits is None else self._with_room(other._n)
+        if bits is None or other._bits is None:
+            self._bits = None
+            return
+        bits[self._n : self._n + other._n] = other._bits[: other._n]
         self._n += other._n
-        return True
 
-    def sorted(self) -> IntVector:
-        """Return all of them in rising order, sorted in place."""
+    def sorted(self) -> IntVector | None:
+        """Return all of them in rising order, sorted in place; None if they were too many."""
+        if self._bits is None:
+            return None
         bits = self._bits[: self._n]
         sort(bits)
         return bits
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_bits": self._bits[: self._n]}
+        return {**self.__dict__, "_bits": None if self._bits is None else self._bits[: self._n]}
 
-    def _have_room(self, n: int) -> bool:
-        if self._n + n > self._most:
-            return False
-        if self._bits.shape[0] <= self._most:
-            # It has been sent to here.
-            bits, self._bits = self._bits, np.empty(self._most + 1, np.int64)
+    def _with_room(self, n: int) -> IntVector | None:
+        """Return the array if so many more fit into it."""
+        bits = self._bits
+        if bits is None or self._n + n > self._most:
+            self._bits = None
+        elif bits.shape[0] <= self._most:
+            # It has been pickled without its free room.
+            self._bits = np.empty(self._most + 1, np.int64)
             self._bits[: self._n] = bits
-        return True
+        return self._bits
 
 
 class AnomalyRanks:
-    """The normals between all anomalies: what the area and the precision of a curve depend on.
+    """Numbers of normals between the anomalies, on which area and precision depend.
 
     Parameters
     ----------
     anomalies : numpy.ndarray of shape (n,)
         Rising rank bits of the anomalies.
     n_points : int
-        Points that there are to count, which decides on the width of the counts.
+        Number of points to count, which decides on the width of the counts.
     memory : int
         Bytes for all of it.
     """
@@ -129,7 +122,7 @@ class AnomalyRanks:
         n_points = SHORT if self._between.dtype == np.int64 else 0
         return AnomalyRanks(self._anomalies, n_points, self._memory)
 
-    def count(self, points: StreamedPoints) -> None:
+    def count_points(self, points: StreamedPoints) -> None:
         """Count the normals among some points; they wait until there are many."""
         if self._waiting.shape[0] == 0:
             n_used = self._anomalies.shape[0] * BYTES_AN_ANOMALY
@@ -150,30 +143,6 @@ class AnomalyRanks:
             )
             start = rows.stop
 
-    def count_bits(self, normals: IntVector) -> None:
-        """Count normals, given by their rank bits, which are sorted in place."""
-        anomalies, between = self._anomalies, self._between
-        if not anomalies.shape[0]:
-            between[0] += normals.shape[0]
-            return
-        _sort_in_parts(normals)
-        n_parts = _n_parts(anomalies.shape[0], _FEWEST_ANOMALIES)
-        # Each part begins with the first anomaly of a tie.
-        starts = anomalies.searchsorted(anomalies[_cuts(anomalies.shape[0], n_parts)])
-        bounds = sorted({0, *starts.tolist(), anomalies.shape[0]})
-        cuts = [0, *normals.searchsorted(anomalies[bounds[1:-1]]).tolist(), normals.shape[0]]
-
-        def count(i: int) -> None:
-            some = slice(bounds[i], bounds[i + 1])
-            rank_ranges.count_between(
-                anomalies[some],
-                as_readonly(normals[cuts[i] : cuts[i + 1]]),
-                between[some.start : some.stop + 1],
-                self._equal[some],
-            )
-
-        thread_map(count, range(len(bounds) - 1))
-
     def merge(self, other: "AnomalyRanks") -> None:
         """Add the normals that were counted apart, around the same anomalies."""
         other._flush()
@@ -185,13 +154,11 @@ class AnomalyRanks:
         self._flush()
         return self.__dict__
 
-    def pieces(self, fp: int = 0, tp: int = 0) -> Iterator[Piece]:
-        """Yield the curve below what has been flagged, from above down."""
+    def pieces(self) -> Iterator[Piece]:
+        """Yield the curve from the highest scores down."""
         self._flush()
         self._waiting = np.empty(0, np.int64)
-        start = self._anomalies.shape[0]
-        if start == 0:
-            yield Piece(np.array([fp, fp + int(self._between[0])]), np.array([tp, tp]))
+        start, fp, tp = self._anomalies.shape[0], 0, 0
         while start > 0:
             stop = max(start - _PIECE, 0)
             if stop:
@@ -207,19 +174,28 @@ class AnomalyRanks:
             start = stop
 
     def _flush(self) -> None:
-        """Count the normals that wait."""
-        if self._n_waiting:
-            self.count_bits(self._waiting[: self._n_waiting])
-            self._n_waiting = 0
+        """Count the normals that wait; sorts them in place."""
+        anomalies, normals = self._anomalies, self._waiting[: self._n_waiting]
+        self._n_waiting = 0
+        if not normals.shape[0]:
+            return
+        _sort_in_parts(normals)
+        n_parts = _n_parts(anomalies.shape[0], _FEWEST_ANOMALIES)
+        # Each part begins with the first anomaly of a tie.
+        starts = anomalies.searchsorted(anomalies[_cuts(anomalies.shape[0], n_parts)])
+        bounds = sorted({0, *starts.tolist(), anomalies.shape[0]})
+        cuts = [0, *normals.searchsorted(anomalies[bounds[1:-1]]).tolist(), normals.shape[0]]
 
+        def count(i: int) -> None:
+            some = slice(bounds[i], bounds[i + 1])
+            rank_ranges.count_between(
+                anomalies[some],
+                as_readonly(normals[cuts[i] : cuts[i + 1]]),
+                self._between[some.start : some.stop + 1],
+                self._equal[some],
+            )
 
-def rank_bits(points: StreamedPoints, kind: int) -> IntVector:
-    """Return the rank bits of the points of one class."""
-    raw = points.raw
-    bits = np.empty(np.count_nonzero(points.kinds == kind) + 1, np.int64)
-    # One more than there are: rows of the other kind are written there, too.
-    n = rank_ranges.take_bits(raw.values, points.kinds, kind, raw.largest, raw.signed, bits, 0)
-    return bits[:n]
+        thread_map(count, range(len(bounds) - 1))
 
 
 def _sort_in_parts(numbers: IntVector) -> None:

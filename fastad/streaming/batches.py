@@ -10,10 +10,10 @@ from fastad._core.parameters import check_column_names
 from fastad._core.types import AnyVector, Label
 from fastad._tables.columns import Labels, Names, Numbers, Role
 from fastad._tables.table import Batch
-from fastad.streaming.exact import FinerPass, SketchPass
+from fastad.streaming.exact import Pass
 from fastad.streaming.points import check_points
 
-Counters: TypeAlias = dict[Any, SketchPass | FinerPass]
+Counters: TypeAlias = dict[Any, Pass]
 
 
 def roles_of(
@@ -33,7 +33,7 @@ def count_batch(
     batch: Batch,
     label: str,
     group_columns: Sequence[str],
-    counters: Mapping[Any, SketchPass | FinerPass],
+    counters: Mapping[Any, Pass],
 ) -> None:
     """Give the rows of a batch, whose labels are 0 and 1, to the counters of their groups."""
     scores = list(dict.fromkeys(column for _, column in counters))
@@ -45,7 +45,7 @@ def count_batch(
                 batch.columns[label][rows], batch.columns[column][rows], None, None
             )
             if points is not None:
-                counters[name, column].add(points)
+                counters[name, column].count_points(points)
 
 
 def split(batch: Batch, group_columns: Sequence[str]) -> Iterator[tuple[Any, AnyVector | slice]]:

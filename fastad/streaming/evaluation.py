@@ -23,7 +23,7 @@ from fastad.streaming.batches import (
     split,
 )
 from fastad.streaming.bounds import measures_to_bound
-from fastad.streaming.exact import FEWEST_BYTES, FinerPass, ScorePasses, SketchPass
+from fastad.streaming.exact import FEWEST_BYTES, Pass, ScorePasses
 from fastad.streaming.results import BoundedEvaluation
 from fastad.streaming.sizes import check_memory
 from fastad.streaming.spill import spill_folder
@@ -309,7 +309,7 @@ class _Rows(NamedTuple):
 
     def give(
         self,
-        counters: Mapping[Any, SketchPass | FinerPass],
+        counters: Mapping[Any, Pass],
         report: Progress | None,
         n_passes: int,
     ) -> None:

@@ -1,6 +1,6 @@
 """`Refinement`: a second pass over the scores on which a measure still depends."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -70,8 +70,8 @@ class RangeCounter:
         """Return a counter of the same ranges."""
         return RangeCounter(self.dtype, self.lows, self.highs, self.table.memory)
 
-    def count(self, points: StreamedPoints) -> None:
-        """Count those of some points that lie in the ranges; they have been checked."""
+    def count_points(self, points: StreamedPoints) -> None:
+        """Count the points that lie in the ranges; they have been checked."""
         if points.raw.dtype != self.dtype:
             raise InvalidInputError(
                 f"y_score must contain {self.dtype} as before; found {points.raw.dtype}",
@@ -189,12 +189,16 @@ class Refinement:
             raise InvalidInputError("y_true must be given; found None", argument="y_true")
         points = check_points(y_true, y_score, sample_weight, pos_label)
         if points is not None:
-            self._counter.count(points)
+            self._counter.count_points(points)
 
     def counter(self) -> RangeCounter:
         """Return a counter of the ranges, for a part of the points."""
         lows, highs = _merged_ranges(self._cells, self._chosen)
         return RangeCounter(self._cells.codec.dtype, lows, highs, self._memory)
+
+    def counted_in(self, counters: Iterable[RangeCounter]) -> RangeCounter | None:
+        """Return the counter of the same ranges, or None."""
+        return next((each for each in counters if each.has_ranges_of(self._counter)), None)
 
     def absorb(self, counter: RangeCounter) -> None:
         """Take the points of a counter."""

@@ -1,22 +1,22 @@
-"""Exact curves of scores that do not fit in memory at all: sorted range by range on disk."""
+"""Exact curves of scores that do not fit in memory: sorted range by range on disk."""
 
 import errno
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
 from fastad._core.arrays import as_readonly
 from fastad._core.temporary import temporary_folder
 from fastad._core.types import IntVector
-from fastad._kernels.ordering import cell_curves
+from fastad._kernels.ordering import cell_curves, rank_ranges
 from fastad.ordering.orders import sort
-from fastad.streaming.anomaly_ranks import AnomalyRanks, Piece
 from fastad.streaming.cell_counts import ANOMALY, NORMAL, CellCounts
 from fastad.streaming.cell_table import CellTable
+from fastad.streaming.curves import Piece
+from fastad.streaming.points import StreamedPoints
 from fastad.streaming.score_cells import ScoreCells
 
 # Bytes that a point takes while its range is sorted.
@@ -24,18 +24,8 @@ BYTES_A_POINT = 32
 # Bytes that are gathered before they are written, at most.
 _GATHERED = 2**25
 _READ = 2**20
-# Of the rank bits of a score.
+# Bytes of the rank bits of a score.
 _BYTES = 8
-
-
-class Block(NamedTuple):
-    """Rank bits of points of one class."""
-
-    bits: IntVector
-    kind: int
-
-
-Blocks = Callable[[], Iterator[Block]]
 
 
 @contextmanager
@@ -58,7 +48,7 @@ def spill_folder(folder: Path | None) -> Iterator[Path]:
 class SpilledScores:
     """Points in files by ranges of their scores, each of which can be sorted in memory.
 
-    With ``corners`` the curve has no point between two anomalies, which takes less time.
+    With ``corners`` the curve has no point between two anomalies, so that less of it is kept.
     """
 
     def __init__(self, cells: ScoreCells, folder: Path, memory: int, *, corners: bool) -> None:
@@ -71,26 +61,19 @@ class SpilledScores:
         self._ends = np.append(self._starts[1:], cells.lowest.shape[0])
         # Rising lowest rank bits of the ranges, which fall.
         self._lows = cells.lowest[self._ends - 1][::-1]
-        # Of a range of one score the counts say all.
+        # Where a range is one score, its counts say all.
         self._is_tie = cells.lowest[self._ends - 1] == cells.highest[self._starts]
         self._gathered: dict[tuple[int, int], list[IntVector]] = {}
         self._n_gathered = 0
 
-    def add(self, block: Block) -> None:
-        """Write points to the files of their ranges; sorts the block."""
-        bits = block.bits
-        if self._lows.shape[0] > 1:
-            sort(bits)
-        ends = np.append(np.searchsorted(bits, self._lows[1:]), bits.shape[0])
-        start = 0
-        for position, end in enumerate(ends.tolist()):
-            index = self._lows.shape[0] - 1 - position
-            if end > start and not self._is_tie[index]:
-                self._gathered.setdefault((index, block.kind), []).append(bits[start:end])
-            start = end
-        self._n_gathered += bits.nbytes
-        if self._n_gathered >= min(_GATHERED, self._memory):
-            self._write()
+    def count_points(self, points: StreamedPoints) -> None:
+        """Write points to the files of their ranges."""
+        raw, kinds = points.raw, points.kinds
+        for kind in (NORMAL, ANOMALY):
+            # One more than there are: rows of the other kind are written there, too.
+            bits = np.empty(np.count_nonzero(kinds == kind) + 1, np.int64)
+            n = rank_ranges.take_bits(raw.values, kinds, kind, raw.largest, raw.signed, bits, 0)
+            self._add(bits[:n], kind)
 
     def pieces(self) -> Iterator[Piece]:
         """Yield the curve from the highest scores down."""
@@ -104,6 +87,21 @@ class SpilledScores:
             for kind in (NORMAL, ANOMALY):
                 self._path(index, kind).unlink(missing_ok=True)
 
+    def _add(self, bits: IntVector, kind: int) -> None:
+        """Write rank bits of points of one class; sorts them in place."""
+        if self._lows.shape[0] > 1:
+            sort(bits)
+        ends = np.append(np.searchsorted(bits, self._lows[1:]), bits.shape[0])
+        start = 0
+        for position, end in enumerate(ends.tolist()):
+            index = self._lows.shape[0] - 1 - position
+            if end > start and not self._is_tie[index]:
+                self._gathered.setdefault((index, kind), []).append(bits[start:end])
+            start = end
+        self._n_gathered += bits.nbytes
+        if self._n_gathered >= min(_GATHERED, self._memory):
+            self._write()
+
     def _pieces_of(self, index: int, some: slice, fp: int, tp: int) -> Iterator[Piece]:
         cells = self._cells
         n_normals, n_anomalies = int(cells.normals[some].sum()), int(cells.anomalies[some].sum())
@@ -113,40 +111,34 @@ class SpilledScores:
             return
         self._check_number(index, NORMAL, n_normals)
         self._check_number(index, ANOMALY, n_anomalies)
-        if (n_normals + n_anomalies) * BYTES_A_POINT <= self._memory:
-            anomalies, normals = self._read(index, ANOMALY), self._read(index, NORMAL)
-            sort(anomalies)
-            if self._corners:
-                ranks = AnomalyRanks(anomalies, n_normals + n_anomalies, self._memory)
-                ranks.count_bits(normals)
-                yield from ranks.pieces(fp, tp)
-            else:
-                sort(normals)
-                yield _points_of(anomalies, normals, fp, tp)
-        else:
+        n_points = n_normals + n_anomalies
+        if n_points * BYTES_A_POINT > self._memory:
             yield from self._of_wide_cell(index, fp, tp)
+            return
+        anomalies, normals = self._read(index, ANOMALY), self._read(index, NORMAL)
+        sort(anomalies)
+        sort(normals)
+        keys, fps, tps = (np.empty(size, np.int64) for size in (n_points, *2 * (n_points + 1,)))
+        n = cell_curves.write_points(
+            as_readonly(anomalies), as_readonly(normals), fp, tp, self._corners, keys, fps, tps
+        )
+        yield Piece(as_readonly(fps[: n + 1]), as_readonly(tps[: n + 1]), keys[:n])
 
     def _of_wide_cell(self, index: int, fp: int, tp: int) -> Iterator[Piece]:
         """Split a single cell with too many points again."""
-
-        def blocks() -> Iterator[Block]:
-            for kind in (NORMAL, ANOMALY):
-                yield from self._blocks(index, kind)
-
         table = CellTable(self._memory)
         lowest, highest = 2**63 - 1, -(2**63)
-        for bits, kind in blocks():
+        for bits, kind in self._blocks(index):
             kinds = np.full(bits.shape[0], kind, np.uint8)
-            cells = CellCounts.of(bits >> table.shift, kinds, None, table.shift)
-            table.plus(cells)
+            table.plus(CellCounts.of(bits >> table.shift, kinds, None, table.shift))
             lowest, highest = min(lowest, int(bits.min())), max(highest, int(bits.max()))
         finer = ScoreCells.of(table.listed(), lowest, highest, self._cells.codec)
         folder = self._folder / f"{index}"
         inner = SpilledScores(finer, folder, self._memory, corners=self._corners)
-        for block in blocks():
-            inner.add(block)
+        for bits, kind in self._blocks(index):
+            inner._add(bits, kind)
         for piece in inner.pieces():
-            yield Piece(piece.fps + fp, piece.tps + tp, piece.keys)
+            yield piece._replace(fps=piece.fps + fp, tps=piece.tps + tp)
 
     def _write(self) -> None:
         for (index, kind), parts in self._gathered.items():
@@ -173,22 +165,14 @@ class SpilledScores:
         path = self._path(index, kind)
         return np.fromfile(path, np.int64) if path.exists() else np.empty(0, np.int64)
 
-    def _blocks(self, index: int, kind: int) -> Iterator[Block]:
-        path = self._path(index, kind)
-        if path.exists():
-            with path.open("rb") as file:
-                while (bits := np.fromfile(file, np.int64, _READ)).shape[0]:
-                    yield Block(bits, kind)
-
-
-def _points_of(anomalies: IntVector, normals: IntVector, fp: int, tp: int) -> Piece:
-    """Return all points of rising scores, below what has been flagged."""
-    most = anomalies.shape[0] + normals.shape[0]
-    keys, fps, tps = (np.empty(size, np.int64) for size in (most, most + 1, most + 1))
-    n = cell_curves.write_points(
-        as_readonly(anomalies), as_readonly(normals), fp, tp, keys, fps, tps
-    )
-    return Piece(as_readonly(fps[: n + 1]), as_readonly(tps[: n + 1]), keys[:n])
+    def _blocks(self, index: int) -> Iterator[tuple[IntVector, int]]:
+        """Read the points of a range part by part, with their class."""
+        for kind in (NORMAL, ANOMALY):
+            path = self._path(index, kind)
+            if path.exists():
+                with path.open("rb") as file:
+                    while (bits := np.fromfile(file, np.int64, _READ)).shape[0]:
+                        yield bits, kind
 
 
 def _range_starts(cells: ScoreCells, most: int) -> IntVector:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import fastad
 from fastad import streaming
+from fastad._kernels.ordering.cell_curves import write_points
 from fastad.measures.measure import BoundMeasure, Measure
 from fastad.measures.registry import MEASURES
 from fastad.measures.requests import bind
@@ -27,7 +28,7 @@ from tests.support.strategies import Sample, samples
 SMALL = 16_000
 # The least: nine cells, and ranges of 64 points.
 LEAST = exact.FEWEST_BYTES
-# Beside the points, what `AnomalyRanks` needs.
+# Memory beside the points that `AnomalyRanks` needs.
 ROOM_FOR_ANOMALIES = "200MB"
 
 RNG = np.random.default_rng(0)
@@ -103,11 +104,10 @@ def test_every_route_gives_the_bits_that_are_computed_in_memory(
         expected -= {"recall@precision0.5"}
     assert check_bounds(table, Y, s) >= expected
     assert left_in(folder) == []
-    # Which way it went; a range in memory is counted around its anomalies too.
+    # Which way it went.
     in_cells = route == "sketch" or name == "one score"
     assert bool(spilled) == (route == "disk" and not in_cells)
-    if route != "disk":
-        assert bool(ranked) == (not in_cells)
+    assert bool(ranked) == (route == "anomalies" and not in_cells)
 
 
 # Measures that depend on the normals between two anomalies, too.
@@ -129,7 +129,7 @@ def by_passes(
     assert points is not None
     while not passes.is_done:
         counted = passes.next_pass(folder if passes.can_spill else None)
-        counted.add(points)
+        counted.count_points(points)
         passes.end(counted)
     return passes.result()
 
@@ -187,6 +187,23 @@ def test_sums_go_on_from_piece_to_piece(folder: Path, quadrature: str, name: str
     value = by_passes(bound, SCORES[name], SMALL, folder)[bound.key]
     expected = bound.measure.of(Y, SCORES[name], None, None, **bound.parameters)
     assert value == streaming.BoundedValue(expected, expected, expected)
+
+
+@pytest.mark.parametrize("name", SCORES)
+def test_corners_are_the_points_beside_an_anomaly(name: str) -> None:
+    bits = np.unique(SCORES[name], return_inverse=True)[1]
+    anomalies, normals = (np.sort(bits[kind == Y]) for kind in (1, 0))
+    curves = []
+    for corners in (False, True):
+        keys, fps, tps = (np.empty(N + 1, np.int64) for _ in range(3))
+        n = write_points(anomalies, normals, 3, 2, corners, keys, fps, tps)
+        curves.append((fps[: n + 1], tps[: n + 1], keys[:n]))
+    (fps, tps, keys), found = curves
+    steps = np.diff(tps) > 0
+    # A step with an anomaly, and what is above one or last.
+    kept = np.concatenate([[True], steps | np.append(steps[1:], True)])
+    for expected, each in zip((fps[kept], tps[kept], keys[kept[1:]]), found, strict=True):
+        np.testing.assert_array_equal(each, expected)
 
 
 @pytest.mark.parametrize("name", ["wide cell", "one cell", "a tie in a wide cell"])

@@ -65,29 +65,38 @@ def write_points(
     normals: IntVector,  # (n,) rising rank bits
     fp: int,  # normals above them
     tp: int,
+    corners: bool,  # noqa: FBT001 - kernels take no keywords
     keys: IntVector,  # (k + n,) written here: rising keys of the distinct scores
     fps: CountVector,  # (k + n + 1,) written here
     tps: CountVector,
 ) -> int:
-    """Write the curve of points from above down; return how many distinct scores they have."""
+    """Write the curve of points from above down; return how many points are written.
+
+    There is one for each distinct score; with ``corners``, normals that no anomaly separates are
+    one step.
+    """
     i, j = anomalies.shape[0], normals.shape[0]
     fps[0] = fp
     tps[0] = tp
     points = 0
+    goes_on = False
     while i > 0 or j > 0:
         bits = (
             anomalies[i - 1]
             if j == 0 or (i > 0 and anomalies[i - 1] > normals[j - 1])
             else normals[j - 1]
         )
+        first = tp
         while i > 0 and anomalies[i - 1] == bits:
             i -= 1
             tp += 1
         while j > 0 and normals[j - 1] == bits:
             j -= 1
             fp += 1
-        keys[points] = ~bits
-        points += 1
+        if not (goes_on and tp == first):
+            points += 1
+        goes_on = corners and tp == first
+        keys[points - 1] = ~bits
         fps[points] = fp
         tps[points] = tp
     return points
