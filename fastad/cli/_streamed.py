@@ -13,8 +13,8 @@ from fastad._tables.files import STDIN, paths_of
 from fastad.cli._console import data_from, print_message, print_result, print_table, progress_bar
 from fastad.cli._saving import save_results
 from fastad.cli._scored_tables import ScoreColumns, open_scored_table
-from fastad.streaming.evaluation import evaluate
-from fastad.streaming.streamed_evaluation import StreamedEvaluation
+from fastad.streaming.large_files.evaluation import evaluate
+from fastad.streaming.large_files.streamed_evaluation import StreamedEvaluation
 
 # Where no memory is given.
 DEFAULT_MEMORY = "512MB"

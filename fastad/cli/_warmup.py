@@ -26,7 +26,8 @@ from fastad.cli._console import print_message, progress_bar
 from fastad.errors import CompilationCacheWarning
 from fastad.measures.registry import MEASURES
 from fastad.measures.requests import example_key
-from fastad.streaming.sketch import ScoreSketch
+from fastad.streaming.large_files.evaluation import evaluate as evaluate_files
+from fastad.streaming.sketches.sketch import ScoreSketch
 
 Step: TypeAlias = Callable[[], object]
 
@@ -205,9 +206,7 @@ def _read_again(columns: dict[str, npt.NDArray[Any]]) -> None:
         feather.write_feather(pa.table(columns), str(path), compression="uncompressed")
         for memory in ("64kB", "1MB"):
             for groups in (None, "group"):
-                fastad.streaming.evaluate(
-                    path, score="it", exact=True, memory=memory, groups=groups
-                )
+                evaluate_files(path, score="it", exact=True, memory=memory, groups=groups)
 
 
 def _estimate(score: Any, threshold: float, *methods: str) -> None:

@@ -12,7 +12,7 @@ from fastad._tables.table import Batch, located
 from fastad.dask.tables import PartitionedTable, convert_batch
 from fastad.dask.tasks import Versions, dask_module, now_or_later
 from fastad.measures.measure import MeasureLike
-from fastad.streaming.batches import (
+from fastad.streaming.large_files.batches import (
     Counters,
     count_batch,
     distinct_names,
@@ -20,12 +20,12 @@ from fastad.streaming.batches import (
     roles_of,
     split,
 )
-from fastad.streaming.bounds import measures_to_bound
-from fastad.streaming.evaluation import Streams, by_passes
-from fastad.streaming.exact import Pass
-from fastad.streaming.sizes import check_memory
-from fastad.streaming.sketch import ScoreSketch
-from fastad.streaming.streamed_evaluation import StreamedEvaluation
+from fastad.streaming.large_files.evaluation import Streams, by_passes
+from fastad.streaming.large_files.exact import Pass
+from fastad.streaming.large_files.streamed_evaluation import StreamedEvaluation
+from fastad.streaming.sketches.bounds import measures_to_bound
+from fastad.streaming.sketches.checks import check_memory
+from fastad.streaming.sketches.sketch import ScoreSketch
 
 # Counters that one task merges.
 _FAN_IN = 8

@@ -17,8 +17,8 @@ from fastad._tables.errors import TableError
 from fastad._tables.table import Batch, located
 from fastad.dask.tasks import dask_module
 from fastad.errors import InvalidInputError, InvalidTypeError
-from fastad.streaming.batches import distinct_names
-from fastad.streaming.evaluation import check_some
+from fastad.streaming.large_files.batches import distinct_names
+from fastad.streaming.large_files.evaluation import check_some
 
 # So many tasks for each thread keep all of them at work until the end, and a task makes at most so
 # many partitions: they are lost with a worker.

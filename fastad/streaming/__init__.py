@@ -5,19 +5,21 @@ from typing import TYPE_CHECKING
 from fastad._core.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from fastad.streaming.distance import kolmogorov_distance as kolmogorov_distance
-    from fastad.streaming.drift_monitor import DriftAlarm as DriftAlarm
-    from fastad.streaming.drift_monitor import DriftMonitor as DriftMonitor
-    from fastad.streaming.evaluation import evaluate as evaluate
-    from fastad.streaming.panes import Dropped as Dropped
-    from fastad.streaming.rate_monitor import RateAlarm as RateAlarm
-    from fastad.streaming.rate_monitor import RateMonitor as RateMonitor
-    from fastad.streaming.refinement import Refinement as Refinement
-    from fastad.streaming.results import BoundedEvaluation as BoundedEvaluation
-    from fastad.streaming.results import BoundedInterval as BoundedInterval
-    from fastad.streaming.results import BoundedValue as BoundedValue
-    from fastad.streaming.sketch import ScoreSketch as ScoreSketch
-    from fastad.streaming.streamed_evaluation import StreamedEvaluation as StreamedEvaluation
-    from fastad.streaming.windows import SlidingEvaluation as SlidingEvaluation
+    from fastad.streaming.large_files.evaluation import evaluate as evaluate
+    from fastad.streaming.large_files.streamed_evaluation import (
+        StreamedEvaluation as StreamedEvaluation,
+    )
+    from fastad.streaming.monitors.drift_monitor import DriftAlarm as DriftAlarm
+    from fastad.streaming.monitors.drift_monitor import DriftMonitor as DriftMonitor
+    from fastad.streaming.monitors.panes import Dropped as Dropped
+    from fastad.streaming.monitors.rate_monitor import RateAlarm as RateAlarm
+    from fastad.streaming.monitors.rate_monitor import RateMonitor as RateMonitor
+    from fastad.streaming.monitors.windows import SlidingEvaluation as SlidingEvaluation
+    from fastad.streaming.sketches.distance import kolmogorov_distance as kolmogorov_distance
+    from fastad.streaming.sketches.refinement import Refinement as Refinement
+    from fastad.streaming.sketches.results import BoundedEvaluation as BoundedEvaluation
+    from fastad.streaming.sketches.results import BoundedInterval as BoundedInterval
+    from fastad.streaming.sketches.results import BoundedValue as BoundedValue
+    from fastad.streaming.sketches.sketch import ScoreSketch as ScoreSketch
 
 __getattr__, __dir__, __all__ = lazy_names()

@@ -13,7 +13,7 @@ import fastad
 from fastad.benchmarking.pairwise_tests import statistics
 from fastad.benchmarking.pairwise_tests.pairs import compare_pairs
 from fastad.detectors.neighbours import Neighbourhood, Rule, RuleKind
-from fastad.streaming.exact import FEWEST_BYTES
+from fastad.streaming.large_files.exact import FEWEST_BYTES
 from tests.benchmarking.test_pairwise_tests import results
 from tests.support.drawn_calls import detectors
 from tests.support.score_files import check_bounds, save

@@ -15,9 +15,9 @@ from fastad.measures.rates import RATES
 from fastad.measures.registry import MEASURES
 from fastad.ordering.raw import KeyCodec
 from fastad.streaming import ScoreSketch
-from fastad.streaming.bounded_methods import bind_any
-from fastad.streaming.bounds import bounds_of
-from fastad.streaming.score_cells import ScoreCells
+from fastad.streaming.sketches.bounded_methods import bind_any
+from fastad.streaming.sketches.bounds import bounds_of
+from fastad.streaming.sketches.score_cells import ScoreCells
 from tests.support.operating import options_of
 from tests.support.strategies import Sample, samples
 

@@ -17,10 +17,10 @@ from fastad._kernels.ordering.cell_curves import write_points
 from fastad.measures.measure import BoundMeasure, Measure
 from fastad.measures.registry import MEASURES
 from fastad.measures.requests import bind
-from fastad.streaming import exact
-from fastad.streaming.anomaly_ranks import AnomalyRanks
-from fastad.streaming.points import check_points
-from fastad.streaming.spill import SpilledScores
+from fastad.streaming.large_files import exact
+from fastad.streaming.large_files.anomaly_ranks import AnomalyRanks
+from fastad.streaming.large_files.spill import SpilledScores
+from fastad.streaming.sketches.checks import check_points
 from tests.support.score_files import CAN_BE_EXACT, check_bounds, defined, save
 from tests.support.strategies import Sample, samples
 

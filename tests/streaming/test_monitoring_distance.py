@@ -16,8 +16,8 @@ from scipy.stats import ks_2samp
 
 from fastad.errors import InvalidInputError, InvalidTypeError, UndefinedMeasureError
 from fastad.streaming import DriftMonitor, ScoreSketch, kolmogorov_distance
-from fastad.streaming.cell_counts import CellCounts
-from fastad.streaming.distance import distance_of
+from fastad.streaming.sketches.cell_counts import CellCounts
+from fastad.streaming.sketches.distance import distance_of
 from tests.support.strategies import Sample, samples
 
 # Room for some eight cells, for more, and for all.

@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 
 import fastad
-from fastad.streaming import evaluate, exact
-from fastad.streaming.spill import SpilledScores
+from fastad.streaming import evaluate
+from fastad.streaming.large_files import exact
+from fastad.streaming.large_files.spill import SpilledScores
 from tests.support.processes import environment
 from tests.support.score_files import save
 

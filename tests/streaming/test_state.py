@@ -14,7 +14,7 @@ from fastad._core.arrays import as_readonly
 from fastad.errors import InvalidInputError
 from fastad.ordering.raw import view_raw
 from fastad.streaming import ScoreSketch
-from fastad.streaming.cell_table import CellTable, _most_pages
+from fastad.streaming.sketches.cell_table import CellTable, _most_pages
 from tests.support.strategies import Sample, samples
 
 TINY = 512

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import fastad
 from fastad import InvalidInputError, UndefinedMeasureError
 from fastad.streaming import ScoreSketch, SlidingEvaluation
-from fastad.streaming.times import check_duration, check_times
+from fastad.streaming.monitors.times import check_duration, check_times
 
 RNG = np.random.default_rng(0)
 HOUR = 3600

@@ -12,7 +12,7 @@ from fastad.measures.registry import MEASURES
 
 PACKAGE = Path(str(fastad.__file__)).parent
 STUBS = PACKAGE / "evaluation" / "measure_methods.pyi"
-BOUNDED_STUBS = PACKAGE / "streaming" / "bounded_methods.pyi"
+BOUNDED_STUBS = PACKAGE / "streaming" / "sketches" / "bounded_methods.pyi"
 DATA = ("y_true", "y_score", "contamination", "sample_weight", "pos_label")
 HEAD = """import numpy as np
 
@@ -41,7 +41,7 @@ from typing import Any
 
 from fastad._core.types import Interpolation, Normalize, Point, Quadrature, Threshold
 from fastad.measures.measure import BoundMeasure, Measure
-from fastad.streaming.results import BoundedValue
+from fastad.streaming.sketches.results import BoundedValue
 
 def bind_any(measure: Measure[Any], parameters: dict[str, Any]) -> BoundMeasure: ...
 

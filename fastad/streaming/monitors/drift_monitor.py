@@ -11,11 +11,11 @@ from fastad._core.locks import StateLock
 from fastad._core.parameters import check_count, check_inside, check_type
 from fastad._core.types import ArrayLike, Point
 from fastad.errors import InvalidInputError
-from fastad.streaming.distance import distance_of
-from fastad.streaming.points import check_points
-from fastad.streaming.results import BoundedValue
-from fastad.streaming.serialization import seal, unfit, unseal
-from fastad.streaming.sketch import ScoreSketch
+from fastad.streaming.sketches.checks import check_points
+from fastad.streaming.sketches.distance import distance_of
+from fastad.streaming.sketches.results import BoundedValue
+from fastad.streaming.sketches.serialization import seal, unfit, unseal
+from fastad.streaming.sketches.sketch import ScoreSketch
 from fastad.uncertainty.distribution_radius import radius_at_all_times, radius_at_one_time
 from fastad.uncertainty.results import Interval
 

@@ -3,7 +3,7 @@ from typing import Any
 
 from fastad._core.types import Interpolation, Normalize, Point, Quadrature, Threshold
 from fastad.measures.measure import BoundMeasure, Measure
-from fastad.streaming.results import BoundedValue
+from fastad.streaming.sketches.results import BoundedValue
 
 def bind_any(measure: Measure[Any], parameters: dict[str, Any]) -> BoundMeasure: ...
 

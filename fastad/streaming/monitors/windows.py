@@ -16,12 +16,15 @@ from fastad._core.row_index import check_rows
 from fastad._core.types import ArrayLike, IntVector, Label, Point, Points
 from fastad.errors import InvalidInputError, InvalidTypeError
 from fastad.measures.measure import MeasureLike
-from fastad.streaming.panes import Dropped, Group, KeptGroup, Panes, PanesState, PanesWindow
-from fastad.streaming.points import StreamedPoints, check_points
-from fastad.streaming.results import BoundedEvaluation
-from fastad.streaming.serialization import seal, unfit, unseal
-from fastad.streaming.sketch import ScoreSketch
-from fastad.streaming.times import (
+from fastad.streaming.monitors.panes import (
+    Dropped,
+    Group,
+    KeptGroup,
+    Panes,
+    PanesState,
+    PanesWindow,
+)
+from fastad.streaming.monitors.times import (
     Duration,
     Time,
     check_duration,
@@ -29,6 +32,10 @@ from fastad.streaming.times import (
     check_times,
     shown_time,
 )
+from fastad.streaming.sketches.checks import StreamedPoints, check_points
+from fastad.streaming.sketches.results import BoundedEvaluation
+from fastad.streaming.sketches.serialization import seal, unfit, unseal
+from fastad.streaming.sketches.sketch import ScoreSketch
 
 _MAGIC = b"fastad sliding evaluation\n"
 _VERSION = 1

@@ -11,14 +11,13 @@ from fastad._core.parameters import check_type, short_repr
 from fastad._core.types import ArrayLike, IntVector, Label
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.ordering.raw import KeyCodec
-from fastad.streaming import serialization
-from fastad.streaming.cell_counts import ANOMALY, NORMAL, UNLABELLED, CellCounts
-from fastad.streaming.cell_measures import CellMeasures
-from fastad.streaming.cell_table import CellTable
-from fastad.streaming.points import StreamedPoints, check_points
-from fastad.streaming.score_cells import ScoreCells
-from fastad.streaming.serialization import SketchState
-from fastad.streaming.sizes import check_memory, shown_size
+from fastad.streaming.sketches import serialization
+from fastad.streaming.sketches.cell_counts import ANOMALY, NORMAL, UNLABELLED, CellCounts
+from fastad.streaming.sketches.cell_measures import CellMeasures
+from fastad.streaming.sketches.cell_table import CellTable
+from fastad.streaming.sketches.checks import StreamedPoints, check_memory, check_points, shown_size
+from fastad.streaming.sketches.score_cells import ScoreCells
+from fastad.streaming.sketches.serialization import SketchState
 
 _MEMORY = "8MB"
 

@@ -14,10 +14,10 @@ from fastad.errors import InvalidInputError
 from fastad.measures.flagged import lowest_flagged
 from fastad.measures.rates import TRIALS
 from fastad.measures.results import Confusion
-from fastad.streaming.cell_counts import ANOMALY
-from fastad.streaming.points import check_points
-from fastad.streaming.rate_settings import FLAGGED_RATE, Counts, RateSettings
-from fastad.streaming.serialization import seal, unfit, unseal
+from fastad.streaming.monitors.rate_settings import FLAGGED_RATE, Counts, RateSettings
+from fastad.streaming.sketches.cell_counts import ANOMALY
+from fastad.streaming.sketches.checks import check_points
+from fastad.streaming.sketches.serialization import seal, unfit, unseal
 from fastad.uncertainty.rate_evidence import Alternative, RateBets, RateEvidence
 from fastad.uncertainty.results import Interval
 from fastad.uncertainty.sequences import MOST, check_counts, rate_bounds

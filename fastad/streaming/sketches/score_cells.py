@@ -9,7 +9,7 @@ from fastad._core.types import BoolVector, IntVector
 from fastad._kernels.ordering import cell_curves
 from fastad.ordering.counts import OrderedCounts
 from fastad.ordering.raw import KeyCodec
-from fastad.streaming.cell_counts import ANOMALY, NORMAL, CellCounts
+from fastad.streaming.sketches.cell_counts import ANOMALY, NORMAL, CellCounts
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -11,7 +11,7 @@ from typing import Any
 
 from fastad.measures.measure import BoundMeasure, Measure
 from fastad.measures.registry import MEASURES
-from fastad.streaming.results import BoundedValue
+from fastad.streaming.sketches.results import BoundedValue
 
 
 class BoundedMeasureMethods(ABC):

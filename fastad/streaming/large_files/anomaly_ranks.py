@@ -12,10 +12,10 @@ from fastad._core.threads import current_threads, thread_map
 from fastad._core.types import IntVector
 from fastad._kernels.ordering import cell_curves, rank_ranges
 from fastad.ordering.orders import sort
-from fastad.streaming.cell_counts import ANOMALY, NORMAL
-from fastad.streaming.cell_table import SHORT
-from fastad.streaming.curves import Piece
-from fastad.streaming.points import StreamedPoints
+from fastad.streaming.large_files.curves import Piece
+from fastad.streaming.sketches.cell_counts import ANOMALY, NORMAL
+from fastad.streaming.sketches.cell_table import SHORT
+from fastad.streaming.sketches.checks import StreamedPoints
 
 # Least and greatest batch size of normals; anomalies of a piece of the curve.
 _FEWEST, _MOST = 2**11, 2**23

@@ -10,8 +10,8 @@ from fastad._core.parameters import check_column_names
 from fastad._core.types import AnyVector, Label
 from fastad._tables.columns import Labels, Names, Numbers, Role
 from fastad._tables.table import Batch
-from fastad.streaming.exact import Pass
-from fastad.streaming.points import check_points
+from fastad.streaming.large_files.exact import Pass
+from fastad.streaming.sketches.checks import check_points
 
 Counters: TypeAlias = dict[Any, Pass]
 

@@ -14,7 +14,7 @@ from fastad._tables.errors import RereadError, TableError
 from fastad._tables.table import Batch, Table
 from fastad.errors import InvalidInputError, InvalidTypeError
 from fastad.measures.measure import BoundMeasure, MeasureLike
-from fastad.streaming.batches import (
+from fastad.streaming.large_files.batches import (
     Counters,
     count_batch,
     distinct_names,
@@ -22,12 +22,12 @@ from fastad.streaming.batches import (
     roles_of,
     split,
 )
-from fastad.streaming.bounds import measures_to_bound
-from fastad.streaming.exact import FEWEST_BYTES, Pass, ScorePasses
-from fastad.streaming.results import BoundedEvaluation
-from fastad.streaming.sizes import check_memory
-from fastad.streaming.spill import spill_folder
-from fastad.streaming.streamed_evaluation import StreamedEvaluation
+from fastad.streaming.large_files.exact import FEWEST_BYTES, Pass, ScorePasses
+from fastad.streaming.large_files.spill import spill_folder
+from fastad.streaming.large_files.streamed_evaluation import StreamedEvaluation
+from fastad.streaming.sketches.bounds import measures_to_bound
+from fastad.streaming.sketches.checks import check_memory
+from fastad.streaming.sketches.results import BoundedEvaluation
 
 # Passes, and what counts in one, by group and column of scores.
 Streams: TypeAlias = dict[Any, ScorePasses]

@@ -10,11 +10,11 @@ from fastad._core.parameters import N_RESAMPLES
 from fastad._core.threads import thread_limit
 from fastad._core.types import IntervalMethod, Point, Points
 from fastad.measures.measure import BoundMeasure, MeasureLike
-from fastad.streaming.bounded_methods import BoundedMeasureMethods
-from fastad.streaming.bounds import bounds_of, evaluate_cells, measures_to_bound
-from fastad.streaming.refinement import Refinement, bind_named, check_tolerance
-from fastad.streaming.results import BoundedEvaluation, BoundedInterval, BoundedValue
-from fastad.streaming.score_cells import ScoreCells
+from fastad.streaming.sketches.bounded_methods import BoundedMeasureMethods
+from fastad.streaming.sketches.bounds import bounds_of, evaluate_cells, measures_to_bound
+from fastad.streaming.sketches.refinement import Refinement, bind_named, check_tolerance
+from fastad.streaming.sketches.results import BoundedEvaluation, BoundedInterval, BoundedValue
+from fastad.streaming.sketches.score_cells import ScoreCells
 
 
 class CellMeasures(BoundedMeasureMethods):

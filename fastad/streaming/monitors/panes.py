@@ -9,8 +9,8 @@ import numpy as np
 from fastad._core.locks import StateLock
 from fastad._core.types import IntVector
 from fastad.errors import InvalidInputError
-from fastad.streaming.points import StreamedPoints
-from fastad.streaming.sketch import ScoreSketch, never_counted
+from fastad.streaming.sketches.checks import StreamedPoints
+from fastad.streaming.sketches.sketch import ScoreSketch, never_counted
 
 Group: TypeAlias = str | int | tuple[str | int, ...]
 

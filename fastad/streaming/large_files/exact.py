@@ -17,15 +17,15 @@ from fastad._core.types import IntVector
 from fastad._kernels.ordering import keys
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.measures.measure import BoundMeasure
-from fastad.streaming.anomaly_ranks import AnomalyRanks, KeptAnomalies, most_anomalies
-from fastad.streaming.bounds import evaluate_cells, extremes_of
-from fastad.streaming.curves import BYTES_A_POINT, curve_values, sum_of
-from fastad.streaming.points import StreamedPoints
-from fastad.streaming.refinement import RangeCounter, Refinement
-from fastad.streaming.results import BoundedEvaluation, BoundedValue
-from fastad.streaming.score_cells import ScoreCells
-from fastad.streaming.sketch import ScoreSketch
-from fastad.streaming.spill import SpilledScores
+from fastad.streaming.large_files.anomaly_ranks import AnomalyRanks, KeptAnomalies, most_anomalies
+from fastad.streaming.large_files.curves import BYTES_A_POINT, curve_values, sum_of
+from fastad.streaming.large_files.spill import SpilledScores
+from fastad.streaming.sketches.bounds import evaluate_cells, extremes_of
+from fastad.streaming.sketches.checks import StreamedPoints
+from fastad.streaming.sketches.refinement import RangeCounter, Refinement
+from fastad.streaming.sketches.results import BoundedEvaluation, BoundedValue
+from fastad.streaming.sketches.score_cells import ScoreCells
+from fastad.streaming.sketches.sketch import ScoreSketch
 
 # Bytes of a sketch: more cells would not fit a processor's cache.
 _SKETCH = 8_000_000

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from fastad._core.results import Column, TableResult, attribute_columns
-from fastad.streaming.results import BoundedEvaluation
+from fastad.streaming.sketches.results import BoundedEvaluation
 
 
 class StreamedEvaluation(TableResult, Mapping[Any, BoundedEvaluation]):

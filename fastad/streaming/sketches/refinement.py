@@ -16,13 +16,13 @@ from fastad.measures.measure import BoundMeasure, MeasureLike
 from fastad.measures.registry import MEASURES
 from fastad.measures.requests import bind
 from fastad.ordering.raw import RawScores
-from fastad.streaming.bounded_methods import bind_any
-from fastad.streaming.bounds import bounds_of, extremes_of, uncertain_cells
-from fastad.streaming.cell_counts import ANOMALY, NORMAL
-from fastad.streaming.cell_table import CellTable
-from fastad.streaming.points import StreamedPoints, check_points
-from fastad.streaming.results import BoundedValue
-from fastad.streaming.score_cells import ScoreCells
+from fastad.streaming.sketches.bounded_methods import bind_any
+from fastad.streaming.sketches.bounds import bounds_of, extremes_of, uncertain_cells
+from fastad.streaming.sketches.cell_counts import ANOMALY, NORMAL
+from fastad.streaming.sketches.cell_table import CellTable
+from fastad.streaming.sketches.checks import StreamedPoints, check_points
+from fastad.streaming.sketches.results import BoundedValue
+from fastad.streaming.sketches.score_cells import ScoreCells
 
 # A measure that is read at a point depends on few cells; where on more, all are counted.
 _MOST_CELLS = 64

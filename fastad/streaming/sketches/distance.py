@@ -5,9 +5,9 @@ import numpy as np
 from fastad._core.parameters import check_type
 from fastad._core.types import IntVector
 from fastad.errors import InvalidInputError, UndefinedMeasureError
-from fastad.streaming.cell_counts import CellCounts
-from fastad.streaming.results import BoundedValue
-from fastad.streaming.sketch import ScoreSketch
+from fastad.streaming.sketches.cell_counts import CellCounts
+from fastad.streaming.sketches.results import BoundedValue
+from fastad.streaming.sketches.sketch import ScoreSketch
 
 # Numbers of points whose product is smaller are compared in integers.
 _LARGEST = 2**62

@@ -1,0 +1,1 @@
+"""Windows of time, and alarms of rates and of drift."""

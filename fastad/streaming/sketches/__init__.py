@@ -1,0 +1,1 @@
+"""Scores counted in cells, and measures of them with certain bounds."""
