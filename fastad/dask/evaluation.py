@@ -7,17 +7,16 @@ from typing import Any, NamedTuple
 from fastad._core.parameters import check_flag
 from fastad._core.threads import thread_limit
 from fastad._core.types import Label, Point, Points
-from fastad._tables.columns import Labels, Role
+from fastad._tables.columns import Labels
 from fastad._tables.table import Batch, located
 from fastad.dask.tables import PartitionedTable, convert_batch
 from fastad.dask.tasks import Versions, dask_module, now_or_later
 from fastad.measures.measure import MeasureLike
 from fastad.streaming.large_files.batches import (
+    Columns,
     Counters,
-    count_batch,
     distinct_names,
     in_order,
-    roles_of,
     split,
 )
 from fastad.streaming.large_files.evaluation import Streams, by_passes
@@ -114,14 +113,14 @@ def evaluate(
     scores = table.scores(score, [label, *group_columns])
 
     def run() -> StreamedEvaluation:
-        uses = _Uses(label, scores, group_columns, pos_label)
-        names = _groups(table, uses) if group_columns else [None]
+        columns = Columns(label, scores, group_columns, pos_label)
+        names = _groups(table, columns) if group_columns else [None]
 
         def count(left: Streams, n_passes: int, stack: ExitStack) -> Counters:
             counters = {key: each.next_pass() for key, each in left.items()}
-            return _count(table, counters, uses)
+            return _count(table, counters, columns)
 
-        tables, n_passes = by_passes(bound, names, scores, n_bytes, count, exact=exact)
+        tables, n_passes = by_passes(bound, n_bytes, names, scores, count, exact=exact)
         # The groups had to be found first.
         return StreamedEvaluation.of(tables, group_columns, n_passes + bool(group_columns))
 
@@ -183,22 +182,10 @@ def sketch(
 
     def run() -> dict[str, ScoreSketch]:
         counters: Counters = {(None, column): Pass(ScoreSketch(size)) for column in scores}
-        counted: dict[Any, Any] = _count(table, counters, _Uses(label, scores, [], pos_label))
+        counted: dict[Any, Any] = _count(table, counters, Columns(label, scores, [], pos_label))
         return {column: counted[None, column].sketch for column in scores}
 
     return now_or_later(run, compute=compute)
-
-
-class _Uses(NamedTuple):
-    """Which columns are labels, scores and groups."""
-
-    label: str
-    scores: Sequence[str]
-    group_columns: Sequence[str]
-    pos_label: Label | None
-
-    def roles(self, names: Sequence[str]) -> dict[str, Role]:
-        return roles_of(names, self.label, self.scores, self.pos_label)
 
 
 class _Counted(NamedTuple):
@@ -208,27 +195,29 @@ class _Counted(NamedTuple):
     labels: Labels
 
 
-def _groups(table: PartitionedTable, uses: _Uses) -> list[Any]:
+def _groups(table: PartitionedTable, columns: Columns) -> list[Any]:
     """Return all groups, in the order of their values."""
-    tasks = table.map(_groups_of, uses.group_columns, uses=uses)
+    tasks = table.map(_groups_of, columns.group_columns, columns=columns)
     return in_order(name for names in dask_module().compute(*tasks) for name in names)
 
 
 def _count(
     table: PartitionedTable,
     counters: Counters,
-    uses: _Uses,
+    columns: Columns,
 ) -> Counters:
     """Count all rows, each partition apart, and merge along a tree."""
     dask = dask_module()
-    scores = list(dict.fromkeys(column for _, column in counters))
-    names = list(dict.fromkeys([uses.label, *scores, *uses.group_columns]))
     # One object for all tasks of a worker, as anomalies may go with it.
     empty = dask.delayed(counters, traverse=False)
-    level = table.map(_count_rows, names, empty=empty, uses=uses, versions=Versions.here())
+    level = table.map(
+        _count_rows, columns.names(counters), empty=empty, columns=columns, versions=Versions.here()
+    )
     while len(level) > 1:
         level = [
-            dask.delayed(_merge, pure=False)(level[i : i + _FAN_IN], uses.label, uses.pos_label)
+            dask.delayed(_merge, pure=False)(
+                level[i : i + _FAN_IN], columns.label, columns.pos_label
+            )
             for i in range(0, len(level), _FAN_IN)
         ]
     for result in dask.compute(*level):
@@ -236,33 +225,31 @@ def _count(
     return counters
 
 
-def _groups_of(batches: Iterable[Batch], uses: _Uses) -> set[Any]:
-    roles = uses.roles(uses.group_columns)
+def _groups_of(batches: Iterable[Batch], columns: Columns) -> set[Any]:
+    roles = columns.roles(columns.group_columns)
     return {
         name
         for batch in batches
         if batch.n_rows
-        for name, _ in split(convert_batch(batch, roles), uses.group_columns)
+        for name, _ in split(convert_batch(batch, roles), columns.group_columns)
     }
 
 
 def _count_rows(
     batches: Iterable[Batch],
     empty: Counters,
-    uses: _Uses,
+    columns: Columns,
     versions: Versions,
 ) -> _Counted:
     """Count the rows of some partitions; the task of a worker."""
     versions.check()
-    label, group_columns = uses.label, uses.group_columns
-    labels = Labels(uses.pos_label)
+    labels = Labels(columns.pos_label)
     counters = {key: counter.empty() for key, counter in empty.items()}
-    roles = uses.roles([*group_columns, *(column for _, column in counters)])
-    roles[label] = labels
+    roles = {**columns.roles(columns.names(counters)), columns.label: labels}
     with thread_limit(1):
         for batch in batches:
             if batch.n_rows:
-                count_batch(convert_batch(batch, roles), label, group_columns, counters)
+                columns.count_batch(convert_batch(batch, roles), counters)
     return _Counted(counters, labels)
 
 

@@ -1,7 +1,7 @@
 """Batches of rows, given to the counters of their groups and columns."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -16,36 +16,45 @@ from fastad.streaming.sketches.checks import check_points
 Counters: TypeAlias = dict[Any, Pass]
 
 
-def roles_of(
-    names: Iterable[str], label: str, scores: Sequence[str], pos_label: Label | None
-) -> dict[str, Role]:
-    """Return what columns are read as: as labels, as scores, else as names of groups.
+class Columns(NamedTuple):
+    """Columns of labels, scores and groups."""
 
-    A column of labels or scores may divide the rows into groups, too: their names are numbers.
-    """
-    return {
-        name: Labels(pos_label) if name == label else Numbers() if name in scores else Names()
-        for name in names
-    }
+    label: str
+    scores: Sequence[str]
+    group_columns: Sequence[str]
+    pos_label: Label | None
 
+    def roles(self, names: Iterable[str]) -> dict[str, Role]:
+        """Return what columns are read as: as labels, as scores, else as names of groups.
 
-def count_batch(
-    batch: Batch,
-    label: str,
-    group_columns: Sequence[str],
-    counters: Mapping[Any, Pass],
-) -> None:
-    """Give the rows of a batch, whose labels are 0 and 1, to the counters of their groups."""
-    scores = list(dict.fromkeys(column for _, column in counters))
-    for name, rows in split(batch, group_columns):
-        for column in scores:
-            if (name, column) not in counters:
-                continue
-            points = check_points(
-                batch.columns[label][rows], batch.columns[column][rows], None, None
-            )
-            if points is not None:
-                counters[name, column].count_points(points)
+        A column of labels or scores may divide the rows into groups, too: their names are numbers.
+        """
+        return {
+            name: Labels(self.pos_label)
+            if name == self.label
+            else Numbers()
+            if name in self.scores
+            else Names()
+            for name in names
+        }
+
+    def names(self, counters: Counters) -> list[str]:
+        """Return the columns that counters need, each once."""
+        scores = (column for _, column in counters)
+        return list(dict.fromkeys([self.label, *scores, *self.group_columns]))
+
+    def count_batch(self, batch: Batch, counters: Counters) -> None:
+        """Give the rows of a batch, whose labels are 0 and 1, to the counters of their groups."""
+        scores = list(dict.fromkeys(column for _, column in counters))
+        for name, rows in split(batch, self.group_columns):
+            for column in scores:
+                if (name, column) not in counters:
+                    continue
+                points = check_points(
+                    batch.columns[self.label][rows], batch.columns[column][rows], None, None
+                )
+                if points is not None:
+                    counters[name, column].count_points(points)
 
 
 def split(batch: Batch, group_columns: Sequence[str]) -> Iterator[tuple[Any, AnyVector | slice]]:
@@ -63,12 +72,8 @@ def split(batch: Batch, group_columns: Sequence[str]) -> Iterator[tuple[Any, Any
     order = np.argsort(codes, kind="stable")
     bounds = np.searchsorted(codes[order], np.arange(firsts.shape[0] + 1))
     for i, first in enumerate(firsts.tolist()):
-        yield _group(batch, group_columns, first), order[bounds[i] : bounds[i + 1]]
-
-
-def _group(batch: Batch, group_columns: Sequence[str], row: int) -> Any:
-    plain = tuple(python_values(batch.columns[name][[row]])[0] for name in group_columns)
-    return plain if len(plain) > 1 else plain[0]
+        names = tuple(python_values(batch.columns[each][[first]])[0] for each in group_columns)
+        yield names if len(names) > 1 else names[0], order[bounds[i] : bounds[i + 1]]
 
 
 def in_order(groups: Iterable[Any]) -> list[Any]:

@@ -1,9 +1,10 @@
 """``evaluate``: measures of scores in files that do not fit in memory."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from fastad._core.parameters import check_flag, short_repr
 from fastad._core.progress import Progress, reporting
@@ -11,18 +12,17 @@ from fastad._core.threads import thread_limit
 from fastad._core.types import Label, Point, Points
 from fastad._tables.detectors import find_detectors
 from fastad._tables.errors import RereadError, TableError
-from fastad._tables.table import Batch, Table
+from fastad._tables.table import Table
 from fastad.errors import InvalidInputError, InvalidTypeError
 from fastad.measures.measure import BoundMeasure, MeasureLike
 from fastad.streaming.large_files.batches import (
+    Columns,
     Counters,
-    count_batch,
     distinct_names,
     in_order,
-    roles_of,
     split,
 )
-from fastad.streaming.large_files.exact import FEWEST_BYTES, Pass, ScorePasses
+from fastad.streaming.large_files.exact import FEWEST_BYTES, ScorePasses
 from fastad.streaming.large_files.spill import spill_folder
 from fastad.streaming.large_files.streamed_evaluation import StreamedEvaluation
 from fastad.streaming.sketches.bounds import measures_to_bound
@@ -128,70 +128,74 @@ def evaluate(
     check_flag(exact, "exact")
     n_bytes = check_memory(memory)
     bound = measures_to_bound(measures, fpr)
-    if folder is not None:
-        _check_folder(folder)
-    request = _Request(
-        label=label,
-        score=score,
-        group_columns=distinct_names(() if groups is None else groups, "groups"),
-        measures=bound,
-        exact=exact,
-        memory=n_bytes,
-        folder=None if folder is None else Path(folder),
-        pos_label=pos_label,
-    )
+    if not isinstance(folder, str | Path | None):
+        raise InvalidTypeError(
+            f"folder must be a path; found {short_repr(folder)}", argument="folder"
+        )
+    if folder is not None and not Path(folder).is_dir():
+        raise InvalidInputError(
+            f"folder must be a folder that exists; found {folder}", argument="folder"
+        )
+    group_columns = distinct_names(() if groups is None else groups, "groups")
+    passes = partial(by_passes, bound, n_bytes, exact=exact)
     with thread_limit(n_threads), reporting(progress, "rows") as report:
         table = Table(source)
         while True:
             try:
-                return _evaluate(table, request, report)
+                table.n_read = 0
+                scores = _scores_of(table, label, score, group_columns)
+                columns = Columns(label, scores, group_columns, pos_label)
+                return _evaluate(table, columns, passes, folder, report)
             except RereadError:
                 pass
 
 
-class _Request(NamedTuple):
-    """What to evaluate, and within which limits; see `evaluate`."""
-
-    label: str
-    score: str | Sequence[str] | None
-    group_columns: Sequence[str]
-    measures: Sequence[BoundMeasure]
-    exact: bool
-    memory: int
-    folder: Path | None
-    pos_label: Label | None
-
-
-def _evaluate(table: Table, request: _Request, report: Progress | None) -> StreamedEvaluation:
-    label, group_columns = request.label, request.group_columns
-    table.n_read = 0
+def _scores_of(
+    table: Table, label: str, score: str | Sequence[str] | None, group_columns: Sequence[str]
+) -> list[str]:
+    """Check the columns of a table; return those of scores."""
     table.check([label], "label")
     table.check(group_columns, "groups")
-    if request.score is None:
-        scores = list(find_detectors(table, [label, *group_columns]).names)
-    else:
-        scores = distinct_names(request.score, "score")
-        check_some(scores, table.names)
-        table.check(scores, "score")
-    rows = _Rows(table, label, scores, group_columns, request.pos_label)
-    names = rows.groups() if group_columns else [None]
+    if score is None:
+        return list(find_detectors(table, [label, *group_columns]).names)
+    scores = distinct_names(score, "score")
+    check_some(scores, table.names)
+    table.check(scores, "score")
+    return scores
+
+
+def _evaluate(
+    table: Table,
+    columns: Columns,
+    passes: Callable[..., tuple[dict[Any, BoundedEvaluation], int]],
+    folder: str | Path | None,
+    report: Progress | None,
+) -> StreamedEvaluation:
+    group_columns = columns.group_columns
+    names: list[Any] = [None]
+    if group_columns:
+        batches = table.batches(columns.roles(group_columns))
+        names = in_order(name for batch in batches for name, _ in split(batch, group_columns))
     # The groups had to be found first.
     n_before = 1 if group_columns else 0
 
     def count(left: Streams, n_passes: int, stack: ExitStack) -> Counters:
-        folder = None
+        spilled = None
         if any(each.can_spill for each in left.values()):
-            folder = stack.enter_context(spill_folder(request.folder))
+            spilled = stack.enter_context(spill_folder(None if folder is None else Path(folder)))
         counters = {
-            key: each.next_pass(None if folder is None else folder / f"{index}")
+            key: each.next_pass(None if spilled is None else spilled / f"{index}")
             for index, (key, each) in enumerate(left.items())
         }
-        rows.give(counters, report, n_before + n_passes)
+        n_rows = table.n_rows
+        for batch in table.batches(columns.roles(columns.names(counters))):
+            columns.count_batch(batch, counters)
+            if report is not None:
+                n_all = None if n_rows is None else (n_before + n_passes + 1) * n_rows
+                report(table.n_read, n_all)
         return counters
 
-    tables, n_passes = by_passes(
-        request.measures, names, scores, request.memory, count, exact=request.exact
-    )
+    tables, n_passes = passes(names, columns.scores, count)
     if not table.n_read:
         raise TableError(f"{table.title}: there are no rows")
     return StreamedEvaluation.of(
@@ -220,35 +224,27 @@ def _with_group_names(
 
 def by_passes(
     measures: Sequence[BoundMeasure],
+    memory: int,
     groups: Sequence[Any],
     scores: Sequence[str],
-    memory: int,
     count: Callable[[Streams, int, ExitStack], Counters],
     *,
     exact: bool,
 ) -> tuple[dict[Any, BoundedEvaluation], int]:
-    """Let all rows be counted again as long as a measure asks for it.
+    """Evaluate each group and column of scores, in as many passes as it takes.
 
-    Parameters
-    ----------
-    measures : sequence of BoundMeasure
-        What to evaluate.
-    groups, scores : sequence
-        Groups and columns of scores, each pair of which is evaluated by itself.
-    memory : int
-        Bytes, which all of them share.
-    count : callable
-        Of those that need a pass, by group and column, of the number of passes before, and of what
-        closes when the pass has been used: lets it count all rows, and returns what counted.
-    exact : bool
-        Whether to go on until values are exact.
-
-    Returns
-    -------
-    (dict of BoundedEvaluation, int)
-        Tables by group and column, and the number of passes.
+    ``count`` is given the streams that need a pass, the number of passes before, and a stack that
+    closes at the end of the pass; it counts all rows and returns what counted. All streams share
+    the bytes of ``memory``. Returns tables by group and column, and the number of passes.
     """
-    n_bytes = _bytes_of_each(memory, len(groups), len(scores)) if groups else 0
+    n_streams = len(groups) * len(scores)
+    n_bytes = memory // max(n_streams, 1)
+    if n_streams and n_bytes < FEWEST_BYTES:
+        raise InvalidInputError(
+            f"memory must be at least {FEWEST_BYTES * n_streams} bytes, {FEWEST_BYTES} for each "
+            f"column of scores in each group; found {memory}",
+            argument="memory",
+        )
     streams = {
         (group, column): ScorePasses(measures, n_bytes, exact=exact)
         for group in groups
@@ -265,29 +261,6 @@ def by_passes(
     return {key: each.result() for key, each in streams.items()}, n_passes
 
 
-def _check_folder(folder: str | Path) -> None:
-    if not isinstance(folder, str | Path):
-        raise InvalidTypeError(
-            f"folder must be a path; found {short_repr(folder)}", argument="folder"
-        )
-    if not Path(folder).is_dir():
-        raise InvalidInputError(
-            f"folder must be a folder that exists; found {folder}", argument="folder"
-        )
-
-
-def _bytes_of_each(memory: int, n_groups: int, n_scores: int) -> int:
-    """Return the bytes of each detector on each group."""
-    n_bytes = memory // (n_groups * n_scores)
-    if n_bytes < FEWEST_BYTES:
-        raise InvalidInputError(
-            f"memory must be at least {FEWEST_BYTES * n_groups * n_scores} bytes, {FEWEST_BYTES} "
-            f"for each column of scores in each group; found {memory}",
-            argument="memory",
-        )
-    return n_bytes
-
-
 def check_some(scores: Sequence[str], names: Sequence[object]) -> None:
     """Check that there is a column of scores."""
     if not scores:
@@ -296,35 +269,3 @@ def check_some(scores: Sequence[str], names: Sequence[object]) -> None:
             f"{', '.join(map(str, names))}",
             argument="score",
         )
-
-
-class _Rows(NamedTuple):
-    """All rows of a table, and which columns are labels, scores and groups."""
-
-    table: Table
-    label: str
-    scores: Sequence[str]
-    group_columns: Sequence[str]
-    pos_label: Label | None
-
-    def give(
-        self,
-        counters: Mapping[Any, Pass],
-        report: Progress | None,
-        n_passes: int,
-    ) -> None:
-        """Give each row to the counter of its group and column, once."""
-        n_rows = self.table.n_rows
-        scores = list(dict.fromkeys(column for _, column in counters))
-        for batch in self._batches([self.label, *scores, *self.group_columns]):
-            count_batch(batch, self.label, self.group_columns, counters)
-            if report is not None:
-                report(self.table.n_read, None if n_rows is None else (n_passes + 1) * n_rows)
-
-    def groups(self) -> list[Any]:
-        """Return all groups."""
-        batches = self._batches(self.group_columns)
-        return in_order(name for batch in batches for name, _ in split(batch, self.group_columns))
-
-    def _batches(self, names: Sequence[str]) -> Iterator[Batch]:
-        return self.table.batches(roles_of(names, self.label, self.scores, self.pos_label))
