@@ -84,7 +84,7 @@ def evaluate(
     Raises
     ------
     InvalidInputError
-        If an argument is not as described, or a partition: the message names it and the column.
+        If a partition is invalid; the message names it and the column.
     MissingExtraError
         If Dask is not installed.
 
@@ -156,7 +156,7 @@ def sketch(
     Raises
     ------
     InvalidInputError
-        If an argument is not as described, or a partition: the message names it and the column.
+        If a partition is invalid; the message names it and the column.
     MissingExtraError
         If Dask is not installed.
 
@@ -189,7 +189,7 @@ def sketch(
 
 
 class _Counted(NamedTuple):
-    """What was counted of some rows, and their label beside that of the anomalies."""
+    """Counters of some rows, and the labels that occur in them."""
 
     counters: Counters
     labels: Labels
@@ -254,7 +254,7 @@ def _count_rows(
 
 
 def _merge(parts: Sequence[_Counted], label: str, pos_label: Label | None) -> _Counted:
-    """Merge the counters of some partitions; those of a task may be in use elsewhere."""
+    """Merge the counters of some partitions into new ones, as a task may share its counters."""
     labels = Labels(pos_label)
     merged = {key: counter.empty() for key, counter in parts[0].counters.items()}
     with thread_limit(1):

@@ -51,7 +51,7 @@ def volume_curve(
     Raises
     ------
     InvalidInputError
-        If an argument is not as described, or workers have other versions of fastad or NumPy.
+        If workers have other versions of fastad or NumPy.
     MissingExtraError
         If Dask is not installed.
 

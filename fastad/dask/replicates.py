@@ -59,7 +59,7 @@ def interval(
     Raises
     ------
     InvalidInputError
-        If an argument is not as described, or workers have other versions of fastad or NumPy.
+        If workers have other versions of fastad or NumPy.
     MissingExtraError
         If Dask is not installed.
 

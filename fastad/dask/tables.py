@@ -20,8 +20,8 @@ from fastad.errors import InvalidInputError, InvalidTypeError
 from fastad.streaming.large_files.batches import distinct_names
 from fastad.streaming.large_files.evaluation import check_some
 
-# So many tasks for each thread keep all of them at work until the end, and a task makes at most so
-# many partitions: they are lost with a worker.
+# Tasks per thread: enough to keep threads busy to the end. Partitions of a task: few enough to be
+# lost with a worker.
 _TASKS_A_THREAD, _MOST_TOGETHER = 4, 64
 
 

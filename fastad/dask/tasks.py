@@ -1,4 +1,4 @@
-"""What all computations on Dask share: the library, laziness, and versions."""
+"""Shared by all computations on Dask: the library, laziness, and versions."""
 
 import importlib
 from collections.abc import Callable
@@ -49,7 +49,7 @@ class Versions(NamedTuple):
 
     @classmethod
     def here(cls) -> "Versions":
-        """Return those of this process."""
+        """Return the versions of this process."""
         return cls(__version__, np.__version__)
 
     def check(self) -> None:

@@ -55,7 +55,7 @@ def volume(
     Raises
     ------
     InvalidInputError
-        If an argument is not as described, or workers have other versions of fastad or NumPy.
+        If workers have other versions of fastad or NumPy.
     MissingExtraError
         If Dask is not installed.
 
@@ -105,11 +105,6 @@ def volume_at_fpr(
     VolumeEstimate or list of VolumeEstimate, or a delayed object
         As `fastad.volume_at_fpr` returns them.
 
-    Raises
-    ------
-    InvalidInputError
-        If an argument is not as described.
-
     Examples
     --------
     >>> import fastad, fastad.dask
@@ -155,11 +150,6 @@ def volumes(
     -------
     Volumes, or a delayed object
         As `fastad.volumes` returns them.
-
-    Raises
-    ------
-    InvalidInputError
-        If an argument is not as described.
 
     Examples
     --------

@@ -30,7 +30,7 @@ _PART = 8
 
 
 def most_anomalies(memory: int) -> int:
-    """Return how many anomalies fit into so many bytes beside the normals that wait."""
+    """Return the number of anomalies that fit the memory beside the normals that wait."""
     return max(memory - _block_size(memory, memory) * _BYTES_A_NORMAL, 0) // BYTES_AN_ANOMALY
 
 
@@ -83,7 +83,7 @@ class KeptAnomalies:
         return {**self.__dict__, "_bits": None if self._bits is None else self._bits[: self._n]}
 
     def _with_room(self, n: int) -> IntVector | None:
-        """Return the array if so many more fit into it."""
+        """Return the array if ``n`` more fit into it."""
         bits = self._bits
         if bits is None or self._n + n > self._most:
             self._bits = None

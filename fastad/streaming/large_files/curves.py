@@ -116,7 +116,7 @@ def _joined(pieces: Sequence[Piece], codec: KeyCodec) -> OrderedCounts:
     return OrderedCounts(
         fps=as_readonly(fps),
         tps=as_readonly(tps),
-        # Of corners there are no scores; what reads them reads none.
+        # Corners have no scores, and measures of corners read none.
         keys=as_readonly(np.concatenate(keys) if has_keys else np.arange(fps.shape[0] - 1)),
         codec=codec,
         n_anomalies=n_anomalies,

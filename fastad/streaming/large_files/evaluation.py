@@ -31,7 +31,7 @@ from fastad.streaming.sketches.results import BoundedEvaluation
 
 # Passes, and what counts in one, by group and column of scores.
 Streams: TypeAlias = dict[Any, ScorePasses]
-# Passes over the files, at most; each but the first refines what is not certain yet.
+# Greatest number of passes; each but the first refines values that are not certain yet.
 _MOST_PASSES = 10
 
 
@@ -104,7 +104,7 @@ def evaluate(
     Raises
     ------
     InvalidInputError
-        If an argument is not as described, or a file: the message names the file and the part.
+        If a file is invalid; the message names it and the part.
     MissingExtraError
         If pyarrow is not installed.
 
@@ -153,7 +153,7 @@ def evaluate(
 def _scores_of(
     table: Table, label: str, score: str | Sequence[str] | None, group_columns: Sequence[str]
 ) -> list[str]:
-    """Check the columns of a table; return those of scores."""
+    """Check the columns of a table; return the columns of scores."""
     table.check([label], "label")
     table.check(group_columns, "groups")
     if score is None:

@@ -85,7 +85,7 @@ class Pass:
             counter.count_points(points)
 
     def merge(self, other: "Pass") -> None:
-        """Add what was counted of other points."""
+        """Add the counts of other points."""
         for counter, counted in zip(self._counters(), other._counters(), strict=True):
             counter.merge(counted)
 

@@ -176,7 +176,7 @@ class SpilledScores:
 
 
 def _range_starts(cells: ScoreCells, most: int) -> IntVector:
-    """Return the first cells of ranges that contain at most so many points, or a single cell."""
+    """Return the first cells of ranges with at most ``most`` points, or of a single cell."""
     sizes = cells.normals + cells.anomalies
     starts = [0]
     # Cells are many, ranges few: each is found by a search in the sums.

@@ -19,7 +19,7 @@ class StreamedEvaluation(TableResult, Mapping[Any, BoundedEvaluation]):
     group_columns : sequence of str
         Columns that the groups come from.
     n_passes : int
-        How often the files were read.
+        Number of passes over the files.
     """
 
     __slots__ = ("_tables", "group_columns", "n_passes")
@@ -41,7 +41,7 @@ class StreamedEvaluation(TableResult, Mapping[Any, BoundedEvaluation]):
         group_columns: Sequence[str],
         n_passes: int,
     ) -> "StreamedEvaluation":
-        """Take tables by group and detector; without groups, by detector alone."""
+        """Make the result from tables by group and detector; without groups, by detector."""
         if group_columns:
             return cls(tables, group_columns, n_passes)
         return cls({detector: table for (_, detector), table in tables.items()}, (), n_passes)

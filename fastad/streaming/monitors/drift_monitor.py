@@ -62,9 +62,9 @@ class DriftMonitor:
     reference : ScoreSketch
         Scores of a time in which all was well, with at least a point; it is copied.
     window : int, optional
-        Scores are compared in windows of at least so many points, each from its first point on:
-        after a window is full, the next update begins a new one, in which a change that came late
-        is not thinned by all the time before. By default there is one window without end.
+        Least number of points of a window, whose scores are compared from its first point on. After
+        a window is full, the next update begins a new one, in which a late change is not thinned by
+        all the time before. By default there is one window without end.
     significance_level : float, default 0.05
         Probability of a false alarm at any time before the next reset, at most; in (0, 1).
 
@@ -219,7 +219,7 @@ class DriftMonitor:
         Raises
         ------
         InvalidInputError
-            If the scores are not as described; nothing is counted then.
+            If the scores are invalid; nothing is counted then.
         """
         points = check_points(None, y_score, None, None)
         if points is not None and points.raw.dtype != self._reference.dtype:

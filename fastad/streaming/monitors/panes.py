@@ -66,11 +66,11 @@ class PanesWindow(NamedTuple):
     Attributes
     ----------
     first : int
-        Where the window begins.
+        First pane of the window.
     first_kept : int or None
         The first pane that is kept.
     dropped : Dropped
-        What came too late, and what made room.
+        Numbers of points and labels that came too late, and of groups that were dropped.
     sketches : list of (int, ScoreSketch)
         Those that have points, each with how many panes it lies before the window's last one.
     """
@@ -84,8 +84,8 @@ class PanesWindow(NamedTuple):
 class Panes:
     """Sketches by group and by the number of the pane, which rises with time.
 
-    What was given out is never changed: a sketch is copied before the first change after it was
-    read. So readers see one moment and take their time, and nobody waits for them.
+    Sketches that readers have are never changed: a sketch is copied before the first change after
+    it was read. So readers see one moment and take their time, and nobody waits for them.
     """
 
     def __init__(self, n_panes: int, memory: int, max_groups: int) -> None:
@@ -123,7 +123,7 @@ class Panes:
             return list(self._groups)
 
     def n_kept(self) -> int:
-        """Return how many panes have points, of all groups."""
+        """Return the number of panes with points in all groups."""
         with self._lock.checked():
             return sum(len(kept.panes) for kept in self._groups.values())
 
@@ -138,7 +138,7 @@ class Panes:
             return PanesState(self._latest, self._dropped, groups)
 
     def restore(self, state: PanesState) -> None:
-        """Take what another one kept, in place of nothing."""
+        """Restore the state of a saved instance into an empty one."""
         self._latest, self._dropped = state.latest, state.dropped
         for group, kept in state.groups:
             self._groups[group] = kept

@@ -36,7 +36,7 @@ class RateAlarm:
     n_updates : int
         The update, counted from 1 at the last reset.
     n_samples, n_events : int
-        What had been counted then.
+        Counts at the time of the alarm.
     e_value : float
         Evidence then: at least 1 / significance level.
     """
@@ -252,8 +252,7 @@ class RateMonitor:
         Raises
         ------
         InvalidInputError
-            If an argument is not as described, or the monitor has no threshold; nothing is counted
-            then.
+            If the monitor has no threshold, or an argument is invalid; nothing is counted then.
         """
         if self.threshold is None:
             raise InvalidInputError(

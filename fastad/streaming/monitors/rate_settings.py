@@ -1,4 +1,4 @@
-"""`RateSettings`: what a `RateMonitor` watches for, checked."""
+"""`RateSettings`: the checked options of a `RateMonitor`."""
 
 from dataclasses import dataclass
 from fractions import Fraction

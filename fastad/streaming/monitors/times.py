@@ -85,7 +85,7 @@ def check_times(value: Any, n_samples: int, name: str = "time") -> IntVector | i
 
 def check_time(value: Time, name: str) -> int:
     """Return the microseconds since 1970 of one time."""
-    # Of no samples there is no array of times.
+    # With 0 samples, an array of times is refused.
     micros = None if isinstance(value, np.ndarray | list | tuple) else check_times(value, 0, name)
     if not isinstance(micros, int):
         raise InvalidTypeError(f"{name} must be one time; found {short_repr(value)}", argument=name)

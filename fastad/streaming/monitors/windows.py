@@ -73,7 +73,8 @@ class SlidingEvaluation:
     Attributes
     ----------
     dropped : Dropped
-        What came too late, and what made room. The results' ``notes`` say so, too.
+        Numbers of points and labels that came too late, and of groups that were dropped. The
+        results' ``notes`` say so, too.
 
     Examples
     --------
@@ -97,7 +98,7 @@ class SlidingEvaluation:
         memory: int | str = "128kB",
         max_groups: int = 1000,
     ) -> None:
-        # Of a pane, in microseconds.
+        # Length of a pane in microseconds.
         self._length = check_duration(pane, "pane")
         n_panes = self._n_panes(window)
         n_bytes = ScoreSketch(memory).memory
@@ -116,12 +117,12 @@ class SlidingEvaluation:
 
     @property
     def groups(self) -> Sequence[Group | None]:
-        """The groups that are kept; None is that of points without a group."""
+        """The groups that are kept; None is the group of points without one."""
         return self._panes.groups()
 
     @property
     def kept(self) -> tuple[str, str] | None:
-        """Begin and end of what is kept, in UTC; None before there are any points."""
+        """Begin and end of the panes that are kept, in UTC; None before there are any points."""
         first = self._panes.first
         if first is None:
             return None
@@ -152,7 +153,7 @@ class SlidingEvaluation:
         Raises
         ------
         InvalidInputError
-            If an argument is not as described; nothing is counted then.
+            If an argument is invalid; nothing is counted then.
 
         Notes
         -----
@@ -352,7 +353,7 @@ class SlidingEvaluation:
     def _window(
         self, window: Duration | None, end: Time | None, group: Group | None
     ) -> PanesWindow:
-        """Return what is kept of a window."""
+        """Return the panes of a window that are kept."""
         _check_group(group)
         n_panes = self._panes.n_panes if window is None else self._n_panes(window)
         chosen = self._panes.window(n_panes, self._last_pane(end), group)
@@ -365,7 +366,7 @@ class SlidingEvaluation:
         return chosen
 
     def _merged(self, chosen: PanesWindow, decay: float = 0.0) -> ScoreSketch:
-        """Return a sketch of a window whose points lose so many halves of their weight a pane."""
+        """Return a sketch of a window whose points lose weight from pane to pane."""
         parts = []
         for age, sketch in chosen.sketches:
             weight = round(2.0 ** (_DECAY_BITS - age * decay)) if decay else 1
@@ -402,7 +403,7 @@ class SlidingEvaluation:
 
 
 def _notes(dropped: Dropped) -> Sequence[str]:
-    """Say what was dropped, if anything was."""
+    """Return notes on dropped points, labels and groups."""
     return [
         f"{number} {what}"
         for number, what in (

@@ -88,7 +88,7 @@ def bounds_of(cells: ScoreCells, bound: BoundMeasure, *, rounding: bool = True) 
 def _end(
     extreme: Extreme, cells: ScoreCells, tied: OrderedCounts, bound: BoundMeasure, of_curve: float
 ) -> float:
-    """Return an extreme that is not that of a curve, NaN where it is undefined."""
+    """Return an extreme value that no curve attains, NaN where it is undefined."""
     try:
         value = extreme(tied, cells.ties, **bound.parameters)
     except UndefinedMeasureError:

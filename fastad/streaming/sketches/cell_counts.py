@@ -23,7 +23,7 @@ class CellCounts(NamedTuple):
     counts : numpy.ndarray of shape (n_cells, 3)
         Normal samples, anomalies, points without a label.
     shift : int
-        How many of the lowest bits are dropped; with 0, a cell is a single score.
+        Number of lowest bits that are dropped; with 0, a cell is a single score.
     """
 
     cells: IntVector
@@ -53,7 +53,7 @@ class CellCounts(NamedTuple):
         )
 
     def coarsened(self, n_bits: int) -> "CellCounts":
-        """Return the counts in cells that drop so many more bits."""
+        """Return the counts in cells that drop ``n_bits`` more bits."""
         if n_bits == 0:
             return self
         return _added_up(self.cells >> n_bits, self.counts, self.shift + n_bits)

@@ -1,4 +1,4 @@
-"""What is read from cells of scores: tables of measures, intervals, second passes."""
+"""`CellMeasures`: tables of measures, intervals and second passes from cells of scores."""
 
 from abc import abstractmethod
 from collections.abc import Sequence
@@ -104,7 +104,7 @@ class CellMeasures(BoundedMeasureMethods):
         measure : str, Measure or BoundMeasure
             Key such as ``"tpr@0.001"``, or name of a measure or a threshold.
         tolerance : float, default 0
-            How far the value may be from that of the exact scores; 0 asks for that value.
+            Largest error of the value that is allowed; 0 asks for the exact value.
         **operating_point
             Parameters of the measure.
 
@@ -116,7 +116,7 @@ class CellMeasures(BoundedMeasureMethods):
         Raises
         ------
         InvalidInputError
-            If an argument is not as described, or the bounds of the measure are not known.
+            If the bounds of the measure are not known.
         UndefinedMeasureError
             If the points leave the measure undefined, whatever their exact scores are.
 

@@ -19,7 +19,7 @@ from fastad.errors import InvalidInputError
 from fastad.ordering.raw import RawScores
 from fastad.streaming.sketches.cell_counts import ANOMALY, N_KINDS, NORMAL, UNLABELLED, CellCounts
 
-# A page is a single cell while few cells have a point, and so many where most have one.
+# Bits of a page: a single cell while few cells have a point, 64 where most have one.
 _PAGE_BITS = (0, 6)
 # Bytes of an entry of the directory (a page and its slot) and of a page's number.
 _ENTRY, _PAGE = 16, 8
@@ -80,7 +80,7 @@ class CellTable:
 
     @staticmethod
     def most_cells(memory: int) -> int:
-        """Return how many cells fit so many bytes at least; two are the coarsest resolution."""
+        """Return the least number of cells that fit the memory; two are the coarsest resolution."""
         return _most_pages(memory, 0, short=False)
 
     @property
@@ -89,7 +89,7 @@ class CellTable:
         return self._directory.nbytes + self._pages.nbytes + self._counts.nbytes
 
     def check_room(self, n_points: int, argument: str) -> None:
-        """Refuse so many points more where their number would not fit into the counts."""
+        """Refuse further points if their number would not fit into the counts."""
         if self.n_points + n_points >= _MOST_POINTS:
             raise InvalidInputError(
                 f"{argument} must leave fewer than 2^62 points in all; found "
@@ -103,7 +103,7 @@ class CellTable:
         self._add(raw, kinds, weights)
 
     def coarsen_to(self, shift: int) -> None:
-        """Drop so many bits at least."""
+        """Coarsen to at least ``shift`` dropped bits."""
         if shift > self.shift:
             listed = self.listed().coarsened(shift - self.shift)
             self.shift = shift
@@ -111,7 +111,7 @@ class CellTable:
                 self._rebuild(listed)
 
     def add_table(self, other: "CellTable", weight: int) -> None:
-        """Add the points of a table that is not coarser, each so many times.
+        """Add the points of a table that is not coarser, each ``weight`` times.
 
         It takes a tenth of the time of `plus`, where most pages are there.
         """
@@ -184,7 +184,7 @@ class CellTable:
     def label(self, raw: RawScores, kinds: LabelVector, weights: IntVector | None) -> IntVector:
         """Move points without a label to their class; return the rows for which there are none.
 
-        Where there is such a row, nothing is moved.
+        If there is such a row, nothing is moved.
         """
         labelled, positions, unknown = self._waiting(raw, kinds, weights)
         if not unknown.shape[0]:
@@ -319,7 +319,7 @@ class CellTable:
         self._of_threads.clear()
 
     def _expect(self, n_points: int) -> None:
-        """Make counts wide enough for so many points more."""
+        """Make counts wide enough for further points."""
         self.n_points += n_points
         if self._is_short and self.n_points >= SHORT:
             self._rebuild(self.listed())
@@ -337,7 +337,7 @@ class CellTable:
         return _most_pages(self.memory, page_bits, short=self.n_points < SHORT)
 
     def _grow(self, n_slots: int) -> None:
-        """Take more slots for the same pages."""
+        """Move the pages to a table with more slots."""
         pages, counts = self._pages[: self._n_pages], self._counts
         n_pages = self._n_pages
         self._allocate(n_slots, counts.shape[1])
@@ -401,7 +401,7 @@ def _n_entries(n_slots: int) -> int:
 
 
 def _most_pages(memory: int, page_bits: int, *, short: bool) -> int:
-    """Return how many pages fit into so many bytes."""
+    """Return the number of pages that fit the memory."""
     page = _PAGE + (UNLABELLED * (4 if short else 8) << page_bits)
     most = 0
     for bits in range(1, 48):

@@ -18,7 +18,7 @@ from fastad.streaming.sketches.cell_counts import UNLABELLED
 
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 _BINARY = {"k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
-# Amounts of memory have 8 bytes in those of a sketch.
+# A serialized sketch stores its memory in 8 bytes.
 _MOST = 2**63
 _SIZE = re.compile(r"\s*(\d{1,30}(?:\.\d{1,30})?)\s*([kmgt]?)(i?)b?\s*", re.IGNORECASE)
 
@@ -33,11 +33,11 @@ class StreamedPoints(NamedTuple):
     kinds : numpy.ndarray of shape (n_points,)
         Labels, or that there are none.
     weights : numpy.ndarray of shape (n_points,) or None
-        How often each point counts.
+        Weight of each point.
     lowest, highest : int
         Extremes of the rank bits.
     rows : numpy.ndarray of shape (n_points,) or None
-        Where in the batch they stand; None where it is all of it.
+        Rows of the points in the batch; None for all rows.
     """
 
     raw: RawScores
@@ -53,7 +53,7 @@ class StreamedPoints(NamedTuple):
         return self.raw.values.shape[0] if self.weights is None else int(self.weights.sum())
 
     def keep(self, kept: IntVector | BoolVector) -> "StreamedPoints":
-        """Return some of the points; the extremes stay those of all of them."""
+        """Return some of the points, with the extremes of all points."""
         raw = self.raw._replace(
             scores=self.raw.scores[kept], values=as_readonly(self.raw.values[kept])
         )

@@ -37,7 +37,7 @@ def bind_named(measure: MeasureLike, parameters: Mapping[str, Any]) -> BoundMeas
 
 
 def check_tolerance(tolerance: Point) -> Fraction:
-    """Check how far a value may be from the exact one."""
+    """Check the largest error that is allowed."""
     exact = exact_number(tolerance, "tolerance")
     if exact < 0:
         raise InvalidInputError(
@@ -104,7 +104,7 @@ class Refinement:
     measure : str
         Key of the measure.
     tolerance : float
-        How far its value may be from that of the exact scores.
+        Largest error of the value that is allowed.
     ranges : sequence of (score, score)
         Lowest and highest score of each range, from the highest range down.
     n_points : int
@@ -152,7 +152,7 @@ class Refinement:
 
     @property
     def tolerance(self) -> float:
-        """How far the value may be from that of the exact scores."""
+        """Largest error of the value that is allowed."""
         return float(self._tolerance)
 
     @property
@@ -201,7 +201,7 @@ class Refinement:
         return next((each for each in counters if each.has_ranges_of(self._counter)), None)
 
     def absorb(self, counter: RangeCounter) -> None:
-        """Take the points of a counter."""
+        """Add the points of a counter."""
         self._counter.merge(counter)
 
     def merge(self, other: "Refinement") -> None:
@@ -221,7 +221,7 @@ class Refinement:
         Raises
         ------
         InvalidInputError
-            If the points that came are not those of the sketch.
+            If the counted points differ from the points of the sketch.
         UndefinedMeasureError
             If the points leave the measure undefined.
         """
@@ -351,7 +351,7 @@ def _weights(cells: ScoreCells) -> Iterator[FloatVector]:
 
 
 def _heaviest(cells: ScoreCells, chosen: BoolVector, most: int) -> BoolVector:
-    """Return at most so many of the chosen cells: each can be split in two then."""
+    """Return at most ``most`` of the chosen cells, so that each can be split in two."""
     positions = np.flatnonzero(chosen)
     if positions.shape[0] <= most:
         return chosen

@@ -33,7 +33,7 @@ class BoundedValue(Record):
 
     @property
     def is_exact(self) -> bool:
-        """Whether the value is that of the exact scores."""
+        """Whether the exact scores have this value."""
         return self.low == self.high
 
     @property
@@ -98,7 +98,7 @@ class BoundedEvaluation(Result, Mapping[str, BoundedValue]):
     undefined : dict of str to str
         Measures that the points leave undefined, and why.
     notes : tuple of str
-        What else is to be known of the points.
+        Further remarks on the points.
     """
 
     __slots__ = ("_values", "notes", "undefined")

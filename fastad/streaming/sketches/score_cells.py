@@ -1,4 +1,4 @@
-"""`ScoreCells`: what a sketch knows of labelled scores, and the curves that they may have."""
+"""`ScoreCells`: labelled scores as a sketch counts them, and the curves that they allow."""
 
 from dataclasses import dataclass, replace
 
@@ -23,7 +23,7 @@ class ScoreCells:
     normals, anomalies : numpy.ndarray of shape (n_cells,)
         Numbers of points.
     codec : KeyCodec
-        What rank bits stand for.
+        Decodes rank bits to scores.
     """
 
     lowest: IntVector
@@ -34,7 +34,7 @@ class ScoreCells:
 
     @classmethod
     def of(cls, listed: CellCounts, lowest: int, highest: int, codec: KeyCodec) -> "ScoreCells":
-        """Take the cells of a table, whose scores lie between two rank bits."""
+        """Return the cells of a table, cut to the lowest and highest rank bits."""
         labelled = listed.counts[:, NORMAL] + listed.counts[:, ANOMALY] > 0
         cells = listed.cells[labelled][::-1]
         counts = listed.counts[labelled][::-1]

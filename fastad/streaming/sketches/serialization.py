@@ -26,7 +26,7 @@ _TYPES = ("", "bool", "float16", "float32", "float64", *_INTEGERS)
 
 
 class SketchState(NamedTuple):
-    """All that a sketch is: the type of the scores, its memory, cells, and extreme scores."""
+    """State of a sketch: type of the scores, memory, cells, and extreme scores."""
 
     dtype: np.dtype[np.generic] | None
     memory: int
@@ -36,13 +36,13 @@ class SketchState(NamedTuple):
 
 
 def seal(content: bytes, magic: bytes, version: int) -> bytes:
-    """Put what the bytes are and their version before a content, and a checksum behind it."""
+    """Frame a payload with a magic string, a version and a checksum."""
     sealed = magic + _VERSIONS.pack(version) + content
     return sealed + hashlib.blake2b(sealed, digest_size=_DIGEST).digest()
 
 
 def unseal(data: object, magic: bytes, version: int, what: str, least: int = 0) -> bytes:
-    """Return the content of sealed bytes, ``least`` of them at least; refuse anything else."""
+    """Check sealed bytes and return their payload of at least ``least`` bytes."""
     if not isinstance(data, bytes | bytearray | memoryview):
         raise InvalidTypeError(
             f"data must be the bytes of {what}; found {type(data).__name__}", argument="data"
@@ -64,7 +64,7 @@ def unseal(data: object, magic: bytes, version: int, what: str, least: int = 0) 
 
 
 def unfit(found: str, what: str) -> InvalidInputError:
-    """Return the error that says what was found in place of the bytes of something."""
+    """Return the error for bytes that are not of the expected kind."""
     return InvalidInputError(f"data must be the bytes of {what}; found {found}", argument="data")
 
 
@@ -88,7 +88,7 @@ def to_bytes(state: SketchState) -> bytes:
 
 
 def from_bytes(data: object) -> SketchState:
-    """Read a state; refuse anything else with what was found."""
+    """Read a state; refuse anything else."""
     content = unseal(data, _MAGIC, _VERSION, _WHAT, _HEADER.size)
     name, memory, shift, lowest, highest, n_cells = _HEADER.unpack_from(content)
     text = name.rstrip(b"\x00").decode("ascii", "replace")

@@ -156,7 +156,7 @@ class ScoreSketch(CellMeasures):
         Raises
         ------
         InvalidInputError
-            If an argument is not as described; nothing is counted then.
+            If an argument is invalid; nothing is counted then.
 
         Notes
         -----
@@ -174,7 +174,7 @@ class ScoreSketch(CellMeasures):
             uninterrupted(lambda: self._count(points))
 
     def check_room(self, n_points: int) -> None:
-        """Refuse so many points more where their number would not fit into the counts."""
+        """Refuse further points if their number would not fit into the counts."""
         self._lock.checked()
         self._table.check_room(n_points, "sample_weight")
 
@@ -195,7 +195,7 @@ class ScoreSketch(CellMeasures):
         y_true : array-like of shape (n_samples,)
             Their labels.
         sample_weight : array-like of shape (n_samples,), optional
-            How often each was counted.
+            Weights with which they were counted.
         pos_label : label, optional
             Label of the anomalies where labels are not 0 and 1.
 
@@ -294,7 +294,7 @@ class ScoreSketch(CellMeasures):
     def merged(
         cls, memory: int, parts: "Sequence[tuple[ScoreSketch, int]]", argument: str = "parts"
     ) -> "ScoreSketch":
-        """Return a sketch of sketches of the same memory, each point counted so many times.
+        """Return a sketch of sketches of the same memory, each point counted with its weight.
 
         It has the bytes that `merge` gives, and takes a tenth of its time where they are many.
         The argument is named where they have too many points.
@@ -325,7 +325,7 @@ class ScoreSketch(CellMeasures):
             self._table.check_room(other._table.n_points * weight, argument)
 
     def _add(self, other: "ScoreSketch", weight: int) -> None:
-        """Add the points of a sketch of the same memory and type, each so many times."""
+        """Add the points of a sketch of the same memory and type, each ``weight`` times."""
         if other._dtype is None:
             return
         self._table.coarsen_to(other._table.shift)
@@ -345,7 +345,7 @@ class ScoreSketch(CellMeasures):
         self._dtype, self._cells = points.raw.dtype, None
 
     def _widen(self, lowest: int, highest: int) -> None:
-        """Keep the extreme scores."""
+        """Update the extreme scores."""
         new = self._dtype is None
         self._lowest = lowest if new else min(self._lowest, lowest)
         self._highest = highest if new else max(self._highest, highest)
