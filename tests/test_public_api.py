@@ -78,16 +78,14 @@ DATA_WITHOUT_LABELS = {
     "cross_validated_interval": ("folds",),
     "emmv": SCORES_AND_BOX,
     "from_counts": ("name", "function"),
-    "emmv_subsampled": ("detectors", "X_train", "X_test"),
-    "evaluate_unsupervised": ("scores", "X"),
+    "evaluate_unsupervised": ("detectors", "X"),
     "excess_mass_band": ("curve",),
     "excess_mass_curve": SCORES_AND_BOX,
-    "feature_importance": ("detector", "X_train", "X_test"),
+    "feature_importance": ("detector", "X"),
     "level_sets": ("score", "X"),
     "mass_volume_band": ("curve",),
     "mass_volume_curve": SCORES_AND_BOX,
     "mass_volume_from_roc": ("y_true", "y_score", "volume"),
-    "estimate_criteria": ("levels",),
     "required_uniform_draws": ("volume_fraction",),
     "kolmogorov_distance": ("a", "b"),
     "pairwise_agreement": ("a", "b"),
@@ -311,7 +309,9 @@ def test_data_are_positional_and_options_keyword_only(name: str) -> None:
         if parameter.name in data:
             assert parameter.kind is parameter.POSITIONAL_OR_KEYWORD
             # A volume may be given as its logarithm; level sets are all that a curve needs.
-            optional = {"volume"} | ({"uniform_score"} if name.endswith("_curve") else set())
+            optional = {"volume"} | (
+                {"uniform_score"} if DATA_WITHOUT_LABELS.get(name) == SCORES_AND_BOX else set()
+            )
             assert parameter.default is (None if parameter.name in optional else parameter.empty)
         else:
             assert parameter.kind in (parameter.KEYWORD_ONLY, parameter.VAR_KEYWORD)

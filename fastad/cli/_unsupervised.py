@@ -38,7 +38,6 @@ from fastad.cli._detectors import (
 from fastad.unsupervised.criteria import CRITERIA
 from fastad.unsupervised.many_detectors import evaluate_unsupervised
 from fastad.unsupervised.ranking import UnsupervisedEvaluation
-from fastad.unsupervised.subsampled import emmv_subsampled
 
 # In more features 10⁵ uniform draws miss the volumes that matter.
 _MANY_FEATURES = 8
@@ -146,18 +145,19 @@ def _subsampled(
     options: Mapping[str, Any],
 ) -> UnsupervisedEvaluation:
     """Evaluate detectors in random subspaces."""
-    chosen = {name: value for name, value in options.items() if name not in ("method", "n_draws")}
-    given = {
-        "n_uniform": options["n_draws"],
-        "n_subspaces": subspaces.n_subspaces,
-        "n_features": subspaces.n_features,
-    }
-    chosen |= {name: value for name, value in given.items() if value is not None}
     untrained = {
         name: unfitted(name, 0, standardize=detectors.standardize) for name in detectors.names
     }
     with warnings_as_messages(), progress_bar("draws") as progress:
-        return emmv_subsampled(untrained, train, test, **chosen, progress=progress)
+        return evaluate_unsupervised(
+            untrained,
+            test,
+            X_train=train,
+            n_features=subspaces.n_features,
+            n_subspaces=subspaces.n_subspaces,
+            **options,
+            progress=progress,
+        )
 
 
 def _print(evaluation: UnsupervisedEvaluation) -> None:

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from fastad.unsupervised.criteria import Criteria as Criteria
     from fastad.unsupervised.criteria import Criterion as Criterion
     from fastad.unsupervised.criteria import required_uniform_draws as required_uniform_draws
-    from fastad.unsupervised.criteria_estimation import estimate_criteria as estimate_criteria
     from fastad.unsupervised.excess_mass import ExcessMassCurve as ExcessMassCurve
     from fastad.unsupervised.excess_mass import excess_mass_curve as excess_mass_curve
     from fastad.unsupervised.importance import FeatureImportance as FeatureImportance
@@ -26,7 +25,5 @@ if TYPE_CHECKING:
     from fastad.unsupervised.mass_volume import mass_volume_from_roc as mass_volume_from_roc
     from fastad.unsupervised.ranking import Place as Place
     from fastad.unsupervised.ranking import UnsupervisedEvaluation as UnsupervisedEvaluation
-    from fastad.unsupervised.subsampled import SubsampledEvaluation as SubsampledEvaluation
-    from fastad.unsupervised.subsampled import emmv_subsampled as emmv_subsampled
 
 __getattr__, __dir__, __all__ = lazy_names()

@@ -10,20 +10,12 @@ from scipy.special import stdtrit
 
 from fastad._core.arrays import as_readonly
 from fastad._core.floats import exp
-from fastad._core.threads import in_steps, thread_limit, thread_map
-from fastad._core.types import FloatMatrix, FloatVector, Point, ScoreVector, ShortVector
+from fastad._core.threads import in_steps, thread_map
+from fastad._core.types import FloatMatrix, FloatVector, ScoreVector, ShortVector
 from fastad._kernels.curves import level_sets as kernels
 from fastad.errors import UndefinedMeasureError
 from fastad.uncertainty.corrections import error_degrees_of_freedom
-from fastad.unsupervised.criteria import (
-    EXCESS_MASS,
-    MASS,
-    N_RESAMPLES,
-    Criteria,
-    CriteriaPlan,
-    Criterion,
-    check_criteria,
-)
+from fastad.unsupervised.criteria import EXCESS_MASS, Criteria, CriteriaPlan, Criterion
 from fastad.unsupervised.excess_mass import excess_mass_curve
 from fastad.unsupervised.levels import LARGEST_LOG, LevelSets, Volumes
 from fastad.unsupervised.mass_volume import Window, mass_volume_curve
@@ -111,47 +103,6 @@ class CriterionEstimates(NamedTuple):
     logs: FloatVector
     replicates: FloatMatrix
     degrees_of_freedom: FloatVector
-
-
-def estimate_criteria(
-    levels: LevelSets,
-    *,
-    mass: tuple[Point, Point] = MASS,
-    excess_mass: Point = EXCESS_MASS,
-    n_resamples: int = N_RESAMPLES,
-    confidence_level: Point = 0.95,
-    rng: int | np.random.Generator | None = None,
-    n_threads: int | None = None,
-) -> Criteria:
-    """Criteria EM and MV of level sets, with their intervals.
-
-    Parameters
-    ----------
-    levels : LevelSets
-        What `level_sets` returns, or the ``levels`` of a curve.
-    mass, excess_mass, n_resamples, confidence_level, rng, n_threads
-        As for `emmv`.
-
-    Returns
-    -------
-    Criteria
-        ``em`` and ``mv``.
-
-    Raises
-    ------
-    InvalidInputError
-        If an argument is not as described.
-
-    Examples
-    --------
-    >>> import fastad
-    >>> curve = fastad.mass_volume_curve([0.1, 0.2, 0.4, 0.8], [0.3, 0.5, 0.7, 0.9, 1.0], 10.0)
-    >>> fastad.unsupervised.estimate_criteria(curve.levels, mass=(0.5, 1.0), rng=0).mv.value
-    2.0
-    """
-    plan = check_criteria(mass, excess_mass, n_resamples, confidence_level, rng)
-    with thread_limit(n_threads):
-        return estimate_with_points(levels, PointLevels.in_order(levels), plan).criteria
 
 
 def estimate_with_points(

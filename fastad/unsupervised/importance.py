@@ -61,12 +61,12 @@ class FeatureImportance(Result):
 
 def feature_importance(
     detector: Factory,
-    X_train: ArrayLike,
-    X_test: ArrayLike,
+    X: ArrayLike,
     *,
+    X_train: ArrayLike,
     n_subspaces: int = 200,
     n_features: int = 5,
-    n_uniform: int = 100_000,
+    n_draws: int = 100_000,
     mass: tuple[Point, Point] = MASS,
     excess_mass: Point = EXCESS_MASS,
     confidence_level: Point = 0.95,
@@ -76,25 +76,29 @@ def feature_importance(
 ) -> FeatureImportance:
     """Say which features help a detector, without labels.
 
-    The criteria of `emmv_subsampled` with a feature among those that may be drawn, less those
-    without it.
+    The criteria of `evaluate_unsupervised` in random subspaces, with a feature among those that may
+    be drawn, less those without it.
 
     Parameters
     ----------
     detector : estimator or callable
-        What makes the detector, as for `emmv_subsampled`.
-    X_train, X_test : array-like of shape (n_train, n_features), (n_test, n_features)
-        Data to train on, and to evaluate on; finite numbers.
+        Training method, as for `evaluate_unsupervised` with ``X_train``.
+    X : array-like of shape (n_test, n_features)
+        Data to evaluate on; finite numbers.
+    X_train : array-like of shape (n_train, n_features)
+        Data to train on.
     n_subspaces : int, default 200
         Random subspaces, which all features share.
     n_features : int, default 5
         Features of a subspace; fewer than there are.
-    n_uniform, mass, excess_mass
-        As for `emmv_subsampled`.
+    n_draws : int, default 100000
+        Uniform points of each subspace.
+    mass, excess_mass
+        As for `emmv`.
     confidence_level : float, default 0.95
         Of the intervals over subspaces, those of Welch's t, each by itself; in (0, 1).
     rng, n_jobs, progress
-        As for `emmv_subsampled`.
+        As for `evaluate_unsupervised`.
 
     Returns
     -------
@@ -136,7 +140,8 @@ def feature_importance(
     >>> X = rng.uniform(size=(600, 4))
     >>> X[:, 0] = 0.5 + 0.1 * rng.normal(size=600)  # the others are noise
     >>> result = fastad.unsupervised.feature_importance(
-    ...     IsolationForest(n_estimators=20), X[:300], X[300:], n_subspaces=12, n_features=2, rng=0
+    ...     IsolationForest(n_estimators=20), X[300:], X_train=X[:300],
+    ...     n_subspaces=12, n_features=2, rng=0,
     ... )
     >>> int(result.em.argmax())
     0
@@ -145,13 +150,19 @@ def feature_importance(
     generator, jobs = check_generator(rng), check_jobs(n_jobs)
     plan = check_criteria(mass, excess_mass, 1, confidence_level, generator)
     subspaces = check_subspaces(
-        {"detector": detector}, X_train, X_test, n_subspaces, n_features, n_uniform, generator
+        {"detector": detector},
+        X_train,
+        X,
+        n_subspaces=n_subspaces,
+        n_features=n_features,
+        n_draws=n_draws,
+        rng=generator,
     )
     d, k = subspaces.X_test.shape[1], subspaces.features.shape[1]
     n_varying = varying_features(subspaces.X_test).shape[0]
     if k >= n_varying:
         raise InvalidInputError(
-            f"n_features must be less than the {n_varying} features that vary in X_test, so that "
+            f"n_features must be less than the {n_varying} features that vary in X, so that "
             f"one can be left out; found {k}",
             argument="n_features",
         )

@@ -82,7 +82,7 @@ def level_sets(
     Returns
     -------
     LevelSets
-        What `mass_volume_curve`, `excess_mass_curve` and `estimate_criteria` take.
+        What `mass_volume_curve`, `excess_mass_curve` and `emmv` take.
 
     Raises
     ------
@@ -143,14 +143,13 @@ def check_data(X: ArrayLike, box: Box | None) -> tuple[npt.NDArray[Any], Box]:
     return samples, region
 
 
-def empty_scores(n_draws: int, name: str) -> FloatVector:
+def empty_scores(n_draws: int) -> FloatVector:
     """Return an empty array for the scores of so many points, if it fits into memory."""
     try:
         return np.empty(n_draws)
     except (MemoryError, ValueError):
         raise InvalidInputError(
-            f"{name} must fit into memory, 8 bytes each; found {n_draws}",
-            argument=name,
+            f"n_draws must fit into memory, 8 bytes each; found {n_draws}", argument="n_draws"
         ) from None
 
 
@@ -231,7 +230,7 @@ class LevelSetEstimator:
 
     def _scores(self, n_draws: int, progress: Progress | None) -> FloatVector:
         """Return the scores of uniform draws."""
-        scores = empty_scores(n_draws, "n_draws")
+        scores = empty_scores(n_draws)
         size = points_at_once(self.box.n_features)
 
         def write(part: range) -> None:

@@ -1,4 +1,4 @@
-"""``emmv`` and ``evaluate_unsupervised``: EM and MV of many detectors on the same points."""
+"""``evaluate_unsupervised``, from detectors, and ``emmv``, from scores: EM and MV of several."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from fastad._core.frames import table_columns
-from fastad._core.parameters import check_generator, check_mapping
+from fastad._core.parameters import check_generator, check_mapping, short_repr
 from fastad._core.progress import Progress, reporting
 from fastad._core.random import random_seed
 from fastad._core.threads import thread_limit
@@ -15,7 +15,11 @@ from fastad.errors import InvalidInputError, InvalidTypeError
 from fastad.regions.box import Box
 from fastad.regions.scores import Score, block_score, naming
 from fastad.regions.splitting.diagnostics import warn_of_mixing
-from fastad.unsupervised.counted import check_same_detectors, level_sets_of_detector
+from fastad.unsupervised.counted import (
+    check_same_detectors,
+    counted_level_sets,
+    level_sets_of_detector,
+)
 from fastad.unsupervised.criteria import EXCESS_MASS, MASS, N_RESAMPLES, check_criteria
 from fastad.unsupervised.criteria_estimation import PointLevels, estimate_with_points
 from fastad.unsupervised.level_set_estimation import (
@@ -24,13 +28,15 @@ from fastad.unsupervised.level_set_estimation import (
     LevelSetOptions,
     check_data,
 )
-from fastad.unsupervised.levels import check_extent
+from fastad.unsupervised.levels import LevelSets, check_extent
 from fastad.unsupervised.ranking import UnsupervisedEvaluation
+from fastad.unsupervised.subsampled import summarise_subspaces
+from fastad.unsupervised.subspaces import Factory, check_jobs, check_subspaces, evaluate_subspaces
 
 
 def emmv(
     y_score: Any,
-    uniform_score: Any,
+    uniform_score: Any = None,
     volume: Point | Box | None = None,
     *,
     log_volume: Point | None = None,
@@ -43,11 +49,14 @@ def emmv(
 ) -> UnsupervisedEvaluation:
     """Criteria EM and MV of detectors, from their scores of the same data and uniform points.
 
+    Or from the level sets of one detector, which `level_sets` and curves without labels have.
+
     Parameters
     ----------
     y_score : mapping or table
-        For each detector its anomaly scores of data it was not fitted to, in the same order.
-    uniform_score : mapping or table
+        For each detector its anomaly scores of data it was not fitted to, in the same order. Or
+        for one detector its `LevelSets`, and nothing beside them.
+    uniform_score : mapping or table, optional
         For each detector its scores of points drawn uniformly in a box, in the same order.
     volume : float or Box, optional
         The box, or its volume in units of the features, above 0.
@@ -105,13 +114,26 @@ def emmv(
     ... )
     >>> result.significant_pairs("em")
     [('round', 'flat')]
+
+    >>> curve = fastad.mass_volume_curve([0.1, 0.2, 0.4, 0.8], [0.3, 0.5, 0.7, 0.9, 1.0], 10.0)
+    >>> fastad.unsupervised.emmv({"it": curve.levels}, mass=(0.5, 1.0), rng=0)["it"].mv.value
+    2.0
     """
     plan = check_criteria(mass, excess_mass, n_resamples, confidence_level, rng)
+    if isinstance(y_score, Mapping) and any(isinstance(x, LevelSets) for x in y_score.values()):
+        if len(y_score) > 1:
+            raise InvalidInputError(
+                "y_score must name level sets of one detector, as they do not tell which points "
+                f"detectors share; found {', '.join(map(str, y_score))}",
+                argument="y_score",
+            )
+        ((name, levels),) = y_score.items()
+        counted_level_sets(levels, uniform_score, volume, log_volume)
+        with thread_limit(n_threads):
+            estimate = estimate_with_points(levels, PointLevels.in_order(levels), plan)
+        return UnsupervisedEvaluation({name: estimate}, plan.level)
+    test, uniform = _named(y_score, "y_score"), _named(uniform_score, "uniform_score")
     box = check_extent(volume, log_volume)
-    test, uniform = (
-        _named(scores, name)
-        for scores, name in ((y_score, "y_score"), (uniform_score, "uniform_score"))
-    )
     check_same_detectors(test, uniform)
     for columns, name in ((test, "y_score"), (uniform, "uniform_score")):
         sizes = {len(scores) for scores in columns.values()}
@@ -130,9 +152,12 @@ def emmv(
 
 
 def evaluate_unsupervised(
-    scores: Mapping[str, Score],
+    detectors: Mapping[str, Score | Factory],
     X: ArrayLike,
     *,
+    X_train: ArrayLike | None = None,
+    n_features: int | None = None,
+    n_subspaces: int | None = None,
     box: Box | None = None,
     method: LevelMethod = "auto",
     n_draws: int | None = None,
@@ -143,30 +168,50 @@ def evaluate_unsupervised(
     rng: int | np.random.Generator | None = None,
     progress: Progress | bool | None = None,
     n_threads: int | None = None,
+    n_jobs: int | None = None,
 ) -> UnsupervisedEvaluation:
     """Rank detectors on data without labels, by EM and MV.
 
     All detectors share the test points, the uniform draws, and the replicates of both.
 
+    With ``X_train``, for many features, the criteria are means over random subspaces of a few
+    features: each detector is trained on the features of each subspace, and evaluated in the box of
+    the test points. This evaluates training methods, not fitted detectors, and sees no dependence
+    between more features than a subspace has.
+
     Parameters
     ----------
-    scores : mapping of str to detector, callable or CompiledScorer
-        Anomaly score of each detector, as for `volume`.
+    detectors : mapping of str to detector, callable or CompiledScorer
+        Anomaly score of each detector, as for `volume`. With ``X_train`` estimators with ``fit``,
+        which are copied, seeded and fitted for each subspace; or functions of training data that
+        return such a score.
     X : array-like of shape (n_test, n_features)
         Data that the detectors were not fitted to; finite numbers.
+    X_train : array-like of shape (n_train, n_features), optional
+        Data to train on in random subspaces; finite numbers.
+    n_features : int, optional
+        Features of a subspace, by default 5; at most the number of features that vary in X.
+    n_subspaces : int, optional
+        Random subspaces, by default 50; the same for all detectors. Features are drawn without
+        replacement.
     box : Box, optional
-        Where points are drawn; by default the box of X.
+        Where points are drawn; by default the box of X. A subspace always has the box of X.
     method, n_draws
-        As for `level_sets`; ``"auto"`` chooses for each detector.
+        As for `level_sets`; ``"auto"`` chooses for each detector. In subspaces draws are uniform,
+        by default 10⁵.
     mass, excess_mass, n_resamples, confidence_level
-        As for `emmv`.
+        As for `emmv`; with ``X_train`` replicates draw subspaces anew.
     rng : int or numpy.random.Generator, optional
         Seed or generator.
     progress : callable or True, optional
         True draws a bar where rich or tqdm is installed. A function is called
-        with the numbers of points scored and to be scored, for each detector.
+        with the numbers of points scored and to be scored, for each detector; or with the numbers
+        of subspaces.
     n_threads : int, optional
         Threads over the points; the same seed gives the same result for any number.
+    n_jobs : int, optional
+        Processes of joblib over the subspaces; by default one, and threads inside. The same
+        seed gives the same result for any number.
 
     Returns
     -------
@@ -177,16 +222,30 @@ def evaluate_unsupervised(
     ------
     InvalidInputError
         If an argument is not as described; the message says which and where.
+    MissingExtraError
+        If ``n_jobs`` is given and joblib is not installed.
 
     Warns
     -----
     InsufficientMixingWarning
         If particles of splitting may have missed parts of a region.
 
+    Notes
+    -----
+    Constant features are in no subspace. Where fewer than 30 uniform points of a subspace fall into
+    the level sets that matter, splitting estimates the volumes, as in `level_sets`. A subspace in
+    which EM is undefined all the same is left out of its mean and counted as ``n_undefined``;
+    detectors are compared on the subspaces that they have in common.
+
+    Intervals and significant pairs over subspaces are about other draws of features, with the same
+    rows: with other rows, if they are few, the result could be another. With fewer than 5 subspaces
+    nothing differs significantly. Volumes of different subspaces differ by their units: scale
+    features first, or means are those of the subspaces with the widest features.
+
     References
     ----------
     .. [1] N. Goix, "How to evaluate the quality of unsupervised anomaly detection algorithms?",
-       2016.
+       2016; algorithm 1 for subspaces.
 
     Examples
     --------
@@ -197,15 +256,39 @@ def evaluate_unsupervised(
     >>> result = fastad.evaluate_unsupervised(detectors, X, rng=0)
     >>> [place.detector for place in result.ranking("mv")]
     ['round', 'flat']
+
+    >>> from sklearn.ensemble import IsolationForest
+    >>> from sklearn.neighbors import LocalOutlierFactor
+    >>> X_train, X_test = np.random.default_rng(0).normal(size=(2, 300, 8))
+    >>> result = fastad.evaluate_unsupervised(
+    ...     {"forest": IsolationForest(n_estimators=20), "lof": LocalOutlierFactor(novelty=True)},
+    ...     X_test, X_train=X_train, n_subspaces=4, n_features=2, n_draws=10_000, rng=0,
+    ... )
+    >>> result.draws["lof"].shape
+    (4, 2)
     """
-    named = check_mapping(scores, "scores", "score")
+    named = check_mapping(detectors, "detectors", "detector")
     generator = check_generator(rng)
     plan = check_criteria(mass, excess_mass, n_resamples, confidence_level, generator)
     # Level sets of less mass touch neither area.
     options = LevelSetOptions.of(method, n_draws, min(plan.mass[0], plan.excess_mass))
+    sizes = {"n_subspaces": n_subspaces, "n_features": n_features, "n_draws": n_draws}
+    if X_train is not None:
+        not_uniform = None if method in ("auto", "uniform") else method
+        _refuse({"box": box, "method": not_uniform}, "beside X_train")
+        jobs = check_jobs(n_jobs)
+        given = {name: size for name, size in sizes.items() if size is not None}
+        subspaces = check_subspaces(
+            named, X_train, X, **{"n_subspaces": 50, "n_features": 5, **given}, rng=generator
+        )
+        with thread_limit(n_threads), reporting(progress, "subspaces") as report:
+            rows = evaluate_subspaces(subspaces, plan, jobs, report)
+        return summarise_subspaces(subspaces, plan, rows)
+    del sizes["n_draws"]
+    _refuse({**sizes, "n_jobs": n_jobs}, "without X_train")
     samples, region = check_data(X, box)
     scored = {
-        name: block_score(score, region.n_features, f"scores[{name!r}]")
+        name: block_score(score, region.n_features, f"detectors[{name!r}]")
         for name, score in named.items()
     }
     seed = random_seed(generator)
@@ -214,13 +297,22 @@ def evaluate_unsupervised(
         options = options._replace(progress=report)
         for number, (name, score) in enumerate(scored.items()):
             estimator = LevelSetEstimator(score, region, np.random.default_rng(seed))
-            with naming(f"scores[{name!r}]"):
+            with naming(f"detectors[{name!r}]"):
                 y_score = score.of_rows(samples)
                 levels, drawn = estimator.level_sets(y_score, samples, options)
             warn_of_mixing(estimator.mixing_problems)
             points = PointLevels.of(levels, y_score, drawn, number)
             estimates[name] = estimate_with_points(levels, points, plan)
     return UnsupervisedEvaluation(estimates, plan.level)
+
+
+def _refuse(options: Mapping[str, object], where: str) -> None:
+    """Refuse options that are given beside or without another one."""
+    for name, value in options.items():
+        if value is not None:
+            raise InvalidInputError(
+                f"{name} must not be given {where}; found {short_repr(value)}", argument=name
+            )
 
 
 def _named(scores: Any, name: str) -> dict[str, Any]:

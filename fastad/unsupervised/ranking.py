@@ -11,6 +11,7 @@ import numpy.typing as npt
 from fastad._core.parameters import check_choice
 from fastad._core.results import Column, TableResult, estimate_columns
 from fastad._core.text_tables import DASH, count_text
+from fastad._core.types import FloatMatrix, IntMatrix
 from fastad.uncertainty.corrections import significantly_larger
 from fastad.unsupervised.criteria import CRITERIA, SIGNS, Criteria, Criterion, CriterionName
 from fastad.unsupervised.criteria_estimation import CriterionEstimates
@@ -46,14 +47,24 @@ class UnsupervisedEvaluation(TableResult, Mapping[str, Criteria]):
     Attributes
     ----------
     confidence_level : float
-        Of each interval, and of all significant pairs of a ranking at once.
+        Confidence level of each interval; simultaneous for the significant pairs of a ranking.
+    features : numpy.ndarray of int64 of shape (n_subspaces, n_features)
+        Features of each random subspace over which criteria are means; no rows without subspaces.
+    draws : mapping of str to numpy.ndarray of shape (n_subspaces, 2)
+        Natural logarithms of EM and MV in each subspace, by detector; NaN where undefined.
     """
 
     def __init__(
-        self, estimates: Mapping[str, CriterionEstimates], confidence_level: float
+        self,
+        estimates: Mapping[str, CriterionEstimates],
+        confidence_level: float,
+        features: IntMatrix | None = None,
+        draws: Mapping[str, FloatMatrix] | None = None,
     ) -> None:
         self._estimates = dict(estimates)
         self.confidence_level = confidence_level
+        self.features = np.empty((0, 0), np.int64) if features is None else features
+        self.draws = dict(draws or {})
 
     def __getitem__(self, detector: str) -> Criteria:
         return self._estimates[detector].criteria
@@ -65,7 +76,8 @@ class UnsupervisedEvaluation(TableResult, Mapping[str, Criteria]):
         return len(self._estimates)
 
     def __repr__(self) -> str:
-        return f"<UnsupervisedEvaluation of {len(self)} detectors>"
+        more = f", {len(self.features)} subspaces" if len(self.features) else ""
+        return f"<UnsupervisedEvaluation of {len(self)} detectors{more}>"
 
     @property
     def notes(self) -> list[str]:
@@ -217,6 +229,12 @@ class UnsupervisedEvaluation(TableResult, Mapping[str, Criteria]):
             yield Column(None, open_ranks, str, "ranks")
 
     def _content(self) -> dict[str, Any]:
+        """Return what `to_dict` contains: with subspaces also these, and the criteria in each."""
+        subspaces = {
+            "n_subspaces": len(self.features),
+            "features": self.features,
+            "log_criteria_of_draws": self.draws,
+        }
         return {
             "confidence_level": self.confidence_level,
             "detectors": [{"detector": name, **both._asdict()} for name, both in self.items()],
@@ -224,6 +242,7 @@ class UnsupervisedEvaluation(TableResult, Mapping[str, Criteria]):
             "significant_pairs": {c: self.significant_pairs(c) for c in CRITERIA},
             "best_by_both": self.best_by_both(),
             "contradictions": self.contradictions(),
+            **(subspaces if len(self.features) else {}),
         }
 
     @cached_property

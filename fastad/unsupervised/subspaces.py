@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from fastad._core.arrays import set_readonly
 from fastad._core.extras import missing_extra
-from fastad._core.parameters import check_count, check_mapping, short_repr
+from fastad._core.parameters import check_count, short_repr
 from fastad._core.threads import thread_limit
 from fastad._core.types import ArrayLike, FloatMatrix, IntMatrix, IntVector
 from fastad.detectors.compilation import compile_scorer
@@ -55,7 +55,7 @@ class Subspaces(NamedTuple):
         Features of each subspace, rising.
     seeds : numpy.ndarray of shape (n_subspaces,)
         Of all random numbers of each subspace.
-    n_uniform : int
+    n_draws : int
         Uniform points of each subspace.
     """
 
@@ -64,25 +64,25 @@ class Subspaces(NamedTuple):
     X_test: FloatMatrix
     features: IntMatrix
     seeds: npt.NDArray[np.int64]
-    n_uniform: int
+    n_draws: int
 
 
 def check_subspaces(
     detectors: Mapping[str, Factory],
     X_train: ArrayLike,
-    X_test: ArrayLike,
+    X: ArrayLike,
+    *,
     n_subspaces: int,
     n_features: int,
-    n_uniform: int,
+    n_draws: int = 100_000,
     rng: np.random.Generator,
 ) -> Subspaces:
     """Check data and detectors, and draw the features."""
-    factories = check_mapping(detectors, "detectors", "detector")
-    for name, factory in factories.items():
+    for name, factory in detectors.items():
         check_factory(factory, f"detectors[{name!r}]")
     train_rows = check_samples(X_train, None, "X_train").astype(np.float64)
-    test_rows = check_samples(X_test, train_rows.shape[1], "X_test").astype(np.float64)
-    for rows, name in ((train_rows, "X_train"), (test_rows, "X_test")):
+    test_rows = check_samples(X, train_rows.shape[1], "X").astype(np.float64)
+    for rows, name in ((train_rows, "X_train"), (test_rows, "X")):
         if rows.shape[0] == 0:
             raise InvalidInputError(
                 f"{name} must contain at least one row; found none", argument=name
@@ -93,15 +93,15 @@ def check_subspaces(
     varying = varying_features(test_rows)
     if d > varying.shape[0]:
         raise InvalidInputError(
-            f"n_features must be at most the number of features that vary in X_test, "
+            f"n_features must be at most the number of features that vary in X, "
             f"{varying.shape[0]}; found {d}",
             argument="n_features",
         )
     features = np.stack([np.sort(rng.choice(varying, d, replace=False)) for _ in range(n)])
     seeds = rng.integers(2**63, size=n)
-    n_points = check_count(n_uniform, "n_uniform")
-    empty_scores(n_points, "n_uniform")
-    return Subspaces(factories, train_rows, test_rows, set_readonly(features), seeds, n_points)
+    n_points = check_count(n_draws, "n_draws")
+    empty_scores(n_points)
+    return Subspaces(detectors, train_rows, test_rows, set_readonly(features), seeds, n_points)
 
 
 def varying_features(X: FloatMatrix) -> IntVector:
@@ -191,7 +191,7 @@ def evaluate_subspaces(
             subspaces.X_train[:, features],
             subspaces.X_test[:, features],
             int(seed),
-            subspaces.n_uniform,
+            subspaces.n_draws,
             plan,
         )
         for features, seed in zip(subspaces.features, subspaces.seeds, strict=True)
@@ -231,7 +231,7 @@ def _evaluate_subspace(
     X_train: FloatMatrix,
     X_test: FloatMatrix,
     seed: int,
-    n_uniform: int,
+    n_draws: int,
     plan: CriteriaPlan,
 ) -> list[SubspaceCriteria]:
     """Train each detector in a subspace, and evaluate it; all share the uniform points."""
@@ -243,7 +243,7 @@ def _evaluate_subspace(
         try:
             score = train(factory, contiguous, np.random.default_rng(for_training))
             estimator = LevelSetEstimator(block_score(score, box.n_features), box, for_points)
-            results.append(_evaluate_detector(estimator, rows, n_uniform, plan))
+            results.append(_evaluate_detector(estimator, rows, n_draws, plan))
         except MissingExtraError:
             raise
         except Exception as error:
@@ -257,7 +257,7 @@ def _evaluate_subspace(
 
 
 def _evaluate_detector(
-    estimator: LevelSetEstimator, rows: FloatMatrix, n_uniform: int, plan: CriteriaPlan
+    estimator: LevelSetEstimator, rows: FloatMatrix, n_draws: int, plan: CriteriaPlan
 ) -> SubspaceCriteria:
     """Evaluate a detector by uniform points, and where these hit too seldom by splitting.
 
@@ -266,14 +266,14 @@ def _evaluate_detector(
     """
     y_score = estimator.score.of_rows(rows)
     lowest = min(plan.mass[0], plan.excess_mass)
-    options = LevelSetOptions("uniform", n_uniform, lowest, None)
+    options = LevelSetOptions("uniform", n_draws, lowest, None)
     levels, _ = estimator.level_sets(y_score, rows, options)
     n_lowest = float(lowest * levels.n_test)
     inside = np.interp(n_lowest, levels.masses, np.asarray(levels.inside))
     # Points that all have one score have no sets around them in which others could come down.
     if inside < _FEW and levels.masses[1] < n_lowest:
         # EM may be undefined because the detector is so good: volumes are too small to be hit.
-        options = options._replace(method="splitting", n_draws=max(n_uniform, _FEWEST_CALLS))
+        options = options._replace(method="splitting", n_draws=max(n_draws, _FEWEST_CALLS))
         try:
             by_splitting, _ = estimator.level_sets(y_score, rows, options)
         except InvalidInputError as error:

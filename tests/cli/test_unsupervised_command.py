@@ -199,9 +199,9 @@ def test_arrays_of_an_archive(tmp_path: Path) -> None:
 def test_draws_are_those_of_the_function(table: Path) -> None:
     train, test = halves()
     result = read(table, "--detector", "knn", "--detector", "iforest", *DRAWS)
-    few: Any = {"n_subspaces": 4, "n_features": 2, "n_uniform": 3000, "n_resamples": 60, "rng": 0}
+    few: Any = {"n_subspaces": 4, "n_features": 2, "n_draws": 3000, "n_resamples": 60, "rng": 0}
     detectors = {"knn": NearestNeighbors(), "iforest": IsolationForest()}
-    wanted = fastad.unsupervised.emmv_subsampled(detectors, train, test, **few)
+    wanted = fastad.evaluate_unsupervised(detectors, test, X_train=train, **few)
     assert criteria(result) == criteria(json.loads(wanted.to_json()))
     assert (result["n_train"], result["n_test"]) == (120, 120)
 

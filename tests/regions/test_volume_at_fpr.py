@@ -110,12 +110,15 @@ def fails(X: Array) -> Array:
 @pytest.mark.parametrize(
     ("score", "message"),
     [
-        (lambda X: np.full(len(X), np.nan), r"scores\['bad'\] must not return NaN"),
-        (lambda X: X, r"scores\['bad'\] must return one number for each"),
-        (fails, r"scores\['bad'\] raised ZeroDivisionError"),
-        (OfBatch(norm, 3), r"box must have 3 features as scores\['bad'\]; found 2"),
+        (lambda X: np.full(len(X), np.nan), r"(scores|detectors)\['bad'\] must not return NaN"),
+        (lambda X: X, r"(scores|detectors)\['bad'\] must return one number for each"),
+        (fails, r"(scores|detectors)\['bad'\] raised ZeroDivisionError"),
+        (OfBatch(norm, 3), r"box must have 3 features as (scores|detectors)\['bad'\]; found 2"),
         # Only of points that are drawn: the threshold is that of others.
-        (lambda X: np.where(norm(X) > 6, np.nan, 0.0), r"scores\['bad'\] must not return NaN"),
+        (
+            lambda X: np.where(norm(X) > 6, np.nan, 0.0),
+            r"(scores|detectors)\['bad'\] must not return NaN",
+        ),
     ],
     ids=["NaN", "shape", "raises", "features", "late NaN"],
 )
@@ -123,9 +126,9 @@ def test_errors_of_a_score_name_the_detector(call: Any, score: Any, message: str
     X = np.clip(labelled()[0], -3, 3)
     rest = (np.zeros(len(X)),) if call is fastad.volumes else ()
     options: dict[str, Any] = {"box": Box([-9, -9], [9, 9]), "rng": 0, "n_draws": 2000}
-    with pytest.raises(InvalidInputError, match=f"^{message}") as caught:
+    with pytest.raises(InvalidInputError, match=rf"^{message}") as caught:
         call({"good": norm, "bad": score}, X, *rest, **options)
-    assert caught.value.argument in ("scores", "box")
+    assert caught.value.argument in ("scores", "detectors", "box")
 
 
 def test_names_of_detectors_differ_as_strings() -> None:

@@ -147,8 +147,8 @@ def test_methods_that_are_lower_for_anomalies_are_refused(
     message = f"must be higher for what is more anomalous; found {method} of [A-Za-z]+, which is"
     with pytest.raises(InvalidInputError, match=message) as caught:
         take(getattr(fitted, method))
-    assert caught.value.argument in ("score", "scores")
-    assert str(caught.value).startswith(("score must", "scores['it'] must"))
+    assert caught.value.argument in ("score", "scores", "detectors")
+    assert str(caught.value).startswith(("score must", "scores['it'] must", "detectors['it'] must"))
 
 
 def test_methods_of_other_objects_are_functions_of_a_batch() -> None:
@@ -187,5 +187,5 @@ def test_detectors_that_have_no_score_of_a_point_are_refused_by_name(
     several = {"good": _fitted("svm"), "bad": score}
     with pytest.raises(InvalidInputError, match=rf"^scores\['bad'\] {message}"):
         fastad.volumes(several, X, np.zeros(len(X)))
-    with pytest.raises(InvalidInputError, match=rf"^scores\['bad'\] {message}"):
+    with pytest.raises(InvalidInputError, match=rf"^detectors\['bad'\] {message}"):
         fastad.evaluate_unsupervised(several, X)

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 import fastad
-from fastad.unsupervised import UnsupervisedEvaluation
+from fastad.unsupervised import Criteria, LevelSets, UnsupervisedEvaluation
 from tests.support.volumes import norm
 
 Array = npt.NDArray[Any]
@@ -29,9 +29,11 @@ def evaluate(scores: Scores, X: Array, U: Array, **options: Any) -> Unsupervised
     )
 
 
-def criteria_of_normal(
-    seed: int = 0, n: int = 500, m: int = 5000, **options: Any
-) -> fastad.unsupervised.Criteria:
+def criteria_of(levels: LevelSets, **options: Any) -> Criteria:
+    return fastad.unsupervised.emmv({"it": levels}, **options)["it"]
+
+
+def criteria_of_normal(seed: int = 0, n: int = 500, m: int = 5000, **options: Any) -> Criteria:
     return evaluate({"norm": norm}, *points(seed, n, m), **options)["norm"]
 
 

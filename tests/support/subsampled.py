@@ -14,7 +14,7 @@ Score = Callable[[Matrix], Matrix]
 _RNG = np.random.default_rng(7)
 TRAIN, TEST = _RNG.normal(size=(2, 200, 6))
 FEW: dict[str, Any] = {
-    **{"n_subspaces": 4, "n_features": 2, "n_uniform": 2000, "n_resamples": 50, "rng": 0}
+    **{"n_subspaces": 4, "n_features": 2, "n_draws": 2000, "n_resamples": 50, "rng": 0}
 }
 
 
@@ -36,7 +36,7 @@ def by_heart(X: Matrix) -> Score:
 
 
 def evaluate(detectors: Any, X_train: Any = TRAIN, X_test: Any = TEST, **options: Any) -> Any:
-    return fastad.unsupervised.emmv_subsampled(detectors, X_train, X_test, **{**FEW, **options})
+    return fastad.evaluate_unsupervised(detectors, X_test, X_train=X_train, **{**FEW, **options})
 
 
 def bits(result: Any) -> Any:

@@ -33,7 +33,7 @@ for method in ("auto", "uniform", "splitting"):
     how = {"method": method, "n_draws": 20_000, "n_resamples": 3, "rng": 0}
     fastad.evaluate_unsupervised(scores, X, **how)
 levels = fastad.unsupervised.level_sets(scores["it"], X, method="uniform", n_draws=9000, rng=0)
-fastad.unsupervised.estimate_criteria(levels, n_resamples=2)
+fastad.unsupervised.emmv({"it": levels}, n_resamples=2)
 """
 COMPARISON = """
 import json

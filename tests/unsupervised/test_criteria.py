@@ -14,7 +14,6 @@ import fastad
 from fastad import InvalidInputError, UndefinedMeasureError
 from fastad._kernels.random import bits
 from fastad._kernels.resampling.draws import draw_evenly
-from fastad.unsupervised import estimate_criteria
 from fastad.unsupervised.criteria_estimation import (
     PointLevels,
     Resampled,
@@ -24,7 +23,15 @@ from fastad.unsupervised.criteria_estimation import (
 )
 from fastad.unsupervised.mass_volume import Window
 from tests.support import levels as slow
-from tests.support.criteria import Array, Scores, criteria_of_normal, evaluate, first, points
+from tests.support.criteria import (
+    Array,
+    Scores,
+    criteria_of,
+    criteria_of_normal,
+    evaluate,
+    first,
+    points,
+)
 from tests.support.levels import Scored
 from tests.support.volumes import norm, norm_of_point
 
@@ -75,7 +82,7 @@ def test_other_areas_may_be_requested() -> None:
     assert result.mv.value == mass.area(0.5, 0.95)
     assert result.em.value == excess.area(0.4)
     levels = mass.levels
-    again = estimate_criteria(levels, mass=(0.5, 0.95), excess_mass=0.4, rng=0, n_resamples=200)
+    again = criteria_of(levels, mass=(0.5, 0.95), excess_mass=0.4, rng=0, n_resamples=200)
     assert [x.value for x in again] == [x.value for x in result]
     for name in ("sampling_error", "monte_carlo_error"):
         for a, b in zip(again, result, strict=True):
@@ -243,7 +250,7 @@ def test_of_estimates_by_splitting_no_number_of_uniform_points_follows() -> None
     levels = fastad.unsupervised.level_sets(
         norm_of_point, points(0, 300, 1)[0], method="splitting", n_draws=50_000, rng=0
     )
-    result = estimate_criteria(levels, rng=0, n_resamples=50)
+    result = criteria_of(levels, rng=0, n_resamples=50)
     assert result.em.n_uniform is None
     assert 0 < result.mv.monte_carlo_error < 0.2
     with pytest.raises(UndefinedMeasureError, match="known where volumes are counted"):
@@ -258,7 +265,7 @@ def test_the_same_seed_gives_the_same_intervals() -> None:
     assert alone.to_json() == evaluate(scores, X, U, n_resamples=200).to_json()
     assert alone.to_json() != evaluate(scores, X, U, n_resamples=200, rng=1).to_json()
     levels = fastad.mass_volume_curve(norm(X), norm(U), 100.0).levels
-    results = [str(estimate_criteria(levels, rng=3, n_threads=k, n_resamples=200)) for k in (1, 3)]
+    results = [str(criteria_of(levels, rng=3, n_threads=k, n_resamples=200)) for k in (1, 3)]
     assert results[0] == results[1]
 
 

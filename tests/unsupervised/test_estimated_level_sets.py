@@ -9,9 +9,10 @@ import pytest
 
 import fastad
 from fastad import Box, InvalidInputError
-from fastad.unsupervised import LevelSets, estimate_criteria
+from fastad.unsupervised import LevelSets
 from fastad.unsupervised.levels import Extent
 from tests.support import levels as slow
+from tests.support.criteria import criteria_of
 from tests.support.detector_levels import Array, bits, normal
 from tests.support.volumes import (
     ball_volume,
@@ -90,7 +91,7 @@ def test_the_areas_of_a_normal_distribution_in_many_features() -> None:
         norm_of_point, X, box=box, method="splitting", n_draws=100_000, lowest_mass=0.9, rng=1
     )
     em, mv = slow.normal_areas(d)
-    result = estimate_criteria(levels, rng=0, n_resamples=300)
+    result = criteria_of(levels, rng=0, n_resamples=300)
     # At 95 %, and one seed: both cover the true value.
     assert result.mv.low < mv < result.mv.high
     assert result.em.low < em < result.em.high
@@ -236,7 +237,7 @@ def test_where_the_volume_of_the_box_overflows_logarithms_stay() -> None:
         math.log(0.095) - cube, abs=2
     )
     assert fastad.excess_mass_curve(split).area() < 1e-300
-    result = estimate_criteria(split, rng=0, n_resamples=100)
+    result = criteria_of(split, rng=0, n_resamples=100)
     assert result.mv.log_low < result.mv.log_value < result.mv.log_high
     assert result.mv.value == result.mv.low == math.inf
     counted = fastad.unsupervised.level_sets(
@@ -270,4 +271,4 @@ def test_one_point_far_out_does_not_drown_the_volumes_of_the_others(span: float)
     assert one.log_area(0.5, 0.9) == pytest.approx(other.log_area(0.5, 0.9), rel=1e-9)
     result = fastad.excess_mass_curve(levels).log_area(0.9)
     assert result == pytest.approx(fastad.excess_mass_curve(expected).log_area(0.9), rel=0.01)
-    assert all(not one.reason for one in estimate_criteria(levels, rng=0, n_resamples=50))
+    assert all(not one.reason for one in criteria_of(levels, rng=0, n_resamples=50))

@@ -21,7 +21,7 @@ Matrix = npt.NDArray[np.float64]
 _RNG = np.random.default_rng(11)
 SCALES = np.array([1.0, 2.0, 3.0, 4.0])
 TRAIN, TEST = _RNG.normal(size=(2, 300, 4)) * SCALES
-FEW: dict[str, Any] = {"n_subspaces": 12, "n_features": 2, "n_uniform": 2000, "rng": 0}
+FEW: dict[str, Any] = {"n_subspaces": 12, "n_features": 2, "n_draws": 2000, "rng": 0}
 COLUMNS = ("em", "em_low", "em_high", "mv", "mv_low", "mv_high")
 
 
@@ -37,7 +37,7 @@ def flat(X: Matrix) -> Callable[[Matrix], Matrix]:
 
 
 def importance(detector: Any = density, X_train: Any = TRAIN, X_test: Any = TEST, **o: Any) -> Any:
-    return fastad.unsupervised.feature_importance(detector, X_train, X_test, **{**FEW, **o})
+    return fastad.unsupervised.feature_importance(detector, X_test, X_train=X_train, **{**FEW, **o})
 
 
 def bits(result: Any) -> Any:
@@ -61,9 +61,9 @@ def test_a_feature_in_which_the_data_are_dense_helps() -> None:
 
 
 def test_differences_are_those_of_the_means_over_draws() -> None:
-    """With the draws of `emmv_subsampled`, whose seed gives the same."""
+    """With the draws of `evaluate_unsupervised`, whose seed gives the same."""
     result = importance()
-    draws = fastad.unsupervised.emmv_subsampled({"it": density}, TRAIN, TEST, **FEW)
+    draws = fastad.evaluate_unsupervised({"it": density}, TEST, X_train=TRAIN, **FEW)
     values = np.exp(draws.draws["it"])
     for feature in range(4):
         has = np.array([feature in features for features in draws.features.tolist()])
@@ -86,7 +86,7 @@ def test_differences_are_those_of_the_means_over_draws() -> None:
 def test_it_is_the_criterion_with_a_feature_less_that_without() -> None:
     """Boxes of known volume, and a score that is flat: what all subsets of features give."""
     X = TEST / np.ptp(TEST, axis=0) * [1, 2, 3, 4]
-    result = importance(flat, X, X, n_subspaces=600, n_uniform=2)
+    result = importance(flat, X, X, n_subspaces=600, n_draws=2)
 
     def mean(features: Any) -> tuple[float, float]:
         volumes = np.array([np.prod(own) for own in combinations(features, 2)])
@@ -178,14 +178,14 @@ def test_all_features_that_vary_leave_none_out() -> None:
 def test_values_that_do_not_differ_have_no_importance() -> None:
     """All ranges are 1, and all volumes."""
     X = np.repeat([[0.0, 0.0, 0.0], [1.0, 1.0, 1.0]], 10, axis=0)
-    result = importance(flat, X, X, n_uniform=10)
+    result = importance(flat, X, X, n_draws=10)
     assert result.em == pytest.approx(np.zeros(3), abs=1e-15)
     assert result.mv == pytest.approx(np.zeros(3), abs=1e-15)
 
 
 def test_volumes_that_are_alike_but_for_rounding_give_no_warning() -> None:
     X = TEST / np.ptp(TEST, axis=0)
-    result = importance(flat, X, X, n_uniform=10, n_subspaces=30)
+    result = importance(flat, X, X, n_draws=10, n_subspaces=30)
     assert result.em == pytest.approx(np.zeros(4), abs=1e-12)
 
 
@@ -245,11 +245,11 @@ def test_progress_counts_draws(n_jobs: int | None) -> None:
     [
         ({"n_subspaces": 0}, "n_subspaces must be at least 1; found 0"),
         ({"n_features": 0}, "n_features must be at least 1; found 0"),
-        ({"n_uniform": 0}, "n_uniform must be at least 1; found 0"),
+        ({"n_draws": 0}, "n_draws must be at least 1; found 0"),
         ({"X_train": TRAIN[:0]}, "X_train must contain at least one row"),
-        ({"X_test": TEST[:1]}, "features that vary in X_test, 0"),
-        ({"X_test": TEST[:, :3]}, r"X_test must have the shape \(n_samples, 4\)"),
-        ({"X_test": np.where(TEST > 2, np.nan, TEST)}, "X_test must contain finite numbers"),
+        ({"X_test": TEST[:1]}, "features that vary in X, 0"),
+        ({"X_test": TEST[:, :3]}, r"X must have the shape \(n_samples, 4\)"),
+        ({"X_test": np.where(TEST > 2, np.nan, TEST)}, "X must contain finite numbers"),
         ({"mass": (0.9, 0.1)}, "mass must be a pair of rising masses"),
         ({"confidence_level": 0}, "confidence_level must lie strictly between 0 and 1"),
     ],

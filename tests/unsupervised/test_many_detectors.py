@@ -1,4 +1,4 @@
-"""``emmv`` and ``evaluate_unsupervised``: many detectors on the same points."""
+"""``evaluate_unsupervised`` and ``emmv``: several detectors on the same points."""
 
 import json
 import math
@@ -10,8 +10,8 @@ import pytest
 
 import fastad
 from fastad import Box, InvalidInputError
-from fastad.unsupervised import Criterion, estimate_criteria
-from tests.support.criteria import Array, Scores, evaluate, first, points, second
+from fastad.unsupervised import Criterion
+from tests.support.criteria import Array, Scores, criteria_of, evaluate, first, points, second
 from tests.support.volumes import OfBatch, norm, norm_of_point
 
 # Many detectors.
@@ -273,7 +273,7 @@ def test_what_the_options_must_be(
     with pytest.raises(error, match=message):
         fastad.evaluate_unsupervised({"a": norm}, X, n_draws=50, **options)
     with pytest.raises(error, match=message):
-        estimate_criteria(fastad.mass_volume_curve(norm(X), norm(U), 1.0).levels, **options)
+        criteria_of(fastad.mass_volume_curve(norm(X), norm(U), 1.0).levels, **options)
 
 
 # Straight from detectors.
@@ -347,9 +347,11 @@ def test_in_many_features_detectors_are_significantly_different_by_splitting() -
 
 def test_what_detectors_must_be() -> None:
     X = points(0, 20, 1)[0]
-    with pytest.raises(TypeError, match="scores must name at least one score; found dict without"):
+    with pytest.raises(
+        TypeError, match="detectors must name at least one detector; found dict without"
+    ):
         fastad.evaluate_unsupervised({}, X)
-    with pytest.raises(TypeError, match="scores must name at least one score; found list"):
+    with pytest.raises(TypeError, match="detectors must name at least one detector; found list"):
         fastad.evaluate_unsupervised([norm], X)  # type: ignore[arg-type]
     with pytest.raises(InvalidInputError, match="method must be one of"):
         fastad.evaluate_unsupervised({"a": norm}, X, method="exact")  # type: ignore[arg-type]
@@ -357,3 +359,20 @@ def test_what_detectors_must_be() -> None:
         fastad.evaluate_unsupervised({"a": norm}, X, box=Box([0], [1]))
     with pytest.raises(InvalidInputError, match="NaN"):
         fastad.evaluate_unsupervised({"a": lambda rows: np.full(len(rows), np.nan)}, X)
+    call: Any = fastad.evaluate_unsupervised
+    for options in ({"n_features": 1}, {"n_subspaces": 3}, {"n_jobs": 1}):
+        with pytest.raises(InvalidInputError, match="must not be given without X_train"):
+            call({"a": norm}, X, **options)
+    for other in ({"box": Box.from_data(X)}, {"method": "sobol"}):
+        with pytest.raises(InvalidInputError, match="must not be given beside X_train"):
+            call({"a": norm}, X, X_train=X, **other)
+
+
+def test_level_sets_are_of_one_detector_and_stand_alone() -> None:
+    levels = fastad.mass_volume_curve([1.0, 2.0], [1.0, 3.0], 1.0).levels
+    with pytest.raises(InvalidInputError, match=r"y_score must name level sets of one .*a, b"):
+        fastad.unsupervised.emmv({"a": levels, "b": levels})
+    with pytest.raises(InvalidInputError, match="must not be given beside level sets"):
+        fastad.unsupervised.emmv({"a": levels}, volume=1.0)
+    with pytest.raises(TypeError, match="y_score must name scores; found LevelSets"):
+        fastad.unsupervised.emmv(levels)

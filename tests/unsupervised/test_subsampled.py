@@ -1,4 +1,4 @@
-"""``emmv_subsampled``: algorithm 1 of Goix 2016, its draws, seeds and processes."""
+"""``evaluate_unsupervised`` in random subspaces: Goix 2016, algorithm 1; seeds, processes."""
 
 import math
 from collections import Counter
@@ -24,7 +24,7 @@ from tests.support.subsampled import TEST, TRAIN, Matrix, Score, bits, evaluate,
 # Algorithm 1.
 
 
-def literal(result: Any, X_train: Matrix, X_test: Matrix, factory: Any, n_uniform: int) -> Any:
+def literal(result: Any, X_train: Matrix, X_test: Matrix, factory: Any, n_draws: int) -> Any:
     """Return means of both criteria over draws, in a loop with uniform points of its own."""
     rng = np.random.default_rng(99)
     em, mv = [], []
@@ -32,7 +32,7 @@ def literal(result: Any, X_train: Matrix, X_test: Matrix, factory: Any, n_unifor
         train, test = X_train[:, features], X_test[:, features]
         score = factory(train)
         low, high = test.min(axis=0), test.max(axis=0)
-        points = rng.uniform(low, high, size=(n_uniform, len(features)))
+        points = rng.uniform(low, high, size=(n_draws, len(features)))
         scores = score(test), score(points), float(np.prod(high - low))
         em.append(fastad.excess_mass_curve(*scores).area(0.9))
         mv.append(fastad.mass_volume_curve(*scores).area(0.9, 0.999))
@@ -43,7 +43,7 @@ def literal(result: Any, X_train: Matrix, X_test: Matrix, factory: Any, n_unifor
 def test_algorithm_1_is_a_loop_over_draws(n_features: int) -> None:
     scales = np.arange(1, 7)
     train, test = TRAIN * scales, TEST * scales
-    result = evaluate({"it": squared}, train, test, n_features=n_features, n_uniform=200_000)
+    result = evaluate({"it": squared}, train, test, n_features=n_features, n_draws=200_000)
     em, mv = literal(result, train, test, squared, 200_000)
     # Of 2e5 uniform points some thousands fall inside: an error of 2 % in each of both.
     assert np.exp(result.draws["it"]) == pytest.approx(np.transpose([em, mv]), rel=0.06)
@@ -52,7 +52,7 @@ def test_algorithm_1_is_a_loop_over_draws(n_features: int) -> None:
 
 
 def test_a_detector_of_scikit_learn_is_trained_in_each_subspace() -> None:
-    result = evaluate({"it": NearestNeighbors()}, n_uniform=100_000)
+    result = evaluate({"it": NearestNeighbors()}, n_draws=100_000)
 
     def nearest(X: Matrix) -> Score:
         fitted = NearestNeighbors().fit(X)
@@ -71,7 +71,7 @@ def test_the_density_of_gaussian_data_has_a_closed_form() -> None:
         deviation = rows.std(axis=0)
         return lambda points: ((points / deviation) ** 2).sum(axis=1)
 
-    result = evaluate({"it": density}, X[:10_000], X[10_000:], n_subspaces=6, n_uniform=200_000)
+    result = evaluate({"it": density}, X[:10_000], X[10_000:], n_subspaces=6, n_draws=200_000)
 
     def antiderivative(a: float) -> float:  # of -log(1 - a)
         return (1 - a) * math.log(1 - a) + a
@@ -102,9 +102,9 @@ def test_values_are_means_of_the_draws() -> None:
 
 
 def test_masses_are_passed_on() -> None:
-    result = evaluate({"it": squared}, mass=(0.2, 0.6), excess_mass=0.5, n_uniform=50_000)
-    wide = evaluate({"it": squared}, mass=(0.2, 0.6), excess_mass=0.4, n_uniform=50_000)
-    usual = evaluate({"it": squared}, n_uniform=50_000)
+    result = evaluate({"it": squared}, mass=(0.2, 0.6), excess_mass=0.5, n_draws=50_000)
+    wide = evaluate({"it": squared}, mass=(0.2, 0.6), excess_mass=0.4, n_draws=50_000)
+    usual = evaluate({"it": squared}, n_draws=50_000)
     assert (wide.draws["it"][:, 0] > result.draws["it"][:, 0]).all()
     assert (wide.draws["it"][:, 1] == result.draws["it"][:, 1]).all()
     assert (result.draws["it"] != usual.draws["it"]).all()
@@ -123,7 +123,7 @@ def test_the_box_is_that_of_the_test_rows_and_integers_have_a_width() -> None:
 
 
 def test_features_are_drawn_without_replacement_and_rise() -> None:
-    result = evaluate({"it": squared}, n_subspaces=40, n_features=3, n_uniform=200)
+    result = evaluate({"it": squared}, n_subspaces=40, n_features=3, n_draws=200)
     assert result.features.shape == (40, 3)
     assert (np.diff(result.features, axis=1) > 0).all()
     assert result.features.min() >= 0
@@ -132,7 +132,7 @@ def test_features_are_drawn_without_replacement_and_rise() -> None:
 
 def test_all_subsets_are_drawn_equally_often() -> None:
     flat = {"flat": lambda _: lambda rows: np.zeros(len(rows))}
-    result = evaluate(flat, TRAIN[:3], TEST[:3], n_subspaces=750, n_uniform=2)
+    result = evaluate(flat, TRAIN[:3], TEST[:3], n_subspaces=750, n_draws=2)
     counts = Counter(tuple(features) for features in result.features.tolist())
     assert set(counts) == set(combinations(range(6), 2))
     assert chisquare(list(counts.values())).pvalue > 1e-3
@@ -141,7 +141,7 @@ def test_all_subsets_are_drawn_equally_often() -> None:
 def test_constant_features_are_never_drawn() -> None:
     X = TEST.copy()
     X[:, [0, 3]] = 5.0
-    result = evaluate({"it": squared}, TRAIN, X, n_subspaces=30, n_uniform=200)
+    result = evaluate({"it": squared}, TRAIN, X, n_subspaces=30, n_draws=200)
     assert set(result.features.ravel().tolist()) == {1, 2, 4, 5}
     assert np.isfinite(result.draws["it"]).all()
 
@@ -185,18 +185,18 @@ SEVERAL = {
 
 @pytest.mark.system
 def test_the_number_of_processes_changes_no_bit() -> None:
-    one = evaluate(SEVERAL, n_uniform=30_000)
-    assert bits(evaluate(SEVERAL, n_uniform=30_000, n_jobs=1)) == bits(one)
-    assert bits(evaluate(SEVERAL, n_uniform=30_000, n_jobs=2)) == bits(one)
+    one = evaluate(SEVERAL, n_draws=30_000)
+    assert bits(evaluate(SEVERAL, n_draws=30_000, n_jobs=1)) == bits(one)
+    assert bits(evaluate(SEVERAL, n_draws=30_000, n_jobs=2)) == bits(one)
 
 
 def test_the_number_of_threads_changes_no_bit(monkeypatch: pytest.MonkeyPatch) -> None:
-    one = evaluate(SEVERAL, n_uniform=30_000)
+    one = evaluate(SEVERAL, n_draws=30_000)
     with joblib.parallel_config(backend="threading"):
-        assert bits(evaluate(SEVERAL, n_uniform=30_000, n_jobs=2)) == bits(one)
+        assert bits(evaluate(SEVERAL, n_draws=30_000, n_jobs=2)) == bits(one)
     for n_threads in ("1", "3"):
         monkeypatch.setenv("FASTAD_NUM_THREADS", n_threads)
-        assert bits(evaluate(SEVERAL, n_uniform=30_000)) == bits(one)
+        assert bits(evaluate(SEVERAL, n_draws=30_000)) == bits(one)
 
 
 def test_a_seed_or_a_generator_gives_the_same_and_another_seed_does_not() -> None:
@@ -256,7 +256,7 @@ def test_the_steps_of_a_pipeline_get_seeds_of_their_own(
 
     monkeypatch.setattr(PCA, "fit_transform", spy)
     pipeline = make_pipeline(PCA(2), IsolationForest(n_estimators=5))
-    evaluate({"it": pipeline}, n_subspaces=5, n_uniform=200)
+    evaluate({"it": pipeline}, n_subspaces=5, n_draws=200)
     assert len(seeds_of_pca) == len(fits) == 5
     assert len({*seeds_of_pca, *(forest.random_state for forest, _ in fits)} - {None}) == 10
     assert pipeline[0].random_state is pipeline[1].random_state is None

@@ -1,4 +1,4 @@
-"""``emmv_subsampled``: kinds of detectors, undefined criteria, significant pairs, validation."""
+"""``evaluate_unsupervised`` in random subspaces: detectors, undefined criteria, validation."""
 
 import importlib
 import json
@@ -61,7 +61,7 @@ def pyod(name: str, **options: Any) -> Any:
     ids=lambda one: type(one).__name__,
 )
 def test_many_kinds_of_detectors_are_trained(detector: Any) -> None:
-    result = evaluate({"it": detector}, n_subspaces=2, n_uniform=5000)
+    result = evaluate({"it": detector}, n_subspaces=2, n_draws=5000)
     values = np.exp(result.draws["it"])
     # Of a standard normal distribution in two features these are 0.0031 and 2.05.
     assert (abs(np.log(values[:, 0] / 0.0037)) < 0.5).all()
@@ -70,11 +70,11 @@ def test_many_kinds_of_detectors_are_trained(detector: Any) -> None:
 
 def test_a_detector_that_has_no_compiled_form_is_asked_with_a_warning() -> None:
     with pytest.warns(BatchScorerWarning, match="SGDOneClassSVM has no compiled form"):
-        result = evaluate({"it": SGDOneClassSVM()}, n_uniform=200)
+        result = evaluate({"it": SGDOneClassSVM()}, n_draws=200)
     assert np.isfinite(result.draws["it"][:, 1]).all()
     with pytest.warns(BatchScorerWarning, match="no compiled form"):
         evaluate(
-            {"it": make_pipeline(PowerTransformer(), OneClassSVM())}, n_subspaces=1, n_uniform=200
+            {"it": make_pipeline(PowerTransformer(), OneClassSVM())}, n_subspaces=1, n_draws=200
         )
 
 
@@ -175,7 +175,7 @@ def test_chance_finds_significant_pairs_as_seldom_as_promised(n_subspaces: int) 
     n, wrong = 200, 0
     for seed in range(n):
         result = evaluate(
-            {"a": lopsided, "b": lopsided}, n_subspaces=n_subspaces, n_uniform=500, rng=seed
+            {"a": lopsided, "b": lopsided}, n_subspaces=n_subspaces, n_draws=500, rng=seed
         )
         wrong += bool(result.significant_pairs("em"))
     # So many at most, where 5 % are expected, but in one of 10^4.
@@ -216,7 +216,7 @@ def test_results_are_those_of_an_evaluation() -> None:
     result = evaluate({"a": squared, "b": oblong})
     assert isinstance(result, fastad.unsupervised.UnsupervisedEvaluation)
     assert list(result) == ["a", "b"]
-    assert repr(result) == "<SubsampledEvaluation of 2 detectors, 4 subspaces>"
+    assert repr(result) == "<UnsupervisedEvaluation of 2 detectors, 4 subspaces>"
     assert result.to_frame().shape[0] == 2
     plain = json.loads(result.to_json())
     assert [one["detector"] for one in plain["detectors"]] == ["a", "b"]
@@ -257,20 +257,20 @@ def test_volumes_beyond_all_floats_are_shown() -> None:
     [
         ({"n_subspaces": 0}, "n_subspaces must be at least 1; found 0"),
         ({"n_features": 0}, "n_features must be at least 1; found 0"),
-        ({"n_uniform": 0}, "n_uniform must be at least 1; found 0"),
+        ({"n_draws": 0}, "n_draws must be at least 1; found 0"),
         ({"n_resamples": 0}, "n_resamples must be at least 1; found 0"),
         ({"n_features": 7}, "n_features must be at most the number of features .* 6; found 7"),
         ({"mass": (0.9, 0.9)}, "mass must be a pair of rising masses"),
         ({"excess_mass": 1}, "excess_mass must lie strictly between 0 and 1"),
         ({"confidence_level": 1}, "confidence_level must lie strictly between 0 and 1"),
         ({"X_train": TRAIN[:0]}, "X_train must contain at least one row"),
-        ({"X_test": TEST[:0]}, "X_test must contain at least one row"),
-        ({"X_test": TEST[:1]}, "features that vary in X_test, 0; found 2"),
-        ({"X_test": TEST[:, :5]}, r"X_test must have the shape \(n_samples, 6\)"),
+        ({"X_test": TEST[:0]}, "X must contain at least one row"),
+        ({"X_test": TEST[:1]}, "features that vary in X, 0; found 2"),
+        ({"X_test": TEST[:, :5]}, r"X must have the shape \(n_samples, 6\)"),
         ({"X_train": TRAIN[0]}, r"X_train must have the shape \(n_samples, n_features\)"),
         ({"X_train": np.where(TRAIN > 2, np.nan, TRAIN)}, "X_train must contain finite numbers"),
-        ({"X_test": np.where(TEST > 2, np.inf, TEST)}, "X_test must contain finite numbers"),
-        ({"X_test": TEST.astype(str)}, "X_test must contain numbers"),
+        ({"X_test": np.where(TEST > 2, np.inf, TEST)}, "X must contain finite numbers"),
+        ({"X_test": TEST.astype(str)}, "X must contain numbers"),
         ({"n_jobs": 0}, "n_jobs"),
     ],
 )

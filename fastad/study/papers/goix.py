@@ -20,7 +20,6 @@ from fastad.study.papers.goix_results import SEPARATOR, GoixBenchmark, GoixRow
 from fastad.unsupervised.criteria import Criteria, Criterion, CriterionName
 from fastad.unsupervised.many_detectors import evaluate_unsupervised
 from fastad.unsupervised.ranking import UnsupervisedEvaluation
-from fastad.unsupervised.subsampled import emmv_subsampled
 from fastad.unsupervised.subspaces import Factory, check_factory, train
 
 _DEFAULT = GoixProtocol()
@@ -45,8 +44,8 @@ def goix_benchmark(
     settings : sequence of {"novelty", "unsupervised"}
         In which settings; by default both.
     detectors : mapping of str to estimator or callable, optional
-        What makes the detectors, as for `emmv_subsampled`; by default the paper's, with the
-        defaults of scikit-learn: ``iForest``, ``OCSVM`` and ``LOF``.
+        Training methods, as for `evaluate_unsupervised` with ``X_train``; by default the paper's,
+        with the defaults of scikit-learn: ``iForest``, ``OCSVM`` and ``LOF``.
     protocol : GoixProtocol
         The numbers: rows, subspaces, uniform points.
     rng : int or numpy.random.Generator, optional
@@ -321,13 +320,13 @@ def _subsampled(
     progress: Callable[[int, int | None], object] | None,
 ) -> UnsupervisedEvaluation:
     """Evaluate detectors that are trained anew in random subspaces."""
-    return emmv_subsampled(
+    return evaluate_unsupervised(
         makers,
-        split.X_train,
         split.evaluated,
+        X_train=split.X_train,
         n_subspaces=protocol.n_subspaces,
         n_features=protocol.n_features,
-        n_uniform=protocol.n_uniform,
+        n_draws=protocol.n_uniform,
         n_resamples=protocol.n_resamples,
         confidence_level=protocol.confidence_level,
         rng=rng,
