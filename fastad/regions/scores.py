@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Lock
-from typing import Any, Protocol, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -30,39 +30,58 @@ Score: TypeAlias = Any
 Result = TypeVar("Result")
 
 
-class Countable(Protocol):
-    """What `BlockScore` offers to those who count the points below thresholds."""
-
-    @property
-    def on_threads(self) -> bool:
-        """Whether several threads may compute at once, and gain by it."""
-
-    @property
-    def kernel(self) -> Any:
-        """Jitted, of points, scores and the arguments; or None."""
-
-    @property
-    def arguments(self) -> tuple[Any, ...]:
-        """What the kernel takes besides."""
-
-    def ranges(self, start: int, stop: int, n_features: int) -> Iterator[range]:
-        """Yield ranges of points to count one after the other, where threads gain nothing."""
-
-    def count(self, points: FloatMatrix, thresholds: FloatVector, counts: IntVector) -> None:
-        """Add the numbers of points below thresholds."""
-
-
-class BlockScore(ABC):
-    """Scores of points that stand coordinate by coordinate.
+class Countable(ABC):
+    """A score, or several that are computed together: counts points below thresholds.
 
     Attributes
     ----------
     on_threads : bool
         Whether several threads may compute at once, and gain by it.
     kernel : callable or None
-        Jitted, of points, scores and the arguments: does what `write` does.
+        Jitted, of points, scores and the arguments: writes the scores of a block.
     arguments : tuple
-        What the kernel takes besides.
+        Further arguments of the kernel.
+    """
+
+    on_threads: bool = True
+    kernel: Any = None
+    arguments: tuple[Any, ...] = ()
+
+    @abstractmethod
+    def count(self, points: FloatMatrix, thresholds: FloatVector, counts: IntVector) -> None:
+        """Add the numbers of points below each of some rising thresholds."""
+
+    def ranges(self, start: int, stop: int, n_features: int) -> Iterator[range]:
+        """Yield ranges of points to score one after the other, each of some whole batches."""
+        yield from in_steps(start, stop, points_at_once(n_features))
+
+    def rounds(
+        self,
+        function: Callable[[range], Result],
+        start: int,
+        stop: int,
+        n_features: int,
+        *,
+        blocks: int = 1,
+        pace: Pace | None = None,
+    ) -> Iterator[tuple[int, list[Result]]]:
+        """Apply a function to ranges of points; yield each round's end and results.
+
+        On threads, with so many blocks in a range at most, or one range after the other.
+        """
+        if self.on_threads:
+            largest = blocks * points_at_once(n_features)
+            yield from (pace or Pace()).map(function, start, stop, largest)
+            return
+        for part in self.ranges(start, stop, n_features):
+            yield part.stop, [function(part)]
+
+
+class BlockScore(Countable):
+    """Scores of points that stand coordinate by coordinate.
+
+    Attributes
+    ----------
     scorer : CompiledScorer or None
         The compiled scorer, if it is one.
     given : object
@@ -72,9 +91,6 @@ class BlockScore(ABC):
         them are counted together with other scores, and their counts.
     """
 
-    on_threads: bool = True
-    kernel: Any = None
-    arguments: tuple[Any, ...] = ()
     scorer: CompiledScorer | None = None
     given: Any = None
     joint: Any = None
@@ -88,15 +104,8 @@ class BlockScore(ABC):
             for points, part in blocks(samples[rows.start : rows.stop]):
                 self.write_checked(points, written[part])
 
-        if self.on_threads:
-            deque(Pace().map(write, 0, samples.shape[0], points_at_once(samples.shape[1])), 0)
-        else:
-            write(range(samples.shape[0]))
+        deque(self.rounds(write, 0, *samples.shape), 0)
         return scores
-
-    def ranges(self, start: int, stop: int, n_features: int) -> Iterator[range]:
-        """Yield ranges of points to score one after the other, each of some whole batches."""
-        yield from in_steps(start, stop, points_at_once(n_features))
 
     @abstractmethod
     def write(self, points: FloatMatrix, scores: FloatVector) -> None:
@@ -297,28 +306,19 @@ class Cube:
                 report()
             return scores
         scores = np.empty(n)
-        largest = points_at_once(self.n_features)
 
         def write(part: range) -> None:
             block = points[:, part.start : part.stop].copy(order="C")
             scale_to_box(self.box.ranges, block)
             self._score.write_checked(block, scores[part.start : part.stop])
 
-        def done(n_points: int) -> None:
+        start = 0
+        for end, _ in self._score.rounds(write, 0, n, self.n_features, pace=self._pace):
             with self._lock:
-                self.n_scored += n_points
+                self.n_scored += end - start
+            start = end
             if report is not None:
                 report()
-
-        if self.on_threads:
-            start = 0
-            for end, _ in self._pace.map(write, 0, n, largest):
-                done(end - start)
-                start = end
-        else:
-            for part in self._score.ranges(0, n, self.n_features):
-                write(part)
-                done(len(part))
         return scores
 
 

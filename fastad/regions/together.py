@@ -9,13 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from fastad._core.pace import Pace
 from fastad._core.progress import Progress
-from fastad._core.threads import in_steps, points_at_once
 from fastad._core.types import FloatMatrix, FloatVector, IntVector
 from fastad.detectors.scorer import blocks, count_scores_below, refuse_nan
 from fastad.detectors.together import ScorerGroup, group_scorers
-from fastad.regions.scores import BlockScore
+from fastad.regions.scores import BlockScore, Countable
 from fastad.regions.uniform import Draws
 
 
@@ -26,24 +24,14 @@ class _Counted(NamedTuple):
     counts: IntVector
 
 
-class BlockGroup:
+class BlockGroup(Countable):
     """Several scores that are computed together.
 
     Attributes
     ----------
     members : list of BlockScore
         The scores.
-    on_threads : bool
-        Whether several threads may compute at once.
-    kernel : None
-        There is no kernel that draws, scores and counts.
-    arguments : tuple
-        Of that kernel.
     """
-
-    on_threads = True
-    kernel: Any = None
-    arguments: tuple[Any, ...] = ()
 
     def __init__(self, group: ScorerGroup, members: list[BlockScore]) -> None:
         self.members, self._group = members, group
@@ -61,7 +49,7 @@ class BlockGroup:
                 for row in written:
                     refuse_nan(points, row)
 
-        deque(Pace().map(write, 0, samples.shape[0], points_at_once(samples.shape[1])), 0)
+        deque(self.rounds(write, 0, *samples.shape), 0)
         return scores
 
     @contextmanager
@@ -76,10 +64,6 @@ class BlockGroup:
             # An estimate that draws on later does so for itself.
             for member in self.members:
                 member.joint = None
-
-    def ranges(self, start: int, stop: int, n_features: int) -> Iterator[range]:
-        """Yield ranges of points, as a `BlockScore` does."""
-        yield from in_steps(start, stop, points_at_once(n_features))
 
     def count(self, points: FloatMatrix, thresholds: FloatVector, counts: IntVector) -> None:
         """Add the numbers of points below the thresholds of each member, one after the other."""

@@ -11,7 +11,6 @@ from scipy.special import betaincinv
 
 from fastad._core.buffers import ReusedBuffers, borrow_buffer
 from fastad._core.elsewhere import Elsewhere
-from fastad._core.pace import Pace
 from fastad._core.progress import Progress, show_note
 from fastad._core.threads import in_steps, points_at_once
 from fastad._core.types import FloatMatrix, FloatVector, IntVector
@@ -50,11 +49,6 @@ class Draws:
 
     box: Box
     key: np.uint64
-
-    @property
-    def part_size(self) -> int:
-        """How many points a thread takes at once."""
-        return _BLOCKS_A_PART * points_at_once(self.box.n_features)
 
     def count(
         self,
@@ -111,11 +105,7 @@ class Draws:
                     score.count(self.points(block.start, len(block)), thresholds, counts)
             return Part(numbers.start, len(numbers), counts)
 
-        if score.on_threads:
-            yield from Pace().map(count, start, stop, self.part_size)
-            return
-        for numbers in score.ranges(start, stop, self.box.n_features):
-            yield numbers.stop, [count(numbers)]
+        yield from score.rounds(count, start, stop, self.box.n_features, blocks=_BLOCKS_A_PART)
 
     def _count_at_once(
         self, score: Countable, thresholds: FloatVector, numbers: range, counts: IntVector
@@ -272,7 +262,7 @@ def estimate_until(
             counts += part.counts
         n_drawn = stop
         # Few rounds until the end, and none much too long.
-        step = min(2 * step, draws.part_size * _PARTS_A_ROUND)
+        step = min(2 * step, _PARTS_A_ROUND * _BLOCKS_A_PART * points_at_once(draws.box.n_features))
         if progress is not None:
             progress(n_drawn, None)
             _say_error(counts, n_drawn)

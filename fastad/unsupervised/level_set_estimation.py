@@ -1,7 +1,6 @@
 """``level_sets``: mass and volume of a detector's level sets, straight from the detector."""
 
 import math
-from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -10,10 +9,9 @@ import numpy.typing as npt
 
 from fastad._core.arrays import as_readonly
 from fastad._core.buffers import ReusedBuffers
-from fastad._core.pace import Pace
 from fastad._core.parameters import check_choice, check_count, check_generator, exact_rate
 from fastad._core.progress import Progress, reporting
-from fastad._core.threads import points_at_once, thread_limit
+from fastad._core.threads import thread_limit
 from fastad._core.types import ArrayLike, FloatMatrix, FloatVector, Point
 from fastad.detectors.scorer import check_samples
 from fastad.errors import InvalidInputError
@@ -231,26 +229,16 @@ class LevelSetEstimator:
     def _scores(self, n_draws: int, progress: Progress | None) -> FloatVector:
         """Return the scores of uniform draws."""
         scores = empty_scores(n_draws)
-        size = points_at_once(self.box.n_features)
 
         def write(part: range) -> None:
             with ReusedBuffers():
                 points = self._draws.points(part.start, len(part))
                 self.score.write_checked(points, scores[part.start : part.stop])
 
-        for end in self._written(write, n_draws, size):
+        for end, _ in self.score.rounds(write, 0, n_draws, self.box.n_features):
             if progress is not None:
                 progress(end, n_draws)
         return scores
-
-    def _written(self, write: Callable[[range], None], n_draws: int, largest: int) -> Iterator[int]:
-        """Write part by part, on threads where the score allows it; yield how many are written."""
-        if self.score.on_threads:
-            yield from (end for end, _ in Pace().map(write, 0, n_draws, largest))
-            return
-        for part in self.score.ranges(0, n_draws, self.box.n_features):
-            write(part)
-            yield part.stop
 
     def _repeated(
         self, y_score: FloatVector, X: npt.NDArray[Any], options: LevelSetOptions
