@@ -12,7 +12,7 @@ from fastad._core.arrays import set_readonly
 from fastad._core.parameters import check_choice, check_count
 from fastad._core.types import ArrayLike, FloatMatrix, FloatVector
 from fastad._kernels.detectors.neighbour_tree import Tree
-from fastad.detectors.neighbour_search import grow, plant
+from fastad.detectors.neighbour_search import build_tree, tree_from_leaves
 from fastad.detectors.neighbours import NeighbourScorer, local_densities
 from fastad.detectors.scorer import CompiledScorer, check_samples, floats
 from fastad.errors import InvalidInputError
@@ -93,7 +93,7 @@ class KNNDetector:
             )
         training = set_readonly(floats(samples))
         self._scorer = NeighbourScorer(
-            "KNNDetector", training, grow(training), self.k, 2.0, self.kind
+            "KNNDetector", training, build_tree(training), self.k, 2.0, self.kind
         )
         return self
 
@@ -251,7 +251,7 @@ def _tree_of(fitted: Any, training: FloatMatrix) -> Tree:
     """Return the k-d tree of a search, so that ties end as they do there, or another one."""
     tree = fitted._tree
     if type(tree) is not sys.modules["sklearn.neighbors"].KDTree:
-        return grow(training)
+        return build_tree(training)
     _, rows, nodes, _ = tree.get_arrays()
     starts = nodes["idx_start"][nodes.size // 2 :]
-    return plant(training, rows, [*starts.tolist(), rows.size])
+    return tree_from_leaves(training, rows, [*starts.tolist(), rows.size])

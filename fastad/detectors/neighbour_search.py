@@ -45,7 +45,7 @@ class Search:
         n_train, d = training.shape
         self._k, self._n_train, self._tiles = k, n_train, _tiles(training)
         in_tree = d <= _MOST_FEATURES and n_train > _ROWS_A_FEATURE * d
-        self._tree = grow(training) if in_tree else None
+        self._tree = build_tree(training) if in_tree else None
 
     def of(self, points: FloatMatrix) -> Iterator[tuple[int, FloatMatrix, IntMatrix]]:
         """Yield distances and rows of the neighbours of some points, and which is the first.
@@ -77,7 +77,7 @@ class Search:
             nearest_in_tree(self._tree, self._tiles, points, first, sums, distances, rows)
 
 
-def grow(training: FloatMatrix) -> Tree:
+def build_tree(training: FloatMatrix) -> Tree:
     """Return a tree whose boxes are halved at the median of their widest coordinate."""
     rows = np.arange(training.shape[0])
     starts = [0, training.shape[0]]
@@ -94,10 +94,10 @@ def grow(training: FloatMatrix) -> Tree:
             widest = values[:, widths.argmax()]
             rows[start:stop] = inside[np.argpartition(widest, middle - start)]
         starts = sorted(starts + middles)
-    return plant(training, rows, starts)
+    return tree_from_leaves(training, rows, starts)
 
 
-def plant(training: FloatMatrix, rows: npt.NDArray[Any], starts: Sequence[int]) -> Tree:
+def tree_from_leaves(training: FloatMatrix, rows: npt.NDArray[Any], starts: Sequence[int]) -> Tree:
     """Return the tree whose leaves hold given rows; their number is a power of two."""
     n_leaves = len(starts) - 1
     size = -(-int(np.diff(starts).max()) // _LANES) * _LANES

@@ -13,7 +13,7 @@ from sklearn.neighbors import LocalOutlierFactor
 
 from fastad._kernels.detectors.neighbours import nearest_in_tree, nearest_of_all
 from fastad.detectors.knn import Kind, KNNDetector
-from fastad.detectors.neighbour_search import _tiles, grow, leaves_in_group
+from fastad.detectors.neighbour_search import _tiles, build_tree, leaves_in_group
 from fastad.detectors.neighbours import Neighbourhood, Rule, impossible_rules
 from fastad.errors import InvalidInputError
 
@@ -119,7 +119,7 @@ def test_tied_places_are_filled_without_comparing_all_rows(values: int, k: int) 
     distances, rows = np.empty((120, k)), np.empty((120, k), np.int64)
     no_tiles, no_sums = np.empty((0, 3, 8)), np.empty((1, 0))
     points = np.ascontiguousarray(X.T)
-    nearest_in_tree(grow(training), no_tiles, points, 0, no_sums, distances, rows)
+    nearest_in_tree(build_tree(training), no_tiles, points, 0, no_sums, distances, rows)
     np.testing.assert_array_equal(distances, np.sqrt(squares[:, :k]))
     np.testing.assert_array_equal(rows, expected[:, :k])
 
@@ -150,7 +150,10 @@ def test_both_searches_find_the_first_of_all_neighbours(data: st.DataObject) -> 
     expected, expected_rows = _neighbours(training, X)
     tiles = _tiles(training)
     points = np.ascontiguousarray(X.T)
-    searches: list[tuple[Any, Any]] = [(nearest_of_all, ()), (nearest_in_tree, (grow(training),))]
+    searches: list[tuple[Any, Any]] = [
+        (nearest_of_all, ()),
+        (nearest_in_tree, (build_tree(training),)),
+    ]
     for search, trees in searches:
         distances, rows = np.empty((11, k)), np.empty((11, k), np.int64)
         sums = np.empty((4, tiles.shape[0] * tiles.shape[2]))

@@ -19,6 +19,7 @@ from tests.support.rare import SHAPES
 from tests.support.splitting import cube_of, largest, of
 
 Array = Any
+NO_OTHERS = np.empty((3, 0))
 
 
 def nothing() -> None:
@@ -108,7 +109,7 @@ def test_a_density_of_another_place_is_refused() -> None:
             points = uniform(rng, n, low, low + 0.01)
             own.append(come_down(points, np.full(n, 0.0005), 0.001))
         cube = cube_of(largest)
-        assert bridge(cube, splitting_of(cube, own), 0.001, 30_000, rng, nothing) is None
+        assert bridge(cube, splitting_of(cube, own), 0.001, 30_000, rng, nothing, NO_OTHERS) is None
 
 
 def test_few_draws_build_no_bridge() -> None:
@@ -117,9 +118,9 @@ def test_few_draws_build_no_bridge() -> None:
     own = [come_down(one, one.max(axis=0), 0.1) for one in points]
     cube = cube_of(largest)
     run = splitting_of(cube, own)
-    assert bridge(cube, run, 0.1, bridges.FEWEST_DRAWS - 1, rng, nothing) is None
+    assert bridge(cube, run, 0.1, bridges.FEWEST_DRAWS - 1, rng, nothing, NO_OTHERS) is None
     assert cube.n_scored == 0
-    result = bridge(cube, run, 0.1, bridges.FEWEST_DRAWS, rng, nothing)
+    result = bridge(cube, run, 0.1, bridges.FEWEST_DRAWS, rng, nothing, NO_OTHERS)
     assert result is not None
     assert 0 < cube.n_scored <= bridges.FEWEST_DRAWS
     assert result.log_fractions.shape == (8,)
@@ -132,7 +133,7 @@ def test_a_part_that_a_single_repeat_has_found_counts() -> None:
     points = [uniform(rng, 100, 0, 0.1) for _ in range(7)] + [1 - uniform(rng, 3, 0, 0.1)]
     own = [come_down(one, np.full(one.shape[1], 0.05), 0.1) for one in points]
     cube = cube_of(in_two_cubes)
-    result = bridge(cube, splitting_of(cube, own), 0.1, 30_000, rng, nothing)
+    result = bridge(cube, splitting_of(cube, own), 0.1, 30_000, rng, nothing, NO_OTHERS)
     assert result is not None
     assert result.log_fractions == pytest.approx(np.full(8, math.log(2e-3)), abs=0.1)
 

@@ -13,7 +13,13 @@ from fastad.regions.scores import Cube, block_score
 from fastad.regions.splitting import bridge as bridges
 from fastad.regions.splitting.estimation import mixing_problems
 from fastad.regions.splitting.repeats import split
-from fastad.regions.splitting.restarts import Cells, apart, descend_alone, parts, roam
+from fastad.regions.splitting.restarts import (
+    Cells,
+    connected_components,
+    descend,
+    isolated,
+    random_walk,
+)
 from tests.support import hidden
 from tests.support.splitting import cube_of, largest
 
@@ -29,39 +35,39 @@ def test_points_come_down_and_are_uniform_below() -> None:
     rng = np.random.default_rng(0)
     cube = cube_of(largest, 3)
     points = rng.random((3, 40))
-    way = roam(cube, points, cube.scores(points), 0.1, 3000, 400, rng)
-    assert (way.scores < 0.1).all()
-    assert (way.scores == way.points.max(axis=0)).all()
-    assert ((way.positions >= 0) & (way.positions < 0.1)).all()
+    walk = random_walk(cube, points, cube.scores(points), 0.1, 3000, 400, rng)
+    assert (walk.scores < 0.1).all()
+    assert (walk.scores == walk.points.max(axis=0)).all()
+    assert ((walk.positions >= 0) & (walk.positions < 0.1)).all()
     # Each position of a chain is like the next: 40 chains of some tens of independent ones.
-    assert way.positions.mean(axis=1) == pytest.approx(np.full(3, 0.05), abs=0.005)
-    assert way.positions.std(axis=1) == pytest.approx(np.full(3, 0.1 / math.sqrt(12)), rel=0.08)
-    corner = (way.positions < 0.02).all(axis=0).mean()
+    assert walk.positions.mean(axis=1) == pytest.approx(np.full(3, 0.05), abs=0.005)
+    assert walk.positions.std(axis=1) == pytest.approx(np.full(3, 0.1 / math.sqrt(12)), rel=0.08)
+    corner = (walk.positions < 0.02).all(axis=0).mean()
     assert 0.004 < corner < 0.014  # 0.008
 
 
 def test_single_draws_and_data_find_both_parts() -> None:
     rng = np.random.default_rng(0)
     cube = cube_of(in_two_cubes, 4)
-    result = descend_alone(cube, 0.05, None, 20_000, rng)
+    result = descend(cube, 0.05, None, 20_000, rng)
     assert 19_000 <= cube.n_scored <= 24_000
     assert (in_two_cubes(result.T) < 0.05).all()
     assert (result[0] < 0.5).any()
     assert (result[0] > 0.5).any()
     data = np.full((4, 3), [[0.01, 0.5, 0.99]])
-    assert descend_alone(cube, 0.05, data, 100, rng)[:, :2].T.tolist() == [[0.01] * 4, [0.99] * 4]
-    assert descend_alone(cube, 1e-9, data[:, :0], 100, rng).shape == (4, 0)
+    assert descend(cube, 0.05, data, 100, rng)[:, :2].T.tolist() == [[0.01] * 4, [0.99] * 4]
+    assert descend(cube, 1e-9, data[:, :0], 100, rng).shape == (4, 0)
 
 
-def test_points_apart_and_parts() -> None:
+def test_isolated_points_and_components() -> None:
     line = np.linspace(0, 0.1, 50)[None]
     far = np.array([[0.05, 0.103, 0.2, 0.9]])
-    assert apart(far, line).tolist() == [[0.2, 0.9]]
-    assert apart(far[:, :0], line).shape == (1, 0)
-    assert apart(far, line[:, :1]).shape == (1, 0)
+    assert isolated(far, line).tolist() == [[0.2, 0.9]]
+    assert isolated(far[:, :0], line).shape == (1, 0)
+    assert isolated(far, line[:, :1]).shape == (1, 0)
     both = np.concatenate([line, line + 0.5], axis=1)
-    assert parts(both).tolist() == [0] * 50 + [1] * 50
-    assert parts(line).max() == 0
+    assert connected_components(both).tolist() == [0] * 50 + [1] * 50
+    assert connected_components(line).max() == 0
     cells = Cells(np.concatenate([far[:, 3:], line], axis=1), np.array([1] + [0] * 50))
     assert cells.of(np.array([[0.1, 0.4, 0.6]])).tolist() == [0, 0, 1]
     assert cells.n_empty([line, far, far[:, 3:], line[:, :0]]) == 1 + 0 + 1 + 2
@@ -143,5 +149,5 @@ def test_large_regions_cost_no_points_alone() -> None:
     """Of few levels the first particles meet each part."""
     cube = cube_of(largest, 2)
     run = split(cube, 0.5, 20_000, np.random.default_rng(0))
-    assert run.n_apart == 0
+    assert run.n_isolated == 0
     assert cube.n_scored <= 20_000

@@ -238,10 +238,10 @@ def mixing_problems(run: SplittingRun, threshold: float) -> list[str]:
         problems.append(
             f"n_draws was used up above the threshold in {n_above} of {len(logs)} repeats"
         )
-    if run.n_apart:
+    if run.n_isolated:
         problems.append(
-            f"{run.n_apart} points below the threshold, from data or from single draws, lie where "
-            "no particle is"
+            f"{run.n_isolated} points below the threshold, from data or from single draws, lie "
+            "where no particle is"
         )
     # A bridge has the parts of its region by draws, wherever the particles of each repeat are.
     by_levels = run.bridge is None or threshold > run.bridge.threshold

@@ -16,29 +16,23 @@ from fastad.regions.splitting.bridge import FEWEST_DRAWS, Bridge, bridge
 from fastad.regions.splitting.diagnostics import insertion_p_value
 from fastad.regions.splitting.levels import Splitting
 from fastad.regions.splitting.particles import Particles
-from fastad.regions.splitting.restarts import apart, descend_alone
+from fastad.regions.splitting.restarts import descend, isolated
 
 # Repeats that the error is estimated from.
 N_REPEATS = 8
-# Particles of a repeat: of the trial, and at least.
+# Particles of a repeat: at most in the trial, and at least.
 _TRIAL_PARTICLES, _FEWEST_PARTICLES = 50, 20
-# Score calls of a run at least.
+# Score calls of a run, at least.
 FEWEST_CALLS = 10_000
-# In the trial two levels are passed as in a longer run now and then, in this part of the budget.
-_LONG_PART = 0.2
-# Among more particles, whose cloud is better known, moves go farther than in the trial, and fewer
-# are needed.
+# Parts of the budget: for levels of the trial that are passed as in a longer run; for particles,
+# where the rest suffices for a bridge; for descents without particles; below which no further set
+# of repeats is begun; and the most that may be spent to come down to the threshold.
+_LONG_PART, _PARTICLES_PART, _DESCENTS_PART, _LEAST_PART, _MOST_PART = 0.2, 0.7, 0.1, 0.4, 1.1
+# Calls of a level, as a part of the trial's: among more particles, whose cloud is better known,
+# moves go farther.
 _CHEAPER = 0.7
-# Part of the budget in which particles come down, where the rest suffices for a bridge.
-_DOWN = 0.7
-# To come down to the threshold the budget may be exceeded so far.
-_OVER = 1.1
-# Part of the budget by which points are found without particles.
-_ALONE = 0.1
-# Of fewer levels the first particles, which are uniform draws, meet each part.
+# In fewer levels the first particles, which are uniform draws, meet each part of the region.
 _FEW_LEVELS = 4
-# With less than this part of the budget nothing more is begun.
-_WORTH_MORE = 0.4
 # Coordinates of all particles: 128 megabytes.
 _LARGEST = 2**24
 
@@ -55,19 +49,19 @@ class SplittingRun:
         As those of `Splitting`, of all sets.
     bridge : Bridge or None
         From the particles to draws, where there is one.
-    n_apart : int
-        Points of the region where no particle is; 0 with a bridge, which counts their parts.
+    n_isolated : int
+        Points of the region far from all particles; 0 with a bridge, which covers them.
     """
 
     repeats: list[Particles]
     deviations: list[float]
     correlations: list[float]
     bridge: Bridge | None = None
-    n_apart: int = 0
+    n_isolated: int = 0
 
     @classmethod
     def of(
-        cls, sets: Sequence[Splitting], bridge: Bridge | None = None, n_apart: int = 0
+        cls, sets: Sequence[Splitting], bridge: Bridge | None = None, n_isolated: int = 0
     ) -> "SplittingRun":
         """Return the repeats of several sets together, or those of one and the bridges to them."""
         return cls(
@@ -75,7 +69,7 @@ class SplittingRun:
             [deviation for group in sets for deviation in group.deviations],
             [correlation for group in sets for correlation in group.correlations],
             bridge,
-            n_apart,
+            n_isolated,
         )
 
     @cached_property
@@ -94,7 +88,7 @@ def split(
 ) -> SplittingRun:
     """Bring particles down to a threshold, as many as about so many score calls allow.
 
-    And a few points each by itself, from anywhere and from data, which show what they have missed.
+    And independent points, from anywhere and from data, which show what particles have missed.
 
     Where the budget ends before, and where all particles are tied, they stay above the threshold.
     """
@@ -109,20 +103,18 @@ def split(
             progress(min(cube.n_scored, n_draws), n_draws)
 
     trial, n_levels, each = _try(cube, target, n_draws, rng, report)
-    alone = np.empty((cube.n_features, 0))
-    n_alone, begin, budget = math.ceil(_ALONE * n_draws), cube.n_scored, n_draws
-    if n_levels >= _FEW_LEVELS and begin < n_draws - n_alone:
-        # Particles do not depend on what is found so: nor does their number of calls.
-        alone = descend_alone(
-            cube, target, data, n_alone, np.random.default_rng(rng.integers(2**63))
-        )
+    others = np.empty((cube.n_features, 0))
+    n_calls, begin, budget = math.ceil(_DESCENTS_PART * n_draws), cube.n_scored, n_draws
+    if n_levels >= _FEW_LEVELS and begin < n_draws - n_calls:
+        # Particles do not depend on these points: nor does their number of calls.
+        others = descend(cube, target, data, n_calls, np.random.default_rng(rng.integers(2**63)))
         report()
-        budget += cube.n_scored - begin - n_alone
+        budget += cube.n_scored - begin - n_calls
     sets: list[Splitting] = []
     # Particles have the budget, but for what is kept for bridges: the first ones, until these fail.
-    n_kept = math.floor((1 - _DOWN) * budget)
+    n_kept = math.floor((1 - _PARTICLES_PART) * budget)
     n_kept = n_kept if n_kept >= FEWEST_DRAWS else 0
-    while (left := budget - cube.n_scored) > _WORTH_MORE * budget:
+    while (left := budget - cube.n_scored) > _LEAST_PART * budget:
         left, before = max(left - n_kept, left // 2), cube.n_scored
         n_particles = min(int(left / (N_REPEATS * each)), _LARGEST // (N_REPEATS * cube.n_features))
         more = Splitting(cube, N_REPEATS, max(n_particles, _FEWEST_PARTICLES), rng, trial.tuning)
@@ -130,28 +122,28 @@ def split(
             # There may be some levels more than in the trial: the last ones with few moves.
             levels_left = max(n_levels - level, 0.1 * n_levels, 1)
             allowance = (before + left - cube.n_scored) / levels_left
-            if cube.n_scored > _OVER * budget or not more.advance(target, allowance):
+            if cube.n_scored > _MOST_PART * budget or not more.advance(target, allowance):
                 break
             report()
         sets.append(more)
         each = (cube.n_scored - before) / (N_REPEATS * more.n_particles)
         if n_kept and not any(repeat.is_first(target) for repeat in more.repeats):
-            bridged = bridge(cube, more, target, budget - cube.n_scored, rng, report, alone)
+            bridged = bridge(cube, more, target, budget - cube.n_scored, rng, report, others)
             if bridged is not None:
                 report()
                 return SplittingRun.of(sets, bridged)
         n_kept = 0
     report()
     sets = sets or [trial]  # the trial where it alone took most of the budget
-    return SplittingRun.of(sets, n_apart=_n_apart(sets, alone, target))
+    return SplittingRun.of(sets, n_isolated=_n_isolated(sets, others, target))
 
 
-def _n_apart(sets: Sequence[Splitting], alone: FloatMatrix, target: float) -> int:
+def _n_isolated(sets: Sequence[Splitting], others: FloatMatrix, target: float) -> int:
     """Count points of the region that are far from all particles there."""
     repeats = [repeat for group in sets for repeat in group.repeats]
     inside = [repeat.points[:, repeat.scores < target] for repeat in repeats]
     particles = np.concatenate(inside, axis=1)
-    return int((apart(alone, particles) if particles.shape[1] > 1 else alone).shape[1])
+    return int((isolated(others, particles) if particles.shape[1] > 1 else others).shape[1])
 
 
 def _try(
