@@ -26,7 +26,7 @@ from sklearn.svm import OneClassSVM
 
 import fastad
 from bench.pages import EVIDENCE, fill, read_finished, read_rows, table, write_rows
-from fastad.regions.plan import VolumeMethod
+from fastad.regions.methods import VolumeMethod
 
 DATA = (
     *("mammography", "Pima", "breastw", "cover", "vowels", "pendigits"),

@@ -18,7 +18,7 @@ from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.measures.thresholds import thresholds_at
 from fastad.ordering.labels import check_labels
 from fastad.regions.box import Box, check_box
-from fastad.regions.plan import VolumeMethod, check_plan
+from fastad.regions.methods import VolumeMethod, check_plan
 from fastad.regions.results import VolumeEstimate
 from fastad.regions.scores import BlockScore, Score, block_score, naming
 from fastad.regions.together import group_blocks

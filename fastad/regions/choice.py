@@ -13,8 +13,14 @@ from fastad.regions.box import Box
 from fastad.regions.forest_leaves import is_small
 from fastad.regions.importance_sampling.weighted_draws import FEWEST_DRAWS
 from fastad.regions.importance_sampling.weights import RefusedError
-from fastad.regions.methods import estimate_by
-from fastad.regions.plan import FEWEST_FOR_OTHERS, Plan
+from fastad.regions.methods import (
+    CANDIDATES,
+    ENOUGH_INSIDE,
+    FEWEST_FOR_OTHERS,
+    FIRST_DRAWS,
+    Plan,
+    estimate_by,
+)
 from fastad.regions.results import VolumeEstimate
 from fastad.regions.scores import BlockScore
 from fastad.uncertainty.closed_forms import clopper_pearson
@@ -22,12 +28,8 @@ from fastad.uncertainty.closed_forms import clopper_pearson
 # Sobol points pay where a score is expensive, features are few and regions smooth.
 _FEW_FEATURES = 12
 _MANY = 1024
-# First draws, of an expensive score and of a cheap one, and how many of them must fall inside for
-# draws from the whole box to come into question.
-_FIRST_EXPENSIVE, _FIRST = 2**10, 2**14
-_ENOUGH = 16
-# This part of the points at most.
-_PART = 8
+# First draws of an expensive score; and the part of all points that first draws are at most.
+_FIRST_EXPENSIVE, _FIRST_PART = 2**10, 1 / 8
 # Part of the budget of importance sampling that a pilot has, and the error that is worth one: in
 # units of that of as many independent draws, all inside, which a good proposal hardly beats.
 _PILOT_PART, _WORTH = 0.1, 1.5
@@ -70,7 +72,8 @@ def choose(
     plain = _plain_method(score, box, plan)
     if (reason := _why_plain(thresholds, plan, plain)) is not None:
         return _with_reason(reason, estimate_by(plain, score, thresholds, box, plan))
-    n_first = min(_FIRST if score.on_threads else _FIRST_EXPENSIVE, plan.budget(plain) // _PART)
+    n_first = FIRST_DRAWS if score.on_threads else _FIRST_EXPENSIVE
+    n_first = min(n_first, int(_FIRST_PART * plan.budget(plain)))
     # The first ones of the uniform draws, should these be chosen.
     draws = plan.draws(box)
     if plan.rtol is None:
@@ -81,7 +84,7 @@ def choose(
         if max(estimate.relative_error for estimate in soon) <= plan.rtol:
             return _with_reason("few uniform draws reach the relative error", soon)
         first = _First(counts, soon[0].n_scored)
-    if first.counts.min() < _ENOUGH:
+    if first.counts.min() < ENOUGH_INSIDE:
         return _by_rare_event_method(score, thresholds, box, plan, first)
     expected = _expected(plain, first.counts.min() / first.n_drawn, plan.budget(plain), box)
     n_before, why_not = 0, "no data"
@@ -182,10 +185,9 @@ def _by_data(
         return None, n_before + error.n_scored, f"not reliable: {error.why}; {error.numbers}"
     if first.contradict(estimates):
         return None, n_before + estimates[0].n_scored, contradiction
-    other = "Sobol points" if plain == "sobol" else "uniform draws"
     why = (
         f"data say where to look, and by a pilot the relative error is {expected:.2g}; rejected: "
-        f"{other} ({plain_error:.2g}; {first})"
+        f"{CANDIDATES[plain].name} ({plain_error:.2g}; {first})"
     )
     return _with_reason(why, estimates, n_before + first.n_drawn), 0, ""
 

@@ -10,7 +10,7 @@ from fastad._core.threads import thread_limit
 from fastad._core.types import FloatVector, Point, Threshold
 from fastad.errors import InvalidInputError
 from fastad.regions.box import Box, check_box
-from fastad.regions.plan import check_plan
+from fastad.regions.methods import check_plan
 from fastad.regions.results import VolumeEstimate
 from fastad.regions.scores import Cube, Score, block_score
 from fastad.regions.splitting.diagnostics import warn_of_mixing

@@ -1,29 +1,134 @@
-"""Volumes by one method: with a number of draws, or until a relative error is reached."""
+"""Methods to estimate volumes: their numbers of draws, the plan of a call, and its runs."""
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import cast
+from typing import Literal, NamedTuple, TypeAlias, cast
 
+import numpy as np
+
+from fastad._core.parameters import check_choice, check_count, check_generator, check_inside
 from fastad._core.progress import Progress
-from fastad._core.types import FloatMatrix
+from fastad._core.random import random_key
+from fastad._core.types import ArrayLike, FloatMatrix, Point
+from fastad.detectors.scorer import check_samples
+from fastad.errors import InvalidInputError
 from fastad.regions import uniform
 from fastad.regions.box import Box
 from fastad.regions.forest_leaves import exact_fractions
 from fastad.regions.importance_sampling import sampling as importance
 from fastad.regions.importance_sampling.weights import RefusedError
-from fastad.regions.plan import Plan
 from fastad.regions.results import VolumeEstimate
 from fastad.regions.scores import BlockScore, Cube, into_cube
 from fastad.regions.splitting.diagnostics import warn_of_mixing
 from fastad.regions.splitting.estimation import estimates_of, mixing_problems
-from fastad.regions.splitting.repeats import split
+from fastad.regions.splitting.repeats import FEWEST_CALLS, split
+from fastad.regions.uniform import Draws
 
-# Draws of the first run until a relative error is reached.
-_FIRST_RUN = {"sobol": 2**12, "importance": 2 * 10**4, "splitting": 10**5}
+VolumeMethod: TypeAlias = Literal["auto", "uniform", "sobol", "importance", "splitting", "exact"]
+
+
+class Candidate(NamedTuple):
+    """A Monte Carlo method that ``method="auto"`` chooses among.
+
+    Attributes
+    ----------
+    name : str
+        Its draws, in the reason for a choice.
+    n_draws : int
+        Score calls by default.
+    first_run : int
+        Draws of the first run, by whose error the next one is planned.
+    least : int
+        Score calls at least.
+    """
+
+    name: str
+    n_draws: int
+    first_run: int
+    least: int = 1
+
+
+# First uniform draws, and how many of them must fall inside for more of them to be worth it.
+FIRST_DRAWS, ENOUGH_INSIDE = 2**14, 16
+CANDIDATES = {
+    "uniform": Candidate("uniform draws", 10**6, FIRST_DRAWS),
+    "sobol": Candidate("Sobol points", 2**17, 2**12),
+    "importance": Candidate("importance sampling", 3 * 10**5, 2 * 10**4),
+    "splitting": Candidate("splitting", 10**6, 10**5, FEWEST_CALLS),
+}
+METHODS = ("auto", *CANDIDATES, "exact")
+# Score calls at most, until a relative error is reached.
+_LARGEST = 10**9
+# With fewer score calls there is no other method than draws from the whole box.
+FEWEST_FOR_OTHERS = 2 * FEWEST_CALLS
 # A run has at least so many times the draws of the last one, and at most; and a few more than the
 # error of the last one asks for, which is an estimate itself.
 _LEAST_GROWTH, _MOST_GROWTH, _MARGIN = 2.0, 32.0, 1.2
 _REFUSED_GROWTH = 4.0
+
+
+class Plan(NamedTuple):
+    """How to estimate, checked."""
+
+    method: str
+    n_draws: int | None
+    rtol: float | None
+    data: FloatMatrix | None
+    level: float
+    rng: np.random.Generator
+    progress: Progress | None
+
+    def budget(self, method: str) -> int:
+        """Return the number of score calls."""
+        return self.n_draws or CANDIDATES[method].n_draws
+
+    @property
+    def most(self) -> int:
+        """Score calls at most, until a relative error is reached."""
+        return self.n_draws or _LARGEST
+
+    def draws(self, box: Box) -> Draws:
+        """Return uniform draws of a box, others in each call: the generator moves on."""
+        return Draws(box, random_key(self.rng))
+
+    def after(self, n_scored: int, method: str) -> "Plan":
+        """Return the plan of a method for the score calls that are left after so many."""
+        if self.rtol is not None and self.n_draws is None:
+            return self
+        n_left = self.budget(method) - n_scored
+        return self._replace(n_draws=max(n_left, CANDIDATES[method].least))
+
+
+def check_plan(
+    method: str,
+    n_draws: int | None,
+    rtol: Point | None,
+    data: ArrayLike | None,
+    confidence_level: Point,
+    rng: int | np.random.Generator | None,
+) -> Plan:
+    """Check how to estimate."""
+    check_choice(method, METHODS, "method")
+    error = None if rtol is None else float(check_inside(rtol, "rtol"))
+    if data is None and method == "importance":
+        raise InvalidInputError(
+            "data must be given for method='importance', normal samples; found None",
+            argument="data",
+        )
+    points = None if data is None else check_samples(data, None, "data").astype(np.float64)
+    if points is not None and points.shape[0] == 0:
+        raise InvalidInputError(
+            "data must contain at least one sample; found none", argument="data"
+        )
+    return Plan(
+        method,
+        None if n_draws is None else check_count(n_draws, "n_draws"),
+        error,
+        points,
+        float(check_inside(confidence_level, "confidence_level")),
+        check_generator(rng),
+        None,
+    )
 
 
 def estimate_by(
@@ -81,7 +186,7 @@ def _until(
     The estimate is that of the last run alone. Which one that is depends on the errors of the
     others, and but for the last decision not on itself.
     """
-    n_draws, n_spent = min(_FIRST_RUN[method], plan.most), 0
+    n_draws, n_spent = min(CANDIDATES[method].first_run, plan.most), 0
     while True:
         of_run = plan._replace(n_draws=n_draws, progress=_on_top_of(n_spent, plan.progress))
         try:

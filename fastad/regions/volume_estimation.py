@@ -13,8 +13,7 @@ from fastad._core.types import ArrayLike, Point, Threshold
 from fastad.errors import InvalidInputError, InvalidTypeError
 from fastad.regions.box import Box, check_box
 from fastad.regions.choice import choose
-from fastad.regions.methods import estimate_by
-from fastad.regions.plan import Plan, VolumeMethod, check_plan
+from fastad.regions.methods import Plan, VolumeMethod, check_plan, estimate_by
 from fastad.regions.results import VolumeEstimate
 from fastad.regions.scores import BlockScore, Score, block_score
 

@@ -17,6 +17,7 @@ from fastad.detectors.scorer import check_samples
 from fastad.errors import InvalidInputError
 from fastad.regions.box import Box, check_box
 from fastad.regions.importance_sampling.sampling import repeat_log_fractions
+from fastad.regions.methods import CANDIDATES, ENOUGH_INSIDE, FIRST_DRAWS
 from fastad.regions.scores import BlockScore, Cube, Score, block_score, into_cube
 from fastad.regions.splitting.diagnostics import warn_of_mixing
 from fastad.regions.splitting.estimation import log_fractions, mixing_problems
@@ -26,12 +27,12 @@ from fastad.unsupervised.counted import level_sets_of_scores
 from fastad.unsupervised.levels import LevelSets, check_extent
 
 LevelMethod: TypeAlias = Literal["auto", "uniform", "sobol", "importance", "splitting"]
-METHODS = ("auto", "uniform", "sobol", "importance", "splitting")
-# Score calls by default.
-_BUDGETS = {"uniform": 100_000, "sobol": 2**17, "importance": 3 * 10**5, "splitting": 10**6}
-# "auto" keeps uniform draws if so many of the first ones lie in the level set of this mass.
+METHODS = ("auto", *CANDIDATES)
+# Uniform draws by default: fewer than for a volume, as their scores are kept.
+_N_UNIFORM = 100_000
+# "auto" keeps uniform draws if enough of the first ones lie in the level set of this mass.
+_MASS = 0.9
 _FEWEST_REPEATS = 2
-_FIRST, _ENOUGH, _MASS = 2**14, 16, 0.9
 
 
 def level_sets(
@@ -185,7 +186,8 @@ class LevelSetOptions(NamedTuple):
 
     def budget(self) -> int:
         """Return the number of points that are scored."""
-        return self.n_draws or _BUDGETS[self.method]
+        usual = _N_UNIFORM if self.method == "uniform" else CANDIDATES[self.method].n_draws
+        return self.n_draws or usual
 
 
 class LevelSetEstimator:
@@ -223,8 +225,8 @@ class LevelSetEstimator:
     def _is_hit(self, y_score: FloatVector) -> bool:
         """Tell whether uniform draws often fall into the level set of most of the data."""
         threshold = np.nextafter(np.quantile(y_score, _MASS, method="higher"), np.inf)
-        hits = count_draws(self._draws, self.score, [float(threshold)], _FIRST)
-        return int(hits[0]) >= _ENOUGH
+        hits = count_draws(self._draws, self.score, [float(threshold)], FIRST_DRAWS)
+        return int(hits[0]) >= ENOUGH_INSIDE
 
     def _scores(self, n_draws: int, progress: Progress | None) -> FloatVector:
         """Return the scores of uniform draws."""

@@ -10,7 +10,7 @@ import pytest
 
 from bench import rare_study as study
 from bench.pages import filled, read_rows
-from fastad.regions.plan import VolumeMethod
+from fastad.regions.methods import VolumeMethod
 
 ROWS = read_rows(study.TABLE)
 

@@ -118,7 +118,9 @@ def test_few_data_are_refused_at_once() -> None:
 
 
 def test_a_refusal_for_few_draws_is_answered_with_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(methods._FIRST_RUN, "importance", 1000)
+    monkeypatch.setitem(
+        methods.CANDIDATES, "importance", methods.CANDIDATES["importance"]._replace(first_run=1000)
+    )
     region = ball(10)
     options: dict[str, Any] = {"method": "importance", "data": region.data(50, 0), "rng": 0}
     with pytest.raises(InvalidInputError, match=r"independent ones|with a tail"):
