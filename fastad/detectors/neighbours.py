@@ -82,7 +82,7 @@ class NeighbourScorer(CompiledScorer):
     Parameters
     ----------
     name : str
-        Of the detector.
+        Name of the detector.
     training : numpy.ndarray of shape (n_train, n_features)
         The points of the tree, read-only.
     tree : Tree
@@ -90,9 +90,9 @@ class NeighbourScorer(CompiledScorer):
     k : int
         Number of neighbours, at most n_train.
     p : {1, 2, inf}
-        Of the Minkowski distance.
+        Order of the Minkowski distance.
     kind : {"kappa", "gamma", "median", "delta", "lof"}
-        That of a `Rule`, or the median of the distances.
+        Kind of a `Rule`, or the median of the distances.
     densities : tuple of numpy.ndarray of shape (1, n_train), optional
         For "lof", see `local_densities`.
     """

@@ -10,10 +10,19 @@ from numba.core.dispatcher import Dispatcher
 
 from fastad._core.arrays import as_readonly
 from fastad._core.frames import as_array
-from fastad._core.threads import current_threads, points_at_once, thread_limit, thread_map
+from fastad._core.threads import (
+    current_threads,
+    in_steps,
+    points_at_once,
+    thread_limit,
+    thread_map,
+)
 from fastad._core.types import ArrayLike, FloatMatrix, FloatVector, IntVector
 from fastad._kernels.geometry.draws import add_below, write_coordinates
 from fastad.errors import InvalidInputError
+
+# Ranges for each thread: enough to keep threads busy to the end.
+_RANGES_A_THREAD = 8
 
 
 class CompiledScorer:
@@ -27,14 +36,14 @@ class CompiledScorer:
     n_features : int or None
         Length of a point; None if the detector does not have it.
     name : str
-        Of the detector that was compiled.
+        Name of the compiled detector.
     on_threads : bool
         Whether several threads may score at once.
     kernel : callable or None
         A function that Numba has jitted: ``kernel(points, scores, *arguments)`` does what
         `score_block` does. Volumes compile drawing and counting around it.
     arguments : tuple
-        What the kernel takes behind points and scores.
+        Arguments of the kernel after points and scores.
     """
 
     n_features: int | None
@@ -96,15 +105,18 @@ class CompiledScorer:
         """
         samples = check_samples(X, self.n_features)
         scores = np.empty(samples.shape[0])
-        with thread_limit(n_threads if self.on_threads else 1):
-            thread_map(
-                lambda rows: self._score_rows(samples[rows], scores[rows]), _parts(*samples.shape)
-            )
-        return scores
 
-    def _score_rows(self, samples: npt.NDArray[Any], scores: FloatVector) -> None:
-        for points, part in blocks(samples):
-            self.score_block(points, scores[part])
+        def score_rows(rows: range) -> None:
+            written = scores[rows.start : rows.stop]
+            for points, part in blocks(samples[rows.start : rows.stop]):
+                self.score_block(points, written[part])
+
+        block = points_at_once(samples.shape[1])
+        with thread_limit(n_threads if self.on_threads else 1):
+            # A few ranges for each thread, each of whole blocks.
+            blocks_each = -(-samples.shape[0] // (block * _RANGES_A_THREAD * current_threads()))
+            thread_map(score_rows, in_steps(0, samples.shape[0], block * max(blocks_each, 1)))
+        return scores
 
 
 def count_scores_below(
@@ -163,14 +175,6 @@ def check_samples(X: ArrayLike, n_features: int | None, name: str = "X") -> npt.
             argument=name,
         )
     return samples
-
-
-def _parts(n_samples: int, n_features: int) -> list[slice]:
-    """Cut samples into a few parts for each thread, each of whole blocks."""
-    block = points_at_once(n_features)
-    n_blocks = -(-n_samples // block)
-    step = block * max(1, -(-n_blocks // (8 * current_threads())))
-    return [slice(i, min(i + step, n_samples)) for i in range(0, n_samples, step)]
 
 
 def is_exactly(estimator: Any, module: str, name: str) -> bool:

@@ -85,7 +85,10 @@ class Batches:
         while self._left and self._left[0] * self._seconds_a_point > _LONGEST:
             self._left.pop(0)
         if not self._left:
-            self._choose()
+            self._is_measuring = False
+            if self._seconds:  # the smallest size that is about as fast as the fastest
+                longest = _SLOWER * min(self._seconds.values())
+                self.size = min(size for size, took in self._seconds.items() if took <= longest)
             return 0
         size = self._left[0]
         n = max(size, _TRIAL)
@@ -109,13 +112,6 @@ class Batches:
         scores[:n] = values
         self._n_scored += n
         return n
-
-    def _choose(self) -> None:
-        """Take the smallest size that is about as fast as the fastest."""
-        self._is_measuring = False
-        if self._seconds:
-            longest = _SLOWER * min(self._seconds.values())
-            self.size = min(size for size, took in self._seconds.items() if took <= longest)
 
 
 def _in_batches(function: BatchFunction, rows: FloatMatrix, size: int) -> FloatVector:

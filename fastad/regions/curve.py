@@ -34,9 +34,9 @@ class VolumeCurve(Result):
         Natural logarithms of the fractions of the box below them, and of the ends of their
         intervals.
     log_volume : numpy.ndarray of shape (n_thresholds,)
-        Of the volumes, in units of the features.
+        Natural logarithm of the volumes, in units of the features.
     confidence_level : float
-        Of the intervals, each by itself, in (0, 1).
+        Confidence level of each interval, in (0, 1).
     n_scored : int
         Points that were scored.
     """
@@ -122,7 +122,7 @@ def volume_curve(
     n_draws : int, optional
         Budget of points that are scored, kept nearly; by default 10⁶.
     confidence_level : float, default 0.95
-        Of the intervals, each by itself, in (0, 1).
+        Confidence level of each interval, in (0, 1).
     rng : int or numpy.random.Generator, optional
         Seed or generator.
     progress : callable or True, optional

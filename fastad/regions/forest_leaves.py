@@ -58,11 +58,11 @@ def exact_fractions(
     Parameters
     ----------
     scorer : CompiledScorer
-        Of an isolation forest.
+        Scorer of an isolation forest.
     thresholds : sequence of floats
         Not NaN; several take one search, longer than that for one.
     box : Box
-        Of as many features.
+        Box with as many features as the scorer.
     level : float
         Confidence level that the results name.
     most_nodes : int, optional
@@ -126,13 +126,13 @@ def is_small(
     Parameters
     ----------
     scorer : CompiledScorer
-        Of any detector; it is False for those that are no isolation forests.
+        Scorer of any detector; the result is False for others than isolation forests.
     thresholds : sequence of floats
         Not NaN.
     box : Box
-        Of as many features.
+        Box with as many features as the scorer.
     most_nodes : int, optional
-        How many are few; by default those of a second of one thread.
+        Most nodes of a small forest; by default what one thread visits in a second.
 
     Returns
     -------
@@ -164,9 +164,9 @@ class _Problem:
     breaks : numpy.ndarray of shape (n_classes - 1,)
         The first sum of each class but the lowest: within one no threshold is crossed.
     scores : numpy.ndarray of shape (n_classes,)
-        Of the first sum of each class.
+        Score of the first sum of each class.
     slack : float
-        How far sums may be from one another that add up in different orders.
+        Largest difference between sums that add up in different orders.
     """
 
     nodes: kernels.Nodes

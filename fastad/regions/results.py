@@ -26,7 +26,7 @@ class VolumeEstimate(Record):
         The fraction, in [0, 1]; where no draw fell inside, the upper bound ``high``. 0 where it is
         too small for a float: its logarithm is not.
     standard_error : float
-        Of the value; NaN where that is a bound.
+        Standard error of the value; NaN if it is a bound.
     low, high : float
         Ends of its interval.
     log_value : float
@@ -35,9 +35,9 @@ class VolumeEstimate(Record):
         Draws, and those that scored below the threshold: the last ones for ``"splitting"``, none
         for ``"exact"``.
     method : str
-        How they were drawn: never "auto".
+        Method by which they were drawn, never "auto".
     confidence_level : float
-        Of the interval, in (0, 1).
+        Confidence level of the interval, in (0, 1).
     threshold : float
         The threshold.
     is_bound : bool

@@ -42,9 +42,9 @@ class Draws:
     Attributes
     ----------
     box : Box
-        Where they lie.
+        The box.
     key : numpy.uint64
-        Of their random numbers.
+        Seeds their random numbers.
     """
 
     box: Box

@@ -91,7 +91,7 @@ def volume(
         part of the region in which there are none. Splitting finds by them parts that its particles
         have missed.
     confidence_level : float, default 0.95
-        Of the interval, in (0, 1).
+        Confidence level of the interval, in (0, 1).
     rng : int or numpy.random.Generator, optional
         Seed or generator.
     progress : callable or True, optional

@@ -42,7 +42,7 @@ class Criterion(Record):
         Relative standard errors that come from the test points, and from the draws that estimate
         volumes.
     confidence_level : float
-        Of the interval, in (0, 1).
+        Confidence level of the interval, in (0, 1).
     n_test : int
         Test points.
     n_uniform : int or None
@@ -131,7 +131,7 @@ class CriteriaPlan(NamedTuple):
     level : float
         Confidence level.
     key : numpy.uint64
-        Of the random numbers.
+        Seeds the random numbers.
     """
 
     mass: tuple[Fraction, Fraction]

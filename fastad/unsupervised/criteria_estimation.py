@@ -36,11 +36,11 @@ class PointLevels(NamedTuple):
     Attributes
     ----------
     test : numpy.ndarray of int32 of shape (n_test,)
-        Of each test point, from 1 on.
+        Level of each test point, from 1.
     uniform : numpy.ndarray of int32 of shape (n_uniform,) or None
-        Of each uniform point; one more than there are levels where none contains it.
+        Level of each uniform point; one more than there are levels if none contains it.
     number : int
-        Of the detector: repeats of an estimate are drawn for each by itself.
+        Number of the detector: repeats of an estimate are drawn for each detector.
     """
 
     test: ShortVector
@@ -215,15 +215,15 @@ def replicate_logs(
     levels, volumes, points
         The points at hand, and the volumes in some unit.
     key : numpy.uint64
-        Of the random numbers: detectors of the same points share their replicates.
+        Seeds the random numbers: detectors of the same points share their replicates.
     n_resamples : int
-        How many.
+        Number of replicates.
     window : Window
         Masses between which MV is the area.
     height : float
         Excess mass at which the area EM ends, in test points.
     resampled : Resampled
-        What is drawn anew.
+        The points that are drawn anew.
 
     Returns
     -------

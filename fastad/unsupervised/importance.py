@@ -41,7 +41,7 @@ class FeatureImportance(Result):
     n_drawn : numpy.ndarray of int64 of shape (n_features,)
         Subspaces that have each feature.
     confidence_level : float
-        Of each interval by itself.
+        Confidence level of each interval.
     """
 
     em: FloatVector
@@ -96,7 +96,7 @@ def feature_importance(
     mass, excess_mass
         As for `emmv`.
     confidence_level : float, default 0.95
-        Of the intervals over subspaces, those of Welch's t, each by itself; in (0, 1).
+        Confidence level of each interval over subspaces (Welch's t), in (0, 1).
     rng, n_jobs, progress
         As for `evaluate_unsupervised`.
 

@@ -70,7 +70,7 @@ def emmv(
         Bootstrap replicates, which draw data and uniform points anew, the same for all detectors.
         Few make intervals wider; below 1 / (1 - confidence_level) - 1 no pair is significant.
     confidence_level : float, default 0.95
-        Of each interval, and of all significant pairs of a ranking at once; in (0, 1).
+        Confidence level of each interval, in (0, 1); simultaneous for all pairs of a ranking.
     rng : int or numpy.random.Generator, optional
         Seed or generator of the replicates.
     n_threads : int, optional

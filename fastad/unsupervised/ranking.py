@@ -90,7 +90,7 @@ class UnsupervisedEvaluation(TableResult, Mapping[str, Criteria]):
         Parameters
         ----------
         criterion : {"em", "mv"}, default "em"
-            By which criterion.
+            Criterion to rank by.
 
         Returns
         -------
@@ -120,7 +120,7 @@ class UnsupervisedEvaluation(TableResult, Mapping[str, Criteria]):
         Parameters
         ----------
         criterion : {"em", "mv"}, default "em"
-            By which criterion.
+            Criterion to rank by.
 
         Returns
         -------
@@ -159,7 +159,7 @@ class UnsupervisedEvaluation(TableResult, Mapping[str, Criteria]):
         Parameters
         ----------
         criterion : {"em", "mv"}, optional
-            By which criterion alone; by default what both say together.
+            The only criterion; by default both together.
 
         Returns
         -------

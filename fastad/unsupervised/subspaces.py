@@ -48,13 +48,13 @@ class Subspaces(NamedTuple):
     Attributes
     ----------
     detectors : mapping of str to Factory
-        What makes each detector.
+        Training method of each detector.
     X_train, X_test : numpy.ndarray of shape (n_train, n_features), (n_test, n_features)
-        What detectors are trained on, and evaluated on.
+        Rows to train on, and to evaluate on.
     features : numpy.ndarray of int64 of shape (n_subspaces, n_features_drawn)
         Features of each subspace, rising.
     seeds : numpy.ndarray of shape (n_subspaces,)
-        Of all random numbers of each subspace.
+        Seed of all random numbers of each subspace.
     n_draws : int
         Uniform points of each subspace.
     """

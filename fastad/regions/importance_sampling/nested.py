@@ -35,7 +35,9 @@ def points_below(
     indices = np.linspace(0, len(rising) - 1, min(len(rising), _CANDIDATES)).round().astype(int)
     inside = {rising[k]: data[:, scores < rising[k]] for k in indices.tolist()}
     _check_points(rising[0], inside[rising[0]], data.shape[1])
-    sizes = np.maximum.accumulate([_log_size(points) for points in inside.values()])
+    # Logarithms of volumes that rise with those of the points, by their spread.
+    spreads = [np.maximum(points.std(axis=1), _TINY) for points in inside.values()]
+    sizes = np.maximum.accumulate([math.fsum(np.log(spread)) for spread in spreads])
     candidates = list(inside)
     chosen = {
         threshold: np.unique(inside[threshold], axis=1)
@@ -44,11 +46,6 @@ def points_below(
     for threshold, points in chosen.items():
         _check_points(threshold, points, data.shape[1])
     return chosen
-
-
-def _log_size(points: FloatMatrix) -> float:
-    """Return the logarithm of a volume that rises with that of points, by their spread."""
-    return math.fsum(np.log(np.maximum(points.std(axis=1), _TINY)))
 
 
 def _spread(sizes: FloatVector) -> list[int]:

@@ -52,9 +52,9 @@ def estimate_fractions(
     n_draws : int
         Budget of points that are scored, data and pilots included.
     level : float
-        Of the intervals.
+        Confidence level.
     rng : numpy.random.Generator
-        Of all draws.
+        Generator of all draws.
     progress : callable, optional
         Called with the numbers of points scored and to be scored.
 

@@ -120,7 +120,7 @@ def _refined(
     Returns
     -------
     mixture : Mixture
-        Of all thresholds.
+        Mixture for all thresholds.
     log_fractions : dict
         Logarithms of the fractions below them, from the pilots.
     """

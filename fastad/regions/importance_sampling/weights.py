@@ -51,7 +51,7 @@ class Missed(NamedTuple):
     Attributes
     ----------
     n_missed, n_points : int
-        Of so many points that no draw is around.
+        Missed points, of all points that no draw is around.
     """
 
     n_missed: int

@@ -73,11 +73,11 @@ class Bridge(NamedTuple):
     Attributes
     ----------
     threshold : float
-        Of the region.
+        Threshold of the region.
     log_fractions : numpy.ndarray of shape (n_repeats,)
         Its fraction, for each repeat.
     variance : float
-        Of these logarithms, were all points independent; the mean of the repeats'.
+        Mean variance of these logarithms, were all points independent.
     missed : float
         Fraction of the region that a part may have which none of the particles is in, and which
         the density may leave out: the same in all repeats, it does not show in their scatter.

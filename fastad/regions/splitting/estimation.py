@@ -118,11 +118,11 @@ class _Scatter(NamedTuple):
     Attributes
     ----------
     n_repeats : int
-        How many they are.
+        Number of repeats.
     n_particles : float
-        Of all repeats.
+        Particles of all repeats.
     mean : float
-        Of the logarithms.
+        Mean of the logarithms.
     squares : float
         Sum of their squared deviations from it, each times the repeat's particles.
     independent : float

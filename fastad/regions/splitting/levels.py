@@ -44,11 +44,11 @@ class Splitting:
     repeats : list of Particles
         At least two, as each is moved by proposals from the others.
     deviations : list of float
-        Of the ranks of moved particles, for each repeat and level (`rank_deviation`).
+        Deviations of the ranks of moved particles, by repeat and level (`rank_deviation`).
     correlations : list of float
         Correlations of particles with where they began to move, for each level.
     tuning : Tuning
-        How moves are made.
+        Settings of the moves.
     """
 
     def __init__(

@@ -79,7 +79,9 @@ class Particles:
             if target > rising[0]:
                 return None
             self._n_tied += 1
-            self.is_stuck = self._n_tied > _PARTINGS or not self._have_one_ancestor()
+            # Where all agree in a coordinate they are no plateau, but have one ancestor.
+            agree = (self.points == self.points[:, :1]).all(axis=1).any()
+            self.is_stuck = self._n_tied > _PARTINGS or not (len(self.levels) > 1 and agree)
             return None if self.is_stuck else self._part(rising)
         if level <= target:
             return None
@@ -91,10 +93,6 @@ class Particles:
         step = -(-n_kept // (_SHAPED + _SHAPED_EACH * self.points.shape[0]))
         self.survivors = np.ascontiguousarray(self.points[:, loss.survivors[::step]])
         return loss
-
-    def _have_one_ancestor(self) -> bool:
-        """Tell whether all agree in a coordinate: that is no plateau, but one ancestor."""
-        return len(self.levels) > 1 and bool((self.points == self.points[:, :1]).all(1).any())
 
     def _part(self, rising: FloatVector) -> Loss:
         """Let all but one move again."""

@@ -44,9 +44,9 @@ class SplittingRun:
     Attributes
     ----------
     repeats : list of Particles
-        Of all sets.
+        Repeats of all sets.
     deviations, correlations : list of float
-        As those of `Splitting`, of all sets.
+        Attributes of `Splitting`, of all sets.
     bridge : Bridge or None
         From the particles to draws, where there is one.
     n_isolated : int
