@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 from numba.core.dispatcher import Dispatcher
 
-from fastad._core.elsewhere import Elsewhere
 from fastad._core.pace import Pace
 from fastad._core.parameters import short_repr
+from fastad._core.remote_hook import RemoteHook
 from fastad._core.threads import in_steps, points_at_once
 from fastad._core.types import FloatMatrix, FloatVector, IntVector
 from fastad._kernels.geometry.draws import over_points, scale_to_box, write_rows
@@ -251,7 +251,7 @@ def _block_score(score: Any, n_features: int, argument: str) -> BlockScore:
 
 
 # Of a box, a score, and points of the unit cube (n_features, n_points): their scores.
-scored_elsewhere: Elsewhere[[Box, BlockScore, FloatMatrix], FloatVector] = Elsewhere(
+scored_elsewhere: RemoteHook[[Box, BlockScore, FloatMatrix], FloatVector] = RemoteHook(
     "scored_elsewhere"
 )
 

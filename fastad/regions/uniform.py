@@ -10,8 +10,8 @@ import numpy as np
 from scipy.special import betaincinv
 
 from fastad._core.buffers import ReusedBuffers, borrow_buffer
-from fastad._core.elsewhere import Elsewhere
 from fastad._core.progress import Progress, show_note
+from fastad._core.remote_hook import RemoteHook
 from fastad._core.threads import in_steps, points_at_once
 from fastad._core.types import FloatMatrix, FloatVector, IntVector
 from fastad._kernels.geometry.draws import counting, draw
@@ -128,7 +128,7 @@ class Draws:
 
 # Of draws, a score, and rising thresholds: the points of a range below each. Draws are numbered, so
 # that counts of any ranges add up to the same.
-counted_elsewhere: Elsewhere[[Draws, BlockScore, FloatVector, range], IntVector] = Elsewhere(
+counted_elsewhere: RemoteHook[[Draws, BlockScore, FloatVector, range], IntVector] = RemoteHook(
     "counted_elsewhere"
 )
 

@@ -15,9 +15,9 @@ from scipy.special import ndtr, ndtri
 
 from fastad._core.arrays import as_readonly
 from fastad._core.buffers import MemoryPool
-from fastad._core.elsewhere import Elsewhere
 from fastad._core.pace import fill_in_steps
 from fastad._core.progress import Progress
+from fastad._core.remote_hook import RemoteHook
 from fastad._core.types import Count, FloatVector, IntMatrix, IntVector, LabelVector, ShortVector
 from fastad._kernels.curves.influence import sum_of_powers
 from fastad._kernels.resampling import resample
@@ -91,9 +91,9 @@ class Ranking(NamedTuple):
 
 # Of a ranking, measures and replicates: their values. Replicates are numbered, so that those of any
 # parts are the same.
-replicated_elsewhere: Elsewhere[
+replicated_elsewhere: RemoteHook[
     [Ranking, Sequence[BoundMeasure], Resamples], npt.NDArray[np.float64]
-] = Elsewhere("replicated_elsewhere")
+] = RemoteHook("replicated_elsewhere")
 
 
 def check_drawable(counts: OrderedCounts) -> None:

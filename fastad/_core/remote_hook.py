@@ -1,4 +1,4 @@
-"""Work that a caller may have done elsewhere, on other machines for example."""
+"""Hooks by which a caller has work done in other processes, on other machines for example."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -9,7 +9,7 @@ Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
 
-class Elsewhere(Generic[Parameters, Result]):
+class RemoteHook(Generic[Parameters, Result]):
     """A function that does some work in place of this process, for the length of a block.
 
     It has to return what would be computed here, to the last bit.
