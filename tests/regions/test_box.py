@@ -66,16 +66,16 @@ def test_copies_of_a_box_draw_the_same_points(make: Any) -> None:
 
 
 @pytest.mark.parametrize("dtype", [*FLOATS, *INTEGERS, bool])
-@pytest.mark.parametrize("layout", LAYOUTS)
-def test_ends_of_any_type_and_layout(dtype: Any, layout: str) -> None:
-    low = in_layout(np.zeros(3, dtype), layout)
-    high = in_layout(np.ones(3, dtype), layout)
-    box = Box(low, high, values=[None, None, in_layout(np.array([1, 0, 1], dtype), layout)])
-    assert {str(box.low.dtype), str(box.high.dtype)} == {"float64"}
-    assert box.values[2] is not None
-    assert box.values[2].tolist() == [0, 1]
-    assert (box.n_features, box.discrete.tolist()) == (3, [False, False, True])
-    assert (box.volume, box.log_volume) == (2, math.log(2))
+def test_ends_of_any_type_and_layout(dtype: Any) -> None:
+    for layout in LAYOUTS:
+        low = in_layout(np.zeros(3, dtype), layout)
+        high = in_layout(np.ones(3, dtype), layout)
+        box = Box(low, high, values=[None, None, in_layout(np.array([1, 0, 1], dtype), layout)])
+        assert {str(box.low.dtype), str(box.high.dtype)} == {"float64"}
+        assert box.values[2] is not None
+        assert box.values[2].tolist() == [0, 1]
+        assert (box.n_features, box.discrete.tolist()) == (3, [False, False, True])
+        assert (box.volume, box.log_volume) == (2, math.log(2))
 
 
 @pytest.mark.parametrize(
@@ -279,16 +279,16 @@ def test_the_box_of_data_holds_the_data(column: list[float]) -> None:
 
 
 @pytest.mark.parametrize("dtype", [*FLOATS, *INTEGERS])
-@pytest.mark.parametrize("layout", LAYOUTS)
-def test_data_of_any_type_and_layout_are_only_read(dtype: Any, layout: str) -> None:
-    X = np.arange(120).reshape(40, 3).astype(dtype)
-    # One that skips rows is made of them all twice.
-    X = np.repeat(X, 2, axis=0)[::2] if layout == "strided" else in_layout(X, layout)
-    before = X.copy()
-    box = Box.from_data(X)
-    assert (box.low.tolist(), box.high.tolist()) == ([0, 1, 2], [117, 118, 119])
-    assert Box.from_data(np.asfortranarray(X)).volume == box.volume == 117**3
-    np.testing.assert_array_equal(X, before)
+def test_data_of_any_type_and_layout_are_only_read(dtype: Any) -> None:
+    for layout in LAYOUTS:
+        X = np.arange(120).reshape(40, 3).astype(dtype)
+        # One that skips rows is made of them all twice.
+        X = np.repeat(X, 2, axis=0)[::2] if layout == "strided" else in_layout(X, layout)
+        before = X.copy()
+        box = Box.from_data(X)
+        assert (box.low.tolist(), box.high.tolist()) == ([0, 1, 2], [117, 118, 119])
+        assert Box.from_data(np.asfortranarray(X)).volume == box.volume == 117**3
+        np.testing.assert_array_equal(X, before)
 
 
 @pytest.mark.parametrize(
