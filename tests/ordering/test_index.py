@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 import fastad
+import fastad.explain
 from fastad.errors import InvalidInputError
 
 LABELS = [0, 0, 1, 1, 0, 1]

@@ -1,15 +1,14 @@
 """Made-up sections of a report, and a page that was read."""
 
 import base64
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any
 
 from matplotlib.figure import Figure
 
-from fastad._core.results import TableResult
+from fastad._core.results import Column, TableResult
 from fastad._core.text_tables import TextTable
 from fastad.study.report.sections import Part, Picture, Section, Table
 
@@ -28,10 +27,9 @@ class Cells(TableResult):
     def text_table(self) -> TextTable:
         return self.table
 
-    def to_columns(self) -> dict[str, list[Any]]:
-        return dict(
-            zip(self.table.header, map(list, zip(*self.table.rows, strict=True)), strict=True)
-        )
+    def _declare_columns(self) -> Iterator[Column]:
+        for head, cells in zip(self.table.header, zip(*self.table.rows, strict=True), strict=True):
+            yield Column(head, cells, str)
 
 
 class Page(HTMLParser):
