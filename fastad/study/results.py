@@ -40,6 +40,9 @@ CURVES = (
 )
 # How the reason begins if a detector cannot be applied to so few rows, which is no failure.
 NOT_APPLICABLE = "not applicable: "
+# How the reason begins if a detector gives all rows the same score, which it may do on one data set
+# only: that task fails, and the study is not refused.
+EQUAL_SCORES = "equal scores of all "
 
 
 @dataclass(frozen=True, slots=True, eq=False)

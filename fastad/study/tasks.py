@@ -32,7 +32,7 @@ from fastad.study.identity import name_of
 from fastad.study.measuring import EM, MV, Measured, cvol_label, measure_scores
 from fastad.study.own_code import check_code
 from fastad.study.problems import Problem
-from fastad.study.results import CURVES, TASKS, is_failure
+from fastad.study.results import CURVES, EQUAL_SCORES, TASKS, is_failure
 from fastad.study.split import Protocol, Split, split_problem
 
 Row: TypeAlias = dict[str, Any]
@@ -230,7 +230,7 @@ class TaskBatch:
         if nan:
             return nan
         if len(y_score) > 1 and (y_score == y_score[0]).all():
-            return f"all {len(y_score)} scores of test rows are equal: {y_score[0]:g}"
+            return f"{EQUAL_SCORES}{len(y_score)} test rows: {y_score[0]:g}"
         if uniform_score is not None:
             reason = _nan_reason(uniform_score, "uniform points")
             uniform_score = None if reason else uniform_score

@@ -10,7 +10,7 @@ from fastad.study.config import StudyConfig, VolumePlan
 from fastad.study.configurations import Configuration
 from fastad.study.extensions import Batch, BatchResult
 from fastad.study.problems import Problem
-from fastad.study.results import is_failure
+from fastad.study.results import EQUAL_SCORES, is_failure
 from fastad.study.tasks import Settings, TaskBatch
 
 RunCall: TypeAlias = Callable[[Sequence[Batch]], Iterable[tuple[str, BatchResult]]]
@@ -62,7 +62,7 @@ def try_detectors(
         reasons: dict[Configuration, str] = {}
         for name, result in run(batches):
             (reason,) = result.rows["reason"]
-            if is_failure(reason):
+            if is_failure(reason) and not reason.startswith(EQUAL_SCORES):
                 reasons[named[name].configurations[0]] = reason
         failed = {each: reasons[each] for each in failed if each in reasons}
     if failed:

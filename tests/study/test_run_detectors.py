@@ -35,7 +35,7 @@ def test_a_detector_that_fails_is_recorded_and_the_rest_goes_on(tmp_path: Path) 
         "RaisesInFit": "RuntimeError: singular matrix",
         "RaisesInScoring": "KeyError: 'no such thing'",
         "NotNumbers": "NaN in 1 of 24 scores of test rows",
-        "AllInfinite": "all 24 scores of test rows are equal: -inf",
+        "AllInfinite": "equal scores of all 24 test rows: -inf",
         "WrongShape": "InvalidInputError: score_samples of WrongShape must return one score for "
         "each row; it returned 23 scores for 24 rows",
         "LOF": "not applicable: k=48 needs at least 49 training rows; found 48",
@@ -115,6 +115,14 @@ def test_what_needs_more_rows_than_the_trial_is_not_refused(tmp_path: Path) -> N
     detectors = [{"name": "needs", "estimator": study_runs.NeedsRows}]
     rows = by_detector(run_study(few(tmp_path, detectors), tmp_path / "out"))
     assert rows["needs"]["reason"] == ""
+
+
+def test_equal_scores_on_one_data_set_do_not_refuse_a_study(tmp_path: Path) -> None:
+    # So narrow that no test row is near a training row.
+    rows = by_detector(
+        run_study(few(tmp_path, [{"kind": "ocsvm", "gamma": 1e9}]), tmp_path / "out")
+    )
+    assert rows["OCSVM"]["reason"] == "equal scores of all 24 test rows: -0"
 
 
 def test_a_detector_of_ones_own_needs_only_to_fit_and_to_score(tmp_path: Path) -> None:
