@@ -4,16 +4,17 @@ A module is a library's if it is installed (below ``site-packages``); its versio
 Any other module, such as one beside the study's file, is the user's own and changes without one.
 """
 
+import dataclasses
 import functools
 import hashlib
 import inspect
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
+from importlib.machinery import ModuleSpec
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from types import CodeType, FunctionType, MethodType, ModuleType
+from types import CodeType, FunctionType, MethodType
 from typing import Any, TypeAlias
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -27,8 +28,8 @@ _DISTRIBUTIONS = {"sklearn": "scikit-learn"}
 _PLAIN = (str, bytes, bool, int, float, complex, type(None), np.generic, np.ndarray, np.ufunc)
 # Attributes with the function that is wrapped, of the standard library and of Numba.
 _WRAPPED = ("__wrapped__", "py_func")
-# Digests of the file and of the compiled code of a module, when it was last imported.
-_imported: WeakKeyDictionary[ModuleType, tuple[str, str]] = WeakKeyDictionary()
+# By module the digest of its file when it was last imported, and the spec that the import made.
+_imported: dict[str, tuple[ModuleSpec | None, str]] = {}
 
 
 def own_code(values: Iterable[Any]) -> dict[str, str]:
@@ -43,18 +44,19 @@ def own_code(values: Iterable[Any]) -> dict[str, str]:
     Returns
     -------
     dict of str to str
-        By module, or by class for one of ``__main__``: of the file of the module; of the program
-        that runs the study, the lines of the class alone. Libraries are left out.
+        By module, of its file. What the program or notebook that runs the study defines has a
+        digest of its own lines, by its name in ``__main__``. Libraries are left out.
 
     Raises
     ------
     InvalidInputError
-        If a file changed after it was imported, so that other code runs than it contains.
+        If there is no file or no source, or a file changed after it was imported, so that other
+        code runs than it contains.
     """
     digests: dict[str, str] = {}
     for code in _codes_of(values):
         if code.__module__ == "__main__":
-            digests[f"__main__.{code.__qualname__}"] = _digest_of_lines(code)
+            digests[f"__main__.{code.__qualname__}"] = _digest_of_source(code)
         elif _library(code.__module__) is None:
             digests[code.__module__] = _digest_of_file(code)
     return dict(sorted(digests.items()))
@@ -145,32 +147,26 @@ def _file_of(module: str) -> str | None:
 
 def _digest_of_file(code: Code) -> str:
     """Return the digest of the file of a class or function, which must be what was imported."""
-    module = sys.modules[code.__module__]
-    file = _file_of(code.__module__)
-    if file is None or not Path(file).is_file():
-        return _digest_of_lines(code)
-    digest, loaded = _digest(Path(file).read_bytes()), _digest_of_module(module)
-    first_digest, first_loaded = _imported.setdefault(module, (digest, loaded))
-    current = _attribute(module, code.__qualname__)
-    if (digest != first_digest and loaded == first_loaded) or (
-        isinstance(current, type | FunctionType)
-        and _digest_of_compiled(current) != _digest_of_compiled(code)
+    name = code.__module__
+    module, file = sys.modules[name], Path(_file_of(name) or "")
+    if not file.is_file():
+        raise _error_without_source(code)
+    digest = _digest(file.read_bytes())
+    spec, first_digest = _imported.get(name, (None, ""))
+    current: Any = module
+    for part in code.__qualname__.split("."):
+        current = _unwrapped(getattr(current, part, None))
+    # A module has a new spec when it is imported anew; its old classes do not change by that.
+    if (spec is module.__spec__ and digest != first_digest) or (
+        isinstance(current, type | FunctionType) and _compiled(current) != _compiled(code)
     ):
         raise InvalidInputError(
             f"detectors and measures must run the code of their files; found {file} changed since "
             f"{code.__qualname__} was imported: reload it, or start Python anew",
             argument="detectors",
         )
-    _imported[module] = digest, loaded
+    _imported[name] = module.__spec__, digest
     return digest
-
-
-def _attribute(module: ModuleType, path: str) -> Any:
-    """Return what a module calls by a name, without what it is wrapped in."""
-    value: Any = module
-    for name in path.split("."):
-        value = getattr(value, name, None)
-    return _unwrapped(value)
 
 
 def _unwrapped(value: Any) -> Any:
@@ -179,65 +175,45 @@ def _unwrapped(value: Any) -> Any:
     return value
 
 
-def _digest_of_lines(code: Code) -> str:
-    """Return the digest of the source of a class or function, of its compiled code without it."""
-    members = vars(code).values() if isinstance(code, type) else [code]
-    if any(each.__code__.co_filename.startswith("<") for each in _functions(members)):
-        # Typed at a prompt. Where a script was run before, a class would get lines of the script.
-        return _digest_of_compiled(code)
-    try:
-        return _digest(inspect.getsource(code).encode())
-    except (OSError, TypeError):  # typed at a prompt
-        return _digest_of_compiled(code)
-
-
-def _digest_of_module(module: ModuleType) -> str:
-    """Return the digest of the compiled code of the functions and classes of a module."""
-    own = {
-        name: _digest_of_compiled(value)
-        for name, value in zip(vars(module), map(_unwrapped, vars(module).values()), strict=True)
-        if isinstance(value, type | FunctionType) and value.__module__ == module.__name__
-    }
-    return _digest(repr(sorted(own.items())).encode())
-
-
-def _digest_of_compiled(code: Code) -> str:
-    """Return the digest of what a class or function does, without places in memory or in files."""
-    members = vars(code) if isinstance(code, type) else {code.__name__: code}
+def _digest_of_source(code: Code) -> str:
+    """Return the digest of the functions of a class or function, and of its plain attributes."""
+    members = vars(code) if isinstance(code, type) else {}
     parts = [
-        (
-            name,
-            [_plain_function(each) for each in _functions([member])],
-            repr(member) if isinstance(member, _PLAIN) and not name.startswith("__") else "",
-        )
-        for name, member in sorted(members.items())
+        f"{name} = {value!r}"
+        for name, value in members.items()
+        if isinstance(value, _PLAIN) and not name.startswith("__")
     ]
-    return _digest(repr(parts).encode())
+    for function in _functions(code):
+        try:
+            parts.append(inspect.getsource(function))
+        except OSError:  # typed at a prompt, or generated from the attributes of a dataclass
+            if not (dataclasses.is_dataclass(code) and function.__name__.startswith("__")):
+                raise _error_without_source(code) from None
+    return _digest("\n".join(parts).encode())
 
 
-def _plain_function(function: FunctionType) -> tuple[Any, ...]:
-    defaults = [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
-    return _plain_code(function.__code__), [x for x in defaults if isinstance(x, _PLAIN)]
+def _error_without_source(code: Code) -> InvalidInputError:
+    return InvalidInputError(
+        "detectors and measures must be defined in a file, whose digest tells when they change; "
+        f"found {code.__qualname__} without",
+        argument="detectors",
+    )
 
 
-def _functions(members: Iterable[Any]) -> Iterator[FunctionType]:
+def _compiled(code: Code) -> list[CodeType]:
+    return [function.__code__ for function in _functions(code)]
+
+
+def _functions(code: Code) -> list[FunctionType]:
+    """Return the functions of a class, those of its properties too, or a function itself."""
+    members = list(vars(code).values()) if isinstance(code, type) else [code]
+    functions = []
     for member in members:
         if isinstance(member, property):
-            yield from _functions([member.fget, member.fset, member.fdel])
-        elif isinstance(member, staticmethod | classmethod):
-            yield from _functions([member.__func__])
-        elif isinstance(member, FunctionType):
-            yield member
-
-
-def _plain_code(code: CodeType) -> tuple[Any, ...]:
-    constants = [
-        _plain_code(x)
-        if isinstance(x, CodeType)
-        else repr(sorted(map(repr, x)) if isinstance(x, frozenset) else x)
-        for x in code.co_consts
-    ]
-    return code.co_code, code.co_names, code.co_varnames, constants
+            members += [member.fget, member.fset, member.fdel]
+        elif isinstance(member, FunctionType | staticmethod | classmethod):
+            functions.append(getattr(member, "__func__", member))
+    return [each for each in functions if isinstance(each, FunctionType)]
 
 
 def _digest(content: bytes) -> str:

@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 import importlib
+import linecache
 import re
 import shutil
 import sys
@@ -356,17 +357,12 @@ def test_modules_that_are_reloaded_run_what_their_file_says(
     assert after[name] != before[name]
 
 
-def _typed(lines: str) -> dict[str, Any]:
-    """Define names as at a prompt: without a file."""
-    names: dict[str, Any] = {"__name__": "__main__"}
-    exec(compile(lines, "<stdin>", "exec"), names)
-    return names
+OF_PROGRAM = """
+from dataclasses import dataclass
 
-
-def test_code_at_a_prompt_is_told_apart_by_what_it_does() -> None:
-    text = """
+@dataclass
 class A:
-    power = {}
+    power: int = {}
 
     def fit(self, X, weight={}):
         self.a = {}
@@ -375,14 +371,40 @@ class A:
     def b(self):
         return {}
 """
-    same: tuple[Any, ...] = (1, 2, 3, 4)
-    others = [tuple(9 if i == j else x for j, x in enumerate(same)) for i in range(4)]
-    others += [(1, 2, "(lambda: 1)()", 4), (1, 2, "X in {1, 2}", 4)]
-    digests = [own_code([_typed(text.format(*parts))["A"]]) for parts in (same, same, *others)]
-    assert [list(one) for one in digests] == [["__main__.A"]] * 8
-    values = [one["__main__.A"] for one in digests]
+
+
+def defined_in(file: str, lines: str) -> Any:
+    """A class of the program that runs: of a script, a cell of a notebook, or typed at a prompt."""
+    names: dict[str, Any] = {"__name__": "__main__"}
+    exec(compile(lines, file, "exec"), names)
+    return names["A"]
+
+
+def test_code_of_the_program_counts_by_its_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    same = (1, 2, 3, 4)
+    values: list[str] = []
+    for parts in (
+        same,
+        same,
+        *(tuple(9 if i == j else x for j, x in enumerate(same)) for i in range(4)),
+    ):
+        lines, cell = OF_PROGRAM.format(*parts), f"<cell {len(values)}>"
+        monkeypatch.setitem(linecache.cache, cell, (len(lines), None, lines.splitlines(True), cell))
+        (digest,) = own_code([defined_in(cell, lines)]).items()
+        assert digest[0] == "__main__.A"
+        values.append(digest[1])
     assert values[0] == values[1]
-    assert len(set(values)) == 7
+    assert len(set(values)) == 5
+
+
+def test_code_without_a_file_is_refused(module: Callable[[str, str], None], tmp_path: Path) -> None:
+    typed = defined_in("<stdin>", OF_PROGRAM.format(1, 2, 3, 4))
+    module("own_f_of_study", OWN.format(name="A", factor=1))
+    few(tmp_path, [{"name": "A", "estimator": "own_f_of_study.A"}])
+    (tmp_path / "own_f_of_study.py").unlink()
+    for code in (typed, sys.modules["own_f_of_study"].A):
+        with pytest.raises(InvalidInputError, match=r"must be defined in a file.* found A without"):
+            own_code([code])
 
 
 def _distance(a: Any, b: Any = None, key: Any = None) -> float:
