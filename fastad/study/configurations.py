@@ -27,10 +27,9 @@ from fastad.study.factories import (
     make,
     set_seed,
 )
-from fastad.study.identity import digest_of
 from fastad.study.own_code import own_code
 from fastad.study.stated_scores import HIGHER_IS, HigherIs, scorer_of
-from fastad.study.value_texts import named_text, value_text
+from fastad.study.value_texts import digest_of, named_text, value_text
 
 Options: TypeAlias = tuple[tuple[str, Any], ...]
 

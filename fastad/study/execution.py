@@ -12,7 +12,7 @@ from fastad.errors import InvalidInputError
 from fastad.study.extensions import Batch, BatchResult
 from fastad.study.workers import WorkCall, run_on_workers
 
-Results: TypeAlias = Generator[tuple[str, BatchResult], None, None]
+Results: TypeAlias = Generator[tuple[Batch, BatchResult], None, None]
 
 # The warning of loky when a worker has grown by 300 MB since its first batch and is started anew.
 # Data, and code that is compiled on first use, can do that; no batch is lost.
@@ -51,7 +51,7 @@ def check_timeout(n_jobs: int | None) -> None:
 def run_batches(
     batches: Sequence[Batch], *, n_jobs: int | None, timeout: float | None, at_work: WorkCall
 ) -> Results:
-    """Run batches, and give each result with the name of its batch when it is there.
+    """Run batches, and give each with its result when that is there.
 
     Parameters
     ----------
@@ -90,28 +90,29 @@ def run_alone(batch: Batch) -> BatchResult:
 def _here(batches: Sequence[Batch], at_work: WorkCall) -> Results:
     for batch in batches:
         at_work([batch])
-        yield batch.name, run_alone(batch)
+        yield batch, run_alone(batch)
 
 
 def _by_joblib(batches: Sequence[Batch], n_jobs: int | None) -> Results:
     from joblib import Parallel, delayed
 
     parallel = Parallel(n_jobs=n_jobs, return_as="generator_unordered", batch_size=1)
-    results = parallel(delayed(_named)(batch, os.getpid()) for batch in batches)
+    results = parallel(delayed(_numbered)(i, batch, os.getpid()) for i, batch in enumerate(batches))
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", _RESTARTED, UserWarning)
         try:
-            yield from results
+            for i, result in results:
+                yield batches[i], result
         finally:
             warnings.simplefilter("ignore")  # of lost tasks: the run is being stopped
             results.close()
 
 
-def _named(batch: Batch, runner: int) -> tuple[str, BatchResult]:
+def _numbered(i: int, batch: Batch, runner: int) -> tuple[int, BatchResult]:
     if os.getpid() != runner and threading.current_thread() is threading.main_thread():
         # A terminal's Ctrl-C reaches workers too: the runner is told, and ends them.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-    return batch.name, run_alone(batch)
+    return i, run_alone(batch)
 
 
 def _backend() -> tuple[Any, int | None]:

@@ -47,18 +47,12 @@ class Batch(Protocol):
 
     Attributes
     ----------
-    name : str
-        As of `fastad.study.identity.name_of`; that of the file of its rows.
     table : str
         To which table of the study its rows belong.
     tasks : tuple of str
         For each of its tasks a digest of all that the rows depend on: what has an equal one was
         done. Each has as many rows as the others, which come in this order.
     """
-
-    @property
-    def name(self) -> str:
-        """Name of the batch."""
 
     @property
     def table(self) -> str:

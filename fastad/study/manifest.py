@@ -1,25 +1,31 @@
-"""What a study is: its configuration, its data and its batches, as ``study.json`` has them."""
+"""What a study is, as ``study.json`` has it: its configuration, data and batches.
 
+What all tasks depend on cannot change in a folder: another seed, protocol or measure is another
+study. What some depend on can: detectors, data, repeats, contaminations and additional tables.
+"""
+
+import itertools
 import json
-import math
 import os
-import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 from fastad._core.files import written_aside
 from fastad._core.parameters import short_repr
+from fastad._core.text_tables import some_of
 from fastad.errors import InvalidInputError, InvalidTypeError
-from fastad.study.identity import is_name_of
 
 MANIFEST = "study.json"
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 # What all tasks depend on in a configuration, but for the values that say how many there are.
 SETTINGS = ("seed", "protocol", "volumes", "measures")
 AXES = ("protocol.repeats", "protocol.contaminations")
-_TABLE = re.compile(r"\w+", re.ASCII)
+# Keys of a configuration whose values say for themselves which tasks there are.
+_SHARED = ("title", "data", "detectors")
+# Differences that a message names, and values of one.
+MAX_DIFFERENCES = 8
 _TYPES = {"config": dict, "problems": list, "batches": dict, "created": str}
 _TYPES |= {"versions": dict, "later_versions": list, "notes": list, "code": dict}
 
@@ -34,8 +40,8 @@ class Manifest:
         Plain values: str, int, float, bool, None, lists and mappings of them.
     problems : sequence of mappings
         For each problem its ``name``, the ``digest`` of its data, and further facts.
-    batches : mapping of str to mapping of str to sequence of str
-        By table the names of batches, in order, and the digests of the tasks of each.
+    batches : mapping of str to sequence of sequence of str
+        By table the digests of the tasks of each batch, in order.
     versions : mapping of str to str
         Versions of the libraries that it began with.
     created : str
@@ -49,15 +55,15 @@ class Manifest:
 
     Raises
     ------
-    InvalidInputError
-        If a name is missing, used twice, or cannot be that of a file, or a number is not finite.
-    TypeError
-        If a value is not plain.
+    InvalidTypeError
+        If a value is not of its type.
+    TypeError, ValueError
+        If JSON cannot represent it.
     """
 
     config: Mapping[str, Any]
     problems: Sequence[Mapping[str, Any]]
-    batches: Mapping[str, Mapping[str, Sequence[str]]]
+    batches: Mapping[str, Sequence[Sequence[str]]]
     versions: Mapping[str, str]
     created: str
     later_versions: Sequence[Mapping[str, str]] = ()
@@ -66,8 +72,8 @@ class Manifest:
 
     def __post_init__(self) -> None:
         for each in fields(self):
-            # As after reading JSON: lists for tuples, and copies of what callers may change.
-            value = _plain(getattr(self, each.name), each.name)
+            # As after reading: lists for tuples, and copies of what callers may change.
+            value = json.loads(json.dumps(getattr(self, each.name), allow_nan=False))
             if not isinstance(value, _TYPES[each.name]):
                 raise InvalidTypeError(
                     f"{each.name} must be a {_TYPES[each.name].__name__}; found "
@@ -75,8 +81,6 @@ class Manifest:
                     argument=each.name,
                 )
             object.__setattr__(self, each.name, value)
-        _check_names(self.problems)
-        _check_batches(self.batches)
 
     @property
     def n_batches(self) -> int:
@@ -85,11 +89,12 @@ class Manifest:
 
     def tasks(self, table: str) -> list[str]:
         """Return the tasks of a table, in order."""
-        return [task for tasks in self.batches[table].values() for task in tasks]
+        return [task for tasks in self.batches[table] for task in tasks]
 
-    def n_done(self, table: str, done: Collection[str]) -> int:
-        """Return how many batches of a table have only tasks that are done."""
-        return sum(all(task in done for task in tasks) for tasks in self.batches[table].values())
+    def n_done(self, done: Collection[str]) -> int:
+        """Return how many batches have only tasks that are done."""
+        batches = itertools.chain.from_iterable(self.batches.values())
+        return sum(all(task in done for task in tasks) for tasks in batches)
 
     def to_dict(self) -> dict[str, Any]:
         """Return what ``study.json`` contains."""
@@ -114,98 +119,15 @@ class Manifest:
             values = json.loads(content)
         except ValueError as error:
             raise InvalidInputError(f"it is not whole JSON ({error})") from None
-        schema = values.get("schema_version") if isinstance(values, dict) else None
-        if isinstance(schema, bool) or not isinstance(schema, int):
-            raise InvalidInputError("it has no schema_version")
+        schema = values.pop("schema_version", None) if isinstance(values, dict) else None
         if schema != SCHEMA_VERSION:
             raise InvalidInputError(
                 f"its schema_version is {schema}, and this fastad reads {SCHEMA_VERSION} only"
             )
-        required = [
-            each.name
-            for each in fields(cls)
-            if each.default is MISSING and each.default_factory is MISSING
-        ]
-        missing = [name for name in required if name not in values]
-        if missing:
-            raise InvalidInputError(f"it lacks {', '.join(missing)}")
         try:
-            names = {each.name for each in fields(cls)} & values.keys()
-            return cls(**{name: values[name] for name in names})
+            return cls(**values)
         except TypeError as error:
             raise InvalidInputError(str(error)) from None
-
-
-def _plain(value: Any, name: str) -> Any:
-    """Return a copy of plain values, in lists and dicts only."""
-    if isinstance(value, Mapping):
-        for key in value:
-            if not isinstance(key, str):
-                raise InvalidTypeError(
-                    f"{name} must have names that are str; found {short_repr(key)}", argument=name
-                )
-        return {key: _plain(item, f"{name}.{key}") for key, item in value.items()}
-    if isinstance(value, Sequence) and not isinstance(value, str | bytes):
-        return [_plain(item, f"{name}[{i}]") for i, item in enumerate(value)]
-    # Not isinstance: a subclass, such as NumPy's float, would come back as another value.
-    if value is not None and type(value) not in (str, int, float, bool):
-        raise InvalidTypeError(
-            f"{name} must be a plain value; found {type(value).__name__}", argument=name
-        )
-    if isinstance(value, float) and not math.isfinite(value):
-        raise InvalidInputError(f"{name} must be finite; found {value}", argument=name)
-    return value
-
-
-def _check_names(problems: Iterable[Any]) -> None:
-    """Check that each problem has a name, all different."""
-    seen = set()
-    for i, problem in enumerate(problems):
-        name = problem.get("name") if isinstance(problem, dict) else None
-        if not isinstance(name, str):
-            raise InvalidInputError(
-                f"problems[{i}] must have a name; found {short_repr(problem)}",
-                argument=f"problems[{i}]",
-            )
-        if name in seen:
-            raise InvalidInputError(
-                f"problems must have different names; found {name!r} twice", argument="problems"
-            )
-        seen.add(name)
-
-
-def _check_batches(tables: Mapping[str, Any]) -> None:
-    """Check that batches have the names of their tasks, which are all different."""
-    seen: set[str] = set()
-    for table, batches in tables.items():
-        if not _TABLE.fullmatch(table):
-            raise InvalidInputError(
-                f"batches must have tables whose names can be those of files; found {table!r}",
-                argument="batches",
-            )
-        if not isinstance(batches, dict):
-            raise InvalidTypeError(
-                f"batches must map names to tasks in each table; found {short_repr(batches)}",
-                argument="batches",
-            )
-        for name, tasks in batches.items():
-            if not isinstance(tasks, list) or not all(isinstance(task, str) for task in tasks):
-                raise InvalidTypeError(
-                    f"batches must have a list of str for each; found {short_repr(tasks)}",
-                    argument="batches",
-                )
-            if not tasks or not is_name_of(name, tasks):
-                raise InvalidInputError(
-                    f"batches must have the names that belong to their tasks; found {name!r}",
-                    argument="batches",
-                )
-            for task in tasks:
-                if task in seen:
-                    raise InvalidInputError(
-                        f"batches must have different tasks; found {task!r} twice",
-                        argument="batches",
-                    )
-                seen.add(task)
 
 
 def read_manifest(root: Path) -> Manifest | None:
@@ -232,3 +154,116 @@ def write_manifest(root: Path, manifest: Manifest) -> None:
         # A power cut must not leave batches without it.
         file.flush()
         os.fsync(file.fileno())
+
+
+def conflicts(here: Manifest, there: Manifest) -> list[str]:
+    """Return why a study is another than that of a folder, with which it shares no task.
+
+    Parameters
+    ----------
+    here, there : Manifest
+        The study, and that of the folder.
+
+    Returns
+    -------
+    list of str
+        A sentence for each difference; empty where results can be shared.
+    """
+    settings = (_settings(manifest.config) for manifest in (here, there))
+    differences = list(_of_values(*settings))
+    problems = (manifest.problems for manifest in (here, there))
+    detectors = (manifest.config.get("detectors", []) for manifest in (here, there))
+    for what, parts in (
+        ("data set", [[str(problem["name"]) for problem in part] for part in problems]),
+        ("detector", [list(part) for part in detectors]),
+    ):
+        if all(parts) and set(parts[0]).isdisjoint(parts[1]):
+            new, old = (some_of(part, MAX_DIFFERENCES) for part in parts)
+            differences.append(f"no {what} is in both: {new} here and {old} in the folder")
+    return differences
+
+
+def changes(here: Manifest, there: Manifest) -> list[str]:
+    """Return which data, code and additional tables of the folder are named here and changed."""
+    changed = []
+    new, old = (
+        {str(problem["name"]): problem for problem in study.problems} for study in (here, there)
+    )
+    for name in new.keys() & old.keys():
+        if new[name].get("digest") != old[name].get("digest"):
+            changed.append(f'the data of "{name}" changed')
+        else:
+            facts = (dict(_leaves(problems[name], f'"{name}"')) for problems in (new, old))
+            changed += _of_values(*facts)
+    changed += [
+        f"the code of {module} changed"
+        for module in here.code.keys() & there.code.keys()
+        if here.code[module] != there.code[module]
+    ]
+    for name in here.config.keys() & there.config.keys():
+        if name not in (*SETTINGS, *_SHARED):
+            parts = (dict(_leaves({name: study.config[name]})) for study in (here, there))
+            changed += _of_values(*parts)
+    return sorted(changed)
+
+
+def version_changes(here: Mapping[str, str], there: Mapping[str, str]) -> list[str]:
+    """Return which libraries of a folder are here in another version."""
+    return [
+        f"{name} is {here[name]} here and was {number} when the study began"
+        for name, number in there.items()
+        if here.get(name, number) != number
+    ]
+
+
+def _settings(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values that all tasks depend on, by their names."""
+    common = {name: config[name] for name in SETTINGS if name in config}
+    return {name: value for name, value in _leaves(common) if name not in AXES}
+
+
+def _of_values(here: Mapping[str, Any], there: Mapping[str, Any]) -> Iterator[str]:
+    """Describe the values that differ."""
+    for name in dict.fromkeys((*here, *there)):
+        if name not in there:
+            yield f"{name} is {short_repr(here[name])} here and not set in the folder"
+        elif name not in here:
+            yield f"{name} is not set here and {short_repr(there[name])} in the folder"
+        elif _differ(here[name], there[name]):
+            yield f"{name} {_of_two(here[name], there[name])}"
+
+
+def _of_two(here: Any, there: Any) -> str:
+    """Describe two different values, of lists what is in one of them alone."""
+    if not (isinstance(here, list) and isinstance(there, list)):
+        return f"is {short_repr(here)} here and {short_repr(there)} in the folder"
+    sides = {"here": (here, there), "in the folder": (there, here)}
+    parts = {
+        where: [short_repr(x) for x in own if all(_differ(x, y) for y in others)]
+        for where, (own, others) in sides.items()
+    }
+    described = [
+        f"{some_of(values, MAX_DIFFERENCES)} {where} only"
+        for where, values in parts.items()
+        if values
+    ]
+    return "has " + (" and ".join(described) or "the same values in another order")
+
+
+def _differ(a: Any, b: Any) -> bool:
+    """Tell whether values differ; True and 1 do, 1 and 1.0 do not."""
+    if isinstance(a, list) and isinstance(b, list):
+        return len(a) != len(b) or any(map(_differ, a, b))
+    if isinstance(a, dict) and isinstance(b, dict):
+        return a.keys() != b.keys() or any(_differ(a[name], b[name]) for name in a)
+    return isinstance(a, bool) != isinstance(b, bool) or a != b
+
+
+def _leaves(values: Mapping[str, Any], root: str = "") -> Iterator[tuple[str, Any]]:
+    """Walk through nested mappings; names have dots between their parts."""
+    for name, value in values.items():
+        path = f"{root}.{name}" if root else name
+        if isinstance(value, dict) and value:
+            yield from _leaves(value, path)
+        else:
+            yield path, value

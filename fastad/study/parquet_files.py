@@ -3,20 +3,17 @@
 import contextlib
 import json
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from fastad._core.extras import missing_extra
 from fastad._core.files import written_aside
-from fastad.errors import InvalidInputError, InvalidTypeError
 
 # pyarrow ships no types.
 ArrowTable: TypeAlias = Any
 ArrowSchema: TypeAlias = Any
 
-# The column of files of batches that says to which task a row belongs.
-TASK = "task"
 # Metadata of a result: how many rows the files beside it have.
 _ROWS = b"fastad.rows"
 
@@ -36,63 +33,18 @@ class DamagedFileError(Exception):
     """A file is not a study's, or not complete."""
 
 
-def make_table(columns: Mapping[str, Sequence[Any]], name: str) -> ArrowTable:
+def make_table(columns: Mapping[str, Sequence[Any]]) -> ArrowTable:
     """Return columns as a table of few types.
 
     They are strings, integers and floats of 64 bits, booleans, lists of floats of 32 bits, and
-    columns of None alone, which take the type that they have elsewhere.
-
-    Raises
-    ------
-    InvalidInputError
-        If there are no rows, or columns differ in length.
-    TypeError
-        If a column has another type.
+    columns of None alone.
     """
     pa = arrow()
-    if not isinstance(columns, Mapping):
-        raise InvalidTypeError(
-            f"{name} must map columns to values; found {type(columns).__name__}", argument=name
-        )
-    arrays = {column: _array(values, f"{name}[{column!r}]") for column, values in columns.items()}
-    lengths = {len(array) for array in arrays.values()}
-    if len(lengths) > 1:
-        counts = ", ".join(f"{len(array)} of {column}" for column, array in arrays.items())
-        raise InvalidInputError(
-            f"{name} must have columns of equal length; found {counts}", argument=name
-        )
-    if not lengths or 0 in lengths:
-        raise InvalidInputError(f"{name} must have at least one row; found none", argument=name)
-    if TASK in arrays:
-        raise InvalidInputError(f"{name} must not have a column {TASK!r}", argument=name)
+    arrays = {}
+    for name, values in columns.items():
+        array = pa.array(values)
+        arrays[name] = array.cast(pa.list_(pa.float32())) if pa.types.is_list(array.type) else array
     return pa.table(arrays)
-
-
-def common_schema(
-    a: ArrowSchema, b: ArrowSchema, name: str, optional: Collection[str] = ()
-) -> ArrowSchema:
-    """Return the columns of two tables as one: None gives way to all, int to float.
-
-    Raises
-    ------
-    InvalidInputError
-        If they have different columns that are not optional, or columns of different types.
-    """
-    pa = arrow()
-    differing = sorted((set(a.names) ^ set(b.names)).difference(optional))
-    if differing:
-        raise InvalidInputError(
-            f"{name} must have the same columns in all batches; not all have "
-            f"{', '.join(differing)}",
-            argument=name,
-        )
-    try:
-        return pa.unify_schemas([a, b], promote_options="permissive")
-    except (pa.ArrowTypeError, pa.ArrowInvalid) as error:
-        raise InvalidInputError(
-            f"{name} must have the same types in all batches: {error}",
-            argument=name,
-        ) from None
 
 
 def write_table(path: Path, table: ArrowTable, beside: Mapping[str, int] | None = None) -> None:
@@ -100,8 +52,21 @@ def write_table(path: Path, table: ArrowTable, beside: Mapping[str, int] | None 
 
     It notes how many rows the files beside it have, which must be there whenever it is.
     """
+    pa = arrow()
     noted = {_ROWS: json.dumps(beside)} if beside else None
-    write_parquet(path, table.replace_schema_metadata(noted).combine_chunks(), sync=True)
+    with written_aside(path) as aside:
+        pa.parquet.write_table(
+            table.replace_schema_metadata(noted),
+            aside,
+            compression="zstd",
+            write_statistics=False,  # which nothing reads
+            write_page_checksum=True,
+        )
+        # Windows flushes only what is open for writing.
+        _sync(aside, os.O_RDWR)
+    # Its name, too. Not every file system can wait for a folder, and Windows opens none.
+    with contextlib.suppress(OSError):
+        _sync(path.parent, os.O_RDONLY)
 
 
 def check_beside(path: Path, table: ArrowTable) -> None:
@@ -147,51 +112,6 @@ def damage(path: Path) -> Iterator[None]:
             raise
         reason = " ".join(str(error).split())
         raise DamagedFileError(f"{path} is damaged: {reason}") from None
-
-
-def _array(values: Sequence[Any], name: str) -> Any:
-    """Return a column in one of the types that tables have."""
-    pa = arrow()
-    try:
-        array = pa.array(list(values))
-        kind = array.type
-        if pa.types.is_integer(kind):
-            return array.cast(pa.int64())
-        if pa.types.is_floating(kind):
-            return array.cast(pa.float64())
-        if pa.types.is_list(kind):
-            return array.cast(pa.list_(pa.float32()))
-    except (pa.ArrowException, TypeError, ValueError) as error:
-        raise InvalidTypeError(
-            f"{name} must contain plain values of one type: {error}", argument=name
-        ) from None
-    if not (pa.types.is_string(kind) or pa.types.is_boolean(kind) or pa.types.is_null(kind)):
-        raise InvalidTypeError(
-            f"{name} must contain strings, numbers or lists of numbers; found {kind}", argument=name
-        )
-    return array
-
-
-def write_parquet(path: Path, table: ArrowTable, *, sync: bool) -> None:
-    """Write a table aside; sync waits until the disk has it."""
-    pa = arrow()
-    with written_aside(path) as aside:
-        pa.parquet.write_table(
-            table,
-            aside,
-            compression="zstd",
-            # Both cost time in a small file, and nothing reads the statistics.
-            use_dictionary=sync,
-            write_statistics=False,
-            write_page_checksum=True,
-        )
-        if sync:
-            # Windows flushes only what is open for writing.
-            _sync(aside, os.O_RDWR)
-    if sync:
-        # Its name, too. Not every file system can wait for a folder, and Windows opens none.
-        with contextlib.suppress(OSError):
-            _sync(path.parent, os.O_RDONLY)
 
 
 def _sync(path: Path, mode: int) -> None:

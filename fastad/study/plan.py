@@ -12,11 +12,11 @@ from fastad.study.config import StudyConfig
 from fastad.study.configurations import Configuration
 from fastad.study.extensions import Batch
 from fastad.study.fitting import group_of
-from fastad.study.identity import digest_of
 from fastad.study.manifest import AXES, SETTINGS, Manifest
 from fastad.study.own_code import library_versions, own_code
 from fastad.study.problems import FoundProblems, Problem
 from fastad.study.tasks import Settings, TaskBatch
+from fastad.study.value_texts import digest_of
 
 # Libraries whose versions are noted, with those of the detectors.
 _LIBRARIES = ("numpy", "scipy", "numba", "scikit-learn", "pyod")
@@ -48,9 +48,9 @@ def make_manifest(
     config: StudyConfig, selected: FoundProblems, batches: Sequence[Batch]
 ) -> Manifest:
     """Return the manifest of a study that is about to run with the libraries that are here."""
-    tables: dict[str, dict[str, Sequence[str]]] = {}
+    tables: dict[str, list[Sequence[str]]] = {}
     for batch in batches:
-        tables.setdefault(batch.table, {})[batch.name] = batch.tasks
+        tables.setdefault(batch.table, []).append(batch.tasks)
     own = [bound.measure.compute for bound in config.own_measures.values()]
     code = [*own, *(detector.code() for detector in config.detectors)]
     return Manifest(

@@ -11,7 +11,6 @@ import numpy as np
 
 from fastad.benchmarking.result_table import ResultTable
 from fastad.errors import InvalidInputError
-from fastad.study.batch_files import BatchFolder
 from fastad.study.lock import active_runner, noted_work
 from fastad.study.manifest import MANIFEST, Manifest, read_manifest
 from fastad.study.parquet_files import (
@@ -19,13 +18,14 @@ from fastad.study.parquet_files import (
     DamagedFileError,
     arrow,
     check_beside,
+    make_table,
     read_table,
 )
+from fastad.study.task_log import TaskRows, read_tasks
 
 # The table of tasks, whose batches have the columns of three files.
 TASKS = "results"
 CURVES_FILE, TIMES_FILE = "curves.parquet", "times.parquet"
-_BATCHES = "batches"
 # Columns that distinguish tasks.
 KEYS = (
     *("collection", "dataset", "anomaly_class", "contamination", "repeat"),
@@ -298,12 +298,14 @@ def remove_results(root: Path, tables: Sequence[str]) -> None:
         file.unlink(missing_ok=True)
 
 
-def batch_folders(root: Path, manifest: Manifest) -> dict[str, BatchFolder]:
-    """Return by table where its batches are."""
-    return {
-        table: BatchFolder(root / _BATCHES / table, manifest.tasks(table))
-        for table in manifest.batches
-    }
+def rows_of(manifest: Manifest, table: str, done: Mapping[str, TaskRows]) -> ArrowTable:
+    """Return the rows of the tasks of a table that are done, in the order of the plan."""
+    tasks = [done[task] for task in manifest.tasks(table) if task in done]
+    # Some have curves.
+    names = dict.fromkeys(name for rows in tasks for name in rows.columns)
+    return make_table(
+        {name: [value for rows in tasks for value in rows.values(name)] for name in names}
+    )
 
 
 def _existing_manifest(root: Path) -> Manifest:
@@ -319,17 +321,14 @@ def _read(
     root: Path, manifest: Manifest, columns: Sequence[str] | None = None
 ) -> tuple[dict[str, ArrowTable], int]:
     """Return the tables of a study, and how many batches are done."""
-    tables: dict[str, ArrowTable] = {}
-    n_done = 0
-    for name, folder in batch_folders(root, manifest).items():
-        tables[name] = _read_result(table_file(root, name), columns)
-        if tables[name] is not None:
-            n_done += len(manifest.batches[name])
-        else:
-            rows = folder.read(columns)
-            tables[name] = rows.table
-            n_done += manifest.n_done(name, rows.tasks)
-    return tables, n_done
+    tables = {name: _read_result(table_file(root, name), columns) for name in manifest.batches}
+    unfinished = [name for name, table in tables.items() if table is None]
+    done, _ = read_tasks(root) if unfinished else ({}, 0)
+    tables |= {name: rows_of(manifest, name, done) for name in unfinished}
+    tasks = done.keys() | {
+        task for name in tables.keys() - {*unfinished} for task in manifest.tasks(name)
+    }
+    return tables, manifest.n_done(tasks)
 
 
 def _read_result(path: Path, columns: Sequence[str] | None = None) -> ArrowTable | None:

@@ -24,14 +24,12 @@ from fastad.study.own_code import own_code
 from fastad.study.plan import make_manifest, plan_batches
 from fastad.study.problems import find_problems
 from fastad.study.results import StudyTables, read_study
-from fastad.study.store import StudyStore
+from fastad.study.store import StudyStore, open_store
 from fastad.study.trial import try_detectors
 from fastad.unsupervised.subspaces import check_jobs
 
 # A guess of the speed weighs as much as so many seconds of work.
 _GUESS = 20.0
-# The files of single batches are merged after so many.
-_MERGE_EVERY = 500
 # What is damaged while a study runs is run again so often: not for ever on a bad disk.
 _ATTEMPTS = 3
 # Seconds between two calls of progress while nothing is done, and between two notes of what is
@@ -159,26 +157,23 @@ def run_study(
     patience_s = None if timeout is None else max(timeout, _TRIAL_S)
     trial = partial(run_batches, n_jobs=n_jobs, timeout=patience_s, at_work=_nobody)
     try_detectors(config, selected.problems, new, trial)
-    with StudyStore.open(output, make_manifest(config, selected, batches)) as store:
+    with open_store(output, make_manifest(config, selected, batches)) as store:
         if retry_failed:
             store.forget_failed()
         for note in store.notes:
             warnings.warn(note, stacklevel=2)
         n_notes = len(store.notes)
         for attempt in range(1, _ATTEMPTS + 1):
-            waiting = _waiting(batches, store.done())
-            tasks_of = {batch.name: batch.tasks for batch in waiting}
+            waiting = _waiting(batches, store.done)
             if waiting:
                 store.remove_results()
             clock = _Clock(batches, waiting, n_jobs, progress)
             work = _Work(store, clock, 0.0 if runs_here(n_jobs) else _NOTE_S)
             results = run(waiting, at_work=work)
             with contextlib.closing(results):
-                for number, (name, result) in enumerate(results, 1):
-                    store.save(name, tasks_of[name], result.rows)
-                    if number % _MERGE_EVERY == 0:
-                        store.compact()
-                    clock.tick(name, result)
+                for batch, result in results:
+                    store.save(batch.tasks, result.rows)
+                    clock.tick(batch, result)
             try:
                 store.finish()
                 break
@@ -250,8 +245,7 @@ class _Clock:
             return
         from joblib import effective_n_jobs
 
-        self._seconds = {batch.name: batch.estimated_seconds() for batch in waiting}
-        self._left = sum(self._seconds.values())
+        self._left = sum(batch.estimated_seconds() for batch in waiting)
         self._total, self._done, self._n_failed = len(batches), len(batches) - len(waiting), 0
         # Before the first batch is done, a guess; each that is done counts against it.
         self._speed = effective_n_jobs(n_jobs)
@@ -259,11 +253,11 @@ class _Clock:
         self._at_work: tuple[tuple[str, float], ...] = ()
         self._report()
 
-    def tick(self, name: str, result: BatchResult) -> None:
+    def tick(self, batch: Batch, result: BatchResult) -> None:
         """Count a batch that is done."""
         if self._progress is None:
             return
-        seconds = self._seconds[name]
+        seconds = batch.estimated_seconds()
         self._done += 1
         self._n_failed += result.n_failed
         self._left -= seconds

@@ -28,7 +28,6 @@ from fastad.study.fitting import (
     scores_of_draws,
     scores_of_rows,
 )
-from fastad.study.identity import name_of
 from fastad.study.measuring import EM, MV, Measured, cvol_label, measure_scores
 from fastad.study.own_code import check_code
 from fastad.study.problems import Problem
@@ -102,12 +101,6 @@ class TaskBatch:
     settings: Settings
     with_curves: bool
     code: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def name(self) -> str:
-        """Its name, which can be that of a file."""
-        split = f"{self.problem.name}-c{self.contamination:g}-r{self.repeat}"
-        return name_of(f"{split}-{group_of(self.configurations[0])}", self.tasks)
 
     @property
     def table(self) -> str:

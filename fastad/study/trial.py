@@ -13,7 +13,7 @@ from fastad.study.problems import Problem
 from fastad.study.results import EQUAL_SCORES, is_failure
 from fastad.study.tasks import Settings, TaskBatch
 
-RunCall: TypeAlias = Callable[[Sequence[Batch]], Iterable[tuple[str, BatchResult]]]
+RunCall: TypeAlias = Callable[[Sequence[Batch]], Iterable[tuple[Batch, BatchResult]]]
 
 # Rows that train and rows of each kind that test, and uniform points.
 _ROWS, _TEST_ROWS, _DRAWS = 40, 20, 100
@@ -52,18 +52,18 @@ def try_detectors(
     few: dict[str, Any] = {"max_train": _ROWS, "max_test": _TEST_ROWS}
     failed = dict.fromkeys(candidates, "")
     for limits in (few, {}):
+        if not failed:
+            return
         batches = [
             _batch(config, problem, configuration, number, limits)
             for number, configuration in enumerate(failed)
         ]
-        if not batches:
-            return
-        named = {batch.name: batch for batch in batches}
+        detectors = {batch.tasks: batch.configurations[0] for batch in batches}
         reasons: dict[Configuration, str] = {}
-        for name, result in run(batches):
+        for batch, result in run(batches):
             (reason,) = result.rows["reason"]
             if is_failure(reason) and not reason.startswith(EQUAL_SCORES):
-                reasons[named[name].configurations[0]] = reason
+                reasons[detectors[batch.tasks]] = reason
         failed = {each: reasons[each] for each in failed if each in reasons}
     if failed:
         named_failures = [f"{each.key} ({reason})" for each, reason in failed.items()]

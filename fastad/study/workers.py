@@ -36,7 +36,7 @@ def run_on_workers(
     n_workers: int,
     timeout: float | None,
     at_work: WorkCall,
-) -> Generator[tuple[str, BatchResult], None, None]:
+) -> Generator[tuple[Batch, BatchResult], None, None]:
     """Run batches on processes, and give each result when it is there.
 
     A batch whose process ends, which raises SystemExit or KeyboardInterrupt, or takes longer than
@@ -62,16 +62,16 @@ def run_on_workers(
         for batch, result in pool.results(batches, n_workers):
             if isinstance(result, str):
                 if result.startswith(_TOO_LONG) and len(batch.parts()) == 1:
-                    yield batch.name, batch.failed(result)
+                    yield batch, batch.failed(result)
                 else:
                     aside.append(batch)
             else:
-                yield batch.name, result
+                yield batch, result
         for batch in aside:
             parts: list[BatchResult] = []
             for part, result in pool.results(batch.parts(), 1):
                 parts.append(part.failed(result) if isinstance(result, str) else result)
-            yield batch.name, BatchResult.joined(parts)
+            yield batch, BatchResult.joined(parts)
     finally:
         pool.close()
 

@@ -108,15 +108,12 @@ def fresh(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
 @pytest.mark.filterwarnings("ignore:goix.protocol")
 def test_what_is_common_is_kept_and_the_rest_leaves(
     tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
     ran: list[str],
     fresh: Callable[[str], Path],
     order: str,
 ) -> None:
     names = list(VARIANTS)
     if order != "as written":
-        # Files of several batches, too.
-        monkeypatch.setattr(runner, "_MERGE_EVERY", 2)
         names = np.random.default_rng(3).permutation(names).tolist()
     known: set[Key] = set()
     for name in names:
@@ -133,7 +130,7 @@ def test_what_is_common_is_kept_and_the_rest_leaves(
         assert seen[0].total == seen[-1].done == study.n_done == study.n_batches
         assert (seen[0].done == seen[0].total) == (not ran)
         known.update(wanted)
-        # Also where nothing but the files of batches is there to read.
+        # Also where nothing but the log is there to read.
         (tmp_path / "out" / "results.parquet").unlink()
         again = read_study(tmp_path / "out")
         assert again.tasks.equals(expected.tasks)
@@ -508,7 +505,7 @@ def test_files_that_are_missing_or_damaged_are_noticed_and_written_again(
     else:
         file.write_bytes((other / file.name).read_bytes())
     if name in ("results", "goix") and how == "removed":
-        # Then the batches are read.
+        # Then the log is read.
         study = read_study(tmp_path / "out")
         assert (study.tasks.num_rows, study.curves.num_rows) == (9, 6)
     elif name != "goix" or how == "cut":

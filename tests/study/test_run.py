@@ -419,12 +419,10 @@ def test_what_is_damaged_while_it_runs_is_done_again_in_the_same_run(tmp_path: P
     def progress(result: Progress) -> None:
         seen.append(result.done)
         if len(seen) == 3:
-            path = min((tmp_path / "out" / "batches" / "results").glob("[!.]*.parquet"))
-            content = bytearray(path.read_bytes())
-            content[8] ^= 1
-            path.write_bytes(content)
+            path = tmp_path / "out" / "done.log"
+            path.write_bytes(b"x" + path.read_bytes()[1:])
 
-    with pytest.warns(UserWarning, match=r"is damaged.*to be done again"):
+    with pytest.warns(UserWarning, match=r"done.log is damaged: 1 .*to be done again"):
         run_study(config, tmp_path / "out", progress=progress)
     assert seen == [0, 1, 2, 3, 2, 3]
     wanted = (tmp_path / "expected" / "results.parquet").read_bytes()
@@ -456,7 +454,7 @@ def test_time_left_comes_from_what_was_done(
     assert seen[0].seconds_left == pytest.approx(sum(seconds) * speed)
     for batch, took in zip(batches, seconds, strict=True):
         now[0] += took
-        clock.tick(batch.name, BatchResult(n_failed=1))
+        clock.tick(batch, BatchResult(n_failed=1))
     half = len(seen) // 2
     assert seen[half].seconds_left == pytest.approx(sum(seconds[half:]), rel=0.15)
     assert (seen[-1].done, seen[-1].n_failed) == (len(batches), len(batches))

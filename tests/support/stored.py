@@ -6,25 +6,19 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from fastad.study.identity import name_of
 from fastad.study.manifest import Manifest
 from fastad.study.results import read_study
-from fastad.study.store import StudyStore
+from fastad.study.store import StudyStore, open_store
 
 TASKS = ["uci-b", "uci-a", "uci-c", "uci-d", "uci-é 1"]
 GOIX = ["goix-b", "goix-a"]
-BATCHES = Path("batches", "results")
+LOG = "done.log"
 Columns = dict[str, list[Any]]
 
 
-def single(task: str) -> str:
-    """The name of a batch of one task."""
-    return name_of("batch", [task])
-
-
-def singles(tasks: list[str]) -> dict[str, list[str]]:
+def singles(tasks: list[str]) -> list[list[str]]:
     """A batch for each task."""
-    return {single(task): [task] for task in tasks}
+    return [[task] for task in tasks]
 
 
 def plan(**changes: Any) -> Manifest:
@@ -76,15 +70,21 @@ def goix_of(batch: str) -> Columns:
 
 def keep(store: StudyStore, batch: str) -> None:
     rows = goix_of(batch) if batch in GOIX else {**rows_of(batch), **(curves_of(batch) or {})}
-    store.save(single(batch), [batch], rows)
+    store.save([batch], rows)
+
+
+def begin(folder: Path) -> None:
+    """Open a folder, and give it back."""
+    with open_store(folder, plan()):
+        pass
 
 
 def finish(folder: Path, order: list[str] | None = None) -> dict[str, bytes]:
     """Do what is left, and return the bytes of the results."""
     manifest = plan()
-    with StudyStore.open(folder, manifest) as store:
+    with open_store(folder, manifest) as store:
         for batch in order or [*TASKS, *GOIX]:
-            if batch not in store.done():
+            if batch not in store.done:
                 keep(store, batch)
         store.finish()
     return {path.name: path.read_bytes() for path in folder.glob("*.parquet")}

@@ -10,11 +10,11 @@ from fastad.errors import InvalidInputError, InvalidTypeError
 from fastad.study.config_tables import check_keys
 from fastad.study.extensions import BatchResult
 from fastad.study.fitting import ignore_warnings, reason_of
-from fastad.study.identity import digest_of, name_of
 from fastad.study.papers.goix import goix_cell, undefined_rows
 from fastad.study.papers.goix_data import SETTINGS, GoixProtocol, Setting
 from fastad.study.papers.goix_results import GoixBenchmark
 from fastad.study.problems import Problem
+from fastad.study.value_texts import digest_of
 
 # About how long a batch takes: seconds a subspace, and a subspace and uniform point.
 _SUBSPACE_COST = (0.3, 1e-5)
@@ -80,11 +80,6 @@ class GoixBatch:
     setting: Setting
     protocol: GoixProtocol
     seed: int
-
-    @property
-    def name(self) -> str:
-        """Its name, which can be that of a file."""
-        return name_of(f"goix-{self._dataset}-{self.setting}", self.tasks)
 
     @property
     def tasks(self) -> tuple[str]:
