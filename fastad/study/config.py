@@ -15,10 +15,12 @@ from fastad.benchmarking.columns import label_list
 from fastad.errors import InvalidInputError, InvalidTypeError
 from fastad.measures.measure import BoundMeasure, Measure, MeasureLike
 from fastad.measures.requests import function_of, parse_measures, read_key, suggestion_for
-from fastad.study.config_tables import check_keys, check_table, check_tables
 from fastad.study.configurations import (
     Configuration,
     check_configurations,
+    check_keys,
+    check_table,
+    check_tables,
     detector_presets,
     read_detectors,
 )

@@ -7,7 +7,7 @@ from typing import Any
 
 from fastad._core.parameters import check_choice, short_repr
 from fastad.errors import InvalidInputError, InvalidTypeError
-from fastad.study.config_tables import check_keys
+from fastad.study.configurations import check_keys
 from fastad.study.extensions import BatchResult
 from fastad.study.fitting import ignore_warnings, reason_of
 from fastad.study.papers.goix import goix_cell, undefined_rows

@@ -1,4 +1,4 @@
-"""Section ``answer``: who leads, what does not differ from it, what to select by, what failed."""
+"""Sections ``answer``, who leads and what failed, and ``values``, the means of each detector."""
 
 from collections.abc import Iterator, Mapping
 from functools import partial
@@ -123,3 +123,19 @@ def _counted(reasons: Mapping[str, int], what: str) -> str:
     parts = [f"{why.removeprefix(NOT_APPLICABLE)} ({n})" for why, n in reasons.items()]
     verb = what if what == "failed" else f"{'was' if sum(reasons.values()) == 1 else 'were'} {what}"
     return f"{sum(reasons.values())} {verb}: {some_of(parts, _NAMED)}"
+
+
+def values_section(results: StudyResults) -> Section:
+    """Return the mean and the standard deviation of each measure, by data set and detector."""
+    builder = SectionBuilder(
+        "values",
+        "Values",
+        "Mean ± standard deviation over repeats, of each detector's best configuration by the "
+        "measure on each data set; the best three detectors are marked. The parameters were "
+        "selected on the same splits, so that these values are optimistic.",
+    )
+    for cell in results.cells(builder):
+        values = builder.attempt(cell.where, partial(mean_values, cell.table))
+        if values is not None:
+            builder.table(f"values-{cell.key}", f"Values of {cell.where}", values)
+    return builder.section()

@@ -16,14 +16,13 @@ from fastad._core.extras import missing_extra
 from fastad._core.parameters import N_RESAMPLES, check_count, check_seed
 from fastad._core.temporary import temporary_folder
 from fastad.study.extensions import extensions
-from fastad.study.report.answer import answer_section
+from fastad.study.report.answer import answer_section, values_section
 from fastad.study.report.curves import curves_section, scores_section
 from fastad.study.report.made import made_section
 from fastad.study.report.overview import overview_section
 from fastad.study.report.page import PagePicture, PageSection, PageTable, check_jinja2, render_page
 from fastad.study.report.sections import Picture, Section, Table
 from fastad.study.report.study_results import StudyResults
-from fastad.study.report.values import values_section
 from fastad.study.results import StudyTables, read_study
 
 _Bytes: TypeAlias = npt.NDArray[np.uint8]
