@@ -100,9 +100,9 @@ class StudyConfig:
     data : DataSelection
         Which data sets.
     title : str
-        Of the report.
+        Title of the report.
     seed : int
-        Of splits, detectors and uniform points.
+        Seed of splits, detectors and uniform points.
     protocol : Protocol
         How rows are split.
     volumes : VolumePlan

@@ -113,7 +113,7 @@ class Manifest:
         Raises
         ------
         InvalidInputError
-            If the content is not that of a manifest, or of a newer fastad.
+            If the content is no manifest, or one of another fastad.
         """
         try:
             values = json.loads(content)
@@ -157,12 +157,12 @@ def write_manifest(root: Path, manifest: Manifest) -> None:
 
 
 def conflicts(here: Manifest, there: Manifest) -> list[str]:
-    """Return why a study is another than that of a folder, with which it shares no task.
+    """Return why a study cannot go on in the folder of another, whose results it cannot share.
 
     Parameters
     ----------
     here, there : Manifest
-        The study, and that of the folder.
+        The study, and the one of the folder.
 
     Returns
     -------

@@ -75,7 +75,7 @@ def check_beside(path: Path, table: ArrowTable) -> None:
     Raises
     ------
     DamagedFileError
-        If one is missing, or is not that of this table.
+        If one is missing, or belongs to another table.
     """
     pa = arrow()
     noted: dict[str, int] = json.loads((table.schema.metadata or {}).get(_ROWS, b"{}"))

@@ -209,7 +209,7 @@ def _sources(selection: DataSelection, folder: Path) -> set[_Source]:
     if selection.bundled:
         sources.update(_Source(BUNDLED_COLLECTION, name, _BUNDLED + name) for name in BUNDLED)
     for path in selection.paths:
-        # Not resolved: the name of a link counts, not that of its target.
+        # Not resolved: the name of a link counts, not its target's.
         for file in _files(Path(os.path.abspath(folder / path)), path):
             sources.add(_Source(file.parent.name, file.stem, str(file)))
     return sources

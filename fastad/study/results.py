@@ -33,7 +33,7 @@ KEYS = (
 )
 # Times differ from run to run: a file of their own keeps the files of results identical.
 TIMES = ("fit_time_s", "score_time_s")
-# Of the first split of each data set; None for tasks without them.
+# Columns of the first split of each data set; None for tasks without curves.
 CURVES = (
     *("roc", "pr", "mv_mass", "mv_volume", "em_level", "em_mass"),
     *("normal_percentiles", "anomaly_percentiles"),
@@ -164,7 +164,7 @@ def own_directions(manifest: Mapping[str, Any]) -> dict[str, bool]:
 
 
 def is_failure(reason: str) -> bool:
-    """Tell whether a reason of a task is that of a failure."""
+    """Tell whether the reason of a task is a failure."""
     return reason != "" and not reason.startswith(NOT_APPLICABLE)
 
 
@@ -174,7 +174,7 @@ def count_reasons(reasons: Iterable[str]) -> tuple[dict[str, int], dict[str, int
     Parameters
     ----------
     reasons : iterable of str
-        Of each task, empty where it succeeded.
+        Reason of each task, empty where it succeeded.
 
     Returns
     -------
@@ -194,7 +194,7 @@ def read_study(folder: str | os.PathLike[str]) -> StudyTables:
     Parameters
     ----------
     folder : path
-        Of the study.
+        Folder of the study.
 
     Returns
     -------
@@ -228,7 +228,7 @@ def study_status(folder: str | os.PathLike[str]) -> StudyStatus:
     Parameters
     ----------
     folder : path
-        Of the study.
+        Folder of the study.
 
     Returns
     -------

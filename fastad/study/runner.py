@@ -28,7 +28,7 @@ from fastad.study.store import StudyStore, open_store
 from fastad.study.trial import try_detectors
 from fastad.unsupervised.subspaces import check_jobs
 
-# A guess of the speed weighs as much as so many seconds of work.
+# Weight of the first guess of the speed, in seconds of work.
 _GUESS = 20.0
 # What is damaged while a study runs is run again so often: not for ever on a bad disk.
 _ATTEMPTS = 3
@@ -80,8 +80,8 @@ def run_study(
     config : StudyConfig
         What to run; `read_config` reads it from a file.
     output : path
-        Folder of the results: a new one, or that of the same study, which is resumed. What it has
-        in common with a study of other detectors, data, repeats or contaminations is not run again.
+        Folder of the results: a new one, or the study's own, which is resumed. What it has in
+        common with a study of other detectors, data, repeats or contaminations is not run again.
     n_jobs : int, optional
         Worker processes, -1 is one for each processor. None runs everything in this process,
         unless `joblib.parallel_config` says otherwise, such as a Dask cluster.

@@ -97,7 +97,7 @@ class StudyStore:
         Parameters
         ----------
         tasks : sequence of str
-            Of those planned for one table.
+            Planned tasks of one table.
         rows : mapping of str to sequence
             A column for each name; the same columns for all tasks of a table, but for those of
             curves, which may be left out. As many rows for each task.
@@ -168,7 +168,7 @@ def open_store(folder: str | os.PathLike[str], manifest: Manifest) -> Iterator[S
     Parameters
     ----------
     folder : path
-        New, empty, or that of the same study, perhaps with other detectors or data.
+        New, empty, or with the same study, perhaps with other detectors or data.
     manifest : Manifest
         The study.
 
@@ -203,7 +203,7 @@ def _begin_study(root: Path, manifest: Manifest) -> tuple[Manifest, list[str]]:
     Returns
     -------
     (Manifest, list of str)
-        That of the folder, and what a user should know of it.
+        The manifest of the folder, and what a user should know of it.
 
     Raises
     ------
@@ -257,7 +257,7 @@ def _on_full_disk(folder: Path) -> Iterator[None]:
 
 
 def _check_folder(root: Path) -> None:
-    """Make a folder and try to write there, unless it is that of something else.
+    """Make a folder and try to write there, unless it contains something else.
 
     Raises
     ------

@@ -108,7 +108,7 @@ class TaskBatch:
         return TASKS
 
     def run(self) -> BatchResult:
-        """Return a row for each task; that of a detector that fails has the reason."""
+        """Return a row for each task; where the detector fails, with the reason."""
         settings = self.settings
         own = [x.measure.compute for x in settings.measures if isinstance(x, BoundMeasure)]
         check_code([*own, *(each.code() for each in self.configurations)], self.code)

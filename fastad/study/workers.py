@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 from fastad.study.extensions import Batch, BatchResult
 from fastad.study.fitting import reason_of
 
-# Called with the batches at work, whenever they change and every so many seconds.
+# Called with the batches at work when they change, and every `_TICK_S` seconds.
 WorkCall: TypeAlias = Callable[[Sequence[Batch]], object]
 RunCall: TypeAlias = Callable[[Batch], BatchResult]
 _TICK_S = 0.5

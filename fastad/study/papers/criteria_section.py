@@ -33,7 +33,6 @@ _PAIRS: Mapping[WhichPairs, str] = {
     "significant": "significantly different by the criterion",
 }
 _ALL, _ONE = "all", "one each"
-# So many notes are shown.
 _MAX_NOTES = 8
 
 

@@ -60,7 +60,7 @@ class GoixProtocol:
     n_resamples : int
         Bootstrap replicates, of points or of subspaces.
     confidence_level : float
-        Of each interval, and of all comparisons on a data set at once.
+        Confidence level of each interval; family-wise for the comparisons on one data set.
     """
 
     min_distinct: int = 10

@@ -123,7 +123,8 @@ class GoixAgreement:
         Pairs of detectors that it orders as the area under the ROC curve, and under the
         precision-recall curve; None where no pair counts.
     both : PairAgreement or None
-        Of the pairs that these two strictly order the same way, those that it orders so too.
+        Pairs that the criterion orders as both areas do, among those that both strictly order
+        the same way.
     labels : LabelAgreement or None
         The labels best, between and worst that it recovers, of those on which the two agree;
         None also where only some pairs are selected.
@@ -180,7 +181,7 @@ class GoixBenchmark(TableResult):
         criterion : {"em", "mv"}, default "em"
             The criterion.
         setting : {"novelty", "unsupervised"}, optional
-            Of which setting; by default of both.
+            Setting of the rows; both by default.
         pairs : {"all", "significant", "not_significant"}, default "all"
             Pairs of detectors on a data set: all, those whose difference is significant
             by the criterion, or those whose difference is not.

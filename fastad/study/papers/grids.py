@@ -24,7 +24,7 @@ RATES = (
     *(round(0.05 * i, 2) for i in range(3, 11)),
     *(0.6, 0.7, 0.8, 0.9, 1.0),
 )
-# Of the tables of Škvára, Pevný and Šmídl, in their order.
+# The measures of the tables of Škvára, Pevný and Šmídl, in their order.
 TABLE_MEASURES = tuple(
     ["auc", "auc_w"]
     + [

@@ -20,9 +20,9 @@ _WIDTH, _LEFT, _TOP, _BOTTOM = 11.0, 0.62, 0.62, 0.5
 _PANEL, _ACROSS, _BETWEEN = (2.95, 2.5), 0.68, 0.72
 _ROW, _HEAD, _SAMPLE = 0.4, 0.3, 0.34
 _BARS, _DISTANCES, _BAR, _LABELS, _APART = 3.2, 2.8, 0.36, 0.95, 0.95
-# Where the highest is so many times the lowest, an axis is logarithmic.
+# Ratio of the highest value to the lowest from which an axis is logarithmic.
 _DECADES = 100.0
-# What is 0 stands so many decades below the lowest tick of a logarithmic axis.
+# Decades below the lowest tick of a logarithmic axis at which 0 is drawn.
 _EDGE = 0.8
 _SMALL = 8.5
 # Characters of a column of values.

@@ -53,7 +53,7 @@ def make_report(
     folder : path
         Folder of the study.
     output : path, optional
-        Folder of the report; by default ``report`` in that of the study.
+        Folder of the report; by default ``report`` in the study's folder.
     n_resamples : int, default 2000
         Number of times that data sets are drawn again for intervals.
     rng : int, default 0
@@ -64,13 +64,13 @@ def make_report(
     Returns
     -------
     Path
-        Of the page, which needs no other file. Beside it are ``tables`` (CSV, Markdown, LaTeX)
+        Path of the page, which needs no other file. Beside it are ``tables`` (CSV, Markdown, LaTeX)
         and ``figures`` (PNG, SVG, PDF).
 
     Raises
     ------
     InvalidInputError
-        If the folder is not that of a study.
+        If the folder contains no study.
     MissingExtraError
         If a library of the extra ``study`` is not installed.
     """
@@ -153,7 +153,7 @@ def write_report(
     Returns
     -------
     Path
-        Of the page, which shows everything without any other file.
+        Path of the page, which shows everything without any other file.
 
     Raises
     ------

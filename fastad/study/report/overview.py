@@ -128,7 +128,7 @@ _MISSING = ("collection", "data set", "class", "tasks", "contaminations", "repea
 def _gaps(study: StudyTables, collection: str, rows: ArrowTable) -> Iterator[Row]:
     """Yield splits and configurations of a collection, in their order, that have no row.
 
-    Of all that are planned or have rows; configurations are those that have rows anywhere.
+    Count everything planned or with rows; a configuration counts if it has rows anywhere.
     """
     present = set(_tuples(rows, (*_SPLIT, *_MODEL)))
     planned = [

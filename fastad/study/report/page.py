@@ -123,7 +123,7 @@ class PagePicture:
     image : bytes
         A PNG file.
     width, height : int
-        On the screen, in pixels; that of the file may be others.
+        Size on the screen, in pixels; the file may have another.
     """
 
     name: str

@@ -24,7 +24,7 @@ class Table:
     Attributes
     ----------
     name : str
-        Of its files, without their extensions; unique in the report.
+        Name of its files, without their extensions; unique in the report.
     title : str
         What is above it.
     content : TableResult

@@ -82,7 +82,7 @@ class StudyResults:
     study : StudyTables
         Results of the study.
     seed : int
-        Of all intervals.
+        Seed of all intervals.
     n_resamples : int
         Number of times that data sets are drawn again.
     """
