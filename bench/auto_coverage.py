@@ -17,6 +17,7 @@ from bench.pages import EVIDENCE, write_rows
 from fastad.errors import UndefinedMeasureError
 from fastad.measures.measure import BoundMeasure
 from fastad.measures.requests import bind
+from fastad.uncertainty.bootstrap import IndependentSample
 from fastad.uncertainty.interval_estimation import intervals_of
 from fastad.uncertainty.intervals import check_interval_options
 
@@ -53,7 +54,9 @@ def measure(cell: Cell) -> list[dict[str, Any]]:
     n_without, n_covering, n_noted = ([0] * len(bound) for _ in range(3))
     for seed in range(FIRST_SEED, FIRST_SEED + N_SEEDS):
         options = check_interval_options("auto", 0.95, N_RESAMPLES, seed)
-        for i, interval in enumerate(intervals_of(cell.sample(seed), bound, options)):
+        for i, interval in enumerate(
+            intervals_of(IndependentSample.of(cell.sample(seed)), bound, options)
+        ):
             if isinstance(interval, UndefinedMeasureError) or true[i] != true[i]:
                 continue
             n_noted[i] += interval.reliability_note is not None

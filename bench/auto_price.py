@@ -17,6 +17,7 @@ from bench.coverage import AREA, Cell, closed_intervals_of_area, rows_of_cells
 from bench.families import FAMILIES
 from bench.pages import EVIDENCE, write_rows
 from fastad.errors import UndefinedMeasureError
+from fastad.uncertainty.bootstrap import IndependentSample
 from fastad.uncertainty.interval_estimation import intervals_of
 from fastad.uncertainty.intervals import check_interval_options
 
@@ -33,7 +34,7 @@ def measure(cell: Cell) -> list[dict[str, Any]]:
     for seed in range(FIRST_SEED, FIRST_SEED + N_SEEDS):
         counts = cell.sample(seed)
         options = check_interval_options("auto", 0.95, N_RESAMPLES, seed)
-        (interval,) = intervals_of(counts, [AREA], options)
+        (interval,) = intervals_of(IndependentSample.of(counts), [AREA], options)
         assert not isinstance(interval, UndefinedMeasureError)
         closed = closed_intervals_of_area(counts)
         for method, each in {"auto": (interval.low, interval.high), **closed}.items():

@@ -28,7 +28,7 @@ from fastad.errors import UndefinedMeasureError
 from fastad.measures.measure import BoundMeasure
 from fastad.measures.requests import bind
 from fastad.ordering.counts import OrderedCounts, count
-from fastad.uncertainty.bootstrap import Ranking, plan, replicate_values
+from fastad.uncertainty.bootstrap import IndependentSample, plan, replicate_values
 from fastad.uncertainty.enclosing_curves import fiducial_values
 from fastad.uncertainty.interval_estimation import IntervalOptions, Task, estimate_interval
 from fastad.uncertainty.intervals import check_interval_options
@@ -202,7 +202,9 @@ def intervals(
     replicates = dict(
         zip(
             defined,
-            replicate_values(Ranking(counts), [bound for bound, _ in defined.values()], resamples),
+            replicate_values(
+                IndependentSample(counts), [bound for bound, _ in defined.values()], resamples
+            ),
             strict=True,
         )
     )
@@ -220,7 +222,9 @@ def intervals(
                 if i not in curves:
                     continue
                 drawn = curves[i]
-            interval = estimate_interval(counts, Task(bound, value, method), options, drawn)
+            interval = estimate_interval(
+                IndependentSample(counts), Task(bound, value, method), options, drawn
+            )
             if not isinstance(interval, UndefinedMeasureError):
                 ends[i, method] = interval.low, interval.high
     return ends
@@ -233,7 +237,7 @@ def closed_intervals_of_area(counts: OrderedCounts) -> dict[str, tuple[float, fl
     for method in methods_of(AREA):
         if method not in (*RESAMPLING, "fiducial"):
             task = Task(AREA, AREA.value(counts), method)
-            interval = estimate_interval(counts, task, options, None)
+            interval = estimate_interval(IndependentSample(counts), task, options, None)
             assert isinstance(interval, Interval)
             ends[method] = interval.low, interval.high
     return ends

@@ -106,7 +106,7 @@ def measure(cell: tuple[int, int, str]) -> list[dict[str, Any]]:
         detectors = rank_detectors(check_labels(labels), [("a", "a", a), ("b", "b", b)])
         is_resampled = (n, m) in RESAMPLED_SIZES and seed < N_RESAMPLED_SEEDS
         for i, each in enumerate(bound):
-            values = [each.value_or_nan(ranking.counts) for ranking in detectors.rankings]
+            values = [each.value_or_nan(ranking.counts) for ranking in detectors.samples]
             difference = values[0] - values[1]
             if difference != difference:
                 continue

@@ -14,7 +14,7 @@ from fastad.dask.tasks import Versions, dask_module, now_or_later
 from fastad.measures.measure import BoundMeasure, MeasureLike
 from fastad.uncertainty import intervals
 from fastad.uncertainty.bootstrap import (
-    Ranking,
+    IndependentSample,
     Resamples,
     replicate_values,
     replicated_elsewhere,
@@ -78,9 +78,9 @@ def interval(
     dask = dask_module()
 
     def replicated(
-        ranking: Ranking, measures: Sequence[BoundMeasure], resamples: Resamples
+        sample: IndependentSample, measures: Sequence[BoundMeasure], resamples: Resamples
     ) -> npt.NDArray[np.float64]:
-        shared = dask.delayed((ranking, list(measures)), traverse=False)
+        shared = dask.delayed((sample, list(measures)), traverse=False)
         n = resamples.n_resamples
         cuts = [n * i // most for i in range(most + 1)]
         tasks = [
@@ -101,7 +101,7 @@ def interval(
 
 
 def _values_of(
-    shared: tuple[Ranking, list[BoundMeasure]], resamples: Resamples, versions: Versions
+    shared: tuple[IndependentSample, list[BoundMeasure]], resamples: Resamples, versions: Versions
 ) -> npt.NDArray[np.float64]:
     """Return the measures of some replicates; the task of a worker."""
     versions.check()

@@ -35,8 +35,9 @@ from fastad.uncertainty.results import Interval
 
 if TYPE_CHECKING:
     from fastad.uncertainty.chance import ChanceLevel
+    from fastad.uncertainty.designs import SamplingDesign
     from fastad.uncertainty.interval_estimation import IntervalOptions
-    from fastad.uncertainty.sampling import DesignedSample, SamplingDesign
+    from fastad.uncertainty.sampling import Sample
 
 Result = TypeVar("Result")
 
@@ -144,7 +145,7 @@ def evaluate_scores(
     """Order scores that have been checked and evaluate all measures."""
     with ReusedBuffers():
         try:
-            sample = _designed(name, scores, labels, request)
+            sample = _sample(name, scores, labels, request)
             counts = (
                 count_scores(scores, labels, score_name(name)) if sample is None else sample.counts
             )
@@ -155,26 +156,24 @@ def evaluate_scores(
         return evaluate_measures(name, counts, request, sample)
 
 
-def _designed(
+def _sample(
     name: str, scores: ScoreVector, labels: Labels, request: EvaluationRequest
-) -> "DesignedSample | None":
+) -> "Sample | None":
     """Return the sample with what intervals need to know of how rows were sampled."""
-    if request.intervals is None and (request.chance is None or request.design is None):
+    if request.intervals is None and request.chance is None:
         return None
     # Here, as the functions of intervals are.
-    from fastad.uncertainty.sampling import INDEPENDENT, DesignedSample, needs_design
+    from fastad.uncertainty.designs import INDEPENDENT
+    from fastad.uncertainty.sampling import sample_of
 
-    design = request.design or INDEPENDENT
-    if not needs_design(design, labels):
-        return None
-    return DesignedSample.of(scores, labels, design, score_name(name))
+    return sample_of(scores, labels, request.design or INDEPENDENT, score_name(name))
 
 
 def evaluate_measures(
     name: str,
     counts: OrderedCounts,
     request: EvaluationRequest,
-    sample: "DesignedSample | None" = None,
+    sample: "Sample | None" = None,
 ) -> DetectorEvaluation:
     """Evaluate all measures on ordered counts; undefined ones are NaN with the reason."""
     try:
@@ -255,20 +254,18 @@ def _intervals(
     counts: OrderedCounts,
     measures: Sequence[BoundMeasure],
     request: EvaluationRequest,
-    sample: "DesignedSample | None",
+    sample: "Sample | None",
 ) -> "dict[str, Interval | UndefinedMeasureError]":
     """Return the interval of each value, or why it has none."""
     if request.intervals is None:
         return {}
     # Here, because SciPy's functions take a sixth of a second to import.
-    from fastad.uncertainty.designed_intervals import intervals_of_design
+    from fastad.uncertainty.bootstrap import IndependentSample
     from fastad.uncertainty.interval_estimation import intervals_of
 
+    sample = sample or IndependentSample.of(counts)
     with _part(request.progress) as report:
-        if sample is not None:
-            intervals = intervals_of_design(sample, measures, request.intervals, report)
-        else:
-            intervals = intervals_of(counts, measures, request.intervals, report)
+        intervals = intervals_of(sample, measures, request.intervals, report)
     return {bound.key: interval for bound, interval in zip(measures, intervals, strict=True)}
 
 
@@ -276,26 +273,21 @@ def _chance(
     counts: OrderedCounts,
     measures: Sequence[BoundMeasure],
     request: EvaluationRequest,
-    sample: "DesignedSample | None",
+    sample: "Sample | None",
 ) -> "dict[str, ChanceLevel | UndefinedMeasureError]":
     """Return the chance level of each value, or why that is undefined."""
     options = request.chance
     if options is None:
         return {}
     # Here, as the functions of intervals are.
-    from fastad.uncertainty.chance import chances_of, chances_of_sample
+    from fastad.uncertainty.bootstrap import IndependentSample
+    from fastad.uncertainty.chance import chances_of
 
+    sample = sample or IndependentSample(counts)
     with _part(request.progress) as report:
-        draws: dict[str, Any] = {
-            "n_resamples": options.n_resamples,
-            "key": options.key,
-            "progress": report,
-        }
-        # Real weights alone are refused as those of independent rows.
-        if sample is not None and request.design is not None:
-            levels = chances_of_sample(sample, measures, **draws)
-        else:
-            levels = chances_of(counts, measures, **draws)
+        levels = chances_of(
+            sample, measures, n_resamples=options.n_resamples, key=options.key, progress=report
+        )
     return {bound.key: level for bound, level in zip(measures, levels, strict=True)}
 
 

@@ -119,7 +119,7 @@ class RankedScores(MeasureMethods):
     ) -> Interval:
         """See `fastad.interval`."""
         # Here, because SciPy's functions take a sixth of a second to import.
-        from fastad.uncertainty import intervals
+        from fastad.uncertainty import bootstrap, intervals
 
         bound, options = intervals.check_interval(
             measure,
@@ -132,7 +132,8 @@ class RankedScores(MeasureMethods):
             contamination=self._corrected.contamination,
         )
         with thread_limit(n_threads), reporting(progress, "replicates", after=LATE) as report:
-            return intervals.interval_of(self._counts, bound, options, report)
+            sample = bootstrap.IndependentSample.of(self._counts)
+            return intervals.interval_of(sample, bound, options, report)
 
     def roc_band(
         self,
@@ -186,15 +187,14 @@ class RankedScores(MeasureMethods):
     ) -> "ChanceLevel":
         """See `fastad.chance_level`."""
         # Here, as the functions of intervals are.
-        from fastad.uncertainty import chance
+        from fastad.uncertainty import bootstrap, chance
 
         self._refuse_corrected("chance_level")
         bound = bind(measure, options, chance.chance_level)
         repeats, key = check_count(n_resamples, "n_resamples"), random_key(rng)
         with thread_limit(n_threads), reporting(progress, "permutations", after=LATE) as report:
-            return chance.chance_of(
-                self._counts, bound, n_resamples=repeats, key=key, progress=report
-            )
+            sample = bootstrap.IndependentSample(self._counts)
+            return chance.chance_of(sample, bound, n_resamples=repeats, key=key, progress=report)
 
 
 def rank_scores(

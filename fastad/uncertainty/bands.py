@@ -14,10 +14,11 @@ from fastad.measures.results import Curve
 from fastad.measures.roc_points import TPR_AT_FPR
 from fastad.ordering.counts import OrderedCounts, count_scores
 from fastad.ordering.labels import check_labels, check_scores
+from fastad.uncertainty.designs import check_design, needs_design
 from fastad.uncertainty.effective_ranks import EffectiveRanks, rank_above, rank_below, rate_bounds
 from fastad.uncertainty.effective_size import doubled_up_to_half, effective_size
 from fastad.uncertainty.order_statistics import last_rank
-from fastad.uncertainty.sampling import DesignedSample, check_design, needs_design
+from fastad.uncertainty.sampling import DesignedSample
 
 # Numbers of points of a grid, evenly and logarithmically spaced.
 _EVEN = 100

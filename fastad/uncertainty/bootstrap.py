@@ -5,13 +5,13 @@ measure, for every detector, and for any number of threads. Measures that read a
 have that part drawn alone: how many samples are drawn beside it is a binomial number.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtr, ndtri
 
 from fastad._core.arrays import as_readonly
 from fastad._core.buffers import MemoryPool
@@ -19,7 +19,6 @@ from fastad._core.pace import fill_in_steps
 from fastad._core.progress import Progress
 from fastad._core.remote_hook import RemoteHook
 from fastad._core.types import Count, FloatVector, IntMatrix, IntVector, LabelVector, ShortVector
-from fastad._kernels.curves.influence import sum_of_powers
 from fastad._kernels.resampling import resample
 from fastad._kernels.resampling.draws import BLOCK
 from fastad.errors import InvalidInputError, UndefinedMeasureError
@@ -27,8 +26,8 @@ from fastad.measures.best_thresholds import BEST_F1, part_reaching_f1
 from fastad.measures.measure import BoundMeasure
 from fastad.ordering.counts import OrderedCounts, covers
 from fastad.ordering.cuts import CurvePart
-from fastad.uncertainty.closed_forms import Bounds
-from fastad.uncertainty.influence import Influence
+from fastad.uncertainty.closed_forms import variance
+from fastad.uncertainty.influence import influence
 
 # An index of a sample is made of 32 random bits.
 _LARGEST_TOTAL = 2**31
@@ -73,8 +72,8 @@ class Resamples:
         )
 
 
-class Ranking(NamedTuple):
-    """Ordered counts, and the samples that they count.
+class IndependentSample(NamedTuple):
+    """Ordered counts, and the independent samples that they count.
 
     Attributes
     ----------
@@ -88,11 +87,82 @@ class Ranking(NamedTuple):
     counts: OrderedCounts
     rows: tuple[ShortVector, ShortVector] | None = None
 
+    @classmethod
+    def of(cls, counts: OrderedCounts) -> "IndependentSample":
+        """Return the sample of counts; raise where it cannot be drawn from."""
+        check_drawable(counts)
+        return cls(counts)
 
-# Of a ranking, measures and replicates: their values. Replicates are numbered, so that those of any
+    @property
+    def kind(self) -> None:
+        """None: no cluster, block or weight makes rows differ."""
+
+    @property
+    def n_independent(self) -> float:
+        """Number of rows."""
+        return float(self.counts.total)
+
+    def refusal(self, what: str, least: int = 2) -> UndefinedMeasureError | None:
+        """Return the error that a class has fewer than two samples, or one."""
+        return too_few_samples(what, self.counts.n_anomalies, self.counts.n_normals, least)
+
+    def effect(self) -> None:
+        """Return None: the rows are what others are compared with."""
+
+    def contributions(self, bound: BoundMeasure) -> FloatVector:
+        """Return the influence of each anomaly, then of each normal, in the order of the rows."""
+        counts = self.counts
+        by_score = influence(counts, bound)
+        assert self.rows is not None
+        anomalies, normals = self.rows
+        n = int(counts.tps[-1])
+        influences = np.empty(n + int(counts.fps[-1]))
+        influences[:n][anomalies] = np.repeat(by_score.anomalies, np.diff(counts.tps))
+        influences[n:][normals] = np.repeat(by_score.normals, np.diff(counts.fps))
+        return influences
+
+    def variance(self, bound: BoundMeasure) -> float:
+        """Return the variance of a smooth measure."""
+        return variance(self.counts, influence(self.counts, bound))
+
+    def degrees_of_freedom(self, bound: BoundMeasure) -> float:
+        """Return infinity: intervals of one measure take the normal distribution."""
+        return math.inf
+
+    def widening(self, df: float, alpha: float) -> None:
+        """Return None: percentiles of replicates are as they are."""
+
+    def replicates(
+        self,
+        measures: Sequence[BoundMeasure],
+        n_resamples: int,
+        key: np.uint64,
+        progress: Progress | None = None,
+        *,
+        stratified: bool = True,
+    ) -> npt.NDArray[np.float64]:
+        """Return each measure on each replicate, shape (n_measures, n_resamples)."""
+        resamples = plan(self.counts, n_resamples, key, stratified=stratified)
+        return replicate_values(self, measures, resamples, progress)
+
+    def order(self) -> tuple[IntVector, IntVector]:
+        """Return twice the mean rank of each anomaly and normal; rank 1 is highest."""
+        counts = self.counts
+        flagged = counts.fps + counts.tps
+        by_score = flagged[:-1] + flagged[1:] + 1
+        assert self.rows is not None
+        ranks = np.empty(counts.tps[-1], np.int64), np.empty(counts.fps[-1], np.int64)
+        for of_class, rows, cumulative in zip(
+            ranks, self.rows, (counts.tps, counts.fps), strict=True
+        ):
+            of_class[rows] = np.repeat(by_score, np.diff(cumulative))
+        return ranks
+
+
+# Of a sample, measures and replicates: their values. Replicates are numbered, so that those of any
 # parts are the same.
 replicated_elsewhere: RemoteHook[
-    [Ranking, Sequence[BoundMeasure], Resamples], npt.NDArray[np.float64]
+    [IndependentSample, Sequence[BoundMeasure], Resamples], npt.NDArray[np.float64]
 ] = RemoteHook("replicated_elsewhere")
 
 
@@ -151,7 +221,7 @@ def plan(counts: OrderedCounts, n_resamples: int, key: np.uint64, *, stratified:
 
 
 def replicate_values(
-    ranking: Ranking,
+    sample: IndependentSample,
     measures: Sequence[BoundMeasure],
     resamples: Resamples,
     progress: Progress | None = None,
@@ -162,24 +232,24 @@ def replicate_values(
     O(k) and a thirtieth of O(n) for the k samples in the part of the curve that is read.
     """
     if (replicate_elsewhere := replicated_elsewhere.get()) is not None:
-        return replicate_elsewhere(ranking, measures, resamples)
-    if [bound.measure.name for bound in measures] == ["roc_auc"] and _area_fits(ranking, resamples):
-        return _areas(ranking, resamples, progress)[np.newaxis]
+        return replicate_elsewhere(sample, measures, resamples)
+    if [bound.measure.name for bound in measures] == ["roc_auc"] and _area_fits(sample, resamples):
+        return _areas(sample, resamples, progress)[np.newaxis]
     values = np.empty((len(measures), resamples.n_resamples))
-    windows = _windows(ranking, measures)
+    windows = _windows(sample, measures)
     pool = MemoryPool(lambda: [_Memory.of(window) for window in windows])
 
     def fill(part: range) -> None:
         with pool.borrowed() as memories:
             for replicate in part:
                 for window, memory in zip(windows, memories, strict=True):
-                    counts = _replicate(ranking, resamples, replicate, window, memory)
+                    counts = _replicate(sample, resamples, replicate, window, memory)
                     for i in window.measures:
                         read = window.part and _part(measures[i], counts)
                         if read is not None and not covers(counts, read):
-                            whole = _Window.around(ranking, None, window.measures)
+                            whole = _Window.around(sample, None, window.measures)
                             counts = _replicate(
-                                ranking, resamples, replicate, whole, _Memory.of(whole)
+                                sample, resamples, replicate, whole, _Memory.of(whole)
                             )
                         values[i, replicate] = measures[i].value_or_nan(counts)
 
@@ -200,7 +270,7 @@ def _part(bound: BoundMeasure, counts: OrderedCounts, *, near: float = 1) -> Cur
     return None if part is None else part(bound.parameters)
 
 
-def _windows(ranking: Ranking, measures: Sequence[BoundMeasure]) -> list["_Window"]:
+def _windows(sample: IndependentSample, measures: Sequence[BoundMeasure]) -> list["_Window"]:
     """Return the windows in which replicates are drawn, so that they are soonest done.
 
     One for all measures, or one for each part of the curve that some of them read.
@@ -208,13 +278,13 @@ def _windows(ranking: Ranking, measures: Sequence[BoundMeasure]) -> list["_Windo
     positions = range(len(measures))
     readers: dict[CurvePart, list[int]] = {}
     for i, bound in enumerate(measures):
-        part = None if ranking.rows is not None else _part(bound, ranking.counts, near=_NEAR_BEST)
+        part = None if sample.rows is not None else _part(bound, sample.counts, near=_NEAR_BEST)
         if part is None:
-            return [_Window.around(ranking, None, positions)]
+            return [_Window.around(sample, None, positions)]
         readers.setdefault(part, []).append(i)
     hull = CurvePart(min(part.low for part in readers), max(part.high for part in readers))
-    together = _Window.around(ranking, hull, positions)
-    apart = [_Window.around(ranking, part, of_part) for part, of_part in readers.items()]
+    together = _Window.around(sample, hull, positions)
+    apart = [_Window.around(sample, part, of_part) for part, of_part in readers.items()]
     return apart if sum(window.cost for window in apart) < together.cost else [together]
 
 
@@ -244,9 +314,11 @@ class _Window:
     n_samples: IntVector
 
     @classmethod
-    def around(cls, ranking: Ranking, part: CurvePart | None, measures: Sequence[int]) -> "_Window":
+    def around(
+        cls, sample: IndependentSample, part: CurvePart | None, measures: Sequence[int]
+    ) -> "_Window":
         """Return the window for a part of the curve, wide enough for nearly all replicates."""
-        counts = ranking.counts
+        counts = sample.counts
         first, last = 0, counts.keys.shape[0]
         if part is not None:
             low, high = (float(rate) * counts.n_normals for rate in (part.low, part.high))
@@ -293,10 +365,14 @@ class _Memory(NamedTuple):
 
 
 def _replicate(
-    ranking: Ranking, resamples: Resamples, replicate: int, window: _Window, memory: _Memory
+    sample: IndependentSample,
+    resamples: Resamples,
+    replicate: int,
+    window: _Window,
+    memory: _Memory,
 ) -> OrderedCounts:
     """Draw one replicate of a window; it holds until another is drawn in the same memory."""
-    counts = ranking.counts
+    counts = sample.counts
     keys, fps, tps = memory.points
     n_drawn = resamples.n_drawn[replicate]
     n_distinct = resample.resample_counts(
@@ -304,7 +380,7 @@ def _replicate(
         resamples.first + replicate,
         n_drawn,
         window.n_samples,
-        ranking.rows or (None, None),
+        sample.rows or (None, None),
         window.points,
         window.starts,
         *memory,
@@ -323,19 +399,21 @@ def _replicate(
     )
 
 
-def _area_fits(ranking: Ranking, resamples: Resamples) -> bool:
+def _area_fits(sample: IndependentSample, resamples: Resamples) -> bool:
     n, m = resamples.n_drawn.max(axis=0).tolist()
-    classes = min(ranking.counts.n_anomalies, ranking.counts.n_normals)
+    classes = min(sample.counts.n_anomalies, sample.counts.n_normals)
     return bool(2 * n * m < _LARGEST_AREA and classes > 0)
 
 
-def _areas(ranking: Ranking, resamples: Resamples, progress: Progress | None) -> FloatVector:
+def _areas(
+    sample: IndependentSample, resamples: Resamples, progress: Progress | None
+) -> FloatVector:
     """Return the area under the ROC curve of each replicate, without counting each one."""
-    counts = ranking.counts
+    counts = sample.counts
     widths = np.diff(counts.fps)
     above = np.repeat(counts.tps[:-1].astype(np.int32), widths)
     reached = np.repeat(counts.tps[1:].astype(np.int32), widths)
-    anomalies, normals = ranking.rows or (None, None)
+    anomalies, normals = sample.rows or (None, None)
     twice = np.empty(resamples.n_resamples, np.int64)
 
     def fill(part: range) -> None:
@@ -357,47 +435,3 @@ def _areas(ranking: Ranking, resamples: Resamples, progress: Progress | None) ->
     areas: FloatVector = np.full(twice.shape, np.nan)
     np.divide(twice, 2 * pairs, out=areas, where=pairs > 0)
     return areas
-
-
-def percentile(replicates: FloatVector, alpha: float) -> Bounds:
-    """Return the central part of the replicates."""
-    low, high = np.quantile(replicates, [alpha / 2, 1 - alpha / 2]).tolist()
-    return low, high
-
-
-def basic(value: float, replicates: FloatVector, alpha: float) -> Bounds:
-    """Return the percentiles, reflected at the value."""
-    low, high = percentile(replicates, alpha)
-    return 2 * value - high, 2 * value - low
-
-
-def bias_corrected(
-    value: float, replicates: FloatVector, acceleration: float, alpha: float
-) -> Bounds:
-    """Return percentiles corrected for bias and for a variance that changes with the value.
-
-    BCa, DiCiccio and Efron 1996, equation (2.3).
-    """
-    below = np.count_nonzero(replicates < value) + np.count_nonzero(replicates == value) / 2
-    # All replicates on one side would put an end at infinity.
-    fraction = min(max(below, 0.5), replicates.shape[0] - 0.5) / replicates.shape[0]
-    bias = ndtri(fraction)
-    quantile = float(ndtri(alpha / 2))
-    shifted = bias + np.array([quantile, -quantile])
-    # Beyond this the ends would change places.
-    denominator = np.maximum(1 - acceleration * shifted, 0.1)
-    low, high = np.quantile(replicates, ndtr(bias + shifted / denominator)).tolist()
-    return low, high
-
-
-def acceleration(counts: OrderedCounts, influence: Influence) -> float:
-    """Return how fast the standard deviation changes with the value, from the influences' skewness.
-
-    Efron 1987, "Better bootstrap confidence intervals", equation (7.3), over both classes; O(n).
-    """
-    squares = cubes = 0.0
-    for values, cumulative in ((influence.anomalies, counts.tps), (influence.normals, counts.fps)):
-        total = float(cumulative[-1])
-        squares += sum_of_powers(values, cumulative, 2) / total**2
-        cubes += sum_of_powers(values, cumulative, 3) / total**3
-    return cubes / (6 * squares**1.5) if squares > 0 else 0.0

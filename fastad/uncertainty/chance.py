@@ -16,13 +16,19 @@ from fastad._core.types import ArrayLike, Blocks, FloatVector, Label
 from fastad.errors import UndefinedMeasureError
 from fastad.measures.measure import BoundMeasure, MeasureLike
 from fastad.measures.requests import bind
-from fastad.ordering.counts import OrderedCounts, count, count_scores
+from fastad.ordering.counts import OrderedCounts, count
 from fastad.ordering.labels import check_labels, check_scores
-from fastad.uncertainty.designed_chance import values_by_chance
+from fastad.uncertainty.designs import check_design
 from fastad.uncertainty.null_distributions import NullDistribution, null_distribution, sizes_of
 from fastad.uncertainty.null_moments import moments, normal_approximation
-from fastad.uncertainty.permutations import drawn_values, enumerated, filled, labelled
-from fastad.uncertainty.sampling import DesignedSample, check_design
+from fastad.uncertainty.permutations import (
+    drawn_values,
+    enumerated,
+    filled,
+    labelled,
+    values_by_chance,
+)
+from fastad.uncertainty.sampling import DesignedSample, Sample, sample_of
 
 # Equal values may differ by rounding, some 1e-15 of the largest of them. Values this close to the
 # observed one count as equal, which can only raise a p-value.
@@ -77,6 +83,7 @@ def chance_level(
     rng: int | np.random.Generator | None = None,
     clusters: ArrayLike | None = None,
     blocks: Blocks | None = None,
+    sample_weight: ArrayLike | None = None,
     pos_label: Label | None = None,
     n_threads: int | None = None,
     progress: ProgressOption = None,
@@ -113,6 +120,9 @@ def chance_level(
         means that the series of labels is shifted in a circle against that of the scores: it is
         stationary, and independent of the scores [5]. The length decides only whether there
         are the ten blocks that are needed.
+    sample_weight : array-like of shape (n_samples,), optional
+        Integers: a weight k counts the row k times, 0 leaves it out. Labels beside other weights,
+        and beside weights of clusters or blocks, are not exchangeable.
     pos_label : label, optional
         Label of the anomalies where labels are not 0 and 1; all other rows must share one label.
     n_threads : int, optional
@@ -136,7 +146,8 @@ def chance_level(
         If an argument is not as described; the message says which and where.
     UndefinedMeasureError
         If the measure is undefined on the data, or on more than half of the permutations; if there
-        are fewer than 10 clusters or blocks, or no clusters of one size have different labels.
+        are fewer than 10 clusters or blocks, or no clusters of one size have different labels; if
+        weights are not integers, or stand beside clusters or blocks.
 
     Notes
     -----
@@ -169,52 +180,15 @@ def chance_level(
     n_drawn = check_count(n_resamples, "n_resamples")
     key = random_key(rng)
     with thread_limit(n_threads), reporting(progress, "permutations", after=LATE) as report:
-        labels = check_labels(y_true, pos_label=pos_label)
+        labels = check_labels(y_true, sample_weight=sample_weight, pos_label=pos_label)
         scores = check_scores(y_score, labels)
         design = check_design(clusters, blocks, labels.row_index)
-        if design.is_independent:
-            counts = count_scores(scores, labels)
-            return chance_of(counts, bound, n_resamples=n_drawn, key=key, progress=report)
-        sample = DesignedSample.of(scores, labels, design)
-        (level,) = chances_of_sample(sample, [bound], n_resamples=n_drawn, key=key, progress=report)
-        if isinstance(level, UndefinedMeasureError):
-            raise level
-        return level
-
-
-def chances_of_sample(
-    sample: DesignedSample,
-    measures: Sequence[BoundMeasure],
-    *,
-    n_resamples: int,
-    key: np.uint64,
-    progress: Progress | None = None,
-) -> list[ChanceLevel | UndefinedMeasureError]:
-    """Return the chance level of each measure where samples come in time or in clusters.
-
-    Labels are shifted, or exchanged between clusters.
-    """
-    try:
-        values, n_drawn = values_by_chance(sample, measures, n_resamples, key, progress)
-    except UndefinedMeasureError as error:
-        return [error] * len(measures)
-    return [
-        _or_error(_by_design, sample.counts, bound, row, n_drawn)
-        for bound, row in zip(measures, values, strict=True)
-    ]
-
-
-def _by_design(
-    counts: OrderedCounts, bound: BoundMeasure, values: FloatVector, n_drawn: int
-) -> ChanceLevel:
-    if math.isnan(bound.value(counts)):
-        raise UndefinedMeasureError(f"{bound.key} is undefined for these data")
-    drawn = NullDistribution(values, np.full(values.shape[0], 1 / values.shape[0]))
-    return _from_distribution(counts, bound, drawn, n_drawn, one_by_one=False)
+        sample = sample_of(scores, labels, design)
+        return chance_of(sample, bound, n_resamples=n_drawn, key=key, progress=report)
 
 
 def chance_of(
-    counts: OrderedCounts,
+    sample: Sample,
     bound: BoundMeasure,
     *,
     n_resamples: int,
@@ -222,14 +196,14 @@ def chance_of(
     progress: Progress | None = None,
 ) -> ChanceLevel:
     """Return the chance level of one measure, or raise where it has none."""
-    (level,) = chances_of(counts, [bound], n_resamples=n_resamples, key=key, progress=progress)
+    (level,) = chances_of(sample, [bound], n_resamples=n_resamples, key=key, progress=progress)
     if isinstance(level, UndefinedMeasureError):
         raise level
     return level
 
 
 def chances_of(
-    counts: OrderedCounts,
+    sample: Sample,
     measures: Sequence[BoundMeasure],
     *,
     n_resamples: int,
@@ -239,14 +213,28 @@ def chances_of(
     """Return the chance level of each measure, or why it has none.
 
     Counts are those of the whole curve; an integer weight k counts as k samples, each with a label
-    of its own. The key determines the permutations, which all measures share; each gets the result
-    that it would get alone.
+    of its own. Labels of clusters are exchanged as a whole, and those of a series are shifted. The
+    key determines the permutations, which all measures share; each gets the result that it would
+    get alone.
     """
-    levels = [_or_error(_without_draws, counts, bound, n_resamples) for bound in measures]
-    remaining = [bound for bound, level in zip(measures, levels, strict=True) if level is None]
-    draws = iter(drawn_values(counts, remaining, n_resamples, key, progress))
+    counts = sample.counts
+    levels: list[ChanceLevel | UndefinedMeasureError | None]
+    one_by_one = sample.kind in (None, "weights")
+    if isinstance(sample, DesignedSample) and not one_by_one:
+        levels = [None] * len(measures)
+        try:
+            values, n_drawn = values_by_chance(sample, measures, n_resamples, key, progress)
+        except UndefinedMeasureError as error:
+            return [error] * len(measures)
+    else:
+        levels = [_or_error(_without_draws, counts, bound, n_resamples) for bound in measures]
+        remaining = [bound for bound, level in zip(measures, levels, strict=True) if level is None]
+        values, n_drawn = drawn_values(counts, remaining, n_resamples, key, progress), n_resamples
+    drawn = (NullDistribution(row, np.full(row.shape[0], 1 / row.shape[0])) for row in values)
     return [
-        _or_error(_from_draws, counts, bound, next(draws)) if level is None else level
+        _or_error(_from_distribution, counts, bound, next(drawn), n_drawn, one_by_one=one_by_one)
+        if level is None
+        else level
         for bound, level in zip(measures, levels, strict=True)
     ]
 
@@ -269,9 +257,7 @@ def _without_draws(
             "the chance level is undefined for sample weights that are not integers: "
             "their labels are not exchangeable"
         )
-    value = bound.value(counts)
-    if math.isnan(value):
-        raise UndefinedMeasureError(f"{bound.key} is undefined for these data")
+    value = _value(counts, bound)
     exact = null_distribution(counts, bound) or enumerated(counts, bound, n_resamples + 1)
     if exact is not None:
         return _from_distribution(counts, bound, exact)
@@ -290,12 +276,6 @@ def _without_draws(
     )
 
 
-def _from_draws(counts: OrderedCounts, bound: BoundMeasure, values: FloatVector) -> ChanceLevel:
-    n_drawn = values.shape[0]
-    drawn = NullDistribution(values, np.full(n_drawn, 1 / n_drawn))
-    return _from_distribution(counts, bound, drawn, n_drawn)
-
-
 def _from_distribution(
     counts: OrderedCounts,
     bound: BoundMeasure,
@@ -308,7 +288,7 @@ def _from_distribution(
 
     Moments are known where the labels are permuted one by one.
     """
-    value = bound.value(counts)
+    value = _value(counts, bound)
     undefined = np.isnan(distribution.values)
     undefined_fraction = math.fsum(distribution.probabilities[undefined])
     if undefined_fraction > 0.5:
@@ -344,6 +324,13 @@ def _from_distribution(
         n_resamples=n_drawn,
         undefined_fraction=undefined_fraction,
     )
+
+
+def _value(counts: OrderedCounts, bound: BoundMeasure) -> float:
+    value = bound.value(counts)
+    if math.isnan(value):
+        raise UndefinedMeasureError(f"{bound.key} is undefined for these data")
+    return value
 
 
 def _mean_and_deviation(values: FloatVector, probabilities: FloatVector) -> tuple[float, float]:

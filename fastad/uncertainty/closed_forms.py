@@ -1,12 +1,13 @@
-"""Intervals in closed form: binomial proportions, areas under the ROC curve, smooth measures."""
+"""Ends of intervals, from closed forms and from replicates."""
 
 import math
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 import numpy as np
-from scipy.special import betaincinv, expit, logit, ndtri, stdtrit
+from scipy.special import betaincinv, expit, logit, ndtr, ndtri, stdtrit
 
+from fastad._core.types import FloatVector
 from fastad._kernels.curves.influence import sum_of_powers
 from fastad.measures.measure import BoundMeasure
 from fastad.ordering.counts import OrderedCounts
@@ -165,3 +166,52 @@ def pairs_interval(value: float, counts: OrderedCounts, alpha: float) -> Bounds:
     """
     n_pairs = int(min(counts.n_anomalies, counts.n_normals))
     return clopper_pearson(value * n_pairs, n_pairs, alpha)
+
+
+def widened(replicates: FloatVector, centre: float, factor: float | None) -> FloatVector:
+    """Return replicates whose distance from a centre is so many times as large; None: as it is."""
+    return replicates if factor is None else centre + factor * (replicates - centre)
+
+
+def percentile(replicates: FloatVector, alpha: float) -> Bounds:
+    """Return the central part of the replicates."""
+    low, high = np.quantile(replicates, [alpha / 2, 1 - alpha / 2]).tolist()
+    return low, high
+
+
+def basic(value: float, replicates: FloatVector, alpha: float) -> Bounds:
+    """Return the percentiles, reflected at the value."""
+    low, high = percentile(replicates, alpha)
+    return 2 * value - high, 2 * value - low
+
+
+def bias_corrected(
+    value: float, replicates: FloatVector, acceleration: float, alpha: float
+) -> Bounds:
+    """Return percentiles corrected for bias and for a variance that changes with the value.
+
+    BCa, DiCiccio and Efron 1996, equation (2.3).
+    """
+    below = np.count_nonzero(replicates < value) + np.count_nonzero(replicates == value) / 2
+    # All replicates on one side would put an end at infinity.
+    fraction = min(max(below, 0.5), replicates.shape[0] - 0.5) / replicates.shape[0]
+    bias = ndtri(fraction)
+    quantile = float(ndtri(alpha / 2))
+    shifted = bias + np.array([quantile, -quantile])
+    # Beyond this the ends would change places.
+    denominator = np.maximum(1 - acceleration * shifted, 0.1)
+    low, high = np.quantile(replicates, ndtr(bias + shifted / denominator)).tolist()
+    return low, high
+
+
+def acceleration(counts: OrderedCounts, influence: Influence) -> float:
+    """Return how fast the standard deviation changes with the value, from the influences' skewness.
+
+    Efron 1987, "Better bootstrap confidence intervals", equation (7.3), over both classes; O(n).
+    """
+    squares = cubes = 0.0
+    for values, cumulative in ((influence.anomalies, counts.tps), (influence.normals, counts.fps)):
+        total = float(cumulative[-1])
+        squares += sum_of_powers(values, cumulative, 2) / total**2
+        cubes += sum_of_powers(values, cumulative, 3) / total**3
+    return cubes / (6 * squares**1.5) if squares > 0 else 0.0

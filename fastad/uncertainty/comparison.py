@@ -27,9 +27,9 @@ from fastad.ordering.named_scores import Table, named_scores, score_name, series
 from fastad.uncertainty.comparison_options import ComparisonOptions, check_method_of_comparison
 from fastad.uncertainty.comparison_results import Comparison, Comparisons
 from fastad.uncertainty.corrections import CORRECTIONS
-from fastad.uncertainty.pair_comparison import compare_detectors
-from fastad.uncertainty.paired import PAIRED_METHODS
-from fastad.uncertainty.sampling import check_design
+from fastad.uncertainty.designs import check_design
+from fastad.uncertainty.pair_comparison import compare_pairs
+from fastad.uncertainty.paired import PAIRED_METHODS, rank_detectors
 
 
 def compare(
@@ -173,7 +173,8 @@ def compare(
         design = check_design(clusters, blocks, labels.row_index)
         names = series_names([scores_a, scores_b], ["a", "b"])
         arguments = zip(names, ("scores_a", "scores_b"), (scores_a, scores_b), strict=True)
-        result = compare_detectors(labels, list(arguments), design, bound, options)[0]
+        detectors = rank_detectors(labels, list(arguments), design)
+        result = compare_pairs(detectors, bound, options)[0]
     if result.reliability_note is not None:
         warnings.warn(f"{bound.key}: {result.reliability_note}", LowCoverageWarning, stacklevel=2)
     return result
@@ -304,7 +305,8 @@ def compare_all(
             raise InvalidInputError(
                 "y_score must contain at least two detectors; found one", argument="y_score"
             )
-        comparisons = compare_detectors(labels, detectors, design, bound, options)
+        ranked = rank_detectors(labels, detectors, design)
+        comparisons = compare_pairs(ranked, bound, options)
     for note in dict.fromkeys(each.reliability_note for each in comparisons):
         if note is not None:
             warnings.warn(f"{bound.key}: {note}", LowCoverageWarning, stacklevel=2)

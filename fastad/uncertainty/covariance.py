@@ -11,9 +11,8 @@ from fastad._core.types import ArrayLike, Label
 from fastad.measures.measure import MeasureLike
 from fastad.measures.requests import bind
 from fastad.ordering.named_scores import Table
-from fastad.uncertainty.bootstrap import too_few_samples
 from fastad.uncertainty.influence import check_smooth
-from fastad.uncertainty.paired import rank_table, row_influences
+from fastad.uncertainty.paired import rank_table
 from fastad.uncertainty.results import Covariance
 
 
@@ -76,15 +75,14 @@ def delong_covariance(
     check_smooth(bound)
     with thread_limit(n_threads):
         detectors = rank_table(y_true, y_score, pos_label)
-        error = too_few_samples(
-            f"the covariance of {bound.key}", detectors.n_anomalies, detectors.n_normals
-        )
+        error = detectors.samples[0].refusal(f"the covariance of {bound.key}")
         if error is not None:
             raise error
-        values = np.array([bound.value(ranking.counts) for ranking in detectors.rankings])
-        influences = [row_influences(ranking, bound) for ranking in detectors.rankings]
+        values = np.array([bound.value(sample.counts) for sample in detectors.samples])
+        influences = np.array([sample.contributions(bound) for sample in detectors.samples])
     anomalies, normals = (
-        np.atleast_2d(np.cov(rows)) / len(rows[0]) for rows in zip(*influences, strict=True)
+        np.atleast_2d(np.cov(of_class)) / of_class.shape[1]
+        for of_class in np.split(influences, [detectors.n_anomalies], axis=1)
     )
     matrix = anomalies + normals
     set_all_readonly(values, matrix)

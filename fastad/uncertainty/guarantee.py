@@ -13,18 +13,14 @@ from fastad._core.row_index import RowIndex
 from fastad._core.types import ArrayLike, Blocks, BoolVector, Point, ScoreVector, Threshold
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.ordering.labels import Labels, check_labels
+from fastad.uncertainty.designs import SamplingDesign, check_design, needs_design
 from fastad.uncertainty.effective_size import doubled_up_to_half, effective_size
 from fastad.uncertainty.order_statistics import (
     confidence_of_rank,
     guaranteed_rank,
     required_sample_size,
 )
-from fastad.uncertainty.sampling import (
-    DesignedSample,
-    SamplingDesign,
-    check_design,
-    needs_design,
-)
+from fastad.uncertainty.sampling import DesignedSample
 
 # The second parameter of a beta distribution must be positive.
 _LEAST = 1e-9

@@ -16,15 +16,13 @@ from fastad.errors import InvalidInputError, LowCoverageWarning, UndefinedMeasur
 from fastad.measures.contamination import NOTHING_HIDDEN, check_contamination_range, corrected
 from fastad.measures.measure import BoundMeasure, MeasureLike
 from fastad.measures.requests import bind
-from fastad.ordering.counts import OrderedCounts, count_scores
 from fastad.ordering.labels import check_labels, check_scores
-from fastad.uncertainty.bootstrap import check_drawable
 from fastad.uncertainty.corrected import interval_over
-from fastad.uncertainty.designed_intervals import check_method_of_design, intervals_of_design
+from fastad.uncertainty.designs import check_design
 from fastad.uncertainty.interval_estimation import IntervalOptions, intervals_of
 from fastad.uncertainty.methods import METHODS, check_method
 from fastad.uncertainty.results import Interval
-from fastad.uncertainty.sampling import DesignedSample, check_design, needs_design
+from fastad.uncertainty.sampling import Sample, sample_of
 
 
 def interval(
@@ -197,10 +195,7 @@ def interval(
         labels = check_labels(y_true, sample_weight=sample_weight, pos_label=pos_label)
         scores = check_scores(y_score, labels)
         design = check_design(clusters, blocks, labels.row_index)
-        if not needs_design(design, labels):
-            return interval_of(count_scores(scores, labels), bound, options, report)
-        sample = DesignedSample.of(scores, labels, design)
-        return _interval_of_design(sample, bound, options, report)
+        return interval_of(sample_of(scores, labels, design), bound, options, report)
 
 
 def check_interval_options(
@@ -244,7 +239,7 @@ def check_interval(
 
 
 def interval_of(
-    counts: OrderedCounts,
+    sample: Sample,
     bound: BoundMeasure,
     options: IntervalOptions,
     progress: Progress | None = None,
@@ -253,40 +248,25 @@ def interval_of(
 
     For a function that users call: the warning names the line that called it.
     """
+    if sample.kind is not None:
+        if options.contamination != NOTHING_HIDDEN:
+            raise InvalidInputError(
+                "contamination must not be given for samples in clusters or in time, or with real "
+                "weights; found both",
+                argument="contamination",
+            )
+        check_method(options.method, bound, sample.kind)
     if options.contamination == NOTHING_HIDDEN:
-        result = intervals_of(counts, [bound], options, progress)[0]
+        result = intervals_of(sample, [bound], options, progress)[0]
         if isinstance(result, UndefinedMeasureError):
             raise result
     else:
-        check_drawable(counts)
         result = interval_over(
-            counts,
+            sample.counts,
             bound,
             options.contamination,
-            lambda measures: intervals_of(counts, measures, options, progress),
+            lambda measures: intervals_of(sample, measures, options, progress),
         )
-    if result.reliability_note is not None:
-        warnings.warn(f"{bound.key}: {result.reliability_note}", LowCoverageWarning, stacklevel=3)
-    return result
-
-
-def _interval_of_design(
-    sample: DesignedSample,
-    bound: BoundMeasure,
-    options: IntervalOptions,
-    progress: Progress | None,
-) -> Interval:
-    """Return the interval of one measure of a sampling design; warn if it is unreliable."""
-    if options.contamination != NOTHING_HIDDEN:
-        raise InvalidInputError(
-            "contamination must not be given for samples in clusters or in time, or with real "
-            "weights; found both",
-            argument="contamination",
-        )
-    check_method_of_design(options.method, bound)
-    result = intervals_of_design(sample, [bound], options, progress)[0]
-    if isinstance(result, UndefinedMeasureError):
-        raise result
     if result.reliability_note is not None:
         warnings.warn(f"{bound.key}: {result.reliability_note}", LowCoverageWarning, stacklevel=3)
     return result

@@ -19,6 +19,7 @@ from fastad.uncertainty.closed_forms import BINOMIAL, newcombe_variance, varianc
 from fastad.uncertainty.corrected import has_inversion, observed_area
 from fastad.uncertainty.enclosing_curves import has_box, has_fiducial, has_order, has_step
 from fastad.uncertainty.influence import INFLUENCES, has_influence, influence
+from fastad.uncertainty.sampling import Sample
 
 RESAMPLING = ("bootstrap", "basic", "bca")
 METHODS = (
@@ -100,8 +101,15 @@ class Coverage:
     width: float
 
 
-def methods_of(bound: BoundMeasure) -> list[str]:
-    """Return the methods for a measure, closed forms before resampling."""
+def methods_of(bound: BoundMeasure, kind: str | None = None) -> list[str]:
+    """Return the methods for a measure, closed forms before resampling.
+
+    Of samples in clusters or blocks, or with real weights, those that do not take rows as
+    independent, the best first.
+    """
+    if kind is not None:
+        closed = ["logit", "delong"] if _is_bounded(bound) else ["delong"]
+        return [*(closed if has_influence(bound.measure) else ()), "bootstrap", "basic"]
     if isinstance(bound.measure, CorrectedMeasure):
         if observed_area(bound) is not bound:
             return methods_of(observed_area(bound))
@@ -117,7 +125,7 @@ def methods_of(bound: BoundMeasure) -> list[str]:
     smooth = has_influence(bound.measure)
     if smooth:
         closed.append("delong")
-        if all(abs(end) < math.inf for end in bound.bounds):
+        if _is_bounded(bound):
             closed.append("logit")
     if name == "roc_auc":
         closed.append("newcombe")
@@ -126,13 +134,18 @@ def methods_of(bound: BoundMeasure) -> list[str]:
     return [*closed, *(RESAMPLING if smooth else ("bootstrap", "basic"))]
 
 
-def check_method(method: str, bound: BoundMeasure) -> None:
+def _is_bounded(bound: BoundMeasure) -> bool:
+    return all(abs(end) < math.inf for end in bound.bounds)
+
+
+def check_method(method: str, bound: BoundMeasure, kind: str | None = None) -> None:
     """Raise where a measure has no interval of this method."""
-    possible = ["auto", *methods_of(bound)]
+    possible = ["auto", *methods_of(bound, kind)]
     if method not in possible:
         expected = ", ".join(map(repr, possible))
+        samples = "" if kind is None else " of samples in clusters or in time, or with real weights"
         raise InvalidInputError(
-            f"method must be one of {expected} for {bound.measure.name}; found {method!r}",
+            f"method must be one of {expected} for {bound.measure.name}{samples}; found {method!r}",
             argument="method",
         )
 
@@ -230,12 +243,13 @@ def best_method(rows: Sequence[Coverage]) -> tuple[str, float]:
     return best, coverage[best]
 
 
-def select_paired_method(
-    bound: BoundMeasure, counts: Sequence[OrderedCounts]
-) -> tuple[str, str | None]:
+def select_paired_method(bound: BoundMeasure, samples: Sequence[Sample]) -> tuple[str, str | None]:
     """Return the method by which `auto` compares detectors, and why it is unreliable, or None."""
-    n_anomalies, n_normals = float(counts[0].n_anomalies), float(counts[0].n_normals)
     method = "student" if has_influence(bound.measure) else "bootstrap"
+    if samples[0].kind is not None:
+        return method, None
+    counts = [sample.counts for sample in samples]
+    n_anomalies, n_normals = float(counts[0].n_anomalies), float(counts[0].n_normals)
     limits = limits_of(bound, n_anomalies, n_normals)
     # Of values far from all samples, as the best of all thresholds, replicates are biased; what has
     # an interval for any numbers is not. Of a function of a user's own nothing is known.

@@ -2,31 +2,22 @@
 
 import math
 import sys
-from collections.abc import Sequence
 from fractions import Fraction
 from itertools import combinations
 
+import numpy as np
 from scipy.special import gammainccinv, gammaincinv, ndtri
 
-from fastad._core.types import ArrayLike
 from fastad.errors import InvalidInputError
 from fastad.measures.measure import BoundMeasure
 from fastad.ordering.counts import OrderedCounts
-from fastad.ordering.labels import Labels
-from fastad.uncertainty.bootstrap import too_few_samples
+from fastad.uncertainty.bootstrap import IndependentSample
 from fastad.uncertainty.comparison_options import ComparisonOptions
 from fastad.uncertainty.comparison_results import NO_VARIANCE, Comparison
-from fastad.uncertainty.designed_comparison import estimate_pairs, order_designed
 from fastad.uncertainty.methods import limits_of, select_paired_method
 from fastad.uncertainty.pair_estimates import PairEstimate, pairs_test
-from fastad.uncertainty.paired import (
-    PAIRED_METHODS,
-    Detectors,
-    are_ranked_alike,
-    rank_detectors,
-)
+from fastad.uncertainty.paired import PAIRED_METHODS, Detectors
 from fastad.uncertainty.results import SamplingEffect
-from fastad.uncertainty.sampling import SamplingDesign, needs_design
 
 # One sample of n alone that differs from equal others has 2n / (n + 1) degrees of freedom.
 _FEWEST_DF = 2
@@ -38,92 +29,41 @@ def compare_pairs(
     detectors: Detectors, bound: BoundMeasure, options: ComparisonOptions
 ) -> list[Comparison]:
     """Compare all pairs of the detectors; all share their replicates."""
-    sizes = detectors.n_anomalies, detectors.n_normals
+    samples, sizes = detectors.samples, (detectors.n_anomalies, detectors.n_normals)
     method, note = options.method, None
     if method == "auto":
-        method, note = select_paired_method(bound, [each.counts for each in detectors.rankings])
-    least = 1 if method == "permutation" else 2
-    error = too_few_samples(f"a comparison of {bound.key}", *sizes, least)
+        method, note = select_paired_method(bound, samples)
+    what = f"a comparison of {bound.key}"
+    first = samples[0]
+    if isinstance(first, IndependentSample):
+        error = first.refusal(what, 1 if method == "permutation" else 2)
+        n_pairs = min(limits_of(bound, *sizes))
+    else:
+        error = first.refusal(what)
+        n_pairs = first.n_independent
     if error is not None:
         raise error
     values = [
-        named_value(bound, ranking.counts, name)
-        for ranking, name in zip(detectors.rankings, detectors.score_names, strict=True)
+        named_value(bound, sample.counts, name)
+        for sample, name in zip(samples, detectors.score_names, strict=True)
     ]
     pairs = list(combinations(range(len(values)), 2))
     differences = [values[i] - values[j] for i, j in pairs]
     estimates = PAIRED_METHODS[method](detectors, bound, options, pairs, differences)
-    n_pairs = max(1, math.floor(min(limits_of(bound, *sizes))))
     estimates = [
         estimate
-        if difference == 0 and are_ranked_alike(detectors, pair)
-        else _with_variance(estimate, difference, n_pairs, bound, options)
-        for estimate, difference, pair in zip(estimates, differences, pairs, strict=True)
-    ]
-    return _comparisons(detectors.names, values, estimates, sizes, bound, options, note=note)
-
-
-def compare_detectors(
-    labels: Labels,
-    scores: Sequence[tuple[str, str, ArrayLike]],
-    design: SamplingDesign,
-    bound: BoundMeasure,
-    options: ComparisonOptions,
-) -> list[Comparison]:
-    """Compare all pairs of detectors, given their names, names in messages, and scores."""
-    if needs_design(design, labels):
-        return _compare_designed(labels, scores, design, bound, options)
-    return compare_pairs(rank_detectors(labels.repeated(), scores), bound, options)
-
-
-def _compare_designed(
-    labels: Labels,
-    scores: Sequence[tuple[str, str, ArrayLike]],
-    design: SamplingDesign,
-    bound: BoundMeasure,
-    options: ComparisonOptions,
-) -> list[Comparison]:
-    """Compare detectors on samples that depend on each other, or have weights."""
-    samples = order_designed(labels, scores, design)
-    values = [
-        named_value(bound, sample.counts, name)
-        for sample, (_, name, _) in zip(samples, scores, strict=True)
-    ]
-    pairs = list(combinations(range(len(values)), 2))
-    differences = [values[i] - values[j] for i, j in pairs]
-    estimates = estimate_pairs(samples, bound, options, pairs, differences)
-    n_pairs = max(1, math.floor(samples[0].n_independent))
-    estimates = [
-        estimate
-        if difference == 0 and samples[i].is_ordered_as(samples[j])
-        else _with_variance(estimate, difference, n_pairs, bound, options)
+        if difference == 0 and all(map(np.array_equal, samples[i].order(), samples[j].order()))
+        else _with_variance(estimate, difference, max(1, math.floor(n_pairs)), bound, options)
         for estimate, difference, (i, j) in zip(estimates, differences, pairs, strict=True)
     ]
-    sizes = labels.n_anomalies, int(labels.values.shape[0]) - labels.n_anomalies
-    names = [name for name, _, _ in scores]
-    effect = samples[0].effect()
-    return _comparisons(names, values, estimates, sizes, bound, options, sampling=effect)
-
-
-def _comparisons(
-    names: Sequence[str],
-    values: Sequence[float],
-    estimates: Sequence[PairEstimate],
-    sizes: tuple[int, int],
-    bound: BoundMeasure,
-    options: ComparisonOptions,
-    *,
-    note: str | None = None,
-    sampling: SamplingEffect | None = None,
-) -> list[Comparison]:
-    """Return the comparison of each pair from its estimate."""
+    sampling = first.effect()
     n_anomalies, n_normals = sizes
     results = []
-    for (i, j), estimate in zip(combinations(range(len(values)), 2), estimates, strict=True):
+    for (i, j), difference, estimate in zip(pairs, differences, estimates, strict=True):
         required = _required_anomalies(n_anomalies, estimate, options)
         results.append(
             Comparison(
-                difference=values[i] - values[j],
+                difference=difference,
                 low=estimate.low,
                 high=estimate.high,
                 p_value=float(estimate.p_value),
@@ -131,7 +71,7 @@ def _comparisons(
                 confidence_level=float(options.level),
                 measure=bound.key,
                 higher_is_better=bool(bound.measure.higher_is_better),
-                names=(names[i], names[j]),
+                names=(detectors.names[i], detectors.names[j]),
                 values=(values[i], values[j]),
                 n_anomalies=n_anomalies,
                 n_normals=n_normals,

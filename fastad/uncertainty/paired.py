@@ -25,10 +25,10 @@ from fastad.ordering.labels import Labels, check_labels, check_scores
 from fastad.ordering.named_scores import named_scores, score_name
 from fastad.ordering.orders import RowOrder, order_rows
 from fastad.ordering.raw import KeyCodec
-from fastad.uncertainty.bootstrap import Ranking, plan, replicate_values
-from fastad.uncertainty.closed_forms import rounding_of
+from fastad.uncertainty.bootstrap import IndependentSample
+from fastad.uncertainty.closed_forms import rounding_of, widened
 from fastad.uncertainty.comparison_options import ComparisonOptions
-from fastad.uncertainty.influence import influence
+from fastad.uncertainty.designs import INDEPENDENT, SamplingDesign, needs_design
 from fastad.uncertainty.methods import deciding_samples, limits_of
 from fastad.uncertainty.pair_estimates import (
     PairEstimate,
@@ -36,6 +36,7 @@ from fastad.uncertainty.pair_estimates import (
     estimate_of_replicates,
     student_test,
 )
+from fastad.uncertainty.sampling import DesignedSample, Sample
 
 # Of no samples at all nothing follows, whatever the replicates are.
 _FEW = 1e-3
@@ -48,17 +49,17 @@ class Detectors:
     Attributes
     ----------
     labels : Labels
-        Of the samples, unweighted.
+        Labels of the samples; unweighted where rows are independent.
     names, score_names : sequence of str
-        Of the detectors, and of their scores in messages.
-    rankings : sequence of Ranking
+        Names of the detectors, and of their scores in messages.
+    samples : sequence of Sample
         Samples of each class are numbered in the order of the rows, the same for all detectors.
     """
 
     labels: Labels
     names: Sequence[str]
     score_names: Sequence[str]
-    rankings: Sequence[Ranking]
+    samples: Sequence[Sample]
 
     @property
     def n_anomalies(self) -> int:
@@ -78,8 +79,17 @@ PAIRED = (
 )
 
 
-def rank_detectors(labels: Labels, scores: Sequence[tuple[str, str, ArrayLike]]) -> Detectors:
-    """Order the scores of each detector, given its name, its scores' name in messages, and them."""
+def rank_detectors(
+    labels: Labels,
+    scores: Sequence[tuple[str, str, ArrayLike]],
+    design: SamplingDesign = INDEPENDENT,
+) -> Detectors:
+    """Order the scores of each detector, given its name, its scores' name in messages, and them.
+
+    Blocks of a design have one length, the longest that is best for a detector.
+    """
+    is_independent = not needs_design(design, labels)
+    labels = labels.repeated() if is_independent else labels
     is_anomaly = labels.values == 1
     index_in_class = np.where(is_anomaly, np.cumsum(is_anomaly), np.cumsum(~is_anomaly)) - 1
     checked = [
@@ -87,14 +97,21 @@ def rank_detectors(labels: Labels, scores: Sequence[tuple[str, str, ArrayLike]])
     ]
     ones = np.ones(labels.values.shape[0], np.int64)
 
-    def rank(detector: tuple[str, npt.NDArray[np.generic]]) -> Ranking:
+    def rank(detector: tuple[str, npt.NDArray[np.generic]]) -> Sample:
         score_name, values = detector
+        if not is_independent:
+            return DesignedSample.of(values, labels, design, score_name)
         order = order_rows(values, labels, score_name)
         counts = replace(count_rows(order, labels, ones), weighting="none")
-        return Ranking(counts, _by_class(order, labels, index_in_class))
+        return IndependentSample(counts, _by_class(order, labels, index_in_class))
 
+    samples: list[Sample] = thread_map(rank, checked)
+    in_blocks = [each for each in samples if isinstance(each, DesignedSample) and each.length]
+    if in_blocks:
+        longest = max(each.length or 0.0 for each in in_blocks)
+        samples = [each.in_blocks(longest) for each in in_blocks]
     names = [name for name, _, _ in scores]
-    return Detectors(labels, names, [name for name, _ in checked], thread_map(rank, checked))
+    return Detectors(labels, names, [name for name, _ in checked], samples)
 
 
 def rank_table(y_true: ArrayLike, y_score: Any, pos_label: Label | None) -> Detectors:
@@ -117,18 +134,6 @@ def _by_class(
     return ordered[is_anomaly], ordered[~is_anomaly]
 
 
-def row_influences(ranking: Ranking, bound: BoundMeasure) -> tuple[FloatVector, FloatVector]:
-    """Return the influence of each anomaly and of each normal sample, in the order of the rows."""
-    counts = ranking.counts
-    by_score = influence(counts, bound)
-    assert ranking.rows is not None
-    anomalies, normals = ranking.rows
-    of_anomalies, of_normals = np.empty(counts.tps[-1]), np.empty(counts.fps[-1])
-    of_anomalies[anomalies] = np.repeat(by_score.anomalies, np.diff(counts.tps))
-    of_normals[normals] = np.repeat(by_score.normals, np.diff(counts.fps))
-    return of_anomalies, of_normals
-
-
 def _by_variance(
     detectors: Detectors,
     bound: BoundMeasure,
@@ -138,21 +143,28 @@ def _by_variance(
     *,
     method: str,
 ) -> list[PairEstimate]:
-    influences = [row_influences(ranking, bound) for ranking in detectors.rankings]
+    samples = detectors.samples
+    contributions = thread_map(lambda sample: sample.contributions(bound), samples)
     estimates = []
     for (i, j), difference in zip(pairs, differences, strict=True):
         # Of the difference itself: detectors that are equal leave no rounding.
-        of_classes = [
-            first - second for first, second in zip(influences[i], influences[j], strict=True)
-        ]
-        variance = sum(float(np.var(values, ddof=1)) / values.shape[0] for values in of_classes)
+        change = contributions[i] - contributions[j]
+        sample = samples[i]
+        if isinstance(sample, DesignedSample):
+            # DeLong's variance between few clusters is known no better by its other name.
+            variances = sample.variances(change)
+            variance, df_of_test = variances.total, variances.df
+            df = min(df_of_test, sample.n_independent)
+        else:
+            n = detectors.n_anomalies
+            of_classes = change[:n], change[n:]
+            variance = sum(float(np.var(values, ddof=1)) / values.shape[0] for values in of_classes)
+            df = _df_of_influences(detectors, bound, of_classes, variance)
+            df_of_test = df if method == "student" else math.inf
         deviation = math.sqrt(variance)
-        df = _df_of_influences(detectors, bound, of_classes, variance)
         if deviation > rounding_of(bound):
-            (low, high), p_value = student_test(
-                difference, deviation, df if method == "student" else math.inf, bound, options.alpha
-            )
-            estimates.append(PairEstimate(low, high, p_value, variance, df, method))
+            ends, p_value = student_test(difference, deviation, df_of_test, bound, options.alpha)
+            estimates.append(PairEstimate(*ends, p_value, variance, df, method))
         else:
             estimates.append(PairEstimate(difference, difference, 1.0, 0.0, df, method))
     return estimates
@@ -183,35 +195,51 @@ def _bootstrap(
     pairs: Sequence[tuple[int, int]],
     differences: Sequence[float],
 ) -> list[PairEstimate]:
-    resamples = plan(
-        detectors.rankings[0].counts,
-        options.n_resamples,
-        options.key,
-        stratified=options.stratified,
-    )
-    n_detectors = len(detectors.rankings)
+    samples, n_detectors = detectors.samples, len(detectors.samples)
     replicates = [
-        replicate_values(ranking, [bound], resamples, part_of(options.progress, i, n_detectors))[0]
-        for i, ranking in enumerate(detectors.rankings)
+        sample.replicates(
+            [bound],
+            options.n_resamples,
+            options.key,
+            part_of(options.progress, i, n_detectors),
+            stratified=options.stratified,
+        )[0]
+        for i, sample in enumerate(samples)
     ]
-    limits = min(limits_of(bound, detectors.n_anomalies, detectors.n_normals))
-    values = [bound.value_or_nan(ranking.counts) for ranking in detectors.rankings]
+    factors = [
+        sample.widening(sample.degrees_of_freedom(bound), options.alpha) for sample in samples
+    ]
+    values = [bound.value_or_nan(sample.counts) for sample in samples]
     estimates = []
     for (i, j), difference in zip(pairs, differences, strict=True):
-        n_deciding = deciding_samples(
-            bound, (values[i], values[j]), detectors.n_anomalies, detectors.n_normals
-        )
-        # A number of samples is gamma distributed if they come at random, so that it has two
-        # degrees of freedom for each: those beyond the operating point, which tell where the
-        # threshold lies, and those that keep the values from the ends of their range.
-        df = 2 / (1 / max(limits, _FEW) + 1 / max(n_deciding, _FEW))
+        first, second = factors[i], factors[j]
+        factor = None if first is None or second is None else max(first, second)
+        change = widened(replicates[i] - replicates[j], difference, factor)
+        df, df_of_data = _df_of_replicates(detectors, bound, (values[i], values[j]))
         resampled_df = partial(_resampled_df, df)
         estimates.append(
-            estimate_of_replicates(
-                replicates[i] - replicates[j], difference, bound, options, resampled_df, df
-            )
+            estimate_of_replicates(change, difference, bound, options, resampled_df, df_of_data)
         )
     return estimates
+
+
+def _df_of_replicates(
+    detectors: Detectors, bound: BoundMeasure, values: tuple[float, float]
+) -> tuple[float, float]:
+    """Return the degrees of freedom of the data, and those that widen percentiles by themselves.
+
+    Clusters, blocks and weights have widened the replicates already.
+    """
+    sample = detectors.samples[0]
+    if sample.kind is not None:
+        return sample.n_independent, math.inf
+    sizes = detectors.n_anomalies, detectors.n_normals
+    n_deciding = deciding_samples(bound, values, *sizes)
+    # A number of samples is gamma distributed if they come at random, so that it has two degrees of
+    # freedom for each: those beyond the operating point, which tell where the threshold lies, and
+    # those that keep the values from the ends of their range.
+    df = 2 / (1 / max(min(limits_of(bound, *sizes)), _FEW) + 1 / max(n_deciding, _FEW))
+    return df, df
 
 
 def _permutation(
@@ -221,6 +249,13 @@ def _permutation(
     pairs: Sequence[tuple[int, int]],
     differences: Sequence[float],
 ) -> list[PairEstimate]:
+    if detectors.samples[0].kind is not None:
+        raise InvalidInputError(
+            "method must be 'auto', 'delong', 'student' or 'bootstrap' for samples in clusters or "
+            "in time, or with real weights, which are not exchangeable one by one; found "
+            "'permutation'",
+            argument="method",
+        )
     if not bound.reads_ranks:
         raise InvalidInputError(
             "method must not be 'permutation', which exchanges ranks, for a measure of the "
@@ -266,7 +301,7 @@ def _permuted_differences(
     Scores of two detectors have no common unit, their ranks have: each sample keeps its two mean
     ranks, and a coin decides which detector gets which (Venkatraman and Begg 1996, for areas).
     """
-    first, second = (mean_ranks(detectors.rankings[i], detectors) for i in pair)
+    first, second = (_mean_ranks(detectors, i) for i in pair)
     # Twice a mean rank is an integer: which occur is known without sorting.
     occurs = np.zeros(2 * first.shape[0] + 1, bool)
     occurs[first] = occurs[second] = True
@@ -277,7 +312,7 @@ def _permuted_differences(
     differ = np.flatnonzero(first != second)
     is_exact = differ.shape[0] < 63 and 2 ** differ.shape[0] <= options.n_resamples
     n_tried = 2 ** differ.shape[0] if is_exact else options.n_resamples
-    template = replace(detectors.rankings[pair[0]].counts, codec=KeyCodec(np.dtype(np.int64), 0))
+    template = replace(detectors.samples[pair[0]].counts, codec=KeyCodec(np.dtype(np.int64), 0))
     differences = np.empty(n_tried)
 
     pool = MemoryPool(
@@ -302,27 +337,14 @@ def _permuted_differences(
     return differences, is_exact
 
 
-def mean_ranks(ranking: Ranking, detectors: Detectors) -> IntVector:
+def _mean_ranks(detectors: Detectors, i: int) -> IntVector:
     """Return twice the mean rank of each row; rank 1 is highest."""
-    counts = ranking.counts
-    flagged = counts.fps + counts.tps
-    by_score = flagged[:-1] + flagged[1:] + 1
-    ranks = np.empty(detectors.labels.values.shape[0], np.int64)
+    sample = detectors.samples[i]
+    assert isinstance(sample, IndependentSample)
     is_anomaly = detectors.labels.values == 1
-    assert ranking.rows is not None
-    for mask, rows, cumulative in zip(
-        (is_anomaly, ~is_anomaly), ranking.rows, (counts.tps, counts.fps), strict=True
-    ):
-        of_class = np.empty(cumulative[-1], np.int64)
-        of_class[rows] = np.repeat(by_score, np.diff(cumulative))
-        ranks[mask] = of_class
+    ranks = np.empty(is_anomaly.shape[0], np.int64)
+    ranks[is_anomaly], ranks[~is_anomaly] = sample.order()
     return ranks
-
-
-def are_ranked_alike(detectors: Detectors, pair: tuple[int, int]) -> bool:
-    """Return whether two detectors have the samples in the same order."""
-    first, second = (mean_ranks(detectors.rankings[i], detectors) for i in pair)
-    return bool(np.array_equal(first, second))
 
 
 def _counts(template: OrderedCounts, fps: IntVector, tps: IntVector) -> OrderedCounts:

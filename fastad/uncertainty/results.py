@@ -134,8 +134,14 @@ class Interval(Record):
         return f"{self.ends} ({level}{note})"
 
 
-def reason_of_selection(coverage: float | None, method: str) -> str:
-    """Return why `auto` selected a method, from the coverage that the result has."""
+def reason_of_selection(coverage: float | None, method: str, kind: str | None) -> str:
+    """Return why `auto` selected a method, from the coverage that the result has.
+
+    ``kind`` is what makes rows depend or differ: clusters, blocks or weights.
+    """
+    if kind is not None:
+        article = "no" if method in ("bootstrap", "basic") else "a"
+        return f"the measure has {article} closed form of its variance over {kind}"
     if coverage is None and method == "fiducial":
         return "the distribution of the rates at all ranks is known for any numbers of samples"
     if coverage is None:

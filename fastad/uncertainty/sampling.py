@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -11,12 +11,9 @@ import numpy.typing as npt
 from fastad._core.arrays import as_readonly
 from fastad._core.buffers import MemoryPool
 from fastad._core.pace import fill_in_steps
-from fastad._core.parameters import check_count, short_repr
 from fastad._core.progress import Progress
 from fastad._core.random import numbered_generator
-from fastad._core.row_index import RowIndex
 from fastad._core.types import (
-    Blocks,
     BoolVector,
     CountVector,
     FloatVector,
@@ -27,14 +24,16 @@ from fastad._core.types import (
 from fastad._kernels.resampling.reweight import reweighted_counts
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.measures.measure import BoundMeasure
+from fastad.measures.partial import AUC_AT_FPR
 from fastad.measures.roc import ROC_AUC
-from fastad.ordering.counts import OrderedCounts, count_rows
-from fastad.ordering.groups import factorize
+from fastad.ordering.counts import OrderedCounts, count_rows, count_scores
 from fastad.ordering.labels import Labels
 from fastad.ordering.orders import order_rows
 from fastad.uncertainty.block_length import block_length, long_run_variance
-from fastad.uncertainty.closed_forms import rounding_of
-from fastad.uncertainty.influence import influence
+from fastad.uncertainty.bootstrap import IndependentSample
+from fastad.uncertainty.closed_forms import rounding_of, student_over_normal
+from fastad.uncertainty.designs import SamplingDesign, needs_design
+from fastad.uncertainty.influence import has_influence, influence
 from fastad.uncertainty.results import SamplingEffect
 
 Kind = Literal["clusters", "blocks", "weights"]
@@ -43,64 +42,6 @@ Kind = Literal["clusters", "blocks", "weights"]
 FEWEST_UNITS = 10
 # By which the weight of normals is changed to see what a measure makes of it.
 _STEP = 1e-4
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class SamplingDesign:
-    """How the rows that a user gave were sampled, beside their weights.
-
-    Attributes
-    ----------
-    clusters : numpy.ndarray of shape (n_rows,) or None
-        Number of the cluster of each row.
-    blocks : int, "auto" or None
-        Mean length of the blocks of rows that follow each other in time.
-    """
-
-    clusters: IntVector | None = None
-    blocks: Blocks | None = None
-
-    @property
-    def is_independent(self) -> bool:
-        """Whether every row was sampled by itself."""
-        return self.clusters is None and self.blocks is None
-
-
-INDEPENDENT = SamplingDesign()
-
-
-def check_design(clusters: Any, blocks: Any, rows: RowIndex) -> SamplingDesign:
-    """Check the arguments that say how rows depend on each other."""
-    if clusters is not None and blocks is not None:
-        raise InvalidInputError(
-            "blocks must not be given with clusters: rows come in clusters or in time; found both",
-            argument="blocks",
-        )
-    if clusters is not None:
-        codes, distinct = factorize(clusters, "clusters", rows)
-        # A cluster for each row says nothing.
-        return INDEPENDENT if len(distinct) == rows.n_rows else SamplingDesign(clusters=codes)
-    if blocks is None:
-        return INDEPENDENT
-    if isinstance(blocks, str) and blocks == "auto":
-        return SamplingDesign(blocks="auto")
-    if isinstance(blocks, str):
-        raise InvalidInputError(
-            f"blocks must be an integer or 'auto'; found {short_repr(blocks)}", argument="blocks"
-        )
-    length = check_count(blocks, "blocks")
-    if length > rows.n_rows:
-        raise InvalidInputError(
-            f"blocks must be at most the number of rows, {rows.n_rows}; found {length}",
-            argument="blocks",
-        )
-    return SamplingDesign(blocks=length)
-
-
-def needs_design(design: SamplingDesign, labels: Labels) -> bool:
-    """Tell whether samples are anything but independent and counted in integers."""
-    is_real = labels.weights is not None and labels.weights.dtype.kind == "f"
-    return is_real or not design.is_independent
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -135,9 +76,9 @@ class DesignedSample:
     kind: Kind
     length: float | None = None
 
-    def is_ordered_as(self, other: "DesignedSample") -> bool:
-        """Return whether another one has the rows in the same order, with the same ties."""
-        return np.array_equal(self.rows, other.rows) and np.array_equal(self.ends, other.ends)
+    def order(self) -> tuple[IntVector, IntVector]:
+        """Return the order of the rows, and where ties end: equal where scores rank them alike."""
+        return self.rows, self.ends
 
     @classmethod
     def of(
@@ -173,17 +114,7 @@ class DesignedSample:
 
     def in_blocks(self, length: float) -> "DesignedSample":
         """Return the sample with blocks of another mean length."""
-        return DesignedSample(
-            self.counts,
-            self.rows,
-            self.ends,
-            self.labels,
-            self.weights,
-            self.units,
-            self.n_units,
-            "blocks",
-            length,
-        )
+        return replace(self, kind="blocks", length=length)
 
     def _best_length(self) -> float:
         """Return the length of blocks for the area under the ROC curve."""
@@ -215,7 +146,7 @@ class DesignedSample:
             )
         is_anomaly = self.labels == 1
         for name, mask in (("anomalies", is_anomaly), ("normal samples", ~is_anomaly)):
-            n = np.unique(self.units[mask]).shape[0]
+            n = np.count_nonzero(np.bincount(self.units[mask], minlength=self.n_units))
             if n < 2:
                 where = "clusters" if self.kind == "clusters" else "rows"
                 return UndefinedMeasureError(
@@ -256,6 +187,26 @@ class DesignedSample:
             return bound.value_or_nan(self.counts.with_normals_weighted(factor))
         except InvalidInputError:
             return math.nan
+
+    def variance(self, bound: BoundMeasure) -> float:
+        """Return the variance of a smooth measure."""
+        return self.variances(self.contributions(bound)).total
+
+    def degrees_of_freedom(self, bound: BoundMeasure) -> float:
+        """Return the degrees of freedom with which a measure's variance is known.
+
+        Of measures without influences those of an area, up to the FPR where the measure has one.
+        """
+        if not has_influence(bound.measure):
+            fpr = bound.parameters.get("fpr") if bound.measure.operating_point == "fpr" else None
+            bound = AUC_AT_FPR.bind(fpr=fpr) if fpr else ROC_AUC.bind()
+        return self.variances(self.contributions(bound)).df
+
+    def widening(self, df: float, alpha: float) -> float:
+        """Return the factor by which percentiles of replicates of few clusters are too narrow."""
+        if math.isinf(df):
+            return 1.0
+        return student_over_normal(alpha, df) * math.sqrt(self.n_units / (self.n_units - 1))
 
     def variances(self, contributions: FloatVector) -> "Variances":
         """Return the variance of the sum of what rows contribute, from units that differ.
@@ -315,11 +266,14 @@ class DesignedSample:
         n_resamples: int,
         key: np.uint64,
         progress: Progress | None = None,
-    ) -> FloatVector:
+        *,
+        stratified: bool = False,
+    ) -> npt.NDArray[np.float64]:
         """Return each measure on each replicate, shape (n_measures, n_resamples).
 
-        Clusters, blocks or rows are drawn with replacement, the same for every detector and number
-        of threads; scores are not ordered again. NaN where a measure is undefined. O(n) for each.
+        Clusters, blocks or rows of both classes are drawn with replacement, never by class, the
+        same for every detector and number of threads; scores are not ordered again. NaN where a
+        measure is undefined. O(n) for each.
         """
         values = np.empty((len(measures), n_resamples))
         rows = self.rows
@@ -426,3 +380,15 @@ class Variances:
     anomalies: float
     normals: float
     df: float
+
+
+Sample: TypeAlias = IndependentSample | DesignedSample
+
+
+def sample_of(
+    scores: ScoreVector, labels: Labels, design: SamplingDesign, name: str = "y_score"
+) -> Sample:
+    """Return the sample of scores: counts where rows are independent and counted in integers."""
+    if needs_design(design, labels):
+        return DesignedSample.of(scores, labels, design, name)
+    return IndependentSample.of(count_scores(scores, labels, name))

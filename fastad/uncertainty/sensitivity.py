@@ -27,6 +27,7 @@ from fastad.measures.points import need_both
 from fastad.measures.requests import bind
 from fastad.ordering.counts import OrderedCounts, count
 from fastad.ordering.hidden import CorrectedCounts, largest_contamination
+from fastad.uncertainty.bootstrap import IndependentSample
 from fastad.uncertainty.corrected import fractions_between
 from fastad.uncertainty.interval_estimation import IntervalOptions, intervals_of
 from fastad.uncertainty.intervals import check_interval_options
@@ -264,9 +265,8 @@ def sensitivity_of(
         )
     intervals: dict[Fraction, Interval] = {}
     if options is not None and values:
-        results = intervals_of(
-            counts, [corrected(bound, fraction) for fraction in values], options, progress
-        )
+        measures = [corrected(bound, fraction) for fraction in values]
+        results = intervals_of(IndependentSample.of(counts), measures, options, progress)
         intervals = {
             fraction: result
             for fraction, result in zip(values, results, strict=True)

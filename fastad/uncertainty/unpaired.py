@@ -21,7 +21,7 @@ from fastad.measures.measure import BoundMeasure
 from fastad.measures.rates import TRIALS
 from fastad.ordering.counts import OrderedCounts, count_scores
 from fastad.ordering.labels import Labels
-from fastad.uncertainty.bootstrap import Ranking, plan, replicate_values
+from fastad.uncertainty.bootstrap import IndependentSample
 from fastad.uncertainty.closed_forms import Bounds, rounding_of, variance
 from fastad.uncertainty.comparison_options import ComparisonOptions
 from fastad.uncertainty.enclosing_curves import fiducial_values
@@ -182,7 +182,8 @@ def _side(
     """Return the interval of one side as a function of its level; replicates are drawn once."""
     counts = pair.counts[i]
     method, coverage = _interval_method(bound, counts)
-    task = task_of(counts, bound, method, coverage)
+    sample = IndependentSample(counts)
+    task = task_of(sample, bound, method, coverage)
     if not isinstance(task, Task):
         raise task
     settings = IntervalOptions(
@@ -195,7 +196,7 @@ def _side(
         drawn = _replicates(counts, bound, options, pair.keys[i], progress)
 
     def at(level: Fraction) -> Interval:
-        result = estimate_interval(counts, task, replace(settings, level=level), drawn)
+        result = estimate_interval(sample, task, replace(settings, level=level), drawn)
         if not isinstance(result, Interval):
             raise result
         return result
@@ -221,8 +222,9 @@ def _replicates(
     key: np.uint64,
     progress: Progress | None,
 ) -> FloatVector:
-    resamples = plan(counts, options.n_resamples, key, stratified=True)
-    values: FloatVector = replicate_values(Ranking(counts), [bound], resamples, progress)[0]
+    values: FloatVector = IndependentSample(counts).replicates(
+        [bound], options.n_resamples, key, progress
+    )[0]
     return values
 
 

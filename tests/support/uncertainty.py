@@ -15,7 +15,7 @@ from fastad._core.random import random_key
 from fastad.measures.measure import BoundMeasure
 from fastad.measures.registry import MEASURES
 from fastad.ordering.counts import count
-from fastad.uncertainty.bootstrap import Ranking, Resamples, plan, replicate_values
+from fastad.uncertainty.bootstrap import IndependentSample, Resamples, plan, replicate_values
 from tests.support.operating import domain
 from tests.support.strategies import Sample, samples
 
@@ -74,7 +74,7 @@ def replicates_of(
 ) -> tuple[npt.NDArray[np.float64], Resamples]:
     counts = count(y, s)
     resamples = plan(counts, n_resamples, random_key(seed), stratified=stratified)
-    return replicate_values(Ranking(counts), measures, resamples), resamples
+    return replicate_values(IndependentSample(counts), measures, resamples), resamples
 
 
 # Areas, placements, variances and tests of the R package pROC, of its data on aneurysms.

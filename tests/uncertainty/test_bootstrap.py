@@ -23,16 +23,8 @@ from fastad.measures.registry import MEASURES
 from fastad.measures.requests import bind
 from fastad.ordering.counts import count
 from fastad.ordering.labels import check_labels
-from fastad.uncertainty.bootstrap import (
-    Ranking,
-    Resamples,
-    acceleration,
-    basic,
-    bias_corrected,
-    percentile,
-    plan,
-    replicate_values,
-)
+from fastad.uncertainty.bootstrap import IndependentSample, Resamples, plan, replicate_values
+from fastad.uncertainty.closed_forms import acceleration, basic, bias_corrected, percentile
 from fastad.uncertainty.influence import influence
 from fastad.uncertainty.interval_estimation import intervals_of
 from fastad.uncertainty.intervals import check_interval_options
@@ -76,10 +68,10 @@ def test_a_replicate_is_the_measure_of_the_drawn_rows(name: str, stratified: boo
     scores = rng.normal(y, 1, size=(2, 26)).round(1)
     bound = bind(name, options_for(name))
     detectors = rank_detectors(check_labels(y), [("a", "a", scores[0]), ("b", "b", scores[1])])
-    counts = detectors.rankings[0].counts
+    counts = detectors.samples[0].counts
     resamples = plan(counts, 25, random_key(4), stratified=stratified)
     anomalies, normals = np.flatnonzero(y == 1), np.flatnonzero(y == 0)
-    for ranking, s in zip(detectors.rankings, scores, strict=True):
+    for ranking, s in zip(detectors.samples, scores, strict=True):
         result = replicate_values(ranking, [bound], resamples)[0]
         for i, value in enumerate(result.tolist()):
             times = times_drawn(resamples, i, 9, 17)
@@ -112,14 +104,16 @@ def test_samples_of_one_detector_are_numbered_down_the_order(
     rows = np.arange(n, dtype=np.int32), np.arange(m, dtype=np.int32)
     for labels in (["auc"], ["auc", "ap", "eer"]):
         bound = [bind(label, {}) for label in labels]
-        alone = replicate_values(Ranking(counts), bound, resamples)
-        numbered = replicate_values(Ranking(counts, rows), bound, resamples)
+        alone = replicate_values(IndependentSample(counts), bound, resamples)
+        numbered = replicate_values(IndependentSample(counts, rows), bound, resamples)
         assert alone.tobytes() == numbered.tobytes()
     falling = np.argsort(-np.unique(sample.s, return_inverse=True)[1], kind="stable")
     falling = np.repeat(falling, sample.w.astype(np.int64)[falling])
     y, scores = sample.y[falling], np.unique(sample.s, return_inverse=True)[1][falling]
     assert len(y) == n + m
-    for i, value in enumerate(replicate_values(Ranking(counts), [bind("auc", {})], resamples)[0]):
+    for i, value in enumerate(
+        replicate_values(IndependentSample(counts), [bind("auc", {})], resamples)[0]
+    ):
         times = times_drawn(resamples, i, n, m)
         drawn = np.r_[
             np.repeat(np.flatnonzero(y == 1), times[0]), np.repeat(np.flatnonzero(y == 0), times[1])
@@ -286,7 +280,7 @@ def test_measures_share_their_replicates() -> None:
     labels = ["auc", "ap", "tpr@0.01", "auc@0.05", "f1_best", "eer"]
     options = check_interval_options("bootstrap", 0.9, 200, 7)
     bound = [*(bind(label, {}) for label in labels), bind("precision_at_k", {"k": 10**6})]
-    together = intervals_of(counts, bound, options)
+    together = intervals_of(IndependentSample.of(counts), bound, options)
     assert isinstance(together[-1], UndefinedMeasureError)
     for label, result in zip(labels, together, strict=False):
         alone = fastad.interval(
@@ -309,7 +303,7 @@ def test_the_best_f1_of_a_part_is_that_of_the_whole_curve(
     s = np.round(rng.normal(size=20_000) + shift * y, 2)
     s[0] = 9.0
     best = bind("best_f1", {"prevalence": prevalence})
-    ranking = Ranking(count(y, s))
+    ranking = IndependentSample(count(y, s))
     for stratified in (True, False):
         resamples = plan(ranking.counts, 50, random_key(3), stratified=stratified)
         alone = replicate_values(ranking, [best], resamples)[0]

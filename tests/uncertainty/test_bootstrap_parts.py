@@ -19,7 +19,7 @@ from fastad.measures.requests import bind
 from fastad.ordering import counts as counts_module
 from fastad.ordering.counts import OrderedCounts, count
 from fastad.uncertainty import bootstrap
-from fastad.uncertainty.bootstrap import Ranking, plan, replicate_values
+from fastad.uncertainty.bootstrap import IndependentSample, plan, replicate_values
 from tests.support.uncertainty import LUCK
 
 
@@ -148,7 +148,7 @@ def test_a_part_has_the_values_of_the_whole(ties: str, stratified: bool) -> None
     counts = many(ties)
     resamples = plan(counts, 30, random_key(8), stratified=stratified)
     measures = [bind(key, {}) for key in PARTIAL]
-    ranking = Ranking(counts)
+    ranking = IndependentSample(counts)
     whole = replicate_values(ranking, [*measures, bind("eer", {})], resamples)[:-1]
     assert np.unique(whole[0]).size > 5
     for chosen in ([0], [1], [2], [3], [4], [5], [6], [7], [8], [0, 2], [1, 3], list(range(9))):
@@ -163,7 +163,7 @@ def test_a_part_that_is_too_narrow_is_drawn_again_as_a_whole(
     counts = many(ties)
     resamples = plan(counts, 30, random_key(8), stratified=True)
     measures = [bind(key, {}) for key in ("tpr@0.3", "f1@0.31")]
-    expected = replicate_values(Ranking(counts), measures, resamples)
+    expected = replicate_values(IndependentSample(counts), measures, resamples)
     monkeypatch.setattr(bootstrap, "_DEVIATIONS", 0.3)
     monkeypatch.setattr(bootstrap, "_POINTS", 1)
     covered: list[bool] = []
@@ -174,21 +174,27 @@ def test_a_part_that_is_too_narrow_is_drawn_again_as_a_whole(
 
     original = counts_module.covers
     monkeypatch.setattr(bootstrap, "covers", covers)
-    assert replicate_values(Ranking(counts), measures, resamples).tobytes() == expected.tobytes()
+    assert (
+        replicate_values(IndependentSample(counts), measures, resamples).tobytes()
+        == expected.tobytes()
+    )
     assert set(covered) == {True, False}
 
 
 def test_a_part_is_small() -> None:
     counts = many("none", 1_000_000)
     for rate, most in (("0.01", 5 * BLOCK), ("0.5", 7 * BLOCK)):
-        (window,) = bootstrap._windows(Ranking(counts), [bind(f"tpr@{rate}", {})])
+        (window,) = bootstrap._windows(IndependentSample(counts), [bind(f"tpr@{rate}", {})])
         assert window.sizes.sum() <= most
         assert window.cost < 0.07 * counts.total
     # Measures of points that are far from one another have a small part each, others one together.
     far = [bind(key, {}) for key in ("tpr@0.01", "tpr@0.9", "f1@0.01")]
-    assert [window.measures for window in bootstrap._windows(Ranking(counts), far)] == [[0, 2], [1]]
+    assert [window.measures for window in bootstrap._windows(IndependentSample(counts), far)] == [
+        [0, 2],
+        [1],
+    ]
     near = [bind(key, {}) for key in ("tpr@0.01", "auc@0.011")]
-    (window,) = bootstrap._windows(Ranking(counts), near)
+    (window,) = bootstrap._windows(IndependentSample(counts), near)
     assert list(window.measures) == [0, 1]
 
 
@@ -222,11 +228,11 @@ def test_replicates_are_distributed_as_those_of_the_literal_bootstrap(ties: str)
     counts = count(y, s)
     resamples = plan(counts, n_resamples, random_key(4), stratified=True)
     for bound, values in zip(measures, expected, strict=True):
-        result = replicate_values(Ranking(counts), [bound], resamples)[0]
+        result = replicate_values(IndependentSample(counts), [bound], resamples)[0]
         assert stats.ks_2samp(result, values).pvalue > LUCK, bound.key
         # The deviation of 2 000 values is right to 1.6 %; 4.5 such errors of both.
         assert np.std(result) == pytest.approx(np.std(values), rel=0.1), bound.key
     # Measures of one replicate belong together.
-    together = replicate_values(Ranking(counts), measures, resamples)
+    together = replicate_values(IndependentSample(counts), measures, resamples)
     difference = np.corrcoef(together) - np.corrcoef(expected)
     assert np.abs(difference).max() < 4.5 * math.sqrt(2 / n_resamples)

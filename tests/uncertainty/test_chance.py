@@ -15,6 +15,7 @@ from fastad.measures.rates import RATES
 from fastad.measures.registry import MEASURES
 from fastad.measures.requests import bind
 from fastad.ordering.counts import count
+from fastad.uncertainty.bootstrap import IndependentSample
 from fastad.uncertainty.chance import ChanceLevel, chance_level, chance_of, chances_of
 from tests.support.uncertainty import SCORES, VALUES, Vector, labelled, point_options
 
@@ -227,20 +228,24 @@ def test_measures_share_their_permutations() -> None:
     labels = ["auc", "ap", "auc_pr", "tpr@0.1", "eer"]
     measures = [bind(label, {}) for label in labels]
     options: dict[str, Any] = {"n_resamples": 99, "key": np.uint64(5)}
-    for one, result in zip(measures, chances_of(counts, measures, **options), strict=True):
+    for one, result in zip(
+        measures, chances_of(IndependentSample(counts), measures, **options), strict=True
+    ):
         assert isinstance(result, ChanceLevel)
-        assert asdict(result) == asdict(chance_of(counts, one, **options))
-    assert chances_of(counts, [], **options) == []
+        assert asdict(result) == asdict(chance_of(IndependentSample(counts), one, **options))
+    assert chances_of(IndependentSample(counts), [], **options) == []
 
 
 def test_an_undefined_measure_does_not_affect_the_others() -> None:
     counts = count([1, 0, 0], [3, 2, 1])
     measures = [bind("precision_at_fpr", {"fpr": 0}), bind("auc", {})]
-    undefined, result = chances_of(counts, measures, n_resamples=9, key=np.uint64(0))
+    undefined, result = chances_of(
+        IndependentSample(counts), measures, n_resamples=9, key=np.uint64(0)
+    )
     assert isinstance(undefined, UndefinedMeasureError)
     assert isinstance(result, ChanceLevel)
     real = count([0, 0, 1], [1, 2, 3], sample_weight=[0.5, 1, 1])
-    for one in chances_of(real, measures, n_resamples=9, key=np.uint64(0)):
+    for one in chances_of(IndependentSample(real), measures, n_resamples=9, key=np.uint64(0)):
         assert isinstance(one, UndefinedMeasureError)
 
 
@@ -262,19 +267,24 @@ def test_plain_values() -> None:
 def test_whole_weights_are_repeated_rows() -> None:
     rng = np.random.default_rng(0)
     y, s, w = rng.random(50) < 0.3, rng.integers(0, 30, 50), rng.integers(0, 4, 50)
-    key = np.uint64(5)
     for label in ("auc", "ap", "auc_pr", "precision@n", "tpr@0.1"):
-        weighted = chance_of(count(y, s, sample_weight=w), bind(label, {}), n_resamples=49, key=key)
-        repeated = chance_of(
-            count(np.repeat(y, w), np.repeat(s, w)), bind(label, {}), n_resamples=49, key=key
-        )
+        options: dict[str, Any] = {"measure": label, "n_resamples": 49, "rng": 5}
+        weighted = chance_level(y, s, sample_weight=w, **options)
+        repeated = chance_level(np.repeat(y, w), np.repeat(s, w), **options)
         assert asdict(weighted) == asdict(repeated)
+
+
+def test_labels_are_not_exchangeable_between_weights() -> None:
+    y, s, clusters = [0, 1] * 20, range(40), np.repeat(range(20), 2)
+    for weights, options in (([0.5, 1] * 20, {}), ([1, 2] * 20, {"clusters": clusters})):
+        with pytest.raises(UndefinedMeasureError, match="undefined for sample weights"):
+            chance_level(y, s, measure="auc", sample_weight=weights, **options)
 
 
 def test_real_weights_cannot_be_permuted() -> None:
     counts = count([0, 0, 1], [1, 2, 3], sample_weight=[0.5, 1, 1])
     with pytest.raises(UndefinedMeasureError, match="not integers"):
-        chance_of(counts, bind("auc", {}), n_resamples=9, key=np.uint64(0))
+        chance_of(IndependentSample(counts), bind("auc", {}), n_resamples=9, key=np.uint64(0))
 
 
 def test_undefined_permutations_are_left_out() -> None:

@@ -17,6 +17,7 @@ from fastad.measures.measure import BoundMeasure
 from fastad.measures.registry import MEASURES
 from fastad.measures.requests import bind
 from fastad.ordering.counts import count
+from fastad.uncertainty.bootstrap import IndependentSample
 from fastad.uncertainty.interval_estimation import Task, estimate_interval
 from fastad.uncertainty.intervals import check_interval_options
 from fastad.uncertainty.methods import (
@@ -81,7 +82,7 @@ def test_rows_come_from_the_study(cell: study.Cell, key: str, methods: tuple[str
         covered = []
         for counts in samples:
             task = Task(bound, bound.value(counts), method)
-            interval = estimate_interval(counts, task, options, None)
+            interval = estimate_interval(IndependentSample(counts), task, options, None)
             assert isinstance(interval, Interval)
             covered.append(interval.low - 1e-12 <= true <= interval.high + 1e-12)
         row = row_of(key, method, cell)

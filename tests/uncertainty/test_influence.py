@@ -16,8 +16,7 @@ from fastad.measures.measure import BoundMeasure
 from fastad.measures.registry import MEASURES
 from fastad.measures.requests import bind
 from fastad.ordering.counts import OrderedCounts, count
-from fastad.uncertainty.bootstrap import acceleration
-from fastad.uncertainty.closed_forms import variance
+from fastad.uncertainty.closed_forms import acceleration, variance
 from fastad.uncertainty.influence import INFLUENCES, Influence, influence
 from tests.support import oracles
 from tests.support.strategies import Sample, samples

@@ -15,6 +15,7 @@ from fastad._kernels.random import bits
 from fastad._kernels.resampling.resample import relabel
 from fastad.measures.requests import bind
 from fastad.ordering.counts import count
+from fastad.uncertainty.bootstrap import IndependentSample
 from fastad.uncertainty.chance import ChanceLevel, chance_level, chance_of
 from fastad.uncertainty.null_distributions import area_probabilities, null_distribution, sizes_of
 from fastad.uncertainty.null_moments import moments, normal_approximation
@@ -38,10 +39,10 @@ def test_known_distributions_are_not_drawn(ties: str, exact: set[str], means: se
         bound = bind(row.name, point_options(row.name))
         assert (null_distribution(counts, bound) is not None) == (row.name in exact)
         assert (moments(counts, bound) is not None) == (row.name in means)
-        drawn = chance_of(counts, bound, n_resamples=9, key=np.uint64(0))
+        drawn = chance_of(IndependentSample(counts), bound, n_resamples=9, key=np.uint64(0))
         assert (drawn.method == "permutation") == (row.name not in exact)
         if row.name in exact | means:
-            again = chance_of(counts, bound, n_resamples=99, key=np.uint64(0))
+            again = chance_of(IndependentSample(counts), bound, n_resamples=99, key=np.uint64(0))
             assert drawn.expected == again.expected
 
 

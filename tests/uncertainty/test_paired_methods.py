@@ -227,8 +227,8 @@ def test_bootstrapped_differences_share_their_replicates(measure: str, stratifie
     bound = bind(measure, {})
     detectors = rank_detectors(check_labels(y), [("a", "a", scores[0]), ("b", "b", scores[1])])
     key = random_key(8)
-    resamples = plan(detectors.rankings[0].counts, 400, key, stratified=stratified)
-    drawn = [replicate_values(ranking, [bound], resamples)[0] for ranking in detectors.rankings]
+    resamples = plan(detectors.samples[0].counts, 400, key, stratified=stratified)
+    drawn = [replicate_values(ranking, [bound], resamples)[0] for ranking in detectors.samples]
     differences = drawn[0] - drawn[1]
     keywords: Any = {"measure": measure, "method": "bootstrap", "rng": 8, "n_resamples": 400}
     result = fastad.compare(y, *scores, stratified=stratified, confidence_level=0.9, **keywords)
