@@ -17,9 +17,9 @@ from bench.pages import EVIDENCE, write_rows
 from fastad.errors import UndefinedMeasureError
 from fastad.measures.measure import BoundMeasure
 from fastad.measures.requests import bind
-from fastad.uncertainty.bootstrap import IndependentSample
-from fastad.uncertainty.interval_estimation import intervals_of
-from fastad.uncertainty.intervals import check_interval_options
+from fastad.uncertainty.intervals.interval import check_interval_options
+from fastad.uncertainty.intervals.interval_estimation import intervals_of
+from fastad.uncertainty.samples.bootstrap import IndependentSample
 
 ANOMALIES = (30, 400)
 NORMALS = (60, 300, 1000)

@@ -17,9 +17,9 @@ from bench.coverage import AREA, Cell, closed_intervals_of_area, rows_of_cells
 from bench.families import FAMILIES
 from bench.pages import EVIDENCE, write_rows
 from fastad.errors import UndefinedMeasureError
-from fastad.uncertainty.bootstrap import IndependentSample
-from fastad.uncertainty.interval_estimation import intervals_of
-from fastad.uncertainty.intervals import check_interval_options
+from fastad.uncertainty.intervals.interval import check_interval_options
+from fastad.uncertainty.intervals.interval_estimation import intervals_of
+from fastad.uncertainty.samples.bootstrap import IndependentSample
 
 SIZES = ((15, 100), (30, 300), (100, 2000), (1000, 1000))
 FIRST_SEED, N_SEEDS, N_RESAMPLES = 30_000, 400, 400

@@ -20,7 +20,7 @@ from fastad.errors import LowCoverageWarning
 from fastad.measures.requests import bind
 from fastad.ordering.counts import OrderedCounts
 from fastad.uncertainty import contamination_sensitivity
-from fastad.uncertainty.enclosing_curves import counts_of_curve
+from fastad.uncertainty.intervals.enclosing_curves import counts_of_curve
 
 TABLE = EVIDENCE / "contamination.csv"
 COLUMNS = (

@@ -28,12 +28,16 @@ from fastad.errors import UndefinedMeasureError
 from fastad.measures.measure import BoundMeasure
 from fastad.measures.requests import bind
 from fastad.ordering.counts import OrderedCounts, count
-from fastad.uncertainty.bootstrap import IndependentSample, plan, replicate_values
-from fastad.uncertainty.enclosing_curves import fiducial_values
-from fastad.uncertainty.interval_estimation import IntervalOptions, Task, estimate_interval
-from fastad.uncertainty.intervals import check_interval_options
-from fastad.uncertainty.methods import RESAMPLING, limits_of, methods_of
+from fastad.uncertainty.intervals.enclosing_curves import fiducial_values
+from fastad.uncertainty.intervals.interval import check_interval_options
+from fastad.uncertainty.intervals.interval_estimation import (
+    IntervalOptions,
+    Task,
+    estimate_interval,
+)
+from fastad.uncertainty.intervals.methods import RESAMPLING, limits_of, methods_of
 from fastad.uncertainty.results import Interval
+from fastad.uncertainty.samples.bootstrap import IndependentSample, plan, replicate_values
 
 ANOMALIES = (10, 30, 100, 1000)
 NORMALS = (30, 100, 300, 1000, 3000)

@@ -25,9 +25,9 @@ from bench.pages import EVIDENCE, fill, read_rows, table, write_rows
 from fastad.errors import UndefinedMeasureError
 from fastad.measures.requests import bind
 from fastad.ordering.labels import check_labels
-from fastad.uncertainty.comparison_options import ComparisonOptions
-from fastad.uncertainty.pair_comparison import compare_pairs
-from fastad.uncertainty.paired import rank_detectors
+from fastad.uncertainty.comparisons.pair_comparison import compare_pairs
+from fastad.uncertainty.comparisons.pair_estimates import ComparisonOptions
+from fastad.uncertainty.comparisons.paired import rank_detectors
 
 SIZES = ((30, 30), (20, 200), (20, 2000), (100, 300), (300, 300))
 KEYS = ("auc", "ap", "auc@0.05", "tpr@0.05", "fpr@tpr0.95", "precision@n")

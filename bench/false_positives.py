@@ -26,10 +26,10 @@ from bench.pages import EVIDENCE, write_rows
 from fastad.errors import UndefinedMeasureError
 from fastad.measures.requests import bind
 from fastad.ordering.labels import check_labels
-from fastad.uncertainty.comparison_options import NORMAL_METHODS, ComparisonOptions
-from fastad.uncertainty.influence import INFLUENCES
-from fastad.uncertainty.methods import limits_of
-from fastad.uncertainty.paired import PAIRED_METHODS, rank_detectors
+from fastad.uncertainty.comparisons.pair_estimates import NORMAL_METHODS, ComparisonOptions
+from fastad.uncertainty.comparisons.paired import PAIRED_METHODS, rank_detectors
+from fastad.uncertainty.intervals.methods import limits_of
+from fastad.uncertainty.samples.influence import INFLUENCES
 
 ANOMALIES = (10, 30, 100, 300, 1000)
 NORMALS = (30, 100, 300, 1000, 3000)

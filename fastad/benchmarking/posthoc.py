@@ -25,7 +25,7 @@ from fastad.benchmarking.reading import problems_text
 from fastad.benchmarking.resampling import Means, check_resampling
 from fastad.benchmarking.result_table import Results, ResultTable, as_results
 from fastad.errors import InvalidInputError, UndefinedMeasureError
-from fastad.uncertainty.corrections import CORRECTIONS
+from fastad.uncertainty.comparisons.corrections import CORRECTIONS
 
 
 def nemenyi(

@@ -32,7 +32,7 @@ from fastad.benchmarking.selection import (
     shortfalls,
 )
 from fastad.errors import InvalidInputError, UndefinedMeasureError
-from fastad.uncertainty.corrections import significantly_larger
+from fastad.uncertainty.comparisons.corrections import significantly_larger
 
 # Data on which measures are evaluated, the strongest evidence first, and what each is in words.
 _EVIDENCE = {

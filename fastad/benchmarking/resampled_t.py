@@ -15,7 +15,7 @@ from fastad._core.types import Correction, FloatMatrix, FloatVector, IntVector, 
 from fastad.benchmarking.means import defined_mean, differences, in_units
 from fastad.benchmarking.result_table import Results, ResultTable, as_results
 from fastad.errors import InvalidInputError, UndefinedMeasureError
-from fastad.uncertainty.corrections import CORRECTIONS
+from fastad.uncertainty.comparisons.corrections import CORRECTIONS
 
 _MAX_NAMES = 8
 

@@ -26,9 +26,9 @@ from fastad.cli._result_tables import ResultColumns, file_names, read_results
 from fastad.cli._saving import save_columns, save_text
 from fastad.cli._scored_tables import ScoreColumns, ScoredTable, read_scored_table
 from fastad.errors import InvalidTypeError, MissingExtraError, UndefinedMeasureError
-from fastad.uncertainty.comparison import compare_all
-from fastad.uncertainty.comparison_results import Comparisons
-from fastad.uncertainty.corrections import CORRECTIONS
+from fastad.uncertainty.comparisons.comparison import compare_all
+from fastad.uncertainty.comparisons.comparison_results import Comparisons
+from fastad.uncertainty.comparisons.corrections import CORRECTIONS
 
 _DPI = 150
 # Tables of more rows are saved, and not printed.

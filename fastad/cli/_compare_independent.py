@@ -15,9 +15,9 @@ from fastad._core.text_tables import format_p
 from fastad.cli._console import DataError, data_from, print_message, print_result, progress_bar
 from fastad.cli._scored_tables import ScoreColumns, ScoredTable, read_scored_table
 from fastad.errors import InvalidTypeError
-from fastad.uncertainty.comparison_results import IndependentComparison
-from fastad.uncertainty.corrections import CORRECTIONS
-from fastad.uncertainty.independent import compare_independent
+from fastad.uncertainty.comparisons.comparison_results import IndependentComparison
+from fastad.uncertainty.comparisons.corrections import CORRECTIONS
+from fastad.uncertainty.comparisons.independent import compare_independent
 
 
 def run_compare_independent(

@@ -12,14 +12,14 @@ from fastad._core.threads import thread_limit
 from fastad._core.types import ArrayLike
 from fastad.dask.tasks import Versions, dask_module, now_or_later
 from fastad.measures.measure import BoundMeasure, MeasureLike
-from fastad.uncertainty import intervals
-from fastad.uncertainty.bootstrap import (
+from fastad.uncertainty.intervals import interval as intervals
+from fastad.uncertainty.results import Interval
+from fastad.uncertainty.samples.bootstrap import (
     IndependentSample,
     Resamples,
     replicate_values,
     replicated_elsewhere,
 )
-from fastad.uncertainty.results import Interval
 
 _TASKS = 32
 

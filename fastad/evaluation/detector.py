@@ -34,10 +34,10 @@ from fastad.ordering.named_scores import score_name
 from fastad.uncertainty.results import Interval
 
 if TYPE_CHECKING:
-    from fastad.uncertainty.chance import ChanceLevel
-    from fastad.uncertainty.designs import SamplingDesign
-    from fastad.uncertainty.interval_estimation import IntervalOptions
-    from fastad.uncertainty.sampling import Sample
+    from fastad.uncertainty.chance.chance_level import ChanceLevel
+    from fastad.uncertainty.intervals.interval_estimation import IntervalOptions
+    from fastad.uncertainty.samples.designs import SamplingDesign
+    from fastad.uncertainty.samples.sampling import Sample
 
 Result = TypeVar("Result")
 
@@ -163,8 +163,8 @@ def _sample(
     if request.intervals is None and request.chance is None:
         return None
     # Here, as the functions of intervals are.
-    from fastad.uncertainty.designs import INDEPENDENT
-    from fastad.uncertainty.sampling import sample_of
+    from fastad.uncertainty.samples.designs import INDEPENDENT
+    from fastad.uncertainty.samples.sampling import sample_of
 
     return sample_of(scores, labels, request.design or INDEPENDENT, score_name(name))
 
@@ -260,8 +260,8 @@ def _intervals(
     if request.intervals is None:
         return {}
     # Here, because SciPy's functions take a sixth of a second to import.
-    from fastad.uncertainty.bootstrap import IndependentSample
-    from fastad.uncertainty.interval_estimation import intervals_of
+    from fastad.uncertainty.intervals.interval_estimation import intervals_of
+    from fastad.uncertainty.samples.bootstrap import IndependentSample
 
     sample = sample or IndependentSample.of(counts)
     with _part(request.progress) as report:
@@ -280,8 +280,8 @@ def _chance(
     if options is None:
         return {}
     # Here, as the functions of intervals are.
-    from fastad.uncertainty.bootstrap import IndependentSample
-    from fastad.uncertainty.chance import chances_of
+    from fastad.uncertainty.chance.chance_level import chances_of
+    from fastad.uncertainty.samples.bootstrap import IndependentSample
 
     sample = sample or IndependentSample(counts)
     with _part(request.progress) as report:

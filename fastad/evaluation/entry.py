@@ -249,7 +249,7 @@ def evaluate(
         check_generator(rng)
     if chance or confidence_level is not None:
         # Here, because SciPy's functions take a sixth of a second to import.
-        from fastad.uncertainty.intervals import check_interval_options
+        from fastad.uncertainty.intervals.interval import check_interval_options
 
         level = 0.95 if confidence_level is None else confidence_level
         options = check_interval_options("auto", level, n_resamples, rng)
@@ -262,7 +262,7 @@ def evaluate(
         detectors = named_scores(y_score, labels.row_index)
         if clusters is not None or blocks is not None:
             # Here, as the functions of intervals are: for SciPy's time to import.
-            from fastad.uncertainty.designs import check_design
+            from fastad.uncertainty.samples.designs import check_design
 
             design = check_design(clusters, blocks, labels.row_index)
             request = replace(request, design=None if design.is_independent else design)

@@ -41,7 +41,7 @@ class FewNormals:
     def intervals(self) -> dict[str, Interval]:
         """The exact interval of each measure, by its key."""
         # Here, because SciPy's functions take a sixth of a second to import.
-        from fastad.uncertainty.enclosing_curves import has_order, order_interval
+        from fastad.uncertainty.intervals.enclosing_curves import has_order, order_interval
 
         intervals = {}
         for bound, value in zip(self.measures, self.values, strict=True):

@@ -34,8 +34,8 @@ from fastad.ordering.labels import NAN_POLICIES, check_labels, check_scores, row
 from fastad.uncertainty.results import Interval
 
 if TYPE_CHECKING:
-    from fastad.uncertainty.bands import PrecisionRecallBand, RocBand
-    from fastad.uncertainty.chance import ChanceLevel
+    from fastad.uncertainty.chance.chance_level import ChanceLevel
+    from fastad.uncertainty.rates.bands import PrecisionRecallBand, RocBand
 
 
 class RankedScores(MeasureMethods):
@@ -119,7 +119,8 @@ class RankedScores(MeasureMethods):
     ) -> Interval:
         """See `fastad.interval`."""
         # Here, because SciPy's functions take a sixth of a second to import.
-        from fastad.uncertainty import bootstrap, intervals
+        from fastad.uncertainty.intervals import interval as intervals
+        from fastad.uncertainty.samples.bootstrap import IndependentSample
 
         bound, options = intervals.check_interval(
             measure,
@@ -132,7 +133,7 @@ class RankedScores(MeasureMethods):
             contamination=self._corrected.contamination,
         )
         with thread_limit(n_threads), reporting(progress, "replicates", after=LATE) as report:
-            sample = bootstrap.IndependentSample.of(self._counts)
+            sample = IndependentSample.of(self._counts)
             return intervals.interval_of(sample, bound, options, report)
 
     def roc_band(
@@ -144,7 +145,7 @@ class RankedScores(MeasureMethods):
     ) -> "RocBand":
         """See `fastad.uncertainty.roc_band`."""
         # Here, because SciPy's functions take a sixth of a second to import.
-        from fastad.uncertainty import bands
+        from fastad.uncertainty.rates import bands
 
         self._refuse_corrected("roc_band")
         return bands.roc_band_of(
@@ -164,7 +165,7 @@ class RankedScores(MeasureMethods):
     ) -> "PrecisionRecallBand":
         """See `fastad.uncertainty.precision_recall_band`."""
         # Here, because SciPy's functions take a sixth of a second to import.
-        from fastad.uncertainty import bands
+        from fastad.uncertainty.rates import bands
 
         self._refuse_corrected("precision_recall_band")
         return bands.precision_recall_band_of(
@@ -187,13 +188,14 @@ class RankedScores(MeasureMethods):
     ) -> "ChanceLevel":
         """See `fastad.chance_level`."""
         # Here, as the functions of intervals are.
-        from fastad.uncertainty import bootstrap, chance
+        from fastad.uncertainty.chance import chance_level as chance
+        from fastad.uncertainty.samples.bootstrap import IndependentSample
 
         self._refuse_corrected("chance_level")
         bound = bind(measure, options, chance.chance_level)
         repeats, key = check_count(n_resamples, "n_resamples"), random_key(rng)
         with thread_limit(n_threads), reporting(progress, "permutations", after=LATE) as report:
-            sample = bootstrap.IndependentSample(self._counts)
+            sample = IndependentSample(self._counts)
             return chance.chance_of(sample, bound, n_resamples=repeats, key=key, progress=report)
 
 

@@ -24,7 +24,7 @@ from fastad.evaluation.notes import (
 from fastad.uncertainty.results import Interval
 
 if TYPE_CHECKING:
-    from fastad.uncertainty.chance import ChanceLevel
+    from fastad.uncertainty.chance.chance_level import ChanceLevel
 
 
 # Key of the area under the ROC curve.

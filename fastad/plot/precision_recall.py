@@ -28,7 +28,7 @@ from fastad.plot.curves import (
     with_footnote,
 )
 from fastad.plot.folds import rank_detectors
-from fastad.uncertainty.bands import PrecisionRecallBand, precision_recall_band_of
+from fastad.uncertainty.rates.bands import PrecisionRecallBand, precision_recall_band_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

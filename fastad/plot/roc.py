@@ -38,7 +38,7 @@ from fastad.plot.curves import (
     with_footnote,
 )
 from fastad.plot.folds import rank_detectors
-from fastad.uncertainty.bands import RocBand, roc_band_of
+from fastad.uncertainty.rates.bands import RocBand, roc_band_of
 from fastad.uncertainty.results import Interval
 
 if TYPE_CHECKING:

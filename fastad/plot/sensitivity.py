@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from typing_extensions import Self
 
-    from fastad.uncertainty.sensitivity import ContaminationSensitivity
+    from fastad.uncertainty.intervals.sensitivity import ContaminationSensitivity
 
 
 class ContaminationSensitivityDisplay(LabelledDisplay, drawing.Display):
@@ -60,7 +60,7 @@ class ContaminationSensitivityDisplay(LabelledDisplay, drawing.Display):
         sensitivities: "ContaminationSensitivity | Mapping[str, ContaminationSensitivity]",
     ) -> None:
         # Here, because SciPy's functions take a sixth of a second to import.
-        from fastad.uncertainty.sensitivity import ContaminationSensitivity
+        from fastad.uncertainty.intervals.sensitivity import ContaminationSensitivity
 
         self.sensitivities = by_name(sensitivities, ContaminationSensitivity, "sensitivities")
         measures = {result.measure for result in self.sensitivities.values()}
@@ -124,7 +124,7 @@ class ContaminationSensitivityDisplay(LabelledDisplay, drawing.Display):
         [0.6667, 0.6852, 0.7083]
         """
         # Here, because SciPy's functions take a sixth of a second to import.
-        from fastad.uncertainty.sensitivity import contamination_sensitivity
+        from fastad.uncertainty.intervals.sensitivity import contamination_sensitivity
 
         index = check_labels(y_true, pos_label=pos_label).row_index
         detectors = dict(named_scores(y_score, index))
@@ -187,7 +187,7 @@ class ContaminationSensitivityDisplay(LabelledDisplay, drawing.Display):
             If a class is absent from a fold.
         """
         # Here, because SciPy's functions take a sixth of a second to import.
-        from fastad.uncertainty.sensitivity import contamination_sensitivity
+        from fastad.uncertainty.intervals.sensitivity import contamination_sensitivity
 
         folds = {
             name: (values_of(y, rows, "y"), scores)

@@ -23,7 +23,7 @@ from fastad.regions.methods import (
 )
 from fastad.regions.results import VolumeEstimate
 from fastad.regions.scores import BlockScore
-from fastad.uncertainty.closed_forms import clopper_pearson
+from fastad.uncertainty.samples.closed_forms import clopper_pearson
 
 # Sobol points pay where a score is expensive, features are few and regions smooth.
 _FEW_FEATURES = 12

@@ -19,7 +19,7 @@ from fastad.errors import InvalidInputError
 from fastad.regions.box import Box
 from fastad.regions.results import VolumeEstimate, from_fraction
 from fastad.regions.scores import BlockScore, Countable
-from fastad.uncertainty.closed_forms import clopper_pearson
+from fastad.uncertainty.samples.closed_forms import clopper_pearson
 
 # A thread takes at most so many blocks at once.
 _BLOCKS_A_PART = 4

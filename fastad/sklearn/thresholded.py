@@ -20,7 +20,7 @@ from fastad._core.types import IntVector, Label, Point, Threshold
 from fastad.detectors.orientation import anomaly_scores, kind_of, name_of
 from fastad.errors import InvalidInputError, InvalidTypeError, UndefinedMeasureError
 from fastad.measures.thresholds import threshold_at_rate
-from fastad.uncertainty.guarantee import (
+from fastad.uncertainty.rates.guarantee import (
     GuaranteedThreshold,
     sample_size_for_guarantee,
     threshold_with_guarantee,

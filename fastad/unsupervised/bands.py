@@ -11,7 +11,7 @@ from fastad._core.parameters import check_flag, check_inside, check_rate
 from fastad._core.types import FloatVector, IntVector, Point, Points
 from fastad.errors import InvalidInputError
 from fastad.measures.results import Curve
-from fastad.uncertainty.order_statistics import EachRank, RateBounds, all_ranks, last_rank
+from fastad.uncertainty.rates.order_statistics import EachRank, RateBounds, all_ranks, last_rank
 from fastad.unsupervised.excess_mass import ExcessMassCurve, check_levels
 from fastad.unsupervised.levels import LevelSets
 from fastad.unsupervised.mass_volume import MassVolumeCurve

@@ -14,7 +14,7 @@ from fastad._core.threads import in_steps, thread_map
 from fastad._core.types import FloatMatrix, FloatVector, ScoreVector, ShortVector
 from fastad._kernels.curves import level_sets as kernels
 from fastad.errors import UndefinedMeasureError
-from fastad.uncertainty.corrections import error_degrees_of_freedom
+from fastad.uncertainty.comparisons.corrections import error_degrees_of_freedom
 from fastad.unsupervised.criteria import EXCESS_MASS, Criteria, CriteriaPlan, Criterion
 from fastad.unsupervised.excess_mass import excess_mass_curve
 from fastad.unsupervised.levels import LARGEST_LOG, LevelSets, Volumes

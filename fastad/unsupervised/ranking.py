@@ -12,7 +12,7 @@ from fastad._core.parameters import check_choice
 from fastad._core.results import Column, TableResult, estimate_columns
 from fastad._core.text_tables import DASH, count_text
 from fastad._core.types import FloatMatrix, IntMatrix
-from fastad.uncertainty.corrections import significantly_larger
+from fastad.uncertainty.comparisons.corrections import significantly_larger
 from fastad.unsupervised.criteria import CRITERIA, SIGNS, Criteria, Criterion, CriterionName
 from fastad.unsupervised.criteria_estimation import CriterionEstimates
 

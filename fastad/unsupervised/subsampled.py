@@ -9,7 +9,7 @@ from scipy.special import logsumexp, stdtrit
 from fastad._core.arrays import set_readonly
 from fastad._core.floats import exp
 from fastad._core.types import FloatVector, IntMatrix
-from fastad.uncertainty.corrections import error_degrees_of_freedom
+from fastad.uncertainty.comparisons.corrections import error_degrees_of_freedom
 from fastad.unsupervised.criteria import Criteria, CriteriaPlan, Criterion
 from fastad.unsupervised.criteria_estimation import CriterionEstimates, Spread
 from fastad.unsupervised.ranking import UnsupervisedEvaluation

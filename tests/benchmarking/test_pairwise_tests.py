@@ -25,7 +25,7 @@ from fastad.benchmarking.pairwise_tests.pairs import (
     pair_p_values,
 )
 from fastad.errors import InvalidInputError
-from fastad.uncertainty.corrections import possible, shaffer
+from fastad.uncertainty.comparisons.corrections import possible, shaffer
 from tests.support import pairwise_tests as oracle
 from tests.support.agreement import bits
 

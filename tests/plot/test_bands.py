@@ -9,7 +9,12 @@ from matplotlib.colors import to_rgba, to_rgba_array
 
 import fastad
 from fastad.plot import PrecisionRecallDisplay, RocCurveDisplay
-from fastad.uncertainty.bands import PrecisionRecallBand, RocBand, precision_recall_band, roc_band
+from fastad.uncertainty.rates.bands import (
+    PrecisionRecallBand,
+    RocBand,
+    precision_recall_band,
+    roc_band,
+)
 from tests.support.drawn import corners, legend_of, new_axes
 
 LABELS = np.repeat([0, 1], [40, 25])

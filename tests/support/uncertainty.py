@@ -15,7 +15,12 @@ from fastad._core.random import random_key
 from fastad.measures.measure import BoundMeasure
 from fastad.measures.registry import MEASURES
 from fastad.ordering.counts import count
-from fastad.uncertainty.bootstrap import IndependentSample, Resamples, plan, replicate_values
+from fastad.uncertainty.samples.bootstrap import (
+    IndependentSample,
+    Resamples,
+    plan,
+    replicate_values,
+)
 from tests.support.operating import domain
 from tests.support.strategies import Sample, samples
 

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import beta, binom, norm
 
-from fastad.uncertainty.bands import precision_recall_band, roc_band
-from fastad.uncertainty.order_statistics import AllRanks, EachRank, all_ranks
+from fastad.uncertainty.rates.bands import precision_recall_band, roc_band
+from fastad.uncertainty.rates.order_statistics import AllRanks, EachRank, all_ranks
 
 Vector = npt.NDArray[Any]
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import fastad
 from fastad import InvalidInputError, UndefinedMeasureError
-from fastad.uncertainty.bands import (
+from fastad.uncertainty.rates.bands import (
     PrecisionRecallBand,
     RocBand,
     precision_recall_band,

@@ -23,12 +23,17 @@ from fastad.measures.registry import MEASURES
 from fastad.measures.requests import bind
 from fastad.ordering.counts import count
 from fastad.ordering.labels import check_labels
-from fastad.uncertainty.bootstrap import IndependentSample, Resamples, plan, replicate_values
-from fastad.uncertainty.closed_forms import acceleration, basic, bias_corrected, percentile
-from fastad.uncertainty.influence import influence
-from fastad.uncertainty.interval_estimation import intervals_of
-from fastad.uncertainty.intervals import check_interval_options
-from fastad.uncertainty.paired import rank_detectors
+from fastad.uncertainty.comparisons.paired import rank_detectors
+from fastad.uncertainty.intervals.interval import check_interval_options
+from fastad.uncertainty.intervals.interval_estimation import intervals_of
+from fastad.uncertainty.samples.bootstrap import (
+    IndependentSample,
+    Resamples,
+    plan,
+    replicate_values,
+)
+from fastad.uncertainty.samples.closed_forms import acceleration, basic, bias_corrected, percentile
+from fastad.uncertainty.samples.influence import influence
 from tests.support.operating import domain, options_of
 from tests.support.strategies import samples
 from tests.support.uncertainty import replicates_of

@@ -18,8 +18,8 @@ from fastad.measures.measure import BoundMeasure
 from fastad.measures.requests import bind
 from fastad.ordering import counts as counts_module
 from fastad.ordering.counts import OrderedCounts, count
-from fastad.uncertainty import bootstrap
-from fastad.uncertainty.bootstrap import IndependentSample, plan, replicate_values
+from fastad.uncertainty.samples import bootstrap
+from fastad.uncertainty.samples.bootstrap import IndependentSample, plan, replicate_values
 from tests.support.uncertainty import LUCK
 
 

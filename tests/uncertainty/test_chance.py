@@ -15,8 +15,8 @@ from fastad.measures.rates import RATES
 from fastad.measures.registry import MEASURES
 from fastad.measures.requests import bind
 from fastad.ordering.counts import count
-from fastad.uncertainty.bootstrap import IndependentSample
-from fastad.uncertainty.chance import ChanceLevel, chance_level, chance_of, chances_of
+from fastad.uncertainty.chance.chance_level import ChanceLevel, chance_level, chance_of, chances_of
+from fastad.uncertainty.samples.bootstrap import IndependentSample
 from tests.support.uncertainty import SCORES, VALUES, Vector, labelled, point_options
 
 

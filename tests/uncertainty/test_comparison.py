@@ -18,7 +18,7 @@ from fastad import InvalidInputError, UndefinedMeasureError
 from fastad.errors import LowCoverageWarning
 from fastad.measures.requests import bind
 from fastad.uncertainty import Comparison
-from fastad.uncertainty.corrections import CORRECTIONS
+from fastad.uncertainty.comparisons.corrections import CORRECTIONS
 from tests.support.strategies import LAYOUTS, Sample, in_layout
 from tests.support.uncertainty import correlated_detectors, two_detectors
 

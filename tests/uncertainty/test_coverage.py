@@ -17,10 +17,9 @@ from fastad.measures.measure import BoundMeasure
 from fastad.measures.registry import MEASURES
 from fastad.measures.requests import bind
 from fastad.ordering.counts import count
-from fastad.uncertainty.bootstrap import IndependentSample
-from fastad.uncertainty.interval_estimation import Task, estimate_interval
-from fastad.uncertainty.intervals import check_interval_options
-from fastad.uncertainty.methods import (
+from fastad.uncertainty.intervals.interval import check_interval_options
+from fastad.uncertainty.intervals.interval_estimation import Task, estimate_interval
+from fastad.uncertainty.intervals.methods import (
     ANY_SIZE,
     Coverage,
     Limits,
@@ -32,6 +31,7 @@ from fastad.uncertainty.methods import (
     select_method,
 )
 from fastad.uncertainty.results import Interval
+from fastad.uncertainty.samples.bootstrap import IndependentSample
 
 ROWS = read_rows(study.TABLE)
 # Of 120 intervals with a coverage of 92 %, fewer cover the true value in one cell of a thousand.

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import kstwo
 
-from fastad.uncertainty.distribution_radius import radius_at_all_times, radius_at_one_time
+from fastad.uncertainty.rates.sequences import radius_at_all_times, radius_at_one_time
 
 ALPHAS = [0.5, 0.05, 0.025, 1e-3, 1e-9]
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import fastad
 from fastad import InvalidInputError, UndefinedMeasureError
-from fastad.uncertainty.order_statistics import guaranteed_rank, required_sample_size
+from fastad.uncertainty.rates.order_statistics import guaranteed_rank, required_sample_size
 from tests.support.strategies import FLOATS, INTEGERS
 
 

@@ -13,7 +13,8 @@ from scipy import stats
 
 import fastad
 from fastad.errors import LowCoverageWarning
-from fastad.uncertainty import IndependentComparison, unpaired
+from fastad.uncertainty import IndependentComparison
+from fastad.uncertainty.comparisons import unpaired
 from tests.support import oracles
 from tests.support.uncertainty import PROC, PROC_Y
 

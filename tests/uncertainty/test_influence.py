@@ -16,8 +16,8 @@ from fastad.measures.measure import BoundMeasure
 from fastad.measures.registry import MEASURES
 from fastad.measures.requests import bind
 from fastad.ordering.counts import OrderedCounts, count
-from fastad.uncertainty.closed_forms import acceleration, variance
-from fastad.uncertainty.influence import INFLUENCES, Influence, influence
+from fastad.uncertainty.samples.closed_forms import acceleration, variance
+from fastad.uncertainty.samples.influence import INFLUENCES, Influence, influence
 from tests.support import oracles
 from tests.support.strategies import Sample, samples
 

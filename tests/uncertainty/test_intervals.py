@@ -16,8 +16,8 @@ from fastad import InvalidInputError
 from fastad.measures.rates import RATES, TRIALS
 from fastad.measures.registry import MEASURES
 from fastad.measures.requests import bind
-from fastad.uncertainty.influence import INFLUENCES
-from fastad.uncertainty.methods import methods_of
+from fastad.uncertainty.intervals.methods import methods_of
+from fastad.uncertainty.samples.influence import INFLUENCES
 from tests.support.operating import options_of
 from tests.support.strategies import LAYOUTS, Sample, in_layout, samples
 from tests.support.uncertainty import two_of_each_class

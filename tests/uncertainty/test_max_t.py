@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from fastad.uncertainty.corrections import significantly_larger
+from fastad.uncertainty.comparisons.corrections import significantly_larger
 
 
 def slow(values: Any, replicates: Any, df: float, level: float) -> set[tuple[int, int]]:

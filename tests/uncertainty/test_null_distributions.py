@@ -15,10 +15,14 @@ from fastad._kernels.random import bits
 from fastad._kernels.resampling.resample import relabel
 from fastad.measures.requests import bind
 from fastad.ordering.counts import count
-from fastad.uncertainty.bootstrap import IndependentSample
-from fastad.uncertainty.chance import ChanceLevel, chance_level, chance_of
-from fastad.uncertainty.null_distributions import area_probabilities, null_distribution, sizes_of
-from fastad.uncertainty.null_moments import moments, normal_approximation
+from fastad.uncertainty.chance.chance_level import ChanceLevel, chance_level, chance_of
+from fastad.uncertainty.chance.null_distributions import (
+    area_probabilities,
+    null_distribution,
+    sizes_of,
+)
+from fastad.uncertainty.chance.null_moments import moments, normal_approximation
+from fastad.uncertainty.samples.bootstrap import IndependentSample
 from tests.support.uncertainty import SCORES, VALUES, Vector, labelled, point_options
 
 # What is known whole, and of what the mean is, for distinct scores and for tied ones.

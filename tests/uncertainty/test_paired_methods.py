@@ -21,9 +21,9 @@ from fastad.measures.registry import MEASURES
 from fastad.measures.requests import bind
 from fastad.ordering.labels import check_labels
 from fastad.uncertainty import Comparison
-from fastad.uncertainty.bootstrap import plan, replicate_values
-from fastad.uncertainty.influence import INFLUENCES
-from fastad.uncertainty.paired import rank_detectors
+from fastad.uncertainty.comparisons.paired import rank_detectors
+from fastad.uncertainty.samples.bootstrap import plan, replicate_values
+from fastad.uncertainty.samples.influence import INFLUENCES
 from tests.support import oracles
 from tests.support.operating import options_of
 from tests.support.strategies import Sample

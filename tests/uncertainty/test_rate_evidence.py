@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fastad.uncertainty.rate_evidence import Alternative, RateBets, RateEvidence
+from fastad.uncertainty.rates.rate_evidence import Alternative, RateBets, RateEvidence
 
 EXPONENTS = range(-16, 13)
 

@@ -17,9 +17,13 @@ from fastad.errors import LowCoverageWarning
 from fastad.measures import from_counts
 from fastad.measures.requests import bind
 from fastad.ordering.labels import check_labels
-from fastad.uncertainty.block_length import autocovariances, block_length, long_run_variance
-from fastad.uncertainty.designs import check_design
-from fastad.uncertainty.sampling import DesignedSample, df_of_sizes
+from fastad.uncertainty.samples.designs import (
+    autocovariances,
+    block_length,
+    check_design,
+    long_run_variance,
+)
+from fastad.uncertainty.samples.sampling import DesignedSample, df_of_sizes
 from tests.support import custom
 from tests.support.uncertainty import correlated_detectors, degrees_of_sizes
 

@@ -12,7 +12,8 @@ from scipy.optimize import minimize_scalar
 
 import fastad
 from bench.tail_models import model_coverage, plain_coverage
-from fastad.uncertainty import generalized_pareto, tail_model
+from fastad.uncertainty import tail_model
+from fastad.uncertainty.rates import generalized_pareto
 
 Floats = npt.NDArray[np.float64]
 

@@ -31,7 +31,7 @@ from fastad.benchmarking.pairwise_tests.statistics import (
     welch,
 )
 from fastad.errors import InvalidInputError
-from fastad.uncertainty.corrections import CORRECTIONS, shaffer
+from fastad.uncertainty.comparisons.corrections import CORRECTIONS, shaffer
 
 PairTest: TypeAlias = Literal["welch", "tukey"]
 

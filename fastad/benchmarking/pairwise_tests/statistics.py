@@ -23,7 +23,7 @@ from fastad._kernels.rank_tests.pairs import (
     welch_pass,
 )
 from fastad.benchmarking.pairwise_tests.models import Models, terms, welch_coefficients
-from fastad.uncertainty.corrections import possible
+from fastad.uncertainty.comparisons.corrections import possible
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from fastad.regions.results import VolumeEstimate, from_log_fraction
 from fastad.regions.splitting.bridge import Bridge
 from fastad.regions.splitting.particles import Particles
 from fastad.regions.splitting.repeats import SplittingRun
-from fastad.uncertainty.closed_forms import clopper_pearson
+from fastad.uncertainty.samples.closed_forms import clopper_pearson
 
 # P-values that are warned of; and up to how many times the variance of independent particles is no
 # reason to warn.

@@ -16,7 +16,7 @@ from fastad.streaming.sketches.distance import distance_of
 from fastad.streaming.sketches.results import BoundedValue
 from fastad.streaming.sketches.serialization import seal, unfit, unseal
 from fastad.streaming.sketches.sketch import ScoreSketch
-from fastad.uncertainty.distribution_radius import radius_at_all_times, radius_at_one_time
+from fastad.uncertainty.rates.sequences import radius_at_all_times, radius_at_one_time
 from fastad.uncertainty.results import Interval
 
 _MAGIC = b"fastad drift monitor"

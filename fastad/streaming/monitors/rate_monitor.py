@@ -18,9 +18,9 @@ from fastad.streaming.monitors.rate_settings import FLAGGED_RATE, Counts, RateSe
 from fastad.streaming.sketches.cell_counts import ANOMALY
 from fastad.streaming.sketches.checks import check_points
 from fastad.streaming.sketches.serialization import seal, unfit, unseal
-from fastad.uncertainty.rate_evidence import Alternative, RateBets, RateEvidence
+from fastad.uncertainty.rates.rate_evidence import Alternative, RateBets, RateEvidence
+from fastad.uncertainty.rates.sequences import MOST, check_counts, rate_bounds
 from fastad.uncertainty.results import Interval
-from fastad.uncertainty.sequences import MOST, check_counts, rate_bounds
 
 _MAGIC = b"fastad rate monitor\n"
 _VERSION = 1

@@ -16,9 +16,9 @@ from fastad._core.parameters import (
 from fastad._core.types import Point, Threshold
 from fastad.errors import InvalidInputError, InvalidTypeError
 from fastad.measures.rates import OF_PROPORTION, RATES, TRIALS
-from fastad.uncertainty.closed_forms import clopper_pearson
-from fastad.uncertainty.rate_evidence import Alternative
-from fastad.uncertainty.sequences import ALTERNATIVES, check_counts
+from fastad.uncertainty.rates.rate_evidence import Alternative
+from fastad.uncertainty.rates.sequences import ALTERNATIVES, check_counts
+from fastad.uncertainty.samples.closed_forms import clopper_pearson
 
 # The rate that needs no labels.
 FLAGGED_RATE = "flagged_rate"

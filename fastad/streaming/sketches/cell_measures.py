@@ -74,7 +74,8 @@ class CellMeasures(BoundedMeasureMethods):
         the same score; the bounds say what the exact scores of these samples may show.
         """
         # Here, because SciPy's functions take a sixth of a second to import.
-        from fastad.uncertainty import bootstrap, intervals
+        from fastad.uncertainty.intervals import interval as intervals
+        from fastad.uncertainty.samples.bootstrap import IndependentSample
 
         bound, options = intervals.check_interval(
             measure,
@@ -87,7 +88,7 @@ class CellMeasures(BoundedMeasureMethods):
         )
         bounds = self.bounds(bound)
         with thread_limit(n_threads):
-            sample = bootstrap.IndependentSample.of(self.score_cells().tied)
+            sample = IndependentSample.of(self.score_cells().tied)
             interval = intervals.interval_of(sample, bound, options)
         return BoundedInterval(interval, bounds)
 

@@ -1,0 +1,1 @@
+"""Chance levels: null distributions, their moments, and permutations."""

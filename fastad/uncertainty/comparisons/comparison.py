@@ -1,0 +1,341 @@
+"""``compare`` and ``compare_all``: the difference of detectors on the same samples."""
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from fastad._core.parameters import (
+    N_RESAMPLES,
+    check_choice,
+    check_count,
+    check_flag,
+    check_inside,
+    check_positive,
+)
+from fastad._core.progress import LATE, ProgressOption, reporting
+from fastad._core.random import random_key
+from fastad._core.threads import thread_limit
+from fastad._core.types import ArrayLike, Blocks, ComparisonMethod, Correction, Label, Point
+from fastad.errors import InvalidInputError, LowCoverageWarning
+from fastad.measures.measure import BoundMeasure, MeasureLike
+from fastad.measures.requests import bind
+from fastad.ordering.labels import check_labels
+from fastad.ordering.named_scores import Table, named_scores, score_name, series_names
+from fastad.uncertainty.comparisons.comparison_results import Comparison, Comparisons
+from fastad.uncertainty.comparisons.corrections import CORRECTIONS
+from fastad.uncertainty.comparisons.pair_comparison import compare_pairs
+from fastad.uncertainty.comparisons.pair_estimates import (
+    ComparisonOptions,
+    check_method_of_comparison,
+)
+from fastad.uncertainty.comparisons.paired import PAIRED_METHODS, rank_detectors
+from fastad.uncertainty.samples.designs import check_design
+
+
+def compare(
+    y_true: ArrayLike,
+    scores_a: ArrayLike,
+    scores_b: ArrayLike,
+    *,
+    measure: MeasureLike,
+    method: ComparisonMethod = "auto",
+    confidence_level: Point = 0.95,
+    n_resamples: int = N_RESAMPLES,
+    stratified: bool = True,
+    rng: int | np.random.Generator | None = None,
+    min_difference: Point | None = None,
+    power: Point = 0.8,
+    clusters: ArrayLike | None = None,
+    blocks: Blocks | None = None,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Label | None = None,
+    n_threads: int | None = None,
+    progress: ProgressOption = None,
+    **operating_point: Any,
+) -> Comparison:
+    """Compare two detectors on the same samples.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        1 for an anomaly, 0 for a normal sample, or booleans.
+    scores_a, scores_b : array-like of shape (n_samples,)
+        Anomaly scores of the two detectors, higher is more anomalous, each in a unit of its own.
+        Series of pandas and polars name them; others are called a and b.
+    measure : str, Measure or BoundMeasure
+        The measure to compare: a key, or a name with its operating point, as for `interval`.
+    method : {"auto", "delong", "student", "bootstrap", "permutation"}, default "auto"
+        ``"delong"``
+            Normal approximation with DeLong's paired variance; for smooth measures.
+        ``"student"``
+            The same variance with Student's distribution, whose degrees of freedom tell on how many
+            samples the variance rests.
+        ``"bootstrap"``
+            Percentiles of the differences on replicates of the samples, the same for both; wider
+            where few samples lie beyond the operating point, or are wrong.
+        ``"permutation"``
+            The ranks that the two give a sample are exchanged at random: a test of whether the
+            detectors are exchangeable on each sample, which is more than that their values are
+            equal. All permutations where they are few.
+        ``"auto"``
+            ``"student"`` for smooth measures, else ``"bootstrap"``.
+    confidence_level : float, default 0.95
+        Of the interval of the difference, in (0, 1).
+    n_resamples : int, default 2000
+        Number of replicates or permutations.
+    stratified : bool, default True
+        Whether the bootstrap draws from each class by itself.
+    rng : int or numpy.random.Generator, optional
+        Seed or generator of replicates and permutations.
+    min_difference : float, optional
+        The smallest difference of interest; the result then says how many anomalies are required
+        to detect it.
+    power : float, default 0.8
+        Probability with which that difference is to be detected, in (0, 1).
+    clusters, blocks : optional
+        Clusters of the rows, or mean length of blocks of rows in time, as for `interval`: the
+        difference's variance is that between clusters or blocks, and there are no permutations.
+    sample_weight : array-like of shape (n_samples,), optional
+        Integers: a weight k counts the row k times, 0 leaves it out. Other weights are inverse
+        probabilities with which rows were sampled, and the difference's variance allows for how
+        they differ.
+    pos_label : label, optional
+        Label of the anomalies where labels are not 0 and 1.
+    n_threads : int, optional
+        Threads over replicates; the same seed gives the same result for any number.
+    progress : callable or True, optional
+        True draws a bar after a second, where rich or tqdm is installed. A function is called with
+        the numbers of replicates done and to be done, about ten times a second.
+    **operating_point
+        Operating point and options of the measure: ``fpr=0.01``, ….
+
+    Returns
+    -------
+    Comparison
+        ``difference`` (a - b), ``low``, ``high``, ``p_value``, a ``summary`` in words, and with
+        ``min_difference`` the ``required_anomalies`` with their own interval.
+
+    Raises
+    ------
+    InvalidInputError
+        If an argument is not as described; the message says which and where.
+    UndefinedMeasureError
+        If the measure is undefined, or a class has fewer than two samples (one, for
+        permutations).
+
+    Warns
+    -----
+    LowCoverageWarning
+        If it is not known how reliable the method is, if hardly any samples decide, or if the
+        difference has no variance.
+
+    Notes
+    -----
+    O(n log n), and O(n) for each replicate or permutation. The interval lies within the range of
+    the difference, and excludes 0 where the p-value is at most 1 - ``confidence_level`` and nowhere
+    else. That of permutations has their spread around 0, which falls to 0 at either end of the
+    range as in Wilson's interval. If the difference has no variance, as that of two perfect
+    detectors, the interval is one of disjoint pairs of an anomaly and a normal sample. Required
+    anomalies are for a normal difference, with the variance estimated here; the upper end of
+    ``required_anomalies_interval`` allows for what the variance itself may be wrong by.
+
+    References
+    ----------
+    .. [1] E. R. DeLong, D. M. DeLong and D. L. Clarke-Pearson, "Comparing the areas under two or
+       more correlated receiver operating characteristic curves", Biometrics 44, 1988.
+    .. [2] E. S. Venkatraman and C. B. Begg, "A distribution-free procedure for comparing receiver
+       operating characteristic curves from a paired experiment", Biometrika 83, 1996.
+    .. [3] B. Phipson and G. K. Smyth, "Permutation p-values should never be zero", 2010.
+
+    Examples
+    --------
+    >>> import fastad
+    >>> labels = [0] * 50 + [1] * 50
+    >>> good, bad = range(100), [x * 7 % 100 for x in range(100)]
+    >>> result = fastad.compare(labels, good, bad, measure="auc")
+    >>> result.is_significant, result.method
+    (True, 'student')
+    """
+    bound = bind(measure, operating_point, compare)
+    options = check_comparison_options(
+        bound,
+        method,
+        confidence_level,
+        n_resamples,
+        rng,
+        stratified=stratified,
+        min_difference=min_difference,
+        power=power,
+    )
+    with thread_limit(n_threads), reporting(progress, "replicates", after=LATE) as report:
+        options = replace(options, progress=report)
+        labels = check_labels(y_true, sample_weight=sample_weight, pos_label=pos_label)
+        design = check_design(clusters, blocks, labels.row_index)
+        names = series_names([scores_a, scores_b], ["a", "b"])
+        arguments = zip(names, ("scores_a", "scores_b"), (scores_a, scores_b), strict=True)
+        detectors = rank_detectors(labels, list(arguments), design)
+        result = compare_pairs(detectors, bound, options)[0]
+    if result.reliability_note is not None:
+        warnings.warn(f"{bound.key}: {result.reliability_note}", LowCoverageWarning, stacklevel=2)
+    return result
+
+
+def compare_all(
+    y_true: ArrayLike,
+    y_score: ArrayLike | Mapping[str, ArrayLike] | Table,
+    *,
+    measure: MeasureLike,
+    method: ComparisonMethod = "auto",
+    correction: Correction = "holm",
+    confidence_level: Point = 0.95,
+    n_resamples: int = N_RESAMPLES,
+    stratified: bool = True,
+    rng: int | np.random.Generator | None = None,
+    min_difference: Point | None = None,
+    power: Point = 0.8,
+    clusters: ArrayLike | None = None,
+    blocks: Blocks | None = None,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Label | None = None,
+    n_threads: int | None = None,
+    progress: ProgressOption = None,
+    **operating_point: Any,
+) -> Comparisons:
+    """Compare all pairs of several detectors on the same samples.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        1 for an anomaly, 0 for a normal sample, or booleans.
+    y_score : array-like of shape (n_detectors, n_samples), mapping, or table
+        Anomaly scores, higher is more anomalous, of each detector; as for `evaluate`.
+    measure : str, Measure or BoundMeasure
+        The measure to compare: a key, or a name with its operating point, as for `interval`.
+    method : {"auto", "delong", "student", "bootstrap", "permutation"}, default "auto"
+        As for `compare`; all pairs share the replicates.
+    correction : {"holm", "benjamini-hochberg", "bonferroni", "none"}, default "holm"
+        How p-values allow for the number of comparisons: Holm's and Bonferroni's bound the
+        probability of any false positive, Benjamini's and Hochberg's their proportion.
+    confidence_level : float, default 0.95
+        Of each interval by itself, in (0, 1): intervals are not adjusted.
+    n_resamples : int, default 2000
+        Number of replicates or permutations.
+    stratified : bool, default True
+        Whether the bootstrap draws from each class by itself.
+    rng : int or numpy.random.Generator, optional
+        Seed or generator of replicates and permutations.
+    min_difference : float, optional
+        The smallest difference of interest, as for `compare`.
+    power : float, default 0.8
+        Probability with which that difference is to be detected, in (0, 1).
+    clusters, blocks : optional
+        Clusters of the rows, or mean length of blocks of rows in time, as for `interval`: the
+        difference's variance is that between clusters or blocks, and there are no permutations.
+    sample_weight : array-like of shape (n_samples,), optional
+        Integers: a weight k counts the row k times, 0 leaves it out. Other weights are inverse
+        probabilities with which rows were sampled, and the difference's variance allows for how
+        they differ.
+    pos_label : label, optional
+        Label of the anomalies where labels are not 0 and 1.
+    n_threads : int, optional
+        Threads over detectors and replicates; the same seed gives the same result for any number.
+    progress : callable or True, optional
+        True draws a bar after a second, where rich or tqdm is installed. A function is called with
+        the numbers of replicates done and to be done, about ten times a second.
+    **operating_point
+        Operating point and options of the measure: ``fpr=0.01``, ….
+
+    Returns
+    -------
+    Comparisons
+        ``result["a", "b"]`` is the `Comparison` of two detectors, and
+        ``result.adjusted_p_values["a", "b"]`` its adjusted p-value.
+
+    Raises
+    ------
+    InvalidInputError
+        If an argument is not as described; the message says which and where.
+    UndefinedMeasureError
+        If the measure is undefined for a detector, or a class has fewer than two samples.
+
+    Warns
+    -----
+    LowCoverageWarning
+        As for `compare`.
+
+    Notes
+    -----
+    O(n log n) time for each detector, then O(n) for each pair or replicate.
+
+    References
+    ----------
+    .. [1] S. Holm, "A simple sequentially rejective multiple test procedure", 1979.
+    .. [2] Y. Benjamini and Y. Hochberg, "Controlling the false discovery rate", 1995.
+
+    Examples
+    --------
+    >>> import fastad
+    >>> labels = [0] * 50 + [1] * 50
+    >>> scores = {"good": range(100), "bad": [x * 7 % 100 for x in range(100)]}
+    >>> result = fastad.compare_all(labels, scores, measure="auc")
+    >>> result.adjusted_p_values["good", "bad"] < 0.001
+    True
+    """
+    bound = bind(measure, operating_point, compare_all)
+    check_choice(correction, tuple(CORRECTIONS), "correction")
+    options = check_comparison_options(
+        bound,
+        method,
+        confidence_level,
+        n_resamples,
+        rng,
+        stratified=stratified,
+        min_difference=min_difference,
+        power=power,
+    )
+    with thread_limit(n_threads), reporting(progress, "replicates", after=LATE) as report:
+        options = replace(options, progress=report)
+        labels = check_labels(y_true, sample_weight=sample_weight, pos_label=pos_label)
+        design = check_design(clusters, blocks, labels.row_index)
+        detectors = [
+            (name, score_name(name), scores)
+            for name, scores in named_scores(y_score, labels.row_index)
+        ]
+        if len(detectors) < 2:
+            raise InvalidInputError(
+                "y_score must contain at least two detectors; found one", argument="y_score"
+            )
+        ranked = rank_detectors(labels, detectors, design)
+        comparisons = compare_pairs(ranked, bound, options)
+    for note in dict.fromkeys(each.reliability_note for each in comparisons):
+        if note is not None:
+            warnings.warn(f"{bound.key}: {note}", LowCoverageWarning, stacklevel=2)
+    p_values = np.array([comparison.p_value for comparison in comparisons])
+    return Comparisons(comparisons, CORRECTIONS[correction](p_values).tolist(), correction)
+
+
+def check_comparison_options(
+    bound: BoundMeasure,
+    method: str,
+    confidence_level: Point,
+    n_resamples: int,
+    rng: int | np.random.Generator | None,
+    *,
+    stratified: bool,
+    min_difference: Point | None,
+    power: Point,
+) -> ComparisonOptions:
+    """Check the options of a comparison."""
+    check_method_of_comparison(bound, method, PAIRED_METHODS)
+    return ComparisonOptions(
+        method,
+        check_inside(confidence_level, "confidence_level"),
+        check_count(n_resamples, "n_resamples"),
+        check_flag(stratified, "stratified"),
+        random_key(rng),
+        None if min_difference is None else check_positive(min_difference, "min_difference"),
+        check_inside(power, "power"),
+    )

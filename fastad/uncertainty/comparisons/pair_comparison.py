@@ -1,0 +1,160 @@
+"""Comparisons of all pairs of detectors, from options that have been checked."""
+
+import math
+import sys
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+from scipy.special import gammainccinv, gammaincinv, ndtri
+
+from fastad.errors import InvalidInputError
+from fastad.measures.measure import BoundMeasure
+from fastad.ordering.counts import OrderedCounts
+from fastad.uncertainty.comparisons.comparison_results import NO_VARIANCE, Comparison
+from fastad.uncertainty.comparisons.pair_estimates import (
+    ComparisonOptions,
+    PairEstimate,
+    pairs_test,
+)
+from fastad.uncertainty.comparisons.paired import PAIRED_METHODS, Detectors
+from fastad.uncertainty.intervals.methods import limits_of, select_paired_method
+from fastad.uncertainty.results import SamplingEffect
+from fastad.uncertainty.samples.bootstrap import IndependentSample
+
+# One sample of n alone that differs from equal others has 2n / (n + 1) degrees of freedom.
+_FEWEST_DF = 2
+# No quantile of a variance is lower: at a confidence level near 1 it may be no float.
+_SMALLEST = sys.float_info.min
+
+
+def compare_pairs(
+    detectors: Detectors, bound: BoundMeasure, options: ComparisonOptions
+) -> list[Comparison]:
+    """Compare all pairs of the detectors; all share their replicates."""
+    samples, sizes = detectors.samples, (detectors.n_anomalies, detectors.n_normals)
+    method, note = options.method, None
+    if method == "auto":
+        method, note = select_paired_method(bound, samples)
+    what = f"a comparison of {bound.key}"
+    first = samples[0]
+    if isinstance(first, IndependentSample):
+        error = first.refusal(what, 1 if method == "permutation" else 2)
+        n_pairs = min(limits_of(bound, *sizes))
+    else:
+        error = first.refusal(what)
+        n_pairs = first.n_independent
+    if error is not None:
+        raise error
+    values = [
+        named_value(bound, sample.counts, name)
+        for sample, name in zip(samples, detectors.score_names, strict=True)
+    ]
+    pairs = list(combinations(range(len(values)), 2))
+    differences = [values[i] - values[j] for i, j in pairs]
+    estimates = PAIRED_METHODS[method](detectors, bound, options, pairs, differences)
+    estimates = [
+        estimate
+        if difference == 0 and all(map(np.array_equal, samples[i].order(), samples[j].order()))
+        else _with_variance(estimate, difference, max(1, math.floor(n_pairs)), bound, options)
+        for estimate, difference, (i, j) in zip(estimates, differences, pairs, strict=True)
+    ]
+    sampling = first.effect()
+    n_anomalies, n_normals = sizes
+    results = []
+    for (i, j), difference, estimate in zip(pairs, differences, estimates, strict=True):
+        required = _required_anomalies(n_anomalies, estimate, options)
+        results.append(
+            Comparison(
+                difference=difference,
+                low=estimate.low,
+                high=estimate.high,
+                p_value=float(estimate.p_value),
+                method=estimate.method,
+                confidence_level=float(options.level),
+                measure=bound.key,
+                higher_is_better=bool(bound.measure.higher_is_better),
+                names=(detectors.names[i], detectors.names[j]),
+                values=(values[i], values[j]),
+                n_anomalies=n_anomalies,
+                n_normals=n_normals,
+                min_difference=(
+                    None if options.min_difference is None else float(options.min_difference)
+                ),
+                power=float(options.power),
+                required_anomalies=required[0],
+                required_anomalies_interval=required[1],
+                reliability_note=_note(estimate, sampling, options) or note,
+                n_resamples=estimate.n_resamples,
+                n_undefined=estimate.n_undefined,
+                sampling=sampling,
+            )
+        )
+    return results
+
+
+def _with_variance(
+    estimate: PairEstimate,
+    difference: float,
+    n_pairs: int,
+    bound: BoundMeasure,
+    options: ComparisonOptions,
+) -> PairEstimate:
+    """Return an estimate, or that of disjoint pairs where the samples leave no variance."""
+    # One replicate alone has none, whatever the samples are.
+    if estimate.variance > 0 or estimate.n_resamples - estimate.n_undefined == 1:
+        return estimate
+    (low, high), p_value = pairs_test(difference, n_pairs, bound, options.alpha)
+    return estimate._replace(low=low, high=high, p_value=p_value, df=0.0, method="pairs")
+
+
+def _note(
+    estimate: PairEstimate, sampling: SamplingEffect | None, options: ComparisonOptions
+) -> str | None:
+    """Return why a comparison is unreliable by its own estimate, or None."""
+    if estimate.method == "pairs":
+        return NO_VARIANCE
+    if sampling is not None:
+        return sampling.reliability_note
+    if options.method == "auto" and estimate.variance > 0 and estimate.df < _FEWEST_DF:
+        return (
+            "how much the difference varies is hardly known: too few samples decide "
+            f"({estimate.df:.2g} degrees of freedom)"
+        )
+    return None
+
+
+def named_value(bound: BoundMeasure, counts: OrderedCounts, score_name: str) -> float:
+    """Return the measure of a detector, or raise why its scores, so named, have none."""
+    try:
+        return bound.value(counts)
+    except InvalidInputError as error:
+        # A measure of values, which these scores violate.
+        message = str(error).replace("y_score", score_name)
+        raise InvalidInputError(message, argument=score_name.split("[")[0]) from None
+
+
+def _required_anomalies(
+    n_anomalies: int, estimate: PairEstimate, options: ComparisonOptions
+) -> tuple[int | None, tuple[int, int] | None]:
+    """Return the number of anomalies with which the smallest difference is detected.
+
+    With k times the samples of both classes the variance is k times smaller. Its interval is that
+    of the variance, from a chi-square distribution.
+    """
+    # Of a variance that is not known, nothing follows.
+    if options.min_difference is None or estimate.method == "pairs":
+        return None, None
+    quantiles = float(ndtri(float(options.power)) - ndtri(options.alpha / 2))
+    # Fractions, because the numbers may be larger than floats are.
+    required = n_anomalies * Fraction(estimate.variance)
+    required *= (Fraction(quantiles) / options.min_difference) ** 2
+    factors = [1.0, 1.0]
+    if estimate.df < math.inf:
+        tail, half = options.alpha / 2, estimate.df / 2
+        quantiles_of_gamma = gammainccinv(half, tail), max(gammaincinv(half, tail), _SMALLEST)
+        factors = [half / float(x) for x in quantiles_of_gamma]
+    n_required, n_low, n_high = (
+        max(2, math.ceil(required * Fraction(factor))) for factor in (1.0, *factors)
+    )
+    return n_required, (n_low, n_high)

@@ -1,0 +1,255 @@
+"""Options of a comparison, and estimates from variances, replicates and permutations."""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import ndtr, ndtri, stdtr
+
+from fastad._core.parameters import check_choice
+from fastad._core.progress import Progress
+from fastad._core.types import FloatVector
+from fastad.errors import InvalidInputError
+from fastad.measures.measure import BoundMeasure
+from fastad.uncertainty.samples.bootstrap import too_often_undefined
+from fastad.uncertainty.samples.closed_forms import Bounds, rounding_of, student_quantile
+from fastad.uncertainty.samples.influence import has_influence
+
+# Relative to a level, what counts of resamples may be wrong by.
+_ROUNDING = 1e-12
+
+# Methods by a variance that is a sum over the samples, which smooth measures have.
+NORMAL_METHODS = ("delong", "student")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ComparisonOptions:
+    """Options of a comparison, checked.
+
+    Attributes
+    ----------
+    method : str
+        One of the methods, or "auto".
+    level : Fraction
+        Confidence level.
+    n_resamples, stratified, key
+        Of replicates and permutations; the key is that of their random numbers.
+    min_difference : Fraction or None
+        The smallest difference of interest.
+    power : Fraction
+        Probability with which that is to be detected.
+    progress : Progress or None
+        Reports how many replicates are done.
+    """
+
+    method: str
+    level: Fraction
+    n_resamples: int
+    stratified: bool
+    key: np.uint64
+    min_difference: Fraction | None
+    power: Fraction
+    progress: Progress | None = None
+
+    @property
+    def alpha(self) -> float:
+        """Nominal probability that an interval does not cover the true difference."""
+        return float(1 - self.level)
+
+
+def check_method_of_comparison(
+    bound: BoundMeasure, method: str, methods: Mapping[str, Callable[..., Any]]
+) -> None:
+    """Check that a measure says which detector is better, and that a method can compare it."""
+    check_choice(method, ("auto", *methods), "method")
+    if bound.measure.higher_is_better is None:
+        raise InvalidInputError(
+            f"measure must be one of which more, or less, is better; found {bound.key}",
+            argument="measure",
+        )
+    if method in NORMAL_METHODS and not has_influence(bound.measure):
+        *others, last = [repr(other) for other in methods if other not in NORMAL_METHODS]
+        raise InvalidInputError(
+            f"method must be {', '.join(others)} or {last} for {bound.measure.name}, because "
+            f"{method!r} needs a smooth measure; found {method!r}",
+            argument="method",
+        )
+
+
+class PairEstimate(NamedTuple):
+    """The estimate of a method for one pair.
+
+    Attributes
+    ----------
+    low, high, p_value : float
+        Of the difference, from one computation: the interval excludes 0 where the p-value is at
+        most alpha, and nowhere else.
+    variance : float
+        Of the difference.
+    df : float
+        Degrees of freedom with which the variance is known.
+    method : str
+        How it was computed.
+    n_resamples, n_undefined : int
+        Number of replicates or permutations, and how many left the measure undefined.
+    """
+
+    low: float
+    high: float
+    p_value: float
+    variance: float
+    df: float
+    method: str
+    n_resamples: int = 0
+    n_undefined: int = 0
+
+
+def range_of_difference(bound: BoundMeasure) -> float:
+    """Return the largest difference that two values can have."""
+    low, high = bound.bounds
+    return high - low
+
+
+def within_range(ends: Bounds, bound: BoundMeasure) -> Bounds:
+    """Return the ends that are possible; 0 is, so that the p-value still belongs to them."""
+    reach = range_of_difference(bound)
+    return max(ends[0], -reach), min(ends[1], reach)
+
+
+def student_test(
+    difference: float, deviation: float, df: float, bound: BoundMeasure, alpha: float
+) -> tuple[Bounds, float]:
+    """Return the interval and the p-value of a difference with this standard deviation.
+
+    By Student's distribution, which for infinite degrees of freedom is the normal one.
+    """
+    ratio = -abs(difference) / deviation
+    p_value = 2 * float(ndtr(ratio) if math.isinf(df) else stdtr(df, ratio))
+    half = student_quantile(alpha, df) * deviation
+    return within_range((difference - half, difference + half), bound), p_value
+
+
+def pairs_test(
+    difference: float, n_pairs: int, bound: BoundMeasure, alpha: float
+) -> tuple[Bounds, float]:
+    """Return the interval and the p-value of a difference without variance.
+
+    Of n_pairs independent pairs of an anomaly and a normal sample each has the difference of all.
+    Then a pair has another with a probability of at most 1 - (alpha / 2)^(1 / n_pairs) (Clopper and
+    Pearson 1934), which moves the mean by no more than the range. Where one detector is right on
+    every pair and the other wrong, this is the sign test.
+    """
+    reach = range_of_difference(bound)
+    p_value = min(1.0, 2 * (1 + abs(difference) / reach) ** -n_pairs)
+    if math.isinf(reach):
+        return (-reach, reach), p_value
+    others = -math.expm1(math.log(alpha / 2) / n_pairs)
+    low = difference - (difference + reach) * others
+    high = difference + (reach - difference) * others
+    return (low, high), p_value
+
+
+def estimate_of_replicates(
+    values: FloatVector,
+    difference: float,
+    bound: BoundMeasure,
+    options: ComparisonOptions,
+    df: Callable[[int], float],
+    df_of_data: float = math.inf,
+) -> PairEstimate:
+    """Return percentiles of the differences on replicates, and the p-value that belongs to them.
+
+    Percentiles are too narrow where few samples tell how much the difference varies: they are those
+    at the probabilities that the normal distribution has where Student's, with the data's degrees
+    of freedom, has the nominal ones (Hesterberg 2015, "What teachers should know about the
+    bootstrap", section 3.2). ``df`` tells the degrees of freedom of a variance of so many
+    resamples.
+    """
+    defined = values[~np.isnan(values)]
+    n_undefined = values.shape[0] - defined.shape[0]
+    _check_defined(bound, n_undefined, values.shape[0])
+    on_each_side = np.count_nonzero(defined <= 0), np.count_nonzero(defined >= 0)
+    p_value = min(1.0, 2 * (1 + min(on_each_side)) / (1 + defined.shape[0]))
+    alpha = options.alpha
+    if not math.isinf(df_of_data):
+        alpha = 2 * float(ndtr(-student_quantile(alpha, df_of_data)))
+        p_value = 2 * float(stdtr(df_of_data, ndtri(p_value / 2)))
+    # So many replicates may lie beyond 0 where the p-value is at most alpha.
+    n_beyond = math.floor(alpha * (1 + defined.shape[0]) / 2 + _ROUNDING) - 1
+    reach = range_of_difference(bound)
+    low, high = -reach, reach
+    if n_beyond >= 0:
+        low, high = np.sort(defined)[[n_beyond, -1 - n_beyond]].tolist()
+    low, high = within_range((min(low, difference), max(high, difference)), bound)
+    return PairEstimate(
+        low,
+        high,
+        p_value,
+        float(np.var(defined, ddof=1)) if defined.shape[0] > 1 else 0.0,
+        df(defined.shape[0]),
+        "bootstrap",
+        values.shape[0],
+        n_undefined,
+    )
+
+
+def estimate_of_permutations(
+    values: FloatVector,
+    difference: float,
+    bound: BoundMeasure,
+    options: ComparisonOptions,
+    df: Callable[[int], float],
+    *,
+    is_exact: bool,
+) -> PairEstimate:
+    """Return the p-value of a difference among those of permutations, and an interval around it.
+
+    ``df`` tells the degrees of freedom of a variance of so many resamples.
+    """
+    null = values[~np.isnan(values)]
+    n_undefined = values.shape[0] - null.shape[0]
+    _check_defined(bound, n_undefined, values.shape[0])
+    n_extreme = np.count_nonzero(np.abs(null) >= abs(difference) - rounding_of(bound))
+    # The data themselves are one permutation more (Phipson and Smyth 2010).
+    extra = 0 if is_exact else 1
+    # So many permutations may be as extreme where the p-value is at most alpha.
+    n_allowed = math.floor(options.alpha * (extra + null.shape[0]) + _ROUNDING) - extra
+    reach = range_of_difference(bound)
+    low, high = -reach, reach
+    if 0 <= n_allowed < null.shape[0]:
+        spread = float(np.sort(np.abs(null))[-1 - n_allowed])
+        low, high = _score_ends(difference, spread, reach)
+        if spread >= abs(difference) - rounding_of(bound):  # whatever rounding leaves of 0
+            low, high = min(low, 0.0), max(high, 0.0)
+    return PairEstimate(
+        low,
+        high,
+        float((extra + n_extreme) / (extra + null.shape[0])),
+        float(np.mean(null**2)),
+        df(null.shape[0]),
+        "exact permutation" if is_exact else "permutation",
+        values.shape[0],
+        n_undefined,
+    )
+
+
+def _score_ends(difference: float, spread: float, reach: float) -> Bounds:
+    """Return the differences that are not rejected, given how far permutations spread around 0.
+
+    The spread around a difference falls from there to 0 at either end of the range, as the standard
+    deviation of a proportion does: |d - x| <= spread * sqrt(1 - (x / reach)^2), Wilson's interval.
+    """
+    curvature = (spread / reach) ** 2
+    half = spread * math.sqrt(max(0.0, 1 + curvature - (difference / reach) ** 2))
+    low, high = (difference - half) / (1 + curvature), (difference + half) / (1 + curvature)
+    # Rounding must not leave the ends.
+    return max(-reach, min(low, difference)), min(reach, max(high, difference))
+
+
+def _check_defined(bound: BoundMeasure, n_undefined: int, n_resamples: int) -> None:
+    error = too_often_undefined(f"a comparison of {bound.key}", n_undefined, n_resamples)
+    if error is not None:
+        raise error

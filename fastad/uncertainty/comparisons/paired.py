@@ -1,0 +1,359 @@
+"""Several detectors on the same samples: their order, and the methods that compare pairs."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fastad._core.arrays import as_readonly
+from fastad._core.buffers import MemoryPool
+from fastad._core.pace import fill_in_steps
+from fastad._core.progress import Progress, part_of
+from fastad._core.threads import thread_map
+from fastad._core.types import ArrayLike, FloatVector, IntVector, Label, ShortVector
+from fastad._kernels.random import bits
+from fastad._kernels.resampling import resample
+from fastad.errors import InvalidInputError
+from fastad.measures.measure import BoundMeasure
+from fastad.ordering.counts import OrderedCounts, count_rows
+from fastad.ordering.labels import Labels, check_labels, check_scores
+from fastad.ordering.named_scores import named_scores, score_name
+from fastad.ordering.orders import RowOrder, order_rows
+from fastad.ordering.raw import KeyCodec
+from fastad.uncertainty.comparisons.pair_estimates import (
+    ComparisonOptions,
+    PairEstimate,
+    estimate_of_permutations,
+    estimate_of_replicates,
+    student_test,
+)
+from fastad.uncertainty.intervals.methods import deciding_samples, limits_of
+from fastad.uncertainty.samples.bootstrap import IndependentSample
+from fastad.uncertainty.samples.closed_forms import rounding_of, widened
+from fastad.uncertainty.samples.designs import INDEPENDENT, SamplingDesign, needs_design
+from fastad.uncertainty.samples.sampling import DesignedSample, Sample
+
+# Of no samples at all nothing follows, whatever the replicates are.
+_FEW = 1e-3
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Detectors:
+    """Detectors on the same samples, each in its order.
+
+    Attributes
+    ----------
+    labels : Labels
+        Labels of the samples; unweighted where rows are independent.
+    names, score_names : sequence of str
+        Names of the detectors, and of their scores in messages.
+    samples : sequence of Sample
+        Samples of each class are numbered in the order of the rows, the same for all detectors.
+    """
+
+    labels: Labels
+    names: Sequence[str]
+    score_names: Sequence[str]
+    samples: Sequence[Sample]
+
+    @property
+    def n_anomalies(self) -> int:
+        """Number of anomalies."""
+        return self.labels.n_anomalies
+
+    @property
+    def n_normals(self) -> int:
+        """Number of normal samples."""
+        return int(self.labels.values.shape[0]) - self.labels.n_anomalies
+
+
+# Whoever has two detectors on different samples needs another test.
+PAIRED = (
+    ". The comparison is paired: each detector must score the same samples, those of y_true, in "
+    "the same order; for different samples there is the unpaired test compare_independent"
+)
+
+
+def rank_detectors(
+    labels: Labels,
+    scores: Sequence[tuple[str, str, ArrayLike]],
+    design: SamplingDesign = INDEPENDENT,
+) -> Detectors:
+    """Order the scores of each detector, given its name, its scores' name in messages, and them.
+
+    Blocks of a design have one length, the longest that is best for a detector.
+    """
+    is_independent = not needs_design(design, labels)
+    labels = labels.repeated() if is_independent else labels
+    is_anomaly = labels.values == 1
+    index_in_class = np.where(is_anomaly, np.cumsum(is_anomaly), np.cumsum(~is_anomaly)) - 1
+    checked = [
+        (name, check_scores(values, labels, name=name, hint=PAIRED)) for _, name, values in scores
+    ]
+    ones = np.ones(labels.values.shape[0], np.int64)
+
+    def rank(detector: tuple[str, npt.NDArray[np.generic]]) -> Sample:
+        score_name, values = detector
+        if not is_independent:
+            return DesignedSample.of(values, labels, design, score_name)
+        order = order_rows(values, labels, score_name)
+        counts = replace(count_rows(order, labels, ones), weighting="none")
+        return IndependentSample(counts, _by_class(order, labels, index_in_class))
+
+    samples: list[Sample] = thread_map(rank, checked)
+    in_blocks = [each for each in samples if isinstance(each, DesignedSample) and each.length]
+    if in_blocks:
+        longest = max(each.length or 0.0 for each in in_blocks)
+        samples = [each.in_blocks(longest) for each in in_blocks]
+    names = [name for name, _, _ in scores]
+    return Detectors(labels, names, [name for name, _ in checked], samples)
+
+
+def rank_table(y_true: ArrayLike, y_score: Any, pos_label: Label | None) -> Detectors:
+    """Order the scores of each detector of a table, or of a mapping."""
+    labels = check_labels(y_true, pos_label=pos_label)
+    return rank_detectors(
+        labels,
+        [
+            (name, score_name(name), scores)
+            for name, scores in named_scores(y_score, labels.row_index)
+        ],
+    )
+
+
+def _by_class(
+    order: RowOrder, labels: Labels, index_in_class: IntVector
+) -> tuple[ShortVector, ShortVector]:
+    is_anomaly = labels.values[order.rows] == 1
+    ordered = index_in_class[order.rows].astype(np.int32)
+    return ordered[is_anomaly], ordered[~is_anomaly]
+
+
+def _by_variance(
+    detectors: Detectors,
+    bound: BoundMeasure,
+    options: ComparisonOptions,
+    pairs: Sequence[tuple[int, int]],
+    differences: Sequence[float],
+    *,
+    method: str,
+) -> list[PairEstimate]:
+    samples = detectors.samples
+    contributions = thread_map(lambda sample: sample.contributions(bound), samples)
+    estimates = []
+    for (i, j), difference in zip(pairs, differences, strict=True):
+        # Of the difference itself: detectors that are equal leave no rounding.
+        change = contributions[i] - contributions[j]
+        sample = samples[i]
+        if isinstance(sample, DesignedSample):
+            # DeLong's variance between few clusters is known no better by its other name.
+            variances = sample.variances(change)
+            variance, df_of_test = variances.total, variances.df
+            df = min(df_of_test, sample.n_independent)
+        else:
+            n = detectors.n_anomalies
+            of_classes = change[:n], change[n:]
+            variance = sum(float(np.var(values, ddof=1)) / values.shape[0] for values in of_classes)
+            df = _df_of_influences(detectors, bound, of_classes, variance)
+            df_of_test = df if method == "student" else math.inf
+        deviation = math.sqrt(variance)
+        if deviation > rounding_of(bound):
+            ends, p_value = student_test(difference, deviation, df_of_test, bound, options.alpha)
+            estimates.append(PairEstimate(*ends, p_value, variance, df, method))
+        else:
+            estimates.append(PairEstimate(difference, difference, 1.0, 0.0, df, method))
+    return estimates
+
+
+def _df_of_influences(
+    detectors: Detectors, bound: BoundMeasure, of_classes: Sequence[FloatVector], variance: float
+) -> float:
+    """Return the degrees of freedom of a variance of influences.
+
+    From the fourth moments: a variance with as many degrees of freedom has twice its square over
+    them as its own variance (Satterthwaite 1946), that of n samples (m4 - m2^2) / n. The influences
+    themselves are estimates, from the samples that limit the measure.
+    """
+    variance_of_it = 0.0
+    for values in of_classes:
+        squares = (values - values.mean()) ** 2
+        variance_of_it += float(np.var(squares)) / values.shape[0] ** 3
+    n_limiting = min(limits_of(bound, detectors.n_anomalies, detectors.n_normals))
+    reciprocal = variance_of_it / (2 * variance**2) if variance > 0 else 0.0
+    return 1 / (reciprocal + 1 / max(n_limiting, _FEW))
+
+
+def _bootstrap(
+    detectors: Detectors,
+    bound: BoundMeasure,
+    options: ComparisonOptions,
+    pairs: Sequence[tuple[int, int]],
+    differences: Sequence[float],
+) -> list[PairEstimate]:
+    samples, n_detectors = detectors.samples, len(detectors.samples)
+    replicates = [
+        sample.replicates(
+            [bound],
+            options.n_resamples,
+            options.key,
+            part_of(options.progress, i, n_detectors),
+            stratified=options.stratified,
+        )[0]
+        for i, sample in enumerate(samples)
+    ]
+    factors = [
+        sample.widening(sample.degrees_of_freedom(bound), options.alpha) for sample in samples
+    ]
+    values = [bound.value_or_nan(sample.counts) for sample in samples]
+    estimates = []
+    for (i, j), difference in zip(pairs, differences, strict=True):
+        first, second = factors[i], factors[j]
+        factor = None if first is None or second is None else max(first, second)
+        change = widened(replicates[i] - replicates[j], difference, factor)
+        df, df_of_data = _df_of_replicates(detectors, bound, (values[i], values[j]))
+        resampled_df = partial(_resampled_df, df)
+        estimates.append(
+            estimate_of_replicates(change, difference, bound, options, resampled_df, df_of_data)
+        )
+    return estimates
+
+
+def _df_of_replicates(
+    detectors: Detectors, bound: BoundMeasure, values: tuple[float, float]
+) -> tuple[float, float]:
+    """Return the degrees of freedom of the data, and those that widen percentiles by themselves.
+
+    Clusters, blocks and weights have widened the replicates already.
+    """
+    sample = detectors.samples[0]
+    if sample.kind is not None:
+        return sample.n_independent, math.inf
+    sizes = detectors.n_anomalies, detectors.n_normals
+    n_deciding = deciding_samples(bound, values, *sizes)
+    # A number of samples is gamma distributed if they come at random, so that it has two degrees of
+    # freedom for each: those beyond the operating point, which tell where the threshold lies, and
+    # those that keep the values from the ends of their range.
+    df = 2 / (1 / max(min(limits_of(bound, *sizes)), _FEW) + 1 / max(n_deciding, _FEW))
+    return df, df
+
+
+def _permutation(
+    detectors: Detectors,
+    bound: BoundMeasure,
+    options: ComparisonOptions,
+    pairs: Sequence[tuple[int, int]],
+    differences: Sequence[float],
+) -> list[PairEstimate]:
+    if detectors.samples[0].kind is not None:
+        raise InvalidInputError(
+            "method must be 'auto', 'delong', 'student' or 'bootstrap' for samples in clusters or "
+            "in time, or with real weights, which are not exchangeable one by one; found "
+            "'permutation'",
+            argument="method",
+        )
+    if not bound.reads_ranks:
+        raise InvalidInputError(
+            "method must not be 'permutation', which exchanges ranks, for a measure of the "
+            f"scores' values; found measure {bound.measure.name}",
+            argument="method",
+        )
+    estimates = []
+    limits = min(limits_of(bound, detectors.n_anomalies, detectors.n_normals))
+    df = partial(_resampled_df, max(limits, 1.0))
+    for i, (pair, difference) in enumerate(zip(pairs, differences, strict=True)):
+        report = part_of(options.progress, i, len(pairs))
+        values, is_exact = _permuted_differences(detectors, pair, bound, options, report)
+        estimates.append(
+            estimate_of_permutations(values, difference, bound, options, df, is_exact=is_exact)
+        )
+    return estimates
+
+
+PAIRED_METHODS: Mapping[str, Callable[..., list[PairEstimate]]] = MappingProxyType(
+    {
+        "delong": partial(_by_variance, method="delong"),
+        "student": partial(_by_variance, method="student"),
+        "bootstrap": _bootstrap,
+        "permutation": _permutation,
+    }
+)
+
+
+def _resampled_df(df: float, n_resamples: int) -> float:
+    """Return the degrees of freedom of a variance of resamples, from those of the data."""
+    return 1 / (1 / df + 1 / n_resamples)
+
+
+def _permuted_differences(
+    detectors: Detectors,
+    pair: tuple[int, int],
+    bound: BoundMeasure,
+    options: ComparisonOptions,
+    progress: Progress | None,
+) -> tuple[FloatVector, bool]:
+    """Return the differences if each sample's two ranks are exchangeable, and whether all are here.
+
+    Scores of two detectors have no common unit, their ranks have: each sample keeps its two mean
+    ranks, and a coin decides which detector gets which (Venkatraman and Begg 1996, for areas).
+    """
+    first, second = (_mean_ranks(detectors, i) for i in pair)
+    # Twice a mean rank is an integer: which occur is known without sorting.
+    occurs = np.zeros(2 * first.shape[0] + 1, bool)
+    occurs[first] = occurs[second] = True
+    position = np.cumsum(occurs, dtype=np.int32) - np.int32(1)
+    n_distinct = int(position[-1]) + 1
+    ranks = position[first], position[second]
+    labels = as_readonly(detectors.labels.values)
+    differ = np.flatnonzero(first != second)
+    is_exact = differ.shape[0] < 63 and 2 ** differ.shape[0] <= options.n_resamples
+    n_tried = 2 ** differ.shape[0] if is_exact else options.n_resamples
+    template = replace(detectors.samples[pair[0]].counts, codec=KeyCodec(np.dtype(np.int64), 0))
+    differences = np.empty(n_tried)
+
+    pool = MemoryPool(
+        lambda: (
+            np.zeros(labels.shape[0], np.uint8),
+            np.empty((2, 2, n_distinct + 1), np.int64),
+        )
+    )
+
+    def fill(part: range) -> None:
+        with pool.borrowed() as (flips, (fps, tps)):
+            for i in part:
+                if is_exact:
+                    flips[differ] = (i >> np.arange(differ.shape[0])) & 1
+                else:
+                    resample.flip(np.uint64(bits(options.key, i)), flips)
+                resample.count_swapped(flips, labels, ranks, fps, tps)
+                values = [bound.value_or_nan(_counts(template, fps[k], tps[k])) for k in range(2)]
+                differences[i] = values[0] - values[1]
+
+    fill_in_steps(fill, n_tried, labels.shape[0], progress)
+    return differences, is_exact
+
+
+def _mean_ranks(detectors: Detectors, i: int) -> IntVector:
+    """Return twice the mean rank of each row; rank 1 is highest."""
+    sample = detectors.samples[i]
+    assert isinstance(sample, IndependentSample)
+    is_anomaly = detectors.labels.values == 1
+    ranks = np.empty(is_anomaly.shape[0], np.int64)
+    ranks[is_anomaly], ranks[~is_anomaly] = sample.order()
+    return ranks
+
+
+def _counts(template: OrderedCounts, fps: IntVector, tps: IntVector) -> OrderedCounts:
+    """Return the counts at the ranks that occur; keys are the ranks."""
+    flagged = fps + tps
+    kept = np.flatnonzero(np.diff(flagged, prepend=-1))
+    return replace(
+        template,
+        fps=as_readonly(fps[kept]),
+        tps=as_readonly(tps[kept]),
+        keys=as_readonly(kept[1:].astype(np.int64)),
+    )

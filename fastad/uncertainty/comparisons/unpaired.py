@@ -1,0 +1,390 @@
+"""The methods that compare a measure on two independent samples."""
+
+import itertools
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from types import MappingProxyType
+from typing import NamedTuple
+
+import numpy as np
+
+from fastad._core.arrays import as_readonly
+from fastad._core.pace import fill_in_steps
+from fastad._core.progress import Progress, part_of
+from fastad._core.random import numbered_generator
+from fastad._core.row_index import RowIndex
+from fastad._core.types import BoolVector, CountVector, FloatVector, IntVector, ScoreVector
+from fastad.errors import InvalidInputError
+from fastad.measures.measure import BoundMeasure
+from fastad.measures.rates import TRIALS
+from fastad.ordering.counts import OrderedCounts, count_scores
+from fastad.ordering.labels import Labels
+from fastad.uncertainty.comparisons.pair_estimates import (
+    ComparisonOptions,
+    PairEstimate,
+    estimate_of_permutations,
+    estimate_of_replicates,
+    student_test,
+)
+from fastad.uncertainty.intervals.enclosing_curves import fiducial_values
+from fastad.uncertainty.intervals.interval_estimation import (
+    IntervalOptions,
+    Task,
+    estimate_interval,
+    task_of,
+)
+from fastad.uncertainty.intervals.methods import (
+    MANY,
+    RESAMPLING,
+    delong_keeps_level,
+    limits_of,
+    select_method,
+)
+from fastad.uncertainty.results import Interval, lowest_coverage
+from fastad.uncertainty.samples.bootstrap import IndependentSample
+from fastad.uncertainty.samples.closed_forms import Bounds, rounding_of, variance
+from fastad.uncertainty.samples.influence import has_influence, influence
+
+# Below this no p-value is searched, and so often a search is halved.
+_SMALLEST_P, _HALVINGS = 1e-300, 60
+# More permutations than 2 to this power are never enumerated.
+_MOST_BITS = 63
+
+
+class Sample(NamedTuple):
+    """One of two independent samples: its labels, its scores, and both counted."""
+
+    labels: Labels
+    scores: ScoreVector
+    counts: OrderedCounts
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pair:
+    """Two independent samples, with their names, and the keys of their random numbers."""
+
+    samples: tuple[Sample, Sample]
+    names: tuple[str, str]
+    keys: tuple[np.uint64, np.uint64]
+
+    @property
+    def counts(self) -> tuple[OrderedCounts, OrderedCounts]:
+        """Of both."""
+        return self.samples[0].counts, self.samples[1].counts
+
+
+class _Estimate(NamedTuple):
+    """The estimate of a method: as in `IndependentComparison`."""
+
+    low: float
+    high: float
+    p_value: float
+    method: str
+    df: float = math.inf
+    intervals: tuple[Interval, ...] = ()
+    coverage: float | None = None
+    n_resamples: int = 0
+    n_undefined: int = 0
+
+
+def select_unpaired_method(
+    bound: BoundMeasure, counts: Sequence[OrderedCounts]
+) -> tuple[str, float | None]:
+    """Return the method that `auto` compares two samples by, and its coverage if that is known.
+
+    NaN where nothing is known of it, None where the method tells it.
+    """
+    if has_influence(bound.measure):
+        # The variance on one sample is as good as that of a difference of two detectors on it.
+        sizes = [(float(side.n_anomalies), float(side.n_normals)) for side in counts]
+        if all(delong_keeps_level(bound, *each) for each in sizes):
+            return "delong", None
+    coverages = [_interval_method(bound, side)[1] for side in counts]
+    if not any(coverage != coverage for coverage in coverages):
+        return "hybrid", None
+    limits = [limits_of(bound, float(side.n_anomalies), float(side.n_normals)) for side in counts]
+    return "bootstrap", None if min(map(min, limits)) >= MANY else math.nan
+
+
+def _interval_method(bound: BoundMeasure, counts: OrderedCounts) -> tuple[str, float | None]:
+    """Return the method of the interval of one side, and its coverage."""
+    if bound.measure.name in TRIALS:
+        # Newcombe's method 10, which the difference of two exact intervals would widen.
+        return "wilson", None
+    return select_method(bound, counts)
+
+
+def _delong(
+    pair: Pair, bound: BoundMeasure, options: ComparisonOptions, values: Sequence[float]
+) -> _Estimate:
+    """Return Welch's test: one variance for each side, of n - 1 degrees of freedom."""
+    difference = values[0] - values[1]
+    variances = [variance(counts, influence(counts, bound)) for counts in pair.counts]
+    reciprocal = sum(
+        each**2 / (float(counts.total) - 1)
+        for each, counts in zip(variances, pair.counts, strict=True)
+    )
+    deviation = math.sqrt(sum(variances))
+    if deviation <= rounding_of(bound):
+        return _Estimate(difference, difference, 1.0, "delong")
+    df = sum(variances) ** 2 / reciprocal
+    ends, p_value = student_test(difference, deviation, df, bound, options.alpha)
+    return _Estimate(*ends, p_value, "delong", df)
+
+
+def _hybrid(
+    pair: Pair, bound: BoundMeasure, options: ComparisonOptions, values: Sequence[float]
+) -> _Estimate:
+    """Return an interval made of one of each side, and the level at which it reaches 0."""
+    sides = [_side(pair, i, bound, options, part_of(options.progress, i, 2)) for i in range(2)]
+    first, second = (side(options.level) for side in sides)
+    low, high = hybrid_ends(first, second)
+    n_resamples = max(first.n_resamples, second.n_resamples)
+    floor = 1 / (1 + n_resamples) if n_resamples else _SMALLEST_P
+
+    def excludes_zero(alpha: float) -> bool:
+        lower, upper = hybrid_ends(*(side(1 - Fraction(alpha)) for side in sides))
+        return not lower <= 0 <= upper
+
+    return _Estimate(
+        low,
+        high,
+        1.0 if values[0] == values[1] else _smallest(excludes_zero, floor),
+        "hybrid",
+        intervals=(first, second),
+        coverage=lowest_coverage((first, second)),
+        n_resamples=n_resamples,
+        n_undefined=max(first.n_undefined, second.n_undefined),
+    )
+
+
+def hybrid_ends(first: Interval, second: Interval) -> Bounds:
+    """Return the ends of the interval of a difference, from those of both values.
+
+    The method of variance estimates recovery: the variance near each end of the difference is the
+    sum of those near the ends of the values that it belongs to (Zou and Donner 2008, equation 3).
+    """
+    difference = first.value - second.value
+    low = math.hypot(first.value - first.low, second.high - second.value)
+    high = math.hypot(first.high - first.value, second.value - second.low)
+    return difference - low, difference + high
+
+
+def _side(
+    pair: Pair,
+    i: int,
+    bound: BoundMeasure,
+    options: ComparisonOptions,
+    progress: Progress | None,
+) -> Callable[[Fraction], Interval]:
+    """Return the interval of one side as a function of its level; replicates are drawn once."""
+    counts = pair.counts[i]
+    method, coverage = _interval_method(bound, counts)
+    sample = IndependentSample(counts)
+    task = task_of(sample, bound, method, coverage)
+    if not isinstance(task, Task):
+        raise task
+    settings = IntervalOptions(
+        method, options.level, options.n_resamples, stratified=True, key=pair.keys[i]
+    )
+    drawn = None
+    if method == "fiducial":
+        drawn = fiducial_values(counts, [bound], options.n_resamples, pair.keys[i], progress)[0]
+    elif method in RESAMPLING:
+        drawn = _replicates(counts, bound, options, pair.keys[i], progress)
+
+    def at(level: Fraction) -> Interval:
+        result = estimate_interval(sample, task, replace(settings, level=level), drawn)
+        if not isinstance(result, Interval):
+            raise result
+        return result
+
+    return at
+
+
+def _smallest(is_true: Callable[[float], bool], floor: float) -> float:
+    """Return the smallest number in [floor, 1] from which on a condition holds."""
+    low, high = math.log(floor), 0.0
+    if is_true(floor):
+        return floor
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (low, middle) if is_true(math.exp(middle)) else (middle, high)
+    return math.exp(high)
+
+
+def _replicates(
+    counts: OrderedCounts,
+    bound: BoundMeasure,
+    options: ComparisonOptions,
+    key: np.uint64,
+    progress: Progress | None,
+) -> FloatVector:
+    values: FloatVector = IndependentSample(counts).replicates(
+        [bound], options.n_resamples, key, progress
+    )[0]
+    return values
+
+
+def _bootstrap(
+    pair: Pair, bound: BoundMeasure, options: ComparisonOptions, values: Sequence[float]
+) -> _Estimate:
+    first, second = (
+        _replicates(counts, bound, options, key, part_of(options.progress, i, 2))
+        for i, (counts, key) in enumerate(zip(pair.counts, pair.keys, strict=True))
+    )
+    return _resampled(
+        estimate_of_replicates(first - second, values[0] - values[1], bound, options, _infinite)
+    )
+
+
+def _permutation(
+    pair: Pair, bound: BoundMeasure, options: ComparisonOptions, values: Sequence[float]
+) -> _Estimate:
+    differences, is_exact = _permuted_differences(pair, bound, options)
+    return _resampled(
+        estimate_of_permutations(
+            differences, values[0] - values[1], bound, options, _infinite, is_exact=is_exact
+        )
+    )
+
+
+def _resampled(estimate: PairEstimate) -> _Estimate:
+    return _Estimate(
+        estimate.low,
+        estimate.high,
+        estimate.p_value,
+        estimate.method,
+        n_resamples=estimate.n_resamples,
+        n_undefined=estimate.n_undefined,
+    )
+
+
+def _infinite(n_resamples: int) -> float:
+    """Return degrees of freedom of a variance that is not used."""
+    return math.inf
+
+
+class _PooledClass(NamedTuple):
+    """One class of both samples.
+
+    Attributes
+    ----------
+    positions : numpy.ndarray of shape (n_samples,)
+        Of each sample's score among the distinct scores of all, the highest first.
+    n_first : int
+        How many are of the first sample.
+    """
+
+    positions: IntVector
+    n_first: int
+
+
+def _permuted_differences(
+    pair: Pair, bound: BoundMeasure, options: ComparisonOptions
+) -> tuple[FloatVector, bool]:
+    """Return the differences if within each class the sides are exchangeable, and whether all."""
+    pooled, scores, is_anomaly = _pool(pair)
+    n_distinct = pooled.keys.shape[0]
+    positions = n_distinct - 1 - np.unique(scores, return_inverse=True)[1]
+    classes = [
+        _PooledClass(
+            positions[mask], int(np.count_nonzero(mask[: pair.samples[0].scores.shape[0]]))
+        )
+        for mask in (is_anomaly, ~is_anomaly)
+    ]
+    n_all = math.prod(map(_n_choices, classes))
+    is_exact = n_all <= options.n_resamples
+    n_tried = int(n_all) if is_exact else options.n_resamples
+    differences = np.empty(n_tried)
+    chosen = list(itertools.product(*map(_choices, classes))) if is_exact else []
+
+    def fill(part: range) -> None:
+        for i in part:
+            if is_exact:
+                first = [
+                    of_class.positions[list(rows)]
+                    for of_class, rows in zip(classes, chosen[i], strict=True)
+                ]
+            else:
+                rng = numbered_generator(pair.keys[0], i)
+                first = [
+                    rng.permutation(of_class.positions)[: of_class.n_first] for of_class in classes
+                ]
+            values = [bound.value_or_nan(side) for side in _sides(pooled, first)]
+            differences[i] = values[0] - values[1]
+
+    fill_in_steps(fill, n_tried, scores.shape[0], options.progress)
+    return differences, is_exact
+
+
+def _n_choices(of_class: _PooledClass) -> float:
+    """Return how many choices there are; infinity where they are more than can be drawn."""
+    n = len(of_class.positions)
+    fewer = min(of_class.n_first, n - of_class.n_first)
+    # At least 2**fewer; of a million samples the number has a million bits.
+    return math.comb(n, fewer) if fewer < _MOST_BITS else math.inf
+
+
+def _choices(of_class: _PooledClass) -> Iterator[tuple[int, ...]]:
+    """Return each choice of the samples of a class that are of the first sample."""
+    return itertools.combinations(range(len(of_class.positions)), of_class.n_first)
+
+
+def _pool(pair: Pair) -> tuple[OrderedCounts, ScoreVector, BoolVector]:
+    """Return the counts of both samples together, their scores, and which are anomalies."""
+    scores = np.concatenate([sample.scores for sample in pair.samples])
+    start = 0
+    for sample in pair.samples:
+        part = scores[start : start + sample.scores.shape[0]]
+        with np.errstate(invalid="ignore"):  # of the largest integers as floats
+            back = part.astype(sample.scores.dtype)
+        if not np.array_equal(back, sample.scores):
+            raise InvalidInputError(
+                "sample_b must have scores of the type of sample_a for permutations, which mix "
+                f"them; found {pair.samples[1].scores.dtype} beside {pair.samples[0].scores.dtype}",
+                argument="sample_b",
+            )
+        start += part.shape[0]
+    values = as_readonly(np.concatenate([sample.labels.values for sample in pair.samples]))
+    labels = Labels(values, int(values.sum()), None, None, RowIndex(values.shape[0]))
+    return count_scores(scores, labels), scores, values == 1
+
+
+def _sides(
+    pooled: OrderedCounts, first: Sequence[IntVector]
+) -> tuple[OrderedCounts, OrderedCounts]:
+    """Return the counts of both sides, given the positions of the first one's two classes."""
+    cumulative = [
+        np.concatenate([[0], np.cumsum(np.bincount(of_class, minlength=pooled.keys.shape[0]))])
+        for of_class in first
+    ]
+    tps, fps = cumulative
+    return _side_counts(pooled, fps, tps), _side_counts(pooled, pooled.fps - fps, pooled.tps - tps)
+
+
+def _side_counts(pooled: OrderedCounts, fps: CountVector, tps: CountVector) -> OrderedCounts:
+    """Return the counts of one side at the scores that occur in it."""
+    kept = np.flatnonzero(np.diff(fps + tps, prepend=-1))
+    n_anomalies, n_normals = int(tps[-1]), int(fps[-1])
+    return replace(
+        pooled,
+        fps=as_readonly(fps[kept]),
+        tps=as_readonly(tps[kept]),
+        keys=as_readonly(pooled.keys[kept[1:] - 1]),
+        n_anomalies=n_anomalies,
+        n_normals=n_normals,
+        n_points=n_anomalies + n_normals,
+    )
+
+
+UNPAIRED_METHODS: Mapping[str, Callable[..., _Estimate]] = MappingProxyType(
+    {
+        "delong": _delong,
+        "hybrid": _hybrid,
+        "bootstrap": _bootstrap,
+        "permutation": _permutation,
+    }
+)

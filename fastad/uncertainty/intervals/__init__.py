@@ -1,0 +1,1 @@
+"""Confidence intervals of one measure, and their methods."""

@@ -1,0 +1,273 @@
+"""Intervals of measures from counts: values, the method of each, and one set of replicates."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from fastad._core.progress import Progress, part_of
+from fastad._core.types import FloatVector
+from fastad.errors import UndefinedMeasureError
+from fastad.measures.contamination import NOTHING_HIDDEN
+from fastad.measures.measure import BoundMeasure
+from fastad.measures.rates import OF_PROPORTION, TRIALS, confusion_at_threshold
+from fastad.ordering.counts import OrderedCounts
+from fastad.uncertainty.intervals.corrected import interval_of_area, inversion, observed_area
+from fastad.uncertainty.intervals.enclosing_curves import (
+    box_interval,
+    fiducial,
+    fiducial_values,
+    has_box,
+    order_interval,
+)
+from fastad.uncertainty.intervals.methods import ANY_SIZE, RESAMPLING, methods_of, select_method
+from fastad.uncertainty.results import ENOUGH_UNITS, Interval, reason_of_selection
+from fastad.uncertainty.samples.bootstrap import too_often_undefined
+from fastad.uncertainty.samples.closed_forms import (
+    BINOMIAL,
+    Bounds,
+    acceleration,
+    basic,
+    bias_corrected,
+    logit_ends,
+    newcombe,
+    newcombe_variance,
+    pairs_interval,
+    percentile,
+    standard_error_of,
+    student_quantile,
+    symmetric_ends,
+    widened,
+)
+from fastad.uncertainty.samples.influence import influence
+from fastad.uncertainty.samples.sampling import DesignedSample, Sample
+
+# Methods that need no variance of the given samples.
+_WITHOUT_VARIANCE = (*BINOMIAL, *ANY_SIZE, "newcombe", "inversion")
+# With fewer degrees of freedom intervals were measured to cover less often than they say.
+_FEWEST_DEGREES = 10
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class IntervalOptions:
+    """Options of an interval, checked.
+
+    Attributes
+    ----------
+    method : str
+        One of the methods, or "auto".
+    level : Fraction
+        Confidence level.
+    n_resamples, stratified, key
+        Bootstrap settings; ``key`` seeds its random numbers.
+    contamination : (Fraction, Fraction)
+        Lowest and highest fraction of anomalies hidden among the normals.
+    """
+
+    method: str
+    level: Fraction
+    n_resamples: int
+    stratified: bool
+    key: np.uint64
+    contamination: tuple[Fraction, Fraction] = NOTHING_HIDDEN
+
+    @property
+    def alpha(self) -> float:
+        """Nominal probability that the interval does not cover the true value."""
+        return float(1 - self.level)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Task:
+    """A measure with its value on the data, and the method for its interval.
+
+    Attributes
+    ----------
+    coverage : float or None
+        Coverage of the method on generated data, where it was selected by that; NaN where it is
+        not known.
+    df : float
+        Degrees of freedom with which the variance is known.
+    """
+
+    bound: BoundMeasure
+    value: float
+    method: str
+    coverage: float | None = None
+    df: float = math.inf
+
+
+def intervals_of(
+    sample: Sample,
+    measures: Sequence[BoundMeasure],
+    options: IntervalOptions,
+    progress: Progress | None = None,
+) -> list[Interval | UndefinedMeasureError]:
+    """Return the interval of each measure, or why there is none; all share their replicates."""
+    tasks = [_task(sample, observed_area(bound), options) for bound in measures]
+    drawn: dict[int, npt.NDArray[np.float64]] = {}
+    resampled = [task for task in tasks if isinstance(task, Task) and task.method in RESAMPLING]
+    enclosed = [task for task in tasks if isinstance(task, Task) and task.method == "fiducial"]
+    n_parts = bool(resampled) + bool(enclosed)
+    if resampled:
+        values = sample.replicates(
+            [task.bound for task in resampled],
+            options.n_resamples,
+            options.key,
+            part_of(progress, 0, n_parts),
+            stratified=options.stratified,
+        )
+        drawn.update(zip(map(id, resampled), values, strict=True))
+    if enclosed:
+        curves = fiducial_values(
+            sample.counts,
+            [task.bound for task in enclosed],
+            options.n_resamples,
+            options.key,
+            part_of(progress, n_parts - 1, n_parts),
+        )
+        drawn.update(zip(map(id, enclosed), curves, strict=True))
+    effect = sample.effect() if any(isinstance(task, Task) for task in tasks) else None
+    results: list[Interval | UndefinedMeasureError] = []
+    for task, bound in zip(tasks, measures, strict=True):
+        result = (
+            estimate_interval(sample, task, options, drawn.get(id(task)))
+            if isinstance(task, Task)
+            else task
+        )
+        if isinstance(result, Interval):
+            result = replace(interval_of_area(result, bound), sampling=effect)
+        results.append(result)
+    return results
+
+
+def _task(
+    sample: Sample, bound: BoundMeasure, options: IntervalOptions
+) -> Task | UndefinedMeasureError:
+    if options.method != "auto":
+        return task_of(sample, bound, options.method)
+    if sample.kind is not None:
+        return task_of(sample, bound, methods_of(bound, sample.kind)[0])
+    return task_of(sample, bound, *select_method(bound, sample.counts))
+
+
+def task_of(
+    sample: Sample, bound: BoundMeasure, method: str, coverage: float | None = None
+) -> Task | UndefinedMeasureError:
+    """Return the task of an interval by a method, or why there is none."""
+    if bound.measure.weights == "integer" and sample.counts.weighting == "real":
+        return UndefinedMeasureError(
+            f"{bound.measure.name} takes integer sample weights only; found other values"
+        )
+    try:
+        value = bound.value(sample.counts)
+    except UndefinedMeasureError as error:
+        return error
+    refusal = None
+    if method not in _WITHOUT_VARIANCE:
+        # Too few clusters or blocks are a reason that all measures share, and notes give once.
+        of_measure = f" of {bound.key}" if sample.kind is None else ""
+        refusal = sample.refusal(f"an interval{of_measure}")
+    if refusal is not None:
+        return refusal
+    df = sample.degrees_of_freedom(bound)
+    if isinstance(sample, DesignedSample):
+        # Large weights are rare: a sample may have too few of them by chance.
+        few = sample.kind == "weights" and sample.n_equal_units(1, 0) < ENOUGH_UNITS
+        coverage = math.nan if few or df < _FEWEST_DEGREES else None
+    return Task(bound, value, method, coverage, df)
+
+
+def estimate_interval(
+    sample: Sample,
+    task: Task,
+    options: IntervalOptions,
+    drawn: npt.NDArray[np.float64] | None,
+) -> Interval | UndefinedMeasureError:
+    """Return the interval of a measure, from its replicates where its method needs them."""
+    n_resamples = n_undefined = 0
+    if drawn is None:
+        (low, high), standard_error = _closed_form(sample, task, options)
+    elif task.method == "fiducial":
+        n_resamples = drawn.shape[1]
+        low, high = fiducial(task.bound, drawn, options.alpha)
+        middle = drawn.mean(axis=0)
+        standard_error = _deviation(middle[~np.isnan(middle)])
+    else:
+        defined = drawn[~np.isnan(drawn)]
+        n_resamples = drawn.shape[0]
+        n_undefined = n_resamples - defined.shape[0]
+        error = too_often_undefined(f"an interval of {task.bound.key}", n_undefined, n_resamples)
+        if error is not None:
+            return error
+        defined = widened(defined, task.value, sample.widening(task.df, options.alpha))
+        low, high = _from_replicates(sample.counts, task, defined, options.alpha)
+        standard_error = _deviation(defined)
+    method, reason = task.method, None
+    if low == high and task.bound.measure.name == "roc_auc" and sample.kind is None:
+        method, standard_error = "pairs", math.nan
+        low, high = pairs_interval(task.value, sample.counts, options.alpha)
+    if options.method == "auto":
+        reason = reason_of_selection(task.coverage, method, sample.kind)
+    # Replicates and bounds of a biased measure may all lie on one side of it.
+    return Interval(
+        value=task.value,
+        low=min(low, task.value),
+        high=max(high, task.value),
+        standard_error=standard_error,
+        confidence_level=float(options.level),
+        method=method,
+        coverage=task.coverage,
+        n_resamples=n_resamples,
+        n_undefined=n_undefined,
+        selection=reason,
+    )
+
+
+def _deviation(values: FloatVector) -> float:
+    return float(np.std(values, ddof=1)) if values.shape[0] > 1 else math.nan
+
+
+def _from_replicates(
+    counts: OrderedCounts, task: Task, replicates: FloatVector, alpha: float
+) -> Bounds:
+    if task.method == "bca":
+        skewness = acceleration(counts, influence(counts, task.bound))
+        return bias_corrected(task.value, replicates, skewness, alpha)
+    low, high = (
+        basic(task.value, replicates, alpha)
+        if task.method == "basic"
+        else percentile(replicates, alpha)
+    )
+    lowest, highest = task.bound.bounds
+    return max(low, lowest), min(high, highest)
+
+
+def _closed_form(sample: Sample, task: Task, options: IntervalOptions) -> tuple[Bounds, float]:
+    """Return the ends of an interval that needs no replicates, and the standard error."""
+    counts, bound, value, alpha = sample.counts, task.bound, task.value, options.alpha
+    if task.method == "inversion":
+        return inversion(counts, bound, alpha), math.nan
+    if task.method in BINOMIAL and has_box(bound):
+        return box_interval(counts, bound, alpha), math.nan
+    if task.method in BINOMIAL:
+        confusion = confusion_at_threshold(counts, bound.parameters["threshold"])
+        k, n = TRIALS[bound.measure.name](confusion)
+        low, high = BINOMIAL[task.method](k, n, alpha)
+        standard_error = math.sqrt(k * (n - k) / n) / n
+        if bound.measure.name in OF_PROPORTION:
+            value_of, slope = OF_PROPORTION[bound.measure.name]
+            return (value_of(low, n), value_of(high, n)), standard_error * slope(k / n, n)
+        return (low, high), standard_error
+    if task.method == "newcombe":
+        n, m = counts.n_anomalies, counts.n_normals
+        return newcombe(value, n, m, alpha), math.sqrt(newcombe_variance(value, n, m))
+    if task.method == "order":
+        return order_interval(counts, bound, options.level), math.nan
+    standard_error = standard_error_of(sample.variance(bound), bound)
+    ends = symmetric_ends if task.method == "delong" else logit_ends
+    half = student_quantile(alpha, task.df) * standard_error
+    return ends(value, half, bound.bounds), standard_error

@@ -1,0 +1,411 @@
+"""The interval methods of each measure, and the selection of one by measured coverage."""
+
+import csv
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib.resources import files
+from statistics import fmean
+from typing import NamedTuple, TypeVar
+
+from fastad.errors import InvalidInputError, UndefinedMeasureError
+from fastad.measures.contamination import CorrectedMeasure
+from fastad.measures.measure import BoundMeasure
+from fastad.measures.rates import TRIALS
+from fastad.measures.roc import ROC_AUC
+from fastad.ordering.counts import OrderedCounts
+from fastad.uncertainty.intervals.corrected import has_inversion, observed_area
+from fastad.uncertainty.intervals.enclosing_curves import has_box, has_fiducial, has_order, has_step
+from fastad.uncertainty.samples.closed_forms import BINOMIAL, newcombe_variance, variance
+from fastad.uncertainty.samples.influence import INFLUENCES, has_influence, influence
+from fastad.uncertainty.samples.sampling import Sample
+
+RESAMPLING = ("bootstrap", "basic", "bca")
+METHODS = (
+    *("delong", "logit", "newcombe", "order", *BINOMIAL, "fiducial", "inversion"),
+    *RESAMPLING,
+)
+# From exact distributions for any numbers of samples; `fiducial` where the curve has no step.
+ANY_SIZE = ("order", "clopper-pearson", "fiducial")
+
+# The lowest of four families of 200 intervals each with a coverage of 95 % lies at 93 % by chance.
+# With many samples beyond the operating point nothing else makes it lower.
+_SUFFICIENT_COVERAGE = 0.93
+_SUFFICIENT_WITH_MANY = 0.92
+# Mean widths within this factor count as equal.
+_WIDTH_TOLERANCE = 1.05
+# With fewer samples beyond an operating point the normal distribution of an estimate is not a good
+# description, although some measured rates are low. A score interval estimates no variance.
+_FEWEST_FOR_NORMAL = 20
+# With so many samples beyond an operating point in both classes the bootstrap is known to be valid.
+MANY = 100
+# DeLong's method is not selected with more false positives than this at 95 %: the highest of five
+# families of 1 000 data sets each lies at 6 % by chance where all are at 5 %.
+_HIGHEST_FALSE_POSITIVE_RATE = 0.065
+# The smallest classes on which comparisons were tried.
+_FEWEST_TRIED = (10, 30)
+# With fewer samples of the smaller class on the wrong side, on average over the other class, of the
+# best and of the worst detector, more than 8 % of the intervals missed the difference.
+_FEWEST_MISPLACED = (0.5, 2.5)
+# From this area under the ROC curve on, few samples are on the wrong side.
+_NEARLY_PERFECT = 0.985
+_NEARLY_PERFECT_FAMILIES = ("nearly perfect", "nearly perfect, heavy-tailed")
+# Anomalies of two kinds, of which the area varies by more than Newcombe's method allows.
+_HIDDEN = "half hidden"
+_FAMILIES = ("Gaussian", "heavy-tailed", "tied", _HIDDEN)
+# What coverage depends on where it is not the whole class: the samples beyond the rate.
+_RATES_OF_NORMALS = ("fpr", "min_fpr", "alpha", "fraction")
+_RATES_OF_ANOMALIES = ("tpr", "min_tpr", "recall")
+# Their rate cuts off the other part of the curve.
+_WITHOUT_A_TAIL = ("ht_auc", "lf_auc")
+
+
+Row = TypeVar("Row", "Coverage", "FalsePositives")
+
+
+class Limits(NamedTuple):
+    """Numbers of samples that limit what is known of a measure.
+
+    Attributes
+    ----------
+    anomalies, normals : float
+        Of the class; at an operating point, those expected beyond it.
+    """
+
+    anomalies: float
+    normals: float
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """Coverage and width of the intervals of a method on generated data.
+
+    Attributes
+    ----------
+    measure, method : str
+        Names of both.
+    limits : Limits
+        Of the generated data.
+    coverage : float
+        Fraction of the data sets whose interval covered the true value, lowest of the families of
+        scores; NaN where the measure is undefined.
+    width : float
+        Mean width of the intervals.
+    """
+
+    measure: str
+    method: str
+    limits: Limits
+    coverage: float
+    width: float
+
+
+def methods_of(bound: BoundMeasure, kind: str | None = None) -> list[str]:
+    """Return the methods for a measure, closed forms before resampling.
+
+    Of samples in clusters or blocks, or with real weights, those that do not take rows as
+    independent, the best first.
+    """
+    if kind is not None:
+        closed = ["logit", "delong"] if _is_bounded(bound) else ["delong"]
+        return [*(closed if has_influence(bound.measure) else ()), "bootstrap", "basic"]
+    if isinstance(bound.measure, CorrectedMeasure):
+        if observed_area(bound) is not bound:
+            return methods_of(observed_area(bound))
+        return [*(["inversion"] if has_inversion(bound.measure) else []), "bootstrap", "basic"]
+    name = bound.measure.name
+    if name in TRIALS:
+        return [*BINOMIAL, "bootstrap", "basic"]
+    closed = []
+    if has_order(bound):
+        closed.append("order")
+    if has_box(bound):
+        closed.append("clopper-pearson")
+    smooth = has_influence(bound.measure)
+    if smooth:
+        closed.append("delong")
+        if _is_bounded(bound):
+            closed.append("logit")
+    if name == "roc_auc":
+        closed.append("newcombe")
+    if has_fiducial(bound):
+        closed.append("fiducial")
+    return [*closed, *(RESAMPLING if smooth else ("bootstrap", "basic"))]
+
+
+def _is_bounded(bound: BoundMeasure) -> bool:
+    return all(abs(end) < math.inf for end in bound.bounds)
+
+
+def check_method(method: str, bound: BoundMeasure, kind: str | None = None) -> None:
+    """Raise where a measure has no interval of this method."""
+    possible = ["auto", *methods_of(bound, kind)]
+    if method not in possible:
+        expected = ", ".join(map(repr, possible))
+        samples = "" if kind is None else " of samples in clusters or in time, or with real weights"
+        raise InvalidInputError(
+            f"method must be one of {expected} for {bound.measure.name}{samples}; found {method!r}",
+            argument="method",
+        )
+
+
+def select_method(bound: BoundMeasure, counts: OrderedCounts) -> tuple[str, float | None]:
+    """Return the method that `auto` selects, and its coverage.
+
+    The coverage is None where theory bounds it and none was measured, and NaN where nothing is
+    known of it.
+    """
+    if isinstance(bound.measure, CorrectedMeasure):
+        return _select_corrected(bound, bound.measure, counts)
+    possible = methods_of(bound)
+    valid = next((method for method in ANY_SIZE if method in possible), None)
+    if bound.measure.name in TRIALS:
+        return "clopper-pearson", None
+    if valid is not None and has_step(counts, bound):
+        return valid, None if valid == "order" else math.nan
+    rows = _nearest_rows(bound, counts)
+    # With another prevalence a few samples may dominate, which the table does not show, unless it
+    # was measured at one.
+    elsewhere = bound.parameters.get("prevalence") is not None
+    if not rows or (elsewhere and bound.measure.operating_point != "prevalence"):
+        return (valid, None) if valid is not None else ("bootstrap", math.nan)
+    return best_method([row for row in rows if row.method in possible])
+
+
+def _select_corrected(
+    bound: BoundMeasure, measure: CorrectedMeasure[float], counts: OrderedCounts
+) -> tuple[str, float | None]:
+    """Return the method for a corrected measure; two exact intervals are valid for any numbers."""
+    if has_inversion(measure):
+        return "inversion", None
+    plain = replace(bound, measure=measure.plain)
+    limits = limits_of(plain, float(counts.n_anomalies), float(counts.n_normals))
+    return "bootstrap", None if min(limits) >= MANY else math.nan
+
+
+def limits_of(bound: BoundMeasure, n_anomalies: float, n_normals: float) -> Limits:
+    """Return the numbers of samples that limit what is known of a measure."""
+    point = bound.measure.operating_point
+    if point in _RATES_OF_NORMALS and bound.measure.name not in _WITHOUT_A_TAIL:
+        n_normals *= min(1.0, float(bound.parameters[point]))
+    if point in _RATES_OF_ANOMALIES:
+        n_anomalies *= 1 - float(bound.parameters[point])
+    return Limits(float(n_anomalies), float(n_normals))
+
+
+def deciding_samples(
+    bound: BoundMeasure, values: tuple[float, float], n_anomalies: float, n_normals: float
+) -> float:
+    """Return how many samples of a class keep two values from the ends of the range, or apart.
+
+    Infinity for smooth measures, whose influences tell how their variance varies, and where the
+    range has no end.
+    """
+    low, high = bound.bounds
+    if has_influence(bound.measure) or math.isinf(high - low):
+        return math.inf
+    is_of_normals = bound.measure.name == "fpr_at_tpr"
+    is_of_anomalies = bound.measure.operating_point in _RATES_OF_NORMALS
+    fewer = min(n_anomalies, n_normals)
+    size = n_normals if is_of_normals else n_anomalies if is_of_anomalies else fewer
+    farthest = max(abs(values[0] - values[1]), *(min(x - low, high - x) for x in values))
+    return size * farthest / (high - low)
+
+
+def best_method(rows: Sequence[Coverage]) -> tuple[str, float]:
+    """Return the best method on generated data, and its coverage.
+
+    Of the methods with sufficient coverage, the first (closed forms come before resampling) of
+    those with the narrowest intervals; what is valid for any size always has it, and with the score
+    interval is alone where few samples lie beyond an operating point. If none has, the method with
+    the highest coverage.
+    """
+    methods: dict[str, list[Coverage]] = {}
+    for row in rows:
+        methods.setdefault(row.method, []).append(row)
+    coverage = {method: min(row.coverage for row in group) for method, group in methods.items()}
+    limit = min(rows[0].limits)
+    sufficient = _SUFFICIENT_WITH_MANY if limit >= MANY else _SUFFICIENT_COVERAGE
+    good = [method for method in methods if method in ANY_SIZE]
+    few = bool(good) and limit < _FEWEST_FOR_NORMAL
+    good = [
+        method
+        for method in methods
+        if method in good or (coverage[method] >= sufficient and (method == "newcombe" or not few))
+    ]
+    if not good:
+        best = max(coverage, key=lambda method: coverage[method])
+        return best, coverage[best]
+    widths = {method: sum(row.width for row in methods[method]) for method in good}
+    narrowest = _WIDTH_TOLERANCE * min(widths.values())
+    best = next(method for method in good if widths[method] <= narrowest)
+    return best, coverage[best]
+
+
+def select_paired_method(bound: BoundMeasure, samples: Sequence[Sample]) -> tuple[str, str | None]:
+    """Return the method by which `auto` compares detectors, and why it is unreliable, or None."""
+    method = "student" if has_influence(bound.measure) else "bootstrap"
+    if samples[0].kind is not None:
+        return method, None
+    counts = [sample.counts for sample in samples]
+    n_anomalies, n_normals = float(counts[0].n_anomalies), float(counts[0].n_normals)
+    limits = limits_of(bound, n_anomalies, n_normals)
+    # Of values far from all samples, as the best of all thresholds, replicates are biased; what has
+    # an interval for any numbers is not. Of a function of a user's own nothing is known.
+    known = (
+        bound.measure.name in INFLUENCES
+        or (bound.measure.slopes is None and min(limits) >= MANY)
+        or any(each in ANY_SIZE for each in methods_of(bound))
+    )
+    # At another prevalence a few samples may dominate.
+    if not known or bound.parameters.get("prevalence") is not None:
+        return method, f"how reliable comparisons by {method!r} are on such data is not known"
+    if n_anomalies < _FEWEST_TRIED[0] or n_normals < _FEWEST_TRIED[1]:
+        return method, (
+            f"with fewer than {_FEWEST_TRIED[0]} anomalies or {_FEWEST_TRIED[1]} normal samples "
+            f"how reliable comparisons by {method!r} are is not known"
+        )
+    if "prevalence" in bound.parameters and n_normals < MANY:
+        return method, f"with fewer than {MANY} normal samples differences of precisions are biased"
+    misplaced = [min(n_anomalies, n_normals) * (1 - _area(each)) for each in counts]
+    is_strong = min(misplaced) < _FEWEST_MISPLACED[0] and max(misplaced) < _FEWEST_MISPLACED[1]
+    if method == "student" and is_strong:
+        return method, (
+            "nearly all anomalies lie above nearly all normal samples, so that how much the "
+            "difference varies is hardly known"
+        )
+    rates = _false_positive_rates(bound, method, limits)
+    if rates and rates[0] > _HIGHEST_FALSE_POSITIVE_RATE:
+        return method, (
+            f"on generated data of this size {method!r} found equal detectors to differ in "
+            f"{100 * rates[0]:.0f} % of the samples"
+        )
+    return method, None
+
+
+def _area(counts: OrderedCounts) -> float:
+    """Return the area under the ROC curve; 1/2 without a class."""
+    try:
+        return ROC_AUC.compute(counts)
+    except UndefinedMeasureError:
+        return 0.5
+
+
+def delong_keeps_level(bound: BoundMeasure, n_anomalies: float, n_normals: float) -> bool:
+    """Return whether DeLong's method seldom found equal detectors to differ, on generated data."""
+    limits = limits_of(bound, n_anomalies, n_normals)
+    rates = _false_positive_rates(bound, "delong", limits)
+    # At another prevalence a few samples may dominate, which the table does not show.
+    as_measured = bound.parameters.get("prevalence") is None
+    if not (as_measured and min(limits) >= _FEWEST_FOR_NORMAL and rates):
+        return False
+    return rates[0] <= _HIGHEST_FALSE_POSITIVE_RATE
+
+
+def _false_positive_rates(bound: BoundMeasure, method: str, limits: Limits) -> list[float]:
+    """Return the rate on the nearest smaller data on which a comparison was tried, if any."""
+    tried = [
+        row
+        for row in false_positives()
+        if (row.measure, row.method) == (bound.measure.name, method)
+    ]
+    return [row.rate for row in _nearest(tried, limits)]
+
+
+@dataclass(frozen=True, slots=True)
+class FalsePositives:
+    """How often a comparison finds equal detectors to differ, on generated data.
+
+    Attributes
+    ----------
+    measure, method : str
+        Names of both.
+    limits : Limits
+        Of the generated data.
+    rate : float
+        At a confidence level of 95 %, the highest over the families of scores.
+    """
+
+    measure: str
+    method: str
+    limits: Limits
+    rate: float
+
+
+@cache
+def false_positives() -> list[FalsePositives]:
+    """Return the false positive rates of closed forms."""
+    text = files("fastad.uncertainty").joinpath("false_positives.csv").read_text(encoding="utf-8")
+    return [
+        FalsePositives(
+            row["measure"],
+            row["method"],
+            Limits(float(row["anomalies"]), float(row["normals"])),
+            float(row["rate"]),
+        )
+        for row in csv.DictReader(text.splitlines())
+    ]
+
+
+@cache
+def coverage_table(
+    *, nearly_perfect: bool = False, without_hidden: bool = False
+) -> Mapping[str, list[Coverage]]:
+    """Return the coverage of every method by the names of the measures, lowest of the families.
+
+    Of methods that are valid for any size it is the mean: they were tried on fewer data sets. Where
+    scores separate the classes nearly perfectly, the families of such scores are others; a sample
+    may rule out that anomalies are of two kinds.
+    """
+    text = files("fastad.uncertainty").joinpath("coverage.csv").read_text(encoding="utf-8")
+    families = [each for each in _FAMILIES if not (without_hidden and each == _HIDDEN)]
+    families += _NEARLY_PERFECT_FAMILIES if nearly_perfect else ()
+    suffix = "_nearly_perfect" if nearly_perfect else ""
+    table: dict[str, list[Coverage]] = {}
+    for row in csv.DictReader(text.splitlines()):
+        coverages = [float(row[family]) for family in families if row[family]]
+        if coverages and row[f"width{suffix}"]:
+            table.setdefault(row["measure"], []).append(
+                Coverage(
+                    row["measure"],
+                    row["method"],
+                    Limits(float(row["anomalies"]), float(row["normals"])),
+                    fmean(coverages) if row["method"] in ANY_SIZE else min(coverages),
+                    float(row[f"width{suffix}"]),
+                )
+            )
+    return table
+
+
+def _nearest_rows(bound: BoundMeasure, counts: OrderedCounts) -> list[Coverage]:
+    """Return the rows of the largest data, none of whose limits exceeds that of these samples."""
+    area = _area(counts)
+    table = coverage_table(
+        nearly_perfect=area >= _NEARLY_PERFECT,
+        without_hidden=bound.measure is ROC_AUC and _varies_little(counts, bound, area),
+    )
+    limits = limits_of(bound, float(counts.n_anomalies), float(counts.n_normals))
+    return _nearest(table.get(bound.measure.name, []), limits)
+
+
+def _varies_little(counts: OrderedCounts, bound: BoundMeasure, area: float) -> bool:
+    """Return whether the area under the ROC curve varies no more than Newcombe's method allows.
+
+    By DeLong's variance. Where anomalies are of two kinds it is larger but in few samples.
+    """
+    n, m = int(counts.n_anomalies), int(counts.n_normals)
+    if min(n, m) < 2:
+        return False
+    return variance(counts, influence(counts, bound)) <= newcombe_variance(area, n, m)
+
+
+def _nearest(rows: Sequence[Row], limits: Limits) -> list[Row]:
+    """Return the rows of the largest data, neither of whose limits exceeds these."""
+    within = [
+        row
+        for row in rows
+        if row.limits.anomalies <= limits.anomalies and row.limits.normals <= limits.normals
+    ]
+    nearest = max((row.limits for row in within), default=None)
+    return [row for row in within if row.limits == nearest]

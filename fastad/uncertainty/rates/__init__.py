@@ -1,0 +1,1 @@
+"""Rates with guarantees: order statistics, bands, thresholds, sequences and tails."""

@@ -1,0 +1,146 @@
+"""How many independent samples of a class say as much about its rates as those of a design."""
+
+import math
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from fastad._core.types import Blocks, BoolVector, CountVector, FloatVector, IntVector
+from fastad.errors import LowCoverageWarning, UndefinedMeasureError
+from fastad.uncertainty.results import ENOUGH_UNITS
+from fastad.uncertainty.samples.closed_forms import student_over_normal
+from fastad.uncertainty.samples.designs import block_length, long_run_variance
+from fastad.uncertainty.samples.sampling import FEWEST_UNITS, DesignedSample
+
+
+@dataclass(frozen=True, slots=True)
+class EffectiveSize:
+    """Independent samples that say as much about the rates of a class as those of a design.
+
+    Attributes
+    ----------
+    n_effective : float
+        Number of them, at most that of the rows.
+    design_effect : float
+        Variance of a rate, in units of that of as many independent rows; at least 1.
+    n_units : float
+        Clusters, rows or blocks that have rows of the class.
+    """
+
+    n_effective: float
+    design_effect: float
+    n_units: float
+
+
+def doubled_up_to_half(rate: float) -> list[float]:
+    """Return a rate, twice the rate and so on, up to one half."""
+    return [rate * 2**i for i in range(max(1, math.floor(math.log2(0.5 / rate)) + 1))]
+
+
+def effective_size(
+    sample: DesignedSample,
+    blocks: Blocks | None,
+    label: int,
+    what: str,
+    *,
+    from_top: Sequence[float] = (),
+    from_bottom: Sequence[float] = (),
+    tail: float,
+) -> EffectiveSize:
+    """Return the effective size of a class, for rates that its highest or lowest scores have.
+
+    The smallest over the given rates, divided by the square of Student's over the normal quantile
+    for a tail of this probability and one degree of freedom less than there are clusters (Korn and
+    Graubard 1998), or equal ones that tell as much. The effect at a single low rate rests on few
+    clusters: where they happen to have few of the highest scores, both the rate and its variance
+    are estimated too low.
+    """
+    member = sample.labels == label
+    of_class = sample.weights[member]
+    n = float(of_class.sum()) if of_class.dtype.kind == "i" else float(of_class.shape[0])
+    position = np.empty(sample.labels.shape[0], np.int64)
+    position[sample.rows] = np.repeat(np.arange(sample.ends.shape[0] - 1), np.diff(sample.ends))
+    n_units = float(np.unique(sample.units[member]).shape[0])
+    refuse_few(sample, n_units, what)
+    effect, longest = 1.0, 1.0
+    for rates, depth in ((from_top, position), (from_bottom, -position)):
+        for is_beyond, rate in _beyond(depth, member, sample.weights, rates):
+            variance, length = _variance(
+                sample, member, is_beyond.astype(np.float64) - rate, n_units, blocks
+            )
+            effect = max(effect, n * variance / (rate * (1 - rate)))
+            longest = max(longest, length)
+    if blocks is not None:
+        n_units = sample.n_units / longest
+        refuse_few(sample, n_units, what)
+    n_equal = n_units if blocks is not None else sample.n_equal_units(label)
+    widening = widening_of_few(sample, n_equal, 2 * tail, what, stacklevel=5)
+    return EffectiveSize(n / effect / widening**2, effect, n_units)
+
+
+def widening_of_few(
+    sample: DesignedSample, n_equal: float, alpha: float, what: str, *, stacklevel: int
+) -> float:
+    """Return the factor by which so many equal clusters, blocks or rows widen; warn of a few.
+
+    The ratio of Student's to the normal quantile, with one degree of freedom less.
+    """
+    if n_equal < ENOUGH_UNITS:
+        is_weighted = sample.kind == "weights"
+        units = "rows of equal weight" if is_weighted else f"{sample.kind} of equal size"
+        warnings.warn(
+            f"with {n_equal:.4g} {units}, or as much, fewer than {ENOUGH_UNITS}, it is not known "
+            f"how often {what} of such data holds",
+            LowCoverageWarning,
+            stacklevel=stacklevel,
+        )
+    return student_over_normal(alpha, max(n_equal - 1, 1.0))
+
+
+def refuse_few(sample: DesignedSample, n_units: float, what: str) -> None:
+    """Raise where a class is in too few clusters, blocks or rows."""
+    fewest = 2 if sample.kind == "weights" else FEWEST_UNITS
+    if n_units < fewest:
+        unit = "rows" if sample.kind == "weights" else sample.kind
+        raise UndefinedMeasureError(
+            f"{what} needs samples of the class in {fewest} {unit}; found {n_units:.4g}"
+        )
+
+
+def _beyond(
+    depth: IntVector,
+    member: BoolVector,
+    weights: CountVector,
+    rates: Sequence[float],
+) -> list[tuple[BoolVector, float]]:
+    """Return, for each rate, the rows that have it, and what rate they have, where scores tie."""
+    order = np.argsort(depth[member], kind="stable")
+    sorted_depth = depth[member][order]
+    fraction = np.cumsum(weights[member][order]) / weights[member].sum()
+    beyond = []
+    for rate in rates:
+        cut = sorted_depth[min(int(np.searchsorted(fraction, rate)), fraction.shape[0] - 1)]
+        reached = int(np.searchsorted(sorted_depth, cut, side="right"))
+        # Of a tie that has all rows no rate varies.
+        if reached < fraction.shape[0]:
+            beyond.append((depth <= cut, float(fraction[reached - 1])))
+    return beyond
+
+
+def _variance(
+    sample: DesignedSample,
+    member: BoolVector,
+    deviations: FloatVector,
+    n_units: float,
+    blocks: Blocks | None,
+) -> tuple[float, float]:
+    """Return the variance of the mean of deviations in a class, and the length of blocks."""
+    weights = sample.weights / sample.weights[member].sum()
+    parts = np.where(member, weights * deviations, 0.0)
+    if blocks is None:
+        sums = np.bincount(sample.units, parts, sample.n_units)
+        return float(n_units / (n_units - 1) * (sums @ sums)), 1.0
+    length = block_length(parts) if blocks == "auto" else float(blocks)
+    return long_run_variance(parts, length), length

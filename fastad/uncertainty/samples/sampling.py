@@ -1,0 +1,398 @@
+"""Sampling designs: samples that come in clusters or in time, and with real weights."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from fastad._core.arrays import as_readonly
+from fastad._core.buffers import MemoryPool
+from fastad._core.pace import fill_in_steps
+from fastad._core.progress import Progress
+from fastad._core.random import numbered_generator
+from fastad._core.types import (
+    BoolVector,
+    CountVector,
+    FloatVector,
+    IntVector,
+    LabelVector,
+    ScoreVector,
+)
+from fastad._kernels.resampling.reweight import reweighted_counts
+from fastad.errors import InvalidInputError, UndefinedMeasureError
+from fastad.measures.measure import BoundMeasure
+from fastad.measures.partial import AUC_AT_FPR
+from fastad.measures.roc import ROC_AUC
+from fastad.ordering.counts import OrderedCounts, count_rows, count_scores
+from fastad.ordering.labels import Labels
+from fastad.ordering.orders import order_rows
+from fastad.uncertainty.results import SamplingEffect
+from fastad.uncertainty.samples.bootstrap import IndependentSample
+from fastad.uncertainty.samples.closed_forms import rounding_of, student_over_normal
+from fastad.uncertainty.samples.designs import (
+    SamplingDesign,
+    block_length,
+    long_run_variance,
+    needs_design,
+)
+from fastad.uncertainty.samples.influence import has_influence, influence
+
+Kind = Literal["clusters", "blocks", "weights"]
+
+# With fewer clusters or blocks the variance between them is not known.
+FEWEST_UNITS = 10
+# By which the weight of normals is changed to see what a measure makes of it.
+_STEP = 1e-4
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DesignedSample:
+    """Scores in their order, with the unit of each row that is drawn as a whole.
+
+    Attributes
+    ----------
+    counts : OrderedCounts
+        Weights at each distinct score.
+    rows : numpy.ndarray of shape (n,)
+        From the highest score down.
+    ends : numpy.ndarray of shape (g + 1,)
+        Rows above each distinct score, and all.
+    labels, weights, units : numpy.ndarray of shape (n,)
+        Of the rows as they were given.
+    n_units : int
+        Clusters, or rows.
+    kind : {"clusters", "blocks", "weights"}
+        What makes rows depend, or differ.
+    length : float or None
+        Mean length of blocks.
+    """
+
+    counts: OrderedCounts
+    rows: IntVector
+    ends: IntVector
+    labels: LabelVector
+    weights: CountVector
+    units: IntVector
+    n_units: int
+    kind: Kind
+    length: float | None = None
+
+    def order(self) -> tuple[IntVector, IntVector]:
+        """Return the order of the rows, and where ties end: equal where scores rank them alike."""
+        return self.rows, self.ends
+
+    @classmethod
+    def of(
+        cls, scores: ScoreVector, labels: Labels, design: SamplingDesign, name: str = "y_score"
+    ) -> "DesignedSample":
+        """Order the scores of rows; of series, find the length of blocks."""
+        n = labels.values.shape[0]
+        weights = np.ones(n, np.int64) if labels.weights is None else labels.weights
+        order = order_rows(scores, labels, name)
+        counts = count_rows(order, labels, weights)
+        if labels.weights is None:
+            counts = replace(counts, weighting="none")
+        falling = order.falling[order.rows]
+        ends = np.flatnonzero(np.concatenate([[True], falling[1:] != falling[:-1], [True]]))
+        units, kind = np.arange(n), "weights"
+        if design.clusters is not None:
+            given = design.clusters if labels.rows is None else design.clusters[labels.rows]
+            units, kind = np.unique(given, return_inverse=True)[1], "clusters"
+        sample = cls(
+            counts,
+            order.rows,
+            ends,
+            labels.values,
+            as_readonly(weights),
+            as_readonly(units.astype(np.int64)),
+            int(units.max()) + 1,
+            kind,  # type: ignore[arg-type]  # one of the three
+        )
+        if design.blocks is None:
+            return sample
+        length = float(design.blocks) if design.blocks != "auto" else sample._best_length()
+        return sample.in_blocks(length)
+
+    def in_blocks(self, length: float) -> "DesignedSample":
+        """Return the sample with blocks of another mean length."""
+        return replace(self, kind="blocks", length=length)
+
+    def _best_length(self) -> float:
+        """Return the length of blocks for the area under the ROC curve."""
+        if not self.counts.n_anomalies or not self.counts.n_normals:
+            return 1.0
+        return block_length(self.contributions(ROC_AUC.bind()))
+
+    @property
+    def n_independent(self) -> float:
+        """Number of clusters or rows, or of blocks."""
+        return self.n_units if self.length is None else self.n_units / self.length
+
+    def n_equal_units(self, *labels: int) -> float:
+        """Return how many units of equal size tell as much of their variance, in the worst class.
+
+        The sizes are known before any score, the variance is not: what the largest unit deviates
+        by is in the mean too, so that the sum of squares is low and says nothing of it.
+        """
+        members = [self.labels == label for label in labels]
+        return 1 + min(
+            df_of_sizes(np.bincount(self.units[member], self.weights[member])) for member in members
+        )
+
+    def refusal(self, what: str) -> UndefinedMeasureError | None:
+        """Return why there is no interval or comparison for so few units, if so."""
+        if self.kind != "weights" and self.n_independent < FEWEST_UNITS:
+            return UndefinedMeasureError(
+                f"{what} needs {FEWEST_UNITS} {self.kind}; found {self.n_independent:.4g}"
+            )
+        is_anomaly = self.labels == 1
+        for name, mask in (("anomalies", is_anomaly), ("normal samples", ~is_anomaly)):
+            n = np.count_nonzero(np.bincount(self.units[mask], minlength=self.n_units))
+            if n < 2:
+                where = "clusters" if self.kind == "clusters" else "rows"
+                return UndefinedMeasureError(
+                    f"{what} needs {name} in two {where} at least; found them in {n}: nothing is "
+                    "known of how they vary between others"
+                )
+        return None
+
+    def contributions(self, bound: BoundMeasure) -> FloatVector:
+        """Return what each row adds to the measure's deviation from its true value; (n,)."""
+        by_score = influence(self.counts, bound)
+        point = np.repeat(np.arange(self.ends.shape[0] - 1), np.diff(self.ends))
+        is_anomaly = self.labels[self.rows] == 1
+        added = np.where(
+            is_anomaly,
+            by_score.anomalies[point] / self.counts.n_anomalies,
+            by_score.normals[point] / self.counts.n_normals,
+        )
+        by_row: FloatVector = np.empty(added.shape[0])
+        by_row[self.rows] = added + self._of_the_ratio(bound, is_anomaly)
+        return by_row * self.weights
+
+    def _of_the_ratio(self, bound: BoundMeasure, is_anomaly: BoolVector) -> FloatVector:
+        """Return what rows add by changing the ratio of the classes, where a measure depends on it.
+
+        Clusters, unlike strata, leave the numbers of both to chance.
+        """
+        less, more = (self._value_at_ratio(bound, factor) for factor in (1 - _STEP, 1 + _STEP))
+        # NaN where the measure takes no weights.
+        if not abs(more - less) > rounding_of(bound):
+            return np.zeros(is_anomaly.shape[0])
+        slope = (more - less) / (2 * _STEP)
+        return np.where(is_anomaly, -slope / self.counts.n_anomalies, slope / self.counts.n_normals)
+
+    def _value_at_ratio(self, bound: BoundMeasure, factor: float) -> float:
+        """Return the measure if there were so many times the normal samples; NaN if it has none."""
+        try:
+            return bound.value_or_nan(self.counts.with_normals_weighted(factor))
+        except InvalidInputError:
+            return math.nan
+
+    def variance(self, bound: BoundMeasure) -> float:
+        """Return the variance of a smooth measure."""
+        return self.variances(self.contributions(bound)).total
+
+    def degrees_of_freedom(self, bound: BoundMeasure) -> float:
+        """Return the degrees of freedom with which a measure's variance is known.
+
+        Of measures without influences those of an area, up to the FPR where the measure has one.
+        """
+        if not has_influence(bound.measure):
+            fpr = bound.parameters.get("fpr") if bound.measure.operating_point == "fpr" else None
+            bound = AUC_AT_FPR.bind(fpr=fpr) if fpr else ROC_AUC.bind()
+        return self.variances(self.contributions(bound)).df
+
+    def widening(self, df: float, alpha: float) -> float:
+        """Return the factor by which percentiles of replicates of few clusters are too narrow."""
+        if math.isinf(df):
+            return 1.0
+        return student_over_normal(alpha, df) * math.sqrt(self.n_units / (self.n_units - 1))
+
+    def variances(self, contributions: FloatVector) -> "Variances":
+        """Return the variance of the sum of what rows contribute, from units that differ.
+
+        Of clusters it is the estimator of Obuchowski 1997, section 2, for any contributions; of
+        rows by themselves that of DeLong.
+        """
+        of_class = [np.where(self.labels == label, contributions, 0.0) for label in (1, 0)]
+        if self.length is not None:
+            total, anomalies, normals = (
+                long_run_variance(values, self.length) for values in (contributions, *of_class)
+            )
+            return Variances(total, anomalies, normals, math.inf)
+        sums = [np.bincount(self.units, values, self.n_units) for values in of_class]
+        n_with = [np.unique(self.units[self.labels == label]).shape[0] for label in (1, 0)]
+        anomalies, normals = (
+            float(n / (n - 1) * (values @ values)) for n, values in zip(n_with, sums, strict=True)
+        )
+        between = 2 * self.n_units / (self.n_units - 1) * float(sums[0] @ sums[1])
+        total = anomalies + normals + between
+        df = _df_of_squares((sums[0] + sums[1]) ** 2)
+        df = min(df, self.n_equal_units(1, 0) - 1)
+        return Variances(max(total, 0.0), anomalies, normals, df)
+
+    def effect(self) -> SamplingEffect | None:
+        """Return the design effect of the area under the ROC curve; None where it has none."""
+        if not self.counts.n_anomalies or not self.counts.n_normals:
+            return None
+        contributions = self.contributions(ROC_AUC.bind())
+        variances = self.variances(contributions)
+        independent = []
+        for label, total in ((1, self.counts.n_anomalies), (0, self.counts.n_normals)):
+            mask = self.labels == label
+            # What one sample of weight 1 deviates by.
+            squares = (contributions[mask] * total) ** 2 / self.weights[mask]
+            independent.append(float(squares.sum()) / total)
+        n_rows = [int(np.count_nonzero(self.labels == label)) for label in (1, 0)]
+        variance = sum(s / max(n - 1, 1) for s, n in zip(independent, n_rows, strict=True))
+        effective = [
+            min(s / v, float(n)) if v > 0 else float(n)
+            for s, v, n in zip(
+                independent, (variances.anomalies, variances.normals), n_rows, strict=True
+            )
+        ]
+        return SamplingEffect(
+            kind=self.kind,
+            n_units=self.n_independent,
+            block_length=self.length,
+            design_effect=variances.total / variance if variance > 0 else math.nan,
+            effective_anomalies=effective[0],
+            effective_normals=effective[1],
+        )
+
+    def replicates(
+        self,
+        measures: Sequence[BoundMeasure],
+        n_resamples: int,
+        key: np.uint64,
+        progress: Progress | None = None,
+        *,
+        stratified: bool = False,
+    ) -> npt.NDArray[np.float64]:
+        """Return each measure on each replicate, shape (n_measures, n_resamples).
+
+        Clusters, blocks or rows of both classes are drawn with replacement, never by class, the
+        same for every detector and number of threads; scores are not ordered again. NaN where a
+        measure is undefined. O(n) for each.
+        """
+        values = np.empty((len(measures), n_resamples))
+        rows = self.rows
+        units, labels, weights = (
+            as_readonly(each[rows]) for each in (self.units, self.labels, self.weights)
+        )
+        ends, keys = as_readonly(self.ends), self.counts.keys
+        g, dtype = self.counts.keys.shape[0], self.counts.fps.dtype
+        pool = MemoryPool(
+            lambda: (np.empty(g, np.int64), np.empty(g + 1, dtype), np.empty(g + 1, dtype))
+        )
+
+        def fill(part: range) -> None:
+            with pool.borrowed() as memory:
+                for replicate in part:
+                    times = as_readonly(self._draw(key, replicate))
+                    n_points = reweighted_counts(times, units, labels, weights, ends, keys, *memory)
+                    counts = self._counts(n_points, *memory)
+                    for i, bound in enumerate(measures):
+                        values[i, replicate] = bound.value_or_nan(counts)
+
+        fill_in_steps(fill, n_resamples, units.shape[0], progress)
+        return values
+
+    def _draw(self, key: np.uint64, replicate: int) -> IntVector:
+        """Return how often each unit is drawn."""
+        rng = numbered_generator(key, replicate)
+        n = self.n_units
+        if self.length is None or self.length <= 1:
+            return np.bincount(rng.integers(n, size=n), minlength=n)
+        # Blocks of geometric lengths from anywhere in the series, which closes in a circle
+        # (Politis and Romano 1994); the last one is cut where the series is full.
+        expected = n / self.length
+        n_blocks = int(expected + 6 * math.sqrt(expected) + 10)
+        lengths = np.minimum(rng.geometric(1 / self.length, n_blocks), n)
+        while lengths.sum() < n:
+            lengths = np.concatenate([lengths, rng.geometric(1 / self.length, n_blocks)])
+        full = int(np.searchsorted(np.cumsum(lengths), n))
+        lengths = lengths[: full + 1]
+        lengths[-1] -= lengths.sum() - n
+        starts = rng.integers(n, size=lengths.shape[0])
+        stops = starts + lengths
+        steps = np.bincount(starts, minlength=n + 1) - np.bincount(
+            np.where(stops > n, stops - n, stops), minlength=n + 1
+        )
+        steps[0] += np.count_nonzero(stops > n)
+        return np.cumsum(steps[:n])
+
+    def _counts(
+        self, n_points: int, keys: IntVector, fps: CountVector, tps: CountVector
+    ) -> OrderedCounts:
+        counts = self.counts
+        return OrderedCounts(
+            fps=as_readonly(fps[: n_points + 1]),
+            tps=as_readonly(tps[: n_points + 1]),
+            keys=as_readonly(keys[:n_points]),
+            codec=counts.codec,
+            n_anomalies=tps[n_points].item(),
+            n_normals=fps[n_points].item(),
+            n_points=self.labels.shape[0],
+            n_tied=counts.n_tied,
+            weighting=counts.weighting,
+        )
+
+
+def _df_of_squares(squares: npt.NDArray[Any]) -> float:
+    """Return the degrees of freedom of a sum of squares, small where a few of them dominate.
+
+    From the fourth moments: a variance with as many degrees of freedom has twice its square over
+    them as its own variance (Satterthwaite 1946).
+    """
+    total = float(squares.sum())
+    spread = float((squares**2).sum()) - total**2 / squares.shape[0]
+    return max(2 * total**2 / spread, 1.0) if spread > 0 else math.inf
+
+
+def df_of_sizes(sizes: npt.NDArray[Any]) -> float:
+    """Return the degrees of freedom of a variance between units of such sizes.
+
+    Those of Satterthwaite 1946 where all samples of a unit are equal, and units independent with
+    one variance (Bell and McCaffrey 2002): n - 1 of n equal units, near 1 where one has half.
+    """
+    w = sizes / sizes.sum()
+    w2, w3, w4, w5 = (float((w**power).sum()) for power in (2, 3, 4, 5))
+    trace = w2 - 2 * w3 + w2**2
+    squares = w4 + 4 * w2 * w4 - 4 * w5 + 2 * w3**2 - 4 * w2**2 * w3 + w2**4
+    # Equal units are as many as there are, in spite of rounding.
+    return round(trace**2 / squares, 6) if squares > 0 else 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Variances:
+    """The variance of a measure, and of what the classes contribute to it by themselves.
+
+    Attributes
+    ----------
+    total, anomalies, normals : float
+        Variances.
+    df : float
+        Degrees of freedom of the total.
+    """
+
+    total: float
+    anomalies: float
+    normals: float
+    df: float
+
+
+Sample: TypeAlias = IndependentSample | DesignedSample
+
+
+def sample_of(
+    scores: ScoreVector, labels: Labels, design: SamplingDesign, name: str = "y_score"
+) -> Sample:
+    """Return the sample of scores: counts where rows are independent and counted in integers."""
+    if needs_design(design, labels):
+        return DesignedSample.of(scores, labels, design, name)
+    return IndependentSample.of(count_scores(scores, labels, name))
