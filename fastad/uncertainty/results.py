@@ -15,13 +15,13 @@ from fastad._core.results import Record, ShortRepr
 NO_WIDTH = "the estimated variance is zero and the interval has no width"
 # Intervals at 95 % that cover less often than this are reported as unreliable.
 _LEAST_COVERAGE = 0.92
-# From so many clusters or blocks on the variance between them is known well enough.
+# Clusters or blocks from which on the variance between them is known well enough.
 ENOUGH_UNITS = 30
 
 
 @dataclass(frozen=True, slots=True)
 class SamplingEffect(Record):
-    """What samples that depend on each other, or have weights, say less than independent ones.
+    """Loss of information by samples that depend on each other, or have weights.
 
     Attributes
     ----------
@@ -179,7 +179,7 @@ class Covariance(ShortRepr):
     Attributes
     ----------
     names : sequence of str
-        Of the detectors.
+        Names of the detectors.
     values : numpy.ndarray of shape (n_detectors,)
         The measure of each.
     matrix : numpy.ndarray of shape (n_detectors, n_detectors)

@@ -83,7 +83,7 @@ def test_pointwise_bands_have_the_variance_of_the_samples(
 def test_simultaneous_bands_are_as_wide_as_normal_curves_need() -> None:
     y, a, b = detectors(0, 400, 1200)
     cuts = np.linspace(0.05, 0.6, 23)
-    result = difference_band(y, a, b, measure=BENEFIT, threshold=cuts, rng=3)
+    result = difference_band(y, a, b, measure=BENEFIT, threshold=cuts, simultaneous=True, rng=3)
     covariance = by_sample(y, a, b, cuts)
     deviations = np.sqrt(np.diag(covariance))
     curves = np.random.default_rng(1).multivariate_normal(np.zeros(23), covariance, 40_000)
@@ -91,7 +91,7 @@ def test_simultaneous_bands_are_as_wide_as_normal_curves_need() -> None:
     width = (result.high - result.difference) / deviations
     assert width == pytest.approx(np.full(23, quantile), rel=0.02)
     assert norm.ppf(0.975) < quantile < norm.ppf(1 - 0.025 / 23)
-    one = difference_band(y, a, b, measure=BENEFIT, threshold=0.3, rng=3)
+    one = difference_band(y, a, b, measure=BENEFIT, threshold=0.3, simultaneous=True, rng=3)
     assert (one.high - one.difference)[0] == pytest.approx(
         norm.ppf(0.975) * math.sqrt(by_sample(y, a, b, [0.3])[0, 0]), rel=0.02
     )
@@ -109,8 +109,12 @@ def test_at_one_threshold_it_is_the_paired_comparison(measure: Any, threshold: f
 
 def test_thresholds_may_come_in_any_order_and_twice() -> None:
     y, a, b = detectors(2, 300, 900)
-    rising = difference_band(y, a, b, measure=BENEFIT, threshold=[0.1, 0.2, 0.4], rng=0)
-    mixed = difference_band(y, a, b, measure=BENEFIT, threshold=[0.4, 0.1, 0.2, 0.1], rng=0)
+    rising = difference_band(
+        y, a, b, measure=BENEFIT, threshold=[0.1, 0.2, 0.4], simultaneous=True, rng=0
+    )
+    mixed = difference_band(
+        y, a, b, measure=BENEFIT, threshold=[0.4, 0.1, 0.2, 0.1], simultaneous=True, rng=0
+    )
     assert mixed.thresholds.tolist() == [0.4, 0.1, 0.2, 0.1]
     assert mixed.difference.tolist() == rising.difference[[2, 0, 1, 0]].tolist()
     assert mixed.low == pytest.approx(rising.low[[2, 0, 1, 0]], abs=2e-4)
@@ -135,7 +139,16 @@ def test_scores_of_every_type_are_compared_as_in_numpy(dtype: str) -> None:
 def test_the_same_seed_gives_the_same_band_for_any_threads() -> None:
     y, a, b = detectors(4, 30_000, 300_000)
     bands = [
-        difference_band(y, a, b, measure=BENEFIT, threshold=[0.1, 0.3], rng=5, n_threads=n_threads)
+        difference_band(
+            y,
+            a,
+            b,
+            measure=BENEFIT,
+            threshold=[0.1, 0.3],
+            simultaneous=True,
+            rng=5,
+            n_threads=n_threads,
+        )
         for n_threads in (1, 2)
     ]
     assert bands[0].low.tolist() == bands[1].low.tolist()
@@ -187,7 +200,9 @@ def test_simultaneous_bands_cover_the_true_difference(measure: Any, n: int, m: i
         sample = detectors(seed, n, m)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", LowCoverageWarning)
-            band = difference_band(*sample, measure=measure, threshold=cuts, rng=seed)
+            band = difference_band(
+                *sample, measure=measure, threshold=cuts, simultaneous=True, rng=seed
+            )
         covers = (band.low <= true) & (true <= band.high)
         n_covered += int(covers.all())
         n_each += covers

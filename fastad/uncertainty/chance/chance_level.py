@@ -146,8 +146,6 @@ def chance_level(
 
     Raises
     ------
-    InvalidInputError
-        If an argument is not as described; the message says which and where.
     UndefinedMeasureError
         If the measure is undefined on the data, or on more than half of the permutations; if there
         are fewer than 10 clusters or blocks, or no clusters of one size have different labels; if

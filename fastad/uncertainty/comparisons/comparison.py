@@ -83,7 +83,7 @@ def compare(
         ``"auto"``
             ``"student"`` for smooth measures, else ``"bootstrap"``.
     confidence_level : float, default 0.95
-        Of the interval of the difference, in (0, 1).
+        Confidence level of the interval of the difference, in (0, 1).
     n_resamples : int, default 2000
         Number of replicates or permutations.
     stratified : bool, default True
@@ -120,8 +120,6 @@ def compare(
 
     Raises
     ------
-    InvalidInputError
-        If an argument is not as described; the message says which and where.
     UndefinedMeasureError
         If the measure is undefined, or a class has fewer than two samples (one, for
         permutations).
@@ -220,7 +218,7 @@ def compare_all(
         How p-values allow for the number of comparisons: Holm's and Bonferroni's bound the
         probability of any false positive, Benjamini's and Hochberg's their proportion.
     confidence_level : float, default 0.95
-        Of each interval by itself, in (0, 1): intervals are not adjusted.
+        Confidence level of each interval, in (0, 1); intervals are not adjusted.
     n_resamples : int, default 2000
         Number of replicates or permutations.
     stratified : bool, default True
@@ -256,8 +254,6 @@ def compare_all(
 
     Raises
     ------
-    InvalidInputError
-        If an argument is not as described; the message says which and where.
     UndefinedMeasureError
         If the measure is undefined for a detector, or a class has fewer than two samples.
 

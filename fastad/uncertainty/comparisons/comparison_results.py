@@ -134,7 +134,7 @@ class IndependentComparison(Record):
     values : tuple of float
         The measure on each.
     intervals : tuple of Interval
-        Of each, where the difference's is made of them (method "hybrid"); else empty.
+        Intervals of both values, from which method "hybrid" makes the difference's; else empty.
     n_anomalies, n_normals : tuple of int
         Numbers of samples on each side.
     df : float

@@ -116,7 +116,7 @@ def significantly_larger(
     Returns
     -------
     numpy.ndarray of bool of shape (k, k)
-        Of each row whether it is significantly larger than each column.
+        Whether each row is significantly larger than each column.
     """
     k = values.shape[0]
     larger = np.zeros((k, k), np.bool_)

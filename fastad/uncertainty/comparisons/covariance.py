@@ -50,7 +50,7 @@ def delong_covariance(
     Raises
     ------
     InvalidInputError
-        If an argument is not as described, or the measure is not smooth.
+        If the measure is not smooth.
     UndefinedMeasureError
         If the measure is undefined for a detector, or a class has fewer than two samples.
 

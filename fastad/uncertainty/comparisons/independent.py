@@ -83,7 +83,7 @@ def compare_independent(
             samples of either class, or beyond the operating point; else hybrid, or the bootstrap
             where the coverage of intervals of one sample is not known.
     confidence_level : float, default 0.95
-        Of the interval of the difference, in (0, 1).
+        Confidence level of the interval of the difference, in (0, 1).
     n_resamples : int, default 2000
         Number of replicates or permutations.
     rng : int or numpy.random.Generator, optional
@@ -105,8 +105,6 @@ def compare_independent(
 
     Raises
     ------
-    InvalidInputError
-        If an argument is not as described; the message says which and where.
     UndefinedMeasureError
         If the measure is undefined on a sample, or a class has fewer than two samples (one, for
         permutations, and for hybrid intervals that need no variance).

@@ -100,7 +100,7 @@ def _with_variance(
     bound: BoundMeasure,
     options: ComparisonOptions,
 ) -> PairEstimate:
-    """Return an estimate, or that of disjoint pairs where the samples leave no variance."""
+    """Return an estimate, or the estimate of disjoint pairs where the samples leave no variance."""
     # One replicate alone has none, whatever the samples are.
     if estimate.variance > 0 or estimate.n_resamples - estimate.n_undefined == 1:
         return estimate

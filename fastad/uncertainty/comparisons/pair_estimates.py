@@ -36,11 +36,11 @@ class ComparisonOptions:
     level : Fraction
         Confidence level.
     n_resamples, stratified, key
-        Of replicates and permutations; the key is that of their random numbers.
+        Settings of replicates and permutations; ``key`` seeds their random numbers.
     min_difference : Fraction or None
         The smallest difference of interest.
     power : Fraction
-        Probability with which that is to be detected.
+        Probability with which this difference is to be detected.
     progress : Progress or None
         Reports how many replicates are done.
     """
@@ -85,10 +85,10 @@ class PairEstimate(NamedTuple):
     Attributes
     ----------
     low, high, p_value : float
-        Of the difference, from one computation: the interval excludes 0 where the p-value is at
+        Interval and p-value from one computation: the interval excludes 0 where the p-value is at
         most alpha, and nowhere else.
     variance : float
-        Of the difference.
+        Variance of the difference.
     df : float
         Degrees of freedom with which the variance is known.
     method : str
@@ -165,7 +165,7 @@ def estimate_of_replicates(
     Percentiles are too narrow where few samples tell how much the difference varies: they are those
     at the probabilities that the normal distribution has where Student's, with the data's degrees
     of freedom, has the nominal ones (Hesterberg 2015, "What teachers should know about the
-    bootstrap", section 3.2). ``df`` tells the degrees of freedom of a variance of so many
+    bootstrap", section 3.2). ``df`` gives the degrees of freedom of a variance of a number of
     resamples.
     """
     defined = values[~np.isnan(values)]
@@ -177,7 +177,7 @@ def estimate_of_replicates(
     if not math.isinf(df_of_data):
         alpha = 2 * float(ndtr(-student_quantile(alpha, df_of_data)))
         p_value = 2 * float(stdtr(df_of_data, ndtri(p_value / 2)))
-    # So many replicates may lie beyond 0 where the p-value is at most alpha.
+    # Number of replicates beyond 0 up to which the p-value is at most alpha.
     n_beyond = math.floor(alpha * (1 + defined.shape[0]) / 2 + _ROUNDING) - 1
     reach = range_of_difference(bound)
     low, high = -reach, reach
@@ -207,7 +207,7 @@ def estimate_of_permutations(
 ) -> PairEstimate:
     """Return the p-value of a difference among those of permutations, and an interval around it.
 
-    ``df`` tells the degrees of freedom of a variance of so many resamples.
+    ``df`` gives the degrees of freedom of a variance of a number of resamples.
     """
     null = values[~np.isnan(values)]
     n_undefined = values.shape[0] - null.shape[0]
@@ -215,7 +215,7 @@ def estimate_of_permutations(
     n_extreme = np.count_nonzero(np.abs(null) >= abs(difference) - rounding_of(bound))
     # The data themselves are one permutation more (Phipson and Smyth 2010).
     extra = 0 if is_exact else 1
-    # So many permutations may be as extreme where the p-value is at most alpha.
+    # Number of extreme permutations up to which the p-value is at most alpha.
     n_allowed = math.floor(options.alpha * (extra + null.shape[0]) + _ROUNDING) - extra
     reach = range_of_difference(bound)
     low, high = -reach, reach

@@ -55,7 +55,7 @@ class DifferenceBand(Curve):
     Attributes
     ----------
     thresholds : numpy.ndarray of shape (n_thresholds,)
-        As they were given.
+        Thresholds as they were given.
     values_a, values_b : numpy.ndarray of shape (n_thresholds,)
         The measure of each detector.
     difference : numpy.ndarray of shape (n_thresholds,)
@@ -85,7 +85,7 @@ def difference_band(
     *,
     measure: Measure[Any],
     threshold: ArrayLike,
-    simultaneous: bool = True,
+    simultaneous: bool = False,
     confidence_level: Point = 0.95,
     rng: int | np.random.Generator | None = None,
     clusters: ArrayLike | None = None,
@@ -109,14 +109,14 @@ def difference_band(
         A measure at a threshold, made by `fastad.measures.from_counts` with ``at="threshold"``.
     threshold : float or sequence of floats
         Where the measure is compared.
-    simultaneous : bool, default True
+    simultaneous : bool, default False
         Whether the whole curve lies in the band with the confidence, or each of its points.
     confidence_level : float, default 0.95
         Probability with which the bounds are to hold, in (0, 1).
     rng : int or numpy.random.Generator, optional
         Seed or generator of the random curves of a simultaneous band.
     clusters : array-like of shape (n_samples,), optional
-        Cluster of each sample, such as a user or a device, where those of one depend.
+        Cluster of each sample, such as a user or a device, where samples of one cluster depend.
     blocks : int or "auto", optional
         Mean length of blocks of samples that depend, where rows are in the order of time.
     sample_weight : array-like of shape (n_samples,), optional
@@ -134,8 +134,6 @@ def difference_band(
 
     Raises
     ------
-    InvalidInputError
-        If an argument is not as described; the message says which and where.
     UndefinedMeasureError
         If the measure is undefined at a threshold, or a class has fewer than two samples; if
         there are fewer than 10 clusters or blocks.

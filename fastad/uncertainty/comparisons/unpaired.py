@@ -273,7 +273,7 @@ class _PooledClass(NamedTuple):
     Attributes
     ----------
     positions : numpy.ndarray of shape (n_samples,)
-        Of each sample's score among the distinct scores of all, the highest first.
+        Position of each sample's score among all distinct scores, the highest first.
     n_first : int
         How many are of the first sample.
     """

@@ -35,11 +35,11 @@ from fastad.uncertainty.samples.closed_forms import Bounds, clopper_pearson
 # Rates that the hidden anomalies leave as they are.
 _OF_ANOMALIES = ("tpr", "recall", "fnr")
 _AT_ONE_POINT = ("tpr_at_fpr", "fpr_at_tpr")
-# So many steps over a range of fractions where the extremes may lie between its ends.
+# Steps over a range of fractions where the extremes may lie between its ends.
 _SEARCHED = 16
 # Quotients of linear functions of the fraction, which rise or fall throughout.
 _QUOTIENTS = ("roc_auc", *(name for name in RATES if name != "mcc"))
-# Larger samples, or weights, are passed in so many steps, and one for each distinct score.
+# Steps through larger samples, or weights, beside one for each distinct score.
 _MOST_STEPS = 1 << 20
 # Parameters of measures of the highest ranks, which also depend on the anomalies' number.
 _OF_RANKS = {"k", "fraction", "alpha"}
@@ -59,7 +59,7 @@ def observed_area(bound: BoundMeasure) -> BoundMeasure:
 
 
 def interval_of_area(result: Interval, bound: BoundMeasure) -> Interval:
-    """Return the interval of a corrected area from that of the observed one.
+    """Return the interval of a corrected area from the interval of the observed one.
 
     The one is a linear function of the other, and so are their ends.
     """
@@ -175,7 +175,7 @@ def _tpr_at(counts: OrderedCounts, bound: BoundMeasure, fraction: float, alpha: 
 def _fpr_at(counts: OrderedCounts, bound: BoundMeasure, fraction: float, alpha: float) -> Bounds:
     """Return the false positive rates at the thresholds that may have a true positive rate.
 
-    The conservative FPR is that of the threshold after.
+    The conservative FPR is the FPR of the next threshold.
     """
     level = _of_both(alpha)
     tpr = float(bound.parameters["tpr"])

@@ -41,7 +41,7 @@ class CrossValidatedInterval(Record):
     low, high : float
         Ends of the interval.
     standard_error : float
-        Of the mean, from the influence of each sample.
+        Standard error of the mean, from the influence of each sample.
     std : float
         Standard deviation of the folds' values, with n - 1: what "mean ± std" shows. It is no
         standard error, and divided by the root of the number of folds it is none either, because
@@ -123,7 +123,7 @@ def cross_validated_interval(
     Raises
     ------
     InvalidInputError
-        If an argument is not as described, or the measure is not smooth.
+        If the measure is not smooth.
     UndefinedMeasureError
         If the measure is undefined in a fold, or a class is absent.
 

@@ -136,8 +136,6 @@ def interval(
 
     Raises
     ------
-    InvalidInputError
-        If an argument is not as described; the message says which and where.
     UndefinedMeasureError
         If the measure is undefined, if a class has fewer than two samples, if more than half
         of the replicates leave the measure undefined, or if hidden anomalies outnumber the normals

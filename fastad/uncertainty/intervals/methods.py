@@ -54,7 +54,7 @@ _NEARLY_PERFECT_FAMILIES = ("nearly perfect", "nearly perfect, heavy-tailed")
 # Anomalies of two kinds, of which the area varies by more than Newcombe's method allows.
 _HIDDEN = "half hidden"
 _FAMILIES = ("Gaussian", "heavy-tailed", "tied", _HIDDEN)
-# What coverage depends on where it is not the whole class: the samples beyond the rate.
+# Operating points whose samples beyond the rate, not the whole class, limit coverage.
 _RATES_OF_NORMALS = ("fpr", "min_fpr", "alpha", "fraction")
 _RATES_OF_ANOMALIES = ("tpr", "min_tpr", "recall")
 # Their rate cuts off the other part of the curve.
@@ -70,7 +70,7 @@ class Limits(NamedTuple):
     Attributes
     ----------
     anomalies, normals : float
-        Of the class; at an operating point, those expected beyond it.
+        Samples of the class; at an operating point, the samples expected beyond it.
     """
 
     anomalies: float
@@ -86,7 +86,7 @@ class Coverage:
     measure, method : str
         Names of both.
     limits : Limits
-        Of the generated data.
+        Numbers of samples of the generated data.
     coverage : float
         Fraction of the data sets whose interval covered the true value, lowest of the families of
         scores; NaN where the measure is undefined.
@@ -322,7 +322,7 @@ class FalsePositives:
     measure, method : str
         Names of both.
     limits : Limits
-        Of the generated data.
+        Numbers of samples of the generated data.
     rate : float
         At a confidence level of 95 %, the highest over the families of scores.
     """

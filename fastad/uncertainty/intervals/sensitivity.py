@@ -62,7 +62,7 @@ class ContaminationSensitivity(ShortRepr, TableResult):
     largest : float
         The largest fraction that the data allow.
     confidence_level : float or None
-        Of the intervals.
+        Confidence level of the intervals.
     n_anomalies, n_normals : int or float
         Numbers of samples as they are labelled.
     """
@@ -140,7 +140,7 @@ def contamination_sensitivity(
     confidence_level : float, optional
         Put an interval beside every value, as `fastad.interval`; in (0, 1).
     method : str, default "auto"
-        Of the intervals, as `fastad.interval`.
+        Confidence level of the intervals, as in `fastad.interval`.
     n_resamples : int, default 2000
         Replicates of an interval that needs them; all fractions share them.
     rng : int or numpy.random.Generator, optional
@@ -165,8 +165,7 @@ def contamination_sensitivity(
     Raises
     ------
     InvalidInputError
-        If an argument is not as described, no correction is derived for the measure, or the data
-        rule out every fraction.
+        If no correction is derived for the measure, or the data rule out every fraction.
     UndefinedMeasureError
         If a class is absent.
 

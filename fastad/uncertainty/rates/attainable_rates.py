@@ -1,4 +1,4 @@
-"""What a number of normal samples can tell of a false positive rate."""
+"""Resolution of false positive rates by a number of normal samples."""
 
 import math
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from fastad.uncertainty.rates.order_statistics import EachRank
 
 @dataclass(frozen=True, slots=True)
 class RateResolution(Record):
-    """What a number of normal samples can tell of a false positive rate.
+    """Resolution of a false positive rate by a number of normal samples.
 
     Attributes
     ----------
@@ -35,7 +35,7 @@ class RateResolution(Record):
         Exact interval of the false positive rate, on new samples, of a threshold that has this
         rate on these.
     confidence_level : float
-        Of this interval.
+        Confidence level of this interval.
     """
 
     fpr: float
@@ -79,7 +79,7 @@ def resolution(
     confidence_level: Point = 0.95,
     pos_label: Label | None = None,
 ) -> RateResolution:
-    """Resolution of a false positive rate: what so many normal samples can tell of it.
+    """Resolution of a false positive rate: the interval that a number of normals allows.
 
     Scores are not needed. `fastad.evaluate` and displays mark values at rates that rest on fewer
     than five normals.
@@ -103,8 +103,6 @@ def resolution(
 
     Raises
     ------
-    InvalidInputError
-        If an argument is not as described; the message says which and where.
     UndefinedMeasureError
         If there are no normal samples.
 

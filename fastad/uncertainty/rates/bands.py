@@ -115,7 +115,7 @@ def roc_band(
     confidence_level : float, default 0.95
         Probability, over the draw of the samples, that the bounds hold; in (0, 1).
     clusters : array-like of shape (n_samples,), optional
-        Cluster of each sample, such as a user or a device, where those of one depend.
+        Cluster of each sample, such as a user or a device, where samples of one cluster depend.
     blocks : int or "auto", optional
         Mean length of blocks of samples that depend, where rows are in the order of time.
     sample_weight : array-like of shape (n_samples,), optional
@@ -131,8 +131,6 @@ def roc_band(
 
     Raises
     ------
-    InvalidInputError
-        If an argument is not as described; the message says which and where.
     UndefinedMeasureError
         If a class is absent, or in fewer than 10 clusters or blocks.
 
@@ -214,7 +212,7 @@ def precision_recall_band(
         Fraction of anomalies, in (0, 1), to which the classes are weighted; by default as they
         are.
     clusters : array-like of shape (n_samples,), optional
-        Cluster of each sample, such as a user or a device, where those of one depend.
+        Cluster of each sample, such as a user or a device, where samples of one cluster depend.
     blocks : int or "auto", optional
         Mean length of blocks of samples that depend, where rows are in the order of time.
     sample_weight : array-like of shape (n_samples,), optional
@@ -230,8 +228,6 @@ def precision_recall_band(
 
     Raises
     ------
-    InvalidInputError
-        If an argument is not as described; the message says which and where.
     UndefinedMeasureError
         If a class is absent, or in fewer than 10 clusters or blocks.
 

@@ -23,7 +23,7 @@ class EffectiveRanks:
     Attributes
     ----------
     tps, fps : numpy.ndarray of shape (n_points + 1,)
-        Of anomalies and of normals.
+        Ranks of anomalies and of normals.
     """
 
     tps: FloatVector

@@ -43,7 +43,7 @@ class GuaranteedThreshold:
     n_exceeding : int
         Number of errors among them: flagged normal samples, or missed anomalies.
     n_effective : float or None
-        Of clusters, series and weights: independent scores that would say as much.
+        Number of independent scores that would say as much as clusters, series or weights do.
     """
 
     threshold: Threshold
@@ -83,7 +83,7 @@ def threshold_with_guarantee(
     confidence_level : float, default 0.95
         Probability, over the draw of the scores, that the rate holds; in (0, 1).
     clusters : array-like of shape (n_samples,), optional
-        Cluster of each sample, such as a user or a device, where those of one depend.
+        Cluster of each sample, such as a user or a device, where samples of one cluster depend.
     blocks : int or "auto", optional
         Mean length of blocks of samples that depend, where rows are in the order of time.
     sample_weight : array-like of shape (n_samples,), optional
@@ -97,8 +97,6 @@ def threshold_with_guarantee(
 
     Raises
     ------
-    InvalidInputError
-        If an argument is not as described; the message says which and where.
     UndefinedMeasureError
         If there are too few scores, see `sample_size_for_guarantee`, or too many are infinite;
         if there are fewer than 10 clusters or blocks.
@@ -227,7 +225,7 @@ def sample_size_for_guarantee(
     Raises
     ------
     InvalidInputError
-        If an argument is not as described; the message says which and where.
+        If both or none of ``fpr`` and ``tpr`` are given, or a rate or the level is not in (0, 1).
 
     Examples
     --------

@@ -87,8 +87,7 @@ def rate_confidence_sequence(
     Raises
     ------
     InvalidInputError
-        If an argument is not as described, or counts fall: they are totals; the message says which
-        and where.
+        If counts fall: they are totals.
 
     Notes
     -----

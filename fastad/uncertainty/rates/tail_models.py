@@ -50,7 +50,7 @@ class TailModel(ShortRepr, TableResult):
     fpr : tuple of float
         False positive rates.
     thresholds : tuple of Interval
-        By the model, the score that so many normals reach.
+        Score that this fraction of normals reaches by the model.
     tprs : tuple of Interval or None
         Fraction of the anomalies that reach it; None without anomalies.
     n_normals, n_anomalies : int
@@ -60,7 +60,7 @@ class TailModel(ShortRepr, TableResult):
     location, shape, scale : float
         Score above which they lie, and the parameters of the generalised Pareto distribution.
     p_value : float
-        Of the test of the fit.
+        p-value of the test of the fit.
     """
 
     tail: Literal["gpd"]
@@ -77,7 +77,7 @@ class TailModel(ShortRepr, TableResult):
 
     @property
     def notes(self) -> list[str]:
-        """What the numbers rest on."""
+        """Conditions on which the numbers rest."""
         return [
             f"model: generalised Pareto distribution of the {self.n_excesses} highest of "
             f"{self.n_normals} normals, shape {self.shape:.3g}, scale {self.scale:.3g}; "
@@ -148,8 +148,6 @@ def tail_model(
 
     Raises
     ------
-    InvalidInputError
-        If an argument is not as described; the message says which and where.
     UndefinedMeasureError
         If there are fewer than 1000 normals, their highest scores are tied or infinite, or the
         model does not fit them: the test of Anderson and Darling rejects it at 5 %, or its shape

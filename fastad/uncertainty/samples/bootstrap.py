@@ -49,7 +49,7 @@ class Resamples:
     Attributes
     ----------
     key : numpy.uint64
-        Of their random numbers.
+        Seed of their random numbers.
     n_drawn : numpy.ndarray of shape (n_resamples, 2)
         Anomalies and normals of each.
     first : int
@@ -303,7 +303,7 @@ class _Window:
     starts, sizes : numpy.ndarray of shape (2,)
         First anomaly and normal of the blocks, and how many there are in them.
     n_samples : numpy.ndarray of shape (2,)
-        Of both classes, in the window or not.
+        Samples of both classes, in the window or not.
     """
 
     part: CurvePart | None
@@ -344,7 +344,7 @@ class _Window:
 
 
 class _Memory(NamedTuple):
-    """What replicates are counted in, one after the other.
+    """Memory in which replicates are counted, one after the other.
 
     One a thread, for all its replicates: of a million points the system would take 17 of 20 seconds
     to hand it out page by page for each.

@@ -22,7 +22,7 @@ def normal_quantile(alpha: float) -> float:
 
 
 def student_quantile(alpha: float, df: float) -> float:
-    """Return the same of Student's distribution, which for many degrees is the normal one."""
+    """Return the two-sided quantile of Student's t (normal in the limit)."""
     return normal_quantile(alpha) if math.isinf(df) else -float(stdtrit(df, alpha / 2))
 
 
@@ -169,7 +169,7 @@ def pairs_interval(value: float, counts: OrderedCounts, alpha: float) -> Bounds:
 
 
 def widened(replicates: FloatVector, centre: float, factor: float | None) -> FloatVector:
-    """Return replicates whose distance from a centre is so many times as large; None: as it is."""
+    """Return replicates with their distances from a centre multiplied; None leaves them."""
     return replicates if factor is None else centre + factor * (replicates - centre)
 
 

@@ -1,4 +1,4 @@
-"""How many independent samples of a class say as much about its rates as those of a design."""
+"""Effective sample size of a class, for its rates under a sampling design."""
 
 import math
 import warnings
@@ -17,14 +17,14 @@ from fastad.uncertainty.samples.sampling import FEWEST_UNITS, DesignedSample
 
 @dataclass(frozen=True, slots=True)
 class EffectiveSize:
-    """Independent samples that say as much about the rates of a class as those of a design.
+    """Effective sample size of a class, for its rates under a sampling design.
 
     Attributes
     ----------
     n_effective : float
-        Number of them, at most that of the rows.
+        Number of independent samples that say as much, at most the number of rows.
     design_effect : float
-        Variance of a rate, in units of that of as many independent rows; at least 1.
+        Variance of a rate over the variance with as many independent rows; at least 1.
     n_units : float
         Clusters, rows or blocks that have rows of the class.
     """
@@ -83,7 +83,7 @@ def effective_size(
 def widening_of_few(
     sample: DesignedSample, n_equal: float, alpha: float, what: str, *, stacklevel: int
 ) -> float:
-    """Return the factor by which so many equal clusters, blocks or rows widen; warn of a few.
+    """Return the widening factor for a number of equal clusters or rows; warn of a few.
 
     The ratio of Student's to the normal quantile, with one degree of freedom less.
     """

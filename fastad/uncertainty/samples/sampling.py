@@ -44,7 +44,7 @@ Kind = Literal["clusters", "blocks", "weights"]
 
 # With fewer clusters or blocks the variance between them is not known.
 FEWEST_UNITS = 10
-# By which the weight of normals is changed to see what a measure makes of it.
+# Relative change of the weight of normals, for a measure's slope.
 _STEP = 1e-4
 
 
@@ -61,11 +61,11 @@ class DesignedSample:
     ends : numpy.ndarray of shape (g + 1,)
         Rows above each distinct score, and all.
     labels, weights, units : numpy.ndarray of shape (n,)
-        Of the rows as they were given.
+        Labels, weights and units of the rows as they were given.
     n_units : int
         Clusters, or rows.
     kind : {"clusters", "blocks", "weights"}
-        What makes rows depend, or differ.
+        Reason why rows depend, or differ.
     length : float or None
         Mean length of blocks.
     """
@@ -186,7 +186,7 @@ class DesignedSample:
         return np.where(is_anomaly, -slope / self.counts.n_anomalies, slope / self.counts.n_normals)
 
     def _value_at_ratio(self, bound: BoundMeasure, factor: float) -> float:
-        """Return the measure if there were so many times the normal samples; NaN if it has none."""
+        """Return the measure with the number of normals multiplied; NaN if it has none."""
         try:
             return bound.value_or_nan(self.counts.with_normals_weighted(factor))
         except InvalidInputError:
@@ -199,7 +199,7 @@ class DesignedSample:
     def degrees_of_freedom(self, bound: BoundMeasure) -> float:
         """Return the degrees of freedom with which a measure's variance is known.
 
-        Of measures without influences those of an area, up to the FPR where the measure has one.
+        Measures without influences take the degrees of an area, up to their FPR if they have one.
         """
         if not has_influence(bound.measure):
             fpr = bound.parameters.get("fpr") if bound.measure.operating_point == "fpr" else None
@@ -215,8 +215,8 @@ class DesignedSample:
     def variances(self, contributions: FloatVector) -> "Variances":
         """Return the variance of the sum of what rows contribute, from units that differ.
 
-        Of clusters it is the estimator of Obuchowski 1997, section 2, for any contributions; of
-        rows by themselves that of DeLong.
+        For clusters, the estimator of Obuchowski 1997, section 2, for any contributions; for single
+        rows, DeLong's estimator.
         """
         of_class = [np.where(self.labels == label, contributions, 0.0) for label in (1, 0)]
         if self.length is not None:
