@@ -4,7 +4,7 @@
 an hour, and prints the lowest coverage of each model and number of data sets.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import product
 
 import numpy as np
@@ -140,6 +140,18 @@ def coverage(
     return covered / N_SAMPLES, float(np.mean(widths))
 
 
+def print_lowest(
+    models: Iterable[Model],
+    n_datasets: Sequence[int],
+    lowest: Mapping[tuple[str, int], float],
+    form: str,
+) -> None:
+    """Print the lowest coverage of each model and number of data sets."""
+    names = [model.__name__ for model in models]
+    lines = [[name, *(format(lowest[name, n], form) for n in n_datasets)] for name in names]
+    print(table(["data sets", *map(str, n_datasets)], lines))
+
+
 def main() -> None:
     """Measure all cells, write them, and print the lowest coverages."""
     assert min(N_DATASETS) == MIN_DATASETS
@@ -156,11 +168,7 @@ def main() -> None:
             rows.append(dict(zip(HEAD, row, strict=True)))
             lowest[name, n] = min(lowest.get((name, n), 1.0), covers)
         write_rows(TABLE, rows)
-    lines = [
-        [model.__name__, *(f"{lowest[model.__name__, n]:.2f}" for n in N_DATASETS)]
-        for model in MODELS
-    ]
-    print(table(["data sets", *map(str, N_DATASETS)], lines))
+    print_lowest(MODELS, N_DATASETS, lowest, ".2f")
 
 
 if __name__ == "__main__":

@@ -14,13 +14,14 @@ from bench.concordance_coverage import (
     gaussian,
     heavy_tailed,
     one_better,
+    print_lowest,
     some_random,
     tied,
     two_kinds,
     two_levels,
     unequal_noise,
 )
-from bench.pages import EVIDENCE, table, write_rows
+from bench.pages import EVIDENCE, write_rows
 from fastad.benchmarking.ranks import rank_rows
 from fastad.benchmarking.resampling import check_resampling
 
@@ -102,11 +103,7 @@ def main() -> None:
             rows.append(dict(zip(HEAD, row, strict=True)))
             lowest[name, n] = min(lowest.get((name, n), 1.0), covers)
     write_rows(TABLE, rows)
-    lines = [
-        [model.__name__, *(f"{100 * lowest[model.__name__, n]:.0f}" for n in N_DATASETS)]
-        for model in MODELS
-    ]
-    print(table(["data sets", *map(str, N_DATASETS)], lines))
+    print_lowest(MODELS, N_DATASETS, lowest, ".0%")
     print(min(lowest.values()))
 
 
