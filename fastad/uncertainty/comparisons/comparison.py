@@ -10,27 +10,19 @@ import numpy as np
 from fastad._core.parameters import (
     N_RESAMPLES,
     check_choice,
-    check_count,
-    check_flag,
-    check_inside,
-    check_positive,
 )
 from fastad._core.progress import LATE, ProgressOption, reporting
-from fastad._core.random import random_key
 from fastad._core.threads import thread_limit
 from fastad._core.types import ArrayLike, Blocks, ComparisonMethod, Correction, Label, Point
 from fastad.errors import InvalidInputError, LowCoverageWarning
-from fastad.measures.measure import BoundMeasure, MeasureLike
+from fastad.measures.measure import MeasureLike
 from fastad.measures.requests import bind
 from fastad.ordering.labels import check_labels
 from fastad.ordering.named_scores import Table, named_scores, score_name, series_names
 from fastad.uncertainty.comparisons.comparison_results import Comparison, Comparisons
 from fastad.uncertainty.comparisons.corrections import CORRECTIONS
 from fastad.uncertainty.comparisons.pair_comparison import compare_pairs
-from fastad.uncertainty.comparisons.pair_estimates import (
-    ComparisonOptions,
-    check_method_of_comparison,
-)
+from fastad.uncertainty.comparisons.pair_estimates import check_comparison_options
 from fastad.uncertainty.comparisons.paired import PAIRED_METHODS, rank_detectors
 from fastad.uncertainty.samples.designs import check_design
 
@@ -160,6 +152,7 @@ def compare(
     bound = bind(measure, operating_point, compare)
     options = check_comparison_options(
         bound,
+        PAIRED_METHODS,
         method,
         confidence_level,
         n_resamples,
@@ -284,6 +277,7 @@ def compare_all(
     check_choice(correction, tuple(CORRECTIONS), "correction")
     options = check_comparison_options(
         bound,
+        PAIRED_METHODS,
         method,
         confidence_level,
         n_resamples,
@@ -311,27 +305,3 @@ def compare_all(
             warnings.warn(f"{bound.key}: {note}", LowCoverageWarning, stacklevel=2)
     p_values = np.array([comparison.p_value for comparison in comparisons])
     return Comparisons(comparisons, CORRECTIONS[correction](p_values).tolist(), correction)
-
-
-def check_comparison_options(
-    bound: BoundMeasure,
-    method: str,
-    confidence_level: Point,
-    n_resamples: int,
-    rng: int | np.random.Generator | None,
-    *,
-    stratified: bool,
-    min_difference: Point | None,
-    power: Point,
-) -> ComparisonOptions:
-    """Check the options of a comparison."""
-    check_method_of_comparison(bound, method, PAIRED_METHODS)
-    return ComparisonOptions(
-        method,
-        check_inside(confidence_level, "confidence_level"),
-        check_count(n_resamples, "n_resamples"),
-        check_flag(stratified, "stratified"),
-        random_key(rng),
-        None if min_difference is None else check_positive(min_difference, "min_difference"),
-        check_inside(power, "power"),
-    )

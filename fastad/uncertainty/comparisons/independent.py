@@ -2,12 +2,11 @@
 
 import warnings
 from dataclasses import replace
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from fastad._core.parameters import N_RESAMPLES, check_count, check_generator, check_inside
+from fastad._core.parameters import N_RESAMPLES, check_generator
 from fastad._core.progress import LATE, ProgressOption, reporting
 from fastad._core.random import random_key
 from fastad._core.threads import thread_limit
@@ -22,7 +21,7 @@ from fastad.uncertainty.comparisons.comparison_results import IndependentCompari
 from fastad.uncertainty.comparisons.pair_comparison import named_value
 from fastad.uncertainty.comparisons.pair_estimates import (
     ComparisonOptions,
-    check_method_of_comparison,
+    check_comparison_options,
     pairs_test,
 )
 from fastad.uncertainty.comparisons.unpaired import (
@@ -142,7 +141,10 @@ def compare_independent(
     (True, 'delong')
     """
     bound = bind(measure, operating_point, compare_independent)
-    options = _check_options(bound, method, confidence_level, n_resamples)
+    # Each sample has a key of its own below.
+    options = check_comparison_options(
+        bound, UNPAIRED_METHODS, method, confidence_level, n_resamples, rng=0
+    )
     generator = check_generator(rng)
     keys = random_key(generator), random_key(generator)
     with thread_limit(n_threads), reporting(progress, "replicates", after=LATE) as report:
@@ -156,21 +158,6 @@ def compare_independent(
     if result.reliability_note is not None:
         warnings.warn(f"{bound.key}: {result.reliability_note}", LowCoverageWarning, stacklevel=2)
     return result
-
-
-def _check_options(
-    bound: BoundMeasure, method: str, confidence_level: Point, n_resamples: int
-) -> ComparisonOptions:
-    check_method_of_comparison(bound, method, UNPAIRED_METHODS)
-    return ComparisonOptions(
-        method,
-        check_inside(confidence_level, "confidence_level"),
-        check_count(n_resamples, "n_resamples"),
-        stratified=True,
-        key=np.uint64(0),
-        min_difference=None,
-        power=Fraction(4, 5),
-    )
 
 
 def _read(sample: Any, argument: str, pos_label: Label | None) -> Sample:

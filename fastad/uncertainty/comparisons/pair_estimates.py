@@ -9,11 +9,19 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import ndtr, ndtri, stdtr
 
-from fastad._core.parameters import check_choice
+from fastad._core.parameters import (
+    check_choice,
+    check_count,
+    check_flag,
+    check_inside,
+    check_positive,
+)
 from fastad._core.progress import Progress
-from fastad._core.types import FloatVector
+from fastad._core.random import random_key
+from fastad._core.types import FloatVector, Point
 from fastad.errors import InvalidInputError
 from fastad.measures.measure import BoundMeasure
+from fastad.uncertainty.results import Interval
 from fastad.uncertainty.samples.bootstrap import too_often_undefined
 from fastad.uncertainty.samples.closed_forms import Bounds, rounding_of, student_quantile
 from fastad.uncertainty.samples.influence import has_influence
@@ -60,10 +68,19 @@ class ComparisonOptions:
         return float(1 - self.level)
 
 
-def check_method_of_comparison(
-    bound: BoundMeasure, method: str, methods: Mapping[str, Callable[..., Any]]
-) -> None:
-    """Check that a measure says which detector is better, and that a method can compare it."""
+def check_comparison_options(
+    bound: BoundMeasure,
+    methods: Mapping[str, Callable[..., Any]],
+    method: str,
+    confidence_level: Point,
+    n_resamples: int,
+    rng: int | np.random.Generator | None,
+    *,
+    stratified: bool = True,
+    min_difference: Point | None = None,
+    power: Point = 0.8,
+) -> ComparisonOptions:
+    """Check the options of a comparison of a measure by one of the methods."""
     check_choice(method, ("auto", *methods), "method")
     if bound.measure.higher_is_better is None:
         raise InvalidInputError(
@@ -77,6 +94,15 @@ def check_method_of_comparison(
             f"{method!r} needs a smooth measure; found {method!r}",
             argument="method",
         )
+    return ComparisonOptions(
+        method,
+        check_inside(confidence_level, "confidence_level"),
+        check_count(n_resamples, "n_resamples"),
+        check_flag(stratified, "stratified"),
+        random_key(rng),
+        None if min_difference is None else check_positive(min_difference, "min_difference"),
+        check_inside(power, "power"),
+    )
 
 
 class PairEstimate(NamedTuple):
@@ -88,13 +114,17 @@ class PairEstimate(NamedTuple):
         Interval and p-value from one computation: the interval excludes 0 where the p-value is at
         most alpha, and nowhere else.
     variance : float
-        Variance of the difference.
+        Variance of the difference; NaN where the method has none.
     df : float
         Degrees of freedom with which the variance is known.
     method : str
         How it was computed.
     n_resamples, n_undefined : int
         Number of replicates or permutations, and how many left the measure undefined.
+    intervals : tuple of Interval
+        Intervals of both values, where the difference's is made of them.
+    coverage : float or None
+        Coverage of these intervals, where it was measured.
     """
 
     low: float
@@ -105,6 +135,8 @@ class PairEstimate(NamedTuple):
     method: str
     n_resamples: int = 0
     n_undefined: int = 0
+    intervals: tuple[Interval, ...] = ()
+    coverage: float | None = None
 
 
 def range_of_difference(bound: BoundMeasure) -> float:

@@ -75,20 +75,6 @@ class Pair:
         return self.samples[0].counts, self.samples[1].counts
 
 
-class _Estimate(NamedTuple):
-    """The estimate of a method: as in `IndependentComparison`."""
-
-    low: float
-    high: float
-    p_value: float
-    method: str
-    df: float = math.inf
-    intervals: tuple[Interval, ...] = ()
-    coverage: float | None = None
-    n_resamples: int = 0
-    n_undefined: int = 0
-
-
 def select_unpaired_method(
     bound: BoundMeasure, counts: Sequence[OrderedCounts]
 ) -> tuple[str, float | None]:
@@ -118,7 +104,7 @@ def _interval_method(bound: BoundMeasure, counts: OrderedCounts) -> tuple[str, f
 
 def _delong(
     pair: Pair, bound: BoundMeasure, options: ComparisonOptions, values: Sequence[float]
-) -> _Estimate:
+) -> PairEstimate:
     """Return Welch's test: one variance for each side, of n - 1 degrees of freedom."""
     difference = values[0] - values[1]
     variances = [variance(counts, influence(counts, bound)) for counts in pair.counts]
@@ -128,15 +114,15 @@ def _delong(
     )
     deviation = math.sqrt(sum(variances))
     if deviation <= rounding_of(bound):
-        return _Estimate(difference, difference, 1.0, "delong")
+        return PairEstimate(difference, difference, 1.0, 0.0, math.inf, "delong")
     df = sum(variances) ** 2 / reciprocal
     ends, p_value = student_test(difference, deviation, df, bound, options.alpha)
-    return _Estimate(*ends, p_value, "delong", df)
+    return PairEstimate(*ends, p_value, sum(variances), df, "delong")
 
 
 def _hybrid(
     pair: Pair, bound: BoundMeasure, options: ComparisonOptions, values: Sequence[float]
-) -> _Estimate:
+) -> PairEstimate:
     """Return an interval made of one of each side, and the level at which it reaches 0."""
     sides = [_side(pair, i, bound, options, part_of(options.progress, i, 2)) for i in range(2)]
     first, second = (side(options.level) for side in sides)
@@ -148,10 +134,12 @@ def _hybrid(
         lower, upper = hybrid_ends(*(side(1 - Fraction(alpha)) for side in sides))
         return not lower <= 0 <= upper
 
-    return _Estimate(
+    return PairEstimate(
         low,
         high,
         1.0 if values[0] == values[1] else _smallest(excludes_zero, floor),
+        math.nan,
+        math.inf,
         "hybrid",
         intervals=(first, second),
         coverage=lowest_coverage((first, second)),
@@ -230,35 +218,20 @@ def _replicates(
 
 def _bootstrap(
     pair: Pair, bound: BoundMeasure, options: ComparisonOptions, values: Sequence[float]
-) -> _Estimate:
+) -> PairEstimate:
     first, second = (
         _replicates(counts, bound, options, key, part_of(options.progress, i, 2))
         for i, (counts, key) in enumerate(zip(pair.counts, pair.keys, strict=True))
     )
-    return _resampled(
-        estimate_of_replicates(first - second, values[0] - values[1], bound, options, _infinite)
-    )
+    return estimate_of_replicates(first - second, values[0] - values[1], bound, options, _infinite)
 
 
 def _permutation(
     pair: Pair, bound: BoundMeasure, options: ComparisonOptions, values: Sequence[float]
-) -> _Estimate:
+) -> PairEstimate:
     differences, is_exact = _permuted_differences(pair, bound, options)
-    return _resampled(
-        estimate_of_permutations(
-            differences, values[0] - values[1], bound, options, _infinite, is_exact=is_exact
-        )
-    )
-
-
-def _resampled(estimate: PairEstimate) -> _Estimate:
-    return _Estimate(
-        estimate.low,
-        estimate.high,
-        estimate.p_value,
-        estimate.method,
-        n_resamples=estimate.n_resamples,
-        n_undefined=estimate.n_undefined,
+    return estimate_of_permutations(
+        differences, values[0] - values[1], bound, options, _infinite, is_exact=is_exact
     )
 
 
@@ -380,7 +353,7 @@ def _side_counts(pooled: OrderedCounts, fps: CountVector, tps: CountVector) -> O
     )
 
 
-UNPAIRED_METHODS: Mapping[str, Callable[..., _Estimate]] = MappingProxyType(
+UNPAIRED_METHODS: Mapping[str, Callable[..., PairEstimate]] = MappingProxyType(
     {
         "delong": _delong,
         "hybrid": _hybrid,
