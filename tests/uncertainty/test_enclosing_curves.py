@@ -15,7 +15,7 @@ from fastad.measures.measure import BoundMeasure
 from fastad.measures.registry import MEASURES
 from fastad.measures.requests import bind
 from fastad.ordering.counts import OrderedCounts, count
-from fastad.uncertainty import enclosing_curves
+from fastad.uncertainty.intervals import enclosing_curves
 from fastad.uncertainty.intervals.enclosing_curves import (
     fiducial,
     fiducial_values,
