@@ -9,15 +9,12 @@ import pytest
 
 from fastad.measures.registry import MEASURES
 from fastad.measures.requests import bind, example_key
+from fastad.measures.resolution import TAILS
 from fastad.ordering.counts import count
 
 SIZES = [1, 2, 3, 9, 10, 11, 19, 20, 21, 43, 99, 100, 101, 999, 1000]
+TWENTIETHS = Fraction(1, 20), Fraction(19, 20)
 ERRORS = ["0.001", "0.01", "0.05", "0.1", "0.29", "0.5", "1"]
-MARKED = {
-    *("auc@", "tpr@", "f1@", "precision@fpr", "auc_local@", "auc_beta@", "auc_gauss@"),
-    *("auc_hist@", "fpr@tpr", "auc@tpr", "np@", "ht_auc@", "lf_auc@", "auc_log@"),
-    "precision@recall",
-}
 
 
 def normals_first(n_first: int, n_normals: int) -> tuple[list[int], list[int]]:
@@ -85,15 +82,13 @@ def test_of_too_few_anomalies_the_first_miss_is_beyond(n: int, error: str) -> No
 @pytest.mark.parametrize(
     "measure", [x for x in MEASURES.values() if x.kind == "value" and not x.takes_score_range]
 )
-def test_which_measures_have_a_mark(measure: Any) -> None:
-    """Rates of one class have one at most points of two samples, and none of 10⁶."""
-    key = example_key(measure)
-    rates = {"fpr@tpr": "0.95", "auc@tpr": "0.95", "precision@recall": "0.95", "lf_auc@": "0.2"}
-    if measure.key in MARKED:
-        key = f"{measure.key}{rates.get(measure.key, '0.05')}"
-    bound = bind(key, {})
+def test_a_measure_of_a_part_of_a_class_has_a_mark(measure: Any) -> None:
+    """A twentieth has one sample at most of two, and some of 100."""
+    tail = measure.tail or TAILS.get(measure.operating_point)
+    point = next((x for x in TWENTIETHS if tail and tail.fraction(x) == Fraction(1, 20)), None)
+    bound = bind(example_key(measure) if point is None else f"{measure.key}{float(point)}", {})
     few = count([0, 1, 0, 1], [1, 2, 3, 4])
-    assert (bound.unresolved(few) is not None) == (measure.key in MARKED)
+    assert (bound.unresolved(few) is not None) == (tail is not None)
     many = count(np.arange(200) % 2, np.arange(200))
     assert bound.unresolved(many) is None
 
