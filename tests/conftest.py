@@ -1,7 +1,11 @@
 import gc
 import os
 import signal
+import subprocess
+import sys
+from collections import Counter
 from collections.abc import Generator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -33,6 +37,30 @@ for name, examples in (("default", 10), ("thorough", 20)):
         suppress_health_check=[HealthCheck.too_slow],
     )
 settings.load_profile("default")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Compile in a new clone once what each process of tests would compile for itself.
+
+    Whoever chooses the cache or how Numba compiles does so to see what the tests compile.
+    """
+    is_first = config.getoption("numprocesses", None) and not hasattr(config, "workerinput")
+    chosen = [name for name in os.environ if name == "FASTAD_CACHE_DIR" or name[:6] == "NUMBA_"]
+    home = Path(__file__).parents[1]
+    if is_first and not chosen and not any((home / "fastad").glob("**/*.kernel")):
+        subprocess.run([sys.executable, "-m", "fastad", "warmup"], cwd=home, check=False)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep one in so many cases of a test in the default tier; the others are slow."""
+    n_seen: Counter[str] = Counter()
+    for item in items:
+        if mark := item.get_closest_marker("one_in"):
+            name = item.nodeid.partition("[")[0]
+            if n_seen[name] % mark.args[0]:
+                item.add_marker(pytest.mark.slow)
+            n_seen[name] += 1
 
 
 @pytest.hookimpl(wrapper=True)

@@ -71,6 +71,7 @@ def silent_errors(source: str) -> list[str]:
     ]
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("path", MODULES.values(), ids=MODULES)
 def test_errors_about_a_single_argument_name_it(path: Path) -> None:
     assert silent_errors(path.read_text(encoding="utf-8")) == []

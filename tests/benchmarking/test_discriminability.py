@@ -55,6 +55,7 @@ def of_difference(*differences: float, n_datasets: int = 1) -> ResultTable:
 # Against SciPy and loops.
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     ("seed", "eighths", "measure"),
     [(0, False, "tpr"), (1, False, "auc"), (2, True, "tpr"), (3, True, "auc")],
@@ -115,6 +116,7 @@ def test_p_values_are_those_of_the_data_set_and_rate() -> None:
     assert np.array_equal(result.p_values("wine", fpr=as_float32), result.p_values("wine", fpr=0.3))
 
 
+@pytest.mark.slow
 def test_selected_rates_against_loops() -> None:
     values, levels, alpha = runs(seed=5), sorted(RATES), 1e-3
     result = discriminability(ResultTable.from_arrays(values), significance_level=alpha, rng=0)

@@ -120,6 +120,7 @@ def takes(function: Callable[..., Any], name: str) -> bool:
     return name in inspect.signature(function).parameters
 
 
+@pytest.mark.one_in(7)
 @every_case
 def test_order_of_rows_and_threads_change_no_bit(function: Callable[..., Any], name: str) -> None:
     table = TABLES[name]
@@ -177,6 +178,7 @@ def check_intervals(result: Any) -> int:
 ESTIMATES = ("kendall_w", "mean_ranks", "mean", "value")
 
 
+@pytest.mark.one_in(4)
 @every_case
 @pytest.mark.parametrize("n_resamples", [1, 30])
 def test_intervals_contain_their_estimate(

@@ -58,6 +58,7 @@ def check_same(one: LossMatrix, other: LossMatrix) -> None:
     assert str(one) == str(other)
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("criterion", CRITERIA)
 @pytest.mark.parametrize(("choice", "alpha"), [("optimal", 0.05), ("lowest", 0.2)])
 def test_it_is_the_loss_of_a_table_with_the_selected_columns(

@@ -240,6 +240,7 @@ def renamed(rows: Rows, key: str, names: list[str]) -> Rows:
     return [{**row, key: names[known.index(row[key])]} for row in rows]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("axis", [0, 1], ids=["data sets", "models"])
 def test_the_order_and_names_of_data_sets_and_models_change_no_bit(axis: int) -> None:
     rng = np.random.default_rng(3)

@@ -123,6 +123,7 @@ def test_bad_text_is_refused_with_its_place(tmp_path: Path, kind: str) -> None:
     assert expected in message
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     "options",
     [(), ("--pos-label", "1"), ("--score", "s"), ("--nan-policy", "omit")],

@@ -48,6 +48,7 @@ def detectors_of(path: Path, *options: str) -> tuple[list[str], str]:
     return [row["detector"] for row in json.loads(result.stdout)["detectors"]], result.stderr
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("extension", FORMATS)
 @pytest.mark.parametrize("name", OTHERS)
 def test_what_is_no_detector_is_left_out_and_named(
@@ -121,6 +122,7 @@ def test_labels_that_are_text_get_the_hint_to_pos_label(extension: str, tmp_path
     assert detectors_of(path, "--pos-label", "fraud")[0] == list(DETECTORS)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("extension", FORMATS)
 def test_labels_may_be_true_and_false_in_text_too(extension: str, tmp_path: Path) -> None:
     printed = []

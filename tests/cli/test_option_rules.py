@@ -86,6 +86,7 @@ def words_of(command: Any, name: str, value: str = "") -> list[str]:
     return [*option, *([value] if value else VALUES[name])]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("words", "name", "rule"),
     [

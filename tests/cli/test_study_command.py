@@ -54,6 +54,7 @@ def whole(file: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_results_are_those_of_python(file: Path, whole: Path, tmp_path: Path) -> None:
     run_study(read_config(file), tmp_path)
     assert contents(tmp_path) == contents(whole)

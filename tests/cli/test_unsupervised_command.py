@@ -166,6 +166,7 @@ def test_features_are_standardised_where_that_is_requested(table: Path) -> None:
 # Columns.
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     "labels",
     [np.arange(240) % 2, np.arange(240), 1, 7.5, np.nan, "odd"],
@@ -358,6 +359,7 @@ def test_one_replicate_has_no_interval_and_is_shown(table: Path) -> None:
 LEAST_ROWS = {"iforest": 2, "ocsvm": 2, "lof": 4, "mahalanobis": 4, "knn": 10}
 
 
+@pytest.mark.one_in(9)
 @pytest.mark.parametrize("n_rows", [1, 2, 3, 5, 10])
 @pytest.mark.parametrize("detector", LEAST_ROWS)
 @pytest.mark.parametrize("draws", [(), DRAWS])
@@ -488,6 +490,7 @@ def test_the_page_of_the_command_line_describes_it() -> None:
     assert len(EXAMPLES) == 4
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_examples_of_the_page_run(
     table: Path, model: Path, example: str, monkeypatch: pytest.MonkeyPatch

@@ -80,6 +80,7 @@ def test_a_saved_detector_is_measured(table: Path, model: Path) -> None:
     assert list(result[str(model)]) == ["vol@0.01", "vol@0.05"]
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     ("name", "detector"),
     [
@@ -136,6 +137,7 @@ def test_detectors_share_one_table(table: Path, model: Path) -> None:
     assert list(result) == [str(model), "knn", "lof"]
 
 
+@pytest.mark.slow
 def test_the_seed_is_that_of_points_and_of_detectors(table: Path) -> None:
     one = estimates(table, "--detector", "iforest", "--seed", 1)
     assert one == estimates(table, "--detector", "iforest", "--seed", 1)

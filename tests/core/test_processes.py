@@ -131,6 +131,7 @@ def put_values(queue: Any, values: Callable[[int], str]) -> None:
     queue.put(values(2))
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
 @pytest.mark.parametrize(
     ("method", "values"),

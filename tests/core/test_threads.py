@@ -164,6 +164,7 @@ atexit.register(lambda: print(fastad.evaluate(y, scores, measures=["auc"]).to_js
     assert run(program).split() == ["True"]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are sent otherwise there")
 def test_an_interrupt_ends_the_work_at_once_and_later_calls_work() -> None:
     program = """

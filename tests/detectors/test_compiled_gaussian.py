@@ -86,6 +86,7 @@ def test_gaussian_mixture_of_single_precision() -> None:
     np.testing.assert_allclose(result, -fitted.score_samples(X), rtol=1e-3, atol=1e-4)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("algorithm", "weighted"), [("kd_tree", False), ("ball_tree", True)])
 @pytest.mark.parametrize("d", DIMENSIONS)
 def test_kernel_density(d: int, algorithm: Any, weighted: bool) -> None:
@@ -103,6 +104,7 @@ def test_kernel_density(d: int, algorithm: Any, weighted: bool) -> None:
     assert (scorer.n_features, scorer.name) == (d, "KernelDensity")
 
 
+@pytest.mark.slow
 def test_kernel_density_is_the_sum_where_the_original_is_not() -> None:
     # The original adds and subtracts bounds of the nodes of its tree. Of a point far from all
     # samples only rounding errors remain (scikit-learn's issues 25799 and 27186).

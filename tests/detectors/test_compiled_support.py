@@ -49,6 +49,7 @@ def _floor(fitted: OneClassSVM, X: Any) -> Any:
     return 1e-3 * (products @ weights + np.abs(fitted.offset_))
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("d", DIMENSIONS)
 @pytest.mark.parametrize("options", KERNELS, ids=str)
 def test_scores_are_those_of_scikit_learn(options: dict[str, Any], d: int) -> None:

@@ -62,6 +62,7 @@ def _grid(d: int, side: int = 5) -> Points:
     return np.stack(np.meshgrid(*[np.arange(float(side))] * d), axis=-1).reshape(-1, d)
 
 
+@pytest.mark.one_in(18)
 @pytest.mark.parametrize(("options", "d"), METRICS_OF_DIMENSIONS, ids=str)
 def test_distances_are_those_of_scikit_learn(options: dict[str, Any], d: int) -> None:
     samples, X = training(d), queries(d)
@@ -99,6 +100,7 @@ def test_near_duplicates_keep_the_digits_that_brute_force_loses() -> None:
     assert np.abs(fitted.kneighbors(X)[0][:, 0] / exact - 1).max() > 1e-3
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("d", DIMENSIONS)
 @pytest.mark.parametrize("method", ["largest", "mean", "median"])
 def test_distances_are_those_of_pyod(method: str, d: int) -> None:
@@ -108,6 +110,7 @@ def test_distances_are_those_of_pyod(method: str, d: int) -> None:
         assert_scores(compile_scorer(fitted).score_samples(X), fitted.decision_function(X))
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize(("options", "d"), METRICS_OF_DIMENSIONS, ids=str)
 def test_factors_are_those_of_scikit_learn(options: dict[str, Any], d: int) -> None:
     samples, X = training(d), queries(d)
@@ -158,6 +161,7 @@ def test_factors_of_single_precision() -> None:
     assert_scores(compile_scorer(fitted).score_samples(X), -fitted.score_samples(X))
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("d", DIMENSIONS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_kinds_are_as_the_paper_defines_them(kind: Kind, d: int) -> None:
@@ -209,6 +213,7 @@ def test_threads_types_and_blocks_change_no_bit(summary: str) -> None:
     np.testing.assert_array_equal(same.score_samples(X), scorer.score_samples(X))
 
 
+@pytest.mark.one_in(7)
 @pytest.mark.parametrize("options", METRICS, ids=str)
 @pytest.mark.parametrize("k", [1, 5, 200])
 @pytest.mark.parametrize("d", [1, 3, 8])

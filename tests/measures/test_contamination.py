@@ -238,6 +238,7 @@ NUMBERS: list[dict[str, Any]] = [
 ]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("options", NUMBERS, ids=lambda x: x["measure"])
 @given(st.integers(0, 100), st.sampled_from([0.01, 0.1, 0.4]), st.booleans())
 def test_a_measure_is_the_same_at_the_points_it_needs(

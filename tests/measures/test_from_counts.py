@@ -306,6 +306,7 @@ def test_copies_compute_the_same(at: str) -> None:
         assert same.of(Y, S, **POINTS[at]) == measure.of(Y, S, **POINTS[at])
 
 
+@pytest.mark.one_in(5)
 @EVERY_POINT
 @pytest.mark.parametrize("name", [name for name, (_, _, rises) in FUNCTIONS.items() if rises])
 @given(sample=samples(max_size=40, both=True), fpr=st.sampled_from([0, 0.1, 0.29, 0.5, 1]))

@@ -129,6 +129,7 @@ def test_a_control_has_its_interval_and_those_outside_stand_out() -> None:
     assert CriticalDifferenceDisplay.from_comparison(pairwise, new_axes()).bars_ == []
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     "k",
     [k if k in (2, 7, 20) else pytest.param(k, marks=pytest.mark.evidence) for k in range(2, 21)],

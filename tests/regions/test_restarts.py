@@ -100,6 +100,7 @@ def test_cells_sum_to_the_region_whatever_their_shares_of_points() -> None:
     assert bridges._bridge_cells(drawn, cells, [own[0], own[1][:, :0]]) is None
 
 
+@pytest.mark.slow
 def test_a_bridge_does_not_mind_in_which_part_the_particles_of_a_repeat_are() -> None:
     """Levels of such repeats differ by more than chance; draws have both parts."""
     region = hidden.needle_in_valley(5)
@@ -114,6 +115,7 @@ def test_a_bridge_does_not_mind_in_which_part_the_particles_of_a_repeat_are() ->
     assert any("repeats differ" in one for one in mixing_problems(run, region.threshold * 1.001))
 
 
+@pytest.mark.slow
 def test_data_show_a_needle_beside_a_wide_valley() -> None:
     """Which no draw meets: without data it is missed."""
     region = hidden.needle_in_valley(10)

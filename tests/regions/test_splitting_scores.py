@@ -293,6 +293,7 @@ def test_copies_that_do_not_move_are_no_plateau() -> None:
 # What particles cannot tell.
 
 
+@pytest.mark.slow
 def test_many_tiny_islands() -> None:
     """256 balls, from the beginning about as many particles in each."""
     truth = math.log(math.pi**2 / 2) + 2 * math.log(1e-4)

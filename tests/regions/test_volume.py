@@ -40,6 +40,7 @@ from tests.support.volumes import (
 # Closed forms.
 
 
+@pytest.mark.one_in(23)
 @pytest.mark.parametrize("d", [1, 2, 3, 5, 8])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_uniform_draws_find_closed_forms(shape: Any, d: int) -> None:
@@ -88,6 +89,7 @@ def test_sobol_draws_find_closed_forms(shape: Any, d: int) -> None:
     assert result.is_bound or result.value == result.n_inside / 2**14
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("d", [1, 2, 4])
 @pytest.mark.parametrize("shape", [ellipsoid, two_balls, shell, cut_cube])
 def test_sobol_points_come_closer_than_uniform_ones_where_features_are_few(
@@ -136,6 +138,7 @@ def test_volumes_in_units_of_the_features() -> None:
         assert result.value * region.box.volume == pytest.approx(exact, rel=0.03)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("kind", "box", "options", "method", "n_drawn"),
     [
@@ -168,6 +171,7 @@ def test_how_draws_are_made(
 # How often intervals cover the true value.
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("n", [30, 1000])
 @pytest.mark.parametrize("fraction", [0.002, 0.05, 0.4, 0.98])
 def test_coverage_of_uniform_draws(n: int, fraction: float) -> None:
@@ -178,6 +182,7 @@ def test_coverage_of_uniform_draws(n: int, fraction: float) -> None:
     assert covered >= ENOUGH
 
 
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("rtol", [0.1, 0.4])
 @pytest.mark.parametrize("fraction", [0.004, 0.3, 0.97])
 def test_coverage_and_error_of_draws_until_a_relative_error(rtol: float, fraction: float) -> None:

@@ -52,6 +52,7 @@ def test_draws_for_a_large_forest() -> None:
     assert "first draws)" in result.reason
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("kind", ["jitted", "compiled"])
 def test_uniform_draws_where_the_first_ones_fall_inside(kind: str) -> None:
     region = ball(3)
@@ -237,6 +238,7 @@ def of_two_discs(x: Any) -> float:
     return min(math.hypot(x[0] - 0.2, x[1] - 0.5), math.hypot(x[0] - 0.8, x[1] - 0.5))
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("seed", [0, 1])
 def test_data_that_show_a_part_alone_do_not_lead_astray(seed: int) -> None:
     data = np.array([0.2, 0.5]) + 1e-3 * np.random.default_rng(seed).normal(size=(200, 2))
@@ -260,6 +262,7 @@ def test_few_score_calls_are_uniform() -> None:
         assert result.is_bound
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("n_draws", [10_000, 100_000])
 @pytest.mark.parametrize("d", [3, 10])
 def test_the_budget_includes_the_first_draws(d: int, n_draws: int) -> None:
@@ -313,6 +316,7 @@ def test_named_methods_give_no_reason() -> None:
         assert first == ("the interval assumes" if method == "splitting" else "")
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("with_data", [False, True])
 def test_the_same_seed_gives_the_same_on_any_number_of_threads(with_data: bool) -> None:
     region = ball(10)

@@ -84,6 +84,7 @@ def _compiled(score: Any) -> Any:
     return fitted if is_compiled else fastad.compile_scorer(fitted)
 
 
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("name", DETECTORS)
 def test_a_fitted_detector_stands_for_its_compiled_scorer(name: str) -> None:
     fitted = _fitted(name)

@@ -187,6 +187,7 @@ def test_trees_of_one_leaf(n_samples: int) -> None:
 # Forests that are too large for that.
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("shape", "options", "n_draws"),
     [((1000, 3), {"n_estimators": 60}, 10**6), ((200, 40), {"max_samples": 16}, 10**5)],
@@ -318,6 +319,7 @@ def test_trees_as_nodes(monkeypatch: pytest.MonkeyPatch, most_steps: int, top_le
 # What is small.
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("n_trees", "max_samples", "n_features", "n_thresholds"),
     [(100, 256, 2, 1), (30, 256, 3, 1), (10, 256, 3, 9), (10, 64, 4, 1), (3, 256, 8, 1)],

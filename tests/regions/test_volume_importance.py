@@ -49,6 +49,7 @@ def of(region: Rare, n_draws: int, seed: int, level: float = 0.95, n: int = 500)
 # Closed forms.
 
 
+@pytest.mark.one_in(10)
 @pytest.mark.parametrize("d", [2, 20])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_fractions_of_closed_forms_are_found(shape: str, d: int) -> None:
@@ -100,6 +101,7 @@ def test_all_of_the_box() -> None:
     assert result.log_low <= 0
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("spread", [0.1, 0.2])
 def test_normal_data_of_a_ball(spread: float) -> None:
     d = 20
@@ -173,6 +175,7 @@ def test_estimates_are_unbiased_and_errors_as_large_as_they_say(trials: Any) -> 
 # Several thresholds.
 
 
+@pytest.mark.slow
 def test_several_thresholds_share_draws_and_are_in_their_order() -> None:
     d = 6
     region = ball(d)
@@ -221,6 +224,7 @@ def test_few_effective_draws_are_refused() -> None:
         estimates(region.jitted, region.box, [1.0], region.data(100, 0), 5000)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("d", [15, 20, 30])
 def test_data_on_a_plane_of_a_thick_region_are_refused(d: int) -> None:
     region = ball(d)
@@ -267,6 +271,7 @@ def test_an_interrupt_passes_through() -> None:
         estimates(region.jitted, region.box, [1.0], region.data(100, 0), progress=stop)
 
 
+@pytest.mark.slow
 def test_neither_threads_nor_the_kind_of_score_change_a_bit() -> None:
     region = two_balls(20)
     X = region.data(500, 0)
@@ -319,6 +324,7 @@ def test_what_draws_miss_is_bounded_or_too_much(n_missed: int) -> None:
         assert binom.cdf(n_missed, 100, part) == pytest.approx((1 - level) / 2, rel=1e-9)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("n_values", [(0, 0, 0), (0, 4, 0), (3, 2, 5)])
 def test_neighbourhoods_have_the_density_of_their_draws(n_values: tuple[int, ...]) -> None:
     rng = np.random.default_rng(3)

@@ -234,6 +234,7 @@ def bad_scores() -> dict[str, tuple[Any, str]]:
 BAD_SCORES = bad_scores()
 
 
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 @pytest.mark.parametrize("name", BAD_SCORES)
 def test_scores_that_fail_are_named_with_a_point(name: str, options: dict[str, Any]) -> None:
@@ -249,6 +250,7 @@ def test_the_cause_of_a_failure_is_kept() -> None:
     assert isinstance(caught.value.__cause__, ZeroDivisionError)
 
 
+@pytest.mark.slow
 def test_a_jitted_score_that_fails_on_a_late_point_on_threads() -> None:
     limit = drawn(Box([0], [1]), 300_000, 0).max()
 

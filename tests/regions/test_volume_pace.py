@@ -45,6 +45,7 @@ TAKERS: Mapping[str, Callable[..., Any]] = {
 }
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", TAKERS)
 def test_slow_scores_are_reported_on_now_and_then(name: str, monkeypatch: Any) -> None:
     monkeypatch.setattr(pace, "_ROUND", 0.01)
@@ -78,6 +79,7 @@ def test_ctrl_c_ends_slow_scores(name: str) -> None:
     assert time.perf_counter() - sent[0] < 20
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("method", ["uniform", "sobol", "importance", "splitting", "level_sets"])
 def test_numbers_do_not_depend_on_the_rounds(method: Any, monkeypatch: Any) -> None:
     region = ball(4)

@@ -22,6 +22,7 @@ from tests.support.volumes import KINDS, SLOW_ENOUGH, SLOW_TRIALS, OfBatch
 # Closed forms.
 
 
+@pytest.mark.one_in(15)
 @pytest.mark.parametrize("d", [2, 5, 20])  # 10: see the test of bridges
 @pytest.mark.parametrize("shape", SHAPES)
 def test_fractions_of_closed_forms_are_found(shape: str, d: int) -> None:
@@ -183,6 +184,7 @@ def test_a_budget_that_ends_on_the_way_gives_no_interval_that_leaves_out_the_tru
 # Budgets.
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("fraction", [1.0, 0.9, 0.6, 0.4, 0.2, 0.1, 1e-2, 1e-3, 1e-6, 1e-12])
 def test_the_budget_is_kept_nearly_for_fractions_of_any_size(fraction: float) -> None:
     seen: list[int] = []
@@ -241,6 +243,7 @@ def test_few_score_calls_are_refused(n_draws: int) -> None:
 # The same bits.
 
 
+@pytest.mark.slow
 def test_neither_threads_nor_the_kind_of_score_change_a_bit() -> None:
     """A score whose bits do not depend on how it is computed."""
 

@@ -87,6 +87,7 @@ def test_formats(tmp_path: Path, suffix: str, *, exact: bool) -> None:
             check_bounds(table, Y, COLUMNS[name])
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("suffix", FORMATS)
 def test_folders_and_lists_of_files_are_one_table(tmp_path: Path, suffix: str) -> None:
     folder = save_parts(tmp_path / "lake", COLUMNS, [1, 700, 1200], suffix)
@@ -155,6 +156,7 @@ def test_other_delimiters(tmp_path: Path, suffix: str, delimiter: str) -> None:
     check_exact(evaluate(path, exact=True, memory="60kB"))
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("of_one_file", [True, False])
 def test_text_that_begins_with_integers_may_go_on_with_other_numbers(
     tmp_path: Path, *, of_one_file: bool

@@ -180,6 +180,7 @@ def test_late_labels(case: tuple[Points, int], seed: int) -> None:
     assert sketch.to_bytes() == sketch_of(points, memory).to_bytes()
 
 
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("weight", [1, 2**32], ids=["short counts", "long counts"])
 @pytest.mark.parametrize("dtype", [np.int64, np.uint64, np.float64])
 def test_every_size_of_memory(dtype: Any, weight: int) -> None:

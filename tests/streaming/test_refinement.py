@@ -90,6 +90,7 @@ def same(value: BoundedValue, row: Measure[Any], expected: Any) -> bool:
     return value.is_exact and float(value.value) == float(value.low) == float(expected)
 
 
+@pytest.mark.one_in(7)
 @pytest.mark.parametrize(("n_rows", "memory"), [(200, TINY), (1500, SMALL)])
 @pytest.mark.parametrize("row", BOUNDED, ids=lambda row: row.name)
 def test_further_passes_give_the_bits_that_are_computed_in_memory(

@@ -128,6 +128,7 @@ def bad_arrays() -> dict[str, tuple[dict[str, Any], str]]:
     }
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("case", list(bad_arrays()))
 def test_data_that_are_refused(tmp_path: Path, case: str, kind: str) -> None:

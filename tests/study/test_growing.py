@@ -485,6 +485,7 @@ def two_studies(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], tuple[
     return run
 
 
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("name", ["curves", "times", "results", "goix"])
 @pytest.mark.parametrize("how", ["removed", "cut", "of another study"])
 def test_files_that_are_missing_or_damaged_are_noticed_and_written_again(

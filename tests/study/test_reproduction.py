@@ -38,6 +38,7 @@ def test_the_results_are_small_and_of_the_whole_study() -> None:
     assert set(np.unique(np.asarray(table["contamination"]))) == {0.0, 0.01, 0.05}
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("group", GROUPS)
 def test_auc_up_to_five_percent_loses_least(group: str) -> None:
     result = losses(group)
@@ -47,6 +48,7 @@ def test_auc_up_to_five_percent_loses_least(group: str) -> None:
     assert all(result[label] < result["auc"] for label in ("auc_w", "auc@0.05", "auc@0.01"))
 
 
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("group", GROUPS)
 @pytest.mark.parametrize("contamination", [0.01, 0.05])
 def test_volumes_select_worse_where_training_is_contaminated(
@@ -72,6 +74,7 @@ def test_neighbours_and_machines_lead() -> None:
         assert np.all(first < of["LOF"])
 
 
+@pytest.mark.slow
 def test_rates_of_criteria_lie_between() -> None:
     measures = [label for label in MEASURES if not label.startswith("cvol")]
     own = results("full", 0.0, SPLITS)

@@ -117,6 +117,7 @@ def threshold_at(y: Any, scores: Matrix, rate: float) -> float:
     return float(thresholds[left] + fraction * (thresholds[left + 1] - thresholds[left]))
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("name", "contamination", "repeat"), [("toy/plain", 0.05, 2), ("toy/classes (q)", 0.0, 1)]
 )
@@ -262,6 +263,7 @@ def test_results_are_the_same_bytes_on_processes(
     check_progress(seen)
 
 
+@pytest.mark.slow
 def test_results_are_the_same_bytes_on_threads(
     config: StudyConfig, expected: Path, tmp_path: Path
 ) -> None:

@@ -113,16 +113,19 @@ def saved(folder: Path, odd: OddTable) -> Path:
     return path
 
 
+@pytest.mark.one_in(3)
 @each_file
 def test_in_memory(tmp_path: Path, name: str) -> None:
     assert_same(outcome(saved(tmp_path, ODD[name]), ODD[name]), ODD[name].columns())
 
 
+@pytest.mark.one_in(3)
 @each_file
 def test_in_batches(tmp_path: Path, name: str) -> None:
     assert_same(outcome(saved(tmp_path, ODD[name]), ODD[name], in_batches), ODD[name].columns())
 
 
+@pytest.mark.one_in(6)
 @each_file
 @pytest.mark.parametrize("read", [in_memory, in_batches])
 def test_in_small_batches(
@@ -136,6 +139,7 @@ def test_in_small_batches(
     assert_same(outcome(saved(tmp_path, odd), odd, read), odd.columns())
 
 
+@pytest.mark.one_in(5)
 @each_file
 def test_alone_in_a_folder(tmp_path: Path, name: str) -> None:
     odd = ODD[name]
@@ -147,6 +151,7 @@ def test_alone_in_a_folder(tmp_path: Path, name: str) -> None:
 texts = pytest.mark.parametrize("name", [name for name, odd in ODD.items() if odd.is_text])
 
 
+@pytest.mark.one_in(9)
 @texts
 @pytest.mark.parametrize("extension", list(COMPRESSORS))
 def test_compressed(tmp_path: Path, name: str, extension: str) -> None:
@@ -208,6 +213,7 @@ def expected_aucs(odd: OddTable, columns: Columns) -> Iterator[float | None]:
                 yield slow_auc([y[row] for row in rows], [values[row] for row in rows])
 
 
+@pytest.mark.one_in(24)
 @pytest.mark.parametrize("name", [*ODD, *WRONG_TWICE])
 def test_commands_print_the_same(tmp_path: Path, name: str) -> None:
     odd = {**ODD, **WRONG_TWICE}[name]
@@ -236,6 +242,7 @@ def test_commands_print_the_same(tmp_path: Path, name: str) -> None:
         assert values.get("auc") == auc
 
 
+@pytest.mark.one_in(6)
 @each_file
 def test_the_library_evaluates_the_same(tmp_path: Path, name: str) -> None:
     odd = ODD[name]

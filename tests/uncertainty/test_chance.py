@@ -52,6 +52,7 @@ def agrees(result: ChanceLevel, name: str, values: Vector) -> None:
     assert (result.method, result.n_resamples) == ("exact", 0)
 
 
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("row", VALUES, ids=lambda row: row.name)
 @pytest.mark.parametrize("ties", SCORES)
 def test_every_choice_of_anomalies(ties: str, row: Any) -> None:

@@ -126,6 +126,7 @@ def test_a_tie_is_a_segment_of_the_observed_curve(
     assert result.high == pytest.approx(max(*ends, result.value), abs=1e-9)
 
 
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize("levels", [5, 8])
 @pytest.mark.parametrize("interpolation", INTERPOLATIONS)
 @pytest.mark.parametrize(("measure", "rate"), [("tpr_at_fpr", 0.05), ("fpr_at_tpr", 0.7)])
@@ -144,6 +145,7 @@ def test_intervals_of_tied_scores_cover_the_value_of_the_population(
     assert covered >= 92
 
 
+@pytest.mark.slow
 def test_weights_are_not_passed_one_by_one() -> None:
     y, s = in_levels(0, 50, 500, 0.05, 8)
     options: Any = {"measure": "tpr@0.05", "contamination": 0.05}

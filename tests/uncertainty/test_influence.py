@@ -112,6 +112,7 @@ def test_every_measure_with_influences_is_tried() -> None:
     assert {name for name, _ in [*OPTIONS, *CUTS]} == set(INFLUENCES)
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("ties", ["none", "some", "heavy", "first"])
 @pytest.mark.parametrize(("name", "options"), OPTIONS)
 def test_influences_are_derivatives(name: str, options: dict[str, Any], ties: str) -> None:

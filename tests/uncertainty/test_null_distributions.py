@@ -125,6 +125,7 @@ def test_where_the_normal_approximation_is_not_taken() -> None:
         assert chance_level(1 - y, s, measure="auc", n_resamples=19, rng=0).method == method
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     "sizes", [[1] * 450, [22] * 20 + [10], [22] * 10 + [1] * 230, [1] * 230 + [22] * 10]
 )

@@ -85,6 +85,7 @@ def test_the_mixture_keeps_its_digits(k: int, n: int, factor: float) -> None:
     assert computed == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(("k", "n"), COUNTS)
 @pytest.mark.parametrize("alpha", [0.5, ALPHA, 1e-9])
 def test_intervals_end_where_the_mixture_reaches_its_limit(k: int, n: int, alpha: float) -> None:

@@ -37,6 +37,7 @@ def relative_errors(levels: LevelSets, masses: list[float]) -> dict[float, float
     return results
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("method", ["sobol", "importance", "splitting"])
 def test_in_two_features_all_methods_find_what_counting_finds(method: Any) -> None:
     X = normal(1000, 2)
@@ -61,6 +62,7 @@ def test_in_two_features_all_methods_find_what_counting_finds(method: Any) -> No
     assert areas[1] == pytest.approx(areas[0], rel=0.05)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("d", "method"), [(20, "splitting"), (6, "importance")])
 def test_in_many_features_the_volumes_are_those_of_balls(d: int, method: Any) -> None:
     """No uniform draw comes near: the box has volume 14^d."""
@@ -263,6 +265,7 @@ def wide(span: float) -> LevelSets:
     return LevelSets(thresholds, np.arange(101), None, repeats, Extent(None, span), None)
 
 
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("span", [10.0, 300.0, 600.0, 705.0, 740.0, 2000.0])
 def test_one_point_far_out_does_not_drown_the_volumes_of_the_others(span: float) -> None:
     expected = wide(10.0)

@@ -40,6 +40,7 @@ def sorted_counts(scored: Scored) -> tuple[Array, Array]:
     )
 
 
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
     ("n", "m"),

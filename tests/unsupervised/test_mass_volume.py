@@ -34,6 +34,7 @@ def test_the_curve_at_any_mass_is_the_least_volume_that_holds_it(
     assert result == pytest.approx(float(slow.mass_volume(expected, written(mass))), rel=5e-16)
 
 
+@pytest.mark.slow
 @given(slow.scores())
 def test_both_sides_of_every_step(scored: Scored) -> None:
     expected = slow.level_sets(scored, Fraction(1))
