@@ -18,6 +18,7 @@ import fastad
 from fastad import InvalidInputError, UndefinedMeasureError
 from fastad.errors import MissingExtraError
 from fastad.measures.registry import MEASURES
+from tests.support.loops import loop
 from tests.support.unusual import N_VALUES, UserError, anything, attempt
 
 DATA = ("y_true", "y_score", "sample_weight", "pos_label", "groups")
@@ -203,15 +204,15 @@ REGRESSIONS: list[tuple[str, dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("name", "unusual", "parameter"), REGRESSIONS)
+@loop(("name", "unusual", "parameter"), REGRESSIONS)
 def test_arguments_that_once_failed_are_refused_by_name(
     name: str, unusual: dict[str, Any], parameter: str
 ) -> None:
     assert names_one_of(outcome(name, {"y_true": Y, "y_score": S, **unusual}), {parameter})
 
 
-@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "g", "i8", "u8"])
-@pytest.mark.parametrize("scores", [[1, 2, 3, 4], [1.0, 2.0, 3.0, 4.0]])
+@loop("dtype", ["f2", "f4", "f8", "g", "i8", "u8"])
+@loop("scores", [[1, 2, 3, 4], [1.0, 2.0, 3.0, 4.0]])
 def test_a_threshold_may_be_of_any_type_of_number(scores: list[float], dtype: str) -> None:
     result = fastad.confusion_at(Y, scores, threshold=np.dtype(dtype).type(2))
     assert (result.tp, result.fp) == (2, 1)

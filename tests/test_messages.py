@@ -13,6 +13,7 @@ from fastad.benchmarking import pairwise_agreement, wilcoxon_holm
 from fastad.errors import InvalidInputError, InvalidTypeError
 from fastad.uncertainty import threshold_with_guarantee
 from tests.support.imports import MODULES
+from tests.support.loops import loop
 
 # How a message about a single argument begins: "y_score must", "table[{name!r}] must",
 # "{where}.name must". Not "low and high must", nor a class or an environment variable.
@@ -71,8 +72,7 @@ def silent_errors(source: str) -> list[str]:
     ]
 
 
-@pytest.mark.one_in(4)
-@pytest.mark.parametrize("path", MODULES.values(), ids=MODULES)
+@loop("path", MODULES.values())
 def test_errors_about_a_single_argument_name_it(path: Path) -> None:
     assert silent_errors(path.read_text(encoding="utf-8")) == []
 

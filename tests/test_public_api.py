@@ -20,6 +20,7 @@ import pytest
 
 import fastad
 from fastad.measures.registry import MEASURES
+from tests.support.loops import loop
 from tests.support.method_stubs import (
     BOUNDED_STUBS,
     STUBS,
@@ -117,7 +118,7 @@ def in_a_new_process(code: str) -> str:
 # Names.
 
 
-@pytest.mark.parametrize("package", [fastad, *PACKAGES.values()], ids=lambda x: x.__name__)
+@loop("package", [fastad, *PACKAGES.values()])
 def test_all_names_are_public_sorted_and_what_dir_shows(package: ModuleType) -> None:
     assert list(package.__all__) == sorted(set(package.__all__))
     assert not [name for name in package.__all__ if name.startswith("_")]
@@ -173,7 +174,7 @@ for home in {[*PACKAGES]!r}:
     in_a_new_process(code)
 
 
-@pytest.mark.parametrize("name", HOMES)
+@loop("name", HOMES)
 def test_every_name_says_where_it_lives_truly(name: str) -> None:
     value = PUBLIC[name]
     if isinstance(value, type) or inspect.isfunction(value):
@@ -182,7 +183,7 @@ def test_every_name_says_where_it_lives_truly(name: str) -> None:
         assert value.__module__.startswith(HOMES[name].__name__)
 
 
-@pytest.mark.parametrize("package", [fastad, *PACKAGES.values()], ids=lambda x: x.__name__)
+@loop("package", [fastad, *PACKAGES.values()])
 def test_type_checkers_see_the_same_names(package: ModuleType) -> None:
     """The imports under TYPE_CHECKING, which no program runs, are where names are loaded from."""
     source = Path(str(package.__file__)).read_text(encoding="utf-8")
@@ -272,7 +273,7 @@ def test_errors_load_neither_numpy_nor_numba() -> None:
 # Docstrings.
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
+@loop("name", FUNCTIONS)
 def test_every_function_has_the_sections_of_numpydoc_and_an_example(name: str) -> None:
     function = PUBLIC[name]
     result = sections(str(function.__doc__))
@@ -286,7 +287,7 @@ def test_every_function_has_the_sections_of_numpydoc_and_an_example(name: str) -
     assert f"fastad.{name}(" in example if name in FRONT else "fastad." in example
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
+@loop("name", FUNCTIONS)
 def test_every_parameter_is_documented_in_its_order(name: str) -> None:
     function: Callable[..., Any] = PUBLIC[name]
     _, heading, text = inspect.cleandoc(str(function.__doc__)).partition("Parameters\n----------\n")
@@ -297,7 +298,7 @@ def test_every_parameter_is_documented_in_its_order(name: str) -> None:
     assert documented == list(inspect.signature(function).parameters)
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
+@loop("name", FUNCTIONS)
 def test_data_are_positional_and_options_keyword_only(name: str) -> None:
     data = {"y_true", "y_score", "scores_a", "scores_b"}
     if name in ("volume", "volume_at_fpr", "volumes", "volume_curve", "compile_scorer"):
@@ -338,7 +339,7 @@ def test_help_names_what_becomes_an_array() -> None:
     assert "y_true: numpy.typing.ArrayLike," in str(inspect.signature(fastad.roc_auc))
 
 
-@pytest.mark.parametrize("name", [x for x in HOMES if x not in FUNCTIONS])
+@loop("name", [x for x in HOMES if x not in FUNCTIONS])
 def test_every_class_says_what_it_is(name: str) -> None:
     assert str(PUBLIC[name].__doc__).strip()
 

@@ -25,6 +25,7 @@ from fastad.plot import DecisionRegionDisplay
 from fastad.sklearn import ThresholdedDetector, evaluation_scorer, from_sklearn, roc_auc_scorer
 from fastad.streaming import RateMonitor, ScoreSketch, SlidingEvaluation
 from tests.plot.conftest import headless
+from tests.support.loops import loop
 
 __all__ = ["headless"]  # a fixture for all tests here
 
@@ -281,8 +282,7 @@ def test_arguments_of_one_index_are_taken(call: str) -> None:
     run(call)
 
 
-@pytest.mark.one_in(5)
-@pytest.mark.parametrize(("call", "name"), CASES, ids=[f"{c}-{n}" for c, n in CASES])
+@loop(("call", "name"), CASES)
 def test_an_argument_of_another_index_is_refused(call: str, name: str) -> None:
     message = rf"^{name}\b.* must have the index of|the index of {name}\b"
     with pytest.raises(InvalidInputError, match=message):

@@ -9,6 +9,7 @@ import pytest
 
 from fastad.benchmarking import pairwise_agreement, rank_label_agreement
 from fastad.errors import InvalidInputError
+from tests.support.loops import loop
 
 
 def test_one_data_set_may_be_a_vector() -> None:
@@ -87,7 +88,7 @@ BAD_TABLES: list[tuple[Any, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("bad", "message"), BAD_TABLES)
+@loop(("bad", "message"), BAD_TABLES)
 def test_bad_values_are_named(bad: Any, message: str) -> None:
     good = [1, 2, 3]
     with pytest.raises(InvalidInputError, match=f"^(a|b) .*{message}"):

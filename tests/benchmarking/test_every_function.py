@@ -26,6 +26,7 @@ from fastad.benchmarking import (
     wilcoxon_holm,
 )
 from fastad.errors import InvalidInputError, InvalidTypeError
+from tests.support.loops import loop
 
 Columns = dict[str, list[Any]]
 
@@ -46,7 +47,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "recommend": partial(recommend, operating_fpr=0.05),
     "compare_runs": partial(compare_runs, reference="auc"),
 }
-every_function = pytest.mark.parametrize("function", FUNCTIONS.values(), ids=FUNCTIONS)
+every_function = loop("function", FUNCTIONS.values())
 
 
 def columns(*, tied: bool = False, gaps: bool = False, classes: bool = False) -> Columns:

@@ -10,6 +10,7 @@ import pytest
 from fastad import ResultTable
 from fastad.benchmarking import average_ranks
 from fastad.errors import InvalidInputError
+from tests.support.loops import loop
 
 TABLE: dict[str, Any] = {
     "dataset": ["a", "a", "b", "b"],
@@ -56,7 +57,7 @@ REFUSED: list[tuple[dict[str, Any], dict[str, Any], str]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("columns", "options", "message"), REFUSED)
+@loop(("columns", "options", "message"), REFUSED)
 def test_tables_that_are_refused(
     columns: dict[str, Any], options: dict[str, Any], message: str
 ) -> None:
@@ -128,7 +129,7 @@ def test_arrays_without_names() -> None:
     assert table.means("auc").tolist() == auc.tolist()
 
 
-@pytest.mark.parametrize(
+@loop(
     ("values", "options", "message"),
     [
         ({}, {}, "values must contain at least one measure; found none"),

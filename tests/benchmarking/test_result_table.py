@@ -20,6 +20,7 @@ from fastad import ResultTable
 from fastad.benchmarking.result_table import as_results
 from fastad.errors import InvalidInputError
 from tests.support.comparison_oracles import as_columns, mean_over_folds, result_rows
+from tests.support.loops import loop
 
 TABLE: dict[str, Any] = {
     "dataset": ["a", "a", "b", "b"],
@@ -223,7 +224,7 @@ def test_float32_columns_keep_their_values() -> None:
     assert means.reshape(-1).tolist() == column.astype(float).tolist()
 
 
-@pytest.mark.parametrize(
+@loop(
     "column",
     [
         ["y", "x"],
@@ -235,7 +236,7 @@ def test_float32_columns_keep_their_values() -> None:
         np.array(["y", "x"], object),
     ],
 )
-@pytest.mark.parametrize("key", ["dataset", "detector", "params", "fold", "anomaly_class"])
+@loop("key", ["dataset", "detector", "params", "fold", "anomaly_class"])
 def test_names_of_every_type(column: Any, key: str) -> None:
     base = {"dataset": ["d", "d"], "detector": ["k", "l"], "auc": [0.25, 0.5], key: column}
     if key == "params":

@@ -16,6 +16,7 @@ from fastad._kernels.rank_tests.student import (
     two_sided_block,
 )
 from fastad.benchmarking.pairwise_tests.models import terms, tukey_critical, welch_coefficients
+from tests.support.loops import loop
 
 
 def in_blocks(t: FloatVector, nu: FloatVector, n: int) -> FloatVector:
@@ -69,7 +70,7 @@ GOLDEN = [
 ]
 
 
-@pytest.mark.parametrize(("t", "nu", "expected"), GOLDEN)
+@loop(("t", "nu", "expected"), GOLDEN)
 def test_values_from_elsewhere(t: float, nu: float, expected: float) -> None:
     assert two_sided(t, nu) == pytest.approx(expected, rel=3e-13, abs=0)
     assert two_sided(-t, nu) == two_sided(t, nu)
@@ -98,7 +99,7 @@ def test_exact_sums(nu: int) -> None:
         assert error(largest[i], expected[i]) < 5e-13
 
 
-@pytest.mark.parametrize("n", [2, 3, 4, 5, 7, 10, 11, 20, 33, 64, 101, 300, 1001, 4000, 30000])
+@loop("n", [2, 3, 4, 5, 7, 10, 11, 20, 33, 64, 101, 300, 1001, 4000, 30000])
 def test_blocks_are_the_sum_term_by_term(n: int) -> None:
     rng = np.random.default_rng(n)
     nu = (n - 1) * rng.uniform(1, 2, 400)
@@ -151,8 +152,8 @@ def test_ratio_of_gamma_functions() -> None:
         assert gamma_series(y + 0.25) / math.sqrt(y + 0.25) == pytest.approx(expected, rel=1e-15)
 
 
-@pytest.mark.parametrize("alpha", [0.5, 0.05, 1e-3, 1e-6])
-@pytest.mark.parametrize("n", [2, 3, 10, 100])
+@loop("alpha", [0.5, 0.05, 1e-3, 1e-6])
+@loop("n", [2, 3, 10, 100])
 def test_critical_values(n: int, alpha: float) -> None:
     coefficients = welch_coefficients(n, alpha)
     assert coefficients.shape[0] % 4 == 1

@@ -14,6 +14,7 @@ from fastad.benchmarking.columns import find_columns
 from fastad.errors import InvalidInputError
 from fastad.measures.registry import MEASURES
 from fastad.measures.requests import example_key, read_key
+from tests.support.loops import loop
 
 ROWS: dict[str, Any] = {
     "dataset": ["a", "a", "b", "b", "c", "c"],
@@ -39,7 +40,7 @@ def table(**columns: Any) -> ResultTable:
     return ResultTable.from_table({**ROWS, **columns})
 
 
-@pytest.mark.parametrize("row", PLAIN, ids=lambda row: row.name)
+@loop("row", PLAIN)
 def test_a_column_with_the_name_of_a_function_is_its_measure(row: Any) -> None:
     by_name, by_key = table(**{row.name: VALUES}), table(**{row.key: VALUES})
     assert by_name.labels == by_key.labels == [row.key]
@@ -56,7 +57,7 @@ def test_a_column_with_the_name_of_a_function_is_its_measure(row: Any) -> None:
         table(**{row.name: VALUES, row.key: VALUES})
 
 
-@pytest.mark.parametrize("row", AT_POINTS, ids=lambda row: row.name)
+@loop("row", AT_POINTS)
 def test_a_function_at_operating_points_is_all_of_its_columns(row: Any) -> None:
     first = example_key(row)
     example = row.point_parameter.example

@@ -15,6 +15,7 @@ import fastad
 from fastad._core import buffers as _buffers
 from fastad._core.buffers import MemoryPool, ReusedBuffers, borrow_buffer
 from fastad.measures.registry import MEASURES
+from tests.support.loops import loop
 from tests.support.operating import options_of
 
 
@@ -36,7 +37,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("name", "weights"), CASES)
+@loop(("name", "weights"), CASES)
 def test_a_result_does_not_change_when_the_memory_is_used_again(
     name: str, weights: str | None
 ) -> None:

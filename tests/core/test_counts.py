@@ -18,6 +18,7 @@ from fastad.study.papers.goix_data import GoixProtocol
 from fastad.study.problems import DataSelection
 from fastad.study.split import Protocol
 from tests.support.command_line import stdout_of
+from tests.support.loops import loop
 
 Y_TRUE = np.repeat([0, 1], [80, 20])
 Y_SCORE = np.random.default_rng(0).normal(size=100) + Y_TRUE
@@ -75,8 +76,8 @@ def test_a_float_without_a_fraction_is_that_integer(name: str) -> None:
     assert repr(call(**{option: float(n)})) == repr(call(**{option: n}))
 
 
-@pytest.mark.parametrize("name", CALLS)
-@pytest.mark.parametrize("bad", [99.5, math.inf, math.nan, "100", True])
+@loop("name", CALLS)
+@loop("bad", [99.5, math.inf, math.nan, "100", True])
 def test_what_is_no_integer_is_named(name: str, bad: Any) -> None:
     call, option = CALLS[name]
     with pytest.raises(TypeError, match=rf"{option} must be an integer; found "):

@@ -9,9 +9,8 @@ from importlib.metadata import requires
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from fastad._core.extras import missing_extra
+from tests.support.loops import loop
 
 ROOT = Path(__file__).parents[2]
 TOML = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
@@ -64,7 +63,7 @@ def test_the_message_installs_by_names_that_exist() -> None:
     )
 
 
-@pytest.mark.parametrize(("place", "libraries", "extra"), CALLS, ids=[call[0] for call in CALLS])
+@loop(("place", "libraries", "extra"), CALLS)
 def test_the_extra_that_is_named_has_the_library(
     place: str, libraries: list[str], extra: str
 ) -> None:

@@ -19,6 +19,7 @@ import fastad
 from fastad.detectors import KNNDetector, compile_scorer
 from fastad.errors import BatchScorerWarning, InvalidInputError, InvalidTypeError
 from tests.support.compiled_points import training
+from tests.support.loops import loop
 
 PYOD = [
     pytest.importorskip("pyod.models.hbos").HBOS(),
@@ -51,14 +52,14 @@ def _name(estimator: Any) -> str:
     return type(estimator).__name__
 
 
-@pytest.mark.parametrize("estimator", COMPILED, ids=_name)
+@loop("estimator", COMPILED)
 def test_unfitted_detectors_are_refused(estimator: Any) -> None:
     with pytest.raises(InvalidInputError, match=f"an unfitted {_name(estimator)}$") as caught:
         compile_scorer(estimator)
     assert caught.value.argument == "fitted"
 
 
-@pytest.mark.parametrize("estimator", COMPILED, ids=_name)
+@loop("estimator", COMPILED)
 def test_subclasses_of_the_same_name_are_refused(estimator: Any) -> None:
     """They may score in another way."""
     module = type(estimator).__module__

@@ -21,6 +21,7 @@ from tests.support.compiled_points import (
     real,
     training,
 )
+from tests.support.loops import loop
 
 COVARIANCES = ["full", "tied", "diag", "spherical"]
 
@@ -43,8 +44,8 @@ def test_elliptic_envelope_of_a_plane() -> None:
     assert_scores(compile_scorer(fitted).score_samples(X), -fitted.score_samples(X))
 
 
-@pytest.mark.parametrize("covariance_type", COVARIANCES)
-@pytest.mark.parametrize("d", DIMENSIONS)
+@loop("covariance_type", COVARIANCES)
+@loop("d", DIMENSIONS)
 def test_gaussian_mixture(d: int, covariance_type: Any) -> None:
     fitted = GaussianMixture(3, covariance_type=covariance_type, random_state=0).fit(training(d))
     scorer, X = compile_scorer(fitted), queries(d)

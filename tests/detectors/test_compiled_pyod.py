@@ -17,6 +17,7 @@ from tests.support.compiled_points import (
     real,
     training,
 )
+from tests.support.loops import loop
 
 HBOS = pytest.importorskip("pyod.models.hbos").HBOS
 PCA = pytest.importorskip("pyod.models.pca").PCA
@@ -35,8 +36,8 @@ HBOS_OPTIONS: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("d", DIMENSIONS)
-@pytest.mark.parametrize("options", PCA_OPTIONS, ids=str)
+@loop("d", DIMENSIONS)
+@loop("options", PCA_OPTIONS)
 def test_pca(options: dict[str, Any], d: int) -> None:
     if d < options.get("n_components", options.get("n_selected_components", 1)):
         options = options | {"n_components": d, "n_selected_components": d}

@@ -27,6 +27,7 @@ from tests.support.compiled_points import (
     queries,
     training,
 )
+from tests.support.loops import loop
 
 ABOD = pytest.importorskip("pyod.models.abod").ABOD
 HBOS = pytest.importorskip("pyod.models.hbos").HBOS
@@ -60,8 +61,8 @@ class _Coordinate(CompiledScorer):
         scores[:] = points[self.which]
 
 
-@pytest.mark.parametrize("scaler", SCALERS, ids=str)
-@pytest.mark.parametrize("d", [1, 2, 5])
+@loop("scaler", SCALERS)
+@loop("d", [1, 2, 5])
 def test_coordinates_have_the_bits_of_scikit_learn(d: int, scaler: Any) -> None:
     train = training(d)
     train[:, 0] = 3.0  # a constant column has no spread to divide by

@@ -18,6 +18,7 @@ from tests.support.compiled_points import (
     real,
     training,
 )
+from tests.support.loops import loop
 
 OCSVM = pytest.importorskip("pyod.models.ocsvm").OCSVM
 KERNELS: list[dict[str, Any]] = [
@@ -49,9 +50,8 @@ def _floor(fitted: OneClassSVM, X: Any) -> Any:
     return 1e-3 * (products @ weights + np.abs(fitted.offset_))
 
 
-@pytest.mark.one_in(2)
-@pytest.mark.parametrize("d", DIMENSIONS)
-@pytest.mark.parametrize("options", KERNELS, ids=str)
+@loop("d", DIMENSIONS)
+@loop("options", KERNELS)
 def test_scores_are_those_of_scikit_learn(options: dict[str, Any], d: int) -> None:
     fitted = OneClassSVM(nu=0.2, **options).fit(training(d))
     scorer, X = compile_scorer(fitted), queries(d)
@@ -68,8 +68,8 @@ def test_scores_are_those_of_pyod(options: dict[str, Any]) -> None:
     assert_scores(compile_scorer(fitted).score_samples(X), fitted.decision_function(X), floor)
 
 
-@pytest.mark.parametrize("name", REAL)
-@pytest.mark.parametrize("kernel", ["rbf", "poly", "sigmoid"])
+@loop("name", REAL)
+@loop("kernel", ["rbf", "poly", "sigmoid"])
 def test_real_data(kernel: str, name: str) -> None:
     train, X = real(name)
     fitted = OneClassSVM(kernel=kernel, nu=0.1).fit(train)

@@ -27,6 +27,7 @@ from tests.support.compiled_points import (
     real,
     training,
 )
+from tests.support.loops import loop
 
 KNN = pytest.importorskip("pyod.models.knn").KNN
 LOF = pytest.importorskip("pyod.models.lof").LOF
@@ -141,9 +142,9 @@ def test_real_data(name: str) -> None:
         assert_scores(compile_scorer(fitted).score_samples(X), fitted.decision_function(X))
 
 
-@pytest.mark.parametrize("leaf_size", [1, 5, 30])
-@pytest.mark.parametrize("k", [1, 3, 20])
-@pytest.mark.parametrize("d", [1, 2, 3])
+@loop("leaf_size", [1, 5, 30])
+@loop("k", [1, 3, 20])
+@loop("d", [1, 2, 3])
 def test_of_equal_distances_the_same_neighbours_are_taken(d: int, k: int, leaf_size: int) -> None:
     rng = np.random.default_rng(d)
     samples = np.concatenate([_grid(d, 12 // d), rng.integers(0, 12 // d, (150, d))])

@@ -3,9 +3,9 @@
 from typing import Any
 
 import numpy as np
-import pytest
 
 import fastad
+from tests.support.loops import loop
 
 Y = np.arange(200) % 10 == 0
 RNG = np.random.default_rng(0)
@@ -20,8 +20,8 @@ def notes_of(scores: Any, **options: Any) -> str:
     return "\n".join(fastad.evaluate(Y, scores, **options).notes)
 
 
-@pytest.mark.parametrize("value", [0, np.inf, -np.inf, 1e-300])
-@pytest.mark.parametrize("measures", [None, ["auc"], ["tpr@0.05"]])
+@loop("value", [0, np.inf, -np.inf, 1e-300])
+@loop("measures", [None, ["auc"], ["tpr@0.05"]])
 def test_equal_scores_are_noted(value: float, measures: Any) -> None:
     scores = {"good": GOOD, "equal": np.full(200, value)}
     assert EQUAL.format("equal") in notes_of(scores, measures=measures)

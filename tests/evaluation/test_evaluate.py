@@ -14,6 +14,7 @@ import pytest
 
 import fastad
 from fastad import InvalidInputError
+from tests.support.loops import loop
 from tests.support.score_types import of_many_types
 
 Array = npt.NDArray[Any]
@@ -171,8 +172,8 @@ def test_the_default_operating_points_are_one_and_five_percent() -> None:
     assert result.to_json() == fastad.evaluate(Y, _RAW, fpr=[0.01, 0.05]).to_json()
 
 
-@pytest.mark.parametrize("weights", ["none", "integer", "zeros", "real"])
-@pytest.mark.parametrize("kind", list(SCORES))
+@loop("weights", ["none", "integer", "zeros", "real"])
+@loop("kind", list(SCORES))
 def test_every_value_has_the_bits_of_the_single_function(kind: str, weights: str) -> None:
     rng = np.random.default_rng(7)
     drawn: dict[str, Array] = {
@@ -189,7 +190,7 @@ def test_every_value_has_the_bits_of_the_single_function(kind: str, weights: str
     assert set(result.undefined) == {x for x in labels if math.isnan(expected[x])}
 
 
-@pytest.mark.parametrize("name", list(FUNCTIONS))
+@loop("name", list(FUNCTIONS))
 def test_a_function_name_stands_for_its_labels(name: str) -> None:
     by_name = fastad.evaluate(Y, _RAW, measures=[name], fpr=[0.01, 0.2])
     assert by_name.labels == FUNCTIONS[name]
@@ -204,7 +205,7 @@ def test_labels_name_their_own_points_whatever_fpr_is() -> None:
     assert result.labels == ["tpr@0.3", "auc", "precision@k10", "fpr@tpr0.95"]
 
 
-@pytest.mark.parametrize(
+@loop(
     "label",
     [
         *(

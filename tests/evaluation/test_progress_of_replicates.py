@@ -9,6 +9,7 @@ import pytest
 
 import fastad
 from fastad.errors import InvalidTypeError
+from tests.support.loops import loop
 
 RNG = np.random.default_rng(4)
 Y = RNG.permutation(np.repeat([0, 1], [300, 100]))
@@ -85,7 +86,7 @@ def test_progress_rises_to_the_end_and_changes_nothing(name: str, n_threads: int
     assert done == sorted(set(done))
 
 
-@pytest.mark.parametrize("name", CALLS)
+@loop("name", CALLS)
 def test_what_is_no_progress_is_refused(name: str) -> None:
     with pytest.raises(InvalidTypeError, match="progress must be True, False or a function"):
         CALLS[name][0](progress="yes")

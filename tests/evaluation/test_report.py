@@ -18,6 +18,7 @@ import pytest
 import fastad
 from fastad import InvalidInputError, UndefinedMeasureError
 from fastad.errors import MissingExtraError
+from tests.support.loops import loop
 from tests.support.score_types import of_many_types
 
 Array = npt.NDArray[Any]
@@ -113,8 +114,8 @@ def test_the_reason_is_what_the_single_function_raises() -> None:
 # Operating points.
 
 
-@pytest.mark.parametrize("fpr", [0.0, 0.001, 0.05, 0.29, 0.5, 1.0])
-@pytest.mark.parametrize("kind", list(SCORES))
+@loop("fpr", [0.0, 0.001, 0.05, 0.29, 0.5, 1.0])
+@loop("kind", list(SCORES))
 def test_counts_are_those_of_what_the_threshold_flags(kind: str, fpr: float) -> None:
     scores = SCORES[kind]
     (point,) = fastad.evaluate(Y, scores, measures=["tpr_at_fpr"], fpr=fpr)[

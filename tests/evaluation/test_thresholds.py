@@ -15,6 +15,7 @@ from scipy import stats
 import fastad
 from fastad import InvalidInputError
 from tests.support import oracles
+from tests.support.loops import loop
 
 N = 300
 _RNG = np.random.default_rng(71)
@@ -51,9 +52,9 @@ def agree(result: Any, expected: dict[str, float], suffix: str) -> None:
         assert math.isnan(value) == (f"{name}@threshold{suffix}" in result.undefined)
 
 
-@pytest.mark.parametrize("weights", [None, "integer", "real"])
-@pytest.mark.parametrize("name", SCORES)
-@pytest.mark.parametrize("threshold", [0.5, 3, -2.5, 1e9, -1e9, math.inf, -math.inf])
+@loop("weights", [None, "integer", "real"])
+@loop("name", SCORES)
+@loop("threshold", [0.5, 3, -2.5, 1e9, -1e9, math.inf, -math.inf])
 def test_values_are_those_of_the_definition(name: str, threshold: Any, weights: Any) -> None:
     drawn: dict[Any, Any] = {
         None: None,

@@ -13,6 +13,7 @@ from scipy.stats import beta
 
 import fastad
 from fastad import plot
+from tests.support.loops import loop
 
 N, M = 12, 43
 Y = np.repeat([1, 0], [N, M])
@@ -136,8 +137,8 @@ def test_points_on_a_roc_curve_have_the_mark() -> None:
     assert [[0.01, interval.low], [0.01, interval.high]] in vertical
 
 
-@pytest.mark.parametrize("m", [1, 2, 5, 43, 400])
-@pytest.mark.parametrize("kind", ["distinct", "tied", "one score"])
+@loop("m", [1, 2, 5, 43, 400])
+@loop("kind", ["distinct", "tied", "one score"])
 def test_exact_intervals_are_those_of_the_whole_curve(m: int, kind: str) -> None:
     """They are computed from a few points of it, after the evaluation."""
     rng = np.random.default_rng(m)

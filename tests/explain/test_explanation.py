@@ -14,6 +14,7 @@ from fastad._core.types import AnyVector, FloatVector
 from fastad.errors import InvalidTypeError
 from fastad.explain import Explanation, explain
 from fastad.explain.explanation import DEFINITIONS
+from tests.support.loops import loop
 
 AUC = "area under the ROC curve"
 AP = "average precision"
@@ -139,7 +140,7 @@ PUBLIC: dict[str, tuple[Any, Any, str, str]] = {
 }
 
 
-@pytest.mark.parametrize("thread", PUBLIC)
+@loop("thread", PUBLIC)
 def test_public_discrepancies_are_named(thread: str) -> None:
     y, s, value, name = PUBLIC[thread]
     # An equal error rate of 0 is right where an area of 0 is not.

@@ -24,6 +24,7 @@ from fastad.measures.registry import MEASURES
 from fastad.measures.requests import bind, example_key
 from fastad.ordering.counts import OrderedCounts, count
 from fastad.ordering.hidden import CorrectedCounts, largest_contamination
+from tests.support.loops import loop
 
 
 def without_hidden(counts: OrderedCounts, fraction: Fraction) -> OrderedCounts:
@@ -107,7 +108,7 @@ POINTS = [
 ]
 
 
-@pytest.mark.parametrize("options", POINTS, ids=lambda x: x["measure"])
+@loop("options", POINTS)
 def test_measures_at_a_point_are_those_of_the_true_labels(options: dict[str, Any]) -> None:
     rng = np.random.default_rng(5)
     # Distinct scores of normals, so that no two points of the curve lie near each other.
@@ -286,7 +287,7 @@ def test_without_hidden_anomalies_nothing_moves() -> None:
 Y, S = [0] * 60 + [1] * 40, [*range(60), *range(40, 80)]
 
 
-@pytest.mark.parametrize("name", sorted(MEASURES))
+@loop("name", sorted(MEASURES))
 def test_each_measure_is_corrected_or_refused(name: str) -> None:
     measure = MEASURES[name]
     if name in CORRECTED:
@@ -320,8 +321,8 @@ CALLS: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize("call", CALLS, ids=["rank_scores", "evaluate", "interval"])
-@pytest.mark.parametrize(
+@loop("call", CALLS)
+@loop(
     ("value", "message"),
     [
         (1, r"contamination must lie in \[0, 1\); found 1"),

@@ -17,6 +17,7 @@ from fastad.measures.measure import BoundMeasure, Measure
 from fastad.measures.rates import RATES
 from fastad.measures.registry import MEASURES
 from fastad.measures.requests import parse_measures
+from tests.support.loops import loop
 
 DECLARED = [*MEASURES.values(), *RATES.values()]
 BOUND = parse_measures(
@@ -35,7 +36,7 @@ COPIES: dict[str, Callable[[Any], Any]] = {
         for protocol in range(pickle.HIGHEST_PROTOCOL + 1)
     },
 }
-every_copy = pytest.mark.parametrize("duplicate", COPIES.values(), ids=COPIES)
+every_copy = loop("duplicate", COPIES.values())
 
 
 @every_copy
@@ -44,7 +45,7 @@ def test_the_sentinel_of_required_parameters_stays_itself(duplicate: Callable[[A
 
 
 @every_copy
-@pytest.mark.parametrize("measure", DECLARED, ids=lambda measure: measure.name)
+@loop("measure", DECLARED)
 def test_copies_of_a_measure_are_the_measure(
     measure: Measure[Any], duplicate: Callable[[Any], Any]
 ) -> None:
@@ -52,7 +53,7 @@ def test_copies_of_a_measure_are_the_measure(
 
 
 @every_copy
-@pytest.mark.parametrize("bound", BOUND, ids=lambda bound: bound.key)
+@loop("bound", BOUND)
 def test_copies_of_a_bound_measure_are_equal(
     bound: BoundMeasure, duplicate: Callable[[Any], Any]
 ) -> None:
@@ -85,8 +86,8 @@ def test_copies_of_a_measure_that_is_not_listed_have_its_parts(
 PARAMETERS = [(measure, name) for measure in MEASURES.values() for name in measure.parameters]
 
 
-@pytest.mark.parametrize("wrong", [object(), 1j, "7x", {1: 2}, len], ids=lambda x: type(x).__name__)
-@pytest.mark.parametrize(("measure", "name"), PARAMETERS, ids=lambda x: getattr(x, "name", x))
+@loop("wrong", [object(), 1j, "7x", {1: 2}, len])
+@loop(("measure", "name"), PARAMETERS)
 def test_errors_about_a_parameter_carry_its_name(
     measure: Measure[Any], name: str, wrong: object
 ) -> None:
@@ -96,7 +97,7 @@ def test_errors_about_a_parameter_carry_its_name(
     assert str(caught.value).startswith(name)
 
 
-@pytest.mark.parametrize("measure", DECLARED, ids=lambda measure: measure.name)
+@loop("measure", DECLARED)
 def test_a_parameter_that_is_not_given_is_named(measure: Measure[Any]) -> None:
     required = [name for name, each in measure.parameters.items() if each.is_required]
     if required:
@@ -108,7 +109,7 @@ def test_a_parameter_that_is_not_given_is_named(measure: Measure[Any]) -> None:
 
 
 @every_copy
-@pytest.mark.parametrize("kind", [InvalidInputError, InvalidTypeError])
+@loop("kind", [InvalidInputError, InvalidTypeError])
 def test_errors_keep_their_argument_in_copies(
     kind: type[InvalidInputError | InvalidTypeError], duplicate: Callable[[Any], Any]
 ) -> None:

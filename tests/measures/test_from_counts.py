@@ -27,6 +27,7 @@ from fastad.measures.requests import bind
 from fastad.sklearn import evaluation_scorer, measure_scorer
 from fastad.streaming import ScoreSketch
 from tests.support import custom
+from tests.support.loops import loop
 from tests.support.strategies import Sample, samples
 
 PEERS = json.loads((Path(__file__).parents[1] / "golden" / "low_fpr.json").read_text("utf-8"))
@@ -141,7 +142,7 @@ def test_values_are_those_of_the_measures_that_there_are(sample: Sample, fpr: fl
         assert own() == pytest.approx(expected, rel=1e-14)
 
 
-@pytest.mark.parametrize("i", range(20))
+@loop("i", range(20))
 def test_net_benefit_is_that_of_dcurves(i: int) -> None:
     """The dcurves package, version 1.1.7, on 20 sets; its scores are probabilities."""
     y, p = PEERS["y"][i], PEERS["s"][i]
@@ -361,8 +362,8 @@ def test_intervals_at_an_fpr_are_exact_where_the_function_is_monotone() -> None:
         assert (result.low, result.high) == pytest.approx((expected.low, expected.high), rel=1e-12)
 
 
-@pytest.mark.parametrize("name", [name for name, (_, _, rises) in FUNCTIONS.items() if rises])
-@pytest.mark.parametrize("threshold", [-9.0, 0.6, 2.9, 9.0])
+@loop("name", [name for name, (_, _, rises) in FUNCTIONS.items() if rises])
+@loop("threshold", [-9.0, 0.6, 2.9, 9.0])
 def test_intervals_at_a_threshold_are_exact_where_the_function_is_monotone(
     name: str, threshold: float
 ) -> None:
@@ -429,8 +430,8 @@ BAD: dict[str, tuple[Callable[..., Any], list[str]]] = {
 }
 
 
-@pytest.mark.parametrize(("function", "shown"), BAD.values(), ids=BAD)
-@pytest.mark.parametrize("at", ["fpr", "best", "curve"])
+@loop(("function", "shown"), BAD.values())
+@loop("at", ["fpr", "best", "curve"])
 def test_a_bad_function_is_refused_with_the_counts(
     function: Any, shown: list[str], at: Any
 ) -> None:
@@ -476,7 +477,7 @@ def test_functions_that_are_not_monotone_are_found_out(
     assert caught.value.argument == "monotone"
 
 
-@pytest.mark.parametrize(
+@loop(
     ("options", "argument"),
     [
         ({"name": "roc_auc"}, "name"),

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import fastad
+from tests.support.loops import loop
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 
@@ -33,7 +34,7 @@ def as_given(parameters: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize(("y", "s", "name", "parameters", "expected"), cases())
+@loop(("y", "s", "name", "parameters", "expected"), cases())
 def test_golden_value(
     y: list[int], s: list[float], name: str, parameters: dict[str, Any], expected: Fraction
 ) -> None:

@@ -2,7 +2,7 @@
 
 import inspect
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from itertools import pairwise
@@ -16,6 +16,7 @@ import fastad
 from fastad.measures.measure import Measure
 from fastad.measures.registry import MEASURES
 from tests.support.agreement import numbers, outcome
+from tests.support.loops import Test, loop
 from tests.support.operating import domain
 
 Vector = npt.NDArray[Any]
@@ -56,10 +57,10 @@ def cases() -> list[Any]:
 
 
 CASES = cases()
-EVERY = pytest.mark.parametrize(("name", "parameters"), CASES)
+EVERY = loop(("name", "parameters"), CASES)
 
 
-def only(*, rank: bool = False, real_weights: bool = False) -> pytest.MarkDecorator:
+def only(*, rank: bool = False, real_weights: bool = False) -> Callable[[Test], Test]:
     """Some of the cases: of the order alone, or of real weights that have no unit."""
     kept = []
     for case in CASES:
@@ -70,7 +71,7 @@ def only(*, rank: bool = False, real_weights: bool = False) -> pytest.MarkDecora
         if real_weights and (row.weights == "integer" or domain(row) == "count"):
             continue
         kept.append(case)
-    return pytest.mark.parametrize(("name", "parameters"), kept)
+    return loop(("name", "parameters"), kept)
 
 
 def is_value(case: Any) -> bool:
@@ -272,7 +273,7 @@ def test_method_is_the_function_bit_for_bit(name: str, parameters: dict[str, Any
             assert outcome(getattr(ranked, name), **parameters) == expected
 
 
-@pytest.mark.parametrize("name", MEASURES)
+@loop("name", MEASURES)
 def test_method_has_the_signature_of_the_function(name: str) -> None:
     function = inspect.signature(getattr(fastad.measures, name))
     method = inspect.signature(getattr(fastad.evaluation.RankedScores, name))
@@ -284,7 +285,7 @@ def test_method_has_the_signature_of_the_function(name: str) -> None:
     assert data == (["y_score"] if name == "threshold_at_rate" else ["y_true", "y_score"])
 
 
-@pytest.mark.parametrize("name", MEASURES)
+@loop("name", MEASURES)
 def test_every_row_is_a_public_name(name: str) -> None:
     assert name in fastad.measures.__all__
     assert MEASURES[name].name == name
@@ -313,7 +314,7 @@ def test_row_names_the_weights_it_takes(name: str, parameters: dict[str, Any]) -
         assert MEASURES[name].kind != "value" or math.isfinite(result)
 
 
-@pytest.mark.parametrize(("name", "parameters"), [q for q in CASES if is_value(q)])
+@loop(("name", "parameters"), [q for q in CASES if is_value(q)])
 def test_row_names_the_direction_of_merit(name: str, parameters: dict[str, Any]) -> None:
     y, s = dataset(0)
     s = s / 4
@@ -365,8 +366,8 @@ def test_partial_areas_add_up(seed: int) -> None:
     assert fastad.measures.auc_at_tpr(y, s) == fastad.roc_auc(y, s)
 
 
-@pytest.mark.parametrize("weights", ["none", "integer", "real"])
-@pytest.mark.parametrize("seed", range(4))
+@loop("weights", ["none", "integer", "real"])
+@loop("seed", range(4))
 def test_curves_are_monotone_with_fixed_ends(seed: int, weights: str) -> None:
     y, s = dataset(seed, 300)
     rng = np.random.default_rng(seed)

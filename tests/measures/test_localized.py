@@ -17,6 +17,7 @@ from scipy.integrate import quad
 import fastad
 from fastad import InvalidInputError, UndefinedMeasureError
 from tests.support import oracles
+from tests.support.loops import loop
 
 Distribution = dict[Fraction, Fraction]
 Sample = tuple[list[int], list[int]]
@@ -186,8 +187,8 @@ def test_two_normals_by_hand() -> None:
 # Limits.
 
 
-@pytest.mark.parametrize("name", ALL)
-@pytest.mark.parametrize("rate", [0.01, 0.29, 0.5, 0.99])
+@loop("name", ALL)
+@loop("rate", [0.01, 0.29, 0.5, 0.99])
 def test_perfect_and_reversed_order(name: str, rate: float) -> None:
     y = [0] * 31 + [1] * 7
     assert getattr(fastad.measures, name)(y, y, fpr=rate) == 1
@@ -196,8 +197,8 @@ def test_perfect_and_reversed_order(name: str, rate: float) -> None:
     assert nearly == 1
 
 
-@pytest.mark.parametrize("rate", [0.0, 0.05, 0.29, 0.5, 0.99])
-@pytest.mark.parametrize(("m", "part"), [(12, 0.5), (9, 0.3), (11, 0.9)])
+@loop("rate", [0.0, 0.05, 0.29, 0.5, 0.99])
+@loop(("m", "part"), [(12, 0.5), (9, 0.3), (11, 0.9)])
 def test_constant_scores_have_the_mean_rate_of_the_weights(
     rate: float, m: int, part: float
 ) -> None:
@@ -343,8 +344,8 @@ def test_a_distribution_of_a_single_rate_has_no_width() -> None:
     assert fastad.measures.beta_weighted_auc(y, s, fpr=0, subsample=0.99) == 1
 
 
-@pytest.mark.parametrize("option", ["subsample", "coverage"])
-@pytest.mark.parametrize("value", [0, 1, -0.1, 1.5, math.nan, "0.5", None, [0.5]])
+@loop("option", ["subsample", "coverage"])
+@loop("value", [0, 1, -0.1, 1.5, math.nan, "0.5", None, [0.5]])
 def test_options_lie_inside(option: str, value: Any) -> None:
     names = OF_SUBSAMPLES if option == "subsample" else ("localized_auc",)
     for name in names:

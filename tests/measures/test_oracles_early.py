@@ -23,12 +23,13 @@ import fastad
 from fastad import InvalidInputError, UndefinedMeasureError
 from tests.support import oracles
 from tests.support.agreement import assert_close, assert_equal
+from tests.support.loops import loop
 from tests.support.oracles import UndefinedError
 from tests.support.strategies import rates_of, samples
 
 PEERS = json.loads((Path(__file__).parents[1] / "golden" / "low_fpr.json").read_text("utf-8"))
 SETS = list(zip(PEERS["y"], PEERS["s"], strict=True))
-EVERY_SET = pytest.mark.parametrize("i", range(len(SETS)))
+EVERY_SET = loop("i", range(len(SETS)))
 WEIGHTS = pytest.mark.parametrize("weights", ["none", "integer"])
 # A sum of so many terms, and an exponential or logarithm, is right to this.
 RELATIVE = 5e-15
@@ -123,7 +124,7 @@ def test_log_auc_begins_within_the_open_range(low: float) -> None:
 
 
 @EVERY_SET
-@pytest.mark.parametrize("peer", ["torchmetrics", "TDC"])
+@loop("peer", ["torchmetrics", "TDC"])
 def test_log_auc_is_that_of_other_libraries(peer: str, i: int) -> None:
     """torchmetrics 1.9.0 and PyTDC 1.1.15, in doubles; the odd sets have ties.
 
@@ -299,8 +300,8 @@ def test_ties_count_by_expectation_over_all_orders(s: list[int], alpha: float) -
     assert result == pytest.approx(math.fsum(values) / len(values), rel=1e-14)
 
 
-@pytest.mark.parametrize(("n", "m"), [(1, 1), (3, 1), (1, 100_000), (100_000, 1), (5000, 5000)])
-@pytest.mark.parametrize("alpha", [1e-12, 1e-3, 1, 20, 321.9, 1e4])
+@loop(("n", "m"), [(1, 1), (3, 1), (1, 100_000), (100_000, 1), (5000, 5000)])
+@loop("alpha", [1e-12, 1e-3, 1, 20, 321.9, 1e4])
 def test_bedroc_of_the_best_and_the_worst_order_and_between(n: int, m: int, alpha: float) -> None:
     """Without cancellation: the written-out formula loses ten digits at some of these."""
     s = np.arange(n + m)
@@ -417,7 +418,7 @@ def test_min_detection_cost(weights: str, data: st.DataObject, options: dict[str
 
 
 @EVERY_SET
-@pytest.mark.parametrize("prevalence", [0.001, 0.01, 0.05, 0.5])
+@loop("prevalence", [0.001, 0.01, 0.05, 0.5])
 def test_min_detection_cost_written_out_in_floats(prevalence: float, i: int) -> None:
     y, s = (np.array(each) for each in SETS[i])
     cuts = [math.inf, *s, -math.inf]

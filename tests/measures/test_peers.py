@@ -11,6 +11,7 @@ from sklearn import metrics
 from sklearn.exceptions import UndefinedMetricWarning
 
 import fastad
+from tests.support.loops import loop
 
 Data = tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any] | None]
 
@@ -30,7 +31,7 @@ def dataset(seed: int, weighting: str, decimals: int) -> Data:
     return y, s, weights[weighting]
 
 
-SETS = pytest.mark.parametrize(
+SETS = loop(
     "data",
     [
         pytest.param(dataset(seed, weighting, decimals), id=f"{seed}-{weighting}-{decimals}")
@@ -51,7 +52,7 @@ def test_areas(data: Data) -> None:
 
 
 @SETS
-@pytest.mark.parametrize("fpr", [0.013, 0.05, 0.3, 0.77])
+@loop("fpr", [0.013, 0.05, 0.3, 0.77])
 def test_standardized_partial_area(data: Data, fpr: float) -> None:
     y, s, w = data
     expected = metrics.roc_auc_score(y, s, max_fpr=fpr, sample_weight=w)
@@ -112,7 +113,7 @@ def test_precision_recall_curve(data: Data) -> None:
 
 
 @SETS
-@pytest.mark.parametrize("threshold", [-0.5, 1.2])
+@loop("threshold", [-0.5, 1.2])
 def test_confusion_and_its_rates(data: Data, threshold: float) -> None:
     y, s, w = data
     alarm = s >= threshold
@@ -135,7 +136,7 @@ def test_confusion_and_its_rates(data: Data, threshold: float) -> None:
 
 
 @SETS
-@pytest.mark.parametrize("fpr", [0.02, 0.1, 0.5])
+@loop("fpr", [0.02, 0.1, 0.5])
 def test_f1_and_precision_of_what_a_threshold_flags(data: Data, fpr: float) -> None:
     y, s, w = data
     alarm = s >= fastad.threshold_at_fpr(y, s, fpr=fpr, sample_weight=w)

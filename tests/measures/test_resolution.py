@@ -11,6 +11,7 @@ from fastad.measures.registry import MEASURES
 from fastad.measures.requests import bind, example_key
 from fastad.measures.resolution import TAILS
 from fastad.ordering.counts import count
+from tests.support.loops import loop
 
 SIZES = [1, 2, 3, 9, 10, 11, 19, 20, 21, 43, 99, 100, 101, 999, 1000]
 TWENTIETHS = Fraction(1, 20), Fraction(19, 20)
@@ -30,8 +31,8 @@ def one_anomaly_last(n_anomalies: int) -> tuple[list[int], list[int]]:
     return labels, list(range(len(labels), 0, -1))
 
 
-@pytest.mark.parametrize("error", ERRORS)
-@pytest.mark.parametrize("m", SIZES)
+@loop("error", ERRORS)
+@loop("m", SIZES)
 def test_of_too_few_normals_five_false_alarms_are_beyond(m: int, error: str) -> None:
     """Below FPR 5 / m nothing is detected here, and from there on everything."""
     counts = count(*normals_first(5, m))
@@ -51,8 +52,8 @@ def test_of_too_few_normals_five_false_alarms_are_beyond(m: int, error: str) -> 
         assert area.value(counts) > 0
 
 
-@pytest.mark.parametrize("error", ERRORS[:-1])
-@pytest.mark.parametrize("m", SIZES)
+@loop("error", ERRORS[:-1])
+@loop("m", SIZES)
 def test_an_area_of_which_no_normal_is_dropped_is_the_whole(m: int, error: str) -> None:
     counts = count(*normals_first(1, m))
     trimmed, plain = bind(f"ht_auc@{error}", {}), bind("auc", {})
@@ -60,8 +61,8 @@ def test_an_area_of_which_no_normal_is_dropped_is_the_whole(m: int, error: str) 
     assert (trimmed.unresolved(counts) is not None) == same
 
 
-@pytest.mark.parametrize("error", ERRORS)
-@pytest.mark.parametrize("n", SIZES)
+@loop("error", ERRORS)
+@loop("n", SIZES)
 def test_of_too_few_anomalies_the_first_miss_is_beyond(n: int, error: str) -> None:
     """At TPR 1 everything is flagged here, and down to TPR 1 - 1 / n no normal is."""
     counts = count(*one_anomaly_last(n))
@@ -79,9 +80,7 @@ def test_of_too_few_anomalies_the_first_miss_is_beyond(n: int, error: str) -> No
     assert (kept.unresolved(below) is not None) == (kept.value(below) == 1)
 
 
-@pytest.mark.parametrize(
-    "measure", [x for x in MEASURES.values() if x.kind == "value" and not x.takes_score_range]
-)
+@loop("measure", [x for x in MEASURES.values() if x.kind == "value" and not x.takes_score_range])
 def test_a_measure_of_a_part_of_a_class_has_a_mark(measure: Any) -> None:
     """A twentieth has one sample at most of two, and some of 100."""
     tail = measure.tail or TAILS.get(measure.operating_point)

@@ -12,6 +12,7 @@ from fastad.errors import InvalidInputError, InvalidTypeError
 from fastad.measures.registry import MEASURES
 from fastad.measures.requests import OTHER_NAMES, function_of
 from fastad.study.config import check_measures
+from tests.support.loops import loop
 
 LABELS, SCORES = [0, 1, 0, 1, 1], [0.1, 0.5, 0.4, 0.3, 0.9]
 # Whatever reads the key of a measure.
@@ -50,10 +51,8 @@ def test_every_reader_of_keys_suggests_what_is_meant(read: Callable[[str], Any])
     assert "did you mean" not in message(read, "qqqq")
 
 
-@pytest.mark.parametrize(
-    "key", ["acu", "tpr@", "tpr@2", "tpr@nan", "recall@k1.5", "auc@tpr", "precision@0.05", "%"]
-)
-@pytest.mark.parametrize("name", READERS)
+@loop("key", ["acu", "tpr@", "tpr@2", "tpr@nan", "recall@k1.5", "auc@tpr", "precision@0.05", "%"])
+@loop("name", READERS)
 def test_errors_name_the_argument_that_the_function_has(name: str, key: str) -> None:
     argument = "measures" if name in ("evaluate", "study") else "measure"
     with pytest.raises(InvalidInputError) as caught:
@@ -124,7 +123,7 @@ def test_what_is_meant_is_among_the_suggestions(key: str, meant: str) -> None:
     assert meant in message(READERS["evaluate"], key).partition("; did you mean ")[2]
 
 
-@pytest.mark.parametrize(("name", "keys"), OTHER_NAMES.items())
+@loop(("name", "keys"), OTHER_NAMES.items())
 def test_names_of_other_libraries(name: str, keys: tuple[str, ...]) -> None:
     assert name not in MEASURES
     if name.endswith("_score"):

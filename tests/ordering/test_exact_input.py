@@ -15,6 +15,7 @@ import pytest
 import fastad
 from fastad import InvalidInputError
 from tests.support import oracles
+from tests.support.loops import loop
 
 Y = [1, 0, 0, 1]
 LARGE = 1_556_559_573_141_592_653
@@ -71,8 +72,8 @@ def test_large_integers_are_ordered_as_they_are(make: Callable[[list[int]], Any]
     assert list(runs) == CLOSE
 
 
-@pytest.mark.parametrize("make", WITH_GAPS.values(), ids=WITH_GAPS)
-@pytest.mark.parametrize("argument", ["y_score", "groups", "clusters"])
+@loop("make", WITH_GAPS.values())
+@loop("argument", ["y_score", "groups", "clusters"])
 def test_integers_that_a_gap_has_made_floats_are_refused(
     make: Callable[[list[Any]], Any], argument: str
 ) -> None:
@@ -191,7 +192,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
 }
 
 
-@pytest.mark.parametrize(("values", "message"), REFUSED.values(), ids=REFUSED)
+@loop(("values", "message"), REFUSED.values())
 def test_other_objects_are_refused_with_the_reason(values: Any, message: str) -> None:
     for arguments, name in (
         ((values, [1, 2, 3, 4]), "y_true"),

@@ -13,6 +13,7 @@ from fastad._kernels.ordering import cell_curves
 from fastad.ordering.counts import OrderedCounts
 from fastad.ordering.counts import count as count_rows
 from tests.support import oracles
+from tests.support.loops import loop
 
 HUGE = pytest.mark.parametrize("bits", [20, 31, 40, 53, 58])
 SEEDS = range(5)
@@ -135,8 +136,8 @@ def test_made_up_counts_where_the_number_of_pairs_exceeds_all_integers(total: in
     assert ranked.threshold_at_fpr(fpr=alpha, interpolation="conservative") == 3
 
 
-@pytest.mark.parametrize("m", [100, 10**4, 10**8, 10**15])
-@pytest.mark.parametrize("percent", [1, 7, 14, 28, 29, 55, 56, 57, 58])
+@loop("m", [100, 10**4, 10**8, 10**15])
+@loop("percent", [1, 7, 14, 28, 29, 55, 56, 57, 58])
 def test_percent_of_hundreds_are_whole_at_any_size(m: int, percent: int) -> None:
     # 0.29 · 100 is 28.999999999999996 in floats, and 0.07 · 100 is 7.000000000000001.
     reached = m // 100 * percent
@@ -183,7 +184,7 @@ def test_all_perfect_detectors_have_the_same_precision() -> None:
             assert fastad.precision_at_p(y, s, p=p) == 1
 
 
-@pytest.mark.parametrize("seed", range(20))
+@loop("seed", range(20))
 def test_ties_within_a_class_do_not_move_the_expected_precision(seed: int) -> None:
     rng = np.random.default_rng(seed)
     y = rng.integers(0, 2, 400)
@@ -219,7 +220,7 @@ def test_float32_operating_points_are_their_own_decimals() -> None:
             assert result == (8.5 if flagged == 9 else flagged), kind
 
 
-@pytest.mark.parametrize(
+@loop(
     ("high", "low"),
     [
         (2**63 - 1, 2**63 - 4),
@@ -228,7 +229,7 @@ def test_float32_operating_points_are_their_own_decimals() -> None:
         (2**63 - 1, -(2**63)),
     ],
 )
-@pytest.mark.parametrize("rate", [Fraction(1, 2), Fraction(5, 6), Fraction(999, 1000)])
+@loop("rate", [Fraction(1, 2), Fraction(5, 6), Fraction(999, 1000)])
 def test_thresholds_between_huge_integers(high: int, low: int, rate: Fraction) -> None:
     # One normal at each end: the rate lies between the ends 1/2 and 1.
     exact = high + 2 * (rate - Fraction(1, 2)) * (low - high)

@@ -10,6 +10,7 @@ import pytest
 import fastad
 import fastad.explain
 from fastad.errors import InvalidInputError
+from tests.support.loops import loop
 
 LABELS = [0, 0, 1, 1, 0, 1]
 SCORES = [0.1, 0.5, 0.4, 0.9, 0.2, 0.8]
@@ -43,11 +44,11 @@ INDEXES = {
     "positions": range(6),
     "levels": pd.MultiIndex.from_product([["a", "b"], range(3)]),
 }
-every_function = pytest.mark.parametrize("function", FUNCTIONS.values(), ids=FUNCTIONS)
+every_function = loop("function", FUNCTIONS.values())
 
 
 @every_function
-@pytest.mark.parametrize("index", INDEXES.values(), ids=INDEXES)
+@loop("index", INDEXES.values())
 def test_different_indexes_are_refused(function: Callable[[Any, Any], Any], index: Any) -> None:
     message = r"must have the index of y_true; found \d rows of other names, the first at index \d"
     with pytest.raises(InvalidInputError, match=message) as caught:
@@ -55,7 +56,6 @@ def test_different_indexes_are_refused(function: Callable[[Any, Any], Any], inde
     assert "reindex" in str(caught.value)
 
 
-@pytest.mark.one_in(3)
 @every_function
 def test_one_index_or_none_is_as_good_as_arrays(function: Callable[[Any, Any], Any]) -> None:
     expected = repr(function(np.array(LABELS), np.array(SCORES)))

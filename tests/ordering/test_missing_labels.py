@@ -15,6 +15,7 @@ import fastad.dask
 from fastad import InvalidInputError, UndefinedMeasureError
 from fastad.sklearn import ThresholdedDetector
 from fastad.streaming import RateMonitor, ScoreSketch, SlidingEvaluation
+from tests.support.loops import loop
 
 NAN = float("nan")
 TEXT = ["a", None, None]
@@ -86,8 +87,8 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 }
 
 
-@pytest.mark.parametrize("function", FUNCTIONS.values(), ids=FUNCTIONS)
-@pytest.mark.parametrize(("labels", "anomaly"), MISSING.values(), ids=MISSING)
+@loop("function", FUNCTIONS.values())
+@loop(("labels", "anomaly"), MISSING.values())
 def test_a_missing_label_is_refused_with_the_label_of_the_anomalies(
     labels: Any, anomaly: Any, function: Callable[..., Any]
 ) -> None:

@@ -31,6 +31,7 @@ from fastad._core.declared import (
 )
 from fastad.measures.measure import Measure
 from fastad.measures.registry import MEASURES
+from tests.support.loops import loop
 
 Y = [0, 0, 1, 1, 0]
 S = [0.1, 0.4, 0.35, 0.8, 0.2]
@@ -55,7 +56,7 @@ FUNCTIONS: dict[str, dict[str, Any]] = {
     "precision_at_p": {"p": 0.3},
     "rank_scores": {},
 }
-EVERY = pytest.mark.parametrize("name", FUNCTIONS)
+EVERY = loop("name", FUNCTIONS)
 
 
 def call(name: str, y: Any = Y, s: Any = S, **options: Any) -> Any:
@@ -125,27 +126,27 @@ def assert_refused(call: Callable[..., Any], name: str, words: list[str], **opti
 
 
 @EVERY
-@pytest.mark.parametrize("case", BAD_SCORES)
+@loop("case", BAD_SCORES)
 def test_bad_scores(name: str, case: str) -> None:
     scores, words = BAD_SCORES[case]
     assert_refused(lambda: call(name, s=scores), "y_score", words)
 
 
 @EVERY
-@pytest.mark.parametrize("case", BAD_LABELS)
+@loop("case", BAD_LABELS)
 def test_bad_labels(name: str, case: str) -> None:
     labels, words = BAD_LABELS[case]
     assert_refused(lambda: call(name, y=labels), "y_true", words)
 
 
 @EVERY
-@pytest.mark.parametrize("case", BAD_WEIGHTS)
+@loop("case", BAD_WEIGHTS)
 def test_bad_weights(name: str, case: str) -> None:
     weights, words = BAD_WEIGHTS[case]
     assert_refused(lambda: call(name, sample_weight=weights), "sample_weight", words)
 
 
-@pytest.mark.parametrize("case", [case for case in BAD_SCORES if not case.startswith("too")])
+@loop("case", [case for case in BAD_SCORES if not case.startswith("too")])
 def test_bad_scores_of_a_measure_without_labels(case: str) -> None:
     scores, words = BAD_SCORES[case]
     if case == "a generator":
@@ -203,9 +204,7 @@ BAD_SEQUENCES: list[tuple[Any, str]] = [
     *[([], "(0,)"), ([[1]], "(1, 1)"), ([1, -2], "[1]"), (np.array([1, 1, -3]), "[2]")],
 ]
 DECLARED = [(measure, name) for measure in MEASURES.values() for name in measure.parameters]
-EVERY_PARAMETER = pytest.mark.parametrize(
-    ("measure", "name"), DECLARED, ids=[f"{measure.name}-{name}" for measure, name in DECLARED]
-)
+EVERY_PARAMETER = loop(("measure", "name"), DECLARED)
 
 
 def calls(measure: Measure[Any], **options: Any) -> list[Callable[[], Any]]:
@@ -291,8 +290,8 @@ def test_integer_scores_meet_a_float_threshold_exactly() -> None:
     assert (result.tp, result.fp) == (1, 0)
 
 
-@pytest.mark.parametrize("dtype", [bool, np.int8, np.uint64, np.int64, np.float32, np.float64])
-@pytest.mark.parametrize("threshold", [2**63, 2**64, 10**400], ids=["2^63", "2^64", "10^400"])
+@loop("dtype", [bool, np.int8, np.uint64, np.int64, np.float32, np.float64])
+@loop("threshold", [2**63, 2**64, 10**400])
 def test_a_threshold_above_all_scores_flags_nothing(dtype: Any, threshold: int) -> None:
     scores = np.array([0, 1, 0, 1, 1], dtype)
     result = fastad.confusion_at(Y, scores, threshold=threshold)

@@ -24,6 +24,7 @@ import fastad.sklearn as scorers
 from fastad.measures.registry import MEASURES
 from tests.support import custom
 from tests.support.cells import FOLDS, NORMAL, WEIGHTS, X, Y
+from tests.support.loops import loop
 from tests.support.operating import options_of
 
 VALUES = [row for row in MEASURES.values() if row.kind == "value"]
@@ -69,7 +70,7 @@ def test_scorer_is_the_function_on_negated_scores(row: Any, forest: IsolationFor
     assert score == (value if row.higher_is_better else -value)
 
 
-@pytest.mark.parametrize("row", VALUES, ids=lambda row: row.name)
+@loop("row", VALUES)
 def test_factory_shows_the_parameters_of_the_measure(row: Any) -> None:
     factory = getattr(scorers, f"{row.name}_scorer")
     own = inspect.signature(getattr(fastad.measures, row.name)).parameters
