@@ -113,61 +113,31 @@ def saved(folder: Path, odd: OddTable) -> Path:
     return path
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(9)
 @each_file
-def test_in_memory(tmp_path: Path, name: str) -> None:
-    assert_same(outcome(saved(tmp_path, ODD[name]), ODD[name]), ODD[name].columns())
-
-
-@pytest.mark.one_in(3)
-@each_file
-def test_in_batches(tmp_path: Path, name: str) -> None:
-    assert_same(outcome(saved(tmp_path, ODD[name]), ODD[name], in_batches), ODD[name].columns())
-
-
-@pytest.mark.one_in(6)
-@each_file
-@pytest.mark.parametrize("read", [in_memory, in_batches])
-def test_in_small_batches(
-    tmp_path: Path, name: str, read: Callable[..., Columns], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_way_to_read(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     odd = ODD[name]
+    expected = odd.columns()
+    alone = tmp_path / "alone"
+    alone.mkdir()
+    sources = [saved(alone, odd), alone]
+    for extension, compressed in COMPRESSORS.items() if odd.is_text else ():
+        sources.append(tmp_path / f"table{odd.suffix}{extension}")
+        sources[-1].write_bytes(compressed(odd.content))
+    reads = in_memory, in_batches
+    for read in reads:
+        for source in sources:
+            assert_same(outcome(source, odd, read), expected)
+        if odd.is_text:
+            monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(odd.content)))
+            assert_same(outcome(Path("-"), odd, read), expected)
+    # In small batches.
     longest = max(map(len, odd.content.splitlines() or [b""]))
     monkeypatch.setattr(columnar, "_ROWS", 2)
     monkeypatch.setattr(text, "_BLOCK", longest + 8)
     monkeypatch.setattr(text, "_LINES_A_BLOCK", 1)
-    assert_same(outcome(saved(tmp_path, odd), odd, read), odd.columns())
-
-
-@pytest.mark.one_in(5)
-@each_file
-def test_alone_in_a_folder(tmp_path: Path, name: str) -> None:
-    odd = ODD[name]
-    saved(tmp_path, odd)
-    for read in (in_memory, in_batches):
-        assert_same(outcome(tmp_path, odd, read), odd.columns())
-
-
-texts = pytest.mark.parametrize("name", [name for name, odd in ODD.items() if odd.is_text])
-
-
-@pytest.mark.one_in(9)
-@texts
-@pytest.mark.parametrize("extension", list(COMPRESSORS))
-def test_compressed(tmp_path: Path, name: str, extension: str) -> None:
-    odd = ODD[name]
-    path = tmp_path / f"table{odd.suffix}{extension}"
-    path.write_bytes(COMPRESSORS[extension](odd.content))
-    for read in (in_memory, in_batches):
-        assert_same(outcome(path, odd, read), odd.columns())
-
-
-@texts
-def test_from_the_standard_input(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for read in (in_memory, in_batches):
-        stdin = io.TextIOWrapper(io.BytesIO(ODD[name].content))
-        monkeypatch.setattr(sys, "stdin", stdin)
-        assert_same(outcome(Path("-"), ODD[name], read), ODD[name].columns())
+    for read in reads:
+        assert_same(outcome(sources[0], odd, read), expected)
 
 
 # What is evaluated.
