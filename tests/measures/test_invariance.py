@@ -13,7 +13,6 @@ import numpy.typing as npt
 import pytest
 
 import fastad
-from fastad.measures.measure import Measure
 from fastad.measures.registry import MEASURES
 from tests.support.agreement import numbers, outcome
 from tests.support.loops import Test, loop
@@ -40,15 +39,12 @@ RANGE = (-64, 64)
 DATA_ARGUMENTS = {"y_true", "y_score", "sample_weight", "pos_label"}
 
 
-def points_of(row: Measure[Any]) -> tuple[Any, ...]:
-    return POINTS_OF.get(row.name, POINTS[domain(row)]) if row.operating_point else (None,)
-
-
 def cases() -> list[Any]:
     """Every row of the registry at some operating points."""
     results = []
     for row in MEASURES.values():
-        for point in points_of(row):
+        points = POINTS_OF.get(row.name, POINTS[domain(row)]) if row.operating_point else (None,)
+        for point in points:
             parameters: dict[str, Any] = {} if point is None else {str(row.operating_point): point}
             if row.takes_score_range:
                 parameters["score_range"] = RANGE
