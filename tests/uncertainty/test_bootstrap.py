@@ -77,8 +77,8 @@ def test_a_replicate_is_the_measure_of_the_drawn_rows(name: str, stratified: boo
     counts = detectors.samples[0].counts
     resamples = plan(counts, 25, random_key(4), stratified=stratified)
     anomalies, normals = np.flatnonzero(y == 1), np.flatnonzero(y == 0)
-    for ranking, s in zip(detectors.samples, scores, strict=True):
-        result = replicate_values(ranking, [bound], resamples)[0]
+    for sample, s in zip(detectors.samples, scores, strict=True):
+        result = sample.replicates([bound], 25, random_key(4), stratified=stratified)[0]
         for i, value in enumerate(result.tolist()):
             times = times_drawn(resamples, i, 9, 17)
             rows = np.r_[np.repeat(anomalies, times[0]), np.repeat(normals, times[1])]

@@ -277,7 +277,8 @@ def test_whole_weights_are_repeated_rows() -> None:
 
 def test_labels_are_not_exchangeable_between_weights() -> None:
     y, s, clusters = [0, 1] * 20, range(40), np.repeat(range(20), 2)
-    for weights, options in (([0.5, 1] * 20, {}), ([1, 2] * 20, {"clusters": clusters})):
+    cases: list[tuple[Any, Any]] = [([0.5, 1] * 20, {}), ([1, 2] * 20, {"clusters": clusters})]
+    for weights, options in cases:
         with pytest.raises(UndefinedMeasureError, match="undefined for sample weights"):
             chance_level(y, s, measure="auc", sample_weight=weights, **options)
 

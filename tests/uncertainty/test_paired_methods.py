@@ -22,7 +22,6 @@ from fastad.measures.requests import bind
 from fastad.ordering.labels import check_labels
 from fastad.uncertainty import Comparison
 from fastad.uncertainty.comparisons.paired import rank_detectors
-from fastad.uncertainty.samples.bootstrap import plan, replicate_values
 from fastad.uncertainty.samples.influence import INFLUENCES
 from tests.support import oracles
 from tests.support.operating import options_of
@@ -229,8 +228,10 @@ def test_bootstrapped_differences_share_their_replicates(measure: str, stratifie
     bound = bind(measure, {})
     detectors = rank_detectors(check_labels(y), [("a", "a", scores[0]), ("b", "b", scores[1])])
     key = random_key(8)
-    resamples = plan(detectors.samples[0].counts, 400, key, stratified=stratified)
-    drawn = [replicate_values(ranking, [bound], resamples)[0] for ranking in detectors.samples]
+    drawn = [
+        sample.replicates([bound], 400, key, stratified=stratified)[0]
+        for sample in detectors.samples
+    ]
     differences = drawn[0] - drawn[1]
     keywords: Any = {"measure": measure, "method": "bootstrap", "rng": 8, "n_resamples": 400}
     result = fastad.compare(y, *scores, stratified=stratified, confidence_level=0.9, **keywords)
