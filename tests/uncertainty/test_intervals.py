@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import fastad
 from fastad import InvalidInputError
+from fastad.errors import InvalidTypeError
 from fastad.measures.rates import RATES, TRIALS
 from fastad.measures.registry import MEASURES
 from fastad.measures.requests import bind
@@ -300,11 +301,11 @@ def test_ranked_scores_have_the_same_intervals() -> None:
         ("tpr@2", {}, InvalidInputError, "tpr@2"),
         ("tpr_at_fpr", {"fpr": 2}, InvalidInputError, "fpr must lie in"),
         ("tpr_at_fpr", {"fpr": math.nan}, InvalidInputError, "fpr must be finite"),
-        ("tpr_at_fpr", {"fpr": [0.1, 0.2]}, InvalidInputError, "fpr must be one operating point"),
-        ("tpr_at_fpr", {"fpr": [0.1]}, InvalidInputError, "fpr must be one operating point"),
+        ("tpr_at_fpr", {"fpr": [0.1, 0.2]}, InvalidTypeError, "fpr must be one operating point"),
+        ("tpr_at_fpr", {"fpr": [0.1]}, InvalidTypeError, "fpr must be one operating point"),
         ("tpr_at_fpr", {"fpr": "0.1"}, TypeError, "fpr"),
-        ("auc_at_fpr", {"fpr": [0.1, 0.2]}, InvalidInputError, "fpr must be one operating point"),
-        ("precision_at_k", {"k": [1, 2]}, InvalidInputError, "k must be one operating point"),
+        ("auc_at_fpr", {"fpr": [0.1, 0.2]}, InvalidTypeError, "fpr must be one operating point"),
+        ("precision_at_k", {"k": [1, 2]}, InvalidTypeError, "k must be one operating point"),
         ("precision_at_k", {"k": 1.5}, TypeError, "k must be an integer"),
         ("precision_at_p", {"p": 0.1, "n_repeats": 3}, TypeError, "n_repeats"),
         ("rp_auc", {}, TypeError, "score_range must be given for rp_auc"),
