@@ -68,7 +68,8 @@ USUAL: dict[str, st.SearchStrategy[Any]] = {
     "coverage": st.just(0.9),
     "subsample": st.just(0.5),
 }
-rates = st.sampled_from([0.4, 0.5, 1, [0.25, 0.5], np.array([0.5]), Fraction(1, 3)])
+rates = st.sampled_from([0.4, 0.5, 1, Fraction(1, 3)])
+rates_of_tables = rates | st.sampled_from([[0.25, 0.5], np.array([0.5])])
 
 
 def unusual_value(name: str) -> st.SearchStrategy[Any]:
@@ -93,7 +94,8 @@ def calls(draw: st.DrawFn) -> tuple[str, dict[str, Any], set[str]]:
         left_out = draw(st.sampled_from(["threshold", "k"]))
         given = [x for x in given if x != left_out]
     unusual = {draw(st.sampled_from(given)) for _ in range(draw(st.sampled_from([1, 1, 1, 2, 3])))}
-    values = {x: draw(unusual_value(x) if x in unusual else USUAL.get(x, rates)) for x in given}
+    others = rates_of_tables if name == "evaluate" else rates
+    values = {x: draw(unusual_value(x) if x in unusual else USUAL.get(x, others)) for x in given}
     return name, values, unusual
 
 
