@@ -171,6 +171,8 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "plot.VolumeDisplay.from_estimator": {"volume_kw": UNIFORM},
     "regions.volume_at_fpr": UNIFORM,
     "regions.volumes": UNIFORM,
+    # Weights beside clusters are refused.
+    "uncertainty.chance_level": {"clusters": None},
     "uncertainty.compare_all": TWO,
     "uncertainty.delong_covariance": TWO,
     "uncertainty.difference_band": {"measure": FLAGGED, "threshold": [0.05, 0.1]},
@@ -257,7 +259,8 @@ def run(call: str, changed: str = "") -> Any:
             arguments[each.name] = OTHERS[each.name]()
     arguments |= OPTIONS.get(call, {})
     if changed:
-        arguments[changed] = shuffled(arguments[changed])
+        given = arguments[changed]
+        arguments[changed] = shuffled(BY_ROW[changed] if given is None else given)
     return function(**arguments)
 
 
