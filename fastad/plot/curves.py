@@ -4,6 +4,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
+from inspect import signature
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
@@ -129,7 +130,73 @@ class LabelledDisplay(ABC):
         return cls.from_predictions(y, scores, pos_label=pos_label, **options)
 
 
-class LabelledCurvesDisplay(LabelledDisplay, CurvesDisplay[Curve]):
+class FoldsDisplay(LabelledDisplay):
+    """A display of what ordered scores say, of detectors or of the folds of a cross-validation."""
+
+    @classmethod
+    @abstractmethod
+    def _computation(
+        cls, *checked: Any, **options: Any
+    ) -> "Callable[[Mapping[str, RankedScores]], Self]":
+        """Check options of `from_predictions`; return what computes the display, not yet drawn."""
+
+    @abstractmethod
+    def plot(self, *axes: Any, **options: Any) -> "Self":
+        """Draw the display."""
+
+    @classmethod
+    def from_cv_results(
+        cls,
+        cv_results: Mapping[str, Any],
+        X: Any,
+        y: ArrayLike,
+        *,
+        sample_weight: ArrayLike | None = None,
+        response_method: ResponseMethod = "auto",
+        pos_label: Label | None = None,
+        **options: Any,
+    ) -> "Self":
+        """Draw each test fold of a cross-validation as `from_predictions` draws a detector.
+
+        Parameters
+        ----------
+        cv_results : dict
+            What ``sklearn.model_selection.cross_validate`` returns with ``return_estimator=True``
+            and ``return_indices=True``.
+        X : array-like of shape (n_samples, n_features)
+            Points that were given to it.
+        y : array-like of shape (n_samples,)
+            1 for an anomaly, 0 for a normal sample, or booleans.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights, not negative; 0 leaves a row out, an integer k counts it k times.
+        response_method, pos_label
+            As `from_estimator` takes them; probabilities of most classifiers need
+            ``response_method="predict_proba"``.
+        **options
+            As `plot` takes them; beside them ``measures`` of curves with measures in the legend,
+            ``threshold`` of decision curves, and ``percentiles``, ``rp`` and ``bins`` of
+            distributions, as `from_predictions` takes them.
+
+        Returns
+        -------
+        display
+            The display, drawn; folds are named ``fold 0``, ``fold 1``, ….
+
+        Raises
+        ------
+        UndefinedMeasureError
+            If a class is absent from a fold.
+        """
+        drawn = {
+            name: options.pop(name) for name in signature(cls.plot).parameters & options.keys()
+        }
+        compute = cls._computation(**options)
+        by_row = {"y": y, "sample_weight": sample_weight}
+        folds = fold_scores(cv_results, X, response_method, pos_label, by_row)
+        return compute(rank_folds(folds, y, sample_weight, pos_label)).plot(**drawn)
+
+
+class LabelledCurvesDisplay(FoldsDisplay, CurvesDisplay[Curve]):
     """Curves computed from scores and labels; the legend shows values of measures."""
 
     # What the legend shows by default.
@@ -146,58 +213,12 @@ class LabelledCurvesDisplay(LabelledDisplay, CurvesDisplay[Curve]):
     def _from_ranked(cls, ranked: Mapping[str, RankedScores], values: Values) -> "Self":
         """Compute the curves of detectors; not yet drawn."""
 
-    @abstractmethod
-    def plot(self, *axes: Any, **options: Any) -> "Self":
-        """Draw the curves."""
-
     @classmethod
-    def from_cv_results(
-        cls,
-        cv_results: Mapping[str, Any],
-        X: Any,
-        y: ArrayLike,
-        *,
-        measures: Sequence[str] | None = None,
-        sample_weight: ArrayLike | None = None,
-        response_method: ResponseMethod = "auto",
-        pos_label: Label | None = None,
-        **options: Any,
-    ) -> "Self":
-        """Draw a curve for each test fold of a cross-validation.
-
-        Parameters
-        ----------
-        cv_results : dict
-            What ``sklearn.model_selection.cross_validate`` returns with ``return_estimator=True``
-            and ``return_indices=True``.
-        X : array-like of shape (n_samples, n_features)
-            Points that were given to it.
-        y : array-like of shape (n_samples,)
-            1 for an anomaly, 0 for a normal sample, or booleans.
-        measures : sequence of str, optional
-            Labels of measures that the legend shows, as `from_predictions` takes them.
-        sample_weight : array-like of shape (n_samples,), optional
-            Weights, not negative; 0 leaves a row out, an integer k counts it k times.
-        response_method, pos_label
-            As `from_estimator` takes them.
-        **options
-            As `plot` takes them.
-
-        Returns
-        -------
-        display
-            The display, drawn; folds are named ``fold 0``, ``fold 1``, ….
-
-        Raises
-        ------
-        UndefinedMeasureError
-            If a class is absent from a fold.
-        """
+    def _computation(
+        cls, measures: Sequence[str] | None = None
+    ) -> "Callable[[Mapping[str, RankedScores]], Self]":
         requests = read_measures(cls._measures if measures is None else measures)
-        by_row = {"y": y, "sample_weight": sample_weight}
-        folds = fold_scores(cv_results, X, response_method, pos_label, by_row)
-        ranked = rank_folds(folds, y, sample_weight, pos_label)
-        return cls._from_ranked(ranked, evaluate_each(ranked, requests)).plot(**options)
+        return lambda ranked: cls._from_ranked(ranked, evaluate_each(ranked, requests))
 
 
 def map_detectors(

@@ -1,6 +1,6 @@
 """Decision curves: the net benefit of acting on a probability, by the threshold."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -10,15 +10,14 @@ import numpy as np
 from fastad._core.declared import Rate
 from fastad._core.parameters import short_repr
 from fastad._core.types import ArrayLike, FloatVector, Label, Points
-from fastad.detectors.orientation import ResponseMethod
 from fastad.errors import InvalidInputError
 from fastad.evaluation.ranked_scores import RankedScores
 from fastad.measures.custom import from_counts
 from fastad.measures.measure import Measure
 from fastad.measures.points import need_both
 from fastad.plot import drawing
-from fastad.plot.curves import LabelledDisplay, by_name, map_detectors, read_points
-from fastad.plot.folds import fold_scores, rank_detectors, rank_folds
+from fastad.plot.curves import FoldsDisplay, by_name, map_detectors, read_points
+from fastad.plot.folds import rank_detectors
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -47,7 +46,7 @@ class DecisionCurve:
     prevalence: float
 
 
-class DecisionCurveDisplay(LabelledDisplay, drawing.Display):
+class DecisionCurveDisplay(FoldsDisplay, drawing.Display):
     """Decision curves of one detector or several, beside flagging all samples or none.
 
     A threshold says how many false alarms one anomaly is worth. The net benefit is
@@ -126,59 +125,18 @@ class DecisionCurveDisplay(LabelledDisplay, drawing.Display):
         UndefinedMeasureError
             If a class is absent.
         """
-        thresholds = _check_thresholds(threshold)
+        compute = cls._computation(threshold)
         ranked = rank_detectors(y_true, y_score, sample_weight, pos_label)
-        display = cls(map_detectors(ranked, lambda scores: _curve_of(scores, thresholds)))
-        return display.plot(ax, legend=legend, line_kw=line_kw)
+        return compute(ranked).plot(ax, legend=legend, line_kw=line_kw)
 
     @classmethod
-    def from_cv_results(
-        cls,
-        cv_results: Mapping[str, Any],
-        X: Any,
-        y: ArrayLike,
-        *,
-        threshold: Points = _THRESHOLDS,
-        sample_weight: ArrayLike | None = None,
-        response_method: ResponseMethod = "auto",
-        pos_label: Label | None = None,
-        **options: Any,
-    ) -> "Self":
-        """Draw a curve for each test fold of a cross-validation.
-
-        Parameters
-        ----------
-        cv_results : dict
-            What ``sklearn.model_selection.cross_validate`` returns with ``return_estimator=True``
-            and ``return_indices=True``.
-        X : array-like of shape (n_samples, n_features)
-            Points that were given to it.
-        y : array-like of shape (n_samples,)
-            1 for an anomaly, 0 for a normal sample, or booleans.
-        threshold, sample_weight
-            As `from_predictions` takes them.
-        response_method, pos_label
-            As `from_estimator` takes them; most classifiers need
-            ``response_method="predict_proba"``.
-        **options
-            As `plot` takes them.
-
-        Returns
-        -------
-        DecisionCurveDisplay
-            The display, drawn; folds are named ``fold 0``, ``fold 1``, ….
-
-        Raises
-        ------
-        UndefinedMeasureError
-            If a class is absent from a fold.
-        """
+    def _computation(
+        cls, threshold: Points = _THRESHOLDS
+    ) -> "Callable[[Mapping[str, RankedScores]], Self]":
         thresholds = _check_thresholds(threshold)
-        by_row = {"y": y, "sample_weight": sample_weight}
-        folds = fold_scores(cv_results, X, response_method, pos_label, by_row)
-        ranked = rank_folds(folds, y, sample_weight, pos_label)
-        display = cls(map_detectors(ranked, lambda scores: _curve_of(scores, thresholds)))
-        return display.plot(**options)
+        return lambda ranked: cls(
+            map_detectors(ranked, lambda scores: _curve_of(scores, thresholds))
+        )
 
     def plot(
         self,

@@ -1,6 +1,6 @@
 """Distributions of scores: histograms of both classes, percentiles, RP distances."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -11,14 +11,13 @@ import numpy.typing as npt
 from fastad._core.declared import Percentile
 from fastad._core.parameters import check_count, short_repr
 from fastad._core.types import ArrayLike, FloatVector, Label, Point, Points
-from fastad.detectors.orientation import ResponseMethod
 from fastad.errors import InvalidInputError
 from fastad.evaluation.ranked_scores import RankedScores
 from fastad.measures.percentiles import CLASS_PERCENTILES
 from fastad.measures.results import ClassPercentiles
 from fastad.plot import drawing
-from fastad.plot.curves import LabelledDisplay, by_name, map_detectors, read_points
-from fastad.plot.folds import fold_scores, rank_detectors, rank_folds
+from fastad.plot.curves import FoldsDisplay, by_name, map_detectors, read_points
+from fastad.plot.folds import rank_detectors
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -84,7 +83,7 @@ class ScoreDistribution:
     spans: Sequence[RpSpan]
 
 
-class ScoreDistributionDisplay(LabelledDisplay):
+class ScoreDistributionDisplay(FoldsDisplay):
     """Distributions of the scores of both classes, on axes of its own for each detector.
 
     Parameters
@@ -191,56 +190,21 @@ class ScoreDistributionDisplay(LabelledDisplay):
         >>> display.distributions["score"].spans[0].distance
         70.0
         """
+        compute = cls._computation(percentiles, rp, bins)
         ranked = rank_detectors(y_true, y_score, sample_weight, pos_label)
-        return cls(_distributions(ranked, percentiles, rp, bins)).plot(ax, legend=legend)
+        return compute(ranked).plot(ax, legend=legend)
 
     @classmethod
-    def from_cv_results(
-        cls,
-        cv_results: Mapping[str, Any],
-        X: Any,
-        y: ArrayLike,
-        *,
-        percentiles: Points = (25, 50, 75),
-        rp: Point | Points = (),
-        bins: Bins = 40,
-        sample_weight: ArrayLike | None = None,
-        response_method: ResponseMethod = "auto",
-        pos_label: Label | None = None,
-        **options: Any,
-    ) -> "Self":
-        """Draw the distributions in each test fold of a cross-validation.
+    def _computation(
+        cls, percentiles: Points = (25, 50, 75), rp: Point | Points = (), bins: Bins = 40
+    ) -> "Callable[[Mapping[str, RankedScores]], Self]":
+        marked = read_points(percentiles, Percentile(sequence=True), "percentiles")
+        spanned = read_points(rp, Percentile(sequence=True), "rp")
 
-        Parameters
-        ----------
-        cv_results : dict
-            What ``sklearn.model_selection.cross_validate`` returns with ``return_estimator=True``
-            and ``return_indices=True``.
-        X : array-like of shape (n_samples, n_features)
-            Points that were given to it.
-        y : array-like of shape (n_samples,)
-            1 for an anomaly, 0 for a normal sample, or booleans.
-        percentiles, rp, bins, sample_weight
-            As `from_predictions` takes them.
-        response_method, pos_label
-            As `from_estimator` takes them.
-        **options
-            As `plot` takes them.
+        def distribution(scores: RankedScores) -> ScoreDistribution:
+            return _distribution_of(scores, marked, spanned, bins)
 
-        Returns
-        -------
-        ScoreDistributionDisplay
-            The display, drawn; folds are named ``fold 0``, ``fold 1``, ….
-
-        Raises
-        ------
-        UndefinedMeasureError
-            If a class is absent from a fold.
-        """
-        by_row = {"y": y, "sample_weight": sample_weight}
-        folds = fold_scores(cv_results, X, response_method, pos_label, by_row)
-        ranked = rank_folds(folds, y, sample_weight, pos_label)
-        return cls(_distributions(ranked, percentiles, rp, bins)).plot(**options)
+        return lambda ranked: cls(map_detectors(ranked, distribution))
 
     def plot(
         self,
@@ -288,14 +252,6 @@ class ScoreDistributionDisplay(LabelledDisplay):
             )
         self.figure_ = self.ax_.figure
         return self
-
-
-def _distributions(
-    ranked: Mapping[str, RankedScores], percentiles: Points, rp: Point | Points, bins: Bins
-) -> dict[str, ScoreDistribution]:
-    marked = read_points(percentiles, Percentile(sequence=True), "percentiles")
-    spanned = read_points(rp, Percentile(sequence=True), "rp")
-    return map_detectors(ranked, lambda scores: _distribution_of(scores, marked, spanned, bins))
 
 
 def _distribution_of(
