@@ -14,17 +14,19 @@ from fastad._core.threads import thread_map
 from fastad._core.types import ArrayLike, Count, CountVector, IntVector, Label, ScoreVector
 from fastad._kernels.ordering import sweep
 from fastad.ordering.cuts import CurvePart
-from fastad.ordering.distinct import count_listed, count_narrow
+from fastad.ordering.distinct import count_listed, count_narrow, sampled_values
 from fastad.ordering.gaps import count_corners
 from fastad.ordering.labels import Labels, check_labels, check_scores
 from fastad.ordering.orders import PackedOrder, Range, RowOrder, order_rows, order_values
-from fastad.ordering.raw import KeyCodec
+from fastad.ordering.raw import KeyCodec, view_raw
 
 Weighting = Literal["none", "integer", "real"]
 
 _INT64 = np.dtype(np.int64)
 # Fewer samples are sorted soon enough.
 _FEWEST_SAMPLES = 2**13
+# Distinct scores in a sample from which on normals are counted between anomalies.
+_FEWEST_DISTINCT = 0.8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -222,16 +224,21 @@ def count_without_sorting(
     """
     if labels.weights is not None or scores.shape[0] < _FEWEST_SAMPLES:
         return None
-    counted = count_narrow(scores, labels, name)
-    if counted is None and part is None:
-        counted = count_listed(scores, labels, name)
+    counted, curve = count_narrow(scores, labels, name), None
+    if counted is None and part is None and scores.itemsize > 2:
+        raw = view_raw(scores)
+        values, n_sampled = sampled_values(raw)
+        counted = count_listed(raw, labels, name, values)
+        # Of fewer values many scores tie with an anomaly.
+        if counted is None and corners and values.shape[0] > _FEWEST_DISTINCT * n_sampled:
+            curve = count_corners(raw, labels, name)
     if counted is not None:
         fps, tps = (
             np.concatenate([[0], np.cumsum(n)]) for n in (counted.n_normals, counted.n_anomalies)
         )
         n_equal = counted.n_normals + counted.n_anomalies
         keys, n_tied = counted.keys, int(n_equal[n_equal > 1].sum())
-    elif corners and part is None and (curve := count_corners(scores, labels, name)) is not None:
+    elif curve is not None:
         fps, tps = curve
         keys, n_tied = np.arange(fps.shape[0] - 1), 0
     else:

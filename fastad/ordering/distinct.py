@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from fastad._core.arrays import as_readonly, refuse_nan, set_readonly
 from fastad._core.threads import slices, thread_map
-from fastad._core.types import IntVector, ScoreVector
+from fastad._core.types import IntVector, KeyVector, ScoreVector
 from fastad._kernels.ordering import cells, distinct, keys
 from fastad.ordering.labels import Labels
 from fastad.ordering.raw import RawScores, view_raw
@@ -74,16 +74,20 @@ def _falling_patterns(dtype: np.dtype[Any]) -> tuple[IntVector, IntVector]:
     return np.flatnonzero(kept)[order], falling[order]
 
 
-def count_listed(scores: ScoreVector, labels: Labels, name: str) -> DistinctScores | None:
-    """Count the values of a sample by their positions in a list, and sort what has other values.
+def sampled_values(raw: RawScores) -> tuple[KeyVector, int]:
+    """Return the distinct values of a sample of the scores, rising, and the size of the sample."""
+    sample = np.sort(raw.values[:: max(raw.values.shape[0] // _SAMPLE_SIZE, 1)])
+    return sample[np.append(True, sample[1:] != sample[:-1])], sample.shape[0]
 
-    None where the sample has many values, or too few samples have these.
+
+def count_listed(
+    raw: RawScores, labels: Labels, name: str, listed: KeyVector
+) -> DistinctScores | None:
+    """Count some values by their positions in a list, and sort the samples with other values.
+
+    None where there are too many of either.
     """
-    n_samples = scores.shape[0]
-    if scores.itemsize < 4:
-        return None
-    raw = view_raw(scores)
-    listed = np.unique(raw.values[:: max(n_samples // _SAMPLE_SIZE, 1)])
+    n_samples = raw.values.shape[0]
     if listed.shape[0] > _MOST_LISTED:
         return None
     # At most one entry in eight is taken, so that most values are found at once.

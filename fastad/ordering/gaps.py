@@ -13,11 +13,11 @@ import numpy.typing as npt
 
 from fastad._core.arrays import as_readonly, refuse_nan, set_readonly
 from fastad._core.threads import slices, thread_map
-from fastad._core.types import IntVector, ScoreVector
+from fastad._core.types import IntVector
 from fastad._kernels.ordering import cell_curves, gaps, keys
 from fastad.ordering.labels import Labels
 from fastad.ordering.orders import numpy_sorts_fast, sort
-from fastad.ordering.raw import RawScores, view_raw
+from fastad.ordering.raw import RawScores
 
 # A cell counts in 32 bits.
 _MOST_SAMPLES = 2**31 - 1
@@ -109,15 +109,14 @@ class _Table(NamedTuple):
         return cls(cell_map, set_readonly(starts), set_readonly(marked))
 
 
-def count_corners(scores: ScoreVector, labels: Labels, name: str) -> Corners | None:
+def count_corners(raw: RawScores, labels: Labels, name: str) -> Corners | None:
     """Count at the corners in O(n) time; None where sorting all scores is as fast."""
-    n_samples, n = scores.shape[0], labels.n_anomalies
-    if scores.dtype not in (np.float64, np.float32) or n_samples > _MOST_SAMPLES:
+    n_samples, n = raw.values.shape[0], labels.n_anomalies
+    if raw.dtype not in (np.float64, np.float32) or n_samples > _MOST_SAMPLES:
         return None
     most, prevalence = _LIMITS[numpy_sorts_fast()]
     if not 0 < n <= min(most, prevalence * n_samples):
         return None
-    raw = view_raw(scores)
     rows = np.flatnonzero(labels.values.view(np.bool_))
     table = _choose_table(raw, rows)
     if table is None:

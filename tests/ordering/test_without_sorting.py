@@ -36,7 +36,7 @@ def every_path() -> Iterator[None]:
     """Let small samples take every path."""
     always = dict.fromkeys((True, False), (10**6, 1.0))
     with (
-        mock.patch.object(ordered_counts, "_FEWEST_SAMPLES", 0),
+        mock.patch.multiple(ordered_counts, _FEWEST_SAMPLES=0, _FEWEST_DISTINCT=0),
         mock.patch.multiple(gaps, _LIMITS=always, _MOST_COMPARED=1.0),
         mock.patch.object(distinct, "_SAMPLES_PER_VALUE", 0),
     ):
@@ -64,7 +64,7 @@ def float_samples(draw: st.DrawFn) -> Sample:
     """Few distinct scores, neighbours, infinities and subnormals among them, and one anomaly."""
     dtype: Any = draw(st.sampled_from([np.float32, np.float64]))
     pool = draw(float_pools(dtype))
-    pool += [np.nextafter(x, dtype(np.inf)) for x in pool if np.isfinite(x)]
+    pool += [np.nextafter(x, dtype(np.inf)) for x in pool if x < np.finfo(dtype).max]
     size = draw(st.integers(1, 40))
     y = np.array(draw(st.lists(st.integers(0, 1), min_size=size, max_size=size)))
     y[0] = 1
@@ -82,13 +82,16 @@ def test_corners_are_those_of_the_curve(which: int, sample: Sample, n_cells: int
         mock.patch.object(gaps, "_maps", lambda *args: [list(maps(*args))[which]]),
         mock.patch.object(gaps, "_MOST_CELLS", n_cells),
     ):
-        corners = gaps.count_corners(*of(sample), "y_score")
+        scores, labels = of(sample)
+        corners = gaps.count_corners(view_raw(scores), labels, "y_score")
     assert corners is not None
     assert list(zip(corners.fps.tolist(), corners.tps.tolist(), strict=True)) == corners_of(sample)
 
 
 def counts_by_listing(sample: Sample) -> Any:
-    return distinct.count_listed(*of(sample), "y_score")
+    scores, labels = of(sample)
+    raw = view_raw(scores)
+    return distinct.count_listed(raw, labels, "y_score", distinct.sampled_values(raw)[0])
 
 
 def counts_by_patterns(sample: Sample) -> Any:
@@ -193,12 +196,25 @@ def test_scores_take_the_path_of_their_kind(path: str, kind: str) -> None:
 
 def path_of(scores: Any, labels: Labels) -> str:
     """Which path counts scores of which corners are enough."""
-    if distinct.count_narrow(scores, labels, "y_score") is not None:
-        return "patterns"
-    if distinct.count_listed(scores, labels, "y_score") is not None:
-        return "list"
-    if gaps.count_corners(scores, labels, "y_score") is None:
-        return "sorted"
+    names = {"count_narrow": "patterns", "count_listed": "list", "count_corners": "gaps"}
+    taken = ["sorted"]
+
+    def noting(name: str) -> Callable[..., Any]:
+        function = getattr(ordered_counts, name)
+
+        def call(*args: Any) -> Any:
+            result = function(*args)
+            if result is not None:
+                taken.append(names[name])
+            return result
+
+        return call
+
+    noted: dict[str, Any] = {name: noting(name) for name in names}
+    with mock.patch.multiple(ordered_counts, **noted):
+        count_without_sorting(scores, labels, corners=True)
+    if taken[-1] != "gaps":
+        return taken[-1]
     table = gaps._choose_table(view_raw(scores), np.flatnonzero(labels.values))
     assert table is not None
     return "gaps by value" if table.map.by_value else "gaps by rank bits"
