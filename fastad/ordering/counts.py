@@ -224,7 +224,7 @@ def count_without_sorting(
     """
     if labels.weights is not None or scores.shape[0] < _FEWEST_SAMPLES:
         return None
-    counted, curve = count_narrow(scores, labels, name), None
+    counted, curve = count_narrow(scores, labels, name, part), None
     if counted is None and part is None and scores.itemsize > 2:
         raw = view_raw(scores)
         values, n_sampled = sampled_values(raw)

@@ -10,11 +10,12 @@ from fastad._core.arrays import as_readonly, refuse_nan, set_readonly
 from fastad._core.threads import slices, thread_map
 from fastad._core.types import IntVector, KeyVector, ScoreVector
 from fastad._kernels.ordering import cells, distinct, keys
+from fastad.ordering.cuts import CurvePart
 from fastad.ordering.labels import Labels
 from fastad.ordering.raw import RawScores, view_raw
 
-# With fewer samples for each value that a type has, they are sorted as soon.
-_SAMPLES_PER_VALUE = 4
+# With fewer samples for each value that a type has, they are sorted as soon: all, or a part.
+_SAMPLES_PER_VALUE, _SAMPLES_PER_VALUE_OF_PART = 4, 32
 _SAMPLE_SIZE = 2**10
 # A list of so many values has nearly all of the others if a sample has no more.
 _MOST_LISTED = 2**8
@@ -38,10 +39,13 @@ class DistinctScores(NamedTuple):
     n_anomalies: IntVector
 
 
-def count_narrow(scores: ScoreVector, labels: Labels, name: str) -> DistinctScores | None:
+def count_narrow(
+    scores: ScoreVector, labels: Labels, name: str, part: CurvePart | None = None
+) -> DistinctScores | None:
     """Count scores of 8 or 16 bits; None for wider ones, and for few samples."""
     n_bits = 8 * scores.itemsize
-    if n_bits > 16 or scores.shape[0] < _SAMPLES_PER_VALUE << n_bits:
+    per_value = _SAMPLES_PER_VALUE if part is None else _SAMPLES_PER_VALUE_OF_PART
+    if n_bits > 16 or scores.shape[0] < per_value << n_bits:
         return None
     patterns = as_readonly(scores, np.dtype(f"u{scores.itemsize}").type)
 
