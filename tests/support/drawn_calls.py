@@ -163,6 +163,16 @@ def arguments(draw: st.DrawFn, name: str) -> dict[str, Any]:
         **dict.fromkeys(("a", "b"), lambda: sketch(sample, rng)),
     }
     values = special(name, sample, rng)
+    if name == "evaluate_unsupervised":
+        # Fitted detectors; or those that are trained in subspaces, in the boxes of these.
+        values = draw(
+            st.sampled_from(
+                [
+                    {"detectors": given["scores"](), "n_subspaces": None, "n_features": None},
+                    {"X_train": X, "n_features": 2, "method": "auto"},
+                ]
+            )
+        )
     for key, parameter in inspect.signature(PUBLIC[name]).parameters.items():
         is_needed = parameter.default is parameter.empty or key in ALWAYS
         if key in values or parameter.kind is parameter.VAR_KEYWORD:
