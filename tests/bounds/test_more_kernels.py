@@ -10,6 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fastad
+from fastad._core.arrays import as_readonly
+from fastad._kernels.ordering import rank_ranges
 from fastad.benchmarking.pairwise_tests import statistics
 from fastad.benchmarking.pairwise_tests.pairs import compare_pairs
 from fastad.detectors.neighbours import Neighbourhood, Rule, RuleKind
@@ -74,3 +76,18 @@ def test_middle_statistics_by_counting(seed: int, n_models: int) -> None:
         counted = compare_pairs(values, alpha=0.05)
     for name in ("welch-median", "tukey-median"):
         np.testing.assert_array_equal(counted.criteria[name], whole.criteria[name])
+
+
+@given(seed=seeds)
+def test_normals_between_anomalies(seed: int) -> None:
+    """Workers of Dask count so, which write nothing to disk."""
+    rng = np.random.default_rng(seed)
+    anomalies = np.sort(rng.integers(-50, 50, rng.integers(1, 300)))
+    normals = np.sort(rng.integers(-60, 60, rng.integers(0, 3000)))
+    n = anomalies.shape[0]
+    between, equal = np.zeros(n + 1, np.int64), np.zeros(n, np.int64)
+    rank_ranges.count_between(as_readonly(anomalies), as_readonly(normals), between, equal)
+    at = np.searchsorted(anomalies, normals)
+    ties = np.append(anomalies, 100)[at] == normals
+    assert equal.tolist() == np.bincount(at[ties], minlength=n).tolist()
+    assert between.tolist() == np.bincount(at[~ties], minlength=n + 1).tolist()

@@ -59,11 +59,11 @@ def cells_of_bits(
 
     Return how many are NaN, whose magnitudes are above the infinite one.
     """
-    n_missing = 0
+    n_missing: Any = 0
     for i in range(values.shape[0]):
-        value = np.int64(values[i])
+        value: Any = np.int64(values[i])
         sign = value >> 63
-        reduced = max((value & largest) - base, 0)
+        reduced: Any = max((value & largest) - base, 0)
         left = np.float64((reduced ^ sign) - sign)
         inner = left if left > low else low
         inner = inner if inner < high else high
@@ -71,7 +71,7 @@ def cells_of_bits(
         cell = np.int32(0) if left < low else cell
         cells[i] = np.int32(last) if left > high else cell
         n_missing += (value & largest) > infinity
-    return n_missing
+    return int(n_missing)
 
 
 @kernel
