@@ -35,7 +35,13 @@ from fastad.uncertainty.intervals.interval_estimation import (
     Task,
     estimate_interval,
 )
-from fastad.uncertainty.intervals.methods import RESAMPLING, limits_of, methods_of
+from fastad.uncertainty.intervals.methods import (
+    NEWCOMBE_OR_LOGIT,
+    RESAMPLING,
+    limits_of,
+    methods_of,
+    newcombe_or_logit,
+)
 from fastad.uncertainty.results import Interval
 from fastad.uncertainty.samples.bootstrap import IndependentSample, plan, replicate_values
 
@@ -67,6 +73,8 @@ DEPENDENT = {
 SLOW = {"smooth_roc": 200}
 # Sizes at which the measures that few use are tried.
 FEW_SIZES = ((30, 100), (100, 1000))
+# Methods that draw replicates or curves.
+DRAWN = (*RESAMPLING, "fiducial")
 NEARLY_PERFECT = ("nearly perfect", "nearly perfect, heavy-tailed")
 AREA = bind("auc", {})
 TABLE = Path(__file__).parent.parent / "fastad" / "uncertainty" / "coverage.csv"
@@ -148,6 +156,11 @@ def measure(cell: Cell) -> list[dict[str, Any]]:
     """Return the rows of a cell."""
     true, bound = true_values(cell), measures(cell)
     cases: dict[tuple[int, str], list[tuple[bool, float]]] = {}
+    area = bound.index(AREA)
+    for seed in range(N_SEEDS_OF_AREA):
+        for method, (low, high) in closed_intervals_of_area(cell.sample(seed)).items():
+            covers = low - 1e-12 <= true[area] <= high + 1e-12
+            cases.setdefault((area, method), []).append((covers, high - low))
     for seed in range(N_SEEDS):
         counts = cell.sample(seed)
         options = check_interval_options("auto", 0.95, N_RESAMPLES, seed)
@@ -158,11 +171,6 @@ def measure(cell: Cell) -> list[dict[str, Any]]:
             slack = 1e-3 * abs(true[i]) if bound[i].measure.name in DEPENDENT else 1e-12
             covers = low - slack <= true[i] <= high + slack
             cases.setdefault((i, method), []).append((covers, high - low))
-    area = bound.index(AREA)
-    for seed in range(N_SEEDS, N_SEEDS_OF_AREA):
-        for method, (low, high) in closed_intervals_of_area(cell.sample(seed)).items():
-            covers = low - 1e-12 <= true[area] <= high + 1e-12
-            cases[area, method].append((covers, high - low))
     rows = []
     for (i, method), results in cases.items():
         limits = limits_of(bound[i], cell.n_anomalies, cell.n_normals)
@@ -221,6 +229,8 @@ def intervals(
     ends = {}
     for i, (bound, value) in defined.items():
         for method in methods_of(bound):
+            if bound == AREA and method not in DRAWN:
+                continue
             drawn = replicates[i] if method in RESAMPLING else None
             if method == "fiducial":
                 if i not in curves:
@@ -239,12 +249,12 @@ def closed_intervals_of_area(counts: OrderedCounts) -> dict[str, tuple[float, fl
     options = check_interval_options("auto", 0.95, 1, 0)
     ends = {}
     for method in methods_of(AREA):
-        if method not in (*RESAMPLING, "fiducial"):
+        if method not in DRAWN:
             task = Task(AREA, AREA.value(counts), method)
             interval = estimate_interval(IndependentSample(counts), task, options, None)
             assert isinstance(interval, Interval)
             ends[method] = interval.low, interval.high
-    return ends
+    return {**ends, NEWCOMBE_OR_LOGIT: ends[newcombe_or_logit(AREA, counts)]}
 
 
 def table(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -28,9 +28,13 @@ METHODS = (
 )
 # From exact distributions for any numbers of samples; `fiducial` where the curve has no step.
 ANY_SIZE = ("order", "clopper-pearson", "fiducial")
+# For the area under the ROC curve, whichever of both has the larger variance: Newcombe's method
+# assumes anomalies of one kind, and DeLong's variance is too small where few samples show it.
+NEWCOMBE_OR_LOGIT = "newcombe or logit"
 
 # The lowest of four families of 200 intervals each with a coverage of 95 % lies at 93 % by chance.
-# With many samples beyond the operating point nothing else makes it lower.
+# With many samples beyond the operating point nothing else makes it lower; areas under the ROC
+# curve were tried on 2000.
 _SUFFICIENT_COVERAGE = 0.93
 _SUFFICIENT_WITH_MANY = 0.92
 # Mean widths within this factor count as equal.
@@ -38,6 +42,7 @@ _WIDTH_TOLERANCE = 1.05
 # With fewer samples beyond an operating point the normal distribution of an estimate is not a good
 # description, although some measured rates are low. A score interval estimates no variance.
 _FEWEST_FOR_NORMAL = 20
+_SCORE_INTERVALS = ("newcombe", NEWCOMBE_OR_LOGIT)
 # With so many samples beyond an operating point in both classes the bootstrap is known to be valid.
 MANY = 100
 # DeLong's method is not selected with more false positives than this at 95 %: the highest of five
@@ -51,9 +56,7 @@ _FEWEST_MISPLACED = (0.5, 2.5)
 # From this area under the ROC curve on, few samples are on the wrong side.
 _NEARLY_PERFECT = 0.985
 _NEARLY_PERFECT_FAMILIES = ("nearly perfect", "nearly perfect, heavy-tailed")
-# Anomalies of two kinds, of which the area varies by more than Newcombe's method allows.
-_HIDDEN = "half hidden"
-_FAMILIES = ("Gaussian", "heavy-tailed", "tied", _HIDDEN)
+_FAMILIES = ("Gaussian", "heavy-tailed", "tied", "half hidden")
 # Operating points whose samples beyond the rate, not the whole class, limit coverage.
 _RATES_OF_NORMALS = ("fpr", "min_fpr", "alpha", "fraction")
 _RATES_OF_ANOMALIES = ("tpr", "min_tpr", "recall")
@@ -170,7 +173,15 @@ def select_method(bound: BoundMeasure, counts: OrderedCounts) -> tuple[str, floa
     elsewhere = bound.parameters.get("prevalence") is not None
     if not rows or (elsewhere and bound.measure.operating_point != "prevalence"):
         return (valid, None) if valid is not None else ("bootstrap", math.nan)
-    return best_method([row for row in rows if row.method in possible])
+    method, coverage = best_method(rows)
+    return newcombe_or_logit(bound, counts) if method == NEWCOMBE_OR_LOGIT else method, coverage
+
+
+def newcombe_or_logit(bound: BoundMeasure, counts: OrderedCounts) -> str:
+    """Return which of both methods has the larger variance of the area under the ROC curve."""
+    n, m = int(counts.n_anomalies), int(counts.n_normals)
+    allowed = newcombe_variance(bound.value(counts), n, m)
+    return "logit" if variance(counts, influence(counts, bound)) > allowed else "newcombe"
 
 
 def _select_corrected(
@@ -226,13 +237,15 @@ def best_method(rows: Sequence[Coverage]) -> tuple[str, float]:
         methods.setdefault(row.method, []).append(row)
     coverage = {method: min(row.coverage for row in group) for method, group in methods.items()}
     limit = min(rows[0].limits)
-    sufficient = _SUFFICIENT_WITH_MANY if limit >= MANY else _SUFFICIENT_COVERAGE
+    by_chance = limit >= MANY and rows[0].measure != ROC_AUC.name
+    sufficient = _SUFFICIENT_WITH_MANY if by_chance else _SUFFICIENT_COVERAGE
     good = [method for method in methods if method in ANY_SIZE]
     few = bool(good) and limit < _FEWEST_FOR_NORMAL
     good = [
         method
         for method in methods
-        if method in good or (coverage[method] >= sufficient and (method == "newcombe" or not few))
+        if method in good
+        or (coverage[method] >= sufficient and (method in _SCORE_INTERVALS or not few))
     ]
     if not good:
         best = max(coverage, key=lambda method: coverage[method])
@@ -349,18 +362,14 @@ def false_positives() -> list[FalsePositives]:
 
 
 @cache
-def coverage_table(
-    *, nearly_perfect: bool = False, without_hidden: bool = False
-) -> Mapping[str, list[Coverage]]:
+def coverage_table(*, nearly_perfect: bool = False) -> Mapping[str, list[Coverage]]:
     """Return the coverage of every method by the names of the measures, lowest of the families.
 
     Of methods that are valid for any size it is the mean: they were tried on fewer data sets. Where
-    scores separate the classes nearly perfectly, the families of such scores are others; a sample
-    may rule out that anomalies are of two kinds.
+    scores separate the classes nearly perfectly, the families of such scores are others.
     """
     text = files("fastad.uncertainty").joinpath("coverage.csv").read_text(encoding="utf-8")
-    families = [each for each in _FAMILIES if not (without_hidden and each == _HIDDEN)]
-    families += _NEARLY_PERFECT_FAMILIES if nearly_perfect else ()
+    families = [*_FAMILIES, *(_NEARLY_PERFECT_FAMILIES if nearly_perfect else ())]
     suffix = "_nearly_perfect" if nearly_perfect else ""
     table: dict[str, list[Coverage]] = {}
     for row in csv.DictReader(text.splitlines()):
@@ -380,24 +389,9 @@ def coverage_table(
 
 def _nearest_rows(bound: BoundMeasure, counts: OrderedCounts) -> list[Coverage]:
     """Return the rows of the largest data, none of whose limits exceeds that of these samples."""
-    area = _area(counts)
-    table = coverage_table(
-        nearly_perfect=area >= _NEARLY_PERFECT,
-        without_hidden=bound.measure is ROC_AUC and _varies_little(counts, bound, area),
-    )
+    table = coverage_table(nearly_perfect=_area(counts) >= _NEARLY_PERFECT)
     limits = limits_of(bound, float(counts.n_anomalies), float(counts.n_normals))
     return _nearest(table.get(bound.measure.name, []), limits)
-
-
-def _varies_little(counts: OrderedCounts, bound: BoundMeasure, area: float) -> bool:
-    """Return whether the area under the ROC curve varies no more than Newcombe's method allows.
-
-    By DeLong's variance. Where anomalies are of two kinds it is larger but in few samples.
-    """
-    n, m = int(counts.n_anomalies), int(counts.n_normals)
-    if min(n, m) < 2:
-        return False
-    return variance(counts, influence(counts, bound)) <= newcombe_variance(area, n, m)
 
 
 def _nearest(rows: Sequence[Row], limits: Limits) -> list[Row]:
