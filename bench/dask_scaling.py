@@ -22,7 +22,6 @@ from dask.dataframe import read_parquet
 from dask.delayed import delayed
 
 import fastad
-import fastad.dask
 from fastad import streaming
 
 _MEASURES = ["auc", "ap", "tpr@0.001"]

@@ -20,9 +20,9 @@ HERE = Path(__file__).parent
 MARK = "<!-- generated -->"
 PICTURE = re.compile(r"<!-- picture: (\w+), (.+) -->")
 PACKAGES = [name for name in fastad.__all__ if inspect.ismodule(getattr(fastad, name))]
-PACKAGES += ["study.papers", "dask"]
+PACKAGES += ["study.papers"]
 # Of the functions that are called the same for scores elsewhere, such as in files, the first; all
-# those of `dask` are.
+# functions of `dask` are.
 SAME_NAMES = {("streaming", "evaluate")}
 # The package of each public name.
 HOMES = {

@@ -52,6 +52,7 @@ if TYPE_CHECKING:
 __getattr__, __dir__, __all__ = lazy_names(
     packages=(
         "benchmarking",
+        "dask",
         "detectors",
         "errors",
         "evaluation",

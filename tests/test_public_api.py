@@ -35,8 +35,8 @@ PACKAGES = {
     if isinstance(getattr(fastad, name), ModuleType)
 }
 FRONT = [name for name in fastad.__all__ if name not in PACKAGES]
-# Functions that are called the same for scores that lie elsewhere, such as in files.
-SAME_NAMES = {("streaming", "evaluate")}
+# Functions that are called the same for scores that lie elsewhere: in files, on a cluster.
+SAME_NAMES = {("streaming", "evaluate"), *(("dask", name) for name in fastad.dask.__all__)}
 # Every public name with its object. Displays, scorers and studies have tests of their own.
 HOMES = {
     name: package
@@ -263,6 +263,20 @@ def test_measuring_loads_no_learning_plotting_or_frame_library() -> None:
     assert not {"sklearn", "matplotlib", "pandas", "polars", "pyarrow", "typer", "rich"} & set(
         loaded
     )
+
+
+def test_dask_is_reachable_and_its_functions_name_the_extra_that_is_missing() -> None:
+    code = """
+import sys, fastad
+assert "fastad.dask" not in sys.modules and "fastad.explain" not in sys.modules
+sys.modules["dask"] = None
+assert fastad.explain.explain and fastad.dask.__all__
+try:
+    fastad.dask.evaluate({})
+except fastad.errors.MissingExtraError as error:
+    print(error)
+"""
+    assert "fastad.dask needs dask: pip install dask, or in a clone" in in_a_new_process(code)
 
 
 def test_errors_load_neither_numpy_nor_numba() -> None:

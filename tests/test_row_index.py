@@ -18,7 +18,6 @@ from sklearn.ensemble import IsolationForest
 from sklearn.model_selection import cross_validate
 
 import fastad
-import fastad.dask
 import fastad.study.papers
 from fastad import InvalidInputError
 from fastad.plot import DecisionRegionDisplay
@@ -31,7 +30,6 @@ __all__ = ["headless"]  # a fixture for all tests here
 
 PACKAGES = [
     *(x for x in (getattr(fastad, name) for name in fastad.__all__) if isinstance(x, ModuleType)),
-    fastad.dask,
     fastad.study.papers,
 ]
 # What takes arrays, or anything at all, and has no value for each row of another argument.

@@ -12,7 +12,6 @@ import numpy as np
 import torch
 
 import fastad
-import fastad.dask
 
 FEATURES = 4
 

@@ -92,7 +92,7 @@ def evaluate(
     --------
     >>> import numpy as np
     >>> import dask.array
-    >>> import fastad, fastad.dask
+    >>> import fastad
     >>> labels = np.arange(1000) < 50
     >>> scores = np.random.default_rng(0).normal(size=1000) + 2 * labels
     >>> columns = {
@@ -164,7 +164,7 @@ def sketch(
     --------
     >>> import numpy as np
     >>> import dask.array
-    >>> import fastad.dask
+    >>> import fastad
     >>> labels = np.arange(1000) < 50
     >>> scores = np.random.default_rng(0).normal(size=1000) + 2 * labels
     >>> columns = {

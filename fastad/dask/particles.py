@@ -57,7 +57,7 @@ def volume_curve(
 
     Examples
     --------
-    >>> import fastad, fastad.dask
+    >>> import fastad
     >>> def radius(X):
     ...     return (X**2).sum(axis=1)
     >>> box = fastad.Box([-1] * 4, [1] * 4)

@@ -66,7 +66,7 @@ def interval(
     Examples
     --------
     >>> import numpy as np
-    >>> import fastad, fastad.dask
+    >>> import fastad
     >>> labels = np.arange(1000) < 50
     >>> scores = np.random.default_rng(0).normal(size=1000) + 2 * labels
     >>> options = {"measure": "tpr@0.05", "method": "bootstrap", "rng": 0}

@@ -61,7 +61,7 @@ def volume(
 
     Examples
     --------
-    >>> import fastad, fastad.dask
+    >>> import fastad
     >>> from sklearn.ensemble import IsolationForest
     >>> import numpy as np
     >>> X = np.random.default_rng(0).normal(size=(500, 2))
@@ -107,7 +107,7 @@ def volume_at_fpr(
 
     Examples
     --------
-    >>> import fastad, fastad.dask
+    >>> import fastad
     >>> import numpy as np
     >>> X = np.random.default_rng(0).normal(size=(500, 2))
     >>> def radius(X):
@@ -153,7 +153,7 @@ def volumes(
 
     Examples
     --------
-    >>> import fastad, fastad.dask
+    >>> import fastad
     >>> import numpy as np
     >>> X = np.random.default_rng(0).normal(size=(500, 2))
     >>> detectors = {"round": lambda X: np.hypot(*X.T), "square": lambda X: abs(X).max(axis=1)}

@@ -17,7 +17,6 @@ import fastad
 distributed = pytest.importorskip("distributed", reason="the extra dask is not installed")
 import dask.dataframe as dd  # noqa: E402
 
-import fastad.dask  # noqa: E402
 from fastad.streaming import ScoreSketch  # noqa: E402
 from tests.support.minimal_onnx import autoencoder  # noqa: E402
 

@@ -12,7 +12,6 @@ from sklearn.neighbors import KernelDensity
 import fastad
 
 dask = pytest.importorskip("dask", reason="the extra dask is not installed")
-import fastad.dask  # noqa: E402
 
 X = np.random.default_rng(0).normal(size=(200, 3))
 BOX = fastad.Box.from_data(X)

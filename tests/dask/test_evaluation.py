@@ -16,7 +16,6 @@ import dask.array as da  # noqa: E402
 import dask.dataframe as dd  # noqa: E402
 from dask.diagnostics.progress import ProgressBar  # noqa: E402
 
-import fastad.dask  # noqa: E402
 from fastad.dask import tasks  # noqa: E402
 
 MEASURES = ["auc", "ap", "auc@0.05", "tpr@0.01", "f1@0.05", "eer", "precision@k50"]

@@ -12,7 +12,6 @@ import fastad
 from fastad.dask import uniform_draws
 
 dask = pytest.importorskip("dask", reason="the extra dask is not installed")
-import fastad.dask  # noqa: E402
 
 X = np.random.default_rng(0).normal(size=(300, 3))
 BOX = fastad.Box.from_data(X)

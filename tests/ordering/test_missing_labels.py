@@ -11,7 +11,6 @@ import pyarrow as pa
 import pytest
 
 import fastad
-import fastad.dask
 from fastad import InvalidInputError, UndefinedMeasureError
 from fastad.sklearn import ThresholdedDetector
 from fastad.streaming import RateMonitor, ScoreSketch, SlidingEvaluation

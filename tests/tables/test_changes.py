@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import fastad.dask
+import fastad
 from fastad import streaming
 from fastad._tables import columnar
 from fastad._tables.columns import Numbers
