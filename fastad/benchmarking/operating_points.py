@@ -9,7 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from fastad._core.arrays import set_all_readonly
-from fastad._core.parameters import N_RESAMPLES, check_choice, check_inside, exact_rate, short_repr
+from fastad._core.parameters import (
+    N_RESAMPLES,
+    check_choice,
+    exact_rate,
+    short_repr,
+    significance_level,
+)
 from fastad._core.results import Column, TableResult, frame_columns
 from fastad._core.text_tables import count_text, interval_text, some_of
 from fastad._core.threads import thread_limit
@@ -69,8 +75,8 @@ class Discriminability(TableResult):
         What is read at each rate.
     fpr : numpy.ndarray of shape (n_levels,)
         Rates, rising.
-    significance_level : float
-        Level of the tests.
+    confidence_level : float
+        Confidence level of the intervals; tests are at 1 - ``confidence_level``.
     pairwise_tests : mapping of str to PairwiseTests
         By data set: criteria, critical values, numbers of significant pairs and the overall test,
         each by rate.
@@ -90,7 +96,7 @@ class Discriminability(TableResult):
 
     measure: str
     fpr: FloatVector
-    significance_level: float
+    confidence_level: float
     pairwise_tests: Mapping[str, PairwiseTests]
     models: Mapping[str, Sequence[str]]
     selected: Mapping[str, Mapping[str, SelectedFpr]]
@@ -228,7 +234,6 @@ def discriminability(
     results: Results,
     *,
     measure: LevelMeasure = "tpr",
-    significance_level: Point = 0.05,
     confidence_level: Point = 0.95,
     n_resamples: int = N_RESAMPLES,
     rng: int | np.random.Generator | None = None,
@@ -244,10 +249,9 @@ def discriminability(
         ``fpr=numpy.arange(1, 101) / 100``, from one ordering of each run.
     measure : {"tpr", "auc"}, default "tpr"
         Which of the two.
-    significance_level : float, default 0.05
-        Level of the tests, in (0, 1).
     confidence_level : float, default 0.95
-        Confidence level of the intervals of mean rates, in (0, 1).
+        Confidence level of the intervals of mean rates, in (0, 1); tests are at 1 -
+        ``confidence_level``.
     n_resamples : int, default 2000
         Number of times that data sets are drawn again.
     rng : int or numpy.random.Generator, optional
@@ -278,7 +282,7 @@ def discriminability(
     - ``welch-mean``, ``welch-median``: over the sizes of t of all pairs.
 
     Infinite statistics, of different means without variance, are left out and counted. The
-    critical value is Tukey's at the significance level, for Welch the mean of those of the pairs.
+    critical value is Tukey's at 1 - ``confidence_level``, for Welch the mean of those of the pairs.
     p-values are two-sided; the paper prints one side.
 
     A model that lacks a value on some fold is left out of its data set, and named.
@@ -311,16 +315,13 @@ def discriminability(
     0.2
     """
     check_choice(measure, LEVEL_MEASURES, "measure")
-    level = float(check_inside(significance_level, "significance_level"))
     table = as_results(results, None)
     resampling = check_resampling(table.clusters, confidence_level, n_resamples, rng)
     with thread_limit(n_threads):
-        return discriminate(table, measure, level, resampling)
+        return discriminate(table, measure, resampling)
 
 
-def discriminate(
-    table: ResultTable, measure: str, significance_level: float, resampling: Resampling
-) -> Discriminability:
+def discriminate(table: ResultTable, measure: str, resampling: Resampling) -> Discriminability:
     """Compare all models of each data set at each rate; see `discriminability`."""
     levels = columns_by_rate(table.measures, measure)
     if not levels:
@@ -337,6 +338,7 @@ def discriminate(
         )
     rates = np.array([float(level.rate) for level in levels if level.rate is not None])
     set_all_readonly(rates)
+    alpha = significance_level(resampling.confidence_level)
     tests, models, values, left_out = {}, {}, {}, []
     by_level = [table.by_fold(level.name) for level in levels]
     for i, name in enumerate(table.problems):
@@ -359,7 +361,7 @@ def discriminate(
             continue
         values[name] = runs[whole]
         models[name] = [model for model, kept in zip(table.models, whole, strict=True) if kept]
-        tests[name] = compare_pairs(values[name], alpha=significance_level)
+        tests[name] = compare_pairs(values[name], alpha=alpha)
     if not tests:
         raise InvalidInputError(
             "results must have a data set with two models that have a value on every fold; found "
@@ -375,7 +377,7 @@ def discriminate(
     return Discriminability(
         measure,
         rates,
-        significance_level,
+        resampling.confidence_level,
         tests,
         models,
         selected,

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias, get_args
 
 import numpy as np
 
-from fastad._core.parameters import N_RESAMPLES, check_inside
+from fastad._core.parameters import N_RESAMPLES
 from fastad._core.progress import ProgressOption, reporting
 from fastad._core.random import random_seed
 from fastad._core.results import TableResult
@@ -261,9 +261,8 @@ class _Curves:
     def of(self, measure: LevelMeasure) -> Discriminability:
         """Return the curves of a measure."""
         if measure not in self._curves:
-            level = float(1 - check_inside(self.options["confidence_level"], "confidence_level"))
             self._curves[measure] = discriminability(
-                self.request.table, measure=measure, significance_level=level, **self.options
+                self.request.table, measure=measure, **self.options
             )
         return self._curves[measure]
 

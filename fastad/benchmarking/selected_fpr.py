@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from fastad._core.parameters import N_RESAMPLES, check_choice, check_inside
+from fastad._core.parameters import N_RESAMPLES, check_choice
 from fastad._core.threads import thread_limit
 from fastad._core.types import FloatMatrix, Point
 from fastad.benchmarking.columns import MeasureColumn, columns_by_rate
@@ -35,7 +35,6 @@ def loss_at_selected_fpr(
     *,
     criterion: CriterionName = "tukey-mean",
     choice: Choice = "optimal",
-    significance_level: Point = 0.05,
     measures: Sequence[str] | None = None,
     confidence_level: Point = 0.95,
     n_resamples: int = N_RESAMPLES,
@@ -52,13 +51,11 @@ def loss_at_selected_fpr(
         By which the rate is selected on each data set, for AUC and for TPR each.
     choice : {"optimal", "lowest"}, default "optimal"
         The rate where the criterion is highest, or the lowest where it exceeds its critical value.
-    significance_level : float, default 0.05
-        Level of the tests, in (0, 1).
     measures : sequence of str, optional
         Labels of the other measures; by default all of the table but ``tpr@`` and ``auc@`` at
         other rates than 0.01 and 0.05.
     confidence_level : float, default 0.95
-        Confidence level of each interval, in (0, 1).
+        Confidence level of each interval, in (0, 1); tests are at 1 - ``confidence_level``.
     n_resamples : int, default 2000
         Number of times that data sets are drawn again.
     rng : int or numpy.random.Generator, optional
@@ -101,14 +98,11 @@ def loss_at_selected_fpr(
     """
     check_choice(criterion, CRITERIA, "criterion")
     check_choice(choice, _CHOICES, "choice")
-    level = float(check_inside(significance_level, "significance_level"))
     table = as_results(results, None)
     resampling = check_resampling(table.clusters, confidence_level, n_resamples, rng)
     others = usual_measures(table) if measures is None else table.select(measures, "measures")
     with thread_limit(n_threads):
-        curves = {
-            measure: discriminate(table, measure, level, resampling) for measure in LEVEL_MEASURES
-        }
+        curves = {measure: discriminate(table, measure, resampling) for measure in LEVEL_MEASURES}
     return loss_at_rates(table, others, curves, criterion, choice, resampling)
 
 

@@ -238,7 +238,10 @@ class DiscriminabilityDisplay(drawing.Display):
         )
         of = "" if dataset is None else f" of {dataset}"
         drawing.draw_reference(
-            axes, result.fpr, critical, f"critical value{of} (level {result.significance_level:g})"
+            axes,
+            result.fpr,
+            critical,
+            f"critical value{of} (confidence level {result.confidence_level:g})",
         )
         single: list[FloatVector] = []
         if dataset is None and len(result.pairwise_tests) > 1:

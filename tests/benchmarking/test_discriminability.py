@@ -63,12 +63,12 @@ def of_difference(*differences: float, n_datasets: int = 1) -> ResultTable:
 def test_each_data_set_and_rate_against_loops(seed: int, eighths: bool, measure: Any) -> None:
     values = runs(seed=seed, eighths=eighths)
     result = discriminability(
-        ResultTable.from_arrays(values), measure=measure, significance_level=0.1, rng=0
+        ResultTable.from_arrays(values), measure=measure, confidence_level=0.9, rng=0
     )
     assert result.fpr.tolist() == sorted(RATES)
-    assert (result.measure, result.significance_level, list(result.pairwise_tests)) == (
+    assert (result.measure, result.confidence_level, list(result.pairwise_tests)) == (
         measure,
-        0.1,
+        0.9,
         ["0", "1", "2"],
     )
     tukey = scipy.stats.studentized_range.isf(0.1, 4, 4 * 5)
@@ -119,7 +119,7 @@ def test_p_values_are_those_of_the_data_set_and_rate() -> None:
 @pytest.mark.slow
 def test_selected_rates_against_loops() -> None:
     values, levels, alpha = runs(seed=5), sorted(RATES), 1e-3
-    result = discriminability(ResultTable.from_arrays(values), significance_level=alpha, rng=0)
+    result = discriminability(ResultTable.from_arrays(values), confidence_level=1 - alpha, rng=0)
     models = [[models_of(values[f"tpr@{rate}"], d) for rate in levels] for d in range(3)]
     kinds = set()
     for name in CRITERIA:

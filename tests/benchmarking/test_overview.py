@@ -114,10 +114,10 @@ def test_losses_at_selected_rates_are_those_of_the_function(
 
 def test_tests_are_at_one_minus_the_confidence_level(table: fastad.ResultTable) -> None:
     result: Any = compare_runs(table, confidence_level=0.9, **OPTIONS)
-    assert result["discriminability_auc"].significance_level == 0.1
+    assert result["discriminability_auc"].confidence_level == 0.9
     assert result["loss_at_tukey-q"].confidence_level == result["nemenyi"].confidence_level == 0.9
     wanted = fastad.benchmarking.discriminability(
-        table, measure="tpr", significance_level=0.1, confidence_level=0.9, **OPTIONS
+        table, measure="tpr", confidence_level=0.9, **OPTIONS
     )
     assert numbers(result["discriminability_tpr"]) == numbers(wanted)
 

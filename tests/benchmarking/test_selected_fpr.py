@@ -30,11 +30,11 @@ def read(values: dict[str, Any], **options: Any) -> ResultTable:
     return ResultTable.from_arrays(values, higher_is_better=stated, **options)
 
 
-def by_hand(values: dict[str, Any], criterion: str, choice: str, alpha: float) -> dict[str, Any]:
+def by_hand(values: dict[str, Any], criterion: str, choice: str, level: float) -> dict[str, Any]:
     """Add the columns at the rates that are chosen on each data set."""
     added = dict(values)
     for measure in ("auc", "tpr"):
-        result = discriminability(read(values), measure=measure, significance_level=alpha, rng=0)
+        result = discriminability(read(values), measure=measure, confidence_level=level, rng=0)
         column = np.full(values["auc"].shape, nan)
         for d in range(len(column)):
             rate = nan
@@ -60,9 +60,9 @@ def check_same(one: LossMatrix, other: LossMatrix) -> None:
 
 @pytest.mark.one_in(5)
 @pytest.mark.parametrize("criterion", CRITERIA)
-@pytest.mark.parametrize(("choice", "alpha"), [("optimal", 0.05), ("lowest", 0.2)])
+@pytest.mark.parametrize(("choice", "level"), [("optimal", 0.95), ("lowest", 0.8)])
 def test_it_is_the_loss_of_a_table_with_the_selected_columns(
-    criterion: Any, choice: Any, alpha: float
+    criterion: Any, choice: Any, level: float
 ) -> None:
     values = runs(3)
     values["tpr@0.1"][2, 1, 3] = nan  # a model that has no part in the choice, but may be chosen
@@ -70,15 +70,16 @@ def test_it_is_the_loss_of_a_table_with_the_selected_columns(
         read(values),
         criterion=criterion,
         choice=choice,
-        significance_level=alpha,
+        confidence_level=level,
         rng=5,
         n_resamples=30,
     )
     usual = ["auc", "cost", "tpr@0.01", "tpr@0.05", "auc@0.01", "auc@0.05"]
     names = [*usual, f"auc@{criterion}", f"tpr@{criterion}"]
-    table = read(by_hand(values, criterion, choice, alpha))
+    table = read(by_hand(values, criterion, choice, level))
     assert result.columns == names
-    check_same(result, selection_loss(table, measures=names, rng=5, n_resamples=30))
+    expected = selection_loss(table, measures=names, confidence_level=level, rng=5, n_resamples=30)
+    check_same(result, expected)
     assert type(result) is LossMatrix
 
 

@@ -12,7 +12,6 @@ from fastad.streaming import ScoreSketch
 dask = pytest.importorskip("dask", reason="the extra dask is not installed")
 from dask.array import from_array  # noqa: E402
 
-
 RNG = np.random.default_rng(0)
 Y = RNG.random(3000) < 0.1
 S = np.round(RNG.normal(size=3000) + 1.5 * Y, 2)

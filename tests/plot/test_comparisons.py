@@ -261,7 +261,7 @@ def test_the_mean_curve_with_each_data_set_behind(criterion: Any, xscale: Any, n
     labels = legend_of(display.ax_)
     mean = f"mean of {n} data set{'s' * (n > 1)}"
     others = ["each data set"] * (n > 1)
-    assert labels == [mean, "critical value (level 0.05)", *others, *drawn]
+    assert labels == [mean, "critical value (confidence level 0.95)", *others, *drawn]
 
 
 def test_one_data_set() -> None:
@@ -281,7 +281,7 @@ def test_one_data_set() -> None:
         assert display.line_.get_linewidth() == 4
         assert legend_of(display.ax_)[:2] == [
             shown,
-            f"critical value of {shown.strip()} (level 0.05)",
+            f"critical value of {shown.strip()} (confidence level 0.95)",
         ]
         assert list(display.lines_) == [name]
 

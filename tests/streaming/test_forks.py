@@ -128,7 +128,7 @@ SHARED = {
         },
         frozenset(
             {
-                *("alternative", "expected_range", "rate", "significance_level", "threshold"),
+                *("alternative", "expected_range", "rate", "confidence_level", "threshold"),
                 "from_bytes",
             }
         ),
@@ -143,7 +143,7 @@ SHARED = {
             "reset": lambda x: x.reset(),
             "to_bytes": lambda x: x.to_bytes(),
         },
-        frozenset({"significance_level", "window", "from_bytes"}),
+        frozenset({"confidence_level", "window", "from_bytes"}),
     ),
 }
 

@@ -145,10 +145,12 @@ def test_a_shift_raises_an_alarm_that_stays() -> None:
 def test_the_p_value_is_the_smallest_level_of_an_alarm(n_batches: int, window: Any) -> None:
     p = drift(n_batches, window=window).p_value
     if p == 1:
-        assert not drift(n_batches, window=window, significance_level=0.999).is_alarm
+        assert not drift(n_batches, window=window, confidence_level=0.001).is_alarm
         return
-    assert drift(n_batches, window=window, significance_level=p * (1 + 1e-9)).is_alarm
-    assert not drift(n_batches, window=window, significance_level=p * (1 - 1e-9)).is_alarm
+    assert drift(n_batches, window=window, confidence_level=1 - Fraction(p * (1 + 1e-9))).is_alarm
+    assert not drift(
+        n_batches, window=window, confidence_level=1 - Fraction(p * (1 - 1e-9))
+    ).is_alarm
 
 
 def test_the_interval_is_the_distance_and_what_chance_may_do() -> None:
@@ -180,7 +182,7 @@ def test_a_window_begins_when_the_last_is_full() -> None:
     )
 
 
-@pytest.mark.parametrize("options", [{}, {"window": 700, "significance_level": 0.01}])
+@pytest.mark.parametrize("options", [{}, {"window": 700, "confidence_level": 0.99}])
 @pytest.mark.parametrize("n_batches", [0, 3, 8])
 def test_bytes_give_the_same_monitor(n_batches: int, options: Any) -> None:
     monitor = drift(n_batches, **options)
@@ -235,8 +237,8 @@ def test_other_input_is_refused_and_changes_nothing() -> None:
         DriftMonitor([1.0])  # type: ignore[arg-type]
     with pytest.raises(InvalidInputError, match="window must be at least 1"):
         drift(0, window=0)
-    with pytest.raises(InvalidInputError, match="significance_level must lie"):
-        drift(0, significance_level=1)
+    with pytest.raises(InvalidInputError, match="confidence_level must lie"):
+        drift(0, confidence_level=1)
 
 
 def test_the_reference_is_copied() -> None:

@@ -92,7 +92,7 @@ def test_nothing_counted_is_no_evidence() -> None:
 
 
 def test_the_interval_is_that_of_all_counts() -> None:
-    monitor = watch(significance_level=0.1)
+    monitor = watch(confidence_level=0.9)
     k, n = (sum(column) for column in zip(*BATCHES, strict=True))
     sequence = rate_confidence_sequence([k], [n], confidence_level=0.9)
     interval = monitor.interval
@@ -101,8 +101,8 @@ def test_the_interval_is_that_of_all_counts() -> None:
         sequence.low[0],
         sequence.high[0],
     )
-    assert interval.confidence_level == pytest.approx(0.9)
-    assert watch([(k, n)], significance_level=0.1).interval.to_dict() == interval.to_dict()
+    assert interval.confidence_level == 0.9
+    assert watch([(k, n)], confidence_level=0.9).interval.to_dict() == interval.to_dict()
 
 
 def test_a_reset_begins_anew() -> None:
@@ -121,7 +121,7 @@ def test_a_reference_counts_with_its_exact_bounds(alternative: Any) -> None:
     low, high = monitor.expected_range
     assert low == pytest.approx(0.03 if alternative == "greater" else bounds.low)
     assert high == pytest.approx(0.03 if alternative == "less" else bounds.high)
-    # Half of the significance level is left.
+    # Half of 1 - confidence_level is left.
     expected = RateMonitor("fpr", expected_rate=high, alternative="greater")
     both = RateMonitor("fpr", reference=(30, 1000))
     for _ in range(40):
@@ -141,7 +141,7 @@ def test_a_reference_counts_with_its_exact_bounds(alternative: Any) -> None:
         {},
         {"alternative": "two-sided", "threshold": np.float64(0.1)},
         {"reference": (10, 1000), "expected_rate": None, "threshold": -math.inf},
-        {"expected_rate": Fraction(1, 3), "threshold": 2**70, "significance_level": 0.001},
+        {"expected_rate": Fraction(1, 3), "threshold": 2**70, "confidence_level": 0.999},
     ],
 )
 def test_bytes_give_the_same_monitor(n_batches: int, options: Any) -> None:
@@ -235,7 +235,7 @@ def test_other_points_are_refused_and_change_nothing(arguments: Any, message: st
         ({"expected_rate": 1.5}, "expected_rate must lie in"),
         ({"expected_rate": None}, "expected_rate must be given, or reference, and not both"),
         ({"reference": (1, 10)}, "expected_rate must be given, or reference, and not both"),
-        ({"significance_level": 0}, "significance_level must lie strictly between"),
+        ({"confidence_level": 0}, "confidence_level must lie strictly between"),
         ({"alternative": "up"}, "alternative must be one of"),
         ({"threshold": math.nan}, "threshold must be a number; found NaN"),
         ({"expected_rate": None, "reference": 7}, "reference must be a pair of counts"),

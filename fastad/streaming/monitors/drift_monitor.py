@@ -41,7 +41,7 @@ class DriftAlarm:
     distance : float
         Kolmogorov distance from the reference then, at least.
     p_value : float
-        Evidence then: at most the significance level.
+        Evidence then: at most 1 - confidence level.
     """
 
     n_updates: int
@@ -54,8 +54,8 @@ class DriftMonitor:
     """Watch the distribution of scores, and raise an alarm when it is not that of a reference.
 
     It needs no labels, and may be looked at after every batch: the probability that an alarm is
-    ever raised while all scores come from the distribution of the reference is at most the
-    significance level. An alarm stays until `reset`. Threads may share a monitor.
+    ever raised while all scores come from the distribution of the reference is at most 1 -
+    ``confidence_level``. An alarm stays until `reset`. Threads may share a monitor.
 
     Parameters
     ----------
@@ -65,13 +65,13 @@ class DriftMonitor:
         Least number of points of a window, whose scores are compared from its first point on. After
         a window is full, the next update begins a new one, in which a late change is not thinned by
         all the time before. By default there is one window without end.
-    significance_level : float, default 0.05
-        Probability of a false alarm at any time before the next reset, at most; in (0, 1).
+    confidence_level : float, default 0.95
+        Probability of no false alarm at any time before the next reset, at least; in (0, 1).
 
     Notes
     -----
     Scores must be independent, of one distribution as long as there is no drift, which may be
-    any. Half of the significance level is the probability that the reference is farther from its
+    any. Half of 1 - ``confidence_level`` is the probability that the reference is farther from its
     own distribution than the bound of Dvoretzky, Kiefer, Wolfowitz and Massart; the other half
     that the scores ever are, at any look, farther from theirs than a bound for all times (Howard
     and Ramdas); with ``window``, window j has a part 1 / (j (j + 1)) of that. Where the
@@ -106,6 +106,7 @@ class DriftMonitor:
 
     __slots__ = (
         "_alarm",
+        "_alpha",
         "_current",
         "_distance",
         "_listed",
@@ -115,7 +116,7 @@ class DriftMonitor:
         "_n_windows",
         "_p_value",
         "_reference",
-        "significance_level",
+        "confidence_level",
         "window",
     )
 
@@ -124,7 +125,7 @@ class DriftMonitor:
         reference: ScoreSketch,
         *,
         window: int | None = None,
-        significance_level: Point = 0.05,
+        confidence_level: Point = 0.95,
     ) -> None:
         check_type(reference, ScoreSketch, "reference", "a ScoreSketch")
         if reference.dtype is None:
@@ -132,7 +133,8 @@ class DriftMonitor:
                 "reference must have points; found a sketch without any", argument="reference"
             )
         self.window = None if window is None else check_count(window, "window")
-        self.significance_level = check_inside(significance_level, "significance_level")
+        self.confidence_level = check_inside(confidence_level, "confidence_level")
+        self._alpha = 1 - self.confidence_level
         self._reference = reference.copy()
         self._listed = self._reference.listed()
         self._lock = StateLock("DriftMonitor")
@@ -174,23 +176,23 @@ class DriftMonitor:
     def interval(self) -> Interval:
         """Distance of the two distributions, from all looks: an interval valid at all of them.
 
-        With probability 1 - significance level it contains the true distance at every look, of
+        With probability ``confidence_level`` it contains the true distance at every look, of
         each window whose points come from one distribution.
         """
         with self._lock.checked():
             distance, n = self._distance, self._current.n_unlabelled
-            radius = self._radius(n, float(self.significance_level))
+            radius = self._radius(n, float(self._alpha))
         value, low, high = math.nan, 0.0, 1.0
         if distance is not None:
             value = float(distance.value)
             low = max(0.0, distance.low - radius)
             high = min(1.0, distance.high + radius)
-        level = 1 - float(self.significance_level)
+        level = float(self.confidence_level)
         return Interval(value, low, high, math.nan, level, "confidence sequence")
 
     @property
     def p_value(self) -> float:
-        """Smallest significance level at which there would be an alarm by now; valid at all looks.
+        """Smallest 1 - confidence level that raises an alarm by now; valid at all looks.
 
         The smallest over all looks so far.
         """
@@ -242,7 +244,7 @@ class DriftMonitor:
     def reset(self) -> None:
         """Begin anew with the same reference, as after an alarm that was acknowledged.
 
-        From then on, the significance level applies again.
+        From then on, the confidence level applies again.
         """
         with self._lock.checked():
             self._begin()
@@ -252,7 +254,7 @@ class DriftMonitor:
         with self._lock.checked():
             state = {
                 "window": self.window,
-                "significance_level": str(self.significance_level),
+                "confidence_level": str(self.confidence_level),
                 "counts": [self._n_updates, self._n_before, self._n_windows],
                 "p_value": self._p_value,
                 "alarm": None if self._alarm is None else asdict(self._alarm),
@@ -275,7 +277,7 @@ class DriftMonitor:
             monitor = cls(
                 reference,
                 window=state["window"],
-                significance_level=Fraction(state["significance_level"]),
+                confidence_level=Fraction(state["confidence_level"]),
             )
             monitor._n_updates, monitor._n_before, monitor._n_windows = state["counts"]
             monitor._p_value = float(state["p_value"])
@@ -305,7 +307,7 @@ class DriftMonitor:
     def _look(self) -> None:
         self._distance = distance_of(self._listed, self._current.listed())
         self._p_value = min(self._p_value, self._p_value_of(self._distance.low))
-        if self._alarm is None and self._p_value <= self.significance_level:
+        if self._alarm is None and self._p_value <= self._alpha:
             self._alarm = DriftAlarm(
                 self._n_updates, self._n_samples(), float(self._distance.low), self._p_value
             )

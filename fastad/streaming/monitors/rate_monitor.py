@@ -38,7 +38,7 @@ class RateAlarm:
     n_samples, n_events : int
         Counts at the time of the alarm.
     e_value : float
-        Evidence then: at least 1 / significance level.
+        Evidence then: at least 1 / (1 - confidence level).
     """
 
     n_updates: int
@@ -51,7 +51,7 @@ class RateMonitor:
     """Watch a rate at a threshold, and raise an alarm when it is no longer the expected one.
 
     It may be looked at after every batch, for ever: the probability that an alarm is ever raised
-    while the rate is as expected is at most the significance level, in all looks together. The
+    while the rate is as expected is at most 1 - ``confidence_level``, in all looks together. The
     batches may have any sizes. An alarm stays until `reset`. Threads may share a monitor.
 
     Parameters
@@ -65,18 +65,18 @@ class RateMonitor:
     reference : tuple of two ints, optional
         Instead, the events and the points of a sample in which the rate was estimated, such as
         ``(103, 10_000)``: 103 of 10 000 were flagged. The sample's own error is allowed for: half
-        of the significance level is the probability that the rate lies beyond its exact bound
+        of 1 - ``confidence_level`` is the probability that the rate lies beyond its exact bound
         (Clopper and Pearson), and against this bound the other half is watched for.
     threshold : float, optional
         Points that score at least as much are flagged. Without it, counts are given.
     alternative : {"greater", "less", "two-sided"}, optional
         Which rates raise an alarm; by default worse ones, and for the flagged rate greater ones.
-    significance_level : float, default 0.05
-        Probability of a false alarm at any time before the next reset, at most; in (0, 1).
+    confidence_level : float, default 0.95
+        Probability of no false alarm at any time before the next reset, at least; in (0, 1).
 
     Attributes
     ----------
-    rate, threshold, alternative, significance_level
+    rate, threshold, alternative, confidence_level
         As given.
     expected_range : tuple of two floats
         Rates that raise no alarm lie in between, or beyond on the side that raises none.
@@ -127,9 +127,9 @@ class RateMonitor:
         "_n_updates",
         "_settings",
         "alternative",
+        "confidence_level",
         "expected_range",
         "rate",
-        "significance_level",
         "threshold",
     )
 
@@ -141,16 +141,16 @@ class RateMonitor:
         reference: Counts | None = None,
         threshold: float | None = None,
         alternative: Alternative | None = None,
-        significance_level: Point = 0.05,
+        confidence_level: Point = 0.95,
     ) -> None:
         settings = RateSettings.of(
-            rate, expected_rate, reference, threshold, alternative, significance_level
+            rate, expected_rate, reference, threshold, alternative, confidence_level
         )
         self._settings = settings
         self.rate = settings.rate
         self.threshold = settings.threshold
         self.alternative = settings.alternative
-        self.significance_level = settings.significance_level
+        self.confidence_level = settings.confidence_level
         self.expected_range = settings.expected_range
         self._lock = StateLock("RateMonitor")
         self._begin()
@@ -192,16 +192,16 @@ class RateMonitor:
     def interval(self) -> Interval:
         """The rate since the last reset with an interval that is valid at all looks at once.
 
-        It covers the true rate, where that is constant, with probability 1 - significance level.
+        It covers the true rate, where that is constant, with probability ``confidence_level``.
         After a change it is an interval of a mean; the alarm looks at later points by themselves.
         """
         with self._lock.checked():
             k, n = self._n_events, self._n_samples
-        alpha = float(self.significance_level)
+        alpha, level = self._settings.alpha, float(self.confidence_level)
         low, high = rate_bounds(np.array([float(k)]), np.array([float(n)]), alpha, "two-sided")
         value = k / n if n else math.nan
         return Interval(
-            value, float(low[0]), float(high[0]), math.nan, 1 - alpha, "confidence sequence"
+            value, float(low[0]), float(high[0]), math.nan, level, "confidence sequence"
         )
 
     @property
@@ -214,7 +214,7 @@ class RateMonitor:
     def p_value(self) -> float:
         """1 / the largest e-value so far: a p-value that is valid at every look.
 
-        With a reference, half of the significance level is added to it: the probability that the
+        With a reference, half of 1 - ``confidence_level`` is added to it: the probability that the
         rate lies beyond the bound that bets are made against.
         """
         with self._lock.checked():
@@ -304,7 +304,7 @@ class RateMonitor:
     def reset(self) -> None:
         """Begin anew, as after an alarm that was acknowledged: with no counts and no evidence.
 
-        From then on, the significance level applies again: in r resets, r times as many false
+        From then on, the confidence level applies again: in r resets, r times as many false
         alarms are to be expected at most.
         """
         with self._lock.checked():

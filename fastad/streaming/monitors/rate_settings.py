@@ -36,7 +36,7 @@ class RateSettings:
     reference: Counts | None
     threshold: Threshold | None
     alternative: Alternative
-    significance_level: Fraction
+    confidence_level: Fraction
 
     @classmethod
     def of(
@@ -46,7 +46,7 @@ class RateSettings:
         reference: Counts | None,
         threshold: float | None,
         alternative: Alternative | None,
-        significance_level: Point,
+        confidence_level: Point,
     ) -> "RateSettings":
         """Check options as a user gives them."""
         check_choice(rate, MONITORED, "rate")
@@ -54,7 +54,7 @@ class RateSettings:
             is_good = rate != FLAGGED_RATE and RATES[rate].higher_is_better
             alternative = "less" if is_good else "greater"
         check_choice(alternative, ALTERNATIVES, "alternative")
-        level = check_inside(significance_level, "significance_level")
+        level = check_inside(confidence_level, "confidence_level")
         if (expected_rate is None) == (reference is None):
             raise InvalidInputError(
                 "expected_rate must be given, or reference, and not both; found "
@@ -80,7 +80,7 @@ class RateSettings:
             None if reference is None else (reference[0], reference[1]),
             _threshold_from(plain["threshold"]),
             plain["alternative"],
-            Fraction(plain["significance_level"]),
+            Fraction(plain["confidence_level"]),
         )
 
     def to_plain(self) -> dict[str, Any]:
@@ -91,18 +91,23 @@ class RateSettings:
             "reference": self.reference,
             "threshold": _plain_threshold(self.threshold),
             "alternative": self.alternative,
-            "significance_level": str(self.significance_level),
+            "confidence_level": str(self.confidence_level),
         }
 
     @property
+    def alpha(self) -> float:
+        """Largest probability of a false alarm."""
+        return float(1 - self.confidence_level)
+
+    @property
     def of_reference(self) -> float:
-        """Part of the significance level that the error of the reference takes."""
-        return 0.0 if self.reference is None else float(self.significance_level) / 2
+        """Part of alpha that the error of the reference takes."""
+        return 0.0 if self.reference is None else self.alpha / 2
 
     @property
     def limit(self) -> float:
         """Capital that raises an alarm."""
-        return 1 / (float(self.significance_level) - self.of_reference)
+        return 1 / (self.alpha - self.of_reference)
 
     @property
     def expected_range(self) -> tuple[float, float]:
