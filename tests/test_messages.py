@@ -128,8 +128,8 @@ RESULTS = {
 CALLS: dict[str, Callable[[], object]] = {
     "over": lambda: fastad.evaluate(Y, S, groups=[0, 0, 1, 1]).summary(ENDLESS),
     "library": lambda: fastad.evaluate(Y, S).to_frame(ENDLESS),
-    "dataset": lambda: fastad.ResultTable.from_table(RESULTS, dataset=ENDLESS),
-    "detector": lambda: fastad.ResultTable.from_table(RESULTS, detector=ENDLESS),
+    "dataset_columns": lambda: fastad.ResultTable.from_table(RESULTS, dataset_columns=ENDLESS),
+    "detector_column": lambda: fastad.ResultTable.from_table(RESULTS, detector_column=ENDLESS),
     "detectors": lambda: fastad.ResultTable.from_arrays({"auc": [[0.5]]}, detectors=ENDLESS),
     "control": lambda: wilcoxon_holm(RESULTS, control=ENDLESS),
     "higher_is_better": lambda: pairwise_agreement([1, 2], [1, 2], higher_is_better=ENDLESS),

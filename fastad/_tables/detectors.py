@@ -76,7 +76,7 @@ def find_detectors(table: Table, others: Sequence[str]) -> DetectorColumns:
             reasons[name] = "no numbers"
         reasons[name] = reasons[name] or kind_by_name(name)
     candidates = [name for name in names if not reasons[name]]
-    table.check(candidates, "score")
+    table.check(candidates, "score_columns")
     reasons |= _kinds_by_values(table, candidates)
     detectors = DetectorColumns(
         [name for name in names if not reasons[name]],
@@ -86,7 +86,7 @@ def find_detectors(table: Table, others: Sequence[str]) -> DetectorColumns:
         raise TableError(
             f"{table.title}: there is no column of scores beside {others[0]!r}"
             f"{detectors.reasons()}",
-            argument="score",
+            argument="score_columns",
         )
     return detectors
 

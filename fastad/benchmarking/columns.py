@@ -31,6 +31,14 @@ _MAX_NAMES = 4
 # Columns of a study beside those of `ResultTable.from_table`: where it has several collections they
 # are part of the names of data sets, and of several contaminations the lowest is compared.
 COLLECTION, CONTAMINATION = "collection", "contamination"
+# Arguments of `ResultTable.from_table`, by what their columns are.
+_ARGUMENTS = {
+    "dataset": "dataset_columns",
+    "detector": "detector_column",
+    "params": "params_columns",
+    "fold": "fold_columns",
+    "anomaly_class": "anomaly_class_column",
+}
 # The class of anomalies of data sets that have one, beside others that have several.
 ONE_CLASS = "anomalies"
 
@@ -69,8 +77,8 @@ class TableColumns:
     Attributes
     ----------
     keys : mapping of str to sequence of str
-        Columns of ``dataset``, ``detector``, ``anomaly_class``, ``params`` and ``fold``, the
-        arguments of `ResultTable.from_table`; none where the table has none.
+        Columns of ``dataset``, ``detector``, ``anomaly_class``, ``params`` and ``fold``; none where
+        the table has none.
     measures : sequence of MeasureColumn
         Columns of measures.
     unknown : sequence of str
@@ -92,11 +100,11 @@ def find_columns(
     names: Sequence[str],
     *,
     measures: Sequence[str] | None = None,
-    dataset: Names = "dataset",
-    detector: str = "detector",
-    params: Names | None = None,
-    fold: Names | None = None,
-    anomaly_class: Names | None = None,
+    dataset_columns: Names = "dataset",
+    detector_column: str = "detector",
+    params_columns: Names | None = None,
+    fold_columns: Names | None = None,
+    anomaly_class_column: Names | None = None,
     higher_is_better: Mapping[str, bool] | None = None,
 ) -> TableColumns:
     """Find the columns of a table of results among the names of its columns.
@@ -110,29 +118,37 @@ def find_columns(
         If a column is absent or named twice, or there is no measure; ``argument`` says by which
         argument.
     """
-    if not isinstance(detector, str):
+    if not isinstance(detector_column, str):
         raise InvalidTypeError(
-            f"detector must be the name of a column; found {short_repr(detector)}",
-            argument="detector",
+            f"detector_column must be the name of a column; found {short_repr(detector_column)}",
+            argument="detector_column",
         )
-    keys = {"dataset": check_column_names(dataset, "dataset"), "detector": [detector]}
-    for key, given in {"anomaly_class": anomaly_class, "params": params, "fold": fold}.items():
+    keys = {
+        "dataset": check_column_names(dataset_columns, _ARGUMENTS["dataset"]),
+        "detector": [detector_column],
+    }
+    optional = {
+        "anomaly_class": anomaly_class_column,
+        "params": params_columns,
+        "fold": fold_columns,
+    }
+    for key, given in optional.items():
         defaults = ("fold", "repeat") if key == "fold" else (key,)
         default = [name for name in defaults if name in names]
-        keys[key] = default if given is None else check_column_names(given, key)
-    for argument, key_columns in keys.items():
+        keys[key] = default if given is None else check_column_names(given, _ARGUMENTS[key])
+    for key, key_columns in keys.items():
+        argument = _ARGUMENTS[key]
         for name in key_columns:
             if name not in names:
                 raise InvalidInputError(
                     f"{argument} must name a column of the table; found {name!r}, and the "
-                    f"columns {', '.join(names)}{_wide_hint(argument, name, names, keys)}",
+                    f"columns {', '.join(names)}{_wide_hint(key, name, names, keys)}",
                     argument=argument,
                 )
     used = [name for key_columns in keys.values() for name in key_columns]
     if len(set(used)) < len(used):
         raise InvalidInputError(
-            "dataset, detector, params, fold and anomaly_class must name different columns; found "
-            f"{keys}"
+            f"{', '.join(_ARGUMENTS.values())} must name different columns; found {keys}"
         )
     columns = find_measures(names, used, measures, higher_is_better)
     if measures is not None:
@@ -288,11 +304,9 @@ def _is_written(name: str, read: Iterable[str]) -> bool:
     return any(name == f"{label}{ending}" for label in read for ending in _ENDINGS)
 
 
-def _wide_hint(
-    argument: str, name: str, names: Sequence[str], keys: Mapping[str, Sequence[str]]
-) -> str:
+def _wide_hint(key: str, name: str, names: Sequence[str], keys: Mapping[str, Sequence[str]]) -> str:
     """Return how to read a table with a column for each detector, where this may be one."""
-    if (argument, name) != ("detector", "detector"):
+    if (key, name) != ("detector", "detector"):
         return ""
     used = [each for columns in keys.values() for each in columns]
     detectors = [each for each in names if each not in used]

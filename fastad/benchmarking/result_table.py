@@ -107,11 +107,11 @@ class ResultTable:
         table: Any,
         *,
         measures: Sequence[str] | None = None,
-        dataset: Names = "dataset",
-        detector: str = "detector",
-        params: Names | None = None,
-        fold: Names | None = None,
-        anomaly_class: str | None = None,
+        dataset_columns: Names = "dataset",
+        detector_column: str = "detector",
+        params_columns: Names | None = None,
+        fold_columns: Names | None = None,
+        anomaly_class_column: str | None = None,
         higher_is_better: Mapping[str, bool] | None = None,
     ) -> "ResultTable":
         """Read a tidy table: a row for each data set, detector, parameters and fold.
@@ -123,18 +123,18 @@ class ResultTable:
         measures : sequence of str, optional
             Columns to read; by default all whose name is the label of a measure, or that of its
             function: ``roc_auc`` is read as ``auc``. Notes name the other columns of numbers.
-        dataset : str or sequence of str, default "dataset"
+        dataset_columns : str or sequence of str, default "dataset"
             Column of the data set, or columns that name it together; none for one data set. In
             tables of a study several collections are part of the name, and rows of the lowest
             contamination are read.
-        detector : str, default "detector"
+        detector_column : str, default "detector"
             Column of the detector.
-        params : str or sequence of str, optional
+        params_columns : str or sequence of str, optional
             Columns of its parameters; by default ``params`` where there is one. May be missing
             where a detector has none.
-        fold : str or sequence of str, optional
+        fold_columns : str or sequence of str, optional
             Columns of the fold, split or repeat; by default ``fold`` and ``repeat`` where present.
-        anomaly_class : str, optional
+        anomaly_class_column : str, optional
             Column of the class of the anomalies, for data sets with several; by default
             ``anomaly_class`` where there is one. Each is then a problem of its own, and
             intervals know which problems share a data set. Missing in rows of data sets with one
@@ -153,18 +153,18 @@ class ResultTable:
         """
         cells: Mapping[str, Any] = table_of(table)
         note = ""
-        if dataset == "dataset" and COLLECTION in cells:
+        if dataset_columns == "dataset" and COLLECTION in cells:
             cells, note = _with_lowest_contamination(cells)
             if len(set(map(str, cells[COLLECTION]))) > 1:
-                dataset = [COLLECTION, "dataset"]
+                dataset_columns = [COLLECTION, "dataset"]
         columns = find_columns(
             list(cells),
             measures=measures,
-            dataset=dataset,
-            detector=detector,
-            params=params,
-            fold=fold,
-            anomaly_class=anomaly_class,
+            dataset_columns=dataset_columns,
+            detector_column=detector_column,
+            params_columns=params_columns,
+            fold_columns=fold_columns,
+            anomaly_class_column=anomaly_class_column,
             higher_is_better=higher_is_better,
         )
         for name in columns.key_names:

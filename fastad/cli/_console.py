@@ -37,12 +37,15 @@ TERMINATED = 128 + signal.SIGTERM
 # Parameters of commands that an argument of the library comes from, where the names differ. A
 # command that has none of them has one of the argument's own name.
 _PARAMETERS: Mapping[str, Sequence[str]] = {
+    "group_columns": ("group",),
     "higher_is_better": ("higher_is_better", "lower_is_better"),
+    "label_column": ("label",),
     "measure": ("by",),
     "measures": ("measure",),
     "n_jobs": ("jobs",),
     "n_uniform": ("n_draws",),
     "rng": ("seed",),
+    "score_columns": ("score",),
 }
 # Wide enough for any table to be measured as it would like to be.
 _ANY_WIDTH = 1_000_000

@@ -218,7 +218,7 @@ def read_features(
     """Read features only, whatever the labels are."""
     table = Table(path)
     if need_label and columns.label is not None:
-        table.check([columns.label], "label")
+        table.check([columns.label], "label_column")
     label = columns.label or "y"
     labels = [label] if label in table.names and label not in (columns.features or ()) else []
     names = _features_in(path, table, columns, labels, order)
@@ -232,7 +232,7 @@ def read_samples(path: Path, columns: FeatureColumns, order: FeatureOrder) -> Sa
     table = Table(path)
     label = _label_in(table, columns)
     labels = [] if label is None else [label]
-    table.check(labels, "label")
+    table.check(labels, "label_column")
     features = _features_in(path, table, columns, labels, order)
     roles: dict[str, Role] = dict.fromkeys(features, Numbers())
     with data_from(path):

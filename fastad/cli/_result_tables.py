@@ -59,11 +59,11 @@ class ResultColumns:
     def keywords(self) -> dict[str, Any]:
         """Return the arguments of `ResultTable.from_table`."""
         return {
-            "dataset": self.dataset or "dataset",
-            "detector": self.detector or "detector",
-            "params": self.params or None,
-            "fold": self.fold or None,
-            "anomaly_class": self.anomaly_class,
+            "dataset_columns": self.dataset or "dataset",
+            "detector_column": self.detector or "detector",
+            "params_columns": self.params or None,
+            "fold_columns": self.fold or None,
+            "anomaly_class_column": self.anomaly_class,
             "higher_is_better": {
                 **dict.fromkeys(self.higher, True),
                 **dict.fromkeys(self.lower, False),

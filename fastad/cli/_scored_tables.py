@@ -62,13 +62,13 @@ def open_scored_table(path: Path, columns: ScoreColumns) -> tuple[Table, Sequenc
     """Open a table; return it, its columns of scores, and what is said of their choice."""
     table = Table(path)
     try:
-        table.check([columns.label], "label")
+        table.check([columns.label], "label_column")
     except TableError as error:
         hint = "--label names the column of the labels"
-        raise TableError(f"{error}: {hint}", argument="label") from None
+        raise TableError(f"{error}: {hint}", argument="label_column") from None
     clusters = [] if columns.clusters is None else [columns.clusters]
     others = [columns.label, *columns.groups, *clusters]
-    table.check([*others, *(columns.scores or ())], "score")
+    table.check([*others, *(columns.scores or ())], "score_columns")
     if columns.scores is not None:
         return table, list(dict.fromkeys(columns.scores)), ""
     detectors = find_detectors(table, others)

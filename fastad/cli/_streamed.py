@@ -79,10 +79,10 @@ def run(
         with progress_bar("rows") as progress, data_from(path):
             results[str(path)] = evaluate(
                 path,
-                label=columns.label,
-                score=scores,
+                label_column=columns.label,
+                score_columns=scores,
                 measures=measures,
-                groups=columns.groups or None,
+                group_columns=columns.groups or None,
                 exact=passes.exact,
                 memory=passes.memory or DEFAULT_MEMORY,
                 pos_label=columns.pos_label,

@@ -206,7 +206,9 @@ def _read_again(columns: dict[str, npt.NDArray[Any]]) -> None:
         feather.write_feather(pa.table(columns), str(path), compression="uncompressed")
         for memory in ("64kB", "1MB"):
             for groups in (None, "group"):
-                evaluate_files(path, score="it", exact=True, memory=memory, groups=groups)
+                evaluate_files(
+                    path, score_columns="it", exact=True, memory=memory, group_columns=groups
+                )
 
 
 def _estimate(score: Any, threshold: float, *methods: str) -> None:

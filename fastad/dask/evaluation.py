@@ -33,11 +33,11 @@ _FAN_IN = 8
 def evaluate(
     source: Any,
     *,
-    label: str = "label",
-    score: str | Sequence[str] | None = None,
+    label_column: str = "label",
+    score_columns: str | Sequence[str] | None = None,
     measures: MeasureLike | Sequence[MeasureLike] | None = None,
     fpr: Point | Points = (0.01, 0.05),
-    groups: str | Sequence[str] | None = None,
+    group_columns: str | Sequence[str] | None = None,
     exact: bool = False,
     memory: int | str = "64MB",
     pos_label: Label | None = None,
@@ -54,16 +54,16 @@ def evaluate(
     ----------
     source : dask.dataframe.DataFrame, or mapping of str to dask.array.Array
         Columns of labels, scores and groups.
-    label : str, default "label"
+    label_column : str, default "label"
         Column of the labels: 1 or True for an anomaly.
-    score : str or sequence of str, optional
+    score_columns : str or sequence of str, optional
         Columns of scores, a detector each; by default all other columns of numbers.
     measures : str, Measure, BoundMeasure, or sequence of such, optional
         Keys such as ``"tpr@0.01"``, names of measures, or declarations; by default those of
         `fastad.evaluate`.
     fpr : float or sequence of floats, default (0.01, 0.05)
         False positive rates for names without one.
-    groups : str or sequence of str, optional
+    group_columns : str or sequence of str, optional
         Columns whose values divide the rows into groups, which may cross partitions.
     exact : bool, default False
         Compute the partitions again until values are exact. Those for which that is not possible
@@ -106,15 +106,15 @@ def evaluate(
     check_flag(exact, "exact")
     n_bytes = check_memory(memory)
     bound = measures_to_bound(measures, fpr)
-    group_columns = distinct_names(() if groups is None else groups, "groups")
+    grouping = distinct_names(() if group_columns is None else group_columns, "group_columns")
     table = PartitionedTable(source)
-    table.check([label], "label")
-    table.check(group_columns, "groups")
-    scores = table.scores(score, [label, *group_columns])
+    table.check([label_column], "label_column")
+    table.check(grouping, "group_columns")
+    scores = table.scores(score_columns, [label_column, *grouping])
 
     def run() -> StreamedEvaluation:
-        columns = Columns(label, scores, group_columns, pos_label)
-        names = _groups(table, columns) if group_columns else [None]
+        columns = Columns(label_column, scores, grouping, pos_label)
+        names = _groups(table, columns) if grouping else [None]
 
         def count(left: Streams, n_passes: int, stack: ExitStack) -> Counters:
             counters = {key: each.next_pass() for key, each in left.items()}
@@ -122,7 +122,7 @@ def evaluate(
 
         tables, n_passes = by_passes(bound, n_bytes, names, scores, count, exact=exact)
         # The groups had to be found first.
-        return StreamedEvaluation.of(tables, group_columns, n_passes + bool(group_columns))
+        return StreamedEvaluation.of(tables, grouping, n_passes + bool(grouping))
 
     return now_or_later(run, compute=compute)
 
@@ -130,8 +130,8 @@ def evaluate(
 def sketch(
     source: Any,
     *,
-    label: str = "label",
-    score: str | Sequence[str] | None = None,
+    label_column: str = "label",
+    score_columns: str | Sequence[str] | None = None,
     memory: int | str = "8MB",
     pos_label: Label | None = None,
     compute: bool = True,
@@ -143,7 +143,7 @@ def sketch(
 
     Parameters
     ----------
-    source, label, score, pos_label, compute
+    source, label_column, score_columns, pos_label, compute
         As for `evaluate`.
     memory : int or str, default "8MB"
         Bytes of a sketch.
@@ -177,12 +177,14 @@ def sketch(
     """
     size = ScoreSketch(memory).memory
     table = PartitionedTable(source)
-    table.check([label], "label")
-    scores = table.scores(score, [label])
+    table.check([label_column], "label_column")
+    scores = table.scores(score_columns, [label_column])
 
     def run() -> dict[str, ScoreSketch]:
         counters: Counters = {(None, column): Pass(ScoreSketch(size)) for column in scores}
-        counted: dict[Any, Any] = _count(table, counters, Columns(label, scores, [], pos_label))
+        counted: dict[Any, Any] = _count(
+            table, counters, Columns(label_column, scores, [], pos_label)
+        )
         return {column: counted[None, column].sketch for column in scores}
 
     return now_or_later(run, compute=compute)
@@ -216,7 +218,7 @@ def _count(
     while len(level) > 1:
         level = [
             dask.delayed(_merge, pure=False)(
-                level[i : i + _FAN_IN], columns.label, columns.pos_label
+                level[i : i + _FAN_IN], columns.label_column, columns.pos_label
             )
             for i in range(0, len(level), _FAN_IN)
         ]
@@ -245,7 +247,7 @@ def _count_rows(
     versions.check()
     labels = Labels(columns.pos_label)
     counters = {key: counter.empty() for key, counter in empty.items()}
-    roles = {**columns.roles(columns.names(counters)), columns.label: labels}
+    roles = {**columns.roles(columns.names(counters)), columns.label_column: labels}
     with thread_limit(1):
         for batch in batches:
             if batch.n_rows:

@@ -56,10 +56,10 @@ class PartitionedTable:
                     argument=argument,
                 )
 
-    def scores(self, score: str | Sequence[str] | None, others: Sequence[str]) -> list[str]:
+    def scores(self, score_columns: str | Sequence[str] | None, others: Sequence[str]) -> list[str]:
         """Return the columns of scores, by default all others of numbers but an index or a fold."""
-        if score is not None:
-            names = distinct_names(score, "score")
+        if score_columns is not None:
+            names = distinct_names(score_columns, "score_columns")
         else:
             names = [
                 name
@@ -69,7 +69,7 @@ class PartitionedTable:
                 and not kind_by_name(str(name))
             ]
         check_some(names, list(self._types))
-        self.check(names, "score")
+        self.check(names, "score_columns")
         return names
 
     def map(self, function: Callable[..., Any], names: Sequence[str], **options: Any) -> list[Any]:

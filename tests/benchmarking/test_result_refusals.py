@@ -49,11 +49,16 @@ REFUSED: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     ({}, {"measures": []}, "measures must name at least one measure; found none"),
     ({"x": [1] * 4}, {"measures": ["x"]}, "measures must be known, .* found 'x'"),
     ({}, {"higher_is_better": {"x": True}}, "higher_is_better must name columns .* found 'x'"),
-    ({}, {"dataset": "set"}, "dataset must name a column of the table; found 'set', and the"),
-    ({}, {"detector": "algorithm"}, "detector must name a column .* found 'algorithm'"),
-    ({}, {"params": ["k"]}, "params must name a column .* found 'k'"),
-    ({}, {"fold": ("detector", "split")}, "fold must name a column .* found 'split'"),
-    ({}, {"anomaly_class": "class"}, "anomaly_class must name a column .* found 'class'"),
+    ({}, {"dataset_columns": "set"},
+     "dataset_columns must name a column of the table; found 'set', and the"),
+    ({}, {"detector_column": "algorithm"},
+     "detector_column must name a column .* found 'algorithm'"),
+    ({}, {"params_columns": ["k"]},
+     "params_columns must name a column .* found 'k'"),
+    ({}, {"fold_columns": ("detector", "split")},
+     "fold_columns must name a column .* found 'split'"),
+    ({}, {"anomaly_class_column": "class"},
+     "anomaly_class_column must name a column .* found 'class'"),
 ]  # fmt: skip
 
 
@@ -72,7 +77,7 @@ def test_tables_without_rows_or_measures() -> None:
         ResultTable.from_table({})
     with pytest.raises(InvalidInputError, match="must have a column of a measure"):
         ResultTable.from_table({"dataset": ["a"] * 2, "detector": ["k", "l"], "x": [1, 2]})
-    with pytest.raises(InvalidInputError, match="dataset must name a column"):
+    with pytest.raises(InvalidInputError, match="dataset_columns must name a column"):
         ResultTable.from_table({"detector": ["k", "l"], "auc": [1, 2]})
     with pytest.raises(InvalidInputError, match=r"^table must .* in memory; found a LazyFrame"):
         ResultTable.from_table(pl.LazyFrame(TABLE))
@@ -91,8 +96,16 @@ def test_tables_without_rows_or_measures() -> None:
         (TABLE, {"higher_is_better": {"auc": "no"}}, r"higher_is_better\['auc'\] .* found str"),
         (TABLE, {"measures": 3}, "measures must be a sequence of labels; found 3"),
         (TABLE, {"measures": [["auc"]]}, r"measures must contain labels; found \['auc'\]"),
-        (TABLE, {"dataset": 3}, "dataset must be the name of a column, or several; found 3"),
-        (TABLE, {"detector": ["detector"]}, r"detector must be the name .* found \['detector'\]"),
+        (
+            TABLE,
+            {"dataset_columns": 3},
+            "dataset_columns must be the name of a column, or several; found 3",
+        ),
+        (
+            TABLE,
+            {"detector_column": ["detector"]},
+            r"detector_column must be the name .* found \['detector'\]",
+        ),
     ],
 )
 def test_arguments_of_another_type(table: Any, options: dict[str, Any], message: str) -> None:

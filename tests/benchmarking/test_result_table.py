@@ -65,7 +65,7 @@ def test_means_and_folds_are_those_of_the_rows(rows: list[dict[str, Any]]) -> No
 
 @given(result_rows(["auc"]))
 def test_missing_rows_are_counted_and_named(rows: list[dict[str, Any]]) -> None:
-    table = ResultTable.from_table(as_columns(rows), anomaly_class="anomaly_class")
+    table = ResultTable.from_table(as_columns(rows), anomaly_class_column="anomaly_class")
     there = {
         (f"{r['dataset']} {r['anomaly_class']}", f"{r['detector']} {r['params']}", r["fold"])
         for r in rows
@@ -172,7 +172,7 @@ def test_evaluations() -> None:
     assert "tpr@0.05" in table.labels
     assert not any(name.startswith(("threshold", "n_", "flagged")) for name in table.labels)
 
-    alone = ResultTable.from_table(fastad.evaluate(y, scores), dataset=[])
+    alone = ResultTable.from_table(fastad.evaluate(y, scores), dataset_columns=[])
     assert alone.n_datasets == 1
     assert alone.means("auc")[0, 0] == fastad.roc_auc(y, scores["knn"])
 
@@ -267,7 +267,10 @@ def test_several_columns_make_a_name() -> None:
     ]
     columns = as_columns(rows)
     table = ResultTable.from_table(
-        columns, dataset=["set", "size"], params=("k", "metric"), fold=["seed", "split"]
+        columns,
+        dataset_columns=["set", "size"],
+        params_columns=("k", "metric"),
+        fold_columns=["seed", "split"],
     )
     assert table.datasets == [("a", 1), ("a", 2), ("b", 1)]
     assert table.problems == ["a 1", "a 2", "b 1"]
@@ -330,7 +333,7 @@ def test_measures_are_read_in_the_given_order() -> None:
 
 def test_a_measure_may_name_a_key() -> None:
     table = {**TABLE, "auc": ["x", "x", "y", "y"]}
-    read = ResultTable.from_table(table, dataset="auc")
+    read = ResultTable.from_table(table, dataset_columns="auc")
     assert read.datasets == ["x", "y"]
     assert read.labels == ["tpr@0.05"]
 

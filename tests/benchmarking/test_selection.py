@@ -210,7 +210,8 @@ def test_class_sensitivity_refuses() -> None:
 def test_data_sets_of_several_columns_have_names_as_elsewhere() -> None:
     rows = {"set": ["a"] * 4, "size": [1] * 4, "anomaly_class": ["x", "x", "y", "y"]}
     table = ResultTable.from_table(
-        {**rows, "detector": ["k", "l"] * 2, "auc": [0.5, 0.6, 0.7, 0.8]}, dataset=["set", "size"]
+        {**rows, "detector": ["k", "l"] * 2, "auc": [0.5, 0.6, 0.7, 0.8]},
+        dataset_columns=["set", "size"],
     )
     assert class_sensitivity(table, rng=0).datasets == ["a 1"]
 

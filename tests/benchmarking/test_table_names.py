@@ -117,7 +117,7 @@ def test_what_evaluate_writes_beside_measures_is_not_named(options: Any) -> None
 
 def test_a_wide_table_is_refused_with_what_reads_it() -> None:
     wide = pd.DataFrame({"dataset": ["a", "b"], "knn": [0.9, 0.7], "lof": [0.8, 0.6]})
-    with pytest.raises(InvalidInputError, match="detector must name a column") as caught:
+    with pytest.raises(InvalidInputError, match="detector_column must name a column") as caught:
         average_ranks(wide)
     call = str(caught.value).rpartition("pass ")[2]
     assert call == (

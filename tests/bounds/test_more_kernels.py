@@ -61,7 +61,7 @@ def test_sorting_on_disk(seed: int, memory: int) -> None:
     with tempfile.TemporaryDirectory() as name:
         path = save(Path(name, "scores.parquet"), {"label": y, "score": s})
         found = fastad.streaming.evaluate(
-            path, score="score", exact=True, memory=memory, measures=measures
+            path, score_columns="score", exact=True, memory=memory, measures=measures
         )
     check_bounds(found["score"], y, s)
 

@@ -78,7 +78,7 @@ def test_several_columns_name_a_data_set_parameters_and_a_fold(tmp_path: Path) -
     result = read(path, *options.split(), "--fold", "fold", "--fold", "repeat")
     assert "folds" not in str(result["skipped"])
     named = table.assign(dataset=table.source + " x", detector=table.who, params="k=5, metric=l2")
-    wanted = fastad.ResultTable.from_table(named.drop(columns="fold"), fold="repeat")
+    wanted = fastad.ResultTable.from_table(named.drop(columns="fold"), fold_columns="repeat")
     ranks = fastad.benchmarking.average_ranks(wanted, measures=["auc"], n_resamples=40, rng=0)
     auc = [one["mean_rank"] for one in result["sections"]["ranks"] if one["measure"] == "auc"]
     assert auc == ranks.mean[0].tolist()

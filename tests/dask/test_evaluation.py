@@ -51,7 +51,7 @@ def values(result: Any) -> dict[Any, Any]:
 @pytest.mark.parametrize("n_parts", [1, 2, 7])
 def test_bounds_are_those_of_one_machine(table: pd.DataFrame, n_parts: int) -> None:
     frame = dd.from_pandas(table, npartitions=n_parts, sort=False)
-    result = fastad.dask.evaluate(frame, score=["a", "b"], measures=MEASURES, memory="20kB")
+    result = fastad.dask.evaluate(frame, score_columns=["a", "b"], measures=MEASURES, memory="20kB")
     for name in ("a", "b"):
         sketch = streaming.ScoreSketch(20_000 // 2 // 4)
         sketch.update(table.label, table[name])
@@ -60,7 +60,8 @@ def test_bounds_are_those_of_one_machine(table: pd.DataFrame, n_parts: int) -> N
 
 def test_what_is_not_exact_is_named(table: pd.DataFrame) -> None:
     frame = dd.from_pandas(table, npartitions=3, sort=False)
-    options: dict[str, Any] = {"score": "a", "measures": ["auc", "auc_w"], "memory": "100kB"}
+    measures = ["auc", "auc_w"]
+    options: dict[str, Any] = {"score_columns": "a", "measures": measures, "memory": "100kB"}
     result = fastad.dask.evaluate(frame, **options, exact=True)
     assert [key for key, value in result["a"].items() if not value.is_exact] == ["auc_w"]
     (note,) = result.notes
@@ -71,7 +72,7 @@ def test_what_is_not_exact_is_named(table: pd.DataFrame) -> None:
 
 def test_equal_scores_are_noted(table: pd.DataFrame) -> None:
     frame = dd.from_pandas(table.assign(a=np.inf), npartitions=3, sort=False)
-    result = fastad.dask.evaluate(frame, score=["a", "b"], measures=["auc"])
+    result = fastad.dask.evaluate(frame, score_columns=["a", "b"], measures=["auc"])
     assert result.notes == ["a: all scores are equal and order nothing"]
 
 
@@ -79,7 +80,7 @@ def test_equal_scores_are_noted(table: pd.DataFrame) -> None:
 def test_exact_values_have_the_bits_of_one_machine(table: pd.DataFrame, n_parts: int) -> None:
     frame = dd.from_pandas(table, npartitions=n_parts, sort=False)
     result = fastad.dask.evaluate(
-        frame, score=["a", "b"], measures=MEASURES, memory="1MB", exact=True
+        frame, score_columns=["a", "b"], measures=MEASURES, memory="1MB", exact=True
     )
     expected = fastad.evaluate(
         table.label, {"a": table.a.to_numpy(), "b": table.b.to_numpy()}, measures=MEASURES
@@ -93,7 +94,7 @@ def test_exact_values_have_the_bits_of_one_machine(table: pd.DataFrame, n_parts:
 def test_groups_cross_partitions(table: pd.DataFrame) -> None:
     frame = dd.from_pandas(table, npartitions=5, sort=False)
     result = fastad.dask.evaluate(
-        frame, score="a", groups="tenant", measures=["auc", "tpr@0.05"], exact=True
+        frame, score_columns="a", group_columns="tenant", measures=["auc", "tpr@0.05"], exact=True
     )
     assert list(result) == [("x", "a"), ("y", "a"), ("z", "a")]
     for name, rows in table.groupby("tenant"):
@@ -108,7 +109,7 @@ def test_skewed_empty_and_one_class_partitions(table: pd.DataFrame) -> None:
     n = int(table.label.sum())
     parts = [ordered[:n], ordered[n:n], ordered[n : n + 1], ordered[n + 1 :]]
     frame = dd.from_map(lambda i: parts[i], range(4), meta=table[:0])
-    result = fastad.dask.evaluate(frame, score="a", measures="auc", exact=True)
+    result = fastad.dask.evaluate(frame, score_columns="a", measures="auc", exact=True)
     assert result["a"]["auc"].value == fastad.roc_auc(table.label, table.a)
 
 
@@ -118,7 +119,7 @@ def test_partitions_that_tasks_cannot_make_apart(table: pd.DataFrame) -> None:
     moved = frame.assign(a=frame.a - frame.a.mean())
     shuffled = frame.shuffle("tenant", npartitions=5)
     for source in (moved, shuffled, frame.persist()):
-        result = fastad.dask.evaluate(source, score="a", measures="auc", exact=True)
+        result = fastad.dask.evaluate(source, score_columns="a", measures="auc", exact=True)
         assert result["a"]["auc"].value == fastad.roc_auc(table.label, table.a)
 
 
@@ -132,7 +133,7 @@ def test_each_partition_is_made_once(table: pd.DataFrame, n_parts: int) -> None:
         return table.iloc[parts[i]]
 
     frame = dd.from_map(make, range(n_parts), meta=table[:0])
-    result = fastad.dask.evaluate(frame, score="a", measures="auc")
+    result = fastad.dask.evaluate(frame, score_columns="a", measures="auc")
     assert sorted(made) == list(range(n_parts))
     sketch = streaming.ScoreSketch(8_000_000)
     sketch.update(table.label, table.a)
@@ -141,7 +142,7 @@ def test_each_partition_is_made_once(table: pd.DataFrame, n_parts: int) -> None:
 
 def test_nothing_at_all(table: pd.DataFrame) -> None:
     frame = dd.from_pandas(table[:0], npartitions=1, sort=False)
-    result = fastad.dask.evaluate(frame, score="a", measures="auc")
+    result = fastad.dask.evaluate(frame, score_columns="a", measures="auc")
     assert not result["a"]
     assert "auc" in result["a"].undefined
 
@@ -195,11 +196,11 @@ def test_nullable_and_categorical_columns(
         # Sorted, so that the first partitions have normals alone.
         nullable = nullable.iloc[np.argsort(named == "bad", kind="stable")]
     frame = dd.from_pandas(nullable, npartitions=3, sort=False)
-    options: dict[str, Any] = {"score": "a", "measures": "auc", "exact": True}
+    options: dict[str, Any] = {"score_columns": "a", "measures": "auc", "exact": True}
     result = fastad.dask.evaluate(frame, pos_label=pos_label, **options)
     values = score.to_numpy(dtype=scores.lower())
     assert result["a"]["auc"].value == fastad.roc_auc(table.label, values)
-    by_group = fastad.dask.evaluate(frame, pos_label=pos_label, groups="tenant", **options)
+    by_group = fastad.dask.evaluate(frame, pos_label=pos_label, group_columns="tenant", **options)
     for tenant in "xyz":
         rows = (table.tenant == tenant).to_numpy()
         expected = fastad.roc_auc(table.label[rows], values[rows])
@@ -211,13 +212,15 @@ def test_a_bar_of_dask_shows_the_tasks(
 ) -> None:
     frame = dd.from_pandas(table, npartitions=3, sort=False)
     with ProgressBar():
-        fastad.dask.evaluate(frame, score="a", measures="auc")
+        fastad.dask.evaluate(frame, score_columns="a", measures="auc")
     assert "100% Completed" in capsys.readouterr().out
 
 
 def test_later(table: pd.DataFrame) -> None:
     frame = dd.from_pandas(table, npartitions=3, sort=False)
-    delayed = fastad.dask.evaluate(frame, score="a", measures="auc", exact=True, compute=False)
+    delayed = fastad.dask.evaluate(
+        frame, score_columns="a", measures="auc", exact=True, compute=False
+    )
     assert delayed.compute()["a"]["auc"].value == fastad.roc_auc(table.label, table.a)
 
 
@@ -226,7 +229,7 @@ def test_later(table: pd.DataFrame) -> None:
 
 def refused(source: Any, **options: Any) -> str:
     with pytest.raises(InvalidInputError) as caught:
-        fastad.dask.evaluate(source, **{"score": "a", "measures": "auc", **options})
+        fastad.dask.evaluate(source, **{"score_columns": "a", "measures": "auc", **options})
     return str(caught.value)
 
 
@@ -254,7 +257,7 @@ def test_a_partition_that_is_not_as_the_others_is_named(
     table: pd.DataFrame, damage: Any, message: str
 ) -> None:
     with pytest.raises(InvalidInputError, match=message):
-        fastad.dask.evaluate(damaged(table, damage), score="a", measures="auc")
+        fastad.dask.evaluate(damaged(table, damage), score_columns="a", measures="auc")
 
 
 def test_missing_values_are_named(table: pd.DataFrame) -> None:
@@ -265,7 +268,7 @@ def test_missing_values_are_named(table: pd.DataFrame) -> None:
     assert message in refused(frame, pos_label="bad")
     groups = np.where(table.index == 2500, np.nan, 1.0)
     frame = dd.from_pandas(table.assign(group=groups), npartitions=3, sort=False)
-    assert message.replace("label", "group") in refused(frame, groups="group")
+    assert message.replace("label", "group") in refused(frame, group_columns="group")
 
 
 def test_a_third_label_in_another_partition_is_refused(table: pd.DataFrame) -> None:
@@ -278,10 +281,10 @@ def test_a_third_label_in_another_partition_is_refused(table: pd.DataFrame) -> N
 
 def test_wrong_sources_and_columns(table: pd.DataFrame) -> None:
     frame = dd.from_pandas(table, npartitions=2, sort=False)
-    assert "did you mean 'label'" in refused(frame, label="labels")
-    assert "score must be a column" in refused(frame, score="c")
-    assert "groups must be a column" in refused(frame, groups="tenants")
-    assert "found no other column of numbers" in refused(frame[["label"]], score=None)
+    assert "did you mean 'label'" in refused(frame, label_column="labels")
+    assert "score_columns must be a column" in refused(frame, score_columns="c")
+    assert "group_columns must be a column" in refused(frame, group_columns="tenants")
+    assert "found no other column of numbers" in refused(frame[["label"]], score_columns=None)
     with pytest.raises(InvalidTypeError, match="source must be a Dask data frame"):
         fastad.dask.evaluate(table.to_numpy())
     arrays = {"label": da.zeros(5), "a": da.zeros(6)}

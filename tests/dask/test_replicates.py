@@ -65,9 +65,9 @@ def test_sketches_have_the_bytes_of_one_machine(memory: str, chunks: int) -> Non
         sketch = ScoreSketch(memory)
         sketch.update(Y, scores)
         assert result[name].to_bytes() == sketch.to_bytes()
-    later = fastad.dask.sketch(columns, score="a", memory=memory, compute=False).compute()
+    later = fastad.dask.sketch(columns, score_columns="a", memory=memory, compute=False).compute()
     options: dict[str, Any] = {"measure": "auc", "method": "delong"}
     assert later["a"].interval(**options) == result["a"].interval(**options)
     assert list(later) == ["a"]
-    with pytest.raises(fastad.InvalidInputError, match="label must be a column"):
-        fastad.dask.sketch(columns, label="y")
+    with pytest.raises(fastad.InvalidInputError, match="label_column must be a column"):
+        fastad.dask.sketch(columns, label_column="y")

@@ -131,7 +131,7 @@ def test_a_missing_label_is_refused_in_partitions(labels: Any, anomaly: Any) -> 
     source["g"] = from_array(np.array(["b", None] * 6, object), chunks=5)
     source["label"] = from_array(np.arange(12) % 2, chunks=5)
     with pytest.raises(InvalidInputError, match=refused.format("g")):
-        fastad.dask.evaluate(source, score="score", groups="g")
+        fastad.dask.evaluate(source, score_columns="score", group_columns="g")
 
 
 def test_a_detector_is_not_fitted_to_samples_without_a_label() -> None:

@@ -56,7 +56,7 @@ SCORES: dict[str, npt.NDArray[Any]] = {
 
 
 def evaluate(path: Path, **options: Any) -> streaming.BoundedEvaluation:
-    result = streaming.evaluate(path, score="score", exact=True, **options)
+    result = streaming.evaluate(path, score_columns="score", exact=True, **options)
     return result["score"]
 
 
@@ -273,7 +273,12 @@ def test_groups_of_wide_scores_in_little_memory(tmp_path: Path, memory: int) -> 
     path = save(tmp_path / "scores.parquet", {"label": Y, "score": scores, "group": group})
     measures = ["auc", "ap", "tpr@0.2"]
     tables = streaming.evaluate(
-        path, score="score", groups="group", memory=2 * memory, measures=measures, exact=True
+        path,
+        score_columns="score",
+        group_columns="group",
+        memory=2 * memory,
+        measures=measures,
+        exact=True,
     )
     assert len(tables) == 2
     for (which, _), table in tables.items():

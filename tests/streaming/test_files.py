@@ -127,7 +127,9 @@ def test_one_class_may_come_late(tmp_path: Path, late: int) -> None:
 @pytest.mark.usefixtures("few_rows")
 def test_labels(tmp_path: Path, labels: Any, pos_label: Any) -> None:
     path = save(tmp_path / "scores.parquet", {"is bad": labels, "score": S})
-    result = evaluate(path, label="is bad", pos_label=pos_label, score="score", exact=True)
+    result = evaluate(
+        path, label_column="is bad", pos_label=pos_label, score_columns="score", exact=True
+    )
     check_exact(result)
 
 
@@ -135,7 +137,7 @@ def test_labels(tmp_path: Path, labels: Any, pos_label: Any) -> None:
 def test_scores_of_any_type(tmp_path: Path, dtype: str) -> None:
     s = np.clip(S * 20, 0, 100).astype(dtype)
     path = save(tmp_path / "scores.parquet", {"label": Y, "s": s})
-    result = evaluate(path, score="s", exact=True, memory="60kB")
+    result = evaluate(path, score_columns="s", exact=True, memory="60kB")
     check_exact(result, {"label": Y, "s": s})
 
 
@@ -190,12 +192,12 @@ def test_groups_cross_batches_and_files(tmp_path: Path, suffix: str) -> None:
     columns = {**COLUMNS, "segment": segment, "name": name}
     folder = save_parts(tmp_path / "lake", columns, [300, 1000], suffix)
     scores = ["score", "other"]
-    by_one = evaluate(folder, groups="segment", score=scores, exact=True)
+    by_one = evaluate(folder, group_columns="segment", score_columns=scores, exact=True)
     assert list(by_one) == [(group, score) for group in (0, 1, 2) for score in scores]
     for (group, score), table in by_one.items():
         rows = segment == group
         assert check_bounds(table, Y[rows], columns[score][rows]) >= set(MEASURES)
-    by_two = evaluate(folder, groups=["name", "segment"], score="score", exact=True)
+    by_two = evaluate(folder, group_columns=["name", "segment"], score_columns="score", exact=True)
     assert list(by_two) == [((a, b), "score") for a in ("a", "b") for b in (0, 1, 2)]
     for ((a, b), _), table in by_two.items():
         rows = (name == a) & (segment == b)
@@ -219,13 +221,13 @@ def test_groups_of_more_combinations_than_integers_are_kept_apart() -> None:
 def test_groups_of_dates_are_dates(tmp_path: Path, unit: str) -> None:
     days = np.array(["2026-03-01", "2026-03-02"], f"M8[{unit}]")
     path = save(tmp_path / "scores.parquet", {**COLUMNS, "day": days[Y]})
-    result = evaluate(path, groups="day", score="score", measures="auc")
+    result = evaluate(path, group_columns="day", score_columns="score", measures="auc")
     assert [str(day)[:10] for day, _ in result] == ["2026-03-01", "2026-03-02"]
 
 
 def test_a_group_without_a_class_says_so(tmp_path: Path) -> None:
     columns = {"label": [0, 1, 0, 0], "score": [1, 2, 3, 4.0], "g": ["x", "x", "y", "y"]}
-    result = evaluate(save(tmp_path / "scores.csv", columns), groups="g", measures="auc")
+    result = evaluate(save(tmp_path / "scores.csv", columns), group_columns="g", measures="auc")
     assert result["x", "score"]["auc"].value == 1
     assert "auc" not in result["y", "score"]
     assert repr(result) == "<StreamedEvaluation of 1 detectors, 2 groups>"
@@ -242,8 +244,8 @@ def test_passes_and_rows_are_counted(tmp_path: Path) -> None:
             seen: list[tuple[int, int | None]] = []
             result = evaluate(
                 path,
-                score="score",
-                groups=groups,
+                score_columns="score",
+                group_columns=groups,
                 exact=True,
                 memory="60kB",
                 progress=lambda done, of, seen=seen: seen.append((done, of)),
@@ -312,7 +314,7 @@ def test_a_file_without_a_column_is_named(tmp_path: Path, suffix: str) -> None:
     bad = save(tmp_path / f"b{suffix}", {"label": Y, "score": S})
     refused(tmp_path, bad, "there is no column 'other'")
     check_exact(
-        evaluate(tmp_path, score="score", exact=True),
+        evaluate(tmp_path, score_columns="score", exact=True),
         {"label": np.tile(Y, 2), "score": np.tile(S, 2)},
     )
 
@@ -340,7 +342,7 @@ def test_missing_values_are_named(tmp_path: Path, suffix: str, column: str) -> N
     columns[column][7] = None
     bad = save(tmp_path / f"b{suffix}", columns)
     where = "line 9: the cell" if suffix == ".csv" else "row 7: the value"
-    refused(tmp_path, f"{bad}: column '{column}', {where} is missing", groups="g")
+    refused(tmp_path, f"{bad}: column '{column}', {where} is missing", group_columns="g")
 
 
 def test_a_label_that_is_missing_is_no_normal_sample(tmp_path: Path) -> None:
@@ -356,7 +358,7 @@ def test_a_label_that_is_missing_is_no_normal_sample(tmp_path: Path) -> None:
 def test_groups_that_are_not_numbers_are_missing(tmp_path: Path) -> None:
     path = save(tmp_path / "a.parquet", {**COLUMNS, "g": np.where(Y == 1, np.nan, 1.0)})
     row = int(np.argmax(Y))
-    refused(path, f"{path}: column 'g', row {row}: the value is missing", groups="g")
+    refused(path, f"{path}: column 'g', row {row}: the value is missing", group_columns="g")
 
 
 @pytest.mark.usefixtures("few_rows")
@@ -381,27 +383,29 @@ def test_labels_must_be_two_in_all_batches(tmp_path: Path) -> None:
     refused(path, path, "row 12", "pos_label='bad'; found 'good' and 'fine'", pos_label="bad")
     segment = np.repeat([0, 1], [1200, 300])
     path = save(tmp_path / "c.parquet", {"label": text, "score": S, "g": segment})
-    refused(path, "found 'good' and 'fine'", pos_label="bad", groups="g", score="score")
+    refused(
+        path, "found 'good' and 'fine'", pos_label="bad", group_columns="g", score_columns="score"
+    )
 
 
 def test_columns_are_checked(tmp_path: Path) -> None:
     path = save(tmp_path / "a.parquet", COLUMNS)
     wrong: Any = 3
-    refused(path, "did you mean 'score'", argument="score", score="scor")
-    refused(path, "there is no column 'y'", argument="label", label="y")
-    refused(path, "there is no column 'g'", argument="groups", groups=["count", "g"])
-    refused(path, "found 3", argument="score", score=wrong)
-    refused(path, "found [3]", argument="groups", groups=[wrong])
-    refused(path, "score must name a column", argument="score", score=[])
+    refused(path, "did you mean 'score'", argument="score_columns", score_columns="scor")
+    refused(path, "there is no column 'y'", argument="label_column", label_column="y")
+    refused(path, "there is no column 'g'", argument="group_columns", group_columns=["count", "g"])
+    refused(path, "found 3", argument="score_columns", score_columns=wrong)
+    refused(path, "found [3]", argument="group_columns", group_columns=[wrong])
+    refused(path, "score_columns must name a column", argument="score_columns", score_columns=[])
     nested = save(tmp_path / "c.parquet", {"label": Y, "score": S, "g": [["a"]] * N})
-    refused(nested, "column 'g' must contain single values; found list<", groups="g")
+    refused(nested, "column 'g' must contain single values; found list<", group_columns="g")
     bare = save(tmp_path / "b.parquet", {"label": Y, "text": ["a"] * N})
-    refused(bare, "no column of scores", "left out: 'text' (no numbers)", argument="score")
-    refused(bare, "column 'text' must contain numbers; found string", score="text")
-    assert list(evaluate(path, score=["score", "score"])) == ["score"]
-    twice = evaluate(path, groups=["count", "count"], score="score", memory="2MB")
+    refused(bare, "no column of scores", "left out: 'text' (no numbers)", argument="score_columns")
+    refused(bare, "column 'text' must contain numbers; found string", score_columns="text")
+    assert list(evaluate(path, score_columns=["score", "score"])) == ["score"]
+    twice = evaluate(path, group_columns=["count", "count"], score_columns="score", memory="2MB")
     assert twice.group_columns == ("count",)
-    by_label = evaluate(path, groups="label", score="score", measures=["ap", "auc"])
+    by_label = evaluate(path, group_columns="label", score_columns="score", measures=["ap", "auc"])
     assert by_label[1, "score"]["ap"].value == 1
 
 
@@ -425,9 +429,9 @@ def test_files_without_rows_are_refused(tmp_path: Path, suffix: str, groups: str
     nothing = {name: each[:0] for name, each in COLUMNS.items()}
     save(tmp_path / f"a{suffix}", nothing)
     save(tmp_path / f"b{suffix}", nothing)
-    refused(tmp_path, f"{tmp_path}: there are no rows", groups=groups)
+    refused(tmp_path, f"{tmp_path}: there are no rows", group_columns=groups)
     save(tmp_path / f"c{suffix}", COLUMNS)
-    check_exact(evaluate(tmp_path, score="score", exact=True))
+    check_exact(evaluate(tmp_path, score_columns="score", exact=True))
 
 
 def test_options_are_checked_before_anything_is_read(

@@ -101,7 +101,8 @@ with tempfile.TemporaryDirectory() as folder:
         for exact in (False, True):
             for memory in ("1MB", "64kB"):
                 for groups in (None, "g"):
-                    evaluate(path, score="s", exact=exact, memory=memory, groups=groups)
+                    options = {"score_columns": "s", "group_columns": groups}
+                    evaluate(path, exact=exact, memory=memory, **options)
 """
 
 WARMED = (VOLUMES, UNSUPERVISED, COMPARISON, NEIGHBOURS, STREAMS, FILES)

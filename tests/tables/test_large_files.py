@@ -60,7 +60,7 @@ def test_integers_go_on_as_other_numbers(tmp_path: Path, kind: str) -> None:
         columns = read(Table(path), lambda: {"s": Numbers(), "y": Labels()})
         assert columns["y"] == Y
         assert all(map(same, columns["s"], GOOD[kind]))
-    exact = streaming.evaluate(path, label="y", measures="auc", exact=True)
+    exact = streaming.evaluate(path, label_column="y", measures="auc", exact=True)
     # Ranks of the exact numbers.
     order = {number: rank for rank, number in enumerate(sorted(set(GOOD[kind])))}
     expected = fastad.roc_auc(Y, [order[number] for number in GOOD[kind]])
@@ -89,7 +89,7 @@ def test_what_is_wrong_late_is_found_by_all(tmp_path: Path, kind: str) -> None:
     words = ("evaluate", path, "--label", "y")
     assert error_of(*words) == error_of(*words, "--memory", "64MB") == f"Error: {message}"
     with pytest.raises(InvalidInputError) as error:
-        streaming.evaluate(path, label="y", exact=True)
+        streaming.evaluate(path, label_column="y", exact=True)
     assert str(error.value) == message
 
 

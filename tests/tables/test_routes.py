@@ -222,9 +222,9 @@ def test_the_library_evaluates_the_same(tmp_path: Path, name: str) -> None:
     def evaluate() -> streaming.StreamedEvaluation:
         return streaming.evaluate(
             path,
-            label=odd.label,
-            score=odd.scores,
-            groups=odd.groups or None,
+            label_column=odd.label,
+            score_columns=odd.scores,
+            group_columns=odd.groups or None,
             pos_label=odd.pos_label,
             measures="auc",
             exact=True,

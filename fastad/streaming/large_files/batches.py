@@ -19,8 +19,8 @@ Counters: TypeAlias = dict[Any, Pass]
 class Columns(NamedTuple):
     """Columns of labels, scores and groups."""
 
-    label: str
-    scores: Sequence[str]
+    label_column: str
+    score_columns: Sequence[str]
     group_columns: Sequence[str]
     pos_label: Label | None
 
@@ -31,9 +31,9 @@ class Columns(NamedTuple):
         """
         return {
             name: Labels(self.pos_label)
-            if name == self.label
+            if name == self.label_column
             else Numbers()
-            if name in self.scores
+            if name in self.score_columns
             else Names()
             for name in names
         }
@@ -41,7 +41,7 @@ class Columns(NamedTuple):
     def names(self, counters: Counters) -> list[str]:
         """Return the columns that counters need, each once."""
         scores = (column for _, column in counters)
-        return list(dict.fromkeys([self.label, *scores, *self.group_columns]))
+        return list(dict.fromkeys([self.label_column, *scores, *self.group_columns]))
 
     def count_batch(self, batch: Batch, counters: Counters) -> None:
         """Give the rows of a batch, whose labels are 0 and 1, to the counters of their groups."""
@@ -51,7 +51,7 @@ class Columns(NamedTuple):
                 if (name, column) not in counters:
                     continue
                 points = check_points(
-                    batch.columns[self.label][rows], batch.columns[column][rows], None, None
+                    batch.columns[self.label_column][rows], batch.columns[column][rows], None, None
                 )
                 if points is not None:
                     counters[name, column].count_points(points)

@@ -38,11 +38,11 @@ _MOST_PASSES = 10
 def evaluate(
     source: str | Path | Sequence[str | Path],
     *,
-    label: str = "label",
-    score: str | Sequence[str] | None = None,
+    label_column: str = "label",
+    score_columns: str | Sequence[str] | None = None,
     measures: MeasureLike | Sequence[MeasureLike] | None = None,
     fpr: Point | Points = (0.01, 0.05),
-    groups: str | Sequence[str] | None = None,
+    group_columns: str | Sequence[str] | None = None,
     exact: bool = False,
     memory: int | str = "512MB",
     folder: str | Path | None = None,
@@ -66,9 +66,9 @@ def evaluate(
         Parquet, Arrow (.arrow, .feather), NumPy (.npz) or text files (.csv, .tsv, also .gz, .bz2,
         .xz and .zst), or a folder of them; names in it that begin with ``_`` or ``.`` are not read,
         and folders such as ``site=a`` are values of a column ``site``.
-    label : str, default "label"
+    label_column : str, default "label"
         Column of the labels: 1 or True for an anomaly.
-    score : str or sequence of str, optional
+    score_columns : str or sequence of str, optional
         Columns of scores, a detector each; by default all other columns of numbers but an index, a
         constant or a fold.
     measures : str, Measure, BoundMeasure, or sequence of such, optional
@@ -76,7 +76,7 @@ def evaluate(
         `fastad.evaluate`. The thresholds at the rates in use, ``threshold@0.01``, are added.
     fpr : float or sequence of floats, default (0.01, 0.05)
         False positive rates for names without one.
-    groups : str or sequence of str, optional
+    group_columns : str or sequence of str, optional
         Columns whose values divide the rows into groups, each evaluated by itself.
     exact : bool, default False
         Read the files again until values are exact. Those for which that is not possible keep their
@@ -98,7 +98,7 @@ def evaluate(
     Returns
     -------
     StreamedEvaluation
-        ``result["score"]["auc"]`` is a `BoundedValue`; with ``groups``,
+        ``result["score"]["auc"]`` is a `BoundedValue`; with ``group_columns``,
         ``result[group, "score"]["auc"]``.
 
     Raises
@@ -136,31 +136,34 @@ def evaluate(
         raise InvalidInputError(
             f"folder must be a folder that exists; found {folder}", argument="folder"
         )
-    group_columns = distinct_names(() if groups is None else groups, "groups")
+    grouping = distinct_names(() if group_columns is None else group_columns, "group_columns")
     passes = partial(by_passes, bound, n_bytes, exact=exact)
     with thread_limit(n_threads), reporting(progress, "rows") as report:
         table = Table(source)
         while True:
             try:
                 table.n_read = 0
-                scores = _scores_of(table, label, score, group_columns)
-                columns = Columns(label, scores, group_columns, pos_label)
+                scores = _scores_of(table, label_column, score_columns, grouping)
+                columns = Columns(label_column, scores, grouping, pos_label)
                 return _evaluate(table, columns, passes, folder, report)
             except RereadError:
                 pass
 
 
 def _scores_of(
-    table: Table, label: str, score: str | Sequence[str] | None, group_columns: Sequence[str]
+    table: Table,
+    label_column: str,
+    score_columns: str | Sequence[str] | None,
+    group_columns: Sequence[str],
 ) -> list[str]:
     """Check the columns of a table; return the columns of scores."""
-    table.check([label], "label")
-    table.check(group_columns, "groups")
-    if score is None:
-        return list(find_detectors(table, [label, *group_columns]).names)
-    scores = distinct_names(score, "score")
+    table.check([label_column], "label_column")
+    table.check(group_columns, "group_columns")
+    if score_columns is None:
+        return list(find_detectors(table, [label_column, *group_columns]).names)
+    scores = distinct_names(score_columns, "score_columns")
     check_some(scores, table.names)
-    table.check(scores, "score")
+    table.check(scores, "score_columns")
     return scores
 
 
@@ -195,7 +198,7 @@ def _evaluate(
                 report(table.n_read, n_all)
         return counters
 
-    tables, n_passes = passes(names, columns.scores, count)
+    tables, n_passes = passes(names, columns.score_columns, count)
     if not table.n_read:
         raise TableError(f"{table.title}: there are no rows")
     return StreamedEvaluation.of(
@@ -265,7 +268,7 @@ def check_some(scores: Sequence[str], names: Sequence[object]) -> None:
     """Check that there is a column of scores."""
     if not scores:
         raise InvalidInputError(
-            "score must name a column; found no other column of numbers among "
+            "score_columns must name a column; found no other column of numbers among "
             f"{', '.join(map(str, names))}",
-            argument="score",
+            argument="score_columns",
         )
