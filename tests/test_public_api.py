@@ -83,7 +83,7 @@ DATA_WITHOUT_LABELS = {
     "excess_mass_band": ("curve",),
     "excess_mass_curve": SCORES_AND_BOX,
     "feature_importance": ("detector", "X"),
-    "level_sets": ("score", "X"),
+    "level_sets": ("detector", "X"),
     "mass_volume_band": ("curve",),
     "mass_volume_curve": SCORES_AND_BOX,
     "mass_volume_from_roc": ("y_true", "y_score", "volume"),
@@ -316,7 +316,7 @@ def test_every_parameter_is_documented_in_its_order(name: str) -> None:
 def test_data_are_positional_and_options_keyword_only(name: str) -> None:
     data = {"y_true", "y_score", "scores_a", "scores_b"}
     if name in ("volume", "volume_at_fpr", "volumes", "volume_curve", "compile_scorer"):
-        data |= {"score", "scores", "threshold", "box", "X", "fitted"} - (
+        data |= {"detector", "detectors", "threshold", "box", "X"} - (
             {"box"} if name == "volumes" else set()
         )
     data |= set(DATA_WITHOUT_LABELS.get(name, ()))

@@ -45,11 +45,9 @@ NOT_BY_ROW = {
     "estimator": "a detector",
     "factory": "makes a detector",
     "false_alarms": "points of a curve",
-    "fitted": "a detector",
     "point": "an operating point",
     "random_state": "a seed",
     "results": "a table that ResultTable.from_table reads",
-    "score": "a detector",
     "source": "a collection of Dask: its arrays have no index, the columns of its frames share one",
     "tasks": "a table of a study",
     "threshold": "points of an axis",
@@ -122,7 +120,7 @@ def cv_results() -> Any:
 @cache
 def regions() -> DecisionRegionDisplay:
     axes = Figure().subplots()
-    return DecisionRegionDisplay.from_score(distance, COLUMNS, Y, fpr=(), ax=axes)
+    return DecisionRegionDisplay.from_detector(distance, COLUMNS, Y, fpr=(), ax=axes)
 
 
 # Other arguments, by name, wherever a function has them and needs them.
@@ -132,8 +130,8 @@ OTHERS: dict[str, Callable[[], Any]] = {
     "cv_results": cv_results,
     "dataset": lambda: "made up",
     "estimator": forest,
-    "score": lambda: distance,
-    "scores": lambda: {"distance": distance},
+    "detector": lambda: distance,
+    "detectors": lambda: {"distance": distance},
     "value": lambda: 0.5,
     "setting": lambda: "novelty",
     "score_map": lambda: regions().score_map,
@@ -164,7 +162,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "measures.precision_at_p": {"p": 0.2},
     "plot.ContaminationSensitivityDisplay.from_estimator": SENSITIVITY,
     "plot.DecisionRegionDisplay.from_estimator": {"fpr": ()},
-    "plot.DecisionRegionDisplay.from_score": {"fpr": ()},
+    "plot.DecisionRegionDisplay.from_detector": {"fpr": ()},
     "plot.RocVariationDisplay.from_estimator": {"groups": BY_ROW["groups"]},
     "plot.VolumeDisplay.from_estimator": {"volume_kw": UNIFORM},
     "regions.volume_at_fpr": UNIFORM,

@@ -20,6 +20,7 @@ from fastad._tables.table import Table, located
 from fastad.cli._console import DataError, data_from, warnings_as_messages
 from fastad.detectors.compilation import compile_scorer
 from fastad.detectors.scorer import CompiledScorer
+from fastad.errors import InvalidInputError, InvalidTypeError
 
 # Detectors by name: module and class of scikit-learn, options, and whether they are random.
 _DETECTORS: Mapping[str, tuple[str, str, Mapping[str, Any], bool]] = {
@@ -168,8 +169,12 @@ def fit(name: str, X: FloatMatrix, seed: int, *, standardize: bool) -> CompiledS
 
 def compile_named(name: str, fitted: Any) -> CompiledScorer:
     """Compile a fitted detector."""
-    with data_from(name), warnings_as_messages():
-        return compile_scorer(fitted)
+    try:
+        with warnings_as_messages():
+            return compile_scorer(fitted)
+    # About the file, and not about the option --detector.
+    except (InvalidInputError, InvalidTypeError) as error:
+        raise DataError(f"{name}: {error}") from None
 
 
 def fitted_order(columns: FeatureColumns, loaded: Mapping[str, Any]) -> FeatureOrder:

@@ -10,13 +10,13 @@ from fastad._core.types import FloatMatrix, FloatVector, Threshold
 from fastad.dask.tasks import Versions, dask_module, now_or_later
 from fastad.regions import curve
 from fastad.regions.box import Box
-from fastad.regions.scores import BlockScore, Cube, Score, block_score, scored_elsewhere
+from fastad.regions.scores import BlockScore, Cube, Detector, block_score, scored_elsewhere
 
 _TASKS = 8
 
 
 def volume_curve(
-    score: Score,
+    detector: Detector,
     threshold: Threshold,
     box: Box,
     *,
@@ -33,8 +33,8 @@ def volume_curve(
 
     Parameters
     ----------
-    score, threshold, box
-        As for `fastad.regions.volume_curve`; the score must be one that can be sent to workers.
+    detector, threshold, box
+        As for `fastad.regions.volume_curve`; the detector must be one that can be sent to workers.
     n_tasks : int, default 8
         Tasks among which the points of a move are divided, at most.
     compute : bool, default True
@@ -90,12 +90,12 @@ def volume_curve(
 
     def run() -> curve.VolumeCurve:
         with scored_elsewhere.use(scores_of):
-            return curve.volume_curve(score, threshold, box, **options)
+            return curve.volume_curve(detector, threshold, box, **options)
 
     return now_or_later(run, compute=compute)
 
 
-def _scores_of(given: Score, box: Box, points: FloatMatrix, versions: Versions) -> FloatVector:
+def _scores_of(given: Detector, box: Box, points: FloatMatrix, versions: Versions) -> FloatVector:
     """Score some points of the unit cube; the task of a worker."""
     versions.check()
     # A thread may have the context of the caller, which scores elsewhere.

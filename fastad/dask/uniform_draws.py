@@ -12,7 +12,7 @@ from fastad.dask.tasks import Versions, dask_module, now_or_later
 from fastad.regions import at_fpr, volume_estimation
 from fastad.regions.batches import BATCH
 from fastad.regions.box import Box
-from fastad.regions.scores import BlockScore, Score, block_score
+from fastad.regions.scores import BlockScore, Detector, block_score
 from fastad.regions.uniform import Draws, counted_elsewhere
 
 Result = TypeVar("Result")
@@ -23,7 +23,7 @@ _TASKS = 64
 
 
 def volume(
-    score: Score,
+    detector: Detector,
     threshold: Any,
     box: Box,
     *,
@@ -38,8 +38,8 @@ def volume(
 
     Parameters
     ----------
-    score, threshold, box
-        As for `fastad.volume`; the score must be one that can be sent to workers.
+    detector, threshold, box
+        As for `fastad.volume`; the detector must be one that can be sent to workers.
     n_tasks : int, default 64
         Ranges, at most; of 2²⁰ draws at least.
     compute : bool, default True
@@ -73,14 +73,14 @@ def volume(
     True
     """
     return _on_cluster(
-        lambda: volume_estimation.volume(score, threshold, box, method="uniform", **options),
+        lambda: volume_estimation.volume(detector, threshold, box, method="uniform", **options),
         n_tasks,
         compute=compute,
     )
 
 
 def volume_at_fpr(
-    score: Score,
+    detector: Detector,
     y_true: ArrayLike,
     y_score: ArrayLike,
     box: Box,
@@ -93,7 +93,7 @@ def volume_at_fpr(
 
     Parameters
     ----------
-    score, y_true, y_score, box
+    detector, y_true, y_score, box
         As for `fastad.volume_at_fpr`.
     n_tasks, compute
         As for `fastad.dask.volume`.
@@ -120,14 +120,14 @@ def volume_at_fpr(
     """
     find: Any = at_fpr.volume_at_fpr
     return _on_cluster(
-        lambda: find(score, y_true, y_score, box, method="uniform", **options),
+        lambda: find(detector, y_true, y_score, box, method="uniform", **options),
         n_tasks,
         compute=compute,
     )
 
 
 def volumes(
-    scores: Mapping[str, Score],
+    detectors: Mapping[str, Detector],
     X: ArrayLike,
     y_true: ArrayLike,
     *,
@@ -139,7 +139,7 @@ def volumes(
 
     Parameters
     ----------
-    scores, X, y_true
+    detectors, X, y_true
         As for `fastad.volumes`.
     n_tasks, compute
         As for `fastad.dask.volume`.
@@ -163,7 +163,7 @@ def volumes(
     True
     """
     return _on_cluster(
-        lambda: at_fpr.volumes(scores, X, y_true, method="uniform", **options),
+        lambda: at_fpr.volumes(detectors, X, y_true, method="uniform", **options),
         n_tasks,
         compute=compute,
     )
@@ -206,7 +206,7 @@ def _count(
 
 
 def _count_range(
-    given: Score, draws: Draws, thresholds: FloatVector, numbers: range, versions: Versions
+    given: Detector, draws: Draws, thresholds: FloatVector, numbers: range, versions: Versions
 ) -> IntVector:
     """Count a range of draws; the task of a worker, whose other threads have tasks of their own."""
     versions.check()

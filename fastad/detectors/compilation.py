@@ -72,23 +72,23 @@ OF_BATCHES = {
 }
 
 
-def compile_scorer(fitted: Any) -> CompiledScorer:
+def compile_scorer(detector: Any) -> CompiledScorer:
     """Compile the anomaly score of a fitted detector.
 
     Parameters
     ----------
-    fitted : object
-        Of scikit-learn: IsolationForest, OneClassSVM, LocalOutlierFactor (``novelty=True``),
-        NearestNeighbors (the distance to the k-th neighbour), EllipticEnvelope, GaussianMixture,
-        KernelDensity (gaussian), and a Pipeline of StandardScaler, MinMaxScaler, RobustScaler,
-        QuantileTransformer or PCA before one. Of PyOD: KNN, LOF, IForest, OCSVM, HBOS, PCA, LODA,
-        INNE, CBLOF (with k-means), MCD, GMM, KDE (gaussian). A `KNNDetector`. Every other detector
-        whose orientation is known scores batch by batch itself.
+    detector : object
+        Fitted; of scikit-learn: IsolationForest, OneClassSVM, LocalOutlierFactor
+        (``novelty=True``), NearestNeighbors (the distance to the k-th neighbour), EllipticEnvelope,
+        GaussianMixture, KernelDensity (gaussian), and a Pipeline of StandardScaler, MinMaxScaler,
+        RobustScaler, QuantileTransformer or PCA before one. Of PyOD: KNN, LOF, IForest, OCSVM,
+        HBOS, PCA, LODA, INNE, CBLOF (with k-means), MCD, GMM, KDE (gaussian). A `KNNDetector`.
+        Every other detector whose orientation is known scores batch by batch itself.
 
     Returns
     -------
     CompiledScorer
-        ``score_samples(X)`` on threads, higher is more anomalous; also a score for `volume`.
+        ``score_samples(X)`` on threads, higher is more anomalous; also a detector for `volume`.
 
     Raises
     ------
@@ -112,7 +112,7 @@ def compile_scorer(fitted: Any) -> CompiledScorer:
     >>> np.allclose(compiled.score_samples(X), -forest.score_samples(X), rtol=1e-9)
     True
     """
-    return _compiled(fitted, "fitted")
+    return _compiled(detector, "detector")
 
 
 # Methods whose values order points. Of scikit-learn's detectors all are lower for anomalies.

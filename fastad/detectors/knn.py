@@ -236,13 +236,13 @@ def _training_of(name: str, fitted: Any) -> FloatMatrix:
     if not hasattr(fitted, "n_features_in_"):
         raise InvalidInputError(
             f"{name} must be fitted on an array to be compiled; found one fitted on a search",
-            argument="fitted",
+            argument="detector",
         )
     if not isinstance(fitted._fit_X, np.ndarray):
         raise InvalidInputError(
             f"{name} must be fitted on an array to be compiled; found a "
             f"{type(fitted._fit_X).__name__}",
-            argument="fitted",
+            argument="detector",
         )
     return set_readonly(floats(fitted._fit_X))
 

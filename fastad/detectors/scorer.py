@@ -132,9 +132,9 @@ def refuse_nan(points: FloatMatrix, scores: FloatVector) -> None:
     is_nan = np.isnan(scores)
     if is_nan.any():
         raise InvalidInputError(
-            f"score must not return NaN; found {np.count_nonzero(is_nan)} in {scores.shape[0]} "
+            f"detector must not return NaN; found {np.count_nonzero(is_nan)} in {scores.shape[0]} "
             f"points, the first at {points[:, int(np.argmax(is_nan))].tolist()}",
-            argument="score",
+            argument="detector",
         )
 
 

@@ -21,7 +21,7 @@ from fastad.plot.curves import read_points
 from fastad.regions.at_fpr import volume_at_fpr
 from fastad.regions.box import Box, check_box
 from fastad.regions.results import VolumeEstimate
-from fastad.regions.scores import BlockScore, Score, block_score
+from fastad.regions.scores import BlockScore, Detector, block_score
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -146,9 +146,9 @@ class DecisionRegionDisplay(drawing.Display):
         self._points = None if X is None else _check_points(X, y_true, None)
 
     @classmethod
-    def from_score(
+    def from_detector(
         cls,
-        score: Score,
+        detector: Detector,
         X: ArrayLike,
         y_true: ArrayLike | None = None,
         *,
@@ -166,7 +166,7 @@ class DecisionRegionDisplay(drawing.Display):
 
         Parameters
         ----------
-        score : detector, callable or CompiledScorer
+        detector : detector, callable or CompiledScorer
             Anomaly score of any point, higher is more anomalous, as for `fastad.volume`.
         X : array-like of shape (n_samples, 2)
             Points whose scores give the thresholds; finite numbers.
@@ -202,7 +202,7 @@ class DecisionRegionDisplay(drawing.Display):
         >>> from fastad.plot import DecisionRegionDisplay
         >>> from matplotlib.figure import Figure
         >>> X = np.random.default_rng(0).normal(size=(300, 2))
-        >>> display = DecisionRegionDisplay.from_score(
+        >>> display = DecisionRegionDisplay.from_detector(
         ...     lambda rows: np.hypot(*rows.T), X, fpr=[0.01, 0.1], ax=Figure().subplots()
         ... )
         >>> small, large = [region.volume.value for region in reversed(display.regions)]
@@ -225,11 +225,11 @@ class DecisionRegionDisplay(drawing.Display):
                 f"{region.n_features}",
                 argument="box",
             )
-        scored = block_score(score, 2)
+        scored = block_score(detector, 2)
         display = cls(
             _map_of(scored, region, size),
             _regions(
-                scored.scorer or score,
+                scored.scorer or detector,
                 labels,
                 _scores_at(scored, samples.T),
                 region,
@@ -260,7 +260,7 @@ class DecisionRegionDisplay(drawing.Display):
         y_true : array-like of shape (n_samples,), optional
             1 for an anomaly, 0 for a normal sample, or booleans; by default all points are normal.
         **options
-            Those of `from_score`.
+            Those of `from_detector`.
 
         Returns
         -------
@@ -284,7 +284,7 @@ class DecisionRegionDisplay(drawing.Display):
         >>> list(display.lines_)
         ['vol@0.05']
         """
-        return cls.from_score(compile_scorer(estimator), X, y_true, **options)
+        return cls.from_detector(compile_scorer(estimator), X, y_true, **options)
 
     def plot(
         self,
@@ -375,7 +375,7 @@ def _scores_at(score: BlockScore, points: npt.NDArray[Any]) -> FloatVector:
 
 
 def _regions(
-    score: Score,
+    detector: Detector,
     labels: npt.NDArray[Any],
     scores: FloatVector,
     box: Box,
@@ -385,7 +385,7 @@ def _regions(
     if not rates:
         return []
     points: Any = list(rates)
-    volumes = volume_at_fpr(score, labels, scores, box, fpr=points, **(volume_kw or {}))
+    volumes = volume_at_fpr(detector, labels, scores, box, fpr=points, **(volume_kw or {}))
     return [
         DecisionRegion(float(rate), volume) for rate, volume in zip(rates, volumes, strict=True)
     ]

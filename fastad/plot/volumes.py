@@ -58,8 +58,8 @@ class VolumeDisplay(drawing.Display):
     >>> from fastad.plot import VolumeDisplay
     >>> from matplotlib.figure import Figure
     >>> X = np.random.default_rng(0).normal(size=(500, 2))
-    >>> scores = {"round": lambda rows: np.hypot(*rows.T)}
-    >>> volumes = fastad.volumes(scores, X, np.zeros(500), fpr=[0.01, 0.05, 0.2], rng=0)
+    >>> detectors = {"round": lambda rows: np.hypot(*rows.T)}
+    >>> volumes = fastad.volumes(detectors, X, np.zeros(500), fpr=[0.01, 0.05, 0.2], rng=0)
     >>> VolumeDisplay(volumes).plot(Figure().subplots()).line_.get_label()
     'round'
     """

@@ -20,14 +20,14 @@ from fastad.ordering.labels import check_labels
 from fastad.regions.box import Box, check_box
 from fastad.regions.methods import VolumeMethod, check_plan
 from fastad.regions.results import VolumeEstimate
-from fastad.regions.scores import BlockScore, Score, block_score, naming
+from fastad.regions.scores import BlockScore, Detector, block_score, naming
 from fastad.regions.together import group_blocks
 from fastad.regions.volume_estimation import estimate_volumes, volume
 
 
 @overload
 def volume_at_fpr(
-    score: Score,
+    detector: Detector,
     y_true: ArrayLike,
     y_score: ArrayLike,
     box: Box,
@@ -39,7 +39,7 @@ def volume_at_fpr(
 ) -> VolumeEstimate: ...
 @overload
 def volume_at_fpr(
-    score: Score,
+    detector: Detector,
     y_true: ArrayLike,
     y_score: ArrayLike,
     box: Box,
@@ -50,7 +50,7 @@ def volume_at_fpr(
     **options: Any,
 ) -> list[VolumeEstimate]: ...
 def volume_at_fpr(
-    score: Score,
+    detector: Detector,
     y_true: ArrayLike,
     y_score: ArrayLike,
     box: Box,
@@ -64,12 +64,12 @@ def volume_at_fpr(
 
     Parameters
     ----------
-    score : detector, callable or CompiledScorer
+    detector : detector, callable or CompiledScorer
         Anomaly score of any point, as for `volume`.
     y_true : array-like of shape (n_samples,)
         1 for an anomaly, 0 for a normal sample, or booleans; there need be no anomalies.
     y_score : array-like of shape (n_samples,)
-        Scores of these samples, by the same score.
+        Scores of these samples, by the same detector.
     box : Box
         Where points are drawn.
     fpr : float or sequence of floats
@@ -116,7 +116,7 @@ def volume_at_fpr(
     thresholds: Any = thresholds_at(y_true, y_score, several, interpolation, pos_label)
     # In one form: the types of `volume` distinguish a threshold from several.
     threshold = thresholds if isinstance(rates, list) else thresholds[0]
-    result: VolumeEstimate | list[VolumeEstimate] = volume(score, threshold, box, **options)
+    result: VolumeEstimate | list[VolumeEstimate] = volume(detector, threshold, box, **options)
     return result
 
 
@@ -179,7 +179,7 @@ class Volumes(TableResult, Mapping[str, Mapping[str, VolumeEstimate]]):
 
 
 def volumes(
-    scores: Mapping[str, Score],
+    detectors: Mapping[str, Detector],
     X: ArrayLike,
     y_true: ArrayLike,
     *,
@@ -203,7 +203,7 @@ def volumes(
 
     Parameters
     ----------
-    scores : mapping of str to detector, callable or CompiledScorer
+    detectors : mapping of str to detector, callable or CompiledScorer
         Anomaly score of each detector, as for `volume`.
     X : array-like of shape (n_samples, n_features)
         Samples whose scores give the thresholds; finite numbers. The normal ones are the ``data``
@@ -242,15 +242,15 @@ def volumes(
     >>> import numpy as np
     >>> import fastad
     >>> X = np.random.default_rng(0).normal(size=(1000, 2))
-    >>> scores = {
+    >>> detectors = {
     ...     "round": lambda rows: np.hypot(*rows.T),
     ...     "square": lambda rows: abs(rows).max(axis=1),
     ... }
-    >>> result = fastad.volumes(scores, X, np.zeros(1000), fpr=0.1, rng=0)
+    >>> result = fastad.volumes(detectors, X, np.zeros(1000), fpr=0.1, rng=0)
     >>> result["round"]["vol@0.1"].value < result["square"]["vol@0.1"].value
     True
     """
-    named = check_mapping(scores, "scores", "score")
+    named = check_mapping(detectors, "detectors", "detector")
     rate = check_rate(fpr, "fpr")
     rates = [rate] if isinstance(rate, Fraction) else rate
     labels = check_labels(y_true, pos_label=pos_label)
@@ -279,8 +279,8 @@ def volumes(
         raise UndefinedMeasureError("volumes is undefined without normal samples (label 0)")
     plan = check_plan(method, n_draws, rtol, normals, confidence_level, rng)
     scorers = {
-        name: block_score(score, region.n_features, f"scores[{name!r}]")
-        for name, score in named.items()
+        name: block_score(detector, region.n_features, f"detectors[{name!r}]")
+        for name, detector in named.items()
     }
     seed = random_seed(plan.rng)
     table: dict[str, dict[str, VolumeEstimate]] = {}
@@ -293,7 +293,7 @@ def volumes(
         }
         thresholds: dict[BlockScore, list[Threshold]] = {}
         for name, scored in scorers.items():
-            with naming(f"scores[{name!r}]"):
+            with naming(f"detectors[{name!r}]"):
                 y_score = y_scores[scored] if scored in y_scores else scored.of_rows(samples)
                 thresholds[scored] = thresholds_at(labels.values, y_score, rates)
         with ExitStack() as stack:
@@ -302,7 +302,7 @@ def volumes(
                 stack.enter_context(group.counting_at(at))
             for name, scored in scorers.items():
                 same_draws = plan._replace(rng=np.random.default_rng(seed), progress=report)
-                with notes_about(name), naming(f"scores[{name!r}]"):
+                with notes_about(name), naming(f"detectors[{name!r}]"):
                     estimates = estimate_volumes(scored, thresholds[scored], region, same_draws)
                 table[name] = dict(zip(names, estimates, strict=True))
     return Volumes(table, region, [float(rate) for rate in rates])

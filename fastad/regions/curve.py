@@ -12,7 +12,7 @@ from fastad.errors import InvalidInputError
 from fastad.regions.box import Box, check_box
 from fastad.regions.methods import check_plan
 from fastad.regions.results import VolumeEstimate
-from fastad.regions.scores import Cube, Score, block_score
+from fastad.regions.scores import Cube, Detector, block_score
 from fastad.regions.splitting.diagnostics import warn_of_mixing
 from fastad.regions.splitting.estimation import estimates_of, mixing_problems
 from fastad.regions.splitting.repeats import SplittingRun, split
@@ -96,7 +96,7 @@ class VolumeCurve(Result):
 
 
 def volume_curve(
-    score: Score,
+    detector: Detector,
     threshold: Threshold,
     box: Box,
     *,
@@ -113,7 +113,7 @@ def volume_curve(
 
     Parameters
     ----------
-    score : detector, callable or CompiledScorer
+    detector : detector, callable or CompiledScorer
         Anomaly score of any point, as for `volume`.
     threshold : float
         The lowest threshold, finite.
@@ -171,7 +171,7 @@ def volume_curve(
         raise InvalidInputError(
             f"threshold must be finite; found {threshold}", argument="threshold"
         )
-    cube = Cube(box, block_score(score, box.n_features))
+    cube = Cube(box, block_score(detector, box.n_features))
     with thread_limit(n_threads), reporting(progress, "points") as report:
         run = split(cube, lowest, plan.budget("splitting"), plan.rng, report)
     warn_of_mixing(mixing_problems(run, lowest))

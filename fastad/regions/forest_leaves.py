@@ -186,7 +186,7 @@ def _problem(scorer: CompiledScorer | None, thresholds: Sequence[float], box: Bo
         )
     if scorer.n_features != box.n_features:
         raise InvalidInputError(
-            f"box must have {scorer.n_features} features as the score; found {box.n_features}",
+            f"box must have {scorer.n_features} features as the detector; found {box.n_features}",
             argument="box",
         )
     trees = scorer.trees()

@@ -25,7 +25,7 @@ from fastad.regions.batches import Batches
 from fastad.regions.box import Box
 
 # A fitted detector, a jitted function of a point, a function of a batch, or a compiled scorer.
-Score: TypeAlias = Any
+Detector: TypeAlias = Any
 
 Result = TypeVar("Result")
 
@@ -85,7 +85,7 @@ class BlockScore(Countable):
     scorer : CompiledScorer or None
         The compiled scorer, if it is one.
     given : object
-        The score as the user gave it, which other processes can make into the same.
+        The detector as the user gave it, which other processes can make into the same score.
     joint : callable or None
         Of draws, rising thresholds, the first draw, their number, and the progress: how many of
         them are counted together with other scores, and their counts.
@@ -146,9 +146,9 @@ def _scoring(rows: FloatMatrix, score: Callable[[], Result]) -> Result:
         raise
     except Exception as error:
         raise InvalidInputError(
-            f"score raised {type(error).__name__} ({error}) on {rows.shape[0]} points, the "
+            f"detector raised {type(error).__name__} ({error}) on {rows.shape[0]} points, the "
             f"first of them {rows[0].tolist()}",
-            argument="score",
+            argument="detector",
         ) from error
 
 
@@ -162,8 +162,8 @@ class _Jitted(BlockScore):
             function.py_func(np.full(n_features, 0.5))
         except IndexError as error:
             raise InvalidInputError(
-                f"score must take a point of {n_features} features; found {error}",
-                argument="score",
+                f"detector must take a point of {n_features} features; found {error}",
+                argument="detector",
             ) from None
         except Exception:  # what is wrong at that point may be right in the box
             return
@@ -198,56 +198,56 @@ class _Batch(BlockScore):
         result = np.asarray(self._function(rows))
         if result.shape != rows.shape[:1] or result.dtype.kind not in "biuf":
             raise InvalidInputError(
-                f"score must return one number for each of {rows.shape[0]} points; found shape "
+                f"detector must return one number for each of {rows.shape[0]} points; found shape "
                 f"{result.shape} of {result.dtype}, the first point being {rows[0].tolist()}",
-                argument="score",
+                argument="detector",
             )
         return result.astype(np.float64)  # a copy: the function may use its memory again
 
 
-def block_score(score: Any, n_features: int, argument: str = "score") -> BlockScore:
+def block_score(detector: Detector, n_features: int, argument: str = "detector") -> BlockScore:
     """Return what scores blocks: a detector, a jitted function, or a function of a batch.
 
     A fitted detector, or its method, is compiled; messages name it as the argument.
     """
-    scored = _block_score(score, n_features, argument)
-    scored.given = score
+    scored = _block_score(detector, n_features, argument)
+    scored.given = detector
     return scored
 
 
 @contextmanager
 def naming(argument: str) -> Iterator[None]:
-    """Name a score, in the errors about it, as the argument that gave it."""
+    """Name a detector, in the errors about it, as the argument that gave it."""
     try:
         yield
     except InvalidInputError as error:
-        if error.argument != "score" or not str(error).startswith("score "):
+        if error.argument != "detector" or not str(error).startswith("detector "):
             raise
-        message = argument + str(error).removeprefix("score")
+        message = argument + str(error).removeprefix("detector")
         raise InvalidInputError(message, argument=argument) from error.__cause__
 
 
-def _block_score(score: Any, n_features: int, argument: str) -> BlockScore:
-    scorer = scorer_of(score, argument)
+def _block_score(detector: Detector, n_features: int, argument: str) -> BlockScore:
+    scorer = scorer_of(detector, argument)
     if scorer is not None:
         if scorer.n_features not in (None, n_features):
             raise InvalidInputError(
                 f"box must have {scorer.n_features} features as "
-                f"{'the score' if argument == 'score' else argument}; found {n_features}",
+                f"{'the detector' if argument == 'detector' else argument}; found {n_features}",
                 argument="box",
             )
         if scorer.on_threads:
             return _Compiled(scorer)
         return _Batch(scorer.score_samples, says_why=True)
-    if isinstance(score, Dispatcher):
-        return _Jitted(score, n_features)
-    if not callable(score):
+    if isinstance(detector, Dispatcher):
+        return _Jitted(detector, n_features)
+    if not callable(detector):
         raise InvalidTypeError(
             f"{argument} must be a fitted detector, a jitted function of a point, a function of a "
-            f"batch, or a compiled scorer; found {short_repr(score)}",
+            f"batch, or a compiled scorer; found {short_repr(detector)}",
             argument=argument,
         )
-    return _Batch(score)
+    return _Batch(detector)
 
 
 # Of a box, a score, and points of the unit cube (n_features, n_points): their scores.

@@ -287,7 +287,8 @@ def _end(draws: Draws, score: BlockScore, threshold: float, part: Part, left: in
     if inside.shape[0] >= left:
         return part.first + int(inside[left - 1]) + 1
     raise InvalidInputError(
-        "score must not change from call to call; found fewer points inside", argument="score"
+        "detector must not change from call to call; found fewer points inside",
+        argument="detector",
     )
 
 

@@ -15,12 +15,12 @@ from fastad.regions.box import Box, check_box
 from fastad.regions.choice import choose
 from fastad.regions.methods import Plan, VolumeMethod, check_plan, estimate_by
 from fastad.regions.results import VolumeEstimate
-from fastad.regions.scores import BlockScore, Score, block_score
+from fastad.regions.scores import BlockScore, Detector, block_score
 
 
 @overload
 def volume(
-    score: Score,
+    detector: Detector,
     threshold: Threshold,
     box: Box,
     *,
@@ -35,7 +35,7 @@ def volume(
 ) -> VolumeEstimate: ...
 @overload
 def volume(
-    score: Score,
+    detector: Detector,
     threshold: Sequence[Threshold] | npt.NDArray[Any],
     box: Box,
     *,
@@ -49,7 +49,7 @@ def volume(
     n_threads: int | None = ...,
 ) -> list[VolumeEstimate]: ...
 def volume(
-    score: Score,
+    detector: Detector,
     threshold: Threshold | Sequence[Threshold] | npt.NDArray[Any],
     box: Box,
     *,
@@ -66,7 +66,7 @@ def volume(
 
     Parameters
     ----------
-    score : detector, callable or CompiledScorer
+    detector : detector, callable or CompiledScorer
         Anomaly score, higher is more anomalous: a fitted detector, which is compiled as by
         `compile_scorer`; what that returns; a function of one point that Numba has jitted; or a
         function of a batch ``(k, n_features)`` that returns ``(k,)`` scores.
@@ -154,7 +154,7 @@ def volume(
     """
     plan = check_plan(method, n_draws, rtol, data, confidence_level, rng)
     box = check_box(box)
-    scored = block_score(score, box.n_features)
+    scored = block_score(detector, box.n_features)
     thresholds = _thresholds(threshold)
     with thread_limit(n_threads), reporting(progress, "points") as report:
         plan = plan._replace(progress=report)

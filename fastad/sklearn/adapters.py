@@ -37,7 +37,7 @@ class AdaptedDetector:
 
     Attributes
     ----------
-    estimator : object
+    detector : object
         The fitted detector.
     name : str
         Its name in tables.
@@ -47,7 +47,7 @@ class AdaptedDetector:
         Whether those scores are negated.
     """
 
-    estimator: Any
+    detector: Any
     name: str
     method: str
     negated: bool
@@ -65,7 +65,7 @@ class AdaptedDetector:
         numpy.ndarray of shape (n_samples,)
             Higher is more anomalous.
         """
-        return detector_scores(self.estimator, X, method=self.method, negate=self.negated)
+        return detector_scores(self.detector, X, method=self.method, negate=self.negated)
 
     @overload
     def evaluate(
@@ -119,20 +119,20 @@ class AdaptedDetector:
         return (
             f"{self.name} has an AUC of {auc:.4g}, below 0.5: it ranks normal samples above "
             "anomalies. Check that y_true has 1 for anomalies, or that pos_label= names them; "
-            f"that {self.method} of {name_of(self.estimator)}, whose values were {orientation}, "
+            f"that {self.method} of {name_of(self.detector)}, whose values were {orientation}, "
             "follows the convention of its library; and that it was not fitted to anomalies as if "
             "they were normal. If so, it is worse than chance on these samples. Nothing was flipped"
         )
 
 
-def from_sklearn(fitted: Any, *, name: str | None = None) -> AdaptedDetector:
+def from_sklearn(detector: Any, *, name: str | None = None) -> AdaptedDetector:
     """Adapt a fitted outlier detector of scikit-learn, whose scores are negated.
 
     scikit-learn's outlier detectors score normal samples higher.
 
     Parameters
     ----------
-    fitted : estimator
+    detector : estimator
         Fitted outlier detector with ``score_samples``, or a pipeline or search that ends in one:
         ``IsolationForest``, ``OneClassSVM``, ``EllipticEnvelope``, ``SGDOneClassSVM``,
         ``LocalOutlierFactor(novelty=True)``, and others that inherit from ``OutlierMixin``.
@@ -142,7 +142,7 @@ def from_sklearn(fitted: Any, *, name: str | None = None) -> AdaptedDetector:
     Returns
     -------
     AdaptedDetector
-        ``.score_samples(X)`` is ``-fitted.score_samples(X)``.
+        ``.score_samples(X)`` is ``-detector.score_samples(X)``.
 
     Raises
     ------
@@ -160,25 +160,25 @@ def from_sklearn(fitted: Any, *, name: str | None = None) -> AdaptedDetector:
     >>> bool(far > near)
     True
     """
-    kind = kind_of(fitted)
+    kind = kind_of(detector)
     if kind != "outlier detector":
         hint = "; use from_pyod, which does not negate" if kind == "PyOD detector" else ""
         raise InvalidTypeError(
-            "fitted must be a fitted outlier detector of scikit-learn; "
-            f"found {_described(fitted, kind)}{hint}",
-            argument="fitted",
+            "detector must be a fitted outlier detector of scikit-learn; "
+            f"found {_described(detector, kind)}{hint}",
+            argument="detector",
         )
-    if not hasattr(fitted, "score_samples"):
+    if not hasattr(detector, "score_samples"):
         raise InvalidTypeError(
-            f"fitted must be a detector that has score_samples; found {name_of(fitted)} "
+            f"detector must be a detector that has score_samples; found {name_of(detector)} "
             "without it (LocalOutlierFactor has it with novelty=True)",
-            argument="fitted",
+            argument="detector",
         )
-    scikit_learn("utils.validation").check_is_fitted(fitted)
-    return AdaptedDetector(fitted, name or name_of(fitted), "score_samples", negated=True)
+    scikit_learn("utils.validation").check_is_fitted(detector)
+    return AdaptedDetector(detector, name or name_of(detector), "score_samples", negated=True)
 
 
-def from_pyod(fitted: Any, *, name: str | None = None) -> AdaptedDetector:
+def from_pyod(detector: Any, *, name: str | None = None) -> AdaptedDetector:
     """Adapt a fitted detector of PyOD, whose scores stay as they are.
 
     PyOD's detectors score anomalies higher. Detectors of other libraries that follow its
@@ -187,7 +187,7 @@ def from_pyod(fitted: Any, *, name: str | None = None) -> AdaptedDetector:
 
     Parameters
     ----------
-    fitted : detector
+    detector : detector
         Fitted detector of PyOD, or a pipeline or search that ends in one.
     name : str, optional
         Its name in tables; by default that of its class.
@@ -195,7 +195,7 @@ def from_pyod(fitted: Any, *, name: str | None = None) -> AdaptedDetector:
     Returns
     -------
     AdaptedDetector
-        ``.score_samples(X)`` is ``fitted.decision_function(X)``.
+        ``.score_samples(X)`` is ``detector.decision_function(X)``.
 
     Raises
     ------
@@ -204,21 +204,21 @@ def from_pyod(fitted: Any, *, name: str | None = None) -> AdaptedDetector:
     sklearn.exceptions.NotFittedError
         If it is not fitted.
     """
-    kind = kind_of(fitted)
-    step = last_step(fitted)
+    kind = kind_of(detector)
+    step = last_step(detector)
     is_fitted = hasattr(step, "decision_scores_")
     is_oriented = is_pyod(step) or (is_fitted and kind is None)
-    if not is_oriented or not hasattr(fitted, "decision_function"):
+    if not is_oriented or not hasattr(detector, "decision_function"):
         hint = "; use from_sklearn, which negates" if kind == "outlier detector" else ""
         raise InvalidTypeError(
-            f"fitted must be a fitted detector of PyOD; found {_described(fitted, kind)}{hint}",
-            argument="fitted",
+            f"detector must be a fitted detector of PyOD; found {_described(detector, kind)}{hint}",
+            argument="detector",
         )
     if not is_fitted:
         raise scikit_learn("exceptions").NotFittedError(
-            f"fitted must be a fitted detector; call fit of {name_of(fitted)} first"
+            f"detector must be a fitted detector; call fit of {name_of(detector)} first"
         )
-    return AdaptedDetector(fitted, name or name_of(fitted), "decision_function", negated=False)
+    return AdaptedDetector(detector, name or name_of(detector), "decision_function", negated=False)
 
 
 def _described(estimator: Any, kind: str | None) -> str:

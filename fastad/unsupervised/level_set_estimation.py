@@ -18,7 +18,7 @@ from fastad.errors import InvalidInputError
 from fastad.regions.box import Box, check_box
 from fastad.regions.importance_sampling.sampling import repeat_log_fractions
 from fastad.regions.methods import CANDIDATES, ENOUGH_INSIDE, FIRST_DRAWS
-from fastad.regions.scores import BlockScore, Cube, Score, block_score, into_cube
+from fastad.regions.scores import BlockScore, Cube, Detector, block_score, into_cube
 from fastad.regions.splitting.diagnostics import warn_of_mixing
 from fastad.regions.splitting.estimation import log_fractions, mixing_problems
 from fastad.regions.splitting.repeats import split
@@ -36,7 +36,7 @@ _FEWEST_REPEATS = 2
 
 
 def level_sets(
-    score: Score,
+    detector: Detector,
     X: ArrayLike,
     *,
     box: Box | None = None,
@@ -51,7 +51,7 @@ def level_sets(
 
     Parameters
     ----------
-    score : detector, callable or CompiledScorer
+    detector : detector, callable or CompiledScorer
         Anomaly score of any point, as for `volume`.
     X : array-like of shape (n_test, n_features)
         Data that the detector was not fitted to; finite numbers.
@@ -119,7 +119,7 @@ def level_sets(
     options = LevelSetOptions.of(method, n_draws, lowest)
     samples, region = check_data(X, box)
     generator = check_generator(rng)
-    scored = block_score(score, region.n_features)
+    scored = block_score(detector, region.n_features)
     with thread_limit(n_threads), reporting(progress, "points") as report:
         options = options._replace(progress=report)
         estimator = LevelSetEstimator(scored, region, generator)

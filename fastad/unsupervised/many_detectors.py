@@ -13,7 +13,7 @@ from fastad._core.threads import thread_limit
 from fastad._core.types import ArrayLike, Point
 from fastad.errors import InvalidInputError, InvalidTypeError
 from fastad.regions.box import Box
-from fastad.regions.scores import Score, block_score, naming
+from fastad.regions.scores import Detector, block_score, naming
 from fastad.regions.splitting.diagnostics import warn_of_mixing
 from fastad.unsupervised.counted import (
     check_same_detectors,
@@ -152,7 +152,7 @@ def emmv(
 
 
 def evaluate_unsupervised(
-    detectors: Mapping[str, Score | Factory],
+    detectors: Mapping[str, Detector | Factory],
     X: ArrayLike,
     *,
     X_train: ArrayLike | None = None,

@@ -24,7 +24,7 @@ from fastad.errors import (
     UndefinedMeasureError,
 )
 from fastad.regions.box import Box
-from fastad.regions.scores import Score, block_score
+from fastad.regions.scores import Detector, block_score
 from fastad.regions.splitting.diagnostics import warn_of_mixing
 from fastad.unsupervised.criteria import CriteriaPlan
 from fastad.unsupervised.excess_mass import excess_mass_curve
@@ -135,7 +135,7 @@ def check_factory(factory: Factory, name: str) -> None:
         )
 
 
-def train(factory: Factory, X: FloatMatrix, rng: np.random.Generator) -> Score:
+def train(factory: Factory, X: FloatMatrix, rng: np.random.Generator) -> Detector:
     """Train a detector on data, and return its score.
 
     An estimator is copied first, and each random state in it gets its own seed.

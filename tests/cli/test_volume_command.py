@@ -353,7 +353,7 @@ def test_files_that_are_missing_damaged_or_of_another_kind(table: Path, tmp_path
         ((table, "--model", missing, "--trust"), f"{missing}: there is no such file"),
         ((damaged, "--detector", "knn"), "unsupported file extension"),
         ((table, "--model", damaged, "--trust"), f"{damaged}: the detector cannot be read"),
-        ((table, "--model", thing, "--trust"), f"{thing}: fitted must be"),
+        ((table, "--model", thing, "--trust"), f"{thing}: detector must be"),
         ((table, "--model", batch, "--trust"), "ECOD scores a batch together"),
     ):
         result = call(*arguments)

@@ -56,7 +56,7 @@ def _name(estimator: Any) -> str:
 def test_unfitted_detectors_are_refused(estimator: Any) -> None:
     with pytest.raises(InvalidInputError, match=f"an unfitted {_name(estimator)}$") as caught:
         compile_scorer(estimator)
-    assert caught.value.argument == "fitted"
+    assert caught.value.argument == "detector"
 
 
 @loop("estimator", COMPILED)

@@ -119,7 +119,7 @@ def test_numbers_of_features_that_a_model_leaves_open() -> None:
 
 def test_scores_that_are_no_numbers_are_refused() -> None:
     logs = model([("Log", ("x",), "y")], {}, {"x": (None, 1)}, {"y": (None, 1)})
-    with pytest.raises(InvalidInputError, match="score must not return NaN"):
+    with pytest.raises(InvalidInputError, match="detector must not return NaN"):
         fastad.volume(onnx_scorer(logs), 0.0, fastad.Box([-1], [1]), n_draws=1000, rng=0)
 
 

@@ -365,7 +365,7 @@ def test_exceptions_of_a_score_name_a_point() -> None:
             raise RuntimeError("no such point")
         return X[:, 0]
 
-    with pytest.raises(InvalidInputError, match=r"score raised RuntimeError \(no such point\)"):
+    with pytest.raises(InvalidInputError, match=r"detector raised RuntimeError \(no such point\)"):
         split(score, 1e-6, Box([0, 0], [1, 1]))
 
 

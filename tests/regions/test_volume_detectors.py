@@ -105,7 +105,7 @@ def test_detectors_are_taken_wherever_scores_are(take: Callable[[Any], Any]) -> 
 
 def test_regions_of_a_detector_are_drawn() -> None:
     drawn, expected = (
-        DecisionRegionDisplay.from_score(score, X, volume_kw=OPTIONS)
+        DecisionRegionDisplay.from_detector(score, X, volume_kw=OPTIONS)
         for score in (_fitted("svm"), fastad.compile_scorer(_fitted("svm")))
     )
     assert drawn.regions[0].volume.to_dict() == expected.regions[0].volume.to_dict()
@@ -148,8 +148,8 @@ def test_methods_that_are_lower_for_anomalies_are_refused(
     message = f"must be higher for what is more anomalous; found {method} of [A-Za-z]+, which is"
     with pytest.raises(InvalidInputError, match=message) as caught:
         take(getattr(fitted, method))
-    assert caught.value.argument in ("score", "scores", "detectors")
-    assert str(caught.value).startswith(("score must", "scores['it'] must", "detectors['it'] must"))
+    assert caught.value.argument in ("detector", "detectors")
+    assert str(caught.value).startswith(("detector must", "detectors['it'] must"))
 
 
 def test_methods_of_other_objects_are_functions_of_a_batch() -> None:
@@ -183,10 +183,10 @@ def test_detectors_without_a_compiled_form_score_batch_by_batch() -> None:
 def test_detectors_that_have_no_score_of_a_point_are_refused_by_name(
     score: Any, message: str
 ) -> None:
-    with pytest.raises(InvalidInputError, match=f"^score {message}"):
+    with pytest.raises(InvalidInputError, match=f"^detector {message}"):
         fastad.volume(score, 0.5, BOX)
     several = {"good": _fitted("svm"), "bad": score}
-    with pytest.raises(InvalidInputError, match=rf"^scores\['bad'\] {message}"):
+    with pytest.raises(InvalidInputError, match=rf"^detectors\['bad'\] {message}"):
         fastad.volumes(several, X, np.zeros(len(X)))
     with pytest.raises(InvalidInputError, match=rf"^detectors\['bad'\] {message}"):
         fastad.evaluate_unsupervised(several, X)

@@ -72,7 +72,7 @@ def test_data_are_at_their_fraction_of_any_range(low: float, high: float) -> Non
 
 @pytest.mark.parametrize("options", [{}, {"rtol": 0.1}, {"method": "sobol"}])
 def test_nan_of_a_compiled_score_is_an_error(options: dict[str, Any]) -> None:
-    with pytest.raises(fastad.InvalidInputError, match="score must not return NaN; found"):
+    with pytest.raises(fastad.InvalidInputError, match="detector must not return NaN; found"):
         fastad.volume(Nowhere(), 0.5, SQUARE, rng=0, **options)
 
 

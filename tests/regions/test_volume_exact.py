@@ -388,5 +388,7 @@ def test_other_scorers_are_refused() -> None:
 
 def test_another_number_of_features_is_refused() -> None:
     scorer = compile_scorer(fit(normal(100, 3)))
-    with pytest.raises(InvalidInputError, match="box must have 3 features as the score; found 2"):
+    with pytest.raises(
+        InvalidInputError, match="box must have 3 features as the detector; found 2"
+    ):
         exact_fractions(scorer, [0.5], SQUARE, level=0.95)

@@ -185,13 +185,15 @@ def test_a_box_of_another_type_is_named(box: Any) -> None:
 @pytest.mark.parametrize("score", [None, 5, "score", np.zeros(3)])
 def test_what_is_no_score_is_named(score: Any) -> None:
     with pytest.raises(
-        TypeError, match="score must be a fitted detector, a jitted function of a point"
+        TypeError, match="detector must be a fitted detector, a jitted function of a point"
     ):
         volume(score, 0.5, SQUARE)
 
 
 def test_a_compiled_score_of_another_dimension_is_named() -> None:
-    with pytest.raises(InvalidInputError, match="box must have 3 features as the score; found 2"):
+    with pytest.raises(
+        InvalidInputError, match="box must have 3 features as the detector; found 2"
+    ):
         volume(OfBatch(first, 3), 0.5, SQUARE)
 
 
@@ -210,16 +212,16 @@ def bad_scores() -> dict[str, tuple[Any, str]]:
     def nan_beyond(X: Array) -> Array:
         return np.where(X[:, 0] > 0.5, np.nan, X[:, 0])
 
-    shape = r"score must return one number for each of \d+ points; found shape "
+    shape = r"detector must return one number for each of \d+ points; found shape "
     point = r"\[0\.\d+, 0\.\d+\]"
     return {
-        "jitted raises": (numba.njit(fail), rf"score raised ValueError \(too far\) .* {point}"),
-        "jitted NaN": (numba.njit(no_number), rf"score must not return NaN; .* at {point}"),
-        "jitted row": (numba.njit(lambda x: x), "score raised TypingError"),
-        "jitted complex": (numba.njit(lambda x: x[0] + 1j), "score raised TypingError"),
-        "batch raises": (divide, rf"score raised ZeroDivisionError \(by nothing\) .* {point}"),
-        "batch NaN": (nan_beyond, rf"score must not return NaN; .* at {point}"),
-        "NaN": (lambda X: np.full(len(X), np.nan), rf"score must not return NaN; .* at {point}"),
+        "jitted raises": (numba.njit(fail), rf"detector raised ValueError \(too far\) .* {point}"),
+        "jitted NaN": (numba.njit(no_number), rf"detector must not return NaN; .* at {point}"),
+        "jitted row": (numba.njit(lambda x: x), "detector raised TypingError"),
+        "jitted complex": (numba.njit(lambda x: x[0] + 1j), "detector raised TypingError"),
+        "batch raises": (divide, rf"detector raised ZeroDivisionError \(by nothing\) .* {point}"),
+        "batch NaN": (nan_beyond, rf"detector must not return NaN; .* at {point}"),
+        "NaN": (lambda X: np.full(len(X), np.nan), rf"detector must not return NaN; .* at {point}"),
         "column": (lambda X: X[:, :1], rf"{shape}\(\d+, 1\) of float64, .* {point}"),
         "too few": (lambda X: X[1:, 0], rf"{shape}\(\d+,\) of float64, .* {point}"),
         "number": (lambda X: 0.5, rf"{shape}\(\) of float64"),
@@ -227,7 +229,7 @@ def bad_scores() -> dict[str, tuple[Any, str]]:
         "text": (lambda X: X[:, 0].astype(str), rf"{shape}\(\d+,\) of <U"),
         "complex": (lambda X: X[:, 0] + 0j, rf"{shape}\(\d+,\) of complex128"),
         "objects": (lambda X: X[:, 0].astype(object), rf"{shape}\(\d+,\) of object"),
-        "no argument": (lambda: 0.5, "score raised TypeError"),
+        "no argument": (lambda: 0.5, "detector raised TypeError"),
     }
 
 
