@@ -20,7 +20,7 @@ Names: TypeAlias = str | Sequence[str]
 # Measures without labels, by what stands before their operating point.
 _VOLUMES = {"cvol@": True, "vol@": False}
 _CRITERIA = {"em": True, "mv": False}
-# What `evaluate` writes beside the measures or behind their labels, and pandas beside both.
+# What `evaluate` writes beside the measures or behind their keys, and pandas beside both.
 _WRITTEN = (
     *("n_anomalies", "n_normals", "n_omitted", "tied_fraction"),
     *("threshold", "unresolved", "error"),
@@ -49,17 +49,17 @@ class MeasureColumn:
 
     Attributes
     ----------
-    name : str
-        Its label.
+    key : str
+        Short name of the measure.
     higher_is_better : bool
         Direction of merit.
     rate : Fraction or None
         The false positive rate, or the fraction of anomalies, at which it is read.
     column : str
-        Name of the column in the table: its label, or the name of the function.
+        Name of the column in the table: its key, or the name of the function.
     """
 
-    name: str
+    key: str
     higher_is_better: bool
     rate: Fraction | None = None
     column: str = ""
@@ -164,7 +164,7 @@ def find_measures(
     measures: Sequence[str] | None,
     higher_is_better: Mapping[str, bool] | None,
 ) -> list[MeasureColumn]:
-    """Return the measures with these labels or names; by default every column that is one."""
+    """Return the measures with these keys or names; by default every column that is one."""
     directions = _directions(higher_is_better)
     candidates = [name for name in names if name not in keys]
     for name in directions:
@@ -173,10 +173,10 @@ def find_measures(
     defined: dict[str, MeasureColumn] = {}
     for name in candidates:
         column = _measure_column(name, directions)
-        if column is not None and defined.setdefault(column.name, column) is not column:
+        if column is not None and defined.setdefault(column.key, column) is not column:
             raise InvalidInputError(
-                f"table must have one column for each measure; found {defined[column.name].column} "
-                f"and {name}, which are both {column.name}",
+                f"table must have one column for each measure; found {defined[column.key].column} "
+                f"and {name}, which are both {column.key}",
                 argument="table",
             )
     if measures is None:
@@ -188,7 +188,7 @@ def find_measures(
             )
         return list(defined.values())
     selected: dict[str, MeasureColumn] = {}
-    for name in label_list(measures, "measures"):
+    for name in key_list(measures, "measures"):
         meant = columns_meant(name, defined.values())
         if not meant and name in candidates:
             raise InvalidInputError(
@@ -198,19 +198,19 @@ def find_measures(
             )
         if not meant:
             _refuse_candidate(name, candidates, "measures")
-        selected |= {column.name: column for column in meant}
+        selected |= {column.key: column for column in meant}
     return list(selected.values())
 
 
 def columns_meant(text: str, columns: Iterable[MeasureColumn]) -> list[MeasureColumn]:
-    """Return the columns that a label stands for, or the name of a function, as in `evaluate`.
+    """Return the columns that a key stands for, or the name of a function, as in `evaluate`.
 
     A function with an operating point stands for its columns at all of them.
     """
     columns = list(columns)
-    exact = [column for column in columns if text in (column.name, column.column)]
+    exact = [column for column in columns if text in (column.key, column.column)]
     return exact or [
-        column for column in columns if text in MEASURES and function_of(column.name) == text
+        column for column in columns if text in MEASURES and function_of(column.key) == text
     ]
 
 
@@ -220,14 +220,14 @@ def columns_by_rate(measures: Sequence[MeasureColumn], name: str) -> list[Measur
         column
         for column in measures
         if column.rate is not None
-        and column.name.partition("@")[0] == name
-        and column.name.partition("@")[2][:1].isdigit()
+        and column.key.partition("@")[0] == name
+        and column.key.partition("@")[2][:1].isdigit()
     ]
     columns.sort(key=lambda column: column.rate or Fraction(0))
     for first, second in pairwise(columns):
         if first.rate == second.rate:
             raise InvalidInputError(
-                f"results must have one column for each rate; found {first.name} and {second.name}",
+                f"results must have one column for each rate; found {first.key} and {second.key}",
                 argument="results",
             )
     return columns
@@ -240,7 +240,7 @@ def tpr_column(measures: Sequence[MeasureColumn], operating_fpr: Point) -> Measu
     for column in columns:
         if column.rate == rate:
             return column
-    names = [column.name for column in columns]
+    names = [column.key for column in columns]
     known = some_of(names, _MAX_NAMES) if names else "which has none"
     raise InvalidInputError(
         f"operating_fpr must be the rate of a column tpr@ of the table, {known}; found "
@@ -249,23 +249,23 @@ def tpr_column(measures: Sequence[MeasureColumn], operating_fpr: Point) -> Measu
     )
 
 
-def label_list(labels: Any, argument: str) -> list[str]:
-    """Check a sequence of labels; return each once."""
-    if isinstance(labels, str):
+def key_list(keys: Any, argument: str) -> list[str]:
+    """Check a sequence of keys; return each once."""
+    if isinstance(keys, str):
         raise InvalidTypeError(
-            f"{argument} must be a sequence of labels; found {labels!r} alone", argument=argument
+            f"{argument} must be a sequence of keys; found {keys!r} alone", argument=argument
         )
     try:
-        names = list(labels)
+        names = list(keys)
     except TypeError:
         raise InvalidTypeError(
-            f"{argument} must be a sequence of labels; found {short_repr(labels)}",
+            f"{argument} must be a sequence of keys; found {short_repr(keys)}",
             argument=argument,
         ) from None
     for name in names:
         if not isinstance(name, str):
             raise InvalidTypeError(
-                f"{argument} must contain labels; found {short_repr(name)}", argument=argument
+                f"{argument} must contain keys; found {short_repr(name)}", argument=argument
             )
     if not names:
         raise InvalidInputError(
@@ -275,7 +275,7 @@ def label_list(labels: Any, argument: str) -> list[str]:
 
 
 def _measure_column(name: str, directions: Mapping[str, bool]) -> MeasureColumn | None:
-    """Return the measure whose label is the name of a column; None if it is no label."""
+    """Return the measure whose key is the name of a column; None if it is no key."""
     if name in directions:
         return MeasureColumn(name, directions[name], _rate(name), name)
     if name in _CRITERIA:
@@ -291,17 +291,17 @@ def _measure_column(name: str, directions: Mapping[str, bool]) -> MeasureColumn 
     needs_point = measure.operating_point is not None and measure.default_points != (None,)
     if measure.higher_is_better is None or (name in MEASURES and needs_point):
         return None
-    label = measure.key if name in MEASURES else name
+    key = measure.key if name in MEASURES else name
     in_table = measure.default_points is None and measure.operating_point is not None
     rate = _rate(name) if in_table else None
-    return MeasureColumn(label, measure.higher_is_better, rate, name)
+    return MeasureColumn(key, measure.higher_is_better, rate, name)
 
 
 def _is_written(name: str, read: Iterable[str]) -> bool:
     """Return whether a column is one that fastad writes beside measures, or an index of pandas."""
     if name in _WRITTEN or name.startswith(_WRITTEN_PREFIXES):
         return True
-    return any(name == f"{label}{ending}" for label in read for ending in _ENDINGS)
+    return any(name == f"{key}{ending}" for key in read for ending in _ENDINGS)
 
 
 def _wide_hint(key: str, name: str, names: Sequence[str], keys: Mapping[str, Sequence[str]]) -> str:
@@ -318,7 +318,7 @@ def _wide_hint(key: str, name: str, names: Sequence[str], keys: Mapping[str, Seq
 
 
 def _rate(name: str) -> Fraction | None:
-    """Return the rate behind the @ of a label."""
+    """Return the rate behind the @ of a key."""
     number = name.partition("@")[2].lstrip("fprt")
     try:
         return exact_rate(float(number), name)

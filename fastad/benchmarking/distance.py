@@ -28,9 +28,9 @@ class RankDistances(TableResult):
     Attributes
     ----------
     reference : str
-        Label of the measure of the reference ranking.
+        Key of the measure of the reference ranking.
     measures : sequence of str
-        Labels of the others.
+        Keys of the others.
     datasets : sequence of str
         Names of the data sets.
     distances : numpy.ndarray of shape (n_datasets, n_measures)
@@ -78,8 +78,8 @@ class RankDistances(TableResult):
         return [
             *self.missing,
             *(
-                f"nan: {label} or {self.reference} lacks a detector in {n} of {total}"
-                for label, n in zip(self.measures, self.means.n_undefined.tolist(), strict=True)
+                f"nan: {key} or {self.reference} lacks a detector in {n} of {total}"
+                for key, n in zip(self.measures, self.means.n_undefined.tolist(), strict=True)
                 if n
             ),
         ]
@@ -105,10 +105,10 @@ def rank_distance(
     results : ResultTable, or what `ResultTable.from_table` reads
         Measures of detectors on data sets.
     reference : str
-        Label of the measure of the reference ranking: ``"tpr@0.4"`` where anomalies must
+        Key of the measure of the reference ranking: ``"tpr@0.4"`` where anomalies must
         not be missed, ``"fpr@tpr0.8"`` where alarms must not be false.
     measures : sequence of str, optional
-        Labels of the measures; by default all others of the table.
+        Keys of the measures; by default all others of the table.
     confidence_level : float, default 0.95
         Confidence level of each interval, in (0, 1).
     n_resamples : int, default 2000
@@ -163,7 +163,7 @@ def rank_distance(
     )
     if not others:
         raise InvalidInputError(
-            f"results must have a measure beside {target.name}; found none", argument="results"
+            f"results must have a measure beside {target.key}; found none", argument="results"
         )
     goal = rank_rows(best_merits(table, target))
     ranks = np.stack([rank_rows(best_merits(table, column)) for column in others], axis=1)
@@ -179,8 +179,8 @@ def rank_distance(
         closest = np.where(defined.any(axis=0), np.mean(common == nearest, axis=0), np.nan)
     set_all_readonly(distances, closest)
     return RankDistances(
-        target.name,
-        [column.name for column in others],
+        target.key,
+        [column.key for column in others],
         table.problems,
         distances,
         resampling.bounded_means(distances, 0, farthest),

@@ -19,7 +19,7 @@ class _Areas(Protocol):
     """The attributes that are read of a `ResultTable`, which imports this file."""
 
     @property
-    def labels(self) -> Sequence[str]: ...
+    def measure_keys(self) -> Sequence[str]: ...
     @property
     def problems(self) -> Sequence[str]: ...
     @property
@@ -30,12 +30,12 @@ class _Areas(Protocol):
     def models(self) -> Sequence[str]: ...
     @property
     def detector_of(self) -> IntVector: ...
-    def by_fold(self, label: str) -> FloatMatrix: ...
+    def by_fold(self, key: str) -> FloatMatrix: ...
 
 
 def notes_of_areas(results: _Areas) -> list[str]:
     """Return a note of areas that are 0.5 in all folds, and of those far below 0.5 everywhere."""
-    if _AUC not in results.labels:
+    if _AUC not in results.measure_keys:
         return []
     areas = results.by_fold(_AUC)
     n_defined = np.count_nonzero(~np.isnan(areas), axis=2)

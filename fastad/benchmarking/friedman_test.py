@@ -34,7 +34,7 @@ class FriedmanTest:
     Attributes
     ----------
     measure : str
-        Label of the measure.
+        Key of the measure.
     n_datasets, n_detectors : int
         Problems that count, and detectors.
     statistic, p_value : float
@@ -152,7 +152,7 @@ def friedman(
         Measures of models on data sets; averaged over folds.
         Detectors are ranked as by `average_ranks`.
     measures : sequence of str, optional
-        Labels of the measures; by default all.
+        Keys of the measures; by default all.
     correct_ties : bool, default True
         Whether to allow for ties, which make ranks vary less. Without, the statistics are those
         of Demšar's plain formula.
@@ -221,13 +221,13 @@ def friedman(
     for measure in table.measures:
         merits = best_merits(table, measure)
         ranks = rank_rows(merits)
-        tests.append(_test(measure.name, ranks, table.clusters, level, corrected=corrected))
+        tests.append(_test(measure.key, ranks, table.clusters, level, corrected=corrected))
         notes += notes_of_ranks(table, measure, merits)
     return FriedmanTable(tests, notes + shared_points(table))
 
 
 def _test(
-    label: str, ranks: FloatMatrix, clusters: IntVector, level: float, *, corrected: bool
+    key: str, ranks: FloatMatrix, clusters: IntVector, level: float, *, corrected: bool
 ) -> FriedmanTest:
     # Here, because SciPy's special functions take a tenth of a second to import.
     from scipy.special import chdtrc, fdtrc
@@ -265,7 +265,7 @@ def _test(
             n_datasets = count_text(len(np.unique(clusters[counted])), "data set")
             reason = f"W has no interval below {MIN_DATASETS} data sets; found {n_datasets}"
     return FriedmanTest(
-        label,
+        key,
         n,
         k,
         statistic,

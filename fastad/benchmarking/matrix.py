@@ -44,13 +44,13 @@ class RowMeans(ShortRepr):
 class MeasureMatrix(TableResult):
     """A number for each two measures, averaged over data sets; prints as the papers' tables.
 
-    Frames have a row for each two measures: the two labels, the number with ``low`` and ``high``,
+    Frames have a row for each two measures: the two keys, the number with ``low`` and ``high``,
     ``n_datasets`` and ``n_undefined``.
 
     Attributes
     ----------
     rows, columns : sequence of str
-        Labels of the measures.
+        Keys of the measures.
     value, low, high : numpy.ndarray of shape (n_rows, n_columns)
         Means over data sets with their intervals; NaN where no data set is defined.
     n_datasets, n_undefined : numpy.ndarray of shape (n_rows, n_columns)
@@ -180,8 +180,8 @@ def averaged(
     }
     set_all_readonly(*fields.values())
     return {
-        "rows": [column.name for column in rows],
-        "columns": [column.name for column in columns],
+        "rows": [column.key for column in rows],
+        "columns": [column.key for column in columns],
         **fields,
         "means": {name: _row_means(averages, group, resampling) for name, group in groups.items()},
         "datasets": datasets,
@@ -229,7 +229,7 @@ def kendall_matrix(
     results : ResultTable, or what `ResultTable.from_table` reads
         Measures of models on data sets; averaged over folds.
     measures : sequence of str, optional
-        Labels of the measures; by default all of the table.
+        Keys of the measures; by default all of the table.
     confidence_level : float, default 0.95
         Confidence level of each interval, in (0, 1).
     n_resamples : int, default 2000

@@ -327,7 +327,7 @@ def discriminate(table: ResultTable, measure: str, resampling: Resampling) -> Di
     if not levels:
         raise InvalidInputError(
             f"results must have columns {measure}@ at false positive rates; found "
-            f"{', '.join(table.labels)}",
+            f"{', '.join(table.measure_keys)}",
             argument="results",
         )
     if len(table.folds) < 2:
@@ -340,7 +340,7 @@ def discriminate(table: ResultTable, measure: str, resampling: Resampling) -> Di
     set_all_readonly(rates)
     alpha = significance_level(resampling.confidence_level)
     tests, models, values, left_out = {}, {}, {}, []
-    by_level = [table.by_fold(level.name) for level in levels]
+    by_level = [table.by_fold(level.key) for level in levels]
     for i, name in enumerate(table.problems):
         runs = np.stack([values_of_level[i] for values_of_level in by_level], axis=-1)
         # Data sets may have different folds.

@@ -79,14 +79,14 @@ def compare_runs(
         False positive rate at which the detector will work, in [0, 1]: that of a column ``tpr@``.
         By default measures are recommended for 0.01 and for 0.05.
     measure : str, optional
-        Label of the measure by which detectors are compared; by default ``tpr@`` at
+        Key of the measure by which detectors are compared; by default ``tpr@`` at
         ``operating_fpr`` where that is given, else ``auc``, else the first.
     measures : sequence of str, optional
-        Labels of the measures to compare with each other. By default all of the table, but of
+        Keys of the measures to compare with each other. By default all of the table, but of
         ``auc@`` and ``tpr@`` at more than two rates only those at 0.01, at 0.05, and those that
         the other arguments name.
     reference : str, optional
-        Label of the measure from whose ranking distances are taken.
+        Key of the measure from whose ranking distances are taken.
     control : str, optional
         Name of the detector to compare the others with; by default every two are compared.
     confidence_level : float, default 0.95
@@ -195,19 +195,19 @@ def _check_request(
     reference: str | None,
     control: str | None,
 ) -> _Request:
-    """Check the arguments, and set those that are not given; names of functions become labels."""
-    target = None if operating_fpr is None else tpr_column(table.measures, operating_fpr).name
-    measure = None if measure is None else table.measure(measure).name
-    reference = None if reference is None else table.measure(reference, "reference").name
+    """Check the arguments, and set those that are not given; names of functions become keys."""
+    target = None if operating_fpr is None else tpr_column(table.measures, operating_fpr).key
+    measure = None if measure is None else table.measure(measure).key
+    reference = None if reference is None else table.measure(reference, "reference").key
     check_control(table, control)
     if measures is None:
-        labels = {column.name for column in usual_measures(table)} | {target, measure, reference}
-        selected = [label for label in table.labels if label in labels]
+        keys = {column.key for column in usual_measures(table)} | {target, measure, reference}
+        selected = [key for key in table.measure_keys if key in keys]
     else:
-        selected = [column.name for column in table.select(measures, "measures")]
+        selected = [column.key for column in table.select(measures, "measures")]
     principal = measure or target or ("auc" if "auc" in selected else selected[0])
     by_rate = columns_by_rate(table.measures, "tpr")
-    usual = [column.name for column in by_rate if column.rate in USUAL_RATES]
+    usual = [column.key for column in by_rate if column.rate in USUAL_RATES]
     targets = usual if target is None else [target]
     return _Request(table, selected, principal, targets, reference, control)
 
@@ -238,15 +238,15 @@ def _makers(request: _Request, options: Mapping[str, Any]) -> Iterable[tuple[str
     reason = _no_curve(table, LEVEL_MEASURES)
     for criterion in get_args(CriterionName):
         yield f"loss_at_{criterion}", reason or partial(curves.loss_at, criterion)
-    others = [label for label in measures if label != request.reference]
+    others = [key for key in measures if key != request.reference]
     if request.reference is None:
         yield "rank_distance", "no reference is given"
     elif not others:
         yield "rank_distance", f"there is no measure beside {request.reference}"
     else:
         yield "rank_distance", of(rank_distance, reference=request.reference, measures=others)
-    for label in request.targets:
-        yield f"recommendation_{label}", of(recommend, target_measure=label, measures=measures)
+    for key in request.targets:
+        yield f"recommendation_{key}", of(recommend, target_measure=key, measures=measures)
     if not request.targets:
         yield "recommendation", "the table has neither tpr@0.01 nor tpr@0.05"
 
@@ -269,7 +269,7 @@ class _Curves:
     def loss_at(self, criterion: CriterionName) -> LossMatrix:
         """Return what `loss_at_selected_fpr` does."""
         table = self.request.table
-        others = [table.measure(label) for label in self.request.measures]
+        others = [table.measure(key) for key in self.request.measures]
         curves = {measure: self.of(measure) for measure in get_args(LevelMeasure)}
         resampling = check_resampling(table.clusters, **self.options)
         return loss_at_rates(table, others, curves, criterion, "optimal", resampling)

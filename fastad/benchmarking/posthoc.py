@@ -45,7 +45,7 @@ def nemenyi(
         Measures of models on data sets; averaged over folds.
         Detectors are ranked as by `average_ranks`.
     measure : str, optional
-        Label of the measure; it may be left out where the table has one alone.
+        Key of the measure; it may be left out where the table has one alone.
     control : str, optional
         Name of a detector to compare the others with, and only these pairs: fewer, so that
         smaller differences are significant. It must be chosen before the results are seen. By
@@ -159,7 +159,7 @@ def wilcoxon_holm(
         Measures of models on data sets; averaged over folds.
         On each data set a detector stands for the best of its models.
     measure : str, optional
-        Label of the measure; it may be left out where the table has one alone.
+        Key of the measure; it may be left out where the table has one alone.
     control : str, optional
         Name of a detector to compare the others with, and only these pairs. It must be chosen
         before the results are seen. By default every two are compared.
@@ -360,7 +360,7 @@ def _rank(
         ranks[counted],
         resampling.bounded_means(ranks, 1, ranks.shape[1]),
         control,
-        column.name,
+        column.key,
         problems_text(table.clusters[counted]),
         alpha,
         resampling.confidence_level,

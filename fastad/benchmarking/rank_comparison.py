@@ -51,7 +51,7 @@ class RankComparison(TableResult):
     method : str
         ``"nemenyi"``, ``"bonferroni-dunn"``, or ``"wilcoxon-"`` and the correction.
     measure : str
-        Label of the measure.
+        Key of the measure.
     n_datasets : int
         Number of problems that count.
     data : str

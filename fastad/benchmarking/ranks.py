@@ -31,7 +31,7 @@ class RankTable(TableResult):
     Attributes
     ----------
     measures : sequence of str
-        Labels of the measures.
+        Keys of the measures.
     detectors : sequence of str
         Names of the detectors.
     ranks : mapping of str to numpy.ndarray of shape (n_datasets, n_detectors)
@@ -109,7 +109,7 @@ def average_ranks(
     results : ResultTable, or what `ResultTable.from_table` reads
         Measures of models on data sets; averaged over folds.
     measures : sequence of str, optional
-        Labels of the measures; by default all.
+        Keys of the measures; by default all.
     confidence_level : float, default 0.95
         Confidence level of each interval, in (0, 1).
     n_resamples : int, default 2000
@@ -165,14 +165,14 @@ def average_ranks(
     table = as_results(results, measures)
     resampling = check_resampling(table.clusters, confidence_level, n_resamples, rng)
     check_detectors(table)
-    labels, shape = table.labels, (len(table.measures), len(table.detectors))
+    keys, shape = table.measure_keys, (len(table.measures), len(table.detectors))
     ranks: dict[str, FloatMatrix] = {}
     mean, std, low, high = np.full((4, *shape), np.nan)
     n_datasets = np.zeros(shape[0], np.int64)
     notes = table.omissions()
     for i, measure in enumerate(table.measures):
         merits = best_merits(table, measure)
-        ranks[measure.name] = ranked = rank_rows(merits)
+        ranks[measure.key] = ranked = rank_rows(merits)
         means = resampling.bounded_means(ranked, 1, len(table.detectors))
         mean[i], low[i], high[i] = means.value, means.low, means.high
         n_datasets[i] = n = means.n[0]
@@ -181,7 +181,7 @@ def average_ranks(
         notes += notes_of_ranks(table, measure, merits)
     set_all_readonly(mean, std, low, high, n_datasets, *ranks.values())
     return RankTable(
-        labels,
+        keys,
         table.detectors,
         ranks,
         mean,
@@ -215,7 +215,7 @@ def best_merits(results: ResultTable, measure: MeasureColumn) -> FloatMatrix:
     """
     order = np.argsort(results.detector_of, kind="stable")
     firsts = np.searchsorted(results.detector_of[order], np.arange(len(results.detectors)))
-    merits = measure.sign * results.means(measure.name)[:, order]
+    merits = measure.sign * results.means(measure.key)[:, order]
     best: FloatMatrix = np.fmax.reduceat(merits, firsts, axis=1)
     return best
 
@@ -225,13 +225,13 @@ def best_models(results: ResultTable, measure: MeasureColumn) -> tuple[IntMatrix
 
     -1 and 0 where no model has a value; of models with equal means the first.
     """
-    merits = measure.sign * results.means(measure.name)
+    merits = measure.sign * results.means(measure.key)
     best = np.empty((results.n_datasets, len(results.detectors)), np.int64)
     for j in range(len(results.detectors)):
         models = np.flatnonzero(results.detector_of == j)
         highest = np.fmax.reduce(merits[:, models], axis=1, keepdims=True)
         best[:, j] = models[np.argmax(merits[:, models] == highest, axis=1)]
-    defined = np.count_nonzero(~np.isnan(results.by_fold(measure.name)), axis=2)
+    defined = np.count_nonzero(~np.isnan(results.by_fold(measure.key)), axis=2)
     n_folds = np.take_along_axis(defined, best, axis=1)
     return np.where(n_folds > 0, best, -1), n_folds
 
@@ -266,7 +266,7 @@ def best_ranks(means: FloatMatrix) -> IntMatrix:
     return marks
 
 
-def left_out(results: ResultTable, label: str, merits: FloatMatrix) -> list[str]:
+def left_out(results: ResultTable, key: str, merits: FloatMatrix) -> list[str]:
     """Return a note of the problems on which a detector has no value."""
     undefined = np.isnan(merits)
     rows = np.flatnonzero(undefined.any(axis=1))
@@ -280,13 +280,13 @@ def left_out(results: ResultTable, label: str, merits: FloatMatrix) -> list[str]
     more = "; …" * (len(rows) > _MAX_NAMES)
     verb = "is" if len(rows) == 1 else "are"
     return [
-        f"{label}: {len(rows)} of {problems_text(results.clusters)} {verb} left out, where a "
+        f"{key}: {len(rows)} of {problems_text(results.clusters)} {verb} left out, where a "
         f"detector has no value ({'; '.join(names)}{more})"
     ]
 
 
 def fewer_folds(
-    results: ResultTable, label: str, n_folds: IntMatrix, counted: BoolVector
+    results: ResultTable, key: str, n_folds: IntMatrix, counted: BoolVector
 ) -> list[str]:
     """Return a note of the values, on the problems that count, that are means over fewer folds."""
     most = len(results.folds)
@@ -300,7 +300,7 @@ def fewer_folds(
     more = "; …" * (len(lacking) > _MAX_NAMES)
     total = np.count_nonzero(counted) * n_folds.shape[1]
     return [
-        f"{label}: {len(lacking)} of {total} values are of fewer than {most} folds ({named}{more})"
+        f"{key}: {len(lacking)} of {total} values are of fewer than {most} folds ({named}{more})"
     ]
 
 
@@ -308,8 +308,8 @@ def notes_of_ranks(results: ResultTable, measure: MeasureColumn, merits: FloatMa
     """Return notes of problems without a value, and of missing folds."""
     counted = ~np.any(np.isnan(merits), axis=1)
     n_folds = best_models(results, measure)[1]
-    return left_out(results, measure.name, merits) + fewer_folds(
-        results, measure.name, n_folds, counted
+    return left_out(results, measure.key, merits) + fewer_folds(
+        results, measure.key, n_folds, counted
     )
 
 

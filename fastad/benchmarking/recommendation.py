@@ -181,9 +181,9 @@ def recommend(
         False positive rate at which the detector will work: what counts is then the fraction of
         anomalies found there, the measure ``tpr@`` of the table.
     target_measure : str, optional
-        Label of the measure that counts, where it is another: either of the two must be given.
+        Key of the measure that counts, where it is another: either of the two must be given.
     measures : sequence of str, optional
-        Labels of the candidates; by default all of the table.
+        Keys of the candidates; by default all of the table.
     unseen_anomaly_classes : bool, default False
         Whether anomalies of other classes are to be detected than those in the table. The table
         must then have a column of anomaly classes.
@@ -284,7 +284,7 @@ def recommend(
             else "its best value is 0 or undefined"
         )
         raise UndefinedMeasureError(
-            f"recommend is undefined: {target.name} has no loss on any of {table.n_datasets} data "
+            f"recommend is undefined: {target.key} has no loss on any of {table.n_datasets} data "
             f"sets; {reason}"
         )
     evidence = defined[0]
@@ -301,11 +301,11 @@ def recommend(
         resampling.confidence_level,
     )[first]
     others = [i for i in order[1:].tolist() if evaluated[i]]
-    names = [candidate.name for candidate in candidates]
+    names = [candidate.key for candidate in candidates]
     tau = [kendall_by_problem(table.merits([each, target]))[:, 0, 1] for each in candidates]
     return Recommendation(
         measure=names[first],
-        target_measure=target.name,
+        target_measure=target.key,
         evidence=evidence,
         not_worse=[names[i] for i in others if not worse[i]],
         worse=[names[i] for i in others if worse[i]],
@@ -357,10 +357,10 @@ def _on_other_folds(
     to noise.
     """
     best = highest(table.merits([target]))
-    short = shortfall(best[:, :, None], target.sign * table.by_fold(target.name))
+    short = shortfall(best[:, :, None], target.sign * table.by_fold(target.key))
     losses = np.empty((table.n_datasets, len(candidates)))
     for i, candidate in enumerate(candidates):
-        values = candidate.sign * table.by_fold(candidate.name)
+        values = candidate.sign * table.by_fold(candidate.key)
         by_fold = []
         for fold in range(len(table.folds)):
             others = defined_mean(np.delete(values, fold, axis=2), axis=2)

@@ -126,7 +126,7 @@ def resampled_t_test(
     test_fraction : float
         Fraction of the samples that each split tests on, in (0, 1): 1 / k for k folds.
     measure : str, optional
-        Label of the measure; it may be left out where the table has one alone.
+        Key of the measure; it may be left out where the table has one alone.
     dataset : str, optional
         Name of the data set; it may be left out where the table has one alone.
     correction : {"holm", "benjamini-hochberg", "bonferroni", "none"}, default "holm"
@@ -182,7 +182,7 @@ def resampled_t_test(
     table = as_results(results, None)
     column = table.only_measure() if measure is None else table.measure(measure)
     problem = _problem(table, dataset)
-    values = table.by_fold(column.name)[problem]
+    values = table.by_fold(column.key)[problem]
     pairs = list(combinations(range(len(table.models)), 2))
     rows = [
         _test(values[[i, j]], fraction, alpha, f"{table.models[i]} and {table.models[j]}")
@@ -203,7 +203,7 @@ def resampled_t_test(
         n_splits=counts,
         p_values=p_values,
         adjusted_p_values=adjusted,
-        measure=column.name,
+        measure=column.key,
         dataset=table.problems[problem],
         higher_is_better=column.higher_is_better,
         correction=correction,

@@ -22,7 +22,7 @@ from fastad.benchmarking.columns import (
     Names,
     columns_meant,
     find_columns,
-    label_list,
+    key_list,
 )
 from fastad.benchmarking.doubtful_areas import notes_of_areas
 from fastad.benchmarking.means import cell_means
@@ -121,7 +121,7 @@ class ResultTable:
         table : pandas.DataFrame, polars.DataFrame, pyarrow.Table, mapping, or GroupedEvaluation
             Columns of equal length, such as those of `GroupedEvaluation.to_frame`.
         measures : sequence of str, optional
-            Columns to read; by default all whose name is the label of a measure, or that of its
+            Columns to read; by default all whose name is the key of a measure, or that of its
             function: ``roc_auc`` is read as ``auc``. Notes name the other columns of numbers.
         dataset_columns : str or sequence of str, default "dataset"
             Column of the data set, or columns that name it together; none for one data set. In
@@ -171,12 +171,12 @@ class ResultTable:
             refuse_masked(cells[name], f"table[{name!r}]")
         n_rows = check_lengths(cells, columns.key_names[0])
         values = {
-            measure.name: numbers(cells[measure.column], f"table[{measure.column!r}]")
+            measure.key: numbers(cells[measure.column], f"table[{measure.column!r}]")
             for measure in columns.measures
         }
         keys = read_keys(cells, columns.keys, n_rows)
         order, starts = keys.in_order()
-        values = {label: column[order] for label, column in values.items()}
+        values = {key: column[order] for key, column in values.items()}
         folds = keys.fold[order]
         set_all_readonly(folds, *values.values())
         return cls(
@@ -209,7 +209,7 @@ class ResultTable:
         Parameters
         ----------
         values : mapping of str to array-like of shape (n_datasets, n_models[, n_folds])
-            For each measure, by its label; all of one shape. NaN where a measure is undefined.
+            For each measure, by its key; all of one shape. NaN where a measure is undefined.
         datasets : sequence of length n_datasets, optional
             Names; by default integers from 0.
         detectors : sequence of str of length n_models, optional
@@ -239,7 +239,7 @@ class ResultTable:
         """
         if not isinstance(values, Mapping):
             raise InvalidTypeError(
-                f"values must map labels to arrays; found {type(values).__name__}",
+                f"values must map keys to arrays; found {type(values).__name__}",
                 argument="values",
             )
         if not values:
@@ -253,7 +253,7 @@ class ResultTable:
         for name in ("dataset", "anomaly_class", "detector", "params", "fold"):
             if name in arrays:
                 raise InvalidInputError(
-                    f"values must contain measures; found the label {short_repr(name)}",
+                    f"values must contain measures; found the key {short_repr(name)}",
                     argument="values",
                 )
         shape = next(iter(arrays.values())).shape
@@ -283,7 +283,7 @@ class ResultTable:
     def __repr__(self) -> str:
         return (
             f"<ResultTable of {problems_text(self.clusters)}, {len(self.models)} models, "
-            f"{len(self.folds)} folds: {', '.join(self.labels)}>"
+            f"{len(self.folds)} folds: {', '.join(self.measure_keys)}>"
         )
 
     @property
@@ -292,9 +292,9 @@ class ResultTable:
         return len(self.datasets)
 
     @property
-    def labels(self) -> list[str]:
-        """Labels of the measures."""
-        return [measure.name for measure in self.measures]
+    def measure_keys(self) -> list[str]:
+        """Keys of the measures."""
+        return [measure.key for measure in self.measures]
 
     @property
     def problems(self) -> list[str]:
@@ -309,50 +309,51 @@ class ResultTable:
         set_all_readonly(clusters)
         return clusters
 
-    def measure(self, label: str, argument: str = "measure") -> MeasureColumn:
-        """Return a measure by its label, or the name of its function."""
-        if not isinstance(label, str):
+    def measure(self, key: str, argument: str = "measure") -> MeasureColumn:
+        """Return a measure by its key, or the name of its function."""
+        if not isinstance(key, str):
             raise InvalidTypeError(
-                f"{argument} must be a label; found {short_repr(label)}", argument=argument
+                f"{argument} must be a key; found {short_repr(key)}", argument=argument
             )
-        meant = self._meant(label, argument)
+        meant = self._meant(key, argument)
         if len(meant) > 1:
-            names = ", ".join(column.name for column in meant)
+            names = ", ".join(column.key for column in meant)
             raise InvalidInputError(
-                f"{argument} must be one of {names}; found {short_repr(label)}, "
-                "which is all of them",
+                f"{argument} must be one of {names}; found {short_repr(key)}, which is all of them",
                 argument=argument,
             )
         return meant[0]
 
-    def select(self, labels: Sequence[str], argument: str) -> list[MeasureColumn]:
-        """Return measures by their labels or the names of their functions, each once."""
-        meant = [self._meant(label, argument) for label in label_list(labels, argument)]
-        return list({column.name: column for columns in meant for column in columns}.values())
+    def select(self, keys: Sequence[str], argument: str) -> list[MeasureColumn]:
+        """Return measures by their keys or the names of their functions, each once."""
+        meant = [self._meant(key, argument) for key in key_list(keys, argument)]
+        return list({column.key: column for columns in meant for column in columns}.values())
 
     def only_measure(self) -> MeasureColumn:
         """Return the one measure of the table, for a function that is given none."""
         if len(self.measures) > 1:
             raise InvalidInputError(
-                f"measure must be one of {some_of(self.labels, _MAX_LISTED)}; found None, and "
-                f"{len(self.measures)} measures",
+                f"measure must be one of {some_of(self.measure_keys, _MAX_LISTED)}; found None, "
+                f"and {len(self.measures)} measures",
                 argument="measure",
             )
         return self.measures[0]
 
-    def _meant(self, label: str, argument: str) -> list[MeasureColumn]:
-        meant = columns_meant(label, self.measures)
+    def _meant(self, key: str, argument: str) -> list[MeasureColumn]:
+        meant = columns_meant(key, self.measures)
         if not meant:
-            known = ", ".join(self.labels[:_MAX_LISTED]) + ", …" * (len(self.labels) > _MAX_LISTED)
-            near = did_you_mean(label, {each: each for each in self.labels})
+            known = ", ".join(self.measure_keys[:_MAX_LISTED]) + ", …" * (
+                len(self.measure_keys) > _MAX_LISTED
+            )
+            near = did_you_mean(key, {each: each for each in self.measure_keys})
             raise InvalidInputError(
-                f"{argument} must be one of {known}; found {short_repr(label)}"
-                f"{near or suggestion_for(label)}",
+                f"{argument} must be one of {known}; found {short_repr(key)}"
+                f"{near or suggestion_for(key)}",
                 argument=argument,
             )
         return meant
 
-    def means(self, label: str) -> FloatMatrix:
+    def means(self, key: str) -> FloatMatrix:
         """Return a measure of each problem and model, averaged over folds.
 
         Returns
@@ -361,7 +362,7 @@ class ResultTable:
             Over the folds in which it is defined; NaN where there are none. Rates whose sums over
             folds are equal have equal means, and the order of rows moves no bit.
         """
-        name = self.measure(label, "label").name
+        name = self.measure(key, "key").key
         if name not in self._means:
             means, _ = cell_means(self._values[name], self._starts)
             self._means[name] = set_readonly(means.reshape(self.n_datasets, len(self.models)))
@@ -369,9 +370,9 @@ class ResultTable:
 
     def merits(self, measures: Sequence[MeasureColumn]) -> Merits:
         """Return measures of each problem and model, averaged over folds; higher is better."""
-        return np.stack([column.sign * self.means(column.name) for column in measures], axis=-1)
+        return np.stack([column.sign * self.means(column.key) for column in measures], axis=-1)
 
-    def by_fold(self, label: str) -> FloatMatrix:
+    def by_fold(self, key: str) -> FloatMatrix:
         """Return a measure of each problem, model and fold; NaN where it is missing.
 
         Returns
@@ -379,7 +380,7 @@ class ResultTable:
         numpy.ndarray of shape (n_datasets, n_models, n_folds)
         """
         values = np.full((len(self._starts) - 1, len(self.folds)), math.nan)
-        values[self._cell_of, self._fold_of] = self._values[self.measure(label, "label").name]
+        values[self._cell_of, self._fold_of] = self._values[self.measure(key, "key").key]
         return values.reshape(self.n_datasets, len(self.models), len(self.folds))
 
     @property
@@ -389,9 +390,9 @@ class ResultTable:
 
     @property
     def n_undefined(self) -> dict[str, int]:
-        """For each label the number of rows in which it is undefined."""
+        """For each key the number of rows in which it is undefined."""
         return {
-            label: int(np.count_nonzero(np.isnan(self._values[label]))) for label in self.labels
+            key: int(np.count_nonzero(np.isnan(self._values[key]))) for key in self.measure_keys
         }
 
     @property
@@ -442,9 +443,9 @@ class ResultTable:
     @property
     def notes(self) -> list[str]:
         """What was not read, which rows are missing, and where measures are undefined."""
-        undefined = [(label, n) for label, n in self.n_undefined.items() if n]
+        undefined = [(key, n) for key, n in self.n_undefined.items() if n]
         return self.omissions() + [
-            f"nan: {label} is undefined in {n} of {self.n_rows} rows" for label, n in undefined
+            f"nan: {key} is undefined in {n} of {self.n_rows} rows" for key, n in undefined
         ]
 
     @property
@@ -468,10 +469,10 @@ def as_results(
     With the given measures; a table may have others where some evaluate.
     """
     if not isinstance(results, ResultTable):
-        labels = None if measures is None else label_list(measures, "measures")
-        if evaluated_by is not None and labels is not None:
-            labels += label_list(evaluated_by, "evaluated_by")
-        return ResultTable.from_table(table_of(results, "results"), measures=labels)
+        keys = None if measures is None else key_list(measures, "measures")
+        if evaluated_by is not None and keys is not None:
+            keys += key_list(evaluated_by, "evaluated_by")
+        return ResultTable.from_table(table_of(results, "results"), measures=keys)
     if measures is None or evaluated_by is not None:
         return results
     return replace(results, measures=results.select(measures, "measures"))

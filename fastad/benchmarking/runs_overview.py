@@ -27,7 +27,7 @@ class RunsOverview(Mapping[str, TableResult]):
     table : ResultTable
         The results that are compared.
     measures : sequence of str
-        Labels of the measures that are compared with each other.
+        Keys of the measures that are compared with each other.
     measure : str
         The one by which detectors are compared.
     control : str or None
@@ -163,12 +163,12 @@ class RunsOverview(Mapping[str, TableResult]):
         """
         notes = self.table.omissions()
         lacking: dict[int, list[str]] = {}
-        for label, n in self.table.n_undefined.items():
+        for key, n in self.table.n_undefined.items():
             if n:
-                lacking.setdefault(n, []).append(label)
-        for n, labels in lacking.items():
-            verb = "is" if len(labels) == 1 else "are"
-            named, total = some_of(labels, _MAX_NAMES), self.table.n_rows
+                lacking.setdefault(n, []).append(key)
+        for n, keys in lacking.items():
+            verb = "is" if len(keys) == 1 else "are"
+            named, total = some_of(keys, _MAX_NAMES), self.table.n_rows
             notes.append(f"nan: {named} {verb} undefined in {n} of {total} rows")
         return notes
 

@@ -52,7 +52,7 @@ def loss_at_selected_fpr(
     choice : {"optimal", "lowest"}, default "optimal"
         The rate where the criterion is highest, or the lowest where it exceeds its critical value.
     measures : sequence of str, optional
-        Labels of the other measures; by default all of the table but ``tpr@`` and ``auc@`` at
+        Keys of the other measures; by default all of the table but ``tpr@`` and ``auc@`` at
         other rates than 0.01 and 0.05.
     confidence_level : float, default 0.95
         Confidence level of each interval, in (0, 1); tests are at 1 - ``confidence_level``.
@@ -137,8 +137,8 @@ def usual_measures(table: ResultTable) -> list[MeasureColumn]:
         levels = columns_by_rate(table.measures, name)
         usual = [level for level in levels if level.rate in USUAL_RATES] or levels[:1]
         if len(levels) > len(USUAL_RATES):
-            dense |= {level.name for level in levels if level not in usual}
-    return [measure for measure in table.measures if measure.name not in dense]
+            dense |= {level.key for level in levels if level not in usual}
+    return [measure for measure in table.measures if measure.key not in dense]
 
 
 def _at_selected(
@@ -154,5 +154,5 @@ def _at_selected(
             continue
         rate = getattr(curve.selected[name][criterion], choice)
         if not math.isnan(rate):
-            merits[i] = columns[rate].sign * table.means(columns[rate].name)[i]
+            merits[i] = columns[rate].sign * table.means(columns[rate].key)[i]
     return merits

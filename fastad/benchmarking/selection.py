@@ -54,9 +54,9 @@ def selection_loss(
     results : ResultTable, or what `ResultTable.from_table` reads
         Measures of models on data sets; averaged over folds.
     measures : sequence of str, optional
-        Labels of the measures to select by, the rows; by default all of the table.
+        Keys of the measures to select by, the rows; by default all of the table.
     evaluated_by : sequence of str, optional
-        Labels of the measures that evaluate, the columns; by default those of the rows.
+        Keys of the measures that evaluate, the columns; by default those of the rows.
     confidence_level : float, default 0.95
         Confidence level of each interval, in (0, 1).
     n_resamples : int, default 2000
@@ -132,7 +132,7 @@ def class_sensitivity(
     results : ResultTable, or what `ResultTable.from_table` reads
         Measures of models on data sets and classes of anomalies: it must have a column of them.
     measures : sequence of str, optional
-        Labels of the measures; by default all of the table.
+        Keys of the measures; by default all of the table.
     confidence_level : float, default 0.95
         Confidence level of each interval, in (0, 1).
     n_resamples : int, default 2000

@@ -30,7 +30,7 @@ class MeanValues(TableResult):
     Attributes
     ----------
     measures : sequence of str
-        Labels of the measures.
+        Keys of the measures.
     datasets : sequence
         Name of the data set of each problem.
     anomaly_classes : sequence or None
@@ -117,7 +117,7 @@ def mean_values(results: Results, *, measures: Sequence[str] | None = None) -> M
     results : ResultTable, or what `ResultTable.from_table` reads
         Measures of models on data sets and folds.
     measures : sequence of str, optional
-        Labels of the measures; by default all.
+        Keys of the measures; by default all.
 
     Returns
     -------
@@ -162,10 +162,10 @@ def mean_values(results: Results, *, measures: Sequence[str] | None = None) -> M
     notes, all_problems = table.omissions(), np.ones(table.n_datasets, np.bool_)
     for i, measure in enumerate(table.measures):
         _fill(table, measure, mean[i], std[i], n_folds[i], model_of[i])
-        notes += fewer_folds(table, measure.name, n_folds[i], all_problems)
+        notes += fewer_folds(table, measure.key, n_folds[i], all_problems)
     set_all_readonly(mean, std, n_folds, model_of)
     return MeanValues(
-        table.labels,
+        table.measure_keys,
         table.datasets,
         table.anomaly_classes,
         table.detectors,
@@ -189,7 +189,7 @@ def _fill(
     model_of: IntMatrix,
 ) -> None:
     """Write what each detector's best model by a measure has, by problem and detector."""
-    means, by_fold = table.means(measure.name), table.by_fold(measure.name)
+    means, by_fold = table.means(measure.key), table.by_fold(measure.key)
     problems = np.arange(table.n_datasets)
     model_of[:], n_folds[:] = best_models(table, measure)
     for j in range(len(table.detectors)):

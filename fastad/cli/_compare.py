@@ -48,7 +48,7 @@ def run_compare(
             with progress_bar("replicates", after=LATE) as progress:
                 results, skipped = _compare_groups(table, {**options, "progress": progress})
         except InvalidTypeError as error:
-            # A function in place of the label of a measure.
+            # A function in place of the key of a measure.
             raise typer.BadParameter(str(error), param_hint="--measure") from None
     for message in filter(None, [table.message, *skipped]):
         print_message(message)

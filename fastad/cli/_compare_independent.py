@@ -77,7 +77,7 @@ def _compare(
                 **options,
             )
         except InvalidTypeError as error:
-            # A function in place of the label of a measure.
+            # A function in place of the key of a measure.
             raise typer.BadParameter(str(error), param_hint="--measure") from None
     names = [path.stem for path in files]
     if names[0] == names[1]:

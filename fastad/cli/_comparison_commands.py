@@ -49,7 +49,7 @@ def compare(
         ),
     ] = None,
     measure: Annotated[
-        str, typer.Option(help='What to compare, by label: "auc", "tpr@0.01", ….')
+        str, typer.Option(help='What to compare, by key: "auc", "tpr@0.01", ….')
     ] = "auc",
     method: Annotated[
         str,

@@ -78,8 +78,7 @@ def evaluate(
     measure: Annotated[
         list[str] | None,
         typer.Option(
-            help='Measure, by label ("auc", "tpr@0.01") or function ("tpr_at_fpr"); '
-            "may be repeated.",
+            help='Measure, by key ("auc", "tpr@0.01") or function ("tpr_at_fpr"); may be repeated.',
         ),
     ] = None,
     threshold: Annotated[
@@ -197,7 +196,7 @@ def explain(
     ],
     measure: Annotated[
         str | None,
-        typer.Option(help='What it was printed as, by label: "auc", "ap", …. By default any.'),
+        typer.Option(help='What it was printed as, by key: "auc", "ap", …. By default any.'),
     ] = None,
     label: LabelColumn = "y",
     score: ScoreColumn = None,

@@ -210,7 +210,7 @@ def evaluate_measures(
         n_anomalies=counts.n_anomalies,
         n_normals=counts.n_normals,
         tied_fraction=counts.n_tied / counts.n_points,
-        by_label=values,
+        by_key=values,
         undefined=undefined,
         unresolved=unresolved,
         few_normals=_few_normals(counts, values, unresolved, request),
@@ -380,7 +380,7 @@ def _undefined(
         n_anomalies=sizes[0],
         n_normals=sizes[1],
         tied_fraction=float("nan"),
-        by_label=dict.fromkeys(keys, float("nan")),
+        by_key=dict.fromkeys(keys, float("nan")),
         undefined=dict.fromkeys(keys, message),
         operating_points=[
             *(OperatingPoint(float(rate), None, None, None, message) for rate in request.rates),

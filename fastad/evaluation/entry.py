@@ -133,7 +133,7 @@ def evaluate(
         Segment of each row, or several columns such as data set and fold: each combination that
         occurs is evaluated by itself, as a run with labels of its own.
     measures : sequence of str, Measure and BoundMeasure, optional
-        Labels such as ``"auc"`` or ``"tpr@0.01"``, and names of functions such as
+        Keys such as ``"auc"`` or ``"tpr@0.01"``, and names of functions such as
         ``"tpr_at_fpr"``, or declarations, which stand for their values at each ``fpr``. By default
         ``auc``, ``auc_w``, ``ap``, and for each ``fpr`` ``auc@``, ``tpr@``, ``f1@`` and
         ``precision@fpr``.

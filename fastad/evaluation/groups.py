@@ -30,7 +30,7 @@ from fastad.evaluation.notes import (
     line_of_omitted,
     line_of_unresolved,
     lines_of_runs,
-    split_labels,
+    split_keys,
 )
 from fastad.evaluation.results import SUFFIXES, DetectorEvaluation, Evaluation, columns_of
 from fastad.evaluation.summary import Summary, summarize
@@ -43,7 +43,7 @@ _MAX_PRINTED_RUNS = 20
 
 
 class GroupedEvaluation(TableResult, Mapping[Any, Evaluation]):
-    """Values of many runs: group, then detector, then label, then value.
+    """Values of many runs: group, then detector, then key, then value.
 
     A group is known by its value, or by the tuple of its values where there are several columns.
     Frames have a row for each run and detector: the columns of the groups, then those of
@@ -71,7 +71,7 @@ class GroupedEvaluation(TableResult, Mapping[Any, Evaluation]):
 
     def __repr__(self) -> str:
         by = ", ".join(self._columns)
-        return f"<GroupedEvaluation of {len(self)} groups by {by}: {', '.join(self.labels)}>"
+        return f"<GroupedEvaluation of {len(self)} groups by {by}: {', '.join(self.measure_keys)}>"
 
     def _blocks(self) -> list[TextTable | str]:
         table = self.text_table()
@@ -82,10 +82,10 @@ class GroupedEvaluation(TableResult, Mapping[Any, Evaluation]):
     def _declare_table(self) -> Iterator[Column]:
         # A measure that is undefined in all runs is left out, unless all are; marks say what the
         # column "unresolved" says.
-        _, left_out = self._split_labels()
-        unprinted = {f"{label}{of}" for label in left_out for of in ("", *SUFFIXES)}
+        _, left_out = self._split_keys()
+        unprinted = {f"{key}{of}" for key in left_out for of in ("", *SUFFIXES)}
         unprinted = (unprinted | {"unresolved"}) - self._columns.keys()
-        marked = set(self.labels) - self._columns.keys()
+        marked = set(self.measure_keys) - self._columns.keys()
         runs = self._runs()
         for column in self._declare_columns():
             name, texts = column.name, list(map(_text, column.cells))
@@ -106,27 +106,27 @@ class GroupedEvaluation(TableResult, Mapping[Any, Evaluation]):
         omitted = [run.n_omitted for run in runs if run.n_omitted]
         total = [f"{sum(omitted)}, in {len(omitted)} of {n_runs}"] if omitted else []
         reasons = [run.undefined for run in runs]
-        labels, left_out = self._split_labels()
+        keys, left_out = self._split_keys()
         return [
-            *lines_of_runs("nan", reasons, labels),
+            *lines_of_runs("nan", reasons, keys),
             *line_left_out(reasons, left_out, f"all {n_runs}" if len(runs) > 1 else n_runs),
             *line_of_omitted(total),
             *line_of_unresolved(run.unresolved for run in runs),
             *line_of_contamination(runs[0].contamination),
             *lines_of_scores(run.scored_run for run in runs),
-            *lines_of_runs("note", [run.interval_notes for run in runs], self.labels),
+            *lines_of_runs("note", [run.interval_notes for run in runs], self.measure_keys),
         ]
 
     @property
-    def labels(self) -> list[str]:
-        """Labels of the measures, in the order of the table."""
+    def measure_keys(self) -> list[str]:
+        """Keys of the measures, in the order of the table."""
         return list(next(iter(self._results.values()))[0])
 
     @property
     def n_undefined(self) -> dict[str, int]:
-        """For each label the number of runs in which it is undefined."""
+        """For each key the number of runs in which it is undefined."""
         runs = self._runs()
-        return {label: sum(math.isnan(run[label]) for run in runs) for label in self.labels}
+        return {key: sum(math.isnan(run[key]) for run in runs) for key in self.measure_keys}
 
     def _declare_columns(self) -> list[Column]:
         runs = self._runs()
@@ -174,15 +174,15 @@ class GroupedEvaluation(TableResult, Mapping[Any, Evaluation]):
             )
         columns = self.to_columns()
         kept = [name for name in self._columns if over is not None and name != over]
-        keys = {name: columns[name] for name in dict.fromkeys([*kept, "detector"]) if name != over}
+        by = {name: columns[name] for name in dict.fromkeys([*kept, "detector"]) if name != over}
         runs = self._runs()
         # Not of the columns, where a group may have the name of a measure.
-        values = {label: [run[label] for run in runs] for label in self.labels}
+        values = {key: [run[key] for run in runs] for key in self.measure_keys}
         unresolved = [run.unresolved.keys() for run in runs]
-        return summarize(keys, values, unresolved, self.notes)
+        return summarize(by, values, unresolved, self.notes)
 
-    def _split_labels(self) -> tuple[list[str], list[str]]:
-        return split_labels([run.undefined for run in self._runs()], self.labels)
+    def _split_keys(self) -> tuple[list[str], list[str]]:
+        return split_keys([run.undefined for run in self._runs()], self.measure_keys)
 
     def _runs(self) -> list[DetectorEvaluation]:
         """Return the detectors of each group, one group after the other."""
@@ -292,7 +292,7 @@ def _areas(
     starts, anomalies = order.starts[block.start : block.stop + 1], order.anomalies[block]
     areas, tied = np.empty_like(anomalies), np.empty_like(anomalies)
     twice_areas(order.packed, starts, areas, tied)
-    label = request.measures[0].key
+    key = request.measures[0].key
     results = []
     numbers = (np.diff(starts), anomalies, areas, tied)
     for i, (size, n, twice, shared) in enumerate(
@@ -300,7 +300,7 @@ def _areas(
     ):
         pairs = n * (size - n)
         if pairs:
-            value = {label: twice / (2 * pairs)}
+            value = {key: twice / (2 * pairs)}
             # Where few scores are distinct, all of them are shared.
             is_shared = shared == size
             n_distinct = (

@@ -19,7 +19,7 @@ def short_reason(reason: str) -> str:
 
 
 def lines_of_reasons(
-    kind: str, reasons: Iterable[tuple[str, Mapping[str, str]]], labels: Sequence[str]
+    kind: str, reasons: Iterable[tuple[str, Mapping[str, str]]], keys: Sequence[str]
 ) -> list[str]:
     """Return a line for each reason, with the measures and the detectors that it concerns.
 
@@ -28,24 +28,24 @@ def lines_of_reasons(
     kind : str
         What lines start with.
     reasons : iterable of (str, mapping of str to str)
-        Each detector, and why its measures are undefined, by their labels.
-    labels : sequence of str
+        Each detector, and why its measures are undefined, by their keys.
+    keys : sequence of str
         All measures; where a reason concerns all, none is named.
     """
     detectors: dict[tuple[str, tuple[str, ...]], list[str]] = {}
-    for detector, by_label in reasons:
+    for detector, by_key in reasons:
         measures: dict[str, list[str]] = {}
-        for label, reason in by_label.items():
-            measures.setdefault(short_reason(reason), []).append(label)
+        for key, reason in by_key.items():
+            measures.setdefault(short_reason(reason), []).append(key)
         for reason, concerned in measures.items():
             detectors.setdefault((reason, tuple(concerned)), []).append(detector)
     return [
-        f"{kind}: {_measures(concerned, labels)} of {some_of(names, _MAX_NAMES)}: {reason}"
+        f"{kind}: {_measures(concerned, keys)} of {some_of(names, _MAX_NAMES)}: {reason}"
         for (reason, concerned), names in detectors.items()
     ]
 
 
-def lines_of_runs(kind: str, runs: Sequence[Mapping[str, str]], labels: Sequence[str]) -> list[str]:
+def lines_of_runs(kind: str, runs: Sequence[Mapping[str, str]], keys: Sequence[str]) -> list[str]:
     """Return in how many runs measures are undefined, and why.
 
     Parameters
@@ -53,22 +53,22 @@ def lines_of_runs(kind: str, runs: Sequence[Mapping[str, str]], labels: Sequence
     kind : str
         What lines start with.
     runs : sequence of mappings of str to str
-        For each run, why its measures are undefined, by their labels.
-    labels : sequence of str
+        For each run, why its measures are undefined, by their keys.
+    keys : sequence of str
         All measures; where a line concerns all, none is named.
     """
     lines: dict[str, list[str]] = {}
-    for label in labels:
-        reasons = Counter(short_reason(run[label]) for run in runs if label in run)
+    for key in keys:
+        reasons = Counter(short_reason(run[key]) for run in runs if key in run)
         if reasons:
             n_runs = count_text(len(runs), "run")
             text = f"in {reasons.total()} of {n_runs}: {_reasons(reasons)}"
-            lines.setdefault(text, []).append(label)
-    return [f"{kind}: {_measures(concerned, labels)} {text}" for text, concerned in lines.items()]
+            lines.setdefault(text, []).append(key)
+    return [f"{kind}: {_measures(concerned, keys)} {text}" for text, concerned in lines.items()]
 
 
-def split_labels(
-    runs: Sequence[Mapping[str, str]], labels: Sequence[str]
+def split_keys(
+    runs: Sequence[Mapping[str, str]], keys: Sequence[str]
 ) -> tuple[list[str], list[str]]:
     """Return the measures that a table shows, and those that are undefined in all its runs.
 
@@ -77,14 +77,14 @@ def split_labels(
     Parameters
     ----------
     runs : sequence of mappings of str to str
-        For each detector and run, why its measures are undefined, by their labels.
-    labels : sequence of str
+        For each detector and run, why its measures are undefined, by their keys.
+    keys : sequence of str
         All measures.
     """
-    nowhere = [label for label in labels if all(label in run for run in runs)]
-    if len(nowhere) == len(labels):
-        return list(labels), []
-    return [label for label in labels if label not in nowhere], nowhere
+    nowhere = [key for key in keys if all(key in run for run in runs)]
+    if len(nowhere) == len(keys):
+        return list(keys), []
+    return [key for key in keys if key not in nowhere], nowhere
 
 
 def line_left_out(
@@ -93,7 +93,7 @@ def line_left_out(
     """Return which measures a table leaves out as undefined, and why, in a line if any are."""
     if not left_out:
         return []
-    reasons = Counter(short_reason(run[label]) for label in left_out for run in runs)
+    reasons = Counter(short_reason(run[key]) for key in left_out for run in runs)
     return [f"not shown: {', '.join(left_out)} of {where}: {_reasons(reasons)}"]
 
 
@@ -109,7 +109,7 @@ def line_of_unresolved(
 
     ``is_exact`` says that exact intervals stand beside some of them.
     """
-    notes = dict.fromkeys(note for by_label in unresolved for note in by_label.values())
+    notes = dict.fromkeys(note for by_key in unresolved for note in by_key.values())
     if is_exact:
         notes["in brackets, the exact 95 % interval"] = None
     return [f"{UNRESOLVED}: {'; '.join(notes)}"] if notes else []
@@ -134,8 +134,8 @@ def lines_of_sampling(intervals: Iterable[tuple[str, Mapping[str, Interval]]]) -
     return [f"sampling: {name}: {effect}" for name, effect in effects if effect is not None]
 
 
-def _measures(concerned: Sequence[str], labels: Sequence[str]) -> str:
-    if len(concerned) == len(labels) > 1:
+def _measures(concerned: Sequence[str], keys: Sequence[str]) -> str:
+    if len(concerned) == len(keys) > 1:
         return "all measures"
     return ", ".join(concerned)
 

@@ -19,7 +19,7 @@ from fastad.evaluation.notes import (
     line_of_unresolved,
     lines_of_reasons,
     lines_of_sampling,
-    split_labels,
+    split_keys,
 )
 from fastad.uncertainty.results import Interval
 
@@ -75,7 +75,7 @@ class OperatingPoint(Record):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class DetectorEvaluation(Record, Mapping[str, float]):
-    """Values of one detector by the labels of their measures.
+    """Values of one detector by the keys of their measures.
 
     Attributes
     ----------
@@ -85,7 +85,7 @@ class DetectorEvaluation(Record, Mapping[str, float]):
         Numbers of points, or total weights.
     tied_fraction : float
         Fraction of the points whose score occurs more than once, in [0, 1].
-    by_label : mapping of str to float
+    by_key : mapping of str to float
         Value of each measure; NaN where it is undefined.
     undefined : mapping of str to str
         Why a value is NaN.
@@ -117,7 +117,7 @@ class DetectorEvaluation(Record, Mapping[str, float]):
     n_anomalies: Count
     n_normals: Count
     tied_fraction: float
-    by_label: Mapping[str, float]
+    by_key: Mapping[str, float]
     undefined: Mapping[str, str] = field(default_factory=dict)
     unresolved: Mapping[str, str] = field(default_factory=dict)
     operating_points: Sequence[OperatingPoint] = ()
@@ -130,14 +130,14 @@ class DetectorEvaluation(Record, Mapping[str, float]):
     few_normals: FewNormals | None = None
     n_distinct: int | None = None
 
-    def __getitem__(self, label: str) -> float:
-        return self.by_label[label]
+    def __getitem__(self, key: str) -> float:
+        return self.by_key[key]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self.by_label)
+        return iter(self.by_key)
 
     def __len__(self) -> int:
-        return len(self.by_label)
+        return len(self.by_key)
 
     def __repr__(self) -> str:
         return f"<DetectorEvaluation of {self.detector}: {', '.join(self)}>"
@@ -147,9 +147,9 @@ class DetectorEvaluation(Record, Mapping[str, float]):
 
     @property
     def interval_notes(self) -> dict[str, str]:
-        """Why an interval or a chance level is missing or not reliable, by label."""
-        notes = {label: interval.reliability_note for label, interval in self.intervals.items()}
-        reliable = {label: note for label, note in notes.items() if note is not None}
+        """Why an interval or a chance level is missing or not reliable, by key."""
+        notes = {key: interval.reliability_note for key, interval in self.intervals.items()}
+        reliable = {key: note for key, note in notes.items() if note is not None}
         return {**reliable, **self.interval_errors}
 
     @property
@@ -166,13 +166,13 @@ class DetectorEvaluation(Record, Mapping[str, float]):
         sizes = self.n_anomalies, self.n_normals
         return ScoredRun(self.detector, self.n_distinct, *sizes, self.get(AUC, math.nan))
 
-    def shown_interval(self, label: str) -> Interval | None:
+    def shown_interval(self, key: str) -> Interval | None:
         """Return the interval that stands beside a value: the requested one, or the exact one."""
-        return self.intervals.get(label) or self.exact_intervals.get(label)
+        return self.intervals.get(key) or self.exact_intervals.get(key)
 
-    def mark(self, label: str) -> str:
+    def mark(self, key: str) -> str:
         """Return the mark of a value for which the samples are too few, else nothing."""
-        return UNRESOLVED if label in self.unresolved else ""
+        return UNRESOLVED if key in self.unresolved else ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values; NaN becomes None."""
@@ -180,30 +180,28 @@ class DetectorEvaluation(Record, Mapping[str, float]):
         names = [*counts, "values", "undefined", "unresolved", "exact_intervals"]
         names += ["operating_points", "intervals", "chance", "interval_errors", "error"]
         names += ["n_omitted", "contamination"] if self.contamination else ["n_omitted"]
-        return plain_record(
-            {x: self.by_label if x == "values" else getattr(self, x) for x in names}
-        )
+        return plain_record({x: self.by_key if x == "values" else getattr(self, x) for x in names})
 
-    def cell(self, label: str) -> str:
+    def cell(self, key: str) -> str:
         """Return a value as a string, with its mark, and its interval where it has one."""
-        value, interval = self[label], self.shown_interval(label)
+        value, interval = self[key], self.shown_interval(key)
         # Numbers of samples are integers, and means of them have one decimal.
         is_count = isinstance(value, int)
         text, form = (f"{value:d}", ".1f") if is_count else (f"{value:.4f}", ".4f")
-        text = self.mark(label) + text
+        text = self.mark(key) + text
         if interval is None:
             return text
         return f"{text} [{interval.low:{form}}, {interval.high:{form}}]"
 
 
 class Evaluation(TableResult, Mapping[str, DetectorEvaluation]):
-    """Values of many detectors: detector, then label, then value.
+    """Values of many detectors: detector, then key, then value.
 
     Prints as a table; iterates over the names of the detectors. Frames have a row for each
     detector: ``detector``, ``n_anomalies``, ``n_normals``, ``tied_fraction``, ``n_omitted`` where
     rows without a score are left out, the keys of the measures, for each false positive rate
     ``threshold@`` and ``flagged@``, and ``threshold`` where each detector has its own; with the
-    options for them, each label with ``_low``, ``_high``, ``_adjusted``, ``_p_value``. The last
+    options for them, each key with ``_low``, ``_high``, ``_adjusted``, ``_p_value``. The last
     column, ``unresolved``, has the keys of the measures for which the samples are too few.
     """
 
@@ -222,7 +220,7 @@ class Evaluation(TableResult, Mapping[str, DetectorEvaluation]):
         return len(self._detectors)
 
     def __repr__(self) -> str:
-        return f"<Evaluation of {len(self)} detectors: {', '.join(self.labels)}>"
+        return f"<Evaluation of {len(self)} detectors: {', '.join(self.measure_keys)}>"
 
     def _blocks(self) -> list[TextTable | str]:
         blocks: list[TextTable | str] = [self.text_table()]
@@ -231,19 +229,19 @@ class Evaluation(TableResult, Mapping[str, DetectorEvaluation]):
         return [*blocks, *(["", *self.notes] if self.notes else [])]
 
     @property
-    def labels(self) -> list[str]:
-        """Labels of the measures, in the order of the table."""
+    def measure_keys(self) -> list[str]:
+        """Keys of the measures, in the order of the table."""
         return list(next(iter(self._detectors.values())))
 
     def _declare_table(self) -> list[Column]:
         # The shorter side goes across. A measure that is undefined for every detector is left out,
         # unless all are.
-        labels, _ = self._split_labels()
-        if len(self) <= len(labels):
-            values = [Column(name, map(x.cell, labels), str) for name, x in self.items()]
-            return [Column(None, labels, str), *values]
-        by_label = [Column(key, [x.cell(key) for x in self.values()], str) for key in labels]
-        return [Column(None, self, str), *by_label]
+        keys, _ = self._split_keys()
+        if len(self) <= len(keys):
+            values = [Column(name, map(x.cell, keys), str) for name, x in self.items()]
+            return [Column(None, keys, str), *values]
+        by_key = [Column(key, [x.cell(key) for x in self.values()], str) for key in keys]
+        return [Column(None, self, str), *by_key]
 
     def operating_table(self) -> TextTable:
         """Return the thresholds and flagged counts as strings."""
@@ -268,15 +266,15 @@ class Evaluation(TableResult, Mapping[str, DetectorEvaluation]):
         rows = [
             [
                 result.detector,
-                label,
-                f"{result.mark(label)}{level.value:.4f}",
+                key,
+                f"{result.mark(key)}{level.value:.4f}",
                 f"{level.expected:.4f}",
                 f"{level.standard_deviation:.4f}",
                 f"{level.p_value:.2g}",
                 f"{level.adjusted:.4f}",
             ]
             for result in self._detectors.values()
-            for label, level in result.chance.items()
+            for key, level in result.chance.items()
         ]
         return TextTable(head, rows)
 
@@ -288,9 +286,9 @@ class Evaluation(TableResult, Mapping[str, DetectorEvaluation]):
         intervals or chance levels are missing or not reliable.
         """
         results = list(self._detectors.values())
-        labels, left_out = self._split_labels()
+        keys, left_out = self._split_keys()
         reasons = [
-            (x.detector, {label: x.undefined[label] for label in labels if label in x.undefined})
+            (x.detector, {key: x.undefined[key] for key in keys if key in x.undefined})
             for x in results
         ]
         where = "all detectors" if len(results) > 1 else results[0].detector
@@ -299,14 +297,14 @@ class Evaluation(TableResult, Mapping[str, DetectorEvaluation]):
             result.exact_intervals.keys() - result.intervals.keys() for result in results
         )
         return [
-            *lines_of_reasons("nan", reasons, labels),
+            *lines_of_reasons("nan", reasons, keys),
             *line_left_out([result.undefined for result in results], left_out, where),
             *line_of_omitted([f"{x.n_omitted} of {x.detector}" for x in results if x.n_omitted]),
             *line_of_unresolved((result.unresolved for result in results), is_exact=is_exact),
             *line_of_contamination(results[0].contamination),
             *lines_of_sampling((result.detector, result.intervals) for result in results),
             *lines_of_scores(result.scored_run for result in results),
-            *lines_of_reasons("note", unreliable, self.labels),
+            *lines_of_reasons("note", unreliable, self.measure_keys),
         ]
 
     def _content(self) -> dict[str, Any]:
@@ -315,8 +313,8 @@ class Evaluation(TableResult, Mapping[str, DetectorEvaluation]):
     def _declare_columns(self) -> list[Column]:
         return frame_columns(columns_of(list(self.values())))
 
-    def _split_labels(self) -> tuple[list[str], list[str]]:
-        return split_labels([x.undefined for x in self._detectors.values()], self.labels)
+    def _split_keys(self) -> tuple[list[str], list[str]]:
+        return split_keys([x.undefined for x in self._detectors.values()], self.measure_keys)
 
 
 def columns_of(results: Sequence[DetectorEvaluation]) -> dict[str, list[Any]]:
@@ -329,8 +327,8 @@ def columns_of(results: Sequence[DetectorEvaluation]) -> dict[str, list[Any]]:
     }
     if results[0].n_omitted is not None:
         columns["n_omitted"] = [result.n_omitted for result in results]
-    for label in results[0]:
-        columns[label] = [result[label] for result in results]
+    for key in results[0]:
+        columns[key] = [result[key] for result in results]
     for points in zip(*(result.operating_points for result in results), strict=True):
         if points[0].fpr is not None:
             rate = f"{points[0].fpr:g}"
@@ -338,15 +336,15 @@ def columns_of(results: Sequence[DetectorEvaluation]) -> dict[str, list[Any]]:
             columns[f"flagged@{rate}"] = [point.n_flagged for point in points]
         elif points[0].is_own:
             columns["threshold"] = [point.threshold for point in points]
-    for label in results[0]:
+    for key in results[0]:
         if any(result.intervals for result in results):
-            intervals = [result.intervals.get(label) for result in results]
-            columns[f"{label}_low"] = [x.low if x else math.nan for x in intervals]
-            columns[f"{label}_high"] = [x.high if x else math.nan for x in intervals]
+            intervals = [result.intervals.get(key) for result in results]
+            columns[f"{key}_low"] = [x.low if x else math.nan for x in intervals]
+            columns[f"{key}_high"] = [x.high if x else math.nan for x in intervals]
         if any(result.chance for result in results):
-            levels = [result.chance.get(label) for result in results]
-            columns[f"{label}_adjusted"] = [x.adjusted if x else math.nan for x in levels]
-            columns[f"{label}_p_value"] = [x.p_value if x else math.nan for x in levels]
+            levels = [result.chance.get(key) for result in results]
+            columns[f"{key}_adjusted"] = [x.adjusted if x else math.nan for x in levels]
+            columns[f"{key}_p_value"] = [x.p_value if x else math.nan for x in levels]
     columns["unresolved"] = [", ".join(result.unresolved) for result in results]
     return columns
 

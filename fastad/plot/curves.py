@@ -39,7 +39,7 @@ BAND_KINDS: tuple[BandKind, ...] = ("pointwise", "simultaneous")
 Curve = TypeVar("Curve")
 Data = TypeVar("Data")
 Result = TypeVar("Result")
-# Detector, then label of a measure, then value: such as the result of `fastad.evaluate`.
+# Detector, then key of a measure, then value: such as the result of `fastad.evaluate`.
 Values = Mapping[str, Mapping[str, float]]
 ScoreRange = tuple[Fraction, Fraction]
 # Characters in a line of a footnote below the legend's labels.
@@ -287,10 +287,10 @@ def legend_labels(detectors: Mapping[str, Any], values: Values) -> dict[str, str
     for name in detectors:
         too_few = unresolved_of(values, name)
         shown = ", ".join(
-            f"{label} {UNRESOLVED if label in too_few else ''}"
+            f"{key} {UNRESOLVED if key in too_few else ''}"
             f"{'undefined' if math.isnan(value) else f'{value:.3f}'}"
-            f"{interval_text(_exact_of(values, name).get(label))}"
-            for label, value in values.get(name, {}).items()
+            f"{interval_text(_exact_of(values, name).get(key))}"
+            for key, value in values.get(name, {}).items()
         )
         labels[name] = f"{name} ({shown})" if shown else name
     return labels

@@ -50,7 +50,7 @@ class DetCurveDisplay(LabelledCurvesDisplay[DetCurve]):
     curves : DetCurve or mapping of str to DetCurve
         The curve of one detector, or curves by the names of detectors.
     values : mapping of str to mapping of str to float, optional
-        Detector, then label, then value: what the legend shows, such as the result of
+        Detector, then key, then value: what the legend shows, such as the result of
         `fastad.evaluate`.
     n_anomalies, n_normals : float, optional
         Sizes of the classes; by default what the smallest steps of the curves imply.

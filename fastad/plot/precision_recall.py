@@ -50,7 +50,7 @@ class PrecisionRecallDisplay(LabelledCurvesDisplay[PrecisionRecallCurve]):
     curves : PrecisionRecallCurve or mapping of str to PrecisionRecallCurve
         The curve of one detector, or curves by the names of detectors.
     values : mapping of str to mapping of str to float, optional
-        Detector, then label, then value: what the legend shows, such as the result of
+        Detector, then key, then value: what the legend shows, such as the result of
         `fastad.evaluate`.
     false_alarms : mapping of str to array-like of shape (n_points,), optional
         Flagged normals per anomaly at each point of a curve. By default they are derived from

@@ -90,7 +90,7 @@ class DecisionRegionDisplay(drawing.Display):
     ax_, figure_
         Axes and figure; once drawn.
     lines_ : dict of str to matplotlib.lines.Line2D
-        The boundary of each region by its label, such as ``vol@0.05``; pieces are separated by
+        The boundary of each region by its key, such as ``vol@0.05``; pieces are separated by
         NaN.
     map_ : matplotlib.collections.QuadMesh
         The scores as drawn.

@@ -84,7 +84,7 @@ class RocCurveDisplay(LabelledCurvesDisplay[RocCurve]):
     curves : RocCurve or mapping of str to RocCurve
         The curve of one detector, or curves by the names of detectors.
     values : mapping of str to mapping of str to float, optional
-        Detector, then label, then value: what the legend shows, such as the result of
+        Detector, then key, then value: what the legend shows, such as the result of
         `fastad.evaluate`.
     marks : mapping of str to sequence of RocMark, optional
         Operating points to mark on the curve of each detector.

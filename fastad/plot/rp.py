@@ -35,7 +35,7 @@ class RpCurveDisplay(LabelledCurvesDisplay[RpCurve]):
     curves : RpCurve or mapping of str to RpCurve
         The curve of one detector, or curves by the names of detectors.
     values : mapping of str to mapping of str to float, optional
-        Detector, then label, then value: what the legend shows, such as the result of
+        Detector, then key, then value: what the legend shows, such as the result of
         `fastad.evaluate`.
 
     Attributes

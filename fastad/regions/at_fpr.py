@@ -121,9 +121,9 @@ def volume_at_fpr(
 
 
 class Volumes(TableResult, Mapping[str, Mapping[str, VolumeEstimate]]):
-    """Volumes of decision regions: detector, then label such as ``vol@0.05``; prints as a table.
+    """Volumes of decision regions: detector, then key such as ``vol@0.05``; prints as a table.
 
-    Frames have a row for each detector: ``detector``, and for each label the value, its ``_low``
+    Frames have a row for each detector: ``detector``, and for each key the value, its ``_low``
     and its ``_high``.
 
     Attributes
@@ -131,7 +131,7 @@ class Volumes(TableResult, Mapping[str, Mapping[str, VolumeEstimate]]):
     box : Box
         Where points were drawn.
     fpr : list of float
-        False positive rates, in the order of the labels.
+        False positive rates, in the order of the keys.
     """
 
     __slots__ = ("_estimates", "box", "fpr")
@@ -156,21 +156,21 @@ class Volumes(TableResult, Mapping[str, Mapping[str, VolumeEstimate]]):
         return len(self._estimates)
 
     def __repr__(self) -> str:
-        return f"<Volumes of {len(self)} detectors: {', '.join(self.labels)}>"
+        return f"<Volumes of {len(self)} detectors: {', '.join(self.measure_keys)}>"
 
     @property
-    def labels(self) -> list[str]:
-        """Labels of the false positive rates."""
+    def measure_keys(self) -> list[str]:
+        """Keys of the volumes, by rate."""
         return list(next(iter(self._estimates.values())))
 
     def _declare_table(self) -> list[Column]:
         values = [Column(name, map(str, each.values()), str) for name, each in self.items()]
-        return [Column(None, self.labels, str), *values]
+        return [Column(None, self.measure_keys, str), *values]
 
     def _declare_columns(self) -> list[Column]:
         columns = [Column("detector", self)]
-        for label in self.labels:
-            columns += estimate_columns(label, [each[label] for each in self.values()])
+        for key in self.measure_keys:
+            columns += estimate_columns(key, [each[key] for each in self.values()])
         return columns
 
     def _content(self) -> dict[str, Any]:

@@ -361,7 +361,7 @@ def evaluation_scorer(
     Parameters
     ----------
     measures : sequence of str, Measure and BoundMeasure, optional
-        Labels such as ``"tpr@0.01"`` and names of functions, as in `fastad.evaluate`.
+        Keys such as ``"tpr@0.01"`` and names of functions, as in `fastad.evaluate`.
     fpr : float or sequence of floats, default (0.01, 0.05)
         Operating points of the default set and of names of functions.
     score_range : (float, float), optional

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from fastad._core.extras import missing_extra
 from fastad._core.parameters import check_count, check_rate, check_seed, exact_rate, short_repr
-from fastad.benchmarking.columns import label_list
+from fastad.benchmarking.columns import key_list
 from fastad.errors import InvalidInputError, InvalidTypeError
 from fastad.measures.measure import BoundMeasure, Measure, MeasureLike
 from fastad.measures.requests import function_of, parse_measures, read_key, suggestion_for
@@ -127,7 +127,7 @@ class StudyConfig:
     volumes: VolumePlan = field(default_factory=VolumePlan)
     measures: Sequence[MeasureLike] = field(
         default_factory=lambda: tuple(
-            label for extension in extensions() for label in extension.measures()
+            key for extension in extensions() for key in extension.measures()
         )
     )
     detectors: Sequence[Configuration] = field(
@@ -293,25 +293,25 @@ def check_measures(
     rates = [exact_rate(rate, "volumes.fpr") for rate in fpr]
     declared = Measure, BoundMeasure
     if not (isinstance(measures, Sequence) and any(isinstance(x, declared) for x in measures)):
-        measures = label_list(measures, name)
-    for label in measures:
-        if isinstance(label, declared):
-            for bound in parse_measures(label, rates):
+        measures = key_list(measures, name)
+    for key in measures:
+        if isinstance(key, declared):
+            for bound in parse_measures(key, rates):
                 _check_own(bound, keys, name)
                 keys[bound.key] = bound
             continue
-        label_list([label], name)
-        if function_of(label) == label:
-            keys |= dict.fromkeys(bound.key for bound in parse_measures(label, rates))
+        key_list([key], name)
+        if function_of(key) == key:
+            keys |= dict.fromkeys(bound.key for bound in parse_measures(key, rates))
             continue
-        named = read_key(label)
+        named = read_key(key)
         if named is None or named[0].higher_is_better is None:
             raise InvalidInputError(
                 f"{name} must contain keys of measures such as auc or tpr@0.05; "
-                f"found {short_repr(label)}{suggestion_for(label)}",
+                f"found {short_repr(key)}{suggestion_for(key)}",
                 argument=name,
             )
-        keys[label] = None
+        keys[key] = None
     return tuple(key if bound is None else bound for key, bound in keys.items())
 
 

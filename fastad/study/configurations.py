@@ -33,7 +33,7 @@ from fastad.study.value_texts import digest_of, named_text, value_text
 
 Options: TypeAlias = tuple[tuple[str, Any], ...]
 
-# Kinds of estimators: the label of each and its class.
+# Kinds of estimators: the name of each and its class.
 _ESTIMATORS = {
     "iforest": ("IForest", "sklearn.ensemble.IsolationForest"),
     "ocsvm": ("OCSVM", "sklearn.svm.OneClassSVM"),
@@ -50,7 +50,7 @@ class Configuration:
     Attributes
     ----------
     detector : str
-        Its label.
+        Its name.
     params : str
         Its parameters as a string, such as "k=5, score=kappa".
     rule : Rule or None
@@ -262,7 +262,7 @@ def _read(entry: dict[str, Any], where: str, folder: Path | None) -> Iterator[Co
         name = entry.pop("name", None)
         if not isinstance(name, str) or not name.isprintable() or not name.strip():
             raise InvalidInputError(
-                f"{where}.name must be a label; found {short_repr(name)}", argument=f"{where}.name"
+                f"{where}.name must be a name; found {short_repr(name)}", argument=f"{where}.name"
             )
         yield from _of_estimator(name, entry.pop("estimator"), entry, where, folder)
     elif "preset" in entry:
@@ -306,7 +306,7 @@ def _of_factors(entry: dict[str, Any], where: str) -> Iterator[Configuration]:
 
 
 def _of_estimator(
-    label: str, factory: Any, entry: dict[str, Any], where: str, folder: Path | None
+    name: str, factory: Any, entry: dict[str, Any], where: str, folder: Path | None
 ) -> Iterator[Configuration]:
     folder_name = None if folder is None else str(folder)
     named = isinstance(factory, str)
@@ -324,7 +324,7 @@ def _of_estimator(
     check_options(maker, entry, where)
     for options in _combinations(entry, where):
         yield Configuration(
-            label,
+            name,
             _text(options, where),
             factory=factory,
             options=options,

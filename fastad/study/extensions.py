@@ -107,11 +107,11 @@ class Extension:
         return {}
 
     def measures(self) -> Sequence[str]:
-        """Return the labels of measures that are the default."""
+        """Return the keys of measures that are the default."""
         return ()
 
     def compared_measures(self) -> Sequence[str]:
-        """Return the labels of the measures that the report compares, of those that there are."""
+        """Return the keys of the measures that the report compares, of those that there are."""
         return ()
 
     def plans(self) -> Mapping[str, Callable[[Mapping[str, Any]], ExtraPlan]]:

@@ -27,8 +27,8 @@ _MASSES = 0.9 + np.arange(60) / 59 * 0.099
 _LEVELS = 60
 
 
-def cvol_label(rate: float) -> str:
-    """Return the label of the volume outside of the decision region at a rate."""
+def cvol_key(rate: float) -> str:
+    """Return the key of the volume outside of the decision region at a rate."""
     return f"cvol@{rate:g}"
 
 
@@ -39,9 +39,9 @@ class Measured:
     Attributes
     ----------
     values : mapping of str to float
-        By label; NaN where undefined.
+        By key; NaN where undefined.
     undefined : mapping of str to str
-        Why, by label.
+        Why, by key.
     curves : mapping of str to list of float
         By name, of `fastad.study.results.CURVES`; empty where they were not kept.
     """
@@ -56,7 +56,7 @@ def measure_scores(
     y_score: FloatVector,
     uniform_score: FloatVector | None,
     *,
-    labels: Sequence[MeasureLike],
+    keys: Sequence[MeasureLike],
     rates: Sequence[float],
     with_curves: bool = False,
     without_uniform: str = "",
@@ -71,8 +71,8 @@ def measure_scores(
         Its anomaly scores of the test rows.
     uniform_score : numpy.ndarray of shape (n_draws,) or None
         Those of points drawn uniformly in the box; None if there are none.
-    labels : sequence of str and BoundMeasure
-        Measures with labels.
+    keys : sequence of str and BoundMeasure
+        Measures with keys.
     rates : sequence of float
         False positive rates of the volumes.
     with_curves : bool, default False
@@ -83,27 +83,27 @@ def measure_scores(
     Returns
     -------
     Measured
-        Measures with labels; ``cvol@`` at each rate, the fraction of uniform points that score
+        Measures with keys; ``cvol@`` at each rate, the fraction of uniform points that score
         at or above the threshold; ``em`` and ``mv`` of the normal test rows, the volume of the box
         being 1.
     """
-    evaluated = evaluate(y_test, y_score, measures=labels)["score"]
+    evaluated = evaluate(y_test, y_score, measures=keys)["score"]
     values, undefined = dict(evaluated), dict(evaluated.undefined)
 
-    def add(label: str, compute: Callable[[], float]) -> None:
+    def add(key: str, compute: Callable[[], float]) -> None:
         try:
-            values[label] = compute()
+            values[key] = compute()
         except UndefinedMeasureError as error:
-            values[label], undefined[label] = float("nan"), str(error)
+            values[key], undefined[key] = float("nan"), str(error)
 
     if uniform_score is None:
         volumes, masses = None, None
-        lacking = [*map(cvol_label, rates), EM, MV]
+        lacking = [*map(cvol_key, rates), EM, MV]
         values |= dict.fromkeys(lacking, float("nan"))
         undefined |= dict.fromkeys(lacking, without_uniform)
     else:
         for rate in rates:
-            add(cvol_label(rate), partial(_outside, y_test, y_score, uniform_score, rate))
+            add(cvol_key(rate), partial(_outside, y_test, y_score, uniform_score, rate))
         normal = y_score[y_test == 0]
         volumes = mass_volume_curve(normal, uniform_score, 1.0)
         masses = excess_mass_curve(normal, uniform_score, 1.0)

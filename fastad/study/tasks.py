@@ -28,7 +28,7 @@ from fastad.study.fitting import (
     scores_of_draws,
     scores_of_rows,
 )
-from fastad.study.measuring import EM, MV, Measured, cvol_label, measure_scores
+from fastad.study.measuring import EM, MV, Measured, cvol_key, measure_scores
 from fastad.study.own_code import check_code
 from fastad.study.problems import Problem
 from fastad.study.results import CURVES, EQUAL_SCORES, TASKS, is_failure
@@ -145,7 +145,7 @@ class TaskBatch:
                 if isinstance(measured, str):
                     fitted.reasons[configuration] = measured
                     continue
-                undefined = (f"{label}: {why}" for label, why in measured.undefined.items())
+                undefined = (f"{key}: {why}" for key, why in measured.undefined.items())
                 rows[configuration] |= measured.values
                 rows[configuration]["score_time_s"] = seconds
                 rows[configuration]["undefined"] = "; ".join(undefined)
@@ -230,7 +230,7 @@ class TaskBatch:
         try:
             return measure_scores(
                 *(split.y_test, y_score, uniform_score),
-                labels=self.settings.measures,
+                keys=self.settings.measures,
                 rates=self.settings.volumes.fpr,
                 with_curves=self.with_curves,
                 without_uniform=reason,
@@ -241,7 +241,7 @@ class TaskBatch:
     def _row(self, split: Split, configuration: Configuration) -> Row:
         """Return the row of a task, without what is measured."""
         problem, settings = self.problem, self.settings
-        cvol = map(cvol_label, map(float, settings.volumes.fpr))
+        cvol = map(cvol_key, map(float, settings.volumes.fpr))
         return {
             "collection": problem.collection,
             "dataset": problem.dataset,

@@ -97,7 +97,7 @@ def bits(result: Any) -> Any:
     if isinstance(result, np.ndarray):
         return result.dtype.str, result.shape, result.tobytes()
     if isinstance(result, ResultTable):
-        return bits([result.models, *(result.means(label) for label in result.labels)])
+        return bits([result.models, *(result.means(label) for label in result.measure_keys)])
     if isinstance(result, Mapping):
         return {name: bits(value) for name, value in result.items()}
     if dataclasses.is_dataclass(result):
@@ -212,12 +212,12 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"rng": 1.5}, "rng must be an int, .* found float"),
     ({"measures": ["f1"]}, "measures must be one of auc, .*; found 'f1'"),
     ({"measures": []}, "measures must name at least one measure; found none"),
-    ({"measures": "auc"}, "measures must be a sequence of labels; found 'auc' alone"),
-    ({"measures": 3}, "measures must be a sequence of labels; found 3"),
+    ({"measures": "auc"}, "measures must be a sequence of keys; found 'auc' alone"),
+    ({"measures": 3}, "measures must be a sequence of keys; found 3"),
     ({"measure": "f1"}, "measure must be one of .*; found 'f1'"),
     ({"control": "x"}, "control must be one of knn, lof, svm; found 'x'"),
     ({"reference": "x"}, "reference must be one of auc, .*; found 'x'"),
-    ({"reference": 3}, "reference must be a label; found 3"),
+    ({"reference": 3}, "reference must be a key; found 3"),
     ({"n_threads": 0}, "n_threads must be at least 1; found 0"),
     ({"n_threads": 1.5}, "n_threads must be an integer; found 1.5"),
 ]

@@ -295,7 +295,7 @@ def test_classes_of_one_data_set_are_not_independent() -> None:
     }
     order = [flat.models.index(str(i)) for i in range(columns[1])]
     place = [flat.problems.index(str(i)) for i in range(columns[0])]
-    rows |= {label: flat.means(label)[place][:, order].ravel() for label in flat.labels}
+    rows |= {label: flat.means(label)[place][:, order].ravel() for label in flat.measure_keys}
     result = recommend(rows, operating_fpr=0.1, measures=measures, rng=0)
     assert (result.evidence, result.not_worse, result.worse) == ("same folds", ["ap"], [])
     assert "over 30 problems of 3 data sets." in result.text

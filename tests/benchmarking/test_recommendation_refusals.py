@@ -37,7 +37,7 @@ TABLE = ResultTable.from_arrays({"auc": [[0.9, 0.8]], "tpr@0.1": [[0.5, 0.6]]})
         ({"operating_fpr": "0.1"}, TypeError, "operating_fpr must be a number; found str"),
         ({"operating_fpr": True}, TypeError, "operating_fpr must be a number; found bool"),
         ({"target_measure": "ap"}, InvalidInputError, "target_measure must be one of auc, tpr@0.1"),
-        ({"target_measure": 5}, TypeError, "target_measure must be a label; found 5"),
+        ({"target_measure": 5}, TypeError, "target_measure must be a key; found 5"),
         (
             {"operating_fpr": 0.1, "unseen_anomaly_classes": True},
             InvalidInputError,

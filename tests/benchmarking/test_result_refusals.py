@@ -90,12 +90,12 @@ def test_tables_without_rows_or_measures() -> None:
     [
         (3, {}, "table must be a data frame, .* found int"),
         ([TABLE], {}, "table must be a data frame, .* found list"),
-        (TABLE, {"measures": "auc"}, "measures must be a sequence of labels; found 'auc' alone"),
+        (TABLE, {"measures": "auc"}, "measures must be a sequence of keys; found 'auc' alone"),
         (TABLE, {"higher_is_better": ["auc"]}, "higher_is_better must map .* found list"),
         (TABLE, {"higher_is_better": {"auc": 1}}, r"higher_is_better\['auc'\] must be True or Fal"),
         (TABLE, {"higher_is_better": {"auc": "no"}}, r"higher_is_better\['auc'\] .* found str"),
-        (TABLE, {"measures": 3}, "measures must be a sequence of labels; found 3"),
-        (TABLE, {"measures": [["auc"]]}, r"measures must contain labels; found \['auc'\]"),
+        (TABLE, {"measures": 3}, "measures must be a sequence of keys; found 3"),
+        (TABLE, {"measures": [["auc"]]}, r"measures must contain keys; found \['auc'\]"),
         (
             TABLE,
             {"dataset_columns": 3},
@@ -169,7 +169,7 @@ def test_arrays_that_are_refused(values: Any, options: dict[str, Any], message: 
 
 
 def test_arrays_and_names_of_another_type() -> None:
-    with pytest.raises(TypeError, match="values must map labels to arrays; found list"):
+    with pytest.raises(TypeError, match="values must map keys to arrays; found list"):
         ResultTable.from_arrays([1, 2])  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="datasets must be a sequence of names; found 3"):
         ResultTable.from_arrays({"auc": [[1, 2]]}, datasets=3)  # type: ignore[arg-type]

@@ -145,7 +145,7 @@ def test_the_order_of_rows_changes_nothing(
 )
 def test_tables_of_every_library(frame: Callable[[Any], Any]) -> None:
     table = ResultTable.from_table(frame(TABLE))
-    assert table.labels == ["auc", "tpr@0.05"]
+    assert table.measure_keys == ["auc", "tpr@0.05"]
     assert table.datasets == ["a", "b"]
     assert table.detectors == table.models == ["knn", "lof"]
     assert table.means("auc").tolist() == [[0.9, 0.8], [0.7, 0.6]]
@@ -169,8 +169,8 @@ def test_evaluations() -> None:
             expected = fastad.roc_auc(y[rows], scores[name][rows])
             assert table.means("auc")[i, j] == expected
     assert table.datasets == ["a", "b"]
-    assert "tpr@0.05" in table.labels
-    assert not any(name.startswith(("threshold", "n_", "flagged")) for name in table.labels)
+    assert "tpr@0.05" in table.measure_keys
+    assert not any(name.startswith(("threshold", "n_", "flagged")) for name in table.measure_keys)
 
     alone = ResultTable.from_table(fastad.evaluate(y, scores), dataset_columns=[])
     assert alone.n_datasets == 1
@@ -308,7 +308,7 @@ def test_clusters_are_data_sets() -> None:
 def test_which_columns_are_measures() -> None:
     names = ["auc", "tpr@0.05", "em", "mv", "vol@0.1", "cvol@0.01", "auc@7", "fit_time_s", "AUC"]
     table = ResultTable.from_table({**TABLE, **{name: [1, 2, 3, 4] for name in names}})
-    results = {one.name: (one.higher_is_better, one.rate, one.sign) for one in table.measures}
+    results = {one.key: (one.higher_is_better, one.rate, one.sign) for one in table.measures}
     assert results == {
         "auc": (True, None, 1.0),
         "tpr@0.05": (True, Fraction(1, 20), 1.0),
@@ -324,7 +324,7 @@ def test_measures_are_read_in_the_given_order() -> None:
     read = ResultTable.from_table(
         table, measures=["cost@0.05", "auc", "auc"], higher_is_better={"cost@0.05": False}
     )
-    assert read.labels == ["cost@0.05", "auc"]
+    assert read.measure_keys == ["cost@0.05", "auc"]
     assert read.measure("cost@0.05").rate == Fraction(1, 20)
     assert not read.measure("cost@0.05").higher_is_better
     with pytest.raises(InvalidInputError, match=r"measure must be one of cost@0\.05, auc; found"):
@@ -335,22 +335,22 @@ def test_a_measure_may_name_a_key() -> None:
     table = {**TABLE, "auc": ["x", "x", "y", "y"]}
     read = ResultTable.from_table(table, dataset_columns="auc")
     assert read.datasets == ["x", "y"]
-    assert read.labels == ["tpr@0.05"]
+    assert read.measure_keys == ["tpr@0.05"]
 
 
 def test_as_results() -> None:
     table = ResultTable.from_table(TABLE)
     assert as_results(table, None) is table
     part = as_results(table, ["tpr@0.05", "tpr@0.05"])
-    assert part.labels == ["tpr@0.05"]
+    assert part.measure_keys == ["tpr@0.05"]
     assert part.means("tpr@0.05").tolist() == table.means("tpr@0.05").tolist()
-    assert table.labels == ["auc", "tpr@0.05"]
-    assert as_results(TABLE, ["auc"]).labels == ["auc"]
+    assert table.measure_keys == ["auc", "tpr@0.05"]
+    assert as_results(TABLE, ["auc"]).measure_keys == ["auc"]
     with pytest.raises(InvalidInputError, match=r"measures must be one of auc, tpr@0\.05; found"):
         as_results(table, ["ap"])
     with pytest.raises(InvalidInputError, match="measures must name at least one"):
         as_results(table, [])
-    with pytest.raises(TypeError, match="measures must be a sequence of labels; found 'auc' alone"):
+    with pytest.raises(TypeError, match="measures must be a sequence of keys; found 'auc' alone"):
         as_results(table, "auc")
 
 

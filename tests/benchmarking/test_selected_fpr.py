@@ -138,7 +138,7 @@ def test_the_mean_at_a_rate_has_no_part_of_the_selected_columns() -> None:
 
 def names_of(*labels: str) -> list[str]:
     table = ResultTable.from_arrays({label: [[1, 2]] for label in labels})
-    return [one.name for one in usual_measures(table)]
+    return [one.key for one in usual_measures(table)]
 
 
 def test_curves_over_rates_are_left_out_but_for_the_usual_rates() -> None:

@@ -183,10 +183,10 @@ def test_given_rows_and_columns() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"evaluated_by": "auc"}, "^evaluated_by must be a sequence of labels; found 'auc' alone"),
-        ({"measures": "auc"}, "^measures must be a sequence of labels; found 'auc' alone"),
-        ({"measures": 3}, "^measures must be a sequence of labels; found 3"),
-        ({"evaluated_by": 3}, "^evaluated_by must be a sequence of labels; found 3"),
+        ({"evaluated_by": "auc"}, "^evaluated_by must be a sequence of keys; found 'auc' alone"),
+        ({"measures": "auc"}, "^measures must be a sequence of keys; found 'auc' alone"),
+        ({"measures": 3}, "^measures must be a sequence of keys; found 3"),
+        ({"evaluated_by": 3}, "^evaluated_by must be a sequence of keys; found 3"),
     ],
 )
 def test_measures_of_another_type(options: dict[str, Any], message: str) -> None:
@@ -203,7 +203,7 @@ def test_class_sensitivity_refuses() -> None:
         class_sensitivity(columns)
     with pytest.raises(UndefinedMeasureError, match=r"at least two classes .* found none in 1"):
         class_sensitivity({**columns, "anomaly_class": ["x", "x"]})
-    with pytest.raises(TypeError, match="measures must be a sequence of labels; found 'auc' alone"):
+    with pytest.raises(TypeError, match="measures must be a sequence of keys; found 'auc' alone"):
         class_sensitivity(columns, measures="auc")
 
 

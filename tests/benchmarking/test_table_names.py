@@ -43,16 +43,16 @@ def table(**columns: Any) -> ResultTable:
 @loop("row", PLAIN)
 def test_a_column_with_the_name_of_a_function_is_its_measure(row: Any) -> None:
     by_name, by_key = table(**{row.name: VALUES}), table(**{row.key: VALUES})
-    assert by_name.labels == by_key.labels == [row.key]
+    assert by_name.measure_keys == by_key.measure_keys == [row.key]
     assert by_name.measures[0].higher_is_better == row.higher_is_better
     for results in (by_name, by_key):
         for text in (row.key, row.name):
-            assert results.measure(text).name == row.key
+            assert results.measure(text).key == row.key
             assert results.means(text).ravel().tolist() == VALUES
             assert results.by_fold(text).ravel().tolist() == VALUES
             assert ResultTable.from_table(
                 {**ROWS, results.measures[0].column: VALUES}, measures=[text]
-            ).labels == [row.key]
+            ).measure_keys == [row.key]
     with pytest.raises(InvalidInputError, match=f"found .* which are both {row.key}"):
         table(**{row.name: VALUES, row.key: VALUES})
 
@@ -65,7 +65,7 @@ def test_a_function_at_operating_points_is_all_of_its_columns(row: Any) -> None:
     named = read_key(second)
     assert named is not None
     results = table(**{first: VALUES, second: VALUES, "auc": VALUES})
-    assert [column.name for column in results.select([row.name], "measures")] == [first, second]
+    assert [column.key for column in results.select([row.name], "measures")] == [first, second]
     ranks = average_ranks(results, measures=[row.name], n_resamples=1, rng=0)
     assert list(ranks.measures) == [first, second]
     with pytest.raises(InvalidInputError, match=f"measure must be one of {first}, {second}; found"):
@@ -76,7 +76,7 @@ def test_a_function_at_operating_points_is_all_of_its_columns(row: Any) -> None:
 
 def test_columns_that_are_left_out_are_named() -> None:
     results = table(auc=VALUES, roc_acu=VALUES, accuracy=VALUES, hours=VALUES, name=list("uvwxyz"))
-    assert results.labels == ["auc"]
+    assert results.measure_keys == ["auc"]
     (note,) = results.notes
     assert note == (
         "left out: roc_acu, accuracy, hours, which are not measures that fastad knows: say which "
@@ -91,7 +91,7 @@ def test_columns_that_are_left_out_are_named() -> None:
     # Whoever names what is read, or its direction, has nothing left out.
     assert not ResultTable.from_table({**ROWS, "auc": VALUES, "x": VALUES}, measures=["auc"]).notes
     named = ResultTable.from_table({**ROWS, "x": VALUES}, higher_is_better={"x": False})
-    assert named.labels == ["x"]
+    assert named.measure_keys == ["x"]
     assert not named.notes
 
 

@@ -164,7 +164,7 @@ def test_the_default_set_is_labelled_by_the_operating_points(fpr: Any) -> None:
     for point in points:
         expected += [f"{kind}{float(point):g}" for kind in ("auc@", "tpr@", "f1@", "precision@fpr")]
     result = fastad.evaluate(Y, _RAW, fpr=fpr)
-    assert list(result["score"]) == result.labels == expected
+    assert list(result["score"]) == result.measure_keys == expected
 
 
 def test_the_default_operating_points_are_one_and_five_percent() -> None:
@@ -193,7 +193,7 @@ def test_every_value_has_the_bits_of_the_single_function(kind: str, weights: str
 @loop("name", list(FUNCTIONS))
 def test_a_function_name_stands_for_its_labels(name: str) -> None:
     by_name = fastad.evaluate(Y, _RAW, measures=[name], fpr=[0.01, 0.2])
-    assert by_name.labels == FUNCTIONS[name]
+    assert by_name.measure_keys == FUNCTIONS[name]
     assert bits(by_name["score"].values()) == bits(
         fastad.evaluate(Y, _RAW, measures=FUNCTIONS[name])["score"].values()
     )
@@ -202,7 +202,7 @@ def test_a_function_name_stands_for_its_labels(name: str) -> None:
 def test_labels_name_their_own_points_whatever_fpr_is() -> None:
     labels = ["tpr@0.3", "auc", "precision@k10", "fpr@tpr0.95", "tpr@0.3", "roc_auc"]
     result = fastad.evaluate(Y, _RAW, measures=labels, fpr=0.01)
-    assert result.labels == ["tpr@0.3", "auc", "precision@k10", "fpr@tpr0.95"]
+    assert result.measure_keys == ["tpr@0.3", "auc", "precision@k10", "fpr@tpr0.95"]
 
 
 @loop(
@@ -246,8 +246,8 @@ def test_an_fpr_outside_the_unit_interval_is_refused(fpr: Any) -> None:
 def test_points_that_print_alike_are_never_mixed_up() -> None:
     with pytest.raises(InvalidInputError, match=r"auc@0\.01"):
         fastad.evaluate(Y, _RAW, fpr=[0.01, 0.0100000001])
-    assert fastad.evaluate(Y, _RAW, fpr=[0.01, 0.01]).labels == (
-        fastad.evaluate(Y, _RAW, fpr=0.01).labels
+    assert fastad.evaluate(Y, _RAW, fpr=[0.01, 0.01]).measure_keys == (
+        fastad.evaluate(Y, _RAW, fpr=0.01).measure_keys
     )
 
 

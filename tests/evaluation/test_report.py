@@ -253,7 +253,7 @@ def test_columns_have_a_row_for_each_detector() -> None:
         "n_anomalies",
         "n_normals",
         "tied_fraction",
-        *result.labels,
+        *result.measure_keys,
         *(f"{what}@{fpr}" for fpr in (0.05, 0.1) for what in ("threshold", "flagged")),
         "unresolved",
     ]
@@ -372,7 +372,7 @@ def test_what_is_undefined_for_every_detector_is_not_printed(n_detectors: int) -
             (line,) = [line for line in text.splitlines() if label in line]
             assert "not shown: " in line
             assert "takes 0 of 20 anomalies" in line
-    assert list(result["d0"]) == result.labels == measures
+    assert list(result["d0"]) == result.measure_keys == measures
     assert set(UNDEFINED) < set(result.to_columns())
     assert set(result.to_dict()["detectors"][0]["undefined"]) == set(UNDEFINED)
 

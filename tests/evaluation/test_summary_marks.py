@@ -21,7 +21,7 @@ def test_the_best_of_each_data_set_is_marked_by_the_direction_of_the_measure() -
     table = summary.text_table()
     head = list(table.header)
     for dataset in (0, 1):
-        rows = [i for i, name in enumerate(summary.keys["dataset"]) if name == dataset]
+        rows = [i for i, name in enumerate(summary.groups["dataset"]) if name == dataset]
         for label, sign in (("auc", -1), ("eer", 1)):
             ranks = np.argsort(np.argsort(sign * summary.mean[label][rows])) + 1
             column = head.index(label) - 1

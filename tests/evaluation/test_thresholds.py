@@ -88,11 +88,11 @@ def test_any_data_at_several_thresholds(
 
 def test_the_default_set_stays_beside_them() -> None:
     plain, added = fastad.evaluate(Y, SCORES), fastad.evaluate(Y, SCORES, threshold=[0.5, 1])
-    assert added.labels == plain.labels + [
+    assert added.measure_keys == plain.measure_keys + [
         f"{name}@threshold{x}" for x in ("0.5", "1") for name in STANDARD
     ]
     for name in SCORES:
-        assert {label: added[name][label] for label in plain.labels} == pytest.approx(
+        assert {label: added[name][label] for label in plain.measure_keys} == pytest.approx(
             dict(plain[name]), nan_ok=True
         )
 
@@ -123,11 +123,11 @@ def test_each_group_has_what_its_rows_have_alone() -> None:
 
 def test_rates_that_are_named_are_all_that_is_computed() -> None:
     result = fastad.evaluate(Y, SCORES, threshold=1, measures=["mcc", "auc", "tpr"])
-    assert result.labels == ["mcc@threshold1", "auc", "tpr@threshold1"]
-    assert (
-        fastad.evaluate(Y, SCORES, measures=["mcc@threshold1", "auc"]).labels == result.labels[:2]
-    )
-    assert fastad.evaluate(Y, SCORES, measures="tpr@threshold-1.5").labels == ["tpr@threshold-1.5"]
+    assert result.measure_keys == ["mcc@threshold1", "auc", "tpr@threshold1"]
+    two = fastad.evaluate(Y, SCORES, measures=["mcc@threshold1", "auc"])
+    assert two.measure_keys == result.measure_keys[:2]
+    one = fastad.evaluate(Y, SCORES, measures="tpr@threshold-1.5")
+    assert one.measure_keys == ["tpr@threshold-1.5"]
     with pytest.raises(InvalidInputError, match="threshold must be given for 'tpr'"):
         fastad.evaluate(Y, SCORES, measures=["auc", "tpr"])
 

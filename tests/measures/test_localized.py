@@ -371,5 +371,5 @@ def test_labels_in_tables() -> None:
     expected = [getattr(fastad.measures, name)(Y, S, fpr=0.1) for name in names]
     for measures in (labels, names):
         table = fastad.evaluate(Y, S, measures=measures, fpr=[0.1])
-        assert table.labels == labels
+        assert table.measure_keys == labels
         assert list(table["score"].values()) == expected

@@ -198,7 +198,7 @@ def test_a_summary_is_mean_and_deviation_over_the_column() -> None:
         Y, SCORES, groups={"dataset": DATASET, "fold": groups}, measures=["auc", "ap"]
     )
     summary = result.summary("fold")
-    rows = list(zip(summary.keys["dataset"], summary.keys["detector"], strict=True))
+    rows = list(zip(summary.groups["dataset"], summary.groups["detector"], strict=True))
     assert rows == [(d, s) for d in ("cover", "iris", "wine") for s in ("a", "b")]
     for i, (dataset, detector) in enumerate(rows):
         values = [
@@ -216,7 +216,7 @@ def test_a_summary_is_mean_and_deviation_over_the_column() -> None:
 def test_a_summary_over_everything_has_a_row_for_each_detector() -> None:
     result = fastad.evaluate(Y, SCORES, groups=FOLD, measures=["auc"])
     summary = result.summary()
-    assert summary.keys == {"detector": ["a", "b"]}
+    assert summary.groups == {"detector": ["a", "b"]}
     values = [estimate["b"]["auc"] for estimate in result.values()]
     assert summary.mean["auc"][1] == pytest.approx(float(np.mean(values)), rel=1e-14)
     one = fastad.evaluate(Y, SCORES["a"], groups=np.zeros(N, int), measures=["auc"]).summary()

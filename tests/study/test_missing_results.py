@@ -180,7 +180,7 @@ def test_measures_that_were_not_planned_are_not_missing(study: StudyTables) -> N
 
 
 def test_sections_that_have_nothing_to_say_are_left_out(study: StudyTables) -> None:
-    keys = set(study.tasks.column_names) - set(study.results(collection="uci").labels)
+    keys = set(study.tasks.column_names) - set(study.results(collection="uci").measure_keys)
     config = {**study.manifest["config"], "measures": ["auc", "ap"]}
     few = replace(
         study,

@@ -200,4 +200,4 @@ def test_a_study_without_the_papers_measures_has_answers_by_its_own(study: Study
 
 def fastad_labels(study: StudyTables) -> set[str]:
     """All measures of a study."""
-    return set(study.results(collection="uci").labels)
+    return set(study.results(collection="uci").measure_keys)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 # Collections of the tables of ranks, measures of their tests, and of tables of other classes.
 _RANK_TABLES = {"uci": "Table 3", "uci-umap": "Table 4"}
 _CLASS_TABLES = {"uci-umap": "Table 10", "uci": "Table 11"}
-_CLASS_MEASURES = [label for label in TABLE_MEASURES if not label.endswith("0.01")]
+_CLASS_MEASURES = [key for key in TABLE_MEASURES if not key.endswith("0.01")]
 # Contaminations of the tables of losses.
 _LOSS_TABLES = {0.0: "Table 6", 0.01: "Table 7", 0.05: "Table 8"}
 # Criteria of the tables of losses with a selected rate, in their order, and the measures there.
@@ -41,7 +41,7 @@ _CRITERIA: tuple[CriterionName, ...] = (
     *("tukey-mean", "tukey-median", "tukey-q"),
     *("welch-mean", "welch-median"),
 )
-_RATE_MEASURES = [label for label in TABLE_MEASURES if not label.startswith("cvol@")]
+_RATE_MEASURES = [key for key in TABLE_MEASURES if not key.startswith("cvol@")]
 # By the reference of an application, the measures that are compared.
 _USUAL = ("auc_pr", "ap", "auc", "cost_auc@1.25", "cost_auc@0.8")
 _REFERENCES = {"tpr@0.4": ("ht_auc@0.4", *_USUAL), "fpr@tpr0.8": ("lf_auc@0.8", *_USUAL)}
@@ -182,7 +182,7 @@ def operating_section(results: StudyResults) -> Section:
         comparisons = _discriminability(cell, results, builder)
         if len(comparisons) < len(get_args(LevelMeasure)):
             continue
-        measures = [cell.table.measure(label) for label in cell.present(_RATE_MEASURES, builder)]
+        measures = [cell.table.measure(key) for key in cell.present(_RATE_MEASURES, builder)]
         resampling = check_resampling(cell.table.clusters, 0.95, **results.options)
         for criterion in _CRITERIA:
             make = partial(
@@ -328,23 +328,23 @@ def _add_matrix(
 
 def _mean_losses(losses: Sequence[tuple[Cell, LossMatrix]]) -> SimpleTable:
     """Return the mean of each row with its interval, by contamination."""
-    selectors = list(dict.fromkeys(label for _, matrix in losses for label in matrix.rows))
+    selectors = list(dict.fromkeys(key for _, matrix in losses for key in matrix.rows))
     header = ["selected by"]
-    rows: list[list[str | None]] = [[label] for label in selectors]
+    rows: list[list[str | None]] = [[key] for key in selectors]
     columns: dict[str, list[object]] = {"selected_by": [], "contamination": []}
     columns |= {"mean_loss": [], "low": [], "high": []}
     for cell, matrix in losses:
         header.append(f"{100 * cell.contamination:g} % contamination")
         mean = matrix.means["mean"]
-        for label, row in zip(selectors, rows, strict=True):
-            if label not in matrix.rows:
+        for key, row in zip(selectors, rows, strict=True):
+            if key not in matrix.rows:
                 row.append(None)
                 continue
-            i = matrix.rows.index(label)
+            i = matrix.rows.index(key)
             value, low, high = (float(part[i]) for part in (mean.value, mean.low, mean.high))
             text = number_text(value, ".1%")
             row.append(text if low != low else f"{text} {interval_text(low, high, '.1%')}")
-            entries = (label, cell.contamination, value, low, high)
+            entries = (key, cell.contamination, value, low, high)
             for cells, entry in zip(columns.values(), entries, strict=True):
                 cells.append(entry)
     level = f"{100 * losses[0][1].confidence_level:g} %"

@@ -83,12 +83,10 @@ def _agreement(table: ResultTable, criteria: list[CriterionName], options: Any) 
     for name in criteria:
         for which, models in selected.items():
             row = [name.upper(), which]
-            for reference, labels in _REFERENCES.items():
-                merits = [
-                    table.measure(label).sign * table.means(label) for label in (name, *labels)
-                ]
-                criterion, *references = (merit[:, models] for merit in merits)
-                counts = count_pairs(criterion, references, table.detector_of[models], resampling)
+            for reference, references in _REFERENCES.items():
+                merits = [table.measure(key).sign * table.means(key) for key in (name, *references)]
+                criterion, *others = (merit[:, models] for merit in merits)
+                counts = count_pairs(criterion, others, table.detector_of[models], resampling)
                 row += [str(counts), interval_text(100 * counts.low, 100 * counts.high, ".1f")]
                 _append(values, name, which, reference, counts)
             recovered = _labels(table, name, models) if which == _ONE else None
@@ -137,8 +135,8 @@ def _append(
 
 
 def _labels(table: ResultTable, name: CriterionName, models: IntVector) -> LabelAgreement | None:
-    def values(label: str) -> FloatMatrix:
-        return table.means(label)[:, models]
+    def values(key: str) -> FloatMatrix:
+        return table.means(key)[:, models]
 
     higher = table.measure(name).higher_is_better
     try:
@@ -163,7 +161,7 @@ def _undefined(
             n = int(np.count_nonzero(np.isnan(np.asarray(of_dataset[name].to_numpy(), np.float64))))
             if n:
                 reasons = reasons or reasons_by_measure(
-                    of_dataset["undefined"].to_pylist(), cell.table.labels
+                    of_dataset["undefined"].to_pylist(), cell.table.measure_keys
                 )
                 why = [reason for reason, _ in reasons[name].most_common()]
                 features = max(of_dataset["n_features"].to_pylist())

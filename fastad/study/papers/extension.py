@@ -32,7 +32,7 @@ class Papers(Extension):
         return paper_measures()
 
     def compared_measures(self) -> Sequence[str]:
-        """Return the labels of the papers' tables."""
+        """Return the keys of the papers' tables."""
         from fastad.study.papers.grids import TABLE_MEASURES
 
         return TABLE_MEASURES

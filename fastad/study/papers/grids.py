@@ -39,7 +39,7 @@ _NING = ("tpr@0.4", "ht_auc@0.4", "fpr@tpr0.8", "lf_auc@0.8", "cost_auc@1.25", "
 
 
 def paper_measures() -> tuple[str, ...]:
-    """Return the labels of all measures with labels that the papers compare."""
+    """Return the keys of all measures with labels that the papers compare."""
     curves = [f"{kind}@{rate:g}" for kind in ("auc", "tpr") for rate in RATES]
     at_rates = [f"{kind}{rate:g}" for kind in ("precision@p", "f1@") for rate in OPERATING_RATES]
     return tuple(dict.fromkeys(["auc", "auc_w", "ap", "auc_pr", *curves, *at_rates, *_NING]))

@@ -229,7 +229,7 @@ def _read(study: StudyTables, dataset: _Dataset, names: Sequence[str]) -> list[D
             order[row["detector"]],
             {name: np.array(row[name] or [], np.float64) for name in names},
             {name: best.task.get(name, math.nan) for name in _SHOWN},
-            {label: reason for label, own in reasons.items() for reason in own},
+            {key: reason for key, own in reasons.items() for reason in own},
         )
         for row, best, reasons in zip(rows, dataset.best, undefined, strict=True)
     ]

@@ -178,17 +178,17 @@ def _undefined(study: StudyTables, rows: Mapping[str, ArrowTable]) -> list[Row]:
             continue
         keys = [*_SPLIT, *_MODEL, "collection", "reason", "undefined"]
         measures = find_measures(succeeded.column_names, keys, None, directions)
-        labels = [measure.name for measure in measures]
-        reasons = reasons_by_measure(succeeded["undefined"].to_pylist(), labels)
-        for label in labels:
-            values = np.asarray(succeeded[label].to_numpy(), np.float64)
+        keys = [measure.key for measure in measures]
+        reasons = reasons_by_measure(succeeded["undefined"].to_pylist(), keys)
+        for key in keys:
+            values = np.asarray(succeeded[key].to_numpy(), np.float64)
             is_undefined = np.isnan(values)
             n = int(np.count_nonzero(is_undefined))
             if n:
                 datasets = succeeded["dataset"].filter(is_undefined).to_pylist()
-                why = [reason for reason, _ in reasons[label].most_common()]
+                why = [reason for reason, _ in reasons[key].most_common()]
                 undefined.append(
-                    (name, label, n, succeeded.num_rows, _some(datasets), _some(why, 1) or None)
+                    (name, key, n, succeeded.num_rows, _some(datasets), _some(why, 1) or None)
                 )
     return undefined
 

@@ -42,7 +42,7 @@ class Cell:
     table : ResultTable
         Measures of all tasks that succeeded.
     planned : collection of str or None
-        Labels of the measures that the configuration lists; None where it lists none.
+        Keys of the measures that the configuration lists; None where it lists none.
     """
 
     collection: str
@@ -61,17 +61,17 @@ class Cell:
         """Collection and contamination in words."""
         return describe_cell(self.collection, self.contamination)
 
-    def present(self, labels: Sequence[str], builder: SectionBuilder) -> list[str]:
+    def present(self, keys: Sequence[str], builder: SectionBuilder) -> list[str]:
         """Return those of the measures that the study has, and note the missing ones.
 
         What the configuration does not list is not missing.
         """
-        measured = set(self.table.labels)
-        planned = labels if self.planned is None else self.planned
-        absent = [label for label in labels if label not in measured and label in planned]
+        measured = set(self.table.measure_keys)
+        planned = keys if self.planned is None else self.planned
+        absent = [key for key in keys if key not in measured and key in planned]
         if absent:
             builder.lacks(f"{', '.join(absent)} of {self.where}", "the study has not measured them")
-        return [label for label in labels if label in measured]
+        return [key for key in keys if key in measured]
 
 
 class StudyResults:
@@ -193,22 +193,22 @@ class StudyResults:
 
     def compared_measures(self, cell: Cell) -> list[str]:
         """Return the measures that are compared: those of extensions, and all that they lack."""
-        labels = cell.table.labels
-        wanted = [label for each in extensions() for label in each.compared_measures()]
+        keys = cell.table.measure_keys
+        wanted = [key for each in extensions() for key in each.compared_measures()]
         of_papers = {*wanted, EM, MV}.union(*(each.measures() for each in extensions()))
-        others = [label for label in labels if label not in of_papers]
-        return [label for label in wanted if label in labels] + others or list(labels)
+        others = [key for key in keys if key not in of_papers]
+        return [key for key in wanted if key in keys] + others or list(keys)
 
     def principal_measures(self, cell: Cell) -> list[str]:
         """Return the measures by which detectors are tested."""
-        labels = self.compared_measures(cell)
-        return [label for label in _PRINCIPAL if label in labels] or labels[:1]
+        keys = self.compared_measures(cell)
+        return [key for key in _PRINCIPAL if key in keys] or keys[:1]
 
     def targets(self, cell: Cell) -> list[str]:
         """Return the measures that count in applications, which others may select for."""
-        labels = self.compared_measures(cell)
-        rates = [label for label in labels if label.startswith("tpr@")]
-        return [label for label in _TARGETS if label in labels] or rates[:1]
+        keys = self.compared_measures(cell)
+        rates = [key for key in keys if key.startswith("tpr@")]
+        return [key for key in _TARGETS if key in keys] or rates[:1]
 
     def comparison(self, cell: Cell, measure: str) -> RankComparison:
         """Compare detectors by their ranks, once.
@@ -281,28 +281,28 @@ def file_names(texts: Iterable[str]) -> list[str]:
     return names
 
 
-def reasons_by_measure(cells: Iterable[str], labels: Sequence[str]) -> dict[str, Counter[str]]:
+def reasons_by_measure(cells: Iterable[str], keys: Sequence[str]) -> dict[str, Counter[str]]:
     """Return how often each measure is undefined for each reason.
 
     Parameters
     ----------
     cells : iterable of str
-        Column ``undefined`` of tasks: label and reason of each measure, such as
+        Column ``undefined`` of tasks: key and reason of each measure, such as
         ``"auc: no anomaly; em: no volume"``.
-    labels : sequence of str
+    keys : sequence of str
         All measures that may occur in them.
 
     Returns
     -------
     dict of str to Counter
-        By label; empty where a measure is defined.
+        By key; empty where a measure is defined.
     """
-    alternatives = "|".join(re.escape(label) for label in sorted(labels, key=len, reverse=True))
-    # A reason may contain a semicolon, but no label after it.
+    alternatives = "|".join(re.escape(key) for key in sorted(keys, key=len, reverse=True))
+    # A reason may contain a semicolon, but no key after it.
     start = re.compile(rf"(?:^|; )({alternatives}): ")
-    reasons: dict[str, Counter[str]] = {label: Counter() for label in labels}
+    reasons: dict[str, Counter[str]] = {key: Counter() for key in keys}
     for cell, n in Counter(cells).items():
         parts = start.split(cell)
-        for label, reason in zip(parts[1::2], parts[2::2], strict=True):
-            reasons[label][reason] += n
+        for key, reason in zip(parts[1::2], parts[2::2], strict=True):
+            reasons[key][reason] += n
     return reasons
