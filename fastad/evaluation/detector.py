@@ -15,20 +15,17 @@ from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.evaluation.few_normals import FewNormals, highest_normals
 from fastad.evaluation.results import DetectorEvaluation, OperatingPoint
 from fastad.measures.contamination import (
-    CorrectedMeasure,
-    confusion_without_hidden,
-    corrected_value,
+    corrected_counts,
     refuse_impossible,
     refuse_unidentified,
 )
-from fastad.measures.flagged import threshold_and_flagged
+from fastad.measures.flagged import CONFUSION_AT, threshold_and_flagged
 from fastad.measures.measure import BoundMeasure
-from fastad.measures.rates import confusion_at_threshold
 from fastad.measures.requests import OWN_THRESHOLD, rates_of, thresholds_of
 from fastad.measures.resolution import Resolution
+from fastad.measures.thresholds import THRESHOLD_AT_FPR
 from fastad.ordering.counts import OrderedCounts, count_scores
-from fastad.ordering.cuts import CurvePart
-from fastad.ordering.hidden import CorrectedCounts
+from fastad.ordering.hidden import ContaminatedCounts
 from fastad.ordering.labels import Labels, check_scores, rows_with_score
 from fastad.ordering.named_scores import score_name
 from fastad.uncertainty.results import Interval
@@ -182,12 +179,12 @@ def evaluate_measures(
         if request.on_error == "raise":
             raise
         return _undefined(name, (counts.n_anomalies, counts.n_normals), request, str(error))
-    observed = CorrectedCounts(counts, request.contamination)
+    counts = ContaminatedCounts.of(counts, request.contamination)
     values: dict[str, float] = {}
     undefined: dict[str, str] = {}
     for bound in request.measures:
         try:
-            values[bound.key] = _value(bound, observed)
+            values[bound.key] = _value(bound, counts)
         except UndefinedMeasureError as error:
             values[bound.key] = float("nan")
             undefined[bound.key] = str(error)
@@ -215,8 +212,8 @@ def evaluate_measures(
         unresolved=unresolved,
         few_normals=_few_normals(counts, values, unresolved, request),
         operating_points=[
-            *(_operating_point(observed, rate) for rate in request.rates),
-            *(_point_at(observed, key, x) for key, x in request.thresholds.items()),
+            *(_operating_point(counts, rate) for rate in request.rates),
+            *(_point_at(counts, key, x) for key, x in request.thresholds.items()),
         ],
         intervals=_defined(intervals),
         chance=_defined(chance),
@@ -316,39 +313,29 @@ def _reasons(results: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-def _value(bound: BoundMeasure, observed: CorrectedCounts) -> float:
-    counts = observed.counts
+def _value(bound: BoundMeasure, counts: OrderedCounts) -> float:
     if bound.measure.weights == "integer" and counts.weighting == "real":
         raise UndefinedMeasureError(
             f"{bound.measure.name} takes integer sample weights only; found other values"
         )
-    if isinstance(bound.measure, CorrectedMeasure):
-        value: float = corrected_value(observed, bound.measure.plain, bound.parameters)
-        return value
+    refuse_unidentified(counts, bound.measure, bound.parameters)
     return bound.value(counts)
 
 
-def _operating_point(observed: CorrectedCounts, rate: Fraction) -> OperatingPoint:
+def _operating_point(counts: OrderedCounts, rate: Fraction) -> OperatingPoint:
+    at = {"fpr": rate}
     try:
-        refuse_unidentified(observed, rate, observed.contamination, "threshold_at_fpr")
-        threshold, flagged = threshold_and_flagged(_corrected_counts(observed, rate), rate)
+        refuse_unidentified(counts, THRESHOLD_AT_FPR, at)
+        counts = corrected_counts(counts, THRESHOLD_AT_FPR, at)
+        threshold, flagged = threshold_and_flagged(counts, rate)
     except UndefinedMeasureError as error:
         return OperatingPoint(float(rate), None, None, None, str(error))
     return OperatingPoint(float(rate), threshold, flagged.tp, flagged.fp, None)
 
 
-def _corrected_counts(observed: CorrectedCounts, rate: Fraction) -> OrderedCounts:
-    """Return the corrected counts around a rate; as they are where a class is absent."""
-    counts = observed.counts
-    if not (observed.contamination and counts.n_anomalies and counts.n_normals):
-        return counts
-    return observed.around(CurvePart.around(rate))
-
-
-def _point_at(observed: CorrectedCounts, key: str, threshold: Threshold) -> OperatingPoint:
-    flagged = confusion_at_threshold(observed.counts, threshold)
-    if observed.contamination and observed.counts.n_anomalies and observed.counts.n_normals:
-        flagged = confusion_without_hidden(observed, flagged)
+def _point_at(counts: OrderedCounts, key: str, threshold: Threshold) -> OperatingPoint:
+    at = {"threshold": threshold, "k": None}
+    flagged = CONFUSION_AT.compute(corrected_counts(counts, CONFUSION_AT, at), **at)
     is_own = key == OWN_THRESHOLD
     return OperatingPoint(None, threshold, flagged.tp, flagged.fp, is_own=is_own)
 

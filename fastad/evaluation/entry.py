@@ -36,7 +36,7 @@ from fastad.errors import InvalidInputError
 from fastad.evaluation.detector import EvaluationRequest, evaluate_detector
 from fastad.evaluation.groups import GroupedEvaluation, evaluate_groups
 from fastad.evaluation.results import Evaluation
-from fastad.measures.contamination import check_contamination, corrected, corrected_or_undefined
+from fastad.measures.contamination import check_contamination, corrected
 from fastad.measures.measure import BoundMeasure, MeasureLike
 from fastad.measures.requests import listed_measures, table_measures
 from fastad.ordering.groups import make_groups
@@ -229,18 +229,15 @@ def evaluate(
         bound = table_measures(measures, points, ranges, thresholds)
     check_flag(chance, "chance")
     hidden = Fraction(0) if contamination is None else check_contamination(contamination)
-    if hidden:
-        if chance:
-            raise InvalidInputError(
-                "chance must not be True with contamination, for which no chance level is "
-                "derived; found True",
-                argument="chance",
-            )
-        correct = corrected_or_undefined if measures is None else corrected
-        bound = [correct(one, hidden) for one in bound]
-        own_measures = {
-            name: [correct(one, hidden) for one in own] for name, own in own_measures.items()
-        }
+    if hidden and chance:
+        raise InvalidInputError(
+            "chance must not be True with contamination, for which no chance level is derived; "
+            "found True",
+            argument="chance",
+        )
+    correct = partial(corrected, contamination=hidden, or_undefined=measures is None)
+    bound = [correct(one) for one in bound]
+    own_measures = {name: [correct(one) for one in own] for name, own in own_measures.items()}
     request = EvaluationRequest(
         bound, on_error, nan_policy, own_measures=own_measures, contamination=hidden
     )

@@ -23,13 +23,14 @@ from fastad.errors import InvalidInputError
 from fastad.evaluation.measure_methods import MeasureMethods
 from fastad.measures.contamination import (
     check_contamination,
-    corrected_value,
+    corrected_measure,
     refuse_impossible,
+    refuse_unidentified,
 )
 from fastad.measures.measure import Measure, MeasureLike
 from fastad.measures.requests import bind
 from fastad.ordering.counts import OrderedCounts, count_scores
-from fastad.ordering.hidden import CorrectedCounts
+from fastad.ordering.hidden import ContaminatedCounts
 from fastad.ordering.labels import NAN_POLICIES, check_labels, check_scores, rows_with_score
 from fastad.uncertainty.results import Interval
 
@@ -45,14 +46,14 @@ class RankedScores(MeasureMethods):
     not change, so that threads may share one.
     """
 
-    __slots__ = ("_corrected", "_n_omitted")
+    __slots__ = ("_contamination", "_n_omitted")
 
     def __init__(
         self, counts: OrderedCounts, n_omitted: int = 0, contamination: Fraction = Fraction(0)
     ) -> None:
-        super().__init__(counts)
+        super().__init__(ContaminatedCounts.of(counts, contamination))
         self._n_omitted = n_omitted
-        self._corrected = CorrectedCounts(counts, contamination)
+        self._contamination = contamination
 
     def __repr__(self) -> str:
         return (
@@ -83,16 +84,16 @@ class RankedScores(MeasureMethods):
     @property
     def contamination(self) -> float:
         """Fraction of anomalies among the normals for which measures are corrected."""
-        return float(self._corrected.contamination)
+        return float(self._contamination)
 
     def _compute(self, measure: Measure[Any], parameters: Mapping[str, Any]) -> Any:
-        if self._corrected.contamination == 0:
-            return measure.compute(self._counts, **parameters)
-        return corrected_value(self._corrected, measure, parameters)
+        correction = corrected_measure(measure, self._contamination)
+        refuse_unidentified(self._counts, measure, parameters)
+        return correction.compute(self._counts, **parameters)
 
     def _refuse_corrected(self, name: str) -> None:
         """Refuse what no correction is derived for."""
-        if self._corrected.contamination != 0:
+        if self._contamination != 0:
             raise InvalidInputError(
                 f"contamination must not be given for {name}: no correction is derived; found "
                 f"{self.contamination:g}",
@@ -122,7 +123,7 @@ class RankedScores(MeasureMethods):
         from fastad.uncertainty.intervals import interval as intervals
         from fastad.uncertainty.samples.bootstrap import IndependentSample
 
-        bound, options = intervals.check_interval(
+        bound, options, hidden = intervals.check_interval(
             measure,
             operating_point,
             method,
@@ -130,11 +131,11 @@ class RankedScores(MeasureMethods):
             n_resamples,
             rng,
             stratified=stratified,
-            contamination=self._corrected.contamination,
+            contamination=self._contamination,
         )
         with thread_limit(n_threads), reporting(progress, "replicates", after=LATE) as report:
             sample = IndependentSample.of(self._counts)
-            return intervals.interval_of(sample, bound, options, report)
+            return intervals.interval_of(sample, bound, options, hidden, report)
 
     def roc_band(
         self,

@@ -21,26 +21,23 @@ from typing import Any, TypeVar
 from fastad._core.parameters import exact_number, short_repr
 from fastad._core.types import Point
 from fastad.errors import InvalidInputError, UndefinedMeasureError
+from fastad.measures.flagged import points_flagged
 from fastad.measures.measure import BoundMeasure, Measure
 from fastad.measures.points import last_within
-from fastad.measures.rates import RATES, confusion_at_threshold, rate_of
-from fastad.measures.results import Confusion
+from fastad.measures.rates import RATES
 from fastad.ordering.counts import OrderedCounts
-from fastad.ordering.hidden import ALPHA, CorrectedCounts, largest_contamination
+from fastad.ordering.hidden import ALPHA, ContaminatedCounts, largest_contamination
 
 Result = TypeVar("Result")
 
-NOTHING_HIDDEN = Fraction(0), Fraction(0)
-# Linear in the rates, or read at a threshold: right without a curve that rises.
-_AS_IS = ("roc_auc", *RATES)
-# Beside measures that rise with the curve, these are functions of it and of the classes' sizes.
-_CURVES = ("roc_curve", "det_curve", "precision_recall_curve", "threshold_at_fpr")
+# Beside measures that rise with the curve, functions of the curve and of the classes' sizes.
+_OTHERS = ("roc_curve", "det_curve", "precision_recall_curve", "threshold_at_fpr", *RATES)
 # Between two anomalies these only see that the curve is horizontal.
 _OF_CORNERS = (
     *("auc_at_fpr", "auc_at_tpr", "log_auc", "tpr_at_fpr", "fpr_at_tpr", "equal_error_rate"),
     *("average_precision", "pr_auc"),
 )
-# Numbers of hidden anomalies within so many standard deviations are compatible with the data.
+# Standard deviations within which numbers of hidden anomalies are compatible with the data.
 _DEVIATIONS = 2
 
 
@@ -55,11 +52,11 @@ def check_contamination(value: Point, name: str = "contamination") -> Fraction:
 
 
 def check_contamination_range(
-    value: Point | tuple[Point, Point], name: str = "contamination"
+    value: Point | tuple[Point, Point] | None, name: str = "contamination"
 ) -> tuple[Fraction, Fraction]:
-    """Check a fraction of anomalies among the normals, or the lowest and the highest."""
+    """Check a fraction of anomalies among the normals, or the lowest and the highest; None is 0."""
     if not isinstance(value, tuple | list):
-        fraction = check_contamination(value, name)
+        fraction = check_contamination(0 if value is None else value, name)
         return fraction, fraction
     if len(value) != 2:
         raise InvalidInputError(
@@ -80,6 +77,9 @@ def check_contamination_range(
 class CorrectedMeasure(Measure[Result]):
     """A measure of the counts as they would be without hidden anomalies among the normals.
 
+    It has another name than the measure of counts as they are, for which alone the influences, the
+    coverage of intervals and the part of the curve that is read are known.
+
     Attributes
     ----------
     plain : Measure
@@ -91,48 +91,48 @@ class CorrectedMeasure(Measure[Result]):
     plain: Measure[Any] = None  # type: ignore[assignment]
     contamination: Fraction = Fraction(0)
 
-    @classmethod
-    def of_measure(
-        cls, measure: Measure[Result], contamination: Fraction
-    ) -> "CorrectedMeasure[Result]":
-        """Return the corrected form of a measure; refuse one for which none is derived."""
-        name = measure.name
-        if not (measure.rises_with_curve or name in (*_AS_IS, *_CURVES)):
-            raise InvalidInputError(
-                f"contamination must not be given for {name}: no correction is derived for a "
-                "measure that is not a function of the ROC curve and the classes' sizes alone; "
-                f"found {float(contamination):g}",
-                argument="contamination",
-            )
-        facts = {field.name: getattr(measure, field.name) for field in fields(Measure)}
-        # Under another name, because what is known of a measure by its name is of counts as they
-        # are: its influences, its intervals' coverage, the part of the curve that it reads.
-        facts |= {
-            "name": f"corrected {name}",
-            "compute": partial(_corrected_value, measure=measure, contamination=contamination),
-            "reads_values": measure.reads_values,
-            "curve_part": None,
-            "from_order": None,
-            "slopes": None,
-            "monotone": False,
-            "rises_with_curve": False,
-            "extremes": "ranges of scores do not tell where hidden anomalies are",
-        }
-        return cls(**facts, plain=measure, contamination=contamination)
 
+def corrected_measure(measure: Measure[Result], contamination: Fraction) -> Measure[Result]:
+    """Return the corrected form of a measure; refuse one for which none is derived.
 
-def corrected(bound: BoundMeasure, contamination: Fraction) -> BoundMeasure:
-    """Return a measure with its parameters, corrected; as it is where nothing is hidden."""
+    The measure itself where nothing is hidden.
+    """
     if contamination == 0:
-        return bound
-    return replace(bound, measure=CorrectedMeasure.of_measure(bound.measure, contamination))
+        return measure
+    name = measure.name
+    if not (measure.rises_with_curve or name in _OTHERS):
+        raise InvalidInputError(
+            f"contamination must not be given for {name}: no correction is derived for a "
+            "measure that is not a function of the ROC curve and the classes' sizes alone; "
+            f"found {float(contamination):g}",
+            argument="contamination",
+        )
+    facts = {field.name: getattr(measure, field.name) for field in fields(Measure)}
+    facts |= {
+        "name": f"corrected {name}",
+        "compute": partial(_compute_corrected, measure=measure, contamination=contamination),
+        "curve_part": None,
+        "from_order": None,
+        "slopes": None,
+        "monotone": False,
+        "rises_with_curve": False,
+        "extremes": "ranges of scores do not tell where hidden anomalies are",
+    }
+    return CorrectedMeasure(**facts, plain=measure, contamination=contamination)
 
 
-def corrected_or_undefined(bound: BoundMeasure, contamination: Fraction) -> BoundMeasure:
-    """Return the same, undefined where no correction is derived: for tables nobody chose."""
+def corrected(
+    bound: BoundMeasure, contamination: Fraction, *, or_undefined: bool = False
+) -> BoundMeasure:
+    """Return a measure with its parameters, corrected.
+
+    Where no correction is derived it is refused, or undefined: in tables that nobody chose.
+    """
     try:
-        return corrected(bound, contamination)
+        return replace(bound, measure=corrected_measure(bound.measure, contamination))
     except InvalidInputError:
+        if not or_undefined:
+            raise
         reason = f"{bound.measure.name} is undefined for hidden anomalies: no correction is derived"
         measure = replace(
             bound.measure,
@@ -145,54 +145,31 @@ def corrected_or_undefined(bound: BoundMeasure, contamination: Fraction) -> Boun
         return replace(bound, measure=measure)
 
 
-def _undefined(counts: OrderedCounts | CorrectedCounts, *, reason: str, **parameters: Any) -> float:
+def _undefined(counts: OrderedCounts, *, reason: str, **parameters: Any) -> float:
     raise UndefinedMeasureError(reason)
 
 
-def corrected_value(
-    counts: CorrectedCounts, measure: Measure[Any], parameters: Mapping[str, Any]
+def _compute_corrected(
+    counts: OrderedCounts, *, measure: Measure[Any], contamination: Fraction, **parameters: Any
 ) -> Any:
-    """Return a corrected measure, given its checked parameters, where it is identified."""
-    correction = CorrectedMeasure.of_measure(measure, counts.contamination)
-    fpr = parameters.get("fpr", parameters.get("min_fpr"))
-    refuse_unidentified(counts, fpr, counts.contamination, measure.name)
-    return correction.compute(counts, **parameters)
+    """Return a measure of the counts without hidden anomalies."""
+    observed = ContaminatedCounts.of(counts, contamination)
+    value = measure.compute(corrected_counts(observed, measure, parameters), **parameters)
+    return corrected_area(value, contamination) if measure.name == "roc_auc" else value
 
 
-def _corrected_value(
-    counts: OrderedCounts | CorrectedCounts,
-    *,
-    measure: Measure[Any],
-    contamination: Fraction,
-    **parameters: Any,
-) -> Any:
-    """Return a measure of the corrected counts; a number within its range.
-
-    The area and rates at a threshold follow from those of the counts as they are, and are unbiased
-    but for their range.
-    """
-    if isinstance(counts, OrderedCounts):
-        counts = CorrectedCounts(counts, contamination)
-    observed = counts.counts
-    if observed.n_anomalies == 0 or observed.n_normals == 0:
-        # Refused in the measure's own words.
-        return measure.compute(observed, **parameters)
-    if measure.name not in _AS_IS:
-        return measure.compute(_points_for(measure, counts, parameters), **parameters)
-    value = measure.compute(observed, **parameters)
-    fraction = float(contamination)
-    if measure.name == "roc_auc":
-        return min(max((value - fraction / 2) / (1 - fraction), 0.0), 1.0)
-    return rate_of(
-        measure.name,
-        confusion_without_hidden(counts, confusion_at_threshold(observed, parameters["threshold"])),
-    )
-
-
-def _points_for(
-    measure: Measure[Any], counts: CorrectedCounts, parameters: Mapping[str, Any]
+def corrected_counts(
+    counts: OrderedCounts, measure: Measure[Any], parameters: Mapping[str, Any]
 ) -> OrderedCounts:
-    """Return the corrected counts at the points that a measure needs."""
+    """Return the counts without hidden anomalies, at the points that a measure reads.
+
+    Counts of which none are hidden stay as they are, and so do those of the area, which is linear
+    in the rates: it is corrected without a curve that rises.
+    """
+    if not isinstance(counts, ContaminatedCounts) or measure.name == "roc_auc":
+        return counts
+    if parameters.get("threshold") is not None:
+        return counts.at(points_flagged(counts, parameters["threshold"]))
     if measure.name in _OF_CORNERS:
         return counts.corners()
     if measure.curve_part is not None:
@@ -200,21 +177,10 @@ def _points_for(
     return counts.all_points()
 
 
-def confusion_without_hidden(counts: CorrectedCounts, seen: Confusion) -> Confusion:
-    """Return the counts of a threshold without hidden anomalies, given those that are seen."""
-    n, m = float(counts.counts.n_anomalies), float(counts.counts.n_normals)
-    return corrected_confusion(seen.tp / n, seen.fp / m, (n, m), float(counts.contamination))
-
-
-def corrected_confusion(
-    tpr: float, fpr: float, sizes: tuple[float, float], fraction: float
-) -> Confusion:
-    """Return the counts of a threshold whose observed rates are these, without hidden anomalies."""
-    n_hidden = fraction * sizes[1]
-    n, m = sizes[0] + n_hidden, sizes[1] - n_hidden
-    tp = tpr * n
-    fp = min(max(fpr * sizes[1] - n_hidden * tpr, 0.0), m)
-    return Confusion(tp=tp, fp=fp, tn=m - fp, fn=n - tp)
+def corrected_area(area: float, contamination: Fraction) -> float:
+    """Return the area under the ROC curve without hidden anomalies, within its range."""
+    fraction = float(contamination)
+    return min(max((area - fraction / 2) / (1 - fraction), 0.0), 1.0)
 
 
 def refuse_impossible(
@@ -234,10 +200,7 @@ def refuse_impossible(
 
 
 def refuse_unidentified(
-    counts: OrderedCounts | CorrectedCounts,
-    fpr: Fraction | None,
-    contamination: Fraction,
-    name: str,
+    counts: OrderedCounts, measure: Measure[Any], parameters: Mapping[str, Any]
 ) -> None:
     """Raise where the hidden anomalies outnumber the normals that may be flagged at an FPR.
 
@@ -245,21 +208,21 @@ def refuse_unidentified(
     h itself is known to pi m times the standard error of the TPR. Where the normals are fewer than
     two standard deviations of it, the data do not tell the FPR from 0.
     """
-    if isinstance(counts, OrderedCounts):
-        counts = CorrectedCounts(counts, contamination)
-    n, m = float(counts.counts.n_anomalies), float(counts.counts.n_normals)
-    if fpr is None or not 0 < fpr < 1 or contamination == 0 or n == 0 or m == 0:
+    fpr = parameters.get("fpr", parameters.get("min_fpr"))
+    if fpr is None or not 0 < fpr < 1 or not isinstance(counts, ContaminatedCounts):
         return
+    n, m = float(counts.n_anomalies), float(counts.n_normals)
     rising = counts.corners()
     point = last_within(rising.fps, fpr * Fraction(rising.n_normals))
     tpr = float(rising.tps[point]) / float(rising.n_anomalies)
-    fraction = float(contamination)
+    fraction = float(counts.contamination)
     variance = fraction * m * tpr * (1 - fraction * tpr)
     variance += (fraction * m) ** 2 * tpr * (1 - tpr) / n
     deviation = math.sqrt(variance)
     n_flagged = float(fpr) * (1 - fraction) * m
     if n_flagged < _DEVIATIONS * deviation:
         lowest = _DEVIATIONS * deviation / ((1 - fraction) * m)
+        name = measure.plain.name if isinstance(measure, CorrectedMeasure) else measure.name
         raise UndefinedMeasureError(
             f"{name} is undefined at contamination {fraction:g}: not identified, because about "
             f"{fraction * m * tpr:.4g} ± {deviation:.2g} hidden anomalies are flagged beside "

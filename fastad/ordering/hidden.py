@@ -1,6 +1,6 @@
 """Counts as they would be if the anomalies hidden among the normals were labelled."""
 
-from dataclasses import replace
+from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -34,8 +34,9 @@ class _Corners(NamedTuple):
     fps: FloatVector
 
 
-class CorrectedCounts:
-    """Counts, and what they would be without a fraction of hidden anomalies among the normals.
+@dataclass(frozen=True, slots=True, eq=False)
+class ContaminatedCounts(OrderedCounts):
+    """Counts as observed, and what they would be without a fraction of hidden anomalies.
 
     Hidden anomalies are taken to be distributed as the labelled ones: of each labelled one, as many
     leave the normals and join the anomalies. Where few normals are flagged, more may be taken away
@@ -47,33 +48,41 @@ class CorrectedCounts:
 
     Attributes
     ----------
-    counts : OrderedCounts
-        As they are.
     contamination : Fraction
         Fraction of anomalies among the normals.
     """
 
-    __slots__ = ("_at_corners", "_known_corners", "contamination", "counts")
+    contamination: Fraction = Fraction(0)
+    _known_corners: _Corners | None = field(init=False, default=None)
+    _at_corners: OrderedCounts | None = field(init=False, default=None)
 
-    def __init__(self, counts: OrderedCounts, contamination: Fraction) -> None:
-        self.counts, self.contamination = counts, contamination
-        self._known_corners: _Corners | None = None
-        self._at_corners: OrderedCounts | None = None
+    @classmethod
+    def of(cls, counts: OrderedCounts, contamination: Fraction) -> OrderedCounts:
+        """Return counts with a fraction of hidden anomalies among their normals.
+
+        As they are where nothing is hidden, or without one of the classes.
+        """
+        if contamination == 0 or counts.n_anomalies == 0 or counts.n_normals == 0:
+            return counts
+        if isinstance(counts, cls) and counts.contamination == contamination:
+            return counts
+        observed = {each.name: getattr(counts, each.name) for each in fields(OrderedCounts)}
+        return cls(**observed, contamination=contamination)
 
     @property
     def per_anomaly(self) -> float:
         """Number of hidden anomalies for each labelled one."""
-        counts = self.counts
-        return float(self.contamination * Fraction(counts.n_normals) / Fraction(counts.n_anomalies))
+        return float(self.contamination * Fraction(self.n_normals) / Fraction(self.n_anomalies))
 
     def all_points(self) -> OrderedCounts:
         """Return the corrected counts at all points; O(g)."""
-        return self._at(0, len(self._corners.points) - 1)
+        return self._corrected(0, len(self._corners.points) - 1)
 
     def corners(self) -> OrderedCounts:
         """Return those at the points beside each step upwards, which make the same ROC curve."""
         if self._at_corners is None:
-            self._at_corners = self._at(0, 0)
+            object.__setattr__(self, "_at_corners", self._corrected(0, 0))
+        assert self._at_corners is not None
         return self._at_corners
 
     def around(self, part: CurvePart) -> OrderedCounts:
@@ -81,32 +90,42 @@ class CorrectedCounts:
         fps = self._corners.fps
         first = int(np.searchsorted(fps, float(part.low) * fps[-1])) - 1
         last = int(np.searchsorted(fps, float(part.high) * fps[-1], side="right"))
-        return self._at(max(first, 0), min(last, len(fps) - 1))
+        return self._corrected(max(first, 0), min(last, len(fps) - 1))
+
+    def at(self, point: int) -> OrderedCounts:
+        """Return those at one point and above it: unbiased but for their range, as none must rise.
+
+        The other points, to which least squares would move it, are left out.
+        """
+        n, m = float(self.n_anomalies), float(self.n_normals)
+        rates = float(self.tps.item(point)) / n, float(self.fps.item(point)) / m
+        flagged, sizes = without_hidden(*rates, (n, m), float(self.contamination))
+        tps, fps = (np.array([0.0, each][: 1 + min(point, 1)]) for each in flagged)
+        return self._replaced(fps, tps, self.keys[max(point - 1, 0) : point], sizes)
 
     @property
     def _corners(self) -> _Corners:
         if self._known_corners is None:
-            self._known_corners = _corrected_corners(self.counts, self.per_anomaly)
+            object.__setattr__(self, "_known_corners", _corrected_corners(self, self.per_anomaly))
+        assert self._known_corners is not None
         return self._known_corners
 
-    def _at(self, first: int, last: int) -> OrderedCounts:
+    def _corrected(self, first: int, last: int) -> OrderedCounts:
         """Return the counts at all corners, and at all points from one corner to another."""
         points, at_corners = self._corners
         inner = slice(int(points[first]), int(points[last]) + 1)
         before, after = slice(None, first), slice(last + 1, None)
-        between = _between(
-            self.counts, inner, self.per_anomaly, self._corners, slice(first, last + 1)
-        )
+        between = _between(self, inner, self.per_anomaly, self._corners, slice(first, last + 1))
         fps = _joined(at_corners[before], between, at_corners[after])
-        tps = self.counts.tps
+        tps = self.tps
         whole = _joined(tps[points[before]], tps[inner], tps[points[after]])
         tps = np.empty(whole.shape)
         factor = 1 + self.per_anomaly
         thread_map(
             lambda rows: np.multiply(whole[rows], factor, out=tps[rows]), slices(whole.shape[0])
         )
-        keys = self.counts.keys
-        if tps.shape != self.counts.tps.shape:
+        keys = self.keys
+        if tps.shape != self.tps.shape:
             index = _joined(points[before], np.arange(inner.start, inner.stop), points[after])
             # Point 0 has no key.
             keys = keys[index[1:] - 1]
@@ -114,16 +133,36 @@ class CorrectedCounts:
         if not kept.all():
             chosen = ((fps, kept), (tps, kept), (keys, kept[1:]))
             fps, tps, keys = thread_map(lambda pair: pair[0][pair[1]], chosen)
-        return replace(
-            self.counts,
+        # The last entries: totals that differ in a last digit would leave rates below 1.
+        return self._replaced(fps, tps, keys, (float(tps[-1]), float(fps[-1])))
+
+    def _replaced(
+        self, fps: FloatVector, tps: FloatVector, keys: IntVector, sizes: tuple[float, float]
+    ) -> OrderedCounts:
+        """Return plain counts of the same samples; sizes are of the anomalies and the normals."""
+        return OrderedCounts(
             fps=as_readonly(fps),
             tps=as_readonly(tps),
             keys=as_readonly(keys),
-            # The last entries: totals that differ in a last digit would leave rates below 1.
-            n_anomalies=float(tps[-1]),
-            n_normals=float(fps[-1]),
+            codec=self.codec,
+            n_anomalies=sizes[0],
+            n_normals=sizes[1],
+            n_points=self.n_points,
+            n_tied=self.n_tied,
             weighting="real",
         )
+
+
+def without_hidden(
+    tpr: float, fpr: float, sizes: tuple[float, float], contamination: float
+) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Return the flagged anomalies and normals of observed rates, and the sizes of both classes.
+
+    Without hidden anomalies; ``sizes`` are the observed ones of the anomalies and the normals.
+    """
+    n_hidden = contamination * sizes[1]
+    n, m = sizes[0] + n_hidden, sizes[1] - n_hidden
+    return (tpr * n, min(max(fpr * sizes[1] - n_hidden * tpr, 0.0), m)), (n, m)
 
 
 def _corrected_corners(counts: OrderedCounts, per_anomaly: float) -> _Corners:

@@ -17,19 +17,21 @@ from fastad import InvalidInputError, UndefinedMeasureError
 from fastad.measures.contamination import (
     CorrectedMeasure,
     corrected,
+    corrected_measure,
     refuse_unidentified,
 )
 from fastad.measures.rates import RATES
 from fastad.measures.registry import MEASURES
 from fastad.measures.requests import bind, example_key
 from fastad.ordering.counts import OrderedCounts, count
-from fastad.ordering.hidden import CorrectedCounts, largest_contamination
+from fastad.ordering.hidden import ContaminatedCounts, largest_contamination
 from tests.support.loops import loop
 
 
 def without_hidden(counts: OrderedCounts, fraction: Fraction) -> OrderedCounts:
     """The corrected counts at all points."""
-    return CorrectedCounts(counts, fraction).all_points()
+    observed = ContaminatedCounts.of(counts, fraction)
+    return observed.all_points() if isinstance(observed, ContaminatedCounts) else observed
 
 
 VALUES = [
@@ -252,7 +254,7 @@ def test_a_measure_is_the_same_at_the_points_it_needs(
     parameters = {name: value for name, value in options.items() if name != "measure"}
     measure = MEASURES[options["measure"]]
     checked = measure.check(parameters)
-    result = CorrectedMeasure.of_measure(measure, Fraction(fraction)).compute
+    result = corrected_measure(measure, Fraction(fraction)).compute
     expected: Any
     try:
         expected = measure.compute(without_hidden(counts, Fraction(fraction)), **checked)
@@ -291,11 +293,12 @@ Y, S = [0] * 60 + [1] * 40, [*range(60), *range(40, 80)]
 def test_each_measure_is_corrected_or_refused(name: str) -> None:
     measure = MEASURES[name]
     if name in CORRECTED:
-        result = CorrectedMeasure.of_measure(measure, Fraction(1, 100))
+        result = corrected_measure(measure, Fraction(1, 100))
+        assert isinstance(result, CorrectedMeasure)
         assert (result.plain, result.from_order, result.curve_part) == (measure, None, None)
         return
     with pytest.raises(InvalidInputError, match=f"not be given for {name}: no correction"):
-        CorrectedMeasure.of_measure(measure, Fraction(1, 100))
+        corrected_measure(measure, Fraction(1, 100))
 
 
 def test_what_is_not_derived_is_refused() -> None:
@@ -417,9 +420,11 @@ def test_where_it_begins_is_two_standard_deviations_of_the_hidden() -> None:
     counts = count(y, s)
     deviation = math.sqrt(100 * (1 - 0.01))
     lowest = 2 * deviation / 9900
-    refuse_unidentified(counts, Fraction(lowest * 1.01), Fraction(1, 100), "x")
+    observed, measure = ContaminatedCounts.of(counts, Fraction(1, 100)), MEASURES["tpr_at_fpr"]
+    refuse_unidentified(observed, measure, {"fpr": Fraction(lowest * 1.01)})
     with pytest.raises(UndefinedMeasureError, match="not identified"):
-        refuse_unidentified(counts, Fraction(lowest * 0.99), Fraction(1, 100), "x")
+        refuse_unidentified(observed, measure, {"fpr": Fraction(lowest * 0.99)})
+    refuse_unidentified(counts, measure, {"fpr": Fraction(lowest * 0.99)})
 
 
 # Declarations.
@@ -447,6 +452,8 @@ def test_evaluate_shows_what_the_methods_of_ranked_scores_give() -> None:
     assert table["auc"] == ranked.roc_auc()
     assert table["tpr@0.05"] == ranked.tpr_at_fpr(fpr=0.05)
     assert table["ap"] == ranked.average_precision()
+    confusion = table.operating_points[-1]
+    assert table["precision@threshold2"] == confusion.tp / confusion.n_flagged
     assert table.contamination == 0.02
     assert table.to_dict()["contamination"] == 0.02
     grouped = fastad.evaluate(y, s, groups=groups, measures=keys, threshold=2.0, contamination=0.02)

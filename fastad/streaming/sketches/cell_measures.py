@@ -77,7 +77,7 @@ class CellMeasures(BoundedMeasureMethods):
         from fastad.uncertainty.intervals import interval as intervals
         from fastad.uncertainty.samples.bootstrap import IndependentSample
 
-        bound, options = intervals.check_interval(
+        bound, options, hidden = intervals.check_interval(
             measure,
             operating_point,
             method,
@@ -89,7 +89,7 @@ class CellMeasures(BoundedMeasureMethods):
         bounds = self.bounds(bound)
         with thread_limit(n_threads):
             sample = IndependentSample.of(self.score_cells().tied)
-            interval = intervals.interval_of(sample, bound, options)
+            interval = intervals.interval_of(sample, bound, options, hidden)
         return BoundedInterval(interval, bounds)
 
     def bounds(self, bound: BoundMeasure) -> BoundedValue:

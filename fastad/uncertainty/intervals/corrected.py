@@ -6,7 +6,7 @@ from them: no variance of the corrected curve is needed, and small numbers do no
 
 import math
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Iterable
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
@@ -20,15 +20,16 @@ from fastad.errors import UndefinedMeasureError
 from fastad.measures.contamination import (
     CorrectedMeasure,
     corrected,
-    corrected_confusion,
+    corrected_area,
     refuse_impossible,
     refuse_unidentified,
 )
 from fastad.measures.measure import BoundMeasure
 from fastad.measures.points import need_both
 from fastad.measures.rates import RATES, confusion_at_threshold, rate_of
+from fastad.measures.results import Confusion
 from fastad.ordering.counts import OrderedCounts
-from fastad.ordering.hidden import largest_contamination
+from fastad.ordering.hidden import ContaminatedCounts, largest_contamination, without_hidden
 from fastad.uncertainty.results import Interval, lowest_coverage
 from fastad.uncertainty.samples.closed_forms import Bounds, clopper_pearson
 
@@ -66,12 +67,11 @@ def interval_of_area(result: Interval, bound: BoundMeasure) -> Interval:
     if observed_area(bound) is bound:
         return result
     assert isinstance(bound.measure, CorrectedMeasure)
-    fraction = float(bound.measure.contamination)
+    contamination = bound.measure.contamination
     value, low, high = (
-        _clipped((x - fraction / 2) / (1 - fraction))
-        for x in (result.value, result.low, result.high)
+        corrected_area(x, contamination) for x in (result.value, result.low, result.high)
     )
-    standard_error = result.standard_error / (1 - fraction)
+    standard_error = result.standard_error / (1 - float(contamination))
     return replace(result, value=value, low=low, high=high, standard_error=standard_error)
 
 
@@ -96,12 +96,11 @@ def _of_rate(counts: OrderedCounts, plain: BoundMeasure, fraction: float, alpha:
     seen = confusion_at_threshold(counts, plain.parameters["threshold"])
     n, m = float(counts.n_anomalies), float(counts.n_normals)
     level = alpha if plain.measure.name in _OF_ANOMALIES else _of_both(alpha)
-    values = [
-        rate_of(plain.measure.name, corrected_confusion(tpr, fpr, (n, m), fraction))
-        for tpr, fpr in product(
-            clopper_pearson(seen.tp, n, level), clopper_pearson(seen.fp, m, level)
-        )
-    ]
+    values = []
+    for rates in product(clopper_pearson(seen.tp, n, level), clopper_pearson(seen.fp, m, level)):
+        (tp, fp), (anomalies, normals) = without_hidden(*rates, (n, m), fraction)
+        confusion = Confusion(tp, fp, normals - fp, anomalies - tp)
+        values.append(rate_of(plain.measure.name, confusion))
     low, high = plain.measure.value_range
     if any(value != value for value in values):
         # Where nothing, or everything, is flagged the rate may be anything.
@@ -232,34 +231,36 @@ def fractions_between(
     return [low + (high - low) * Fraction(i, _SEARCHED) for i in range(_SEARCHED + 1)]
 
 
-def interval_over(
-    counts: OrderedCounts,
-    bound: BoundMeasure,
-    fractions: tuple[Fraction, Fraction],
-    intervals: Callable[[list[BoundMeasure]], list[Interval | UndefinedMeasureError]],
-) -> Interval:
-    """Return the interval of a measure whose fraction of hidden anomalies lies in a range.
+def corrected_over(
+    counts: OrderedCounts, bound: BoundMeasure, fractions: tuple[Fraction, Fraction]
+) -> list[BoundMeasure]:
+    """Return a measure corrected for fractions of hidden anomalies in a range.
 
-    It covers the value at each fraction that the data allow: the value in the middle, and from the
-    lowest end to the highest of the intervals at those fractions that may be its extremes.
+    The one in the middle first, then those that may be its extremes at fractions that the data
+    allow; where nothing is hidden, the measure alone.
     """
     low, high = fractions
+    if high == 0:
+        return [bound]
     need_both(counts, bound.measure.name)
     refuse_impossible(counts, low)
     high = max(low, min(high, Fraction(largest_contamination(counts))))
-    lowest = bound.parameters.get("fpr", bound.parameters.get("min_fpr"))
-    refuse_unidentified(counts, lowest, high, bound.measure.name)
+    refuse_unidentified(ContaminatedCounts.of(counts, high), bound.measure, bound.parameters)
     at = fractions_between(counts, bound, low, high)
     middle = (low + high) / 2
-    results = intervals([corrected(bound, fraction) for fraction in dict.fromkeys([middle, *at])])
-    defined: list[Interval] = []
+    return [corrected(bound, fraction) for fraction in dict.fromkeys([middle, *at])]
+
+
+def enclosing_interval(results: Iterable[Interval | UndefinedMeasureError]) -> Interval:
+    """Return the first of some intervals, from the lowest end of them to the highest."""
+    intervals: list[Interval] = []
     for result in results:
         if isinstance(result, UndefinedMeasureError):
             raise result
-        defined.append(result)
+        intervals.append(result)
     return replace(
-        defined[0],
-        low=min(interval.low for interval in defined),
-        high=max(interval.high for interval in defined),
-        coverage=lowest_coverage(defined),
+        intervals[0],
+        low=min(interval.low for interval in intervals),
+        high=max(interval.high for interval in intervals),
+        coverage=lowest_coverage(intervals),
     )

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -12,12 +12,12 @@ from fastad._core.progress import LATE, Progress, ProgressOption, reporting
 from fastad._core.random import random_key
 from fastad._core.threads import thread_limit
 from fastad._core.types import ArrayLike, Blocks, IntervalMethod, Label, Point
-from fastad.errors import InvalidInputError, LowCoverageWarning, UndefinedMeasureError
-from fastad.measures.contamination import NOTHING_HIDDEN, check_contamination_range, corrected
+from fastad.errors import InvalidInputError, LowCoverageWarning
+from fastad.measures.contamination import check_contamination_range, corrected
 from fastad.measures.measure import BoundMeasure, MeasureLike
 from fastad.measures.requests import bind
 from fastad.ordering.labels import check_labels, check_scores
-from fastad.uncertainty.intervals.corrected import interval_over
+from fastad.uncertainty.intervals.corrected import corrected_over, enclosing_interval
 from fastad.uncertainty.intervals.interval_estimation import IntervalOptions, intervals_of
 from fastad.uncertainty.intervals.methods import METHODS, check_method
 from fastad.uncertainty.results import Interval
@@ -179,7 +179,7 @@ def interval(
     >>> print(fastad.interval(labels, scores, measure="auc", method="delong"))
     0.9200 [0.8716, 0.9684] (95 %, delong)
     """
-    bound, options = check_interval(
+    bound, options, hidden = check_interval(
         measure,
         operating_point,
         method,
@@ -193,7 +193,7 @@ def interval(
         labels = check_labels(y_true, sample_weight=sample_weight, pos_label=pos_label)
         scores = check_scores(y_score, labels)
         design = check_design(clusters, blocks, labels.row_index)
-        return interval_of(sample_of(scores, labels, design), bound, options, report)
+        return interval_of(sample_of(scores, labels, design), bound, options, hidden, report)
 
 
 def check_interval_options(
@@ -224,47 +224,38 @@ def check_interval(
     *,
     stratified: bool,
     contamination: Point | tuple[Point, Point] | None = None,
-) -> tuple[BoundMeasure, IntervalOptions]:
-    """Check all arguments of `interval` but the data."""
+) -> tuple[BoundMeasure, IntervalOptions, tuple[Fraction, Fraction]]:
+    """Check all arguments of `interval` but the data; the last are the fractions of hidden ones."""
     bound = bind(measure, parameters, interval)
     options = check_interval_options(
         method, confidence_level, n_resamples, rng, stratified=stratified
     )
-    if contamination is not None:
-        options = replace(options, contamination=check_contamination_range(contamination))
-    check_method(options.method, corrected(bound, options.contamination[1]))
-    return bound, options
+    hidden = check_contamination_range(contamination)
+    check_method(options.method, corrected(bound, hidden[1]))
+    return bound, options, hidden
 
 
 def interval_of(
     sample: Sample,
     bound: BoundMeasure,
     options: IntervalOptions,
+    hidden: tuple[Fraction, Fraction],
     progress: Progress | None = None,
 ) -> Interval:
-    """Return the interval of one measure; warn if it is unreliable.
+    """Return the interval of one measure, corrected for hidden anomalies; warn if it is unreliable.
 
     For a function that users call: the warning names the line that called it.
     """
     if sample.kind is not None:
-        if options.contamination != NOTHING_HIDDEN:
+        if hidden[1]:
             raise InvalidInputError(
                 "contamination must not be given for samples in clusters or in time, or with real "
                 "weights; found both",
                 argument="contamination",
             )
         check_method(options.method, bound, sample.kind)
-    if options.contamination == NOTHING_HIDDEN:
-        result = intervals_of(sample, [bound], options, progress)[0]
-        if isinstance(result, UndefinedMeasureError):
-            raise result
-    else:
-        result = interval_over(
-            sample.counts,
-            bound,
-            options.contamination,
-            lambda measures: intervals_of(sample, measures, options, progress),
-        )
+    measures = corrected_over(sample.counts, bound, hidden)
+    result = enclosing_interval(intervals_of(sample, measures, options, progress))
     if result.reliability_note is not None:
         warnings.warn(f"{bound.key}: {result.reliability_note}", LowCoverageWarning, stacklevel=3)
     return result

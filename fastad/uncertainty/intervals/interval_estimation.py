@@ -11,7 +11,6 @@ import numpy.typing as npt
 from fastad._core.progress import Progress, part_of
 from fastad._core.types import FloatVector
 from fastad.errors import UndefinedMeasureError
-from fastad.measures.contamination import NOTHING_HIDDEN
 from fastad.measures.measure import BoundMeasure
 from fastad.measures.rates import OF_PROPORTION, TRIALS, confusion_at_threshold
 from fastad.ordering.counts import OrderedCounts
@@ -63,8 +62,6 @@ class IntervalOptions:
         Confidence level.
     n_resamples, stratified, key
         Bootstrap settings; ``key`` seeds its random numbers.
-    contamination : (Fraction, Fraction)
-        Lowest and highest fraction of anomalies hidden among the normals.
     """
 
     method: str
@@ -72,7 +69,6 @@ class IntervalOptions:
     n_resamples: int
     stratified: bool
     key: np.uint64
-    contamination: tuple[Fraction, Fraction] = NOTHING_HIDDEN
 
     @property
     def alpha(self) -> float:

@@ -113,9 +113,8 @@ def methods_of(bound: BoundMeasure, kind: str | None = None) -> list[str]:
     if kind is not None:
         closed = ["logit", "delong"] if _is_bounded(bound) else ["delong"]
         return [*(closed if has_influence(bound.measure) else ()), "bootstrap", "basic"]
+    bound = observed_area(bound)
     if isinstance(bound.measure, CorrectedMeasure):
-        if observed_area(bound) is not bound:
-            return methods_of(observed_area(bound))
         return [*(["inversion"] if has_inversion(bound.measure) else []), "bootstrap", "basic"]
     name = bound.measure.name
     if name in TRIALS:

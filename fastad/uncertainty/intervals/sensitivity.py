@@ -17,16 +17,15 @@ from fastad._core.threads import thread_limit
 from fastad._core.types import ArrayLike, Count, FloatVector, IntervalMethod, Label, Point, Points
 from fastad.errors import InvalidInputError, InvalidTypeError, UndefinedMeasureError
 from fastad.measures.contamination import (
-    CorrectedMeasure,
     check_contamination,
     corrected,
-    corrected_value,
+    refuse_unidentified,
 )
 from fastad.measures.measure import BoundMeasure, MeasureLike
 from fastad.measures.points import need_both
 from fastad.measures.requests import bind
 from fastad.ordering.counts import OrderedCounts, count
-from fastad.ordering.hidden import CorrectedCounts, largest_contamination
+from fastad.ordering.hidden import ContaminatedCounts, largest_contamination
 from fastad.uncertainty.intervals.corrected import fractions_between
 from fastad.uncertainty.intervals.interval import check_interval_options
 from fastad.uncertainty.intervals.interval_estimation import IntervalOptions, intervals_of
@@ -299,12 +298,10 @@ def _value(
     """Return the measure at a fraction, or why there is none."""
     if fraction > largest:
         return f"the data rule out fractions above {largest:.4g}"
-    measure = corrected(bound, fraction).measure
+    observed = ContaminatedCounts.of(counts, fraction)
     try:
-        if isinstance(measure, CorrectedMeasure):
-            observed = CorrectedCounts(counts, fraction)
-            return float(corrected_value(observed, bound.measure, bound.parameters))
-        return bound.value(counts)
+        refuse_unidentified(observed, bound.measure, bound.parameters)
+        return corrected(bound, fraction).value(observed)
     except UndefinedMeasureError as error:
         return str(error)
 
