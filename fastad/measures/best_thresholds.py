@@ -1,5 +1,7 @@
 """Measures at the best of all thresholds: F1, recall at a precision, precision at a recall."""
 
+import math
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -41,14 +43,18 @@ def _best_f1(counts: OrderedCounts, *, prevalence: Fraction | None) -> ValueAtTh
     return ValueAtThreshold(float(value), counts.threshold(point))
 
 
-def part_reaching_f1(counts: OrderedCounts, f1: float, prevalence: Fraction | None) -> CurvePart:
+def _part_reaching_f1(
+    parameters: Mapping[str, Any], counts: OrderedCounts | None = None, f1: float = math.nan
+) -> CurvePart | None:
     """Return the part of the curve beyond which F1 is lower.
 
     With n anomalies and fp false positives it is at most 2 n / (2 n + fp).
     """
+    if counts is None:
+        return None
     highest = Fraction(1)
     if f1 > 0 and counts.n_normals:
-        normals = counts.normal_weight(prevalence) * exact(counts.n_normals)
+        normals = counts.normal_weight(parameters["prevalence"]) * exact(counts.n_normals)
         highest = min(2 * exact(counts.n_anomalies) * (1 / Fraction(f1) - 1) / normals, highest)
     return CurvePart(Fraction(0), highest)
 
@@ -59,6 +65,7 @@ BEST_F1 = Measure(
     key="f1_best",
     compute=_best_f1,
     parameters={"prevalence": Prevalence()},
+    curve_part=_part_reaching_f1,
     classes="anomalies",
     rises_with_curve=True,
     extremes=POINT,

@@ -172,9 +172,8 @@ def corrected_counts(
         return counts.at(points_flagged(counts, parameters["threshold"]))
     if measure.name in _OF_CORNERS:
         return counts.corners()
-    if measure.curve_part is not None:
-        return counts.around(measure.curve_part(parameters))
-    return counts.all_points()
+    part = None if measure.curve_part is None else measure.curve_part(parameters)
+    return counts.all_points() if part is None else counts.around(part)
 
 
 def corrected_area(area: float, contamination: Fraction) -> float:

@@ -117,7 +117,9 @@ class Measure(Generic[Result]):
     reads_values : bool
         Whether the values of the scores count, and not their order alone.
     curve_part : callable or None
-        The part of the ROC curve that checked parameters read, where that is not all of it.
+        The part of the ROC curve that checked parameters read, where that is not all of it. A part
+        that depends on the value is None of parameters alone, and a function of them, of counts and
+        of a value that the measure reaches.
     from_order : callable or None
         The measure straight from an order without counts, where that is faster; it returns None
         where it does not apply. Tied to ``compute`` by a test.
@@ -156,7 +158,7 @@ class Measure(Generic[Result]):
     number_key: str = ""
     kind: Kind = "value"
     reads_values: bool = False
-    curve_part: Callable[[Mapping[str, Any]], CurvePart] | None = None
+    curve_part: Callable[..., CurvePart | None] | None = None
     from_order: Callable[..., Result | None] | None = None
     classes: Classes = "both"
     weights: Literal["real", "integer"] = "real"

@@ -3,6 +3,7 @@
 import math
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from fastad._kernels.random import bits
 from fastad._kernels.resampling import draws
 from fastad.measures.registry import MEASURES
 from fastad.measures.requests import bind
-from fastad.ordering.counts import count
+from fastad.ordering.counts import OrderedCounts, count
 from fastad.ordering.labels import check_labels
 from fastad.uncertainty.comparisons.paired import rank_detectors
 from fastad.uncertainty.intervals.interval import check_interval_options
@@ -316,6 +317,25 @@ def test_the_best_f1_of_a_part_is_that_of_the_whole_curve(
         alone = replicate_values(ranking, [best], resamples)[0]
         beside = replicate_values(ranking, [best, bind("auc", {})], resamples)[0]
         np.testing.assert_array_equal(alone, beside)
+
+
+def test_a_measure_with_a_part_by_its_value_is_computed_once_a_replicate() -> None:
+    """Whichever declares it: a copy of the best F1 under another name has its part, too."""
+    rng = np.random.default_rng(0)
+    y = np.arange(20_000) < 3000
+    ranking = IndependentSample(count(y, rng.normal(size=20_000) + 2 * y))
+    best, sizes = bind("best_f1", {}), []
+
+    def compute(counts: OrderedCounts, **parameters: Any) -> float:
+        sizes.append(counts.keys.shape[0])
+        return float(best.measure.compute(counts, **parameters))
+
+    copied = replace(best, measure=replace(best.measure, name="copy", compute=compute))
+    resamples = plan(ranking.counts, 50, random_key(3), stratified=True)
+    values = replicate_values(ranking, [copied], resamples)
+    np.testing.assert_array_equal(values, replicate_values(ranking, [best], resamples))
+    assert len(sizes) == 1 + 50
+    assert max(sizes[1:]) < sizes[0] / 2
 
 
 def test_many_threads_share_the_same_replicates() -> None:

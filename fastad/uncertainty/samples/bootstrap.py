@@ -22,7 +22,6 @@ from fastad._core.types import Count, FloatVector, IntMatrix, IntVector, LabelVe
 from fastad._kernels.resampling import resample
 from fastad._kernels.resampling.draws import BLOCK
 from fastad.errors import InvalidInputError, UndefinedMeasureError
-from fastad.measures.best_thresholds import BEST_F1, part_reaching_f1
 from fastad.measures.measure import BoundMeasure
 from fastad.ordering.counts import OrderedCounts, covers
 from fastad.ordering.cuts import CurvePart
@@ -36,8 +35,8 @@ _LARGEST_AREA = 2**63
 # How many standard deviations of a rank, and how many points, a part is wider than what is read of
 # it. Once in a thousand million replicates it is not enough, and all is drawn.
 _DEVIATIONS, _POINTS = 6, 64
-# The best F1 of nearly all replicates is at least this fraction of the one observed.
-_NEAR_BEST = 0.75
+# Fraction of the value on the samples that nearly all replicates reach.
+_NEAR_VALUE = 0.75
 # To tell how many samples of a class are drawn beside a part takes this fraction of drawing them.
 _COST_BESIDE = 1 / 32
 
@@ -245,29 +244,43 @@ def replicate_values(
                 for window, memory in zip(windows, memories, strict=True):
                     counts = _replicate(sample, resamples, replicate, window, memory)
                     for i in window.measures:
-                        read = window.part and _part(measures[i], counts)
-                        if read is not None and not covers(counts, read):
+                        value = _value_within(measures[i], counts, window.part)
+                        if value is None:
                             whole = _Window.around(sample, None, window.measures)
                             counts = _replicate(
                                 sample, resamples, replicate, whole, _Memory.of(whole)
                             )
-                        values[i, replicate] = measures[i].value_or_nan(counts)
+                            value = measures[i].value_or_nan(counts)
+                        values[i, replicate] = value
 
     cost = sum(window.cost for window in windows)
     fill_in_steps(fill, resamples.n_resamples, cost, progress)
     return values
 
 
-def _part(bound: BoundMeasure, counts: OrderedCounts, *, near: float = 1) -> CurvePart | None:
-    """Return the part of the curve that a measure reads; None for all of it.
+def _value_within(
+    bound: BoundMeasure, counts: OrderedCounts, part: CurvePart | None
+) -> float | None:
+    """Return a measure of counts of a part of the curve, None if it reads more than they hold."""
+    curve_part = bound.measure.curve_part
+    if part is None or curve_part is None:
+        return bound.value_or_nan(counts)
+    read = curve_part(bound.parameters)
+    if read is not None and not covers(counts, read):
+        return None
+    value = bound.value_or_nan(counts)
+    read = read or curve_part(bound.parameters, counts, value)
+    return None if read is None or not covers(counts, read) else value
 
-    Of the best F1 it depends on the value: where it may reach this fraction of it.
-    """
-    if bound.measure is BEST_F1:
-        f1 = near * bound.value_or_nan(counts)
-        return part_reaching_f1(counts, f1, bound.parameters["prevalence"])
-    part = bound.measure.curve_part
-    return None if part is None else part(bound.parameters)
+
+def _part(bound: BoundMeasure, counts: OrderedCounts) -> CurvePart | None:
+    """Return the part of the curve that a measure reads on nearly all replicates, None for all."""
+    curve_part = bound.measure.curve_part
+    if curve_part is None:
+        return None
+    return curve_part(bound.parameters) or curve_part(
+        bound.parameters, counts, _NEAR_VALUE * bound.value_or_nan(counts)
+    )
 
 
 def _windows(sample: IndependentSample, measures: Sequence[BoundMeasure]) -> list["_Window"]:
@@ -278,7 +291,7 @@ def _windows(sample: IndependentSample, measures: Sequence[BoundMeasure]) -> lis
     positions = range(len(measures))
     readers: dict[CurvePart, list[int]] = {}
     for i, bound in enumerate(measures):
-        part = None if sample.rows is not None else _part(bound, sample.counts, near=_NEAR_BEST)
+        part = None if sample.rows is not None else _part(bound, sample.counts)
         if part is None:
             return [_Window.around(sample, None, positions)]
         readers.setdefault(part, []).append(i)
