@@ -34,7 +34,7 @@ from fastad.ordering.counts import count_scores
 from fastad.ordering.labels import Labels, check_labels, check_scores
 from fastad.uncertainty.samples.bootstrap import too_few_samples
 from fastad.uncertainty.samples.designs import block_length, check_design, lag_weights, needs_design
-from fastad.uncertainty.samples.effective_size import refuse_few, widening_of_few
+from fastad.uncertainty.samples.effective_size import widening_of_few
 from fastad.uncertainty.samples.sampling import DesignedSample
 
 # Random curves of which the widest band is the quantile: it is known to a hundredth.
@@ -43,6 +43,7 @@ _N_CURVES = 20_000
 # description.
 _FEWEST_DISCORDANT = 20
 _THRESHOLDS = ThresholdValue(sequence=True)
+_NAME = "a band of a difference"
 _MOST_THRESHOLDS = 2000
 # A variance below it, in units of the largest one, is rounding.
 _ROUNDING = 1e-9
@@ -206,7 +207,7 @@ def difference_band(
             for name, scores in (("scores_a", scores_a), ("scores_b", scores_b))
         ]
         error = too_few_samples(
-            "a band of a difference",
+            _NAME,
             labels.n_anomalies,
             labels.values.shape[0] - labels.n_anomalies,
         )
@@ -219,7 +220,10 @@ def difference_band(
         if needs_design(design, labels):
             sample = DesignedSample.of(pair[0], labels, design, "scores_a")
             covariance, n_units = _covariance_of_design(sample, design.blocks, reached, slopes)
-            wider = _widening(sample, n_units, level)
+            refusal = sample.refusal(_NAME)
+            if refusal is not None:
+                raise refusal
+            wider = widening_of_few(sample, n_units, (1, 0), 1 - level, _NAME, stacklevel=3)
     deviations = np.sqrt(np.maximum(np.diag(covariance), 0.0))
     half = wider * deviations * _quantile(covariance, level, key, simultaneous=at_once)
     fewest = int(np.argmin(discordant))
@@ -291,17 +295,6 @@ def _count_together(
     parts = thread_map(count, slices(labels.values.shape[0]))
     table: IntMatrix = np.sum([part[0] for part in parts], axis=0).reshape(2, n_bins, n_bins)
     return table, [np.concatenate([part[1][i] for part in parts]) for i in (0, 1)]
-
-
-def _widening(sample: DesignedSample, n_units: float, level: float) -> float:
-    """Return the factor by which a band of few clusters is wider; refuse if there are too few."""
-    what = "a band of a difference"
-    refusal = sample.refusal(what)
-    if refusal is not None:
-        raise refusal
-    refuse_few(sample, n_units, what)
-    n_equal = n_units if sample.length is not None else sample.n_equal_units(1, 0)
-    return widening_of_few(sample, n_equal, 1 - level, what, stacklevel=4)
 
 
 def _covariance(table: IntMatrix, slopes: npt.NDArray[np.float64]) -> tuple[IntVector, FloatMatrix]:

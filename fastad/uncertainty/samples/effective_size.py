@@ -63,7 +63,7 @@ def effective_size(
     position = np.empty(sample.labels.shape[0], np.int64)
     position[sample.rows] = np.repeat(np.arange(sample.ends.shape[0] - 1), np.diff(sample.ends))
     n_units = float(np.unique(sample.units[member]).shape[0])
-    refuse_few(sample, n_units, what)
+    _refuse_few(sample, n_units, what)
     effect, longest = 1.0, 1.0
     for rates, depth in ((from_top, position), (from_bottom, -position)):
         for is_beyond, rate in _beyond(depth, member, sample.weights, rates):
@@ -74,19 +74,26 @@ def effective_size(
             longest = max(longest, length)
     if blocks is not None:
         n_units = sample.n_units / longest
-        refuse_few(sample, n_units, what)
-    n_equal = n_units if blocks is not None else sample.n_equal_units(label)
-    widening = widening_of_few(sample, n_equal, 2 * tail, what, stacklevel=5)
+    widening = widening_of_few(sample, n_units, (label,), 2 * tail, what, stacklevel=5)
     return EffectiveSize(n / effect / widening**2, effect, n_units)
 
 
 def widening_of_few(
-    sample: DesignedSample, n_equal: float, alpha: float, what: str, *, stacklevel: int
+    sample: DesignedSample,
+    n_units: float,
+    labels: Sequence[int],
+    alpha: float,
+    what: str,
+    *,
+    stacklevel: int,
 ) -> float:
-    """Return the widening factor for a number of equal clusters or rows; warn of a few.
+    """Return the widening factor for a number of clusters, blocks or rows; warn of a few.
 
-    The ratio of Student's to the normal quantile, with one degree of freedom less.
+    The ratio of Student's to the normal quantile, with one degree of freedom less than there are
+    blocks, or clusters or rows of equal size that tell as much of the given classes.
     """
+    _refuse_few(sample, n_units, what)
+    n_equal = n_units if sample.kind == "blocks" else sample.n_equal_units(*labels)
     if n_equal < ENOUGH_UNITS:
         is_weighted = sample.kind == "weights"
         units = "rows of equal weight" if is_weighted else f"{sample.kind} of equal size"
@@ -99,7 +106,7 @@ def widening_of_few(
     return student_over_normal(alpha, max(n_equal - 1, 1.0))
 
 
-def refuse_few(sample: DesignedSample, n_units: float, what: str) -> None:
+def _refuse_few(sample: DesignedSample, n_units: float, what: str) -> None:
     """Raise where a class is in too few clusters, blocks or rows."""
     fewest = 2 if sample.kind == "weights" else FEWEST_UNITS
     if n_units < fewest:
