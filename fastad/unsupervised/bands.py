@@ -11,7 +11,7 @@ from fastad._core.parameters import check_flag, check_inside, check_rate
 from fastad._core.types import FloatVector, IntVector, Point, Points
 from fastad.errors import InvalidInputError
 from fastad.measures.results import Curve
-from fastad.uncertainty.rates.order_statistics import EachRank, RateBounds, all_ranks, last_rank
+from fastad.uncertainty.rates.order_statistics import EachRank, RateBounds, all_ranks, ranks_around
 from fastad.unsupervised.excess_mass import ExcessMassCurve, check_levels
 from fastad.unsupervised.levels import LevelSets
 from fastad.unsupervised.mass_volume import MassVolumeCurve
@@ -249,9 +249,7 @@ def _fractions(
     The k-th lowest test score is surely reached where the mass below it is surely less than the
     one asked for, and surely enough where the mass up to it is surely at least that.
     """
-    n, size = levels.n_test, masses.shape[0]
-    surely_less = last_rank(lambda ranks: test.upper(ranks) < masses, n, size)
-    surely_enough = last_rank(lambda ranks: test.lower(ranks) < masses, n, size) + 1
+    surely_less, surely_enough = ranks_around(test, masses, np.less)
     least = uniform.lower(_inside(levels, np.maximum(surely_less, 0)))
     return least, uniform.upper(_inside(levels, surely_enough) + 1)
 

@@ -27,8 +27,13 @@ from fastad.measures.flagged import points_flagged
 from fastad.measures.measure import BoundMeasure
 from fastad.ordering.counts import OrderedCounts
 from fastad.ordering.raw import KeyCodec
-from fastad.uncertainty.rates.effective_ranks import rank_above, rank_below, rate_bounds
-from fastad.uncertainty.rates.order_statistics import EachRank, last_rank
+from fastad.uncertainty.rates.order_statistics import (
+    EachRank,
+    rank_above,
+    rank_below,
+    ranks_around,
+    rate_bounds,
+)
 from fastad.uncertainty.samples.closed_forms import Bounds, clopper_pearson
 
 # Measures of one point of the curve, for which bounds at that point suffice.
@@ -128,8 +133,7 @@ def has_step(counts: OrderedCounts, bound: BoundMeasure) -> bool:
 @lru_cache(maxsize=1024)
 def _ranks_around(normals: EachRank, x: float) -> tuple[IntVector, IntVector]:
     """Return the last rank that is within a rate, and the first one that is beyond it."""
-    within = last_rank(lambda ranks: normals.upper(ranks) <= x, normals.n_samples, 1)
-    beyond = last_rank(lambda ranks: normals.lower(ranks) <= x, normals.n_samples, 1) + 1
+    within, beyond = ranks_around(normals, np.array([x]))
     return set_readonly(within), set_readonly(beyond)
 
 

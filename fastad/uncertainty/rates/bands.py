@@ -14,13 +14,13 @@ from fastad.measures.results import Curve
 from fastad.measures.roc_points import TPR_AT_FPR
 from fastad.ordering.counts import OrderedCounts, count_scores
 from fastad.ordering.labels import check_labels, check_scores
-from fastad.uncertainty.rates.effective_ranks import (
+from fastad.uncertainty.rates.order_statistics import (
     EffectiveRanks,
     rank_above,
     rank_below,
+    ranks_around,
     rate_bounds,
 )
-from fastad.uncertainty.rates.order_statistics import last_rank
 from fastad.uncertainty.samples.designs import check_design, needs_design
 from fastad.uncertainty.samples.effective_size import doubled_up_to_half, effective_size
 from fastad.uncertainty.samples.sampling import DesignedSample
@@ -288,8 +288,7 @@ def roc_band_of(
     rates = _grid_of_fpr(normals.n_samples) if fpr is None else _listed(fpr)
     x = _floats(rates)
     # Ranks of normal samples: strictly above `within` the FPR is at most x, at `beyond` above x.
-    within = last_rank(lambda ranks: normals.upper(ranks) <= x, normals.n_samples, len(x))
-    beyond = last_rank(lambda ranks: normals.lower(ranks) <= x, normals.n_samples, len(x)) + 1
+    within, beyond = ranks_around(normals, x)
     low = anomalies.lower(rank_above(fps, tps, within))
     high = anomalies.upper(rank_below(fps, tps, beyond))
     tpr = np.array([TPR_AT_FPR.compute(counts, rate, interpolation="linear") for rate in rates])
@@ -314,8 +313,7 @@ def precision_recall_band_of(
     rates = rates if recall is None else _listed(recall)
     x = _floats(rates)
     # Ranks of anomalies: strictly above `below` the TPR is below x, at `reaching` at least x.
-    below = last_rank(lambda ranks: anomalies.upper(ranks) < x, anomalies.n_samples, len(x))
-    reaching = last_rank(lambda ranks: anomalies.lower(ranks) < x, anomalies.n_samples, len(x)) + 1
+    below, reaching = ranks_around(anomalies, x, np.less)
     fewest = normals.lower(rank_above(tps, fps, below))
     most = normals.upper(rank_below(tps, fps, reaching))
 

@@ -18,7 +18,10 @@ import numpy.typing as npt
 from scipy.special import bdtr, betainccinv, betaincinv
 
 from fastad._core.arrays import set_readonly
-from fastad._core.types import FloatVector, IntVector
+from fastad._core.types import CountVector, FloatVector, IntVector
+from fastad.errors import InvalidInputError
+from fastad.measures.points import need_both
+from fastad.ordering.counts import OrderedCounts
 
 # Floats decide unless they are so close to the bound, relative to it; then integers do.
 _CLOSE = 1e-9
@@ -85,6 +88,9 @@ _SIMULATION_ALPHA = Fraction(1, 1000)
 # Halvings of the range of the logarithm, after which the level is known to a factor of
 # 256 ** (1 / 1024), or 1.005.
 _STEPS = 10
+
+# With more samples in a class, the bounds of the lowest ranks round to 1.
+_LARGEST_CLASS = 10**10
 
 
 class RateBounds(Protocol):
@@ -173,18 +179,6 @@ class AllRanks:
         return between
 
 
-def last_rank(
-    holds: Callable[[IntVector], npt.NDArray[np.bool_]], n_samples: int, size: int
-) -> IntVector:
-    """Return, for each point, the last rank up to n + 1 at which the condition holds, or -1."""
-    low, high = np.full(size, -1), np.full(size, n_samples + 1)
-    while np.any(low < high):
-        middle = low + (high - low + 1) // 2
-        is_true = holds(middle)
-        low, high = np.where(is_true, middle, low), np.where(is_true, high, middle - 1)
-    return low
-
-
 @lru_cache(maxsize=128)
 def all_ranks(n_samples: int, alpha: float) -> AllRanks:
     """Return bounds at all ranks at once, each knot with the same miscoverage by itself.
@@ -251,3 +245,102 @@ def _simulated_rates(ranks: IntVector, n_samples: int) -> npt.NDArray[np.float64
     np.cumsum(sums, axis=0, out=sums)
     sums /= sums[-1].copy()
     return sums[:-1]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EffectiveRanks:
+    """Effective numbers of samples at or above each distinct score, which end in whole numbers.
+
+    Attributes
+    ----------
+    tps, fps : numpy.ndarray of shape (n_points + 1,)
+        Ranks of anomalies and of normals.
+    """
+
+    tps: FloatVector
+    fps: FloatVector
+
+
+def rate_bounds(
+    counts: OrderedCounts,
+    measure: str,
+    level: Fraction,
+    *,
+    simultaneous: bool,
+    ranks: EffectiveRanks | None = None,
+) -> tuple[RateBounds, RateBounds]:
+    """Return bounds on the rates of anomalies and of normals.
+
+    Simultaneous bounds must hold for both classes: they are independent, and their confidences
+    multiply to the level. At one point each class has the full alpha, because no curve lets both
+    fail on both sides; docs/guide/bands.md has the proof.
+    """
+    need_both(counts, measure)
+    if ranks is not None:
+        # Classes in the same clusters depend on each other: their alphas add up (Bonferroni).
+        bounds = all_ranks if simultaneous else EachRank
+        n, m = (int(each[-1]) for each in (ranks.tps, ranks.fps))
+        half = float(1 - level) / 2
+        return bounds(n, half), bounds(m, half)
+    if counts.weighting == "real":
+        raise InvalidInputError(
+            f"sample_weight must contain integers for {measure}, which counts samples; "
+            "found real weights",
+            argument="sample_weight",
+        )
+    n, m, alpha = int(counts.n_anomalies), int(counts.n_normals), float(1 - level)
+    if max(n, m) > _LARGEST_CLASS:
+        raise InvalidInputError(
+            f"y_true must have at most {_LARGEST_CLASS} samples of a class for {measure}; "
+            f"found {max(n, m)}",
+            argument="y_true",
+        )
+    if not simultaneous:
+        return EachRank(n, alpha), EachRank(m, alpha)
+    # This is 1 - sqrt(level), without cancellation where the level is close to 1.
+    alpha /= 1 + math.sqrt(level)
+    return all_ranks(n, alpha), all_ranks(m, alpha)
+
+
+def rank_above(of_class: CountVector, of_other: CountVector, ranks: IntVector) -> IntVector:
+    """Return the rank in the other class of its lowest sample strictly above one of this class.
+
+    The rate strictly above that sample is at least the rate at the rank that is returned. Rank 0
+    is above all samples, and n + 1 below all.
+    """
+    points = np.searchsorted(of_class, ranks, side="left")
+    n_above = np.where(ranks > of_class[-1], of_other[-1] + 1, of_other[np.maximum(points - 1, 0)])
+    return np.floor(n_above).astype(np.int64)
+
+
+def rank_below(of_class: CountVector, of_other: CountVector, ranks: IntVector) -> IntVector:
+    """Return the rank in the other class of its highest sample strictly below one of this class.
+
+    The rate at or above that sample is at most the rate strictly above the one that is returned.
+    """
+    points = np.minimum(np.searchsorted(of_class, ranks, side="left"), of_class.shape[0] - 1)
+    return np.where(ranks < 1, 0, np.ceil(of_other[points]) + 1).astype(np.int64)
+
+
+def ranks_around(
+    bounds: RateBounds,
+    rates: FloatVector,
+    is_within: Callable[[FloatVector, FloatVector], npt.NDArray[np.bool_]] = np.less_equal,
+) -> tuple[IntVector, IntVector]:
+    """Return, for each rate, the last rank that is within it, and the first one beyond it."""
+    n, size = bounds.n_samples, rates.shape[0]
+    within = _last_rank(lambda ranks: is_within(bounds.upper(ranks), rates), n, size)
+    beyond = _last_rank(lambda ranks: is_within(bounds.lower(ranks), rates), n, size) + 1
+    return within, beyond
+
+
+def _last_rank(
+    holds: Callable[[IntVector], npt.NDArray[np.bool_]], n_samples: int, size: int
+) -> IntVector:
+    """Return, for each point, the last rank up to n + 1 at which the condition holds, or -1."""
+    low, high = np.full(size, -1), np.full(size, n_samples + 1)
+    while np.any(low < high):
+        middle = low + (high - low + 1) // 2
+        is_true = holds(middle)
+        low, high = np.where(is_true, middle, low), np.where(is_true, high, middle - 1)
+    return low
