@@ -17,8 +17,7 @@ from bench.pages import EVIDENCE, write_rows
 from fastad.errors import UndefinedMeasureError
 from fastad.measures.measure import BoundMeasure
 from fastad.measures.requests import bind
-from fastad.uncertainty.intervals.interval import check_interval_options
-from fastad.uncertainty.intervals.interval_estimation import intervals_of
+from fastad.uncertainty.intervals.interval_estimation import check_options, intervals_of
 from fastad.uncertainty.samples.bootstrap import IndependentSample
 
 ANOMALIES = (30, 400)
@@ -53,7 +52,7 @@ def measure(cell: Cell) -> list[dict[str, Any]]:
     true = [each.value_or_nan(population) for each in bound]
     n_without, n_covering, n_noted = ([0] * len(bound) for _ in range(3))
     for seed in range(FIRST_SEED, FIRST_SEED + N_SEEDS):
-        options = check_interval_options("auto", 0.95, N_RESAMPLES, seed)
+        options = check_options("auto", 0.95, N_RESAMPLES, seed)
         for i, interval in enumerate(
             intervals_of(IndependentSample.of(cell.sample(seed)), bound, options)
         ):

@@ -17,8 +17,7 @@ from bench.coverage import AREA, Cell, closed_intervals_of_area, rows_of_cells
 from bench.families import FAMILIES
 from bench.pages import EVIDENCE, write_rows
 from fastad.errors import UndefinedMeasureError
-from fastad.uncertainty.intervals.interval import check_interval_options
-from fastad.uncertainty.intervals.interval_estimation import intervals_of
+from fastad.uncertainty.intervals.interval_estimation import check_options, intervals_of
 from fastad.uncertainty.samples.bootstrap import IndependentSample
 
 SIZES = ((15, 100), (30, 300), (100, 2000), (1000, 1000))
@@ -33,7 +32,7 @@ def measure(cell: Cell) -> list[dict[str, Any]]:
     ends: dict[str, list[tuple[float, float]]] = {}
     for seed in range(FIRST_SEED, FIRST_SEED + N_SEEDS):
         counts = cell.sample(seed)
-        options = check_interval_options("auto", 0.95, N_RESAMPLES, seed)
+        options = check_options("auto", 0.95, N_RESAMPLES, seed)
         (interval,) = intervals_of(IndependentSample.of(counts), [AREA], options)
         assert not isinstance(interval, UndefinedMeasureError)
         closed = closed_intervals_of_area(counts)

@@ -29,10 +29,10 @@ from fastad.measures.measure import BoundMeasure
 from fastad.measures.requests import bind
 from fastad.ordering.counts import OrderedCounts, count
 from fastad.uncertainty.intervals.enclosing_curves import fiducial_values
-from fastad.uncertainty.intervals.interval import check_interval_options
 from fastad.uncertainty.intervals.interval_estimation import (
-    IntervalOptions,
+    InferenceOptions,
     Task,
+    check_options,
     estimate_interval,
 )
 from fastad.uncertainty.intervals.methods import (
@@ -163,7 +163,7 @@ def measure(cell: Cell) -> list[dict[str, Any]]:
             cases.setdefault((area, method), []).append((covers, high - low))
     for seed in range(N_SEEDS):
         counts = cell.sample(seed)
-        options = check_interval_options("auto", 0.95, N_RESAMPLES, seed)
+        options = check_options("auto", 0.95, N_RESAMPLES, seed)
         for (i, method), (low, high) in intervals(
             counts, bound, options, with_curves=seed < N_SEEDS_OF_CURVES
         ).items():
@@ -197,7 +197,7 @@ def measure(cell: Cell) -> list[dict[str, Any]]:
 def intervals(
     counts: OrderedCounts,
     measures: Sequence[BoundMeasure],
-    options: IntervalOptions,
+    options: InferenceOptions,
     *,
     with_curves: bool,
 ) -> dict[tuple[int, str], tuple[float, float]]:
@@ -246,7 +246,7 @@ def intervals(
 
 def closed_intervals_of_area(counts: OrderedCounts) -> dict[str, tuple[float, float]]:
     """Return the intervals of the area under the ROC curve for which nothing is drawn."""
-    options = check_interval_options("auto", 0.95, 1, 0)
+    options = check_options("auto", 0.95, 1, 0)
     ends = {}
     for method in methods_of(AREA):
         if method not in DRAWN:

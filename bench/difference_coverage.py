@@ -26,8 +26,8 @@ from fastad.errors import UndefinedMeasureError
 from fastad.measures.requests import bind
 from fastad.ordering.labels import check_labels
 from fastad.uncertainty.comparisons.pair_comparison import compare_pairs
-from fastad.uncertainty.comparisons.pair_estimates import ComparisonOptions
 from fastad.uncertainty.comparisons.paired import rank_detectors
+from fastad.uncertainty.intervals.interval_estimation import InferenceOptions
 
 SIZES = ((30, 30), (20, 200), (20, 2000), (100, 300), (300, 300))
 KEYS = ("auc", "ap", "auc@0.05", "tpr@0.05", "fpr@tpr0.95", "precision@n")
@@ -139,8 +139,8 @@ def measure(cell: Cell) -> list[dict[str, Any]]:
             detectors = rank_detectors(
                 check_labels(labels), [("a", "a", scores[0]), ("b", "b", scores[1])]
             )
-            options = ComparisonOptions(
-                "auto", Fraction(95, 100), N_RESAMPLES, True, np.uint64(seed), None, Fraction(4, 5)
+            options = InferenceOptions(
+                "auto", Fraction(95, 100), N_RESAMPLES, True, np.uint64(seed)
             )
             try:
                 (result,) = compare_pairs(detectors, bound, options)

@@ -26,8 +26,9 @@ from bench.pages import EVIDENCE, write_rows
 from fastad.errors import UndefinedMeasureError
 from fastad.measures.requests import bind
 from fastad.ordering.labels import check_labels
-from fastad.uncertainty.comparisons.pair_estimates import NORMAL_METHODS, ComparisonOptions
+from fastad.uncertainty.comparisons.pair_estimates import NORMAL_METHODS
 from fastad.uncertainty.comparisons.paired import PAIRED_METHODS, rank_detectors
+from fastad.uncertainty.intervals.interval_estimation import InferenceOptions
 from fastad.uncertainty.intervals.methods import limits_of
 from fastad.uncertainty.samples.influence import INFLUENCES
 
@@ -100,9 +101,7 @@ def measure(cell: tuple[int, int, str]) -> list[dict[str, Any]]:
     for seed in range(N_SEEDS):
         rng = np.random.default_rng([seed, n, m, list(PAIRS).index(family)])
         a, b = PAIRS[family](rng, labels)
-        options = ComparisonOptions(
-            "auto", Fraction(95, 100), N_RESAMPLES, True, np.uint64(seed), None, Fraction(8, 10)
-        )
+        options = InferenceOptions("auto", Fraction(95, 100), N_RESAMPLES, True, np.uint64(seed))
         detectors = rank_detectors(check_labels(labels), [("a", "a", a), ("b", "b", b)])
         is_resampled = (n, m) in RESAMPLED_SIZES and seed < N_RESAMPLED_SEEDS
         for i, each in enumerate(bound):

@@ -32,7 +32,7 @@ from fastad.uncertainty.results import Interval
 
 if TYPE_CHECKING:
     from fastad.uncertainty.chance.chance_level import ChanceLevel
-    from fastad.uncertainty.intervals.interval_estimation import IntervalOptions
+    from fastad.uncertainty.intervals.interval_estimation import InferenceOptions
     from fastad.uncertainty.samples.designs import SamplingDesign
     from fastad.uncertainty.samples.sampling import Sample
 
@@ -51,9 +51,9 @@ class EvaluationRequest:
         What to do about invalid scores.
     nan_policy : {"raise", "omit"}
         Whether scores that are NaN are invalid, or their rows are left out.
-    intervals : IntervalOptions or None
+    intervals : InferenceOptions or None
         Options of the intervals beside the values.
-    chance : IntervalOptions or None
+    chance : InferenceOptions or None
         Options of the resamples that tell the chance level of the values.
     own_measures : mapping of str to sequence of BoundMeasure
         By detector the measures with a threshold of its own; empty where all have the same.
@@ -74,8 +74,8 @@ class EvaluationRequest:
     measures: Sequence[BoundMeasure]
     on_error: OnError
     nan_policy: NanPolicy = "raise"
-    intervals: "IntervalOptions | None" = None
-    chance: "IntervalOptions | None" = None
+    intervals: "InferenceOptions | None" = None
+    chance: "InferenceOptions | None" = None
     own_measures: Mapping[str, Sequence[BoundMeasure]] = field(default_factory=dict)
     progress: SharedProgress | None = None
     contamination: Fraction = Fraction(0)
@@ -262,7 +262,8 @@ def _intervals(
 
     sample = sample or IndependentSample.of(counts)
     with _part(request.progress) as report:
-        intervals = intervals_of(sample, measures, request.intervals, report)
+        options = replace(request.intervals, progress=report)
+        intervals = intervals_of(sample, measures, options)
     return {bound.key: interval for bound, interval in zip(measures, intervals, strict=True)}
 
 

@@ -246,10 +246,10 @@ def evaluate(
         check_generator(rng)
     if chance or confidence_level is not None:
         # Here, because SciPy's functions take a sixth of a second to import.
-        from fastad.uncertainty.intervals.interval import check_interval_options
+        from fastad.uncertainty.intervals.interval_estimation import check_options
 
         level = 0.95 if confidence_level is None else confidence_level
-        options = check_interval_options("auto", level, n_resamples, rng)
+        options = check_options("auto", level, n_resamples, rng)
         intervals = None if confidence_level is None else options
         request = replace(request, intervals=intervals, chance=options if chance else None)
     if clusters is not None or blocks is not None:

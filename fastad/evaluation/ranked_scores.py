@@ -1,6 +1,7 @@
 """``rank_scores``: order once, read many measures."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -134,8 +135,9 @@ class RankedScores(MeasureMethods):
             contamination=self._contamination,
         )
         with thread_limit(n_threads), reporting(progress, "replicates", after=LATE) as report:
+            options = replace(options, progress=report)
             sample = IndependentSample.of(self._counts)
-            return intervals.interval_of(sample, bound, options, hidden, report)
+            return intervals.interval_of(sample, bound, options, hidden)
 
     def roc_band(
         self,

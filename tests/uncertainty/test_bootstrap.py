@@ -25,8 +25,7 @@ from fastad.measures.requests import bind
 from fastad.ordering.counts import OrderedCounts, count
 from fastad.ordering.labels import check_labels
 from fastad.uncertainty.comparisons.paired import rank_detectors
-from fastad.uncertainty.intervals.interval import check_interval_options
-from fastad.uncertainty.intervals.interval_estimation import intervals_of
+from fastad.uncertainty.intervals.interval_estimation import check_options, intervals_of
 from fastad.uncertainty.samples.bootstrap import (
     IndependentSample,
     Resamples,
@@ -286,7 +285,7 @@ def test_measures_share_their_replicates() -> None:
     y, s = hard_sample()
     counts = count(y, s)
     labels = ["auc", "ap", "tpr@0.01", "auc@0.05", "f1_best", "eer"]
-    options = check_interval_options("bootstrap", 0.9, 200, 7)
+    options = check_options("bootstrap", 0.9, 200, 7)
     bound = [*(bind(label, {}) for label in labels), bind("precision_at_k", {"k": 10**6})]
     together = intervals_of(IndependentSample.of(counts), bound, options)
     assert isinstance(together[-1], UndefinedMeasureError)

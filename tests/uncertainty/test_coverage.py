@@ -17,8 +17,7 @@ from fastad.measures.measure import BoundMeasure
 from fastad.measures.registry import MEASURES
 from fastad.measures.requests import bind
 from fastad.ordering.counts import OrderedCounts, count
-from fastad.uncertainty.intervals.interval import check_interval_options
-from fastad.uncertainty.intervals.interval_estimation import Task, estimate_interval
+from fastad.uncertainty.intervals.interval_estimation import Task, check_options, estimate_interval
 from fastad.uncertainty.intervals.methods import (
     ANY_SIZE,
     NEWCOMBE_OR_LOGIT,
@@ -57,7 +56,7 @@ def interval_by(counts: OrderedCounts, method: str, bound: BoundMeasure = study.
     """Return the interval of a sample by a method that draws nothing."""
     if method == NEWCOMBE_OR_LOGIT:
         method = newcombe_or_logit(bound, counts)
-    options = check_interval_options("auto", 0.95, 1, 0)
+    options = check_options("auto", 0.95, 1, 0)
     task = Task(bound, bound.value(counts), method)
     interval = estimate_interval(IndependentSample(counts), task, options, None)
     assert isinstance(interval, Interval)

@@ -3,14 +3,12 @@
 import warnings
 from collections.abc import Mapping
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from fastad._core.parameters import (
-    N_RESAMPLES,
-    check_choice,
-)
+from fastad._core.parameters import N_RESAMPLES, check_choice, check_inside, check_positive
 from fastad._core.progress import LATE, ProgressOption, reporting
 from fastad._core.threads import thread_limit
 from fastad._core.types import ArrayLike, Blocks, ComparisonMethod, Correction, Label, Point
@@ -158,9 +156,8 @@ def compare(
         n_resamples,
         rng,
         stratified=stratified,
-        min_difference=min_difference,
-        power=power,
     )
+    target = _check_target(min_difference, power)
     with thread_limit(n_threads), reporting(progress, "replicates", after=LATE) as report:
         options = replace(options, progress=report)
         labels = check_labels(y_true, sample_weight=sample_weight, pos_label=pos_label)
@@ -168,7 +165,7 @@ def compare(
         names = series_names([scores_a, scores_b], ["a", "b"])
         arguments = zip(names, ("scores_a", "scores_b"), (scores_a, scores_b), strict=True)
         detectors = rank_detectors(labels, list(arguments), design)
-        result = compare_pairs(detectors, bound, options)[0]
+        result = compare_pairs(detectors, bound, options, *target)[0]
     if result.reliability_note is not None:
         warnings.warn(f"{bound.key}: {result.reliability_note}", LowCoverageWarning, stacklevel=2)
     return result
@@ -283,9 +280,8 @@ def compare_all(
         n_resamples,
         rng,
         stratified=stratified,
-        min_difference=min_difference,
-        power=power,
     )
+    target = _check_target(min_difference, power)
     with thread_limit(n_threads), reporting(progress, "replicates", after=LATE) as report:
         options = replace(options, progress=report)
         labels = check_labels(y_true, sample_weight=sample_weight, pos_label=pos_label)
@@ -299,9 +295,15 @@ def compare_all(
                 "y_score must contain at least two detectors; found one", argument="y_score"
             )
         ranked = rank_detectors(labels, detectors, design)
-        comparisons = compare_pairs(ranked, bound, options)
+        comparisons = compare_pairs(ranked, bound, options, *target)
     for note in dict.fromkeys(each.reliability_note for each in comparisons):
         if note is not None:
             warnings.warn(f"{bound.key}: {note}", LowCoverageWarning, stacklevel=2)
     p_values = np.array([comparison.p_value for comparison in comparisons])
     return Comparisons(comparisons, CORRECTIONS[correction](p_values).tolist(), correction)
+
+
+def _check_target(min_difference: Point | None, power: Point) -> tuple[Fraction | None, Fraction]:
+    """Check the smallest difference of interest, and the probability of detecting it."""
+    least = None if min_difference is None else check_positive(min_difference, "min_difference")
+    return least, check_inside(power, "power")

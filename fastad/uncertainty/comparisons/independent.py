@@ -20,7 +20,6 @@ from fastad.ordering.named_scores import series_names
 from fastad.uncertainty.comparisons.comparison_results import IndependentComparison
 from fastad.uncertainty.comparisons.pair_comparison import named_value
 from fastad.uncertainty.comparisons.pair_estimates import (
-    ComparisonOptions,
     check_comparison_options,
     pairs_test,
 )
@@ -30,6 +29,7 @@ from fastad.uncertainty.comparisons.unpaired import (
     Sample,
     select_unpaired_method,
 )
+from fastad.uncertainty.intervals.interval_estimation import InferenceOptions
 from fastad.uncertainty.samples.bootstrap import too_few_samples
 
 _ARGUMENTS = ("sample_a", "sample_b")
@@ -183,7 +183,7 @@ def _read(sample: Any, argument: str, pos_label: Label | None) -> Sample:
 
 
 def compare_samples(
-    pair: Pair, bound: BoundMeasure, options: ComparisonOptions
+    pair: Pair, bound: BoundMeasure, options: InferenceOptions
 ) -> IndependentComparison:
     """Compare two samples that have been counted."""
     method, coverage = options.method, None

@@ -13,11 +13,11 @@ from fastad.measures.measure import BoundMeasure
 from fastad.ordering.counts import OrderedCounts
 from fastad.uncertainty.comparisons.comparison_results import NO_VARIANCE, Comparison
 from fastad.uncertainty.comparisons.pair_estimates import (
-    ComparisonOptions,
     PairEstimate,
     pairs_test,
 )
 from fastad.uncertainty.comparisons.paired import PAIRED_METHODS, Detectors
+from fastad.uncertainty.intervals.interval_estimation import InferenceOptions
 from fastad.uncertainty.intervals.methods import limits_of, select_paired_method
 from fastad.uncertainty.results import SamplingEffect
 from fastad.uncertainty.samples.bootstrap import IndependentSample
@@ -29,9 +29,16 @@ _SMALLEST = sys.float_info.min
 
 
 def compare_pairs(
-    detectors: Detectors, bound: BoundMeasure, options: ComparisonOptions
+    detectors: Detectors,
+    bound: BoundMeasure,
+    options: InferenceOptions,
+    min_difference: Fraction | None = None,
+    power: Fraction = Fraction(4, 5),
 ) -> list[Comparison]:
-    """Compare all pairs of the detectors; all share their replicates."""
+    """Compare all pairs of the detectors; all share their replicates.
+
+    ``power`` is the probability with which the smallest difference of interest is to be detected.
+    """
     samples, sizes = detectors.samples, (detectors.n_anomalies, detectors.n_normals)
     method, note = options.method, None
     if method == "auto":
@@ -63,7 +70,12 @@ def compare_pairs(
     n_anomalies, n_normals = sizes
     results = []
     for (i, j), difference, estimate in zip(pairs, differences, estimates, strict=True):
-        required = _required_anomalies(n_anomalies, estimate, options)
+        required: tuple[int | None, tuple[int, int] | None] = None, None
+        # Of a variance that is not known, nothing follows.
+        if min_difference is not None and estimate.method != "pairs":
+            required = _required_anomalies(
+                n_anomalies, estimate, options.alpha, min_difference, power
+            )
         results.append(
             Comparison(
                 difference=difference,
@@ -78,10 +90,8 @@ def compare_pairs(
                 values=(values[i], values[j]),
                 n_anomalies=n_anomalies,
                 n_normals=n_normals,
-                min_difference=(
-                    None if options.min_difference is None else float(options.min_difference)
-                ),
-                power=float(options.power),
+                min_difference=None if min_difference is None else float(min_difference),
+                power=float(power),
                 required_anomalies=required[0],
                 required_anomalies_interval=required[1],
                 reliability_note=_note(estimate, sampling, options) or note,
@@ -98,7 +108,7 @@ def _with_variance(
     difference: float,
     n_pairs: int,
     bound: BoundMeasure,
-    options: ComparisonOptions,
+    options: InferenceOptions,
 ) -> PairEstimate:
     """Return an estimate, or the estimate of disjoint pairs where the samples leave no variance."""
     # One replicate alone has none, whatever the samples are.
@@ -109,7 +119,7 @@ def _with_variance(
 
 
 def _note(
-    estimate: PairEstimate, sampling: SamplingEffect | None, options: ComparisonOptions
+    estimate: PairEstimate, sampling: SamplingEffect | None, options: InferenceOptions
 ) -> str | None:
     """Return why a comparison is unreliable by its own estimate, or None."""
     if estimate.method == "pairs":
@@ -135,23 +145,24 @@ def named_value(bound: BoundMeasure, counts: OrderedCounts, score_name: str) -> 
 
 
 def _required_anomalies(
-    n_anomalies: int, estimate: PairEstimate, options: ComparisonOptions
-) -> tuple[int | None, tuple[int, int] | None]:
+    n_anomalies: int,
+    estimate: PairEstimate,
+    alpha: float,
+    min_difference: Fraction,
+    power: Fraction,
+) -> tuple[int, tuple[int, int]]:
     """Return the number of anomalies with which the smallest difference is detected.
 
     With k times the samples of both classes the variance is k times smaller. Its interval is that
     of the variance, from a chi-square distribution.
     """
-    # Of a variance that is not known, nothing follows.
-    if options.min_difference is None or estimate.method == "pairs":
-        return None, None
-    quantiles = float(ndtri(float(options.power)) - ndtri(options.alpha / 2))
+    quantiles = float(ndtri(float(power)) - ndtri(alpha / 2))
     # Fractions, because the numbers may be larger than floats are.
     required = n_anomalies * Fraction(estimate.variance)
-    required *= (Fraction(quantiles) / options.min_difference) ** 2
+    required *= (Fraction(quantiles) / min_difference) ** 2
     factors = [1.0, 1.0]
     if estimate.df < math.inf:
-        tail, half = options.alpha / 2, estimate.df / 2
+        tail, half = alpha / 2, estimate.df / 2
         quantiles_of_gamma = gammainccinv(half, tail), max(gammaincinv(half, tail), _SMALLEST)
         factors = [half / float(x) for x in quantiles_of_gamma]
     n_required, n_low, n_high = (

@@ -1,26 +1,16 @@
-"""Options of a comparison, and estimates from variances, replicates and permutations."""
+"""Estimates of a difference from variances, replicates and permutations, and their options."""
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import ndtr, ndtri, stdtr
 
-from fastad._core.parameters import (
-    check_choice,
-    check_count,
-    check_flag,
-    check_inside,
-    check_positive,
-)
-from fastad._core.progress import Progress
-from fastad._core.random import random_key
 from fastad._core.types import FloatVector, Point
 from fastad.errors import InvalidInputError
 from fastad.measures.measure import BoundMeasure
+from fastad.uncertainty.intervals.interval_estimation import InferenceOptions, check_options
 from fastad.uncertainty.results import Interval
 from fastad.uncertainty.samples.bootstrap import too_often_undefined
 from fastad.uncertainty.samples.closed_forms import Bounds, rounding_of, student_quantile
@@ -33,41 +23,6 @@ _ROUNDING = 1e-12
 NORMAL_METHODS = ("delong", "student")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ComparisonOptions:
-    """Options of a comparison, checked.
-
-    Attributes
-    ----------
-    method : str
-        One of the methods, or "auto".
-    level : Fraction
-        Confidence level.
-    n_resamples, stratified, key
-        Settings of replicates and permutations; ``key`` seeds their random numbers.
-    min_difference : Fraction or None
-        The smallest difference of interest.
-    power : Fraction
-        Probability with which this difference is to be detected.
-    progress : Progress or None
-        Reports how many replicates are done.
-    """
-
-    method: str
-    level: Fraction
-    n_resamples: int
-    stratified: bool
-    key: np.uint64
-    min_difference: Fraction | None
-    power: Fraction
-    progress: Progress | None = None
-
-    @property
-    def alpha(self) -> float:
-        """Nominal probability that an interval does not cover the true difference."""
-        return float(1 - self.level)
-
-
 def check_comparison_options(
     bound: BoundMeasure,
     methods: Mapping[str, Callable[..., Any]],
@@ -77,11 +32,11 @@ def check_comparison_options(
     rng: int | np.random.Generator | None,
     *,
     stratified: bool = True,
-    min_difference: Point | None = None,
-    power: Point = 0.8,
-) -> ComparisonOptions:
+) -> InferenceOptions:
     """Check the options of a comparison of a measure by one of the methods."""
-    check_choice(method, ("auto", *methods), "method")
+    options = check_options(
+        method, confidence_level, n_resamples, rng, stratified=stratified, methods=methods
+    )
     if bound.measure.higher_is_better is None:
         raise InvalidInputError(
             f"measure must be one of which more, or less, is better; found {bound.key}",
@@ -94,15 +49,7 @@ def check_comparison_options(
             f"{method!r} needs a smooth measure; found {method!r}",
             argument="method",
         )
-    return ComparisonOptions(
-        method,
-        check_inside(confidence_level, "confidence_level"),
-        check_count(n_resamples, "n_resamples"),
-        check_flag(stratified, "stratified"),
-        random_key(rng),
-        None if min_difference is None else check_positive(min_difference, "min_difference"),
-        check_inside(power, "power"),
-    )
+    return options
 
 
 class PairEstimate(NamedTuple):
@@ -188,7 +135,7 @@ def estimate_of_replicates(
     values: FloatVector,
     difference: float,
     bound: BoundMeasure,
-    options: ComparisonOptions,
+    options: InferenceOptions,
     df: Callable[[int], float],
     df_of_data: float = math.inf,
 ) -> PairEstimate:
@@ -232,7 +179,7 @@ def estimate_of_permutations(
     values: FloatVector,
     difference: float,
     bound: BoundMeasure,
-    options: ComparisonOptions,
+    options: InferenceOptions,
     df: Callable[[int], float],
     *,
     is_exact: bool,

@@ -26,12 +26,12 @@ from fastad.ordering.named_scores import named_scores, score_name
 from fastad.ordering.orders import RowOrder, order_rows
 from fastad.ordering.raw import KeyCodec
 from fastad.uncertainty.comparisons.pair_estimates import (
-    ComparisonOptions,
     PairEstimate,
     estimate_of_permutations,
     estimate_of_replicates,
     student_test,
 )
+from fastad.uncertainty.intervals.interval_estimation import InferenceOptions
 from fastad.uncertainty.intervals.methods import deciding_samples, limits_of
 from fastad.uncertainty.samples.bootstrap import IndependentSample
 from fastad.uncertainty.samples.closed_forms import rounding_of, widened
@@ -137,7 +137,7 @@ def _by_class(
 def _by_variance(
     detectors: Detectors,
     bound: BoundMeasure,
-    options: ComparisonOptions,
+    options: InferenceOptions,
     pairs: Sequence[tuple[int, int]],
     differences: Sequence[float],
     *,
@@ -191,7 +191,7 @@ def _df_of_influences(
 def _bootstrap(
     detectors: Detectors,
     bound: BoundMeasure,
-    options: ComparisonOptions,
+    options: InferenceOptions,
     pairs: Sequence[tuple[int, int]],
     differences: Sequence[float],
 ) -> list[PairEstimate]:
@@ -245,7 +245,7 @@ def _df_of_replicates(
 def _permutation(
     detectors: Detectors,
     bound: BoundMeasure,
-    options: ComparisonOptions,
+    options: InferenceOptions,
     pairs: Sequence[tuple[int, int]],
     differences: Sequence[float],
 ) -> list[PairEstimate]:
@@ -293,7 +293,7 @@ def _permuted_differences(
     detectors: Detectors,
     pair: tuple[int, int],
     bound: BoundMeasure,
-    options: ComparisonOptions,
+    options: InferenceOptions,
     progress: Progress | None,
 ) -> tuple[FloatVector, bool]:
     """Return the differences if each sample's two ranks are exchangeable, and whether all are here.

@@ -22,7 +22,6 @@ from fastad.measures.rates import TRIALS
 from fastad.ordering.counts import OrderedCounts, count_scores
 from fastad.ordering.labels import Labels
 from fastad.uncertainty.comparisons.pair_estimates import (
-    ComparisonOptions,
     PairEstimate,
     estimate_of_permutations,
     estimate_of_replicates,
@@ -30,7 +29,7 @@ from fastad.uncertainty.comparisons.pair_estimates import (
 )
 from fastad.uncertainty.intervals.enclosing_curves import fiducial_values
 from fastad.uncertainty.intervals.interval_estimation import (
-    IntervalOptions,
+    InferenceOptions,
     Task,
     estimate_interval,
     task_of,
@@ -103,7 +102,7 @@ def _interval_method(bound: BoundMeasure, counts: OrderedCounts) -> tuple[str, f
 
 
 def _delong(
-    pair: Pair, bound: BoundMeasure, options: ComparisonOptions, values: Sequence[float]
+    pair: Pair, bound: BoundMeasure, options: InferenceOptions, values: Sequence[float]
 ) -> PairEstimate:
     """Return Welch's test: one variance for each side, of n - 1 degrees of freedom."""
     difference = values[0] - values[1]
@@ -121,7 +120,7 @@ def _delong(
 
 
 def _hybrid(
-    pair: Pair, bound: BoundMeasure, options: ComparisonOptions, values: Sequence[float]
+    pair: Pair, bound: BoundMeasure, options: InferenceOptions, values: Sequence[float]
 ) -> PairEstimate:
     """Return an interval made of one of each side, and the level at which it reaches 0."""
     sides = [_side(pair, i, bound, options, part_of(options.progress, i, 2)) for i in range(2)]
@@ -164,7 +163,7 @@ def _side(
     pair: Pair,
     i: int,
     bound: BoundMeasure,
-    options: ComparisonOptions,
+    options: InferenceOptions,
     progress: Progress | None,
 ) -> Callable[[Fraction], Interval]:
     """Return the interval of one side as a function of its level; replicates are drawn once."""
@@ -174,17 +173,15 @@ def _side(
     task = task_of(sample, bound, method, coverage)
     if not isinstance(task, Task):
         raise task
-    settings = IntervalOptions(
-        method, options.level, options.n_resamples, stratified=True, key=pair.keys[i]
-    )
+    options = replace(options, method=method, key=pair.keys[i])
     drawn = None
     if method == "fiducial":
-        drawn = fiducial_values(counts, [bound], options.n_resamples, pair.keys[i], progress)[0]
+        drawn = fiducial_values(counts, [bound], options.n_resamples, options.key, progress)[0]
     elif method in RESAMPLING:
         drawn = _replicates(counts, bound, options, pair.keys[i], progress)
 
     def at(level: Fraction) -> Interval:
-        result = estimate_interval(sample, task, replace(settings, level=level), drawn)
+        result = estimate_interval(sample, task, replace(options, level=level), drawn)
         if not isinstance(result, Interval):
             raise result
         return result
@@ -206,7 +203,7 @@ def _smallest(is_true: Callable[[float], bool], floor: float) -> float:
 def _replicates(
     counts: OrderedCounts,
     bound: BoundMeasure,
-    options: ComparisonOptions,
+    options: InferenceOptions,
     key: np.uint64,
     progress: Progress | None,
 ) -> FloatVector:
@@ -217,7 +214,7 @@ def _replicates(
 
 
 def _bootstrap(
-    pair: Pair, bound: BoundMeasure, options: ComparisonOptions, values: Sequence[float]
+    pair: Pair, bound: BoundMeasure, options: InferenceOptions, values: Sequence[float]
 ) -> PairEstimate:
     first, second = (
         _replicates(counts, bound, options, key, part_of(options.progress, i, 2))
@@ -227,7 +224,7 @@ def _bootstrap(
 
 
 def _permutation(
-    pair: Pair, bound: BoundMeasure, options: ComparisonOptions, values: Sequence[float]
+    pair: Pair, bound: BoundMeasure, options: InferenceOptions, values: Sequence[float]
 ) -> PairEstimate:
     differences, is_exact = _permuted_differences(pair, bound, options)
     return estimate_of_permutations(
@@ -256,7 +253,7 @@ class _PooledClass(NamedTuple):
 
 
 def _permuted_differences(
-    pair: Pair, bound: BoundMeasure, options: ComparisonOptions
+    pair: Pair, bound: BoundMeasure, options: InferenceOptions
 ) -> tuple[FloatVector, bool]:
     """Return the differences if within each class the sides are exchangeable, and whether all."""
     pooled, scores, is_anomaly = _pool(pair)

@@ -2,14 +2,14 @@
 
 import warnings
 from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from fastad._core.parameters import N_RESAMPLES, check_choice, check_count, check_flag, check_inside
-from fastad._core.progress import LATE, Progress, ProgressOption, reporting
-from fastad._core.random import random_key
+from fastad._core.parameters import N_RESAMPLES
+from fastad._core.progress import LATE, ProgressOption, reporting
 from fastad._core.threads import thread_limit
 from fastad._core.types import ArrayLike, Blocks, IntervalMethod, Label, Point
 from fastad.errors import InvalidInputError, LowCoverageWarning
@@ -18,8 +18,12 @@ from fastad.measures.measure import BoundMeasure, MeasureLike
 from fastad.measures.requests import bind
 from fastad.ordering.labels import check_labels, check_scores
 from fastad.uncertainty.intervals.corrected import corrected_over, enclosing_interval
-from fastad.uncertainty.intervals.interval_estimation import IntervalOptions, intervals_of
-from fastad.uncertainty.intervals.methods import METHODS, check_method
+from fastad.uncertainty.intervals.interval_estimation import (
+    InferenceOptions,
+    check_options,
+    intervals_of,
+)
+from fastad.uncertainty.intervals.methods import check_method
 from fastad.uncertainty.results import Interval
 from fastad.uncertainty.samples.designs import check_design
 from fastad.uncertainty.samples.sampling import Sample, sample_of
@@ -190,28 +194,11 @@ def interval(
         contamination=contamination,
     )
     with thread_limit(n_threads), reporting(progress, "replicates", after=LATE) as report:
+        options = replace(options, progress=report)
         labels = check_labels(y_true, sample_weight=sample_weight, pos_label=pos_label)
         scores = check_scores(y_score, labels)
         design = check_design(clusters, blocks, labels.row_index)
-        return interval_of(sample_of(scores, labels, design), bound, options, hidden, report)
-
-
-def check_interval_options(
-    method: str,
-    confidence_level: Point,
-    n_resamples: int,
-    rng: int | np.random.Generator | None,
-    *,
-    stratified: bool = True,
-) -> IntervalOptions:
-    """Check the options of an interval."""
-    return IntervalOptions(
-        check_choice(method, ("auto", *METHODS), "method"),
-        check_inside(confidence_level, "confidence_level"),
-        check_count(n_resamples, "n_resamples"),
-        check_flag(stratified, "stratified"),
-        random_key(rng),
-    )
+        return interval_of(sample_of(scores, labels, design), bound, options, hidden)
 
 
 def check_interval(
@@ -224,12 +211,10 @@ def check_interval(
     *,
     stratified: bool,
     contamination: Point | tuple[Point, Point] | None = None,
-) -> tuple[BoundMeasure, IntervalOptions, tuple[Fraction, Fraction]]:
+) -> tuple[BoundMeasure, InferenceOptions, tuple[Fraction, Fraction]]:
     """Check all arguments of `interval` but the data; the last are the fractions of hidden ones."""
     bound = bind(measure, parameters, interval)
-    options = check_interval_options(
-        method, confidence_level, n_resamples, rng, stratified=stratified
-    )
+    options = check_options(method, confidence_level, n_resamples, rng, stratified=stratified)
     hidden = check_contamination_range(contamination)
     check_method(options.method, corrected(bound, hidden[1]))
     return bound, options, hidden
@@ -238,9 +223,8 @@ def check_interval(
 def interval_of(
     sample: Sample,
     bound: BoundMeasure,
-    options: IntervalOptions,
+    options: InferenceOptions,
     hidden: tuple[Fraction, Fraction],
-    progress: Progress | None = None,
 ) -> Interval:
     """Return the interval of one measure, corrected for hidden anomalies; warn if it is unreliable.
 
@@ -255,7 +239,7 @@ def interval_of(
             )
         check_method(options.method, bound, sample.kind)
     measures = corrected_over(sample.counts, bound, hidden)
-    result = enclosing_interval(intervals_of(sample, measures, options, progress))
+    result = enclosing_interval(intervals_of(sample, measures, options))
     if result.reliability_note is not None:
         warnings.warn(f"{bound.key}: {result.reliability_note}", LowCoverageWarning, stacklevel=3)
     return result

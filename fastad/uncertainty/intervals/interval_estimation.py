@@ -1,15 +1,17 @@
 """Intervals of measures from counts: values, the method of each, and one set of replicates."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
 
+from fastad._core.parameters import check_choice, check_count, check_flag, check_inside
 from fastad._core.progress import Progress, part_of
-from fastad._core.types import FloatVector
+from fastad._core.random import random_key
+from fastad._core.types import FloatVector, Point
 from fastad.errors import UndefinedMeasureError
 from fastad.measures.measure import BoundMeasure
 from fastad.measures.rates import OF_PROPORTION, TRIALS, confusion_at_threshold
@@ -22,7 +24,13 @@ from fastad.uncertainty.intervals.enclosing_curves import (
     has_box,
     order_interval,
 )
-from fastad.uncertainty.intervals.methods import ANY_SIZE, RESAMPLING, methods_of, select_method
+from fastad.uncertainty.intervals.methods import (
+    ANY_SIZE,
+    METHODS,
+    RESAMPLING,
+    methods_of,
+    select_method,
+)
 from fastad.uncertainty.results import ENOUGH_UNITS, Interval, reason_of_selection
 from fastad.uncertainty.samples.bootstrap import too_often_undefined
 from fastad.uncertainty.samples.closed_forms import (
@@ -51,8 +59,8 @@ _FEWEST_DEGREES = 10
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class IntervalOptions:
-    """Options of an interval, checked.
+class InferenceOptions:
+    """Options of intervals and comparisons, checked.
 
     Attributes
     ----------
@@ -61,7 +69,9 @@ class IntervalOptions:
     level : Fraction
         Confidence level.
     n_resamples, stratified, key
-        Bootstrap settings; ``key`` seeds its random numbers.
+        Settings of replicates and permutations; ``key`` seeds their random numbers.
+    progress : Progress or None
+        Reports how many replicates are done.
     """
 
     method: str
@@ -69,11 +79,31 @@ class IntervalOptions:
     n_resamples: int
     stratified: bool
     key: np.uint64
+    progress: Progress | None = None
 
     @property
     def alpha(self) -> float:
-        """Nominal probability that the interval does not cover the true value."""
+        """Nominal probability that an interval does not cover the true value."""
         return float(1 - self.level)
+
+
+def check_options(
+    method: str,
+    confidence_level: Point,
+    n_resamples: int,
+    rng: int | np.random.Generator | None,
+    *,
+    stratified: bool = True,
+    methods: Iterable[str] = METHODS,
+) -> InferenceOptions:
+    """Check the options of intervals, or of comparisons by other methods."""
+    return InferenceOptions(
+        check_choice(method, ("auto", *methods), "method"),
+        check_inside(confidence_level, "confidence_level"),
+        check_count(n_resamples, "n_resamples"),
+        check_flag(stratified, "stratified"),
+        random_key(rng),
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -99,8 +129,7 @@ class Task:
 def intervals_of(
     sample: Sample,
     measures: Sequence[BoundMeasure],
-    options: IntervalOptions,
-    progress: Progress | None = None,
+    options: InferenceOptions,
 ) -> list[Interval | UndefinedMeasureError]:
     """Return the interval of each measure, or why there is none; all share their replicates."""
     tasks = [_task(sample, observed_area(bound), options) for bound in measures]
@@ -113,7 +142,7 @@ def intervals_of(
             [task.bound for task in resampled],
             options.n_resamples,
             options.key,
-            part_of(progress, 0, n_parts),
+            part_of(options.progress, 0, n_parts),
             stratified=options.stratified,
         )
         drawn.update(zip(map(id, resampled), values, strict=True))
@@ -123,7 +152,7 @@ def intervals_of(
             [task.bound for task in enclosed],
             options.n_resamples,
             options.key,
-            part_of(progress, n_parts - 1, n_parts),
+            part_of(options.progress, n_parts - 1, n_parts),
         )
         drawn.update(zip(map(id, enclosed), curves, strict=True))
     effect = sample.effect() if any(isinstance(task, Task) for task in tasks) else None
@@ -141,7 +170,7 @@ def intervals_of(
 
 
 def _task(
-    sample: Sample, bound: BoundMeasure, options: IntervalOptions
+    sample: Sample, bound: BoundMeasure, options: InferenceOptions
 ) -> Task | UndefinedMeasureError:
     if options.method != "auto":
         return task_of(sample, bound, options.method)
@@ -180,7 +209,7 @@ def task_of(
 def estimate_interval(
     sample: Sample,
     task: Task,
-    options: IntervalOptions,
+    options: InferenceOptions,
     drawn: npt.NDArray[np.float64] | None,
 ) -> Interval | UndefinedMeasureError:
     """Return the interval of a measure, from its replicates where its method needs them."""
@@ -242,7 +271,7 @@ def _from_replicates(
     return max(low, lowest), min(high, highest)
 
 
-def _closed_form(sample: Sample, task: Task, options: IntervalOptions) -> tuple[Bounds, float]:
+def _closed_form(sample: Sample, task: Task, options: InferenceOptions) -> tuple[Bounds, float]:
     """Return the ends of an interval that needs no replicates, and the standard error."""
     counts, bound, value, alpha = sample.counts, task.bound, task.value, options.alpha
     if task.method == "inversion":

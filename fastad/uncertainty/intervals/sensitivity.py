@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from fastad._core.arrays import set_all_readonly
 from fastad._core.parameters import N_RESAMPLES, short_repr
-from fastad._core.progress import LATE, Progress, ProgressOption, reporting
+from fastad._core.progress import LATE, ProgressOption, reporting
 from fastad._core.results import Column, ShortRepr, TableResult, interval_columns
 from fastad._core.text_tables import intervals_text
 from fastad._core.threads import thread_limit
@@ -27,8 +27,11 @@ from fastad.measures.requests import bind
 from fastad.ordering.counts import OrderedCounts, count
 from fastad.ordering.hidden import ContaminatedCounts, largest_contamination
 from fastad.uncertainty.intervals.corrected import fractions_between
-from fastad.uncertainty.intervals.interval import check_interval_options
-from fastad.uncertainty.intervals.interval_estimation import IntervalOptions, intervals_of
+from fastad.uncertainty.intervals.interval_estimation import (
+    InferenceOptions,
+    check_options,
+    intervals_of,
+)
 from fastad.uncertainty.intervals.methods import check_method
 from fastad.uncertainty.results import Interval
 from fastad.uncertainty.samples.bootstrap import IndependentSample
@@ -206,11 +209,12 @@ def contamination_sensitivity(
     check_method(method, corrected(bound, max(fractions[-1], Fraction(1, 2))))
     options = None
     if confidence_level is not None:
-        options = check_interval_options(method, confidence_level, n_resamples, rng)
+        options = check_options(method, confidence_level, n_resamples, rng)
     with thread_limit(n_threads), reporting(progress, "replicates", after=LATE) as report:
         counts = count(y_true, y_score, sample_weight=sample_weight, pos_label=pos_label)
         need_both(counts, bound.measure.name)
-        return sensitivity_of(counts, bound, fractions, options, report)
+        options = None if options is None else replace(options, progress=report)
+        return sensitivity_of(counts, bound, fractions, options)
 
 
 def _check_fractions(contamination: Points) -> list[Fraction]:
@@ -243,8 +247,7 @@ def sensitivity_of(
     counts: OrderedCounts,
     bound: BoundMeasure,
     fractions: Sequence[Fraction],
-    options: IntervalOptions | None = None,
-    progress: Progress | None = None,
+    options: InferenceOptions | None = None,
 ) -> ContaminationSensitivity:
     """Correct a measure for each of several fractions, given counts."""
     largest = largest_contamination(counts)
@@ -264,7 +267,7 @@ def sensitivity_of(
     intervals: dict[Fraction, Interval] = {}
     if options is not None and values:
         measures = [corrected(bound, fraction) for fraction in values]
-        results = intervals_of(IndependentSample.of(counts), measures, options, progress)
+        results = intervals_of(IndependentSample.of(counts), measures, options)
         intervals = {
             fraction: result
             for fraction, result in zip(values, results, strict=True)
