@@ -182,6 +182,14 @@ def corrected_area(area: float, contamination: Fraction) -> float:
     return min(max((area - fraction / 2) / (1 - fraction), 0.0), 1.0)
 
 
+def observed_area(bound: BoundMeasure) -> BoundMeasure:
+    """Return the area as it is observed for a corrected one, other measures as they are."""
+    measure = bound.measure
+    if isinstance(measure, CorrectedMeasure) and measure.plain.name == "roc_auc":
+        return replace(bound, measure=measure.plain)
+    return bound
+
+
 def refuse_impossible(
     counts: OrderedCounts, contamination: Fraction, name: str = "contamination"
 ) -> None:

@@ -452,8 +452,10 @@ def test_evaluate_shows_what_the_methods_of_ranked_scores_give() -> None:
     assert table["auc"] == ranked.roc_auc()
     assert table["tpr@0.05"] == ranked.tpr_at_fpr(fpr=0.05)
     assert table["ap"] == ranked.average_precision()
-    confusion = table.operating_points[-1]
-    assert table["precision@threshold2"] == confusion.tp / confusion.n_flagged
+    point = table.operating_points[-1]
+    assert point.tp is not None
+    assert point.n_flagged is not None
+    assert table["precision@threshold2"] == point.tp / point.n_flagged
     assert table.contamination == 0.02
     assert table.to_dict()["contamination"] == 0.02
     grouped = fastad.evaluate(y, s, groups=groups, measures=keys, threshold=2.0, contamination=0.02)

@@ -16,7 +16,7 @@ from fastad.errors import LowCoverageWarning
 from fastad.measures.contamination import corrected
 from fastad.measures.requests import bind
 from fastad.ordering.counts import count
-from fastad.uncertainty.intervals.corrected import fractions_between
+from fastad.uncertainty.intervals.interval import fractions_between
 from tests.support.uncertainty import contaminated
 
 

@@ -1,7 +1,7 @@
 """``interval``: confidence intervals of measures, from one order and one set of replicates."""
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -12,21 +12,36 @@ from fastad._core.parameters import N_RESAMPLES
 from fastad._core.progress import LATE, ProgressOption, reporting
 from fastad._core.threads import thread_limit
 from fastad._core.types import ArrayLike, Blocks, IntervalMethod, Label, Point
-from fastad.errors import InvalidInputError, LowCoverageWarning
-from fastad.measures.contamination import check_contamination_range, corrected
+from fastad.errors import InvalidInputError, LowCoverageWarning, UndefinedMeasureError
+from fastad.measures.contamination import (
+    check_contamination_range,
+    corrected,
+    refuse_impossible,
+    refuse_unidentified,
+)
 from fastad.measures.measure import BoundMeasure, MeasureLike
+from fastad.measures.points import need_both
+from fastad.measures.rates import RATES
 from fastad.measures.requests import bind
+from fastad.ordering.counts import OrderedCounts
+from fastad.ordering.hidden import ContaminatedCounts, largest_contamination
 from fastad.ordering.labels import check_labels, check_scores
-from fastad.uncertainty.intervals.corrected import corrected_over, enclosing_interval
 from fastad.uncertainty.intervals.interval_estimation import (
     InferenceOptions,
     check_options,
     intervals_of,
 )
 from fastad.uncertainty.intervals.methods import check_method
-from fastad.uncertainty.results import Interval
+from fastad.uncertainty.results import Interval, lowest_coverage
 from fastad.uncertainty.samples.designs import check_design
 from fastad.uncertainty.samples.sampling import Sample, sample_of
+
+# Steps over a range of fractions where the extremes may lie between its ends.
+_SEARCHED = 16
+# Quotients of linear functions of the fraction, which rise or fall throughout.
+_QUOTIENTS = ("roc_auc", *(name for name in RATES if name != "mcc"))
+# Parameters of measures of the highest ranks, which also depend on the anomalies' number.
+_OF_RANKS = {"k", "fraction", "alpha"}
 
 
 def interval(
@@ -238,8 +253,63 @@ def interval_of(
                 argument="contamination",
             )
         check_method(options.method, bound, sample.kind)
-    measures = corrected_over(sample.counts, bound, hidden)
-    result = enclosing_interval(intervals_of(sample, measures, options))
+    measures = _corrected_over(sample.counts, bound, hidden)
+    result = _enclosing_interval(intervals_of(sample, measures, options))
     if result.reliability_note is not None:
         warnings.warn(f"{bound.key}: {result.reliability_note}", LowCoverageWarning, stacklevel=3)
     return result
+
+
+def _corrected_over(
+    counts: OrderedCounts, bound: BoundMeasure, fractions: tuple[Fraction, Fraction]
+) -> list[BoundMeasure]:
+    """Return a measure corrected for fractions of hidden anomalies in a range.
+
+    The one in the middle first, then those that may be its extremes at fractions that the data
+    allow; where nothing is hidden, the measure alone.
+    """
+    low, high = fractions
+    if high == 0:
+        return [bound]
+    need_both(counts, bound.measure.name)
+    refuse_impossible(counts, low)
+    high = max(low, min(high, Fraction(largest_contamination(counts))))
+    refuse_unidentified(ContaminatedCounts.of(counts, high), bound.measure, bound.parameters)
+    at = fractions_between(counts, bound, low, high)
+    middle = (low + high) / 2
+    return [corrected(bound, fraction) for fraction in dict.fromkeys([middle, *at])]
+
+
+def _enclosing_interval(results: Iterable[Interval | UndefinedMeasureError]) -> Interval:
+    """Return the first of some intervals, from the lowest end of them to the highest."""
+    intervals: list[Interval] = []
+    for result in results:
+        if isinstance(result, UndefinedMeasureError):
+            raise result
+        intervals.append(result)
+    return replace(
+        intervals[0],
+        low=min(interval.low for interval in intervals),
+        high=max(interval.high for interval in intervals),
+        coverage=lowest_coverage(intervals),
+    )
+
+
+def fractions_between(
+    counts: OrderedCounts, bound: BoundMeasure, low: Fraction, high: Fraction
+) -> list[Fraction]:
+    """Return the fractions of hidden anomalies among which a measure takes its extremes.
+
+    Where the curve lies above the diagonal, FPR = (FPR' - pi TPR) / (1 - pi) falls with pi at each
+    threshold, and least squares keep the order; with the anomalies' number, a measure that never
+    gets worse where the curve rises takes its extremes at the ends. So do the area and rates at a
+    threshold, whatever the curve. Else the range is searched.
+    """
+    if low == high:
+        return [low]
+    n, m = float(counts.n_anomalies), float(counts.n_normals)
+    rises = bound.measure.rises_with_curve and not bound.parameters.keys() & _OF_RANKS
+    above = bool(np.all(counts.tps / n >= counts.fps / m))
+    if bound.measure.name in _QUOTIENTS or (rises and above):
+        return [low, high]
+    return [low + (high - low) * Fraction(i, _SEARCHED) for i in range(_SEARCHED + 1)]

@@ -13,10 +13,10 @@ from fastad._core.progress import Progress, part_of
 from fastad._core.random import random_key
 from fastad._core.types import FloatVector, Point
 from fastad.errors import UndefinedMeasureError
+from fastad.measures.contamination import CorrectedMeasure, corrected_area, observed_area
 from fastad.measures.measure import BoundMeasure
 from fastad.measures.rates import OF_PROPORTION, TRIALS, confusion_at_threshold
 from fastad.ordering.counts import OrderedCounts
-from fastad.uncertainty.intervals.corrected import interval_of_area, inversion, observed_area
 from fastad.uncertainty.intervals.enclosing_curves import (
     box_interval,
     fiducial,
@@ -24,6 +24,7 @@ from fastad.uncertainty.intervals.enclosing_curves import (
     has_box,
     order_interval,
 )
+from fastad.uncertainty.intervals.inversion import inversion
 from fastad.uncertainty.intervals.methods import (
     ANY_SIZE,
     METHODS,
@@ -164,9 +165,25 @@ def intervals_of(
             else task
         )
         if isinstance(result, Interval):
-            result = replace(interval_of_area(result, bound), sampling=effect)
+            result = replace(_interval_of_area(result, bound), sampling=effect)
         results.append(result)
     return results
+
+
+def _interval_of_area(result: Interval, bound: BoundMeasure) -> Interval:
+    """Return the interval of a corrected area from the interval of the observed one.
+
+    The area is a linear function of the observed one, and so are the ends.
+    """
+    if observed_area(bound) is bound:
+        return result
+    assert isinstance(bound.measure, CorrectedMeasure)
+    contamination = bound.measure.contamination
+    value, low, high = (
+        corrected_area(x, contamination) for x in (result.value, result.low, result.high)
+    )
+    standard_error = result.standard_error / (1 - float(contamination))
+    return replace(result, value=value, low=low, high=high, standard_error=standard_error)
 
 
 def _task(

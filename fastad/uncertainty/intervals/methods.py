@@ -10,13 +10,13 @@ from statistics import fmean
 from typing import NamedTuple, TypeVar
 
 from fastad.errors import InvalidInputError, UndefinedMeasureError
-from fastad.measures.contamination import CorrectedMeasure
+from fastad.measures.contamination import CorrectedMeasure, observed_area
 from fastad.measures.measure import BoundMeasure
 from fastad.measures.rates import TRIALS
 from fastad.measures.roc import ROC_AUC
 from fastad.ordering.counts import OrderedCounts
-from fastad.uncertainty.intervals.corrected import has_inversion, observed_area
 from fastad.uncertainty.intervals.enclosing_curves import has_box, has_fiducial, has_order, has_step
+from fastad.uncertainty.intervals.inversion import has_inversion
 from fastad.uncertainty.samples.closed_forms import BINOMIAL, newcombe_variance, variance
 from fastad.uncertainty.samples.influence import INFLUENCES, has_influence, influence
 from fastad.uncertainty.samples.sampling import Sample

@@ -26,7 +26,7 @@ from fastad.measures.points import need_both
 from fastad.measures.requests import bind
 from fastad.ordering.counts import OrderedCounts, count
 from fastad.ordering.hidden import ContaminatedCounts, largest_contamination
-from fastad.uncertainty.intervals.corrected import fractions_between
+from fastad.uncertainty.intervals.interval import fractions_between
 from fastad.uncertainty.intervals.interval_estimation import (
     InferenceOptions,
     check_options,

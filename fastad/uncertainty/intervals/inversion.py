@@ -1,14 +1,13 @@
-"""Intervals of measures that are corrected for anomalies hidden among the normals.
+"""Intervals of corrected measures from exact intervals of both observed rates.
 
-Where both observed rates at a threshold are known to lie in an interval each, so does what follows
-from them: no variance of the corrected curve is needed, and small numbers do no harm.
+Where both observed rates at a threshold are known to lie in an interval each, so is what follows
+from them without hidden anomalies: no variance of the corrected curve is needed, and small numbers
+do no harm.
 """
 
 import math
 from bisect import bisect_right
-from collections.abc import Iterable
 from dataclasses import replace
-from fractions import Fraction
 from itertools import product
 from typing import NamedTuple
 
@@ -16,63 +15,24 @@ import numpy as np
 from scipy.special import betainccinv, betaincinv
 
 from fastad._core.types import FloatVector, IntVector
-from fastad.errors import UndefinedMeasureError
-from fastad.measures.contamination import (
-    CorrectedMeasure,
-    corrected,
-    corrected_area,
-    refuse_impossible,
-    refuse_unidentified,
-)
+from fastad.measures.contamination import CorrectedMeasure
 from fastad.measures.measure import BoundMeasure
-from fastad.measures.points import need_both
 from fastad.measures.rates import RATES, confusion_at_threshold, rate_of
 from fastad.measures.results import Confusion
 from fastad.ordering.counts import OrderedCounts
-from fastad.ordering.hidden import ContaminatedCounts, largest_contamination, without_hidden
-from fastad.uncertainty.results import Interval, lowest_coverage
+from fastad.ordering.hidden import without_hidden
 from fastad.uncertainty.samples.closed_forms import Bounds, clopper_pearson
 
 # Rates that the hidden anomalies leave as they are.
 _OF_ANOMALIES = ("tpr", "recall", "fnr")
 _AT_ONE_POINT = ("tpr_at_fpr", "fpr_at_tpr")
-# Steps over a range of fractions where the extremes may lie between its ends.
-_SEARCHED = 16
-# Quotients of linear functions of the fraction, which rise or fall throughout.
-_QUOTIENTS = ("roc_auc", *(name for name in RATES if name != "mcc"))
-# Steps through larger samples, or weights, beside one for each distinct score.
+# Most steps through a sample, or weights, beside one for each distinct score.
 _MOST_STEPS = 1 << 20
-# Parameters of measures of the highest ranks, which also depend on the anomalies' number.
-_OF_RANKS = {"k", "fraction", "alpha"}
 
 
 def has_inversion(measure: CorrectedMeasure[float]) -> bool:
     """Return whether a corrected measure follows from both rates at a threshold."""
     return measure.plain.name in (*_AT_ONE_POINT, *RATES)
-
-
-def observed_area(bound: BoundMeasure) -> BoundMeasure:
-    """Return the area as it is observed for a corrected one, other measures as they are."""
-    measure = bound.measure
-    if isinstance(measure, CorrectedMeasure) and measure.plain.name == "roc_auc":
-        return replace(bound, measure=measure.plain)
-    return bound
-
-
-def interval_of_area(result: Interval, bound: BoundMeasure) -> Interval:
-    """Return the interval of a corrected area from the interval of the observed one.
-
-    The one is a linear function of the other, and so are their ends.
-    """
-    if observed_area(bound) is bound:
-        return result
-    assert isinstance(bound.measure, CorrectedMeasure)
-    contamination = bound.measure.contamination
-    value, low, high = (
-        corrected_area(x, contamination) for x in (result.value, result.low, result.high)
-    )
-    standard_error = result.standard_error / (1 - float(contamination))
-    return replace(result, value=value, low=low, high=high, standard_error=standard_error)
 
 
 def inversion(counts: OrderedCounts, bound: BoundMeasure, alpha: float) -> Bounds:
@@ -209,58 +169,3 @@ def _of_both(alpha: float) -> float:
 
 def _clipped(rate: float) -> float:
     return min(max(rate, 0.0), 1.0)
-
-
-def fractions_between(
-    counts: OrderedCounts, bound: BoundMeasure, low: Fraction, high: Fraction
-) -> list[Fraction]:
-    """Return the fractions of hidden anomalies among which a measure takes its extremes.
-
-    Where the curve lies above the diagonal, FPR = (FPR' - pi TPR) / (1 - pi) falls with pi at each
-    threshold, and least squares keep the order; with the anomalies' number, a measure that never
-    gets worse where the curve rises takes its extremes at the ends. So do the area and rates at a
-    threshold, whatever the curve. Else the range is searched.
-    """
-    if low == high:
-        return [low]
-    n, m = float(counts.n_anomalies), float(counts.n_normals)
-    rises = bound.measure.rises_with_curve and not bound.parameters.keys() & _OF_RANKS
-    above = bool(np.all(counts.tps / n >= counts.fps / m))
-    if bound.measure.name in _QUOTIENTS or (rises and above):
-        return [low, high]
-    return [low + (high - low) * Fraction(i, _SEARCHED) for i in range(_SEARCHED + 1)]
-
-
-def corrected_over(
-    counts: OrderedCounts, bound: BoundMeasure, fractions: tuple[Fraction, Fraction]
-) -> list[BoundMeasure]:
-    """Return a measure corrected for fractions of hidden anomalies in a range.
-
-    The one in the middle first, then those that may be its extremes at fractions that the data
-    allow; where nothing is hidden, the measure alone.
-    """
-    low, high = fractions
-    if high == 0:
-        return [bound]
-    need_both(counts, bound.measure.name)
-    refuse_impossible(counts, low)
-    high = max(low, min(high, Fraction(largest_contamination(counts))))
-    refuse_unidentified(ContaminatedCounts.of(counts, high), bound.measure, bound.parameters)
-    at = fractions_between(counts, bound, low, high)
-    middle = (low + high) / 2
-    return [corrected(bound, fraction) for fraction in dict.fromkeys([middle, *at])]
-
-
-def enclosing_interval(results: Iterable[Interval | UndefinedMeasureError]) -> Interval:
-    """Return the first of some intervals, from the lowest end of them to the highest."""
-    intervals: list[Interval] = []
-    for result in results:
-        if isinstance(result, UndefinedMeasureError):
-            raise result
-        intervals.append(result)
-    return replace(
-        intervals[0],
-        low=min(interval.low for interval in intervals),
-        high=max(interval.high for interval in intervals),
-        coverage=lowest_coverage(intervals),
-    )
