@@ -1,14 +1,14 @@
 """Anomalies hidden among the normals: the counts as they would be if these were labelled.
 
 Of the samples that are labelled normal a fraction pi are anomalies that nobody found, with scores
-distributed as those of the labelled ones. The observed false positive rate is then FPR' =
+distributed as the labelled ones' scores. The observed false positive rate is then FPR' =
 (1 - pi) FPR + pi TPR at each threshold (Scott 2015; Menon et al. 2015, section 4), so that
 
     FPR = (FPR' - pi TPR) / (1 - pi),
 
-and the area AUC = (AUC' - pi / 2) / (1 - pi). The TPR is that of the labelled anomalies. In counts:
+and the area AUC = (AUC' - pi / 2) / (1 - pi). The TPR is the labelled anomalies' TPR. In counts:
 pi m hidden anomalies leave the m normals, spread over the scores as the labelled anomalies are, and
-join these. No number of points changes, so that precision, too, is that of the true labels.
+join these. The number of points stays, so that precision, too, belongs to the true labels.
 """
 
 import math
@@ -163,8 +163,8 @@ def corrected_counts(
 ) -> OrderedCounts:
     """Return the counts without hidden anomalies, at the points that a measure reads.
 
-    Counts of which none are hidden stay as they are, and so do those of the area, which is linear
-    in the rates: it is corrected without a curve that rises.
+    Counts without hidden anomalies stay as they are, and so do counts for the area, which is linear
+    in the rates: the area itself is corrected, without a curve that rises.
     """
     if not isinstance(counts, ContaminatedCounts) or measure.name == "roc_auc":
         return counts

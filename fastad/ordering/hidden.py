@@ -79,23 +79,23 @@ class ContaminatedCounts(OrderedCounts):
         return self._corrected(0, len(self._corners.points) - 1)
 
     def corners(self) -> OrderedCounts:
-        """Return those at the points beside each step upwards, which make the same ROC curve."""
+        """Return the corrected counts beside each step upwards, which make the same ROC curve."""
         if self._at_corners is None:
             object.__setattr__(self, "_at_corners", self._corrected(0, 0))
         assert self._at_corners is not None
         return self._at_corners
 
     def around(self, part: CurvePart) -> OrderedCounts:
-        """Return those at the corners, and at all points of a part of the corrected curve."""
+        """Return the corrected counts at the corners and all points of a part of the curve."""
         fps = self._corners.fps
         first = int(np.searchsorted(fps, float(part.low) * fps[-1])) - 1
         last = int(np.searchsorted(fps, float(part.high) * fps[-1], side="right"))
         return self._corrected(max(first, 0), min(last, len(fps) - 1))
 
     def at(self, point: int) -> OrderedCounts:
-        """Return those at one point and above it: unbiased but for their range, as none must rise.
+        """Return the corrected counts at one point alone: unbiased but for their range.
 
-        The other points, to which least squares would move it, are left out.
+        No other point is there, above which they would have to rise.
         """
         n, m = float(self.n_anomalies), float(self.n_normals)
         rates = float(self.tps.item(point)) / n, float(self.fps.item(point)) / m
@@ -227,9 +227,9 @@ def _joined(*parts: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 def _distinct(fps: FloatVector, tps: FloatVector) -> BoolVector:
-    """Return which points to keep: of equal ones the last, as no point of counts is that before.
+    """Return the points to keep: the last of equal ones, so that all points of counts differ.
 
-    Of those at which nothing is flagged the first, which lies above all scores.
+    The first of the points at which nothing is flagged: it lies above all scores.
     """
     kept: BoolVector = np.ones(fps.shape[0], np.bool_)
 

@@ -32,8 +32,8 @@ class SamplingEffect(Record):
     block_length : float or None
         Mean length of blocks.
     design_effect : float
-        Variance of the area under the ROC curve over that of as many independent rows of equal
-        weights.
+        Variance of the area under the ROC curve over its variance for as many independent rows of
+        equal weights.
     effective_anomalies, effective_normals : float
         Numbers of independent samples of equal weights from which each class's part of this
         variance would be the same; at most the numbers of rows.
@@ -95,7 +95,7 @@ class Interval(Record):
     n_undefined : int
         How many of them left the measure undefined, and were left out.
     sampling : SamplingEffect or None
-        Where samples come in clusters or in time, or have real weights: what they are worth.
+        Effect of clusters, blocks or real weights, where samples have them.
     selection : str or None
         Why ``method="auto"`` selected the method; None where a method was given.
     """
@@ -135,9 +135,9 @@ class Interval(Record):
 
 
 def reason_of_selection(coverage: float | None, method: str, kind: str | None) -> str:
-    """Return why `auto` selected a method, from the coverage that the result has.
+    """Return the reason why `auto` selected a method, from the coverage that the result has.
 
-    ``kind`` is what makes rows depend or differ: clusters, blocks or weights.
+    ``kind`` is the reason why rows depend or differ: clusters, blocks or weights.
     """
     if kind is not None:
         article = "no" if method in ("bootstrap", "basic") else "a"

@@ -121,8 +121,8 @@ def chance_level(
         clusters of a size are exchangeable, and their labels independent of their scores [4].
     blocks : int or "auto", optional
         Mean length of blocks of samples that depend, where rows are in the order of time. By chance
-        means that the series of labels is shifted in a circle against that of the scores: it is
-        stationary, and independent of the scores [5]. The length decides only whether there
+        means that the series of labels is shifted in a circle against the scores: it is stationary,
+        and independent of the scores [5]. The length decides only whether there
         are the ten blocks that are needed.
     sample_weight : array-like of shape (n_samples,), optional
         Integers: a weight k counts the row k times, 0 leaves it out. Labels beside other weights,
@@ -155,7 +155,7 @@ def chance_level(
     -----
     A permutation takes O(n) time for n samples, a thread O(n) memory. For the area under the ROC
     curve of many samples the normal approximation is used instead, where each class has at least 50
-    samples and no score is that of more than a twentieth of all samples.
+    samples and no more than a twentieth of all samples share a score.
 
     References
     ----------
@@ -214,10 +214,10 @@ def chances_of(
 ) -> list[ChanceLevel | UndefinedMeasureError]:
     """Return the chance level of each measure, or why it has none.
 
-    Counts are those of the whole curve; an integer weight k counts as k samples, each with a label
-    of its own. Labels of clusters are exchanged as a whole, and those of a series are shifted. The
-    key determines the permutations, which all measures share; each gets the result that it would
-    get alone.
+    The sample counts the whole curve; an integer weight k counts as k samples, each with a label of
+    its own. Labels of clusters are exchanged as a whole, labels of a series are shifted. The key
+    determines the permutations, which all measures share; each gets the result that it would get
+    alone.
     """
     counts = sample.counts
     levels: list[ChanceLevel | UndefinedMeasureError | None]
@@ -355,7 +355,7 @@ def _best(counts: OrderedCounts, bound: BoundMeasure) -> float:
     For measures of the order: all scores distinct. A detector whose ties keep it from a perfect
     order must not be excused for them, and without ties no order of as many samples is better by
     any measure of the registry (a test covers all). For measures of the scores' values, or at a
-    threshold: the highest of the given scores are those of the anomalies.
+    threshold: the anomalies have the highest of the given scores.
     """
     n, total = int(counts.n_anomalies), int(counts.total)
     try:

@@ -17,10 +17,10 @@ from fastad.measures.rates import RATES, confusion_at_threshold, rate_of
 from fastad.measures.results import Confusion
 from fastad.ordering.counts import OrderedCounts
 
-# Of the AUC, in additions of rows and of numbers: both take some tenths of a second.
+# Limits for the AUC, in additions of rows and of numbers: both take some tenths of a second.
 _MOST_ROWS = 100_000
 _MOST_SUMS = 1_000_000_000
-# Of other measures, in values.
+# Limit for other measures, in values.
 _MOST_VALUES = 1_000_000
 
 Parameters = Mapping[str, Any]

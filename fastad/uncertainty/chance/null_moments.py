@@ -233,7 +233,7 @@ def _auc_at_tpr_moments(counts: OrderedCounts, parameters: Parameters) -> Moment
 
 
 def _overlaps(n_steps: int, low: Fraction, high: Fraction) -> FloatVector:
-    """Return how much of each of so many equal steps over [0, 1] lies in a range."""
+    """Return the length in a range of each of ``n_steps`` equal steps over [0, 1]."""
     ends = np.arange(n_steps + 1) / n_steps
     return np.diff(np.clip(ends, float(low), float(high)))
 

@@ -23,7 +23,7 @@ from fastad.uncertainty.samples.sampling import DesignedSample
 
 # Permutations are counted in integers, of thousands of digits with more samples than this.
 _MOST_POINTS = 10_000
-# Measures of fewer samples cost as much as those of so many.
+# A measure costs at least as much as with this number of samples.
 _LEAST_COST = 31_250
 
 
@@ -185,7 +185,7 @@ def _shifted(labels: LabelVector, key: np.uint64) -> Callable[[int], LabelVector
 
 
 def _between_clusters(sample: DesignedSample, key: np.uint64) -> Callable[[int], LabelVector]:
-    """Return what gives the labels of each cluster to one of the same size."""
+    """Return a draw that gives the labels of each cluster to a cluster of the same size."""
     # Rows of each cluster, in their order; clusters of one size are the rows of a matrix.
     by_cluster = np.argsort(sample.units, kind="stable")
     sizes = np.bincount(sample.units, minlength=sample.n_units)

@@ -21,7 +21,7 @@ class Comparison(Record):
     Attributes
     ----------
     difference : float
-        Value of the first minus that of the second.
+        Value of the first minus the value of the second.
     low, high : float
         Ends of its interval.
     p_value : float
@@ -56,8 +56,7 @@ class Comparison(Record):
     n_resamples, n_undefined : int
         Number of replicates, and how many of them left the measure undefined.
     sampling : SamplingEffect or None
-        Where samples come in clusters or in time, or have real weights: what those of the first
-        detector are worth.
+        Effect of clusters, blocks or real weights on the samples of the first detector.
     """
 
     difference: float
@@ -213,7 +212,7 @@ class Comparisons(TableResult, Mapping[tuple[str, str], Comparison]):
 
     Frames have a row for each pair: ``first``, ``second``, ``difference``, ``low``, ``high``,
     ``p_value`` and ``adjusted_p_value``.
-    Intervals, and ``is_significant`` of each comparison, are those of the pair by itself.
+    The interval and ``is_significant`` of a comparison allow for that pair alone.
 
     Attributes
     ----------

@@ -56,9 +56,10 @@ CORRECTIONS: Mapping[str, Callable[[FloatVector], FloatVector]] = MappingProxyTy
 def shaffer(p_values: FloatVector) -> FloatVector:
     """Correct the p-values of all pairs of some groups (Shaffer 1986, her static S1).
 
-    Step down, as Holm's; but where a hypothesis is false others are false with it, so that of those
-    left only some numbers can be true together, and the k-th smallest p-value is multiplied by the
-    largest of these. Not among `CORRECTIONS`, because it holds for all pairs of groups only.
+    Step down, as Holm's; but where a hypothesis is false others are false with it: only some
+    numbers of the remaining hypotheses can be true together, and the k-th smallest p-value is
+    multiplied by the largest such number. Not among `CORRECTIONS`, because it holds for all pairs
+    of groups only.
     """
     n_groups = (1 + math.isqrt(1 + 8 * p_values.shape[0])) // 2
     order = np.argsort(p_values)
@@ -95,12 +96,12 @@ def significantly_larger(
 ) -> npt.NDArray[np.bool_]:
     """Return which values are significantly larger than which others.
 
-    Differences of all pairs at once: each is compared with its error, and the largest of them all
-    with that of the replicates (single-step max-T, Westfall and Young 1993). The error is the root
-    of the mean square by which replicates differ from the value, their bias included. With fewer
-    replicates than 1 / (1 - level) - 1 none is significantly larger. Values are
-    compared as they are: subtracting the bias of EM, which two identical detectors share, would add
-    noise; of 120 samples 18 to 28 then found equal distributions significantly different.
+    Differences of all pairs at once: each is compared with its error, and the largest ratio of all
+    with its distribution over the replicates (single-step max-T, Westfall and Young 1993). The
+    error is the root of the mean square by which replicates differ from the value, their bias
+    included. With fewer replicates than 1 / (1 - level) - 1 none is significantly larger. Values
+    are compared as they are: subtracting the bias of EM, which two identical detectors share, would
+    add noise; of 120 samples 18 to 28 then found equal distributions significantly different.
 
     Parameters
     ----------

@@ -71,7 +71,7 @@ def compare_pairs(
     results = []
     for (i, j), difference, estimate in zip(pairs, differences, estimates, strict=True):
         required: tuple[int | None, tuple[int, int] | None] = None, None
-        # Of a variance that is not known, nothing follows.
+        # Without a known variance nothing follows.
         if min_difference is not None and estimate.method != "pairs":
             required = _required_anomalies(
                 n_anomalies, estimate, options.alpha, min_difference, power

@@ -116,7 +116,7 @@ def pairs_test(
 ) -> tuple[Bounds, float]:
     """Return the interval and the p-value of a difference without variance.
 
-    Of n_pairs independent pairs of an anomaly and a normal sample each has the difference of all.
+    Each of n_pairs independent pairs of an anomaly and a normal sample has the same difference.
     Then a pair has another with a probability of at most 1 - (alpha / 2)^(1 / n_pairs) (Clopper and
     Pearson 1934), which moves the mean by no more than the range. Where one detector is right on
     every pair and the other wrong, this is the sign test.
@@ -184,7 +184,7 @@ def estimate_of_permutations(
     *,
     is_exact: bool,
 ) -> PairEstimate:
-    """Return the p-value of a difference among those of permutations, and an interval around it.
+    """Return the p-value of a difference among permuted ones, and an interval around it.
 
     ``df`` gives the degrees of freedom of a variance of a number of resamples.
     """

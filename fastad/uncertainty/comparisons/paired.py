@@ -38,7 +38,7 @@ from fastad.uncertainty.samples.closed_forms import rounding_of, widened
 from fastad.uncertainty.samples.designs import INDEPENDENT, SamplingDesign, needs_design
 from fastad.uncertainty.samples.sampling import DesignedSample, Sample
 
-# Of no samples at all nothing follows, whatever the replicates are.
+# Lowest number of samples that degrees of freedom are computed from: without any there are none.
 _FEW = 1e-3
 
 
@@ -147,7 +147,7 @@ def _by_variance(
     contributions = thread_map(lambda sample: sample.contributions(bound), samples)
     estimates = []
     for (i, j), difference in zip(pairs, differences, strict=True):
-        # Of the difference itself: detectors that are equal leave no rounding.
+        # Contributions to the difference: equal detectors leave no rounding.
         change = contributions[i] - contributions[j]
         sample = samples[i]
         if isinstance(sample, DesignedSample):
@@ -176,8 +176,8 @@ def _df_of_influences(
     """Return the degrees of freedom of a variance of influences.
 
     From the fourth moments: a variance with as many degrees of freedom has twice its square over
-    them as its own variance (Satterthwaite 1946), that of n samples (m4 - m2^2) / n. The influences
-    themselves are estimates, from the samples that limit the measure.
+    them as its own variance (Satterthwaite 1946), a variance of n samples (m4 - m2^2) / n. The
+    influences themselves are estimates, from the samples that limit the measure.
     """
     variance_of_it = 0.0
     for values in of_classes:
@@ -285,7 +285,7 @@ PAIRED_METHODS: Mapping[str, Callable[..., list[PairEstimate]]] = MappingProxyTy
 
 
 def _resampled_df(df: float, n_resamples: int) -> float:
-    """Return the degrees of freedom of a variance of resamples, from those of the data."""
+    """Return the degrees of freedom of a variance of resamples, given the data's."""
     return 1 / (1 / df + 1 / n_resamples)
 
 

@@ -39,7 +39,7 @@ from fastad.uncertainty.samples.sampling import DesignedSample
 
 # Random curves of which the widest band is the quantile: it is known to a hundredth.
 _N_CURVES = 20_000
-# Of fewer samples that only one of two detectors flags the normal distribution is no good
+# With fewer samples that only one of two detectors flags, the normal distribution is no good
 # description.
 _FEWEST_DISCORDANT = 20
 _THRESHOLDS = ThresholdValue(sequence=True)
@@ -151,11 +151,11 @@ def difference_band(
     are normal with the covariance of the samples, and the measure changes with them as its
     derivatives say; a simultaneous band has the width, in standard deviations, that a fraction
     ``confidence_level`` of random curves with this covariance stay within. The proportion of
-    anomalies is taken as known: it is that of the samples.
+    anomalies in the samples is taken as known.
 
-    In clusters, series and with real weights the covariance is that of the sums within clusters,
-    or the long-run covariance, and the width is multiplied by the ratio of Student's to the normal
-    quantile; O(units * thresholds) memory, where rows or the samples of a series are units.
+    In clusters, series and with real weights the covariance of sums within clusters, or the
+    long-run covariance, is taken, and the width is multiplied by the ratio of Student's to the
+    normal quantile; O(units * thresholds) memory, where rows or the samples of a series are units.
 
     References
     ----------
@@ -298,13 +298,13 @@ def _count_together(
 
 
 def _covariance(table: IntMatrix, slopes: npt.NDArray[np.float64]) -> tuple[IntVector, FloatMatrix]:
-    """Return how many samples one detector alone flags, and the covariance of the difference."""
+    """Return the samples that one detector alone flags, and the covariance of the difference."""
     n_thresholds = table.shape[1] - 1
     later = np.maximum.outer(np.arange(n_thresholds), np.arange(n_thresholds)) + 1
     discordant = np.zeros(n_thresholds, np.int64)
     covariance = np.zeros((n_thresholds, n_thresholds))
     for of_class, (by_a, by_b) in zip(table, np.moveaxis(slopes, 2, 0), strict=True):
-        # Samples that reach at least so many thresholds with either score.
+        # Samples by the numbers of thresholds that they reach at least with each score.
         reach = of_class[::-1, ::-1].cumsum(axis=0).cumsum(axis=1)[::-1, ::-1]
         n = int(reach[0, 0])
         both_a, both_b, a_and_b = reach[later, 0], reach[0, later], reach[1:, 1:]
@@ -359,7 +359,7 @@ def _covariance_of_design(
 def _quantile(
     covariance: FloatMatrix, level: float, key: np.uint64, *, simultaneous: bool
 ) -> float:
-    """Return how many standard deviations a band is wide, to each side."""
+    """Return the half-width of a band in standard deviations."""
     if not simultaneous:
         return float(ndtri((1 + level) / 2))
     variances = np.diag(covariance)

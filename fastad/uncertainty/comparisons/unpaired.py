@@ -70,7 +70,7 @@ class Pair:
 
     @property
     def counts(self) -> tuple[OrderedCounts, OrderedCounts]:
-        """Of both."""
+        """Counts of both samples."""
         return self.samples[0].counts, self.samples[1].counts
 
 
@@ -82,7 +82,7 @@ def select_unpaired_method(
     NaN where nothing is known of it, None where the method tells it.
     """
     if has_influence(bound.measure):
-        # The variance on one sample is as good as that of a difference of two detectors on it.
+        # The variance on one sample is as good as the variance of a difference of two detectors.
         sizes = [(float(side.n_anomalies), float(side.n_normals)) for side in counts]
         if all(delong_keeps_level(bound, *each) for each in sizes):
             return "delong", None
@@ -148,10 +148,11 @@ def _hybrid(
 
 
 def hybrid_ends(first: Interval, second: Interval) -> Bounds:
-    """Return the ends of the interval of a difference, from those of both values.
+    """Return the ends of the interval of a difference, from the intervals of both values.
 
     The method of variance estimates recovery: the variance near each end of the difference is the
-    sum of those near the ends of the values that it belongs to (Zou and Donner 2008, equation 3).
+    sum of the variances near the ends of the values that it belongs to (Zou and Donner 2008,
+    equation 3).
     """
     difference = first.value - second.value
     low = math.hypot(first.value - first.low, second.high - second.value)
@@ -291,7 +292,7 @@ def _permuted_differences(
 
 
 def _n_choices(of_class: _PooledClass) -> float:
-    """Return how many choices there are; infinity where they are more than can be drawn."""
+    """Return the number of choices; infinity where they are more than can be drawn."""
     n = len(of_class.positions)
     fewer = min(of_class.n_first, n - of_class.n_first)
     # At least 2**fewer; of a million samples the number has a million bits.

@@ -40,23 +40,23 @@ from fastad.uncertainty.samples.closed_forms import Bounds, clopper_pearson
 _AT_ONE_POINT = ("tpr_at_fpr", "fpr_at_tpr", "precision_at_fpr", "f1_at_fpr")
 # The normals fix the threshold at an FPR, the anomalies at these rates.
 _OF_ANOMALIES = ("tpr", "recall")
-# A gap between neighbours that has so much of what is known of the other rate is a step.
+# Part of the other rate's range at a rank from which on a gap between neighbours is a step.
 _PART_OF_STEP = 0.5
-# Of these the value on a random curve is that of a threshold at a lower FPR, or the best of all
-# thresholds, and biased.
+# Measures whose value on a random curve is biased: it belongs to a threshold at a lower FPR, or to
+# the best of all thresholds.
 _WITHOUT_FIDUCIAL = (
     *("precision_at_fpr", "f1_at_fpr", "best_f1", "np_score", "min_detection_cost"),
 )
-# The ranks at which a step matters are those that a threshold at 95 % may have.
+# A step matters at the ranks that a threshold may have with a confidence of 95 %.
 _ALPHA_OF_STEP = 0.05
 # Twice an area in counts must fit into 64 bits.
 _AREA_BITS = 61
-# Random curves are drawn together: as many as have so many corners, and stay in a core's cache.
+# Corners, and most random curves, that are drawn together: they stay in a core's cache.
 _CORNERS_OF_BLOCK, _LARGEST_BLOCK = 2**13, 64
 
 
 def has_order(bound: BoundMeasure) -> bool:
-    """Return whether a measure is one of one point of the curve, for which bounds suffice there."""
+    """Return whether a measure reads one point of the curve, so that bounds there suffice."""
     measure = bound.measure
     return measure.name in _AT_ONE_POINT or (measure.monotone and "fpr" in bound.parameters)
 
@@ -108,7 +108,7 @@ def has_step(counts: OrderedCounts, bound: BoundMeasure) -> bool:
     most of what its rank leaves open of the other class's rate, and more than the standard error of
     that rate. Both rates of the point must hold together: at a step of the population each end of
     an interval from random curves fails with P(U V < alpha / 2) for uniform U and V, .117 at 95 %.
-    Of the best precision at a recall or above only ties do so: what lies in a gap has one order.
+    For the best precision at a recall or above only ties do so: samples in a gap have one order.
     """
     if not (has_order(bound) or bound.measure.name == "precision_at_recall"):
         return False
@@ -285,7 +285,7 @@ def _curve(counts: OrderedCounts, x: FloatVector, y: FloatVector, scale: int) ->
 def _kernel_of(
     bound: BoundMeasure,
 ) -> Callable[[FloatMatrix, FloatMatrix, FloatVector], None] | None:
-    """Return what writes a measure of many curves; None where it is computed one by one."""
+    """Return a function that writes a measure of many curves; None if computed one by one."""
     name, parameters = bound.measure.name, bound.parameters
     if name in ("tpr_at_fpr", "fpr_at_tpr"):
         kernel, at = (many.heights, "fpr") if name == "tpr_at_fpr" else (many.abscissas, "tpr")

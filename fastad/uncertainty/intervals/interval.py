@@ -99,7 +99,7 @@ def interval(
             the detection cost: the ends of a box that contains both.
         ``"fiducial"``
             For areas, average precision and other measures that never fall where the ROC curve
-            rises: quantiles over random curves that enclose that of the population, from the exact
+            rises: quantiles over random curves that enclose the population's curve, from the exact
             distribution of the rates at all ranks. Wide where few samples lie beyond an operating
             point. Where the curve steps at that point, or scores have few levels, it covers the
             true value less often than stated, and ``"auto"`` takes ``"order"``.

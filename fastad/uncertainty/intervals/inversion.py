@@ -104,9 +104,9 @@ class _Path(NamedTuple):
 def _tpr_at(counts: OrderedCounts, bound: BoundMeasure, fraction: float, alpha: float) -> Bounds:
     """Return the true positive rates that some threshold makes compatible with the observed ones.
 
-    At the threshold of an FPR x the observed FPR' is (1 - pi) x + pi TPR. Its counts are those of
-    one of the steps of the curve, whichever, and both rates lie in their intervals there. The
-    conservative TPR is that of the threshold before.
+    At the threshold of an FPR x the observed FPR' is (1 - pi) x + pi TPR. The threshold is one of
+    the steps of the curve, whichever, and both rates lie in their intervals there. The conservative
+    TPR is the TPR of the threshold before.
     """
     level = _of_both(alpha)
     normals = (1 - fraction) * float(bound.parameters["fpr"])

@@ -138,11 +138,11 @@ def contamination_sensitivity(
         A key such as ``"tpr@0.001"``, or a name with its operating point, as for `fastad.interval`.
     contamination : sequence of floats
         Increasing fractions of anomalies among the samples that are labelled normal, in [0, 1).
-        At 0 the value is that of the labels as they are.
+        At 0 the labels are taken as they are.
     confidence_level : float, optional
         Put an interval beside every value, as `fastad.interval`; in (0, 1).
     method : str, default "auto"
-        Confidence level of the intervals, as in `fastad.interval`.
+        Method of the intervals, as in `fastad.interval`.
     n_resamples : int, default 2000
         Replicates of an interval that needs them; all fractions share them.
     rng : int or numpy.random.Generator, optional

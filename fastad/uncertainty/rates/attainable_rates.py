@@ -110,7 +110,7 @@ def resolution(
     -----
     The rate of normals at or above the k-th highest of n normal scores is beta distributed, with k
     and n - k + 1, without ties. The threshold lies between the last normal that it flags and the
-    next one; with the quantiles of both the interval is that of Clopper and Pearson. O(n) time.
+    next one; with the quantiles of both the interval is Clopper and Pearson's. O(n) time.
 
     References
     ----------

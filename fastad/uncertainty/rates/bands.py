@@ -194,7 +194,7 @@ def precision_recall_band(
     """Confidence band of the precision-recall curve, from exact distributions as `roc_band`.
 
     Bounds on the precision in the population at a recall. The prevalence of anomalies is taken as
-    known: it is that of the samples, or ``prevalence``.
+    known: the prevalence in the samples, or ``prevalence``.
 
     Parameters
     ----------
@@ -319,7 +319,7 @@ def precision_recall_band_of(
 
     n, m = exact(counts.n_anomalies), exact(counts.n_normals)
     weight = counts.normal_weight(prevalence) * m / n
-    # Where nothing is flagged, precision is that of the highest score.
+    # Where nothing is flagged, the precision of the highest score.
     tp, fp = exact(counts.tps[1]) / n, exact(counts.fps[1]) / m
     precision = np.full(len(x), float(tp / (tp + weight * fp)))
     low, high = np.zeros(len(x)), np.ones(len(x))

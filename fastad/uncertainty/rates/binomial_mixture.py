@@ -86,8 +86,8 @@ def _times_log(other: FloatVector, count: FloatVector, difference: FloatVector) 
 def _log_regret(k: FloatVector, n: FloatVector) -> FloatVector:
     """Return the logarithm of the mixture against the rate k / n; it is at most 0.
 
-    The logarithm of the beta function has terms as large as n log n. With those of Stirling's
-    formula taken out by hand, what remains is as small as the result.
+    The logarithm of the beta function has terms as large as n log n. The terms of
+    Stirling's formula are cancelled by hand, so that the rest is as small as the result.
     """
     others = n - k
     half, one = np.array(0.5), np.array(1.0)
@@ -99,7 +99,7 @@ def _log_regret(k: FloatVector, n: FloatVector) -> FloatVector:
 
 
 def _stirling(x: FloatVector) -> FloatVector:
-    """Return what Stirling's formula misses of the logarithm of the gamma function."""
+    """Return the remainder of Stirling's formula for the logarithm of the gamma function."""
     series = (1 - 1 / (30 * x * x)) / (12 * x)
     near = np.minimum(x, _LARGE)
     exact = gammaln(near) - ((near - 0.5) * np.log(near) - near + _HALF_LOG_2_PI)

@@ -11,7 +11,7 @@ from scipy.stats import chi2
 
 from fastad._core.types import FloatMatrix, FloatVector
 
-# Of lighter tails maximum likelihood is not regular (Smith 1985); of heavier ones a quantile at a
+# Maximum likelihood is not regular for lighter tails (Smith 1985); in heavier tails a quantile at a
 # rate a thousand times lower is a million times farther, and nothing is known of it.
 LOWEST_SHAPE, HIGHEST_SHAPE = -0.5, 2.0
 # Shapes nearer to 0 are exponential distributions.
@@ -191,7 +191,7 @@ def anderson_darling(samples: FloatMatrix, shape: FloatVector, scale: FloatVecto
 
 
 def p_value_of_fit(excesses: FloatVector, fitted: Fit) -> float:
-    """Return how often a sample of the fitted distribution, fitted itself, fits as badly."""
+    """Return the fraction of samples of the fitted distribution that fit their own fit as badly."""
     ordered = np.sort(excesses)[None, :]
     observed = anderson_darling(ordered, np.array([fitted.shape]), np.array([fitted.scale]))
     survival = np.random.default_rng(_SEED).uniform(size=(_N_RESAMPLES, excesses.shape[0]))

@@ -112,11 +112,11 @@ def threshold_with_guarantee(
     distributed; nothing else is assumed of their distribution. The confidence is exact without
     ties, and conservative with them. O(n) time.
 
-    In clusters, series and with real weights the confidence is that of the binomial distribution
-    with an effective number of samples and of errors [3]. The number of samples is divided by a
-    design effect, the variance of the flagged fraction over that of independent samples: the
-    largest of those at the rate, twice the rate and so on up to one half; and by the square of
-    Student's over the normal quantile. This is approximate, and was measured to be conservative.
+    In clusters, series and with real weights the confidence comes from the binomial distribution
+    with effective numbers of samples and errors [3]. The number of samples is divided by a design
+    effect, the variance of the flagged fraction over its variance among independent samples: the
+    largest of the effects at the rate, twice the rate and so on up to one half; and by the square
+    of Student's over the normal quantile. This is approximate, and was measured to be conservative.
     O(n log n) time.
 
     References
@@ -182,7 +182,7 @@ def _of_design(
     n = size.n_effective
     rows = np.asarray(sample.rows) if is_fpr else sample.rows[::-1]
     fractions = np.cumsum(sample.weights[rows]) / sample.weights.sum()
-    # Of the errors that are possible if so many rows of the highest, or lowest, scores are allowed.
+    # Effective errors, by the number of rows that may be wrong, from the highest or lowest score.
     errors = n * np.concatenate([[0.0], fractions[fractions < bound]])
     confidences = betainc(errors + 1, np.maximum(n - errors, _LEAST), bound)
     n_allowed = int(np.count_nonzero(np.logical_and.accumulate(confidences >= level))) - 1

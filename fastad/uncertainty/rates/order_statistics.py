@@ -25,7 +25,7 @@ from fastad.ordering.counts import OrderedCounts
 
 # Floats decide unless they are so close to the bound, relative to it; then integers do.
 _CLOSE = 1e-9
-# Up to so many samples; beyond, a bound that floats cannot decide counts as not reached.
+# Most samples for integers; with more, a bound that floats cannot decide counts as not reached.
 _LARGEST_EXACT = 5_000
 
 
@@ -72,8 +72,8 @@ def _is_guaranteed_exactly(rank: int, n_samples: int, rate: Fraction, alpha: Fra
     return bool(ways * alpha.denominator <= alpha.numerator * q**n_samples)
 
 
-# Up to so many samples, the joint distribution of all ranks is simulated; of more, that of ranks
-# spaced logarithmically from both ends, and of others spaced evenly.
+# Most samples for which the joint distribution of all ranks is simulated; with more, ranks spaced
+# logarithmically from both ends, and others spaced evenly.
 _ALL = 256
 _LOGARITHMIC = 100
 _EVEN = 56
@@ -109,7 +109,7 @@ class RateBounds(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class EachRank:
-    """Bounds that hold at any one rank with confidence 1 - alpha: those of Clopper and Pearson."""
+    """Clopper and Pearson's bounds, which hold at any one rank with confidence 1 - alpha."""
 
     n_samples: int
     alpha: float
@@ -210,7 +210,7 @@ def _simulated_ranks(n_samples: int) -> IntVector:
 
 
 def _local_alpha(ranks: IntVector, n_samples: int, alpha: float) -> float:
-    """Return the miscoverage of each rank with which that of all at once is alpha.
+    """Return the miscoverage of each rank at which all at once have a miscoverage of alpha.
 
     As many simulations may fail as leave the true miscoverage at alpha with high confidence. If
     none may, alpha is divided by the number of ranks (Bonferroni), which needs no simulation.

@@ -196,7 +196,7 @@ def _check_totals(values: ArrayLike, name: str) -> FloatVector:
 
 
 def radius_at_one_time(n: int, alpha: float) -> float:
-    """Return what the Kolmogorov distance exceeds with probability alpha at most.
+    """Return a bound that the Kolmogorov distance exceeds with probability alpha at most.
 
     Samples are independent, of any one distribution. Massart, "The tight constant in the
     Dvoretzky-Kiefer-Wolfowitz inequality", 1990, corollary 1. Without samples it is 1.
@@ -205,7 +205,7 @@ def radius_at_one_time(n: int, alpha: float) -> float:
 
 
 def radius_at_all_times(n: int, alpha: float) -> float:
-    """Return what the distance exceeds at any of the times n = 1, 2, ... with such a probability.
+    """Return a bound that it exceeds at any of the times 1, 2, ... with probability alpha at most.
 
     Howard and Ramdas, "Sequential estimation of quantiles with applications to A/B testing and
     best-arm identification", 2022, theorem 2 with m = 1 and A = 0.85. There C is

@@ -155,12 +155,12 @@ def tail_model(
 
     Notes
     -----
-    Parameters are those of maximum likelihood. The interval of the threshold is that of the profile
+    Parameters maximise the likelihood. The interval of the threshold comes from the profile
     likelihood; its critical value is raised by a fifth, without which intervals of normally
-    distributed scores cover too rarely. That of the true positive rate joins it with the interval
-    of Clopper and Pearson for the anomalies, half of alpha each. The p-value is the fraction of
-    499 samples of the fitted distribution that fit it worse. Coverage was measured down to a
-    tenth of a normal; lower rates are refused. O(n) time, and some 0.1 s for the test.
+    distributed scores cover too rarely. The interval of the true positive rate joins it with the
+    interval of Clopper and Pearson for the anomalies, half of alpha each. The p-value is the
+    fraction of 499 samples of the fitted distribution that fit it worse. Coverage was measured down
+    to a tenth of a normal; lower rates are refused. O(n) time, and some 0.1 s for the test.
 
     References
     ----------

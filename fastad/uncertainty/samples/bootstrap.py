@@ -80,7 +80,7 @@ class IndependentSample(NamedTuple):
         Integer counts.
     rows : (numpy.ndarray of shape (n_anomalies,), numpy.ndarray of shape (n_normals,)) or None
         Samples of each class from the highest score down, within a tie in any order; None where
-        samples are numbered in this order, as those of a single detector may be.
+        samples are numbered in this order, as for a single detector they may be.
     """
 
     counts: OrderedCounts
@@ -158,8 +158,7 @@ class IndependentSample(NamedTuple):
         return ranks
 
 
-# Of a sample, measures and replicates: their values. Replicates are numbered, so that those of any
-# parts are the same.
+# Replaces `replicate_values`. Replicates are numbered, so that they are the same in any parts.
 replicated_elsewhere: RemoteHook[
     [IndependentSample, Sequence[BoundMeasure], Resamples], npt.NDArray[np.float64]
 ] = RemoteHook("replicated_elsewhere")

@@ -115,7 +115,7 @@ def newcombe_variance(area: float, n: float, m: float) -> float:
 def variance(counts: OrderedCounts, influence: Influence) -> float:
     """Return the variance of a measure.
 
-    For the area under the ROC it is that of DeLong, DeLong and Clarke-Pearson 1988, equation (6).
+    DeLong, DeLong and Clarke-Pearson 1988, equation (6), for the area under the ROC curve.
     Needs two samples of each class.
     """
     total = 0.0
@@ -205,7 +205,7 @@ def bias_corrected(
 
 
 def acceleration(counts: OrderedCounts, influence: Influence) -> float:
-    """Return how fast the standard deviation changes with the value, from the influences' skewness.
+    """Return the acceleration of BCa intervals, from the skewness of the influences.
 
     Efron 1987, "Better bootstrap confidence intervals", equation (7.3), over both classes; O(n).
     """

@@ -67,7 +67,7 @@ def check_design(clusters: Any, blocks: Any, rows: RowIndex) -> SamplingDesign:
 
 
 def needs_design(design: SamplingDesign, labels: Labels) -> bool:
-    """Tell whether samples are anything but independent and counted in integers."""
+    """Return whether samples depend on each other or have real weights."""
     is_real = labels.weights is not None and labels.weights.dtype.kind == "f"
     return is_real or not design.is_independent
 
@@ -102,7 +102,7 @@ def block_length(series: FloatVector) -> float:
     is_small = np.abs(covariances[1 : longest + 1]) < (
         _STANDARD_ERRORS * math.sqrt(math.log10(n) / n) * covariances[0]
     )
-    # The first lag after which so many are small.
+    # The first lag after which ``n_lags`` are small.
     runs = np.convolve(is_small, np.ones(n_lags), "valid") == n_lags
     if runs.any():
         last = int(np.argmax(runs))
@@ -133,7 +133,7 @@ def long_run_variance(series: FloatVector, length: float) -> float:
 
 
 def lag_weights(n: int, length: float) -> FloatVector:
-    """Return how much of the autocovariance at each lag from 1 on is kept in such blocks."""
+    """Return the fraction of the autocovariance at each lag from 1 on that such blocks keep."""
     lags = np.arange(1, n)
     kept = 1 - 1 / length
     weights: FloatVector = (1 - lags / n) * kept**lags + lags / n * kept ** (n - lags)

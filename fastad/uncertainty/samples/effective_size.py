@@ -122,7 +122,7 @@ def _beyond(
     weights: CountVector,
     rates: Sequence[float],
 ) -> list[tuple[BoolVector, float]]:
-    """Return, for each rate, the rows that have it, and what rate they have, where scores tie."""
+    """Return, for each rate, the rows beyond it, ties included, and their rate."""
     order = np.argsort(depth[member], kind="stable")
     sorted_depth = depth[member][order]
     fraction = np.cumsum(weights[member][order]) / weights[member].sum()
@@ -130,7 +130,7 @@ def _beyond(
     for rate in rates:
         cut = sorted_depth[min(int(np.searchsorted(fraction, rate)), fraction.shape[0] - 1)]
         reached = int(np.searchsorted(sorted_depth, cut, side="right"))
-        # Of a tie that has all rows no rate varies.
+        # A tie of all rows leaves no rate to vary.
         if reached < fraction.shape[0]:
             beyond.append((depth <= cut, float(fraction[reached - 1])))
     return beyond

@@ -132,10 +132,10 @@ class DesignedSample:
         return self.n_units if self.length is None else self.n_units / self.length
 
     def n_equal_units(self, *labels: int) -> float:
-        """Return how many units of equal size tell as much of their variance, in the worst class.
+        """Return the number of units of equal size that tell as much of their variance.
 
-        The sizes are known before any score, the variance is not: what the largest unit deviates
-        by is in the mean too, so that the sum of squares is low and says nothing of it.
+        In the worst of the classes. The sizes are known before any score, the variance is not: the
+        deviation of the largest unit is in the mean too, so that the sum of squares is low.
         """
         members = [self.labels == label for label in labels]
         return 1 + min(
@@ -143,7 +143,7 @@ class DesignedSample:
         )
 
     def refusal(self, what: str) -> UndefinedMeasureError | None:
-        """Return why there is no interval or comparison for so few units, if so."""
+        """Return the error that there are too few units for an interval or comparison."""
         if self.kind != "weights" and self.n_independent < FEWEST_UNITS:
             return UndefinedMeasureError(
                 f"{what} needs {FEWEST_UNITS} {self.kind}; found {self.n_independent:.4g}"
@@ -160,7 +160,7 @@ class DesignedSample:
         return None
 
     def contributions(self, bound: BoundMeasure) -> FloatVector:
-        """Return what each row adds to the measure's deviation from its true value; (n,)."""
+        """Return the contribution of each row to the deviation from the true value; (n,)."""
         by_score = influence(self.counts, bound)
         point = np.repeat(np.arange(self.ends.shape[0] - 1), np.diff(self.ends))
         is_anomaly = self.labels[self.rows] == 1
@@ -174,9 +174,10 @@ class DesignedSample:
         return by_row * self.weights
 
     def _of_the_ratio(self, bound: BoundMeasure, is_anomaly: BoolVector) -> FloatVector:
-        """Return what rows add by changing the ratio of the classes, where a measure depends on it.
+        """Return the contributions of rows by way of the ratio of the classes.
 
-        Clusters, unlike strata, leave the numbers of both to chance.
+        0 where the measure does not depend on it. Clusters, unlike strata, leave the numbers of
+        both to chance.
         """
         less, more = (self._value_at_ratio(bound, factor) for factor in (1 - _STEP, 1 + _STEP))
         # NaN where the measure takes no weights.
@@ -244,7 +245,7 @@ class DesignedSample:
         independent = []
         for label, total in ((1, self.counts.n_anomalies), (0, self.counts.n_normals)):
             mask = self.labels == label
-            # What one sample of weight 1 deviates by.
+            # Squared deviations by samples of weight 1.
             squares = (contributions[mask] * total) ** 2 / self.weights[mask]
             independent.append(float(squares.sum()) / total)
         n_rows = [int(np.count_nonzero(self.labels == label)) for label in (1, 0)]
@@ -303,7 +304,7 @@ class DesignedSample:
         return values
 
     def _draw(self, key: np.uint64, replicate: int) -> IntVector:
-        """Return how often each unit is drawn."""
+        """Return the number of times that each unit is drawn."""
         rng = numbered_generator(key, replicate)
         n = self.n_units
         if self.length is None or self.length <= 1:
