@@ -124,11 +124,11 @@ def compare(
     -----
     O(n log n), and O(n) for each replicate or permutation. The interval lies within the range of
     the difference, and excludes 0 where the p-value is at most 1 - ``confidence_level`` and nowhere
-    else. That of permutations has their spread around 0, which falls to 0 at either end of the
-    range as in Wilson's interval. If the difference has no variance, as that of two perfect
+    else. The interval of permutations has their spread around 0, which falls to 0 at either end of
+    the range as in Wilson's interval. If the difference has no variance, as between two perfect
     detectors, the interval is one of disjoint pairs of an anomaly and a normal sample. Required
     anomalies are for a normal difference, with the variance estimated here; the upper end of
-    ``required_anomalies_interval`` allows for what the variance itself may be wrong by.
+    ``required_anomalies_interval`` allows for the error of the variance itself.
 
     References
     ----------

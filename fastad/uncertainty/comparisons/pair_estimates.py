@@ -16,7 +16,7 @@ from fastad.uncertainty.samples.bootstrap import too_often_undefined
 from fastad.uncertainty.samples.closed_forms import Bounds, rounding_of, student_quantile
 from fastad.uncertainty.samples.influence import has_influence
 
-# Relative to a level, what counts of resamples may be wrong by.
+# Rounding of a count of resamples, relative to a level.
 _ROUNDING = 1e-12
 
 # Methods by a variance that is a sum over the samples, which smooth measures have.

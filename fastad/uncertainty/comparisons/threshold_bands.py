@@ -322,10 +322,10 @@ def _covariance_of_design(
     reached: Sequence[IntVector],
     slopes: npt.NDArray[np.float64],
 ) -> tuple[FloatMatrix, float]:
-    """Return the covariance between thresholds, and how many clusters, rows or blocks there are.
+    """Return the covariance between thresholds, and the number of clusters, rows or blocks.
 
-    From what each unit adds to the difference: for each row the number of thresholds that each
-    score reaches, and the slopes of both detectors, shape (2, n_thresholds, 2). O(units *
+    From the contribution of each unit to the difference: for each row the number of thresholds that
+    each score reaches, and the slopes of both detectors, shape (2, n_thresholds, 2). O(units *
     thresholds) memory.
     """
     n_thresholds = slopes.shape[1]

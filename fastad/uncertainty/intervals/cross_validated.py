@@ -43,8 +43,8 @@ class CrossValidatedInterval(Record):
     standard_error : float
         Standard error of the mean, from the influence of each sample.
     std : float
-        Standard deviation of the folds' values, with n - 1: what "mean ± std" shows. It is no
-        standard error, and divided by the root of the number of folds it is none either, because
+        Standard deviation of the folds' values, with n - 1, as in "mean ± std". It is no standard
+        error, and divided by the root of the number of folds it is none either, because
         folds share training samples. NaN for one fold.
     confidence_level : float
         Nominal probability that such an interval covers the true value, in (0, 1).
@@ -138,7 +138,7 @@ def cross_validated_interval(
 
     Notes
     -----
-    The true value is the mean of what the trained detectors have on new samples. With I the
+    The true value is the mean of the trained detectors' values on new samples. With I the
     influence of a sample on the measure of its fold, over the fraction of its class among all
     samples, the variance is the mean over folds of the mean of I squared, over the number of
     samples. For the area under the ROC this is the interval of LeDell, Petersen and van der Laan,

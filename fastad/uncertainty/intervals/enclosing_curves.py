@@ -105,10 +105,11 @@ def has_step(counts: OrderedCounts, bound: BoundMeasure) -> bool:
     """Return whether the curve may step at the operating point of a measure of one point there.
 
     One score, or the gap between two neighbours of the class that fixes the threshold, then has
-    most of what its rank leaves open of the other class's rate, and more than the standard error of
-    that rate. Both rates of the point must hold together: at a step of the population each end of
-    an interval from random curves fails with P(U V < alpha / 2) for uniform U and V, .117 at 95 %.
-    For the best precision at a recall or above only ties do so: samples in a gap have one order.
+    most of the range of the other class's rate that its rank leaves open, and more than the
+    standard error of that rate. Both rates of the point must hold together: at a step of the
+    population each end of an interval from random curves fails with P(U V < alpha / 2) for uniform
+    U and V, .117 at 95 %. For the best precision at a recall or above only ties do so: samples in a
+    gap have one order.
     """
     if not (has_order(bound) or bound.measure.name == "precision_at_recall"):
         return False
@@ -118,7 +119,7 @@ def has_step(counts: OrderedCounts, bound: BoundMeasure) -> bool:
         counts, rate = _swap_classes(counts), 1 - rate
     n, m = int(counts.n_anomalies), int(counts.n_normals)
     within, beyond = _ranks_around(EachRank(m, _ALPHA_OF_STEP), float(rate))
-    # The highest TPR at each FPR: its neighbours differ by a tie or by what lies in the gap.
+    # The highest TPR at each FPR: its neighbours differ by a tie or by the samples in the gap.
     at = np.flatnonzero(np.diff(counts.fps, append=np.inf))
     fps, tps = counts.fps[at], counts.tps[at]
     reached = tps[1:] if has_order(bound) else counts.tps[at[:-1] + 1]

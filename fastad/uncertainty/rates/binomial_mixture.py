@@ -24,8 +24,8 @@ _SMALLEST, _LARGEST = np.nextafter(0.0, 1.0), np.nextafter(1.0, 0.0)
 def log_mixture(k: FloatVector, n: FloatVector, rate: FloatVector) -> FloatVector:
     """Return the logarithm of the mixture of k events among n, against rates in (0, 1).
 
-    B(k + 1/2, n - k + 1/2) / B(1/2, 1/2) / (p**k * (1 - p)**(n - k)), written with what the
-    counts miss of the expected ones, so that nothing large cancels: it is accurate to about
+    B(k + 1/2, n - k + 1/2) / B(1/2, 1/2) / (p**k * (1 - p)**(n - k)), written with the deviations
+    of the counts from the expected ones, so that nothing large cancels: it is accurate to about
     1e-13 of its size or of 1, also where there are 10**12 points.
     """
     others, complement = n - k, 1 - rate

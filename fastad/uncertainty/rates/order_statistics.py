@@ -153,12 +153,12 @@ class AllRanks:
     slacks: FloatVector
 
     def lower(self, ranks: IntVector) -> FloatVector:
-        """Return the bounds at the knots, and what follows from them between."""
+        """Return the bounds at the knots, and those that follow from them between."""
         left, step, inner = self._locate(ranks)
         return self._between(self.lows, left, step, step / inner - self.slacks[left])
 
     def upper(self, ranks: IntVector) -> FloatVector:
-        """Return the bounds at the knots, and what follows from them between."""
+        """Return the bounds at the knots, and those that follow from them between."""
         left, step, inner = self._locate(ranks)
         return self._between(self.highs, left, step, (step - 1) / inner + self.slacks[left])
 

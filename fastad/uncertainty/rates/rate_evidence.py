@@ -30,8 +30,8 @@ Alternative: TypeAlias = Literal["greater", "less", "two-sided"]
 _EXPONENTS = np.arange(-16, 13)
 # Part of the capital that is bet at the first look.
 _AT_FIRST = 0.5
-# How fast the capital that is not bet yet falls with time. So slow that what is bet on a change
-# after 10**4 events is most, and not much less at other times.
+# Exponent of time with which the capital that is not bet yet falls: bets on a change after 10**4
+# events are the largest, and bets at other times not much smaller.
 _FALL = 0.1
 
 
@@ -90,14 +90,14 @@ class RateEvidence:
     Parameters
     ----------
     bets : RateBets
-        What is bet on.
+        The bets.
     shape : tuple of int, default ()
         Shape of an array of streams.
 
     Attributes
     ----------
     log_stakes : numpy.ndarray of shape (..., n_bets)
-        Logarithms of what the placed bets are worth.
+        Logarithms of the values of the placed bets.
     kept : numpy.ndarray of shape (..., n_bets)
         Capital that is not bet yet.
     n : numpy.ndarray

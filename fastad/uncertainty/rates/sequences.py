@@ -36,7 +36,7 @@ class ConfidenceSequence(ShortRepr, Result):
     confidence_level : float
         Probability that the true rate lies in all of the intervals, at least.
     alternative : str
-        What the intervals exclude: rates that are too low and too high, or those on one side.
+        Excluded rates: too low and too high ones, or those on one side.
     """
 
     n_events: FloatVector

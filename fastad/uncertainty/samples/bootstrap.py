@@ -2,7 +2,7 @@
 
 A replicate is determined by a key and its number alone: the same samples are drawn for every
 measure, for every detector, and for any number of threads. Measures that read a part of the curve
-have that part drawn alone: how many samples are drawn beside it is a binomial number.
+have that part drawn alone: the number of samples drawn beside it is binomial.
 """
 
 import math
@@ -32,12 +32,12 @@ from fastad.uncertainty.samples.influence import influence
 _LARGEST_TOTAL = 2**31
 # Twice an area must fit into 64 bits.
 _LARGEST_AREA = 2**63
-# How many standard deviations of a rank, and how many points, a part is wider than what is read of
-# it. Once in a thousand million replicates it is not enough, and all is drawn.
+# Standard deviations of a rank, and points, by which a window is wider than the part that is read.
+# Once in a thousand million replicates it is not enough, and all is drawn.
 _DEVIATIONS, _POINTS = 6, 64
 # Fraction of the value on the samples that nearly all replicates reach.
 _NEAR_VALUE = 0.75
-# To tell how many samples of a class are drawn beside a part takes this fraction of drawing them.
+# Cost of the number of samples that are drawn beside a part, as a fraction of drawing them.
 _COST_BESIDE = 1 / 32
 
 
@@ -106,7 +106,7 @@ class IndependentSample(NamedTuple):
         return too_few_samples(what, self.counts.n_anomalies, self.counts.n_normals, least)
 
     def effect(self) -> None:
-        """Return None: the rows are what others are compared with."""
+        """Return None: other samples are compared with independent rows."""
 
     def contributions(self, bound: BoundMeasure) -> FloatVector:
         """Return the influence of each anomaly, then of each normal, in the order of the rows."""

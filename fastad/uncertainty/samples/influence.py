@@ -158,9 +158,9 @@ def _weighted_auc(counts: OrderedCounts, parameters: Parameters) -> Influence:
         # A normal sample widens its own segment, and moves the right end of all from there on.
         normals = np.where(width > 0, height / end, 0.0) - _from_here_on(height * quotient / end)
         return _centred(counts, anomalies, m * normals)
-    # On each straight piece, what a step of its left and of its right end upwards adds to
-    # the integral of TP / FP from FP 1 on; a step to the right adds the height there, and takes
-    # away what the piece rises by it.
+    # On each straight piece, the contribution of a step upwards of its left and of its right end to
+    # the integral of TP / FP from FP 1 on; a step to the right adds the height there, less the rise
+    # of the piece.
     left, right = np.maximum(fps[:-1], 1.0), fps[1:]
     rises = right > left
     wide = np.where(width > 0, width, 1.0)

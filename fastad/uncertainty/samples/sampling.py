@@ -214,7 +214,7 @@ class DesignedSample:
         return student_over_normal(alpha, df) * math.sqrt(self.n_units / (self.n_units - 1))
 
     def variances(self, contributions: FloatVector) -> "Variances":
-        """Return the variance of the sum of what rows contribute, from units that differ.
+        """Return the variance of the sum of the rows' contributions, from units that differ.
 
         For clusters, the estimator of Obuchowski 1997, section 2, for any contributions; for single
         rows, DeLong's estimator.
@@ -371,7 +371,7 @@ def df_of_sizes(sizes: npt.NDArray[Any]) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Variances:
-    """The variance of a measure, and of what the classes contribute to it by themselves.
+    """The variance of a measure, and of the contributions of each class by itself.
 
     Attributes
     ----------
