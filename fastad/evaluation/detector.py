@@ -33,8 +33,7 @@ from fastad.uncertainty.results import Interval
 if TYPE_CHECKING:
     from fastad.uncertainty.chance.chance_level import ChanceLevel
     from fastad.uncertainty.intervals.interval_estimation import InferenceOptions
-    from fastad.uncertainty.samples.designs import SamplingDesign
-    from fastad.uncertainty.samples.sampling import Sample
+    from fastad.uncertainty.samples.sampling import Sample, SamplingDesign
 
 Result = TypeVar("Result")
 
@@ -160,8 +159,7 @@ def _sample(
     if request.intervals is None and request.chance is None:
         return None
     # Here, as the functions of intervals are.
-    from fastad.uncertainty.samples.designs import INDEPENDENT
-    from fastad.uncertainty.samples.sampling import sample_of
+    from fastad.uncertainty.samples.sampling import INDEPENDENT, sample_of
 
     return sample_of(scores, labels, request.design or INDEPENDENT, score_name(name))
 

@@ -259,7 +259,7 @@ def evaluate(
         detectors = named_scores(y_score, labels.row_index)
         if clusters is not None or blocks is not None:
             # Here, as the functions of intervals are: for SciPy's time to import.
-            from fastad.uncertainty.samples.designs import check_design
+            from fastad.uncertainty.samples.sampling import check_design
 
             design = check_design(clusters, blocks, labels.row_index)
             request = replace(request, design=None if design.is_independent else design)

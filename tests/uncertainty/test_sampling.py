@@ -17,13 +17,13 @@ from fastad.errors import LowCoverageWarning
 from fastad.measures import from_counts
 from fastad.measures.requests import bind
 from fastad.ordering.labels import check_labels
-from fastad.uncertainty.samples.designs import (
+from fastad.uncertainty.samples.dependence import (
     autocovariances,
     block_length,
-    check_design,
+    df_of_sizes,
     long_run_variance,
 )
-from fastad.uncertainty.samples.sampling import DesignedSample, df_of_sizes
+from fastad.uncertainty.samples.sampling import DesignedSample, check_design
 from tests.support import custom
 from tests.support.uncertainty import correlated_detectors, degrees_of_sizes
 

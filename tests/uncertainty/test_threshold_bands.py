@@ -16,7 +16,7 @@ from fastad import InvalidInputError, UndefinedMeasureError
 from fastad.errors import InvalidTypeError, LowCoverageWarning
 from fastad.measures import from_counts
 from fastad.uncertainty import difference_band
-from fastad.uncertainty.samples.designs import long_run_variance
+from fastad.uncertainty.samples.dependence import long_run_variance
 from tests.support import custom
 from tests.support.strategies import Sample
 from tests.support.uncertainty import degrees_of_sizes, two_detectors

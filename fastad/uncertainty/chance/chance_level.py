@@ -31,8 +31,7 @@ from fastad.uncertainty.chance.permutations import (
     labelled,
     values_by_chance,
 )
-from fastad.uncertainty.samples.designs import check_design
-from fastad.uncertainty.samples.sampling import DesignedSample, Sample, sample_of
+from fastad.uncertainty.samples.sampling import DesignedSample, Sample, check_design, sample_of
 
 # Equal values may differ by rounding, some 1e-15 of the largest of them. Values this close to the
 # observed one count as equal, which can only raise a p-value.

@@ -22,7 +22,7 @@ from fastad.uncertainty.comparisons.corrections import CORRECTIONS
 from fastad.uncertainty.comparisons.pair_comparison import compare_pairs
 from fastad.uncertainty.comparisons.pair_estimates import check_comparison_options
 from fastad.uncertainty.comparisons.paired import PAIRED_METHODS, rank_detectors
-from fastad.uncertainty.samples.designs import check_design
+from fastad.uncertainty.samples.sampling import check_design
 
 
 def compare(

@@ -35,8 +35,13 @@ from fastad.uncertainty.intervals.interval_estimation import InferenceOptions
 from fastad.uncertainty.intervals.methods import deciding_samples, limits_of
 from fastad.uncertainty.samples.bootstrap import IndependentSample
 from fastad.uncertainty.samples.closed_forms import rounding_of, widened
-from fastad.uncertainty.samples.designs import INDEPENDENT, SamplingDesign, needs_design
-from fastad.uncertainty.samples.sampling import DesignedSample, Sample
+from fastad.uncertainty.samples.sampling import (
+    INDEPENDENT,
+    DesignedSample,
+    Sample,
+    SamplingDesign,
+    needs_design,
+)
 
 # Lowest number of samples that degrees of freedom are computed from: without any there are none.
 _FEW = 1e-3

@@ -33,9 +33,9 @@ from fastad.measures.results import Curve
 from fastad.ordering.counts import count_scores
 from fastad.ordering.labels import Labels, check_labels, check_scores
 from fastad.uncertainty.samples.bootstrap import too_few_samples
-from fastad.uncertainty.samples.designs import block_length, check_design, lag_weights, needs_design
+from fastad.uncertainty.samples.dependence import block_length, lag_weights
 from fastad.uncertainty.samples.effective_size import widening_of_few
-from fastad.uncertainty.samples.sampling import DesignedSample
+from fastad.uncertainty.samples.sampling import DesignedSample, check_design, needs_design
 
 # Random curves of which the widest band is the quantile: it is known to a hundredth.
 _N_CURVES = 20_000

@@ -33,8 +33,7 @@ from fastad.uncertainty.intervals.interval_estimation import (
 )
 from fastad.uncertainty.intervals.methods import check_method
 from fastad.uncertainty.results import Interval, lowest_coverage
-from fastad.uncertainty.samples.designs import check_design
-from fastad.uncertainty.samples.sampling import Sample, sample_of
+from fastad.uncertainty.samples.sampling import Sample, check_design, sample_of
 
 # Steps over a range of fractions where the extremes may lie between its ends.
 _SEARCHED = 16

@@ -21,9 +21,8 @@ from fastad.uncertainty.rates.order_statistics import (
     ranks_around,
     rate_bounds,
 )
-from fastad.uncertainty.samples.designs import check_design, needs_design
 from fastad.uncertainty.samples.effective_size import doubled_up_to_half, effective_size
-from fastad.uncertainty.samples.sampling import DesignedSample
+from fastad.uncertainty.samples.sampling import DesignedSample, check_design, needs_design
 
 # Numbers of points of a grid, evenly and logarithmically spaced.
 _EVEN = 100

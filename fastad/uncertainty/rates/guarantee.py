@@ -18,9 +18,13 @@ from fastad.uncertainty.rates.order_statistics import (
     guaranteed_rank,
     required_sample_size,
 )
-from fastad.uncertainty.samples.designs import SamplingDesign, check_design, needs_design
 from fastad.uncertainty.samples.effective_size import doubled_up_to_half, effective_size
-from fastad.uncertainty.samples.sampling import DesignedSample
+from fastad.uncertainty.samples.sampling import (
+    DesignedSample,
+    SamplingDesign,
+    check_design,
+    needs_design,
+)
 
 # The second parameter of a beta distribution must be positive.
 _LEAST = 1e-9

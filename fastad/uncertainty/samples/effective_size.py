@@ -11,7 +11,7 @@ from fastad._core.types import Blocks, BoolVector, CountVector, FloatVector, Int
 from fastad.errors import LowCoverageWarning, UndefinedMeasureError
 from fastad.uncertainty.results import ENOUGH_UNITS
 from fastad.uncertainty.samples.closed_forms import student_over_normal
-from fastad.uncertainty.samples.designs import block_length, long_run_variance
+from fastad.uncertainty.samples.dependence import block_length, long_run_variance
 from fastad.uncertainty.samples.sampling import FEWEST_UNITS, DesignedSample
 
 

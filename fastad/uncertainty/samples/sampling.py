@@ -11,9 +11,12 @@ import numpy.typing as npt
 from fastad._core.arrays import as_readonly
 from fastad._core.buffers import MemoryPool
 from fastad._core.pace import fill_in_steps
+from fastad._core.parameters import check_count, short_repr
 from fastad._core.progress import Progress
 from fastad._core.random import numbered_generator
+from fastad._core.row_index import RowIndex
 from fastad._core.types import (
+    Blocks,
     BoolVector,
     CountVector,
     FloatVector,
@@ -27,16 +30,17 @@ from fastad.measures.measure import BoundMeasure
 from fastad.measures.partial import AUC_AT_FPR
 from fastad.measures.roc import ROC_AUC
 from fastad.ordering.counts import OrderedCounts, count_rows, count_scores
+from fastad.ordering.groups import factorize
 from fastad.ordering.labels import Labels
 from fastad.ordering.orders import order_rows
 from fastad.uncertainty.results import SamplingEffect
 from fastad.uncertainty.samples.bootstrap import IndependentSample
 from fastad.uncertainty.samples.closed_forms import rounding_of, student_over_normal
-from fastad.uncertainty.samples.designs import (
-    SamplingDesign,
+from fastad.uncertainty.samples.dependence import (
     block_length,
+    df_of_sizes,
+    df_of_squares,
     long_run_variance,
-    needs_design,
 )
 from fastad.uncertainty.samples.influence import has_influence, influence
 
@@ -46,6 +50,64 @@ Kind = Literal["clusters", "blocks", "weights"]
 FEWEST_UNITS = 10
 # Relative change of the weight of normals, for a measure's slope.
 _STEP = 1e-4
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SamplingDesign:
+    """How the rows that a user gave were sampled, beside their weights.
+
+    Attributes
+    ----------
+    clusters : numpy.ndarray of shape (n_rows,) or None
+        Number of the cluster of each row.
+    blocks : int, "auto" or None
+        Mean length of the blocks of rows that follow each other in time.
+    """
+
+    clusters: IntVector | None = None
+    blocks: Blocks | None = None
+
+    @property
+    def is_independent(self) -> bool:
+        """Whether every row was sampled by itself."""
+        return self.clusters is None and self.blocks is None
+
+
+INDEPENDENT = SamplingDesign()
+
+
+def check_design(clusters: Any, blocks: Any, rows: RowIndex) -> SamplingDesign:
+    """Check the arguments that say how rows depend on each other."""
+    if clusters is not None and blocks is not None:
+        raise InvalidInputError(
+            "blocks must not be given with clusters: rows come in clusters or in time; found both",
+            argument="blocks",
+        )
+    if clusters is not None:
+        codes, distinct = factorize(clusters, "clusters", rows)
+        # A cluster for each row says nothing.
+        return INDEPENDENT if len(distinct) == rows.n_rows else SamplingDesign(clusters=codes)
+    if blocks is None:
+        return INDEPENDENT
+    if isinstance(blocks, str) and blocks == "auto":
+        return SamplingDesign(blocks="auto")
+    if isinstance(blocks, str):
+        raise InvalidInputError(
+            f"blocks must be an integer or 'auto'; found {short_repr(blocks)}", argument="blocks"
+        )
+    length = check_count(blocks, "blocks")
+    if length > rows.n_rows:
+        raise InvalidInputError(
+            f"blocks must be at most the number of rows, {rows.n_rows}; found {length}",
+            argument="blocks",
+        )
+    return SamplingDesign(blocks=length)
+
+
+def needs_design(design: SamplingDesign, labels: Labels) -> bool:
+    """Return whether samples depend on each other or have real weights."""
+    is_real = labels.weights is not None and labels.weights.dtype.kind == "f"
+    return is_real or not design.is_independent
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -232,7 +294,7 @@ class DesignedSample:
         )
         between = 2 * self.n_units / (self.n_units - 1) * float(sums[0] @ sums[1])
         total = anomalies + normals + between
-        df = _df_of_squares((sums[0] + sums[1]) ** 2)
+        df = df_of_squares((sums[0] + sums[1]) ** 2)
         df = min(df, self.n_equal_units(1, 0) - 1)
         return Variances(max(total, 0.0), anomalies, normals, df)
 
@@ -342,31 +404,6 @@ class DesignedSample:
             n_tied=counts.n_tied,
             weighting=counts.weighting,
         )
-
-
-def _df_of_squares(squares: npt.NDArray[Any]) -> float:
-    """Return the degrees of freedom of a sum of squares, small where a few of them dominate.
-
-    From the fourth moments: a variance with as many degrees of freedom has twice its square over
-    them as its own variance (Satterthwaite 1946).
-    """
-    total = float(squares.sum())
-    spread = float((squares**2).sum()) - total**2 / squares.shape[0]
-    return max(2 * total**2 / spread, 1.0) if spread > 0 else math.inf
-
-
-def df_of_sizes(sizes: npt.NDArray[Any]) -> float:
-    """Return the degrees of freedom of a variance between units of such sizes.
-
-    Those of Satterthwaite 1946 where all samples of a unit are equal, and units independent with
-    one variance (Bell and McCaffrey 2002): n - 1 of n equal units, near 1 where one has half.
-    """
-    w = sizes / sizes.sum()
-    w2, w3, w4, w5 = (float((w**power).sum()) for power in (2, 3, 4, 5))
-    trace = w2 - 2 * w3 + w2**2
-    squares = w4 + 4 * w2 * w4 - 4 * w5 + 2 * w3**2 - 4 * w2**2 * w3 + w2**4
-    # Equal units are as many as there are, in spite of rounding.
-    return round(trace**2 / squares, 6) if squares > 0 else 1.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,76 +1,12 @@
-"""Sampling designs: clusters of rows, and blocks of rows in time with their lengths."""
+"""Variances of dependent rows: between blocks in time, and between units of different sizes."""
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from fastad._core.parameters import check_count, short_repr
-from fastad._core.row_index import RowIndex
-from fastad._core.types import Blocks, FloatVector, IntVector
-from fastad.errors import InvalidInputError
-from fastad.ordering.groups import factorize
-from fastad.ordering.labels import Labels
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class SamplingDesign:
-    """How the rows that a user gave were sampled, beside their weights.
-
-    Attributes
-    ----------
-    clusters : numpy.ndarray of shape (n_rows,) or None
-        Number of the cluster of each row.
-    blocks : int, "auto" or None
-        Mean length of the blocks of rows that follow each other in time.
-    """
-
-    clusters: IntVector | None = None
-    blocks: Blocks | None = None
-
-    @property
-    def is_independent(self) -> bool:
-        """Whether every row was sampled by itself."""
-        return self.clusters is None and self.blocks is None
-
-
-INDEPENDENT = SamplingDesign()
-
-
-def check_design(clusters: Any, blocks: Any, rows: RowIndex) -> SamplingDesign:
-    """Check the arguments that say how rows depend on each other."""
-    if clusters is not None and blocks is not None:
-        raise InvalidInputError(
-            "blocks must not be given with clusters: rows come in clusters or in time; found both",
-            argument="blocks",
-        )
-    if clusters is not None:
-        codes, distinct = factorize(clusters, "clusters", rows)
-        # A cluster for each row says nothing.
-        return INDEPENDENT if len(distinct) == rows.n_rows else SamplingDesign(clusters=codes)
-    if blocks is None:
-        return INDEPENDENT
-    if isinstance(blocks, str) and blocks == "auto":
-        return SamplingDesign(blocks="auto")
-    if isinstance(blocks, str):
-        raise InvalidInputError(
-            f"blocks must be an integer or 'auto'; found {short_repr(blocks)}", argument="blocks"
-        )
-    length = check_count(blocks, "blocks")
-    if length > rows.n_rows:
-        raise InvalidInputError(
-            f"blocks must be at most the number of rows, {rows.n_rows}; found {length}",
-            argument="blocks",
-        )
-    return SamplingDesign(blocks=length)
-
-
-def needs_design(design: SamplingDesign, labels: Labels) -> bool:
-    """Return whether samples depend on each other or have real weights."""
-    is_real = labels.weights is not None and labels.weights.dtype.kind == "f"
-    return is_real or not design.is_independent
-
+from fastad._core.types import FloatVector
 
 # Politis and White 2004, section 3: a correlation below this many standard errors, for as many
 # lags, counts as 0.
@@ -138,3 +74,28 @@ def lag_weights(n: int, length: float) -> FloatVector:
     kept = 1 - 1 / length
     weights: FloatVector = (1 - lags / n) * kept**lags + lags / n * kept ** (n - lags)
     return weights
+
+
+def df_of_squares(squares: npt.NDArray[Any]) -> float:
+    """Return the degrees of freedom of a sum of squares, small where a few of them dominate.
+
+    From the fourth moments: a variance with as many degrees of freedom has twice its square over
+    them as its own variance (Satterthwaite 1946).
+    """
+    total = float(squares.sum())
+    spread = float((squares**2).sum()) - total**2 / squares.shape[0]
+    return max(2 * total**2 / spread, 1.0) if spread > 0 else math.inf
+
+
+def df_of_sizes(sizes: npt.NDArray[Any]) -> float:
+    """Return the degrees of freedom of a variance between units of such sizes.
+
+    Those of Satterthwaite 1946 where all samples of a unit are equal, and units independent with
+    one variance (Bell and McCaffrey 2002): n - 1 of n equal units, near 1 where one has half.
+    """
+    w = sizes / sizes.sum()
+    w2, w3, w4, w5 = (float((w**power).sum()) for power in (2, 3, 4, 5))
+    trace = w2 - 2 * w3 + w2**2
+    squares = w4 + 4 * w2 * w4 - 4 * w5 + 2 * w3**2 - 4 * w2**2 * w3 + w2**4
+    # Equal units are as many as there are, in spite of rounding.
+    return round(trace**2 / squares, 6) if squares > 0 else 1.0
