@@ -15,7 +15,7 @@ from fastad._core.buffers import MemoryPool
 from fastad._core.pace import fill_in_steps
 from fastad._core.progress import Progress, part_of
 from fastad._core.threads import thread_map
-from fastad._core.types import ArrayLike, FloatVector, IntVector, Label, ShortVector
+from fastad._core.types import ArrayLike, FloatVector, IntVector, Label
 from fastad._kernels.random import bits
 from fastad._kernels.resampling import resample
 from fastad.errors import InvalidInputError
@@ -23,7 +23,7 @@ from fastad.measures.measure import BoundMeasure
 from fastad.ordering.counts import OrderedCounts, count_rows
 from fastad.ordering.labels import Labels, check_labels, check_scores
 from fastad.ordering.named_scores import named_scores, score_name
-from fastad.ordering.orders import RowOrder, order_rows
+from fastad.ordering.orders import order_rows
 from fastad.ordering.raw import KeyCodec
 from fastad.uncertainty.comparisons.pair_estimates import (
     PairEstimate,
@@ -108,7 +108,9 @@ def rank_detectors(
             return DesignedSample.of(values, labels, design, score_name)
         order = order_rows(values, labels, score_name)
         counts = replace(count_rows(order, labels, ones), weighting="none")
-        return IndependentSample(counts, _by_class(order, labels, index_in_class))
+        rows = index_in_class[order.rows].astype(np.int32)
+        is_first = is_anomaly[order.rows]
+        return IndependentSample(counts, (rows[is_first], rows[~is_first]))
 
     samples: list[Sample] = thread_map(rank, checked)
     in_blocks = [each for each in samples if isinstance(each, DesignedSample) and each.length]
@@ -129,14 +131,6 @@ def rank_table(y_true: ArrayLike, y_score: Any, pos_label: Label | None) -> Dete
             for name, scores in named_scores(y_score, labels.row_index)
         ],
     )
-
-
-def _by_class(
-    order: RowOrder, labels: Labels, index_in_class: IntVector
-) -> tuple[ShortVector, ShortVector]:
-    is_anomaly = labels.values[order.rows] == 1
-    ordered = index_in_class[order.rows].astype(np.int32)
-    return ordered[is_anomaly], ordered[~is_anomaly]
 
 
 def _by_variance(

@@ -1,10 +1,10 @@
 """The methods that compare a measure on two independent samples."""
 
-import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import combinations, product
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -270,7 +270,10 @@ def _permuted_differences(
     is_exact = n_all <= options.n_resamples
     n_tried = int(n_all) if is_exact else options.n_resamples
     differences = np.empty(n_tried)
-    chosen = list(itertools.product(*map(_choices, classes))) if is_exact else []
+    chosen: list[tuple[tuple[int, ...], ...]] = []
+    if is_exact:
+        rows_of = (combinations(range(len(each.positions)), each.n_first) for each in classes)
+        chosen = list(product(*rows_of))
 
     def fill(part: range) -> None:
         for i in part:
@@ -297,11 +300,6 @@ def _n_choices(of_class: _PooledClass) -> float:
     fewer = min(of_class.n_first, n - of_class.n_first)
     # At least 2**fewer; of a million samples the number has a million bits.
     return math.comb(n, fewer) if fewer < _MOST_BITS else math.inf
-
-
-def _choices(of_class: _PooledClass) -> Iterator[tuple[int, ...]]:
-    """Return each choice of the samples of a class that are of the first sample."""
-    return itertools.combinations(range(len(of_class.positions)), of_class.n_first)
 
 
 def _pool(pair: Pair) -> tuple[OrderedCounts, ScoreVector, BoolVector]:

@@ -49,7 +49,7 @@ def end_of_rates(
     # At that end no rate is rejected.
     counted = k < n if upper else k > 0
     # The bits of positive floats order as they do: 62 halvings lead to neighbours.
-    rejected = np.full(k.shape, _bits(1.0 if upper else 0.0))
+    rejected = np.full(k.shape, 1.0 if upper else 0.0).view(np.int64)
     accepted = rejected.copy()
     accepted[counted] = (k[counted] / n[counted]).view(np.int64)
     while np.any(abs(accepted - rejected) > 1):
@@ -69,10 +69,6 @@ def end_of_rates(
     # The neighbour that is rejected: rounded outwards.
     ends: FloatVector = rejected.view(np.float64)
     return ends
-
-
-def _bits(number: float) -> int:
-    return int(np.float64(number).view(np.int64))
 
 
 def _times_log(other: FloatVector, count: FloatVector, difference: FloatVector) -> FloatVector:

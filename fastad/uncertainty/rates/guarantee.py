@@ -272,7 +272,8 @@ def _threshold_of_rank(
     if is_fpr:
         threshold = _lowest_above(scores, rank)
         return threshold, scores >= threshold
-    threshold = _score_of_rank(scores, rank)
+    score = np.partition(scores, rank - 1)[rank - 1].item()
+    threshold = score if scores.dtype.kind == "f" else int(score)
     return threshold, scores < threshold
 
 
@@ -289,9 +290,3 @@ def _lowest_above(scores: ScoreVector, rank: int) -> Threshold:
     with np.errstate(over="ignore"):  # above the largest float is infinity
         next_score: float = np.nextafter(score, scores.dtype.type(math.inf)).item()
     return next_score
-
-
-def _score_of_rank(scores: ScoreVector, rank: int) -> Threshold:
-    """Return the score of a rank from below."""
-    score: Threshold = np.partition(scores, rank - 1)[rank - 1].item()
-    return score if scores.dtype.kind == "f" else int(score)
