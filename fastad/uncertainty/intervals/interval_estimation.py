@@ -54,7 +54,7 @@ from fastad.uncertainty.samples.influence import influence
 from fastad.uncertainty.samples.sampling import DesignedSample, Sample
 
 # Methods that need no variance of the given samples.
-_WITHOUT_VARIANCE = (*BINOMIAL, *ANY_SIZE, "newcombe", "inversion")
+_WITHOUT_VARIANCE = (*BINOMIAL, *ANY_SIZE, "newcombe")
 # With fewer degrees of freedom intervals were measured to cover less often than they say.
 _FEWEST_DEGREES = 10
 

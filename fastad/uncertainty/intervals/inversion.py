@@ -30,9 +30,11 @@ _AT_ONE_POINT = ("tpr_at_fpr", "fpr_at_tpr")
 _MOST_STEPS = 1 << 20
 
 
-def has_inversion(measure: CorrectedMeasure[float]) -> bool:
-    """Return whether a corrected measure follows from both rates at a threshold."""
-    return measure.plain.name in (*_AT_ONE_POINT, *RATES)
+def has_inversion(bound: BoundMeasure) -> bool:
+    """Return whether a measure is a corrected one that follows from both rates at a threshold."""
+    measure = bound.measure
+    names = (*_AT_ONE_POINT, *RATES)
+    return isinstance(measure, CorrectedMeasure) and measure.plain.name in names
 
 
 def inversion(counts: OrderedCounts, bound: BoundMeasure, alpha: float) -> Bounds:

@@ -3,7 +3,7 @@
 import csv
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from statistics import fmean
@@ -27,7 +27,7 @@ METHODS = (
     *RESAMPLING,
 )
 # From exact distributions for any numbers of samples; `fiducial` where the curve has no step.
-ANY_SIZE = ("order", "clopper-pearson", "fiducial")
+ANY_SIZE = ("inversion", "order", "clopper-pearson", "fiducial")
 # For the area under the ROC curve, whichever of both has the larger variance: Newcombe's method
 # assumes anomalies of one kind, and DeLong's variance is too small where few samples show it.
 NEWCOMBE_OR_LOGIT = "newcombe or logit"
@@ -43,7 +43,7 @@ _WIDTH_TOLERANCE = 1.05
 # description, although some measured rates are low. A score interval estimates no variance.
 _FEWEST_FOR_NORMAL = 20
 _SCORE_INTERVALS = ("newcombe", NEWCOMBE_OR_LOGIT)
-# With so many samples beyond an operating point in both classes the bootstrap is known to be valid.
+# Samples beyond an operating point, in both classes, from which on the bootstrap is valid.
 MANY = 100
 # DeLong's method is not selected with more false positives than this at 95 %: the highest of five
 # families of 1 000 data sets each lies at 6 % by chance where all are at 5 %.
@@ -107,19 +107,19 @@ class Coverage:
 def methods_of(bound: BoundMeasure, kind: str | None = None) -> list[str]:
     """Return the methods for a measure, closed forms before resampling.
 
-    Of samples in clusters or blocks, or with real weights, those that do not take rows as
+    For samples in clusters or blocks, or with real weights, the methods that do not take rows as
     independent, the best first.
     """
     if kind is not None:
         closed = ["logit", "delong"] if _is_bounded(bound) else ["delong"]
         return [*(closed if has_influence(bound.measure) else ()), "bootstrap", "basic"]
     bound = observed_area(bound)
-    if isinstance(bound.measure, CorrectedMeasure):
-        return [*(["inversion"] if has_inversion(bound.measure) else []), "bootstrap", "basic"]
     name = bound.measure.name
     if name in TRIALS:
         return [*BINOMIAL, "bootstrap", "basic"]
     closed = []
+    if has_inversion(bound):
+        closed.append("inversion")
     if has_order(bound):
         closed.append("order")
     if has_box(bound):
@@ -158,8 +158,6 @@ def select_method(bound: BoundMeasure, counts: OrderedCounts) -> tuple[str, floa
     The coverage is None where theory bounds it and none was measured, and NaN where nothing is
     known of it.
     """
-    if isinstance(bound.measure, CorrectedMeasure):
-        return _select_corrected(bound, bound.measure, counts)
     possible = methods_of(bound)
     valid = next((method for method in ANY_SIZE if method in possible), None)
     if bound.measure.name in TRIALS:
@@ -171,7 +169,11 @@ def select_method(bound: BoundMeasure, counts: OrderedCounts) -> tuple[str, floa
     # was measured at one.
     elsewhere = bound.parameters.get("prevalence") is not None
     if not rows or (elsewhere and bound.measure.operating_point != "prevalence"):
-        return (valid, None) if valid is not None else ("bootstrap", math.nan)
+        if valid is not None:
+            return valid, None
+        limits = limits_of(bound, float(counts.n_anomalies), float(counts.n_normals))
+        is_known = isinstance(bound.measure, CorrectedMeasure) and min(limits) >= MANY
+        return "bootstrap", None if is_known else math.nan
     method, coverage = best_method(rows)
     return newcombe_or_logit(bound, counts) if method == NEWCOMBE_OR_LOGIT else method, coverage
 
@@ -181,17 +183,6 @@ def newcombe_or_logit(bound: BoundMeasure, counts: OrderedCounts) -> str:
     n, m = int(counts.n_anomalies), int(counts.n_normals)
     allowed = newcombe_variance(bound.value(counts), n, m)
     return "logit" if variance(counts, influence(counts, bound)) > allowed else "newcombe"
-
-
-def _select_corrected(
-    bound: BoundMeasure, measure: CorrectedMeasure[float], counts: OrderedCounts
-) -> tuple[str, float | None]:
-    """Return the method for a corrected measure; two exact intervals are valid for any numbers."""
-    if has_inversion(measure):
-        return "inversion", None
-    plain = replace(bound, measure=measure.plain)
-    limits = limits_of(plain, float(counts.n_anomalies), float(counts.n_normals))
-    return "bootstrap", None if min(limits) >= MANY else math.nan
 
 
 def limits_of(bound: BoundMeasure, n_anomalies: float, n_normals: float) -> Limits:
@@ -207,7 +198,7 @@ def limits_of(bound: BoundMeasure, n_anomalies: float, n_normals: float) -> Limi
 def deciding_samples(
     bound: BoundMeasure, values: tuple[float, float], n_anomalies: float, n_normals: float
 ) -> float:
-    """Return how many samples of a class keep two values from the ends of the range, or apart.
+    """Return the number of samples of a class between two values and the ends, or between both.
 
     Infinity for smooth measures, whose influences tell how their variance varies, and where the
     range has no end.
@@ -226,9 +217,9 @@ def deciding_samples(
 def best_method(rows: Sequence[Coverage]) -> tuple[str, float]:
     """Return the best method on generated data, and its coverage.
 
-    Of the methods with sufficient coverage, the first (closed forms come before resampling) of
-    those with the narrowest intervals; what is valid for any size always has it, and with the score
-    interval is alone where few samples lie beyond an operating point. If none has, the method with
+    The first (closed forms come before resampling) of the methods with the narrowest intervals
+    among those with sufficient coverage; methods for any size always have it, and with the score
+    interval are alone where few samples lie beyond an operating point. If none has, the method with
     the highest coverage.
     """
     methods: dict[str, list[Coverage]] = {}
@@ -263,8 +254,8 @@ def select_paired_method(bound: BoundMeasure, samples: Sequence[Sample]) -> tupl
     counts = [sample.counts for sample in samples]
     n_anomalies, n_normals = float(counts[0].n_anomalies), float(counts[0].n_normals)
     limits = limits_of(bound, n_anomalies, n_normals)
-    # Of values far from all samples, as the best of all thresholds, replicates are biased; what has
-    # an interval for any numbers is not. Of a function of a user's own nothing is known.
+    # Replicates of values far from all samples, as the best of all thresholds, are biased; those of
+    # measures with an interval for any numbers are not. Nothing is known of a user's own function.
     known = (
         bound.measure.name in INFLUENCES
         or (bound.measure.slopes is None and min(limits) >= MANY)
@@ -364,7 +355,7 @@ def false_positives() -> list[FalsePositives]:
 def coverage_table(*, nearly_perfect: bool = False) -> Mapping[str, list[Coverage]]:
     """Return the coverage of every method by the names of the measures, lowest of the families.
 
-    Of methods that are valid for any size it is the mean: they were tried on fewer data sets. Where
+    For methods that are valid for any size the mean: they were tried on fewer data sets. Where
     scores separate the classes nearly perfectly, the families of such scores are others.
     """
     text = files("fastad.uncertainty").joinpath("coverage.csv").read_text(encoding="utf-8")
@@ -387,7 +378,7 @@ def coverage_table(*, nearly_perfect: bool = False) -> Mapping[str, list[Coverag
 
 
 def _nearest_rows(bound: BoundMeasure, counts: OrderedCounts) -> list[Coverage]:
-    """Return the rows of the largest data, none of whose limits exceeds that of these samples."""
+    """Return the rows of the largest data, whose limits are within the limits of these samples."""
     table = coverage_table(nearly_perfect=_area(counts) >= _NEARLY_PERFECT)
     limits = limits_of(bound, float(counts.n_anomalies), float(counts.n_normals))
     return _nearest(table.get(bound.measure.name, []), limits)
