@@ -25,16 +25,8 @@ from fastad.uncertainty.samples.closed_forms import Bounds, clopper_pearson
 
 # Rates that the hidden anomalies leave as they are.
 _OF_ANOMALIES = ("tpr", "recall", "fnr")
-_AT_ONE_POINT = ("tpr_at_fpr", "fpr_at_tpr")
 # Most steps through a sample, or weights, beside one for each distinct score.
 _MOST_STEPS = 1 << 20
-
-
-def has_inversion(bound: BoundMeasure) -> bool:
-    """Return whether a measure is a corrected one that follows from both rates at a threshold."""
-    measure = bound.measure
-    names = (*_AT_ONE_POINT, *RATES)
-    return isinstance(measure, CorrectedMeasure) and measure.plain.name in names
 
 
 def inversion(counts: OrderedCounts, bound: BoundMeasure, alpha: float) -> Bounds:

@@ -12,11 +12,10 @@ from typing import NamedTuple, TypeVar
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.measures.contamination import CorrectedMeasure, observed_area
 from fastad.measures.measure import BoundMeasure
-from fastad.measures.rates import TRIALS
+from fastad.measures.rates import RATES, TRIALS
 from fastad.measures.roc import ROC_AUC
 from fastad.ordering.counts import OrderedCounts
 from fastad.uncertainty.intervals.enclosing_curves import has_box, has_fiducial, has_order, has_step
-from fastad.uncertainty.intervals.inversion import has_inversion
 from fastad.uncertainty.samples.closed_forms import BINOMIAL, newcombe_variance, variance
 from fastad.uncertainty.samples.influence import INFLUENCES, has_influence, influence
 from fastad.uncertainty.samples.sampling import Sample
@@ -28,6 +27,8 @@ METHODS = (
 )
 # From exact distributions for any numbers of samples; `fiducial` where the curve has no step.
 ANY_SIZE = ("inversion", "order", "clopper-pearson", "fiducial")
+# Corrected measures that follow from both rates at a threshold.
+_WITH_INVERSION = ("tpr_at_fpr", "fpr_at_tpr", *RATES)
 # For the area under the ROC curve, whichever of both has the larger variance: Newcombe's method
 # assumes anomalies of one kind, and DeLong's variance is too small where few samples show it.
 NEWCOMBE_OR_LOGIT = "newcombe or logit"
@@ -114,17 +115,17 @@ def methods_of(bound: BoundMeasure, kind: str | None = None) -> list[str]:
         closed = ["logit", "delong"] if _is_bounded(bound) else ["delong"]
         return [*(closed if has_influence(bound.measure) else ()), "bootstrap", "basic"]
     bound = observed_area(bound)
-    name = bound.measure.name
+    measure, name = bound.measure, bound.measure.name
     if name in TRIALS:
         return [*BINOMIAL, "bootstrap", "basic"]
     closed = []
-    if has_inversion(bound):
+    if isinstance(measure, CorrectedMeasure) and measure.plain.name in _WITH_INVERSION:
         closed.append("inversion")
     if has_order(bound):
         closed.append("order")
     if has_box(bound):
         closed.append("clopper-pearson")
-    smooth = has_influence(bound.measure)
+    smooth = has_influence(measure)
     if smooth:
         closed.append("delong")
         if _is_bounded(bound):
@@ -379,9 +380,11 @@ def coverage_table(*, nearly_perfect: bool = False) -> Mapping[str, list[Coverag
 
 def _nearest_rows(bound: BoundMeasure, counts: OrderedCounts) -> list[Coverage]:
     """Return the rows of the largest data, whose limits are within the limits of these samples."""
+    if bound.measure.name not in coverage_table():
+        return []
     table = coverage_table(nearly_perfect=_area(counts) >= _NEARLY_PERFECT)
     limits = limits_of(bound, float(counts.n_anomalies), float(counts.n_normals))
-    return _nearest(table.get(bound.measure.name, []), limits)
+    return _nearest(table[bound.measure.name], limits)
 
 
 def _nearest(rows: Sequence[Row], limits: Limits) -> list[Row]:
