@@ -17,6 +17,8 @@ from fastad.ordering.cuts import CurvePart
 ALPHA = 1e-3
 # Points that are corrected at a time: they stay in a core's cache.
 _BLOCK = 1 << 15
+# Fields of counts.
+_OBSERVED = tuple(each.name for each in fields(OrderedCounts))
 
 
 class _Corners(NamedTuple):
@@ -66,7 +68,7 @@ class ContaminatedCounts(OrderedCounts):
             return counts
         if isinstance(counts, cls) and counts.contamination == contamination:
             return counts
-        observed = {each.name: getattr(counts, each.name) for each in fields(OrderedCounts)}
+        observed = {name: getattr(counts, name) for name in _OBSERVED}
         return cls(**observed, contamination=contamination)
 
     @property

@@ -265,11 +265,11 @@ def _value_within(
     if part is None or curve_part is None:
         return bound.value_or_nan(counts)
     read = curve_part(bound.parameters)
-    if read is not None and not covers(counts, read):
-        return None
+    if read is not None:
+        return bound.value_or_nan(counts) if covers(counts, read) else None
     value = bound.value_or_nan(counts)
-    read = read or curve_part(bound.parameters, counts, value)
-    return None if read is None or not covers(counts, read) else value
+    read = curve_part(bound.parameters, counts, value)
+    return value if read is not None and covers(counts, read) else None
 
 
 def _part(bound: BoundMeasure, counts: OrderedCounts) -> CurvePart | None:
