@@ -20,16 +20,16 @@ HERE = Path(__file__).parent
 MARK = "<!-- generated -->"
 PICTURE = re.compile(r"<!-- picture: (\w+), (.+) -->")
 PACKAGES = [name for name in fastad.__all__ if inspect.ismodule(getattr(fastad, name))]
-PACKAGES += ["study.papers"]
+PACKAGES += ["study.papers", "compat.sklearn"]
 # Of the functions that are called the same for scores elsewhere, such as in files, the first; all
-# functions of `dask` are.
+# functions of `dask` are, and those of `compat` are called as in other libraries.
 SAME_NAMES = {("streaming", "evaluate")}
 # The package of each public name.
 HOMES = {
     name: f"fastad.{package}"
     for package in PACKAGES
     for name in importlib.import_module(f"fastad.{package}").__all__
-    if package != "dask" and (package, name) not in SAME_NAMES
+    if package not in ("dask", "compat.sklearn") and (package, name) not in SAME_NAMES
 }
 
 _ABOUT_PICTURES = """Scores of both classes are normally distributed: of a weak, a fair and a good
@@ -191,7 +191,8 @@ def short_names() -> str:
 def package_reference(package: str) -> str:
     """Return the directives that describe a package: functions first, then classes."""
     module = importlib.import_module(f"fastad.{package}")
-    public = {name: getattr(module, name) for name in module.__all__ if name not in MEASURES}
+    described = MEASURES if package == "measures" else ()
+    public = {name: getattr(module, name) for name in module.__all__ if name not in described}
     functions, classes = [], []
     for name, member in public.items():
         path = f"{module.__name__}.{name}"

@@ -33,14 +33,14 @@ _METHODS: Mapping[Kind, tuple[str, ...]] = MappingProxyType(
 )
 
 
-def scikit_learn(module: str) -> ModuleType:
-    """Import a module of scikit-learn, which is an optional extra."""
+def scikit_learn(module: str, user: str = "a scorer or adapter") -> ModuleType:
+    """Import a module of scikit-learn, which is an optional extra, for what the error names."""
     try:
         return importlib.import_module(f"sklearn.{module}")
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] != "sklearn":
             raise
-        raise missing_extra("a scorer or adapter", "scikit-learn", extra="sklearn") from None
+        raise missing_extra(user, "scikit-learn", extra="sklearn") from None
 
 
 def last_step(estimator: Any) -> Any:

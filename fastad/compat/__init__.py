@@ -1,0 +1,1 @@
+"""Functions with the names, arguments and results of other libraries, computed by fastad."""
