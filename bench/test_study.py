@@ -73,7 +73,7 @@ def by_fastad(d: int, n_train: int) -> dict[Configuration, Measured]:
             for configuration, scores, uniform in zip(members, tested, drawn, strict=True):
                 results[configuration] = measure_scores(
                     *(split.y_test, scores, uniform),
-                    labels=paper_measures(),
+                    keys=paper_measures(),
                     rates=OPERATING_RATES,
                 )
     return results

@@ -11,6 +11,20 @@ from fastad._core.lazy import lazy_names
 from fastad._core.version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from fastad import benchmarking as benchmarking
+    from fastad import dask as dask
+    from fastad import detectors as detectors
+    from fastad import errors as errors
+    from fastad import evaluation as evaluation
+    from fastad import explain as explain
+    from fastad import measures as measures
+    from fastad import plot as plot
+    from fastad import regions as regions
+    from fastad import sklearn as sklearn
+    from fastad import streaming as streaming
+    from fastad import study as study
+    from fastad import uncertainty as uncertainty
+    from fastad import unsupervised as unsupervised
     from fastad.benchmarking import ResultTable as ResultTable
     from fastad.benchmarking import compare_runs as compare_runs
     from fastad.detectors import compile_scorer as compile_scorer
@@ -49,21 +63,4 @@ if TYPE_CHECKING:
     from fastad.unsupervised import excess_mass_curve as excess_mass_curve
     from fastad.unsupervised import mass_volume_curve as mass_volume_curve
 
-__getattr__, __dir__, __all__ = lazy_names(
-    packages=(
-        "benchmarking",
-        "dask",
-        "detectors",
-        "errors",
-        "evaluation",
-        "explain",
-        "measures",
-        "plot",
-        "regions",
-        "sklearn",
-        "streaming",
-        "study",
-        "uncertainty",
-        "unsupervised",
-    )
-)
+__getattr__, __dir__, __all__ = lazy_names()

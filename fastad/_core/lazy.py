@@ -8,17 +8,12 @@ from collections.abc import Callable, Sequence
 Loader = Callable[[str], object]
 
 
-def lazy_names(packages: Sequence[str] = ()) -> tuple[Loader, Callable[[], list[str]], list[str]]:
+def lazy_names() -> tuple[Loader, Callable[[], list[str]], list[str]]:
     """Return ``__getattr__``, ``__dir__`` and ``__all__`` of the package that calls.
 
     The names are those that it imports under ``if TYPE_CHECKING:``, where type checkers and editors
     find them. Python compiles that block, and never runs it; it is read from the package's code,
-    which is there where the source is not.
-
-    Parameters
-    ----------
-    packages : sequence of str
-        Public packages below it.
+    which is there where the source is not. Packages below it are imported from itself.
     """
     caller = sys._getframe(1)
     space, package = caller.f_globals, caller.f_globals["__name__"]
@@ -33,18 +28,19 @@ def lazy_names(packages: Sequence[str] = ()) -> tuple[Loader, Callable[[], list[
             module_of[instruction.argval] = module
 
     def load(name: str) -> object:
-        if name in module_of:
-            value: object = getattr(importlib.import_module(module_of[name]), name)
-        elif name in packages:
-            value = importlib.import_module(f"{package}.{name}")
-        else:
+        if name not in module_of:
             raise AttributeError(
                 f"module {package!r} has no attribute {name!r}{_suggestion(name, public)}"
             )
+        value: object
+        if module_of[name] == package:
+            value = importlib.import_module(f"{package}.{name}")
+        else:
+            value = getattr(importlib.import_module(module_of[name]), name)
         space[name] = value
         return value
 
-    public = sorted([*module_of, *packages])
+    public = sorted(module_of)
     version = ["__version__"] if "__version__" in space else []
     return load, lambda: [*public, *version], public
 

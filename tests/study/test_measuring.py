@@ -29,7 +29,7 @@ def scores(
 
 def measured(seed: int = 0, *, with_curves: bool = False) -> Measured:
     return measure_scores(
-        *scores(seed), labels=paper_measures(), rates=(0.01, 0.05), with_curves=with_curves
+        *scores(seed), keys=paper_measures(), rates=(0.01, 0.05), with_curves=with_curves
     )
 
 
@@ -84,7 +84,7 @@ def test_what_is_undefined_is_nan_with_its_reason() -> None:
     # No uniform point is as normal as any test row.
     result = measure_scores(
         *(y, s, np.full(100, 50.0)),
-        labels=("auc", "precision@p0.05"),
+        keys=("auc", "precision@p0.05"),
         rates=(0.05,),
         with_curves=True,
     )
