@@ -4,7 +4,6 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
-from inspect import signature
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
@@ -25,7 +24,7 @@ from fastad.measures.measure import BoundMeasure
 from fastad.measures.requests import parse_measures
 from fastad.ordering.named_scores import score_name
 from fastad.plot import drawing
-from fastad.plot.folds import fold_scores, name_of_estimator, rank_folds, scores_of
+from fastad.plot.folds import fold_scores, name_of_estimator, scores_of
 from fastad.uncertainty.results import Interval
 
 if TYPE_CHECKING:
@@ -129,21 +128,6 @@ class LabelledDisplay(ABC):
         scores = {shown: scores_of(estimator, X, response_method, pos_label)}
         return cls.from_predictions(y, scores, pos_label=pos_label, **options)
 
-
-class FoldsDisplay(LabelledDisplay):
-    """A display of what ordered scores say, of detectors or of the folds of a cross-validation."""
-
-    @classmethod
-    @abstractmethod
-    def _computation(
-        cls, *checked: Any, **options: Any
-    ) -> "Callable[[Mapping[str, RankedScores]], Self]":
-        """Check options of `from_predictions`; return what computes the display, not yet drawn."""
-
-    @abstractmethod
-    def plot(self, *axes: Any, **options: Any) -> "Self":
-        """Draw the display."""
-
     @classmethod
     def from_cv_results(
         cls,
@@ -151,7 +135,6 @@ class FoldsDisplay(LabelledDisplay):
         X: Any,
         y: ArrayLike,
         *,
-        sample_weight: ArrayLike | None = None,
         response_method: ResponseMethod = "auto",
         pos_label: Label | None = None,
         **options: Any,
@@ -167,15 +150,11 @@ class FoldsDisplay(LabelledDisplay):
             Points that were given to it.
         y : array-like of shape (n_samples,)
             1 for an anomaly, 0 for a normal sample, or booleans.
-        sample_weight : array-like of shape (n_samples,), optional
-            Weights, not negative; 0 leaves a row out, an integer k counts it k times.
         response_method, pos_label
             As `from_estimator` takes them; probabilities of most classifiers need
             ``response_method="predict_proba"``.
         **options
-            As `plot` takes them; beside them ``measures`` of curves with measures in the legend,
-            ``threshold`` of decision curves, and ``percentiles``, ``rp`` and ``bins`` of
-            distributions, as `from_predictions` takes them.
+            As `from_predictions` takes them.
 
         Returns
         -------
@@ -187,38 +166,19 @@ class FoldsDisplay(LabelledDisplay):
         UndefinedMeasureError
             If a class is absent from a fold.
         """
-        drawn = {
-            name: options.pop(name) for name in signature(cls.plot).parameters & options.keys()
-        }
-        compute = cls._computation(**options)
-        by_row = {"y": y, "sample_weight": sample_weight}
-        folds = fold_scores(cv_results, X, response_method, pos_label, by_row)
-        return compute(rank_folds(folds, y, sample_weight, pos_label)).plot(**drawn)
+        check_rows({"y": y, "sample_weight": options.get("sample_weight"), "X": X})
+        folds = fold_scores(cv_results, X, response_method, pos_label)
+        return cls.from_predictions(y, folds, pos_label=pos_label, **options)
 
 
-class LabelledCurvesDisplay(FoldsDisplay, CurvesDisplay[Curve]):
+class LabelledCurvesDisplay(LabelledDisplay, CurvesDisplay[Curve]):
     """Curves computed from scores and labels; the legend shows values of measures."""
-
-    # What the legend shows by default.
-    _measures: tuple[str, ...]
 
     def __init__(
         self, curves: Curve | Mapping[str, Curve], values: Values | None, bands: Any = None
     ) -> None:
         super().__init__(curves, bands)
         self.values = dict(values or {})
-
-    @classmethod
-    @abstractmethod
-    def _from_ranked(cls, ranked: Mapping[str, RankedScores], values: Values) -> "Self":
-        """Compute the curves of detectors; not yet drawn."""
-
-    @classmethod
-    def _computation(
-        cls, measures: Sequence[str] | None = None
-    ) -> "Callable[[Mapping[str, RankedScores]], Self]":
-        requests = read_measures(cls._measures if measures is None else measures)
-        return lambda ranked: cls._from_ranked(ranked, evaluate_each(ranked, requests))
 
 
 def map_detectors(

@@ -1,6 +1,6 @@
 """Decision curves: the net benefit of acting on a probability, by the threshold."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,7 @@ from fastad.measures.custom import from_counts
 from fastad.measures.measure import Measure
 from fastad.measures.points import need_both
 from fastad.plot import drawing
-from fastad.plot.curves import FoldsDisplay, by_name, map_detectors, read_points
+from fastad.plot.curves import LabelledDisplay, by_name, map_detectors, read_points
 from fastad.plot.folds import rank_detectors
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class DecisionCurve:
     prevalence: float
 
 
-class DecisionCurveDisplay(FoldsDisplay, drawing.Display):
+class DecisionCurveDisplay(LabelledDisplay, drawing.Display):
     """Decision curves of one detector or several, beside flagging all samples or none.
 
     A threshold says how many false alarms one anomaly is worth. The net benefit is
@@ -125,18 +125,10 @@ class DecisionCurveDisplay(FoldsDisplay, drawing.Display):
         UndefinedMeasureError
             If a class is absent.
         """
-        compute = cls._computation(threshold)
-        ranked = rank_detectors(y_true, y_score, sample_weight, pos_label)
-        return compute(ranked).plot(ax, legend=legend, line_kw=line_kw)
-
-    @classmethod
-    def _computation(
-        cls, threshold: Points = _THRESHOLDS
-    ) -> "Callable[[Mapping[str, RankedScores]], Self]":
         thresholds = _check_thresholds(threshold)
-        return lambda ranked: cls(
-            map_detectors(ranked, lambda scores: _curve_of(scores, thresholds))
-        )
+        ranked = rank_detectors(y_true, y_score, sample_weight, pos_label)
+        curves = map_detectors(ranked, lambda scores: _curve_of(scores, thresholds))
+        return cls(curves).plot(ax, legend=legend, line_kw=line_kw)
 
     def plot(
         self,

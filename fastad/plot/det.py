@@ -86,7 +86,6 @@ class DetCurveDisplay(LabelledCurvesDisplay[DetCurve]):
     """
 
     _curve_type = DetCurve
-    _measures = ("eer",)
 
     def __init__(
         self,
@@ -151,13 +150,9 @@ class DetCurveDisplay(LabelledCurvesDisplay[DetCurve]):
         """
         requests = read_measures(measures)
         ranked = rank_detectors(y_true, y_score, sample_weight, pos_label)
-        display = cls._from_ranked(ranked, evaluate_each(ranked, requests))
-        return display.plot(ax, chance=chance, legend=legend, line_kw=line_kw)
-
-    @classmethod
-    def _from_ranked(cls, ranked: Mapping[str, RankedScores], values: Values) -> "Self":
         curves = map_detectors(ranked, RankedScores.det_curve)
-        return cls(curves, values=values, **class_sizes(ranked))
+        display = cls(curves, values=evaluate_each(ranked, requests), **class_sizes(ranked))
+        return display.plot(ax, chance=chance, legend=legend, line_kw=line_kw)
 
     def plot(
         self,

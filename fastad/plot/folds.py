@@ -1,13 +1,12 @@
 """Scores of fitted detectors, and of the test folds of a cross-validation."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from fastad._core.arrays import as_vector
-from fastad._core.row_index import check_rows
 from fastad._core.types import ArrayLike, Label, ScoreVector
 from fastad.detectors.orientation import ResponseMethod, anomaly_scores, name_of, scikit_learn
 from fastad.errors import InvalidInputError
@@ -52,22 +51,21 @@ def fold_estimators(
     ]
 
 
+class TestFolds(dict[str, tuple[npt.NDArray[np.int64], ScoreVector]]):
+    """The rows of each test fold of a cross-validation and their scores, by the fold's name."""
+
+
 def fold_scores(
     cv_results: Mapping[str, Any],
     X: Any,
     response_method: ResponseMethod,
     pos_label: Label | None,
-    by_row: Mapping[str, Any],
-) -> list[tuple[str, npt.NDArray[np.int64], ScoreVector]]:
-    """Return the name of each fold, its test rows, and their scores.
-
-    ``by_row`` are the arguments that have a value for each row of X.
-    """
-    check_rows({**by_row, "X": X})
-    return [
-        (name, rows, scores_of(fitted, part, response_method, pos_label))
+) -> TestFolds:
+    """Score the test points of each fold by the estimator that was fitted to the others."""
+    return TestFolds(
+        (name, (rows, scores_of(fitted, part, response_method, pos_label)))
         for name, fitted, part, rows in fold_estimators(cv_results, X)
-    ]
+    )
 
 
 def values_of(values: ArrayLike, rows: npt.NDArray[np.int64], argument: str) -> npt.NDArray[Any]:
@@ -81,18 +79,16 @@ def values_of(values: ArrayLike, rows: npt.NDArray[np.int64], argument: str) -> 
     return array[rows]
 
 
-def rank_folds(
-    folds: Sequence[tuple[str, npt.NDArray[np.int64], ScoreVector]],
-    y: ArrayLike,
-    sample_weight: ArrayLike | None,
-    pos_label: Label | None,
-) -> dict[str, RankedScores]:
-    """Check and order the scores of each fold, by its name."""
-    ranked: dict[str, RankedScores] = {}
-    for name, rows, scores in folds:
+def with_labels(
+    y_true: ArrayLike, y_score: Any, sample_weight: ArrayLike | None = None
+) -> Iterator[tuple[ArrayLike, Any, ArrayLike | None]]:
+    """Yield labels, scores by detector and weights of the same rows: all rows, or fold by fold."""
+    if not isinstance(y_score, TestFolds):
+        yield y_true, y_score, sample_weight
+        return
+    for name, (rows, scores) in y_score.items():
         weight = None if sample_weight is None else values_of(sample_weight, rows, "sample_weight")
-        ranked |= rank_detectors(values_of(y, rows, "y"), {name: scores}, weight, pos_label)
-    return ranked
+        yield values_of(y_true, rows, "y"), {name: scores}, weight
 
 
 def rank_detectors(
@@ -102,9 +98,10 @@ def rank_detectors(
     pos_label: Label | None,
 ) -> dict[str, RankedScores]:
     """Check labels and the scores of one detector or many, and order each."""
-    labels = check_labels(y_true, sample_weight=sample_weight, pos_label=pos_label)
     ranked = {}
-    for name, values in named_scores(y_score, labels.row_index):
-        scores = check_scores(values, labels, name=score_name(name))
-        ranked[name] = RankedScores(count_scores(scores, labels, score_name(name)))
+    for y, detectors, weight in with_labels(y_true, y_score, sample_weight):
+        labels = check_labels(y, sample_weight=weight, pos_label=pos_label)
+        for name, values in named_scores(detectors, labels.row_index):
+            scores = check_scores(values, labels, name=score_name(name))
+            ranked[name] = RankedScores(count_scores(scores, labels, score_name(name)))
     return ranked

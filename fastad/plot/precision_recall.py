@@ -1,7 +1,6 @@
 """Precision-recall curves, interpolated as Davis and Goadrich do, with lines of equal F1."""
 
 from collections.abc import Mapping, Sequence
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -95,7 +94,6 @@ class PrecisionRecallDisplay(LabelledCurvesDisplay[PrecisionRecallCurve]):
 
     _curve_type = PrecisionRecallCurve
     _band_type = PrecisionRecallBand
-    _measures = ("ap",)
 
     def __init__(
         self,
@@ -187,7 +185,16 @@ class PrecisionRecallDisplay(LabelledCurvesDisplay[PrecisionRecallCurve]):
         if band is not None:
             check_choice(band, BAND_KINDS, "band")
         ranked = rank_detectors(y_true, y_score, sample_weight, pos_label)
-        display = cls._from_ranked(ranked, evaluate_each(ranked, requests), fraction)
+
+        def false_alarms(scores: RankedScores) -> FloatVector:
+            counts = scores.counts.at_prevalence(fraction)
+            return np.asarray(counts.fps / counts.n_anomalies, np.float64)
+
+        display = cls(
+            map_detectors(ranked, lambda s: s.precision_recall_curve(prevalence=fraction)),
+            values=evaluate_each(ranked, requests),
+            false_alarms=map_detectors(ranked, false_alarms),
+        )
         if band is not None:
             display.bands = map_detectors(
                 ranked,
@@ -200,25 +207,6 @@ class PrecisionRecallDisplay(LabelledCurvesDisplay[PrecisionRecallCurve]):
                 ),
             )
         return display.plot(ax, chance=chance, iso_f1=iso_f1, legend=legend, line_kw=line_kw)
-
-    @classmethod
-    def _from_ranked(
-        cls,
-        ranked: Mapping[str, RankedScores],
-        values: Values,
-        prevalence: Fraction | None = None,
-    ) -> "Self":
-        def false_alarms(scores: RankedScores) -> FloatVector:
-            counts = scores.counts.at_prevalence(prevalence)
-            return np.asarray(counts.fps / counts.n_anomalies, np.float64)
-
-        return cls(
-            map_detectors(
-                ranked, lambda scores: scores.precision_recall_curve(prevalence=prevalence)
-            ),
-            values=values,
-            false_alarms=map_detectors(ranked, false_alarms),
-        )
 
     def plot(
         self,

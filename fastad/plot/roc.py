@@ -127,7 +127,6 @@ class RocCurveDisplay(LabelledCurvesDisplay[RocCurve]):
 
     _curve_type = RocCurve
     _band_type = RocBand
-    _measures = ("auc",)
 
     def __init__(
         self,
@@ -209,8 +208,12 @@ class RocCurveDisplay(LabelledCurvesDisplay[RocCurve]):
         if band is not None:
             check_choice(band, BAND_KINDS, "band")
         ranked = rank_detectors(y_true, y_score, sample_weight, pos_label)
-        display = cls._from_ranked(ranked, evaluate_each(ranked, requests))
-        display.marks = map_detectors(ranked, lambda scores: [_mark(scores, r) for r in rates])
+        display = cls(
+            map_detectors(ranked, RankedScores.roc_curve),
+            values=evaluate_each(ranked, requests),
+            marks=map_detectors(ranked, lambda scores: [_mark(scores, r) for r in rates]),
+            n_normals=class_sizes(ranked)["n_normals"],
+        )
         if band is not None:
             display.bands = map_detectors(
                 ranked,
@@ -219,14 +222,6 @@ class RocCurveDisplay(LabelledCurvesDisplay[RocCurve]):
                 ),
             )
         return display.plot(ax, xscale=xscale, chance=chance, legend=legend, line_kw=line_kw)
-
-    @classmethod
-    def _from_ranked(cls, ranked: Mapping[str, RankedScores], values: Values) -> "Self":
-        return cls(
-            map_detectors(ranked, RankedScores.roc_curve),
-            values=values,
-            n_normals=class_sizes(ranked)["n_normals"],
-        )
 
     def plot(
         self,

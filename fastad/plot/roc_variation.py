@@ -10,6 +10,7 @@ import numpy.typing as npt
 from fastad._core.arrays import refuse_nan
 from fastad._core.frames import table_columns
 from fastad._core.parameters import check_choice
+from fastad._core.row_index import check_rows
 from fastad._core.types import ArrayLike, FloatVector, Label
 from fastad.detectors.orientation import ResponseMethod
 from fastad.errors import InvalidInputError, InvalidTypeError, UndefinedMeasureError
@@ -189,7 +190,6 @@ class RocVariationDisplay(LabelledDisplay, drawing.Display):
         X: Any,
         y: ArrayLike,
         *,
-        sample_weight: ArrayLike | None = None,
         response_method: ResponseMethod = "auto",
         pos_label: Label | None = None,
         name: str = "score",
@@ -199,21 +199,12 @@ class RocVariationDisplay(LabelledDisplay, drawing.Display):
 
         Parameters
         ----------
-        cv_results : dict
-            What ``sklearn.model_selection.cross_validate`` returns with ``return_estimator=True``
-            and ``return_indices=True``.
-        X : array-like of shape (n_samples, n_features)
-            Points that were given to it.
-        y : array-like of shape (n_samples,)
-            1 for an anomaly, 0 for a normal sample, or booleans.
-        sample_weight : array-like of shape (n_samples,), optional
-            Weights, not negative; 0 leaves a row out, an integer k counts it k times.
-        response_method, pos_label
-            As `from_estimator` takes them.
+        cv_results, X, y, response_method, pos_label
+            As `RocCurveDisplay.from_cv_results` takes them.
         name : str, default "score"
             Name of the detector in the legend.
         **options
-            As `plot` takes them.
+            As `from_predictions` takes them; ``groups`` are the folds.
 
         Returns
         -------
@@ -227,19 +218,15 @@ class RocVariationDisplay(LabelledDisplay, drawing.Display):
         UndefinedMeasureError
             If a class is absent from a fold.
         """
-        by_row = {"y": y, "sample_weight": sample_weight}
-        folds, rows, scores = zip(
-            *fold_scores(cv_results, X, response_method, pos_label, by_row), strict=True
-        )
-        tested = np.concatenate(rows)
-        weight = None
-        if sample_weight is not None:
-            weight = values_of(sample_weight, tested, "sample_weight")
+        weight = options.pop("sample_weight", None)
+        check_rows({"y": y, "sample_weight": weight, "X": X})
+        folds = fold_scores(cv_results, X, response_method, pos_label).values()
+        rows = np.concatenate([tested for tested, _ in folds])
         return cls.from_predictions(
-            values_of(y, tested, "y"),
-            {name: np.concatenate(scores)},
-            groups={"fold": np.repeat(range(len(folds)), [len(part) for part in rows])},
-            sample_weight=weight,
+            values_of(y, rows, "y"),
+            {name: np.concatenate([scores for _, scores in folds])},
+            groups={"fold": np.repeat(range(len(folds)), [len(scores) for _, scores in folds])},
+            sample_weight=None if weight is None else values_of(weight, rows, "sample_weight"),
             pos_label=pos_label,
             **options,
         )

@@ -65,7 +65,6 @@ class RpCurveDisplay(LabelledCurvesDisplay[RpCurve]):
     """
 
     _curve_type = RpCurve
-    _measures = ()
 
     def __init__(
         self,
@@ -127,12 +126,9 @@ class RpCurveDisplay(LabelledCurvesDisplay[RpCurve]):
         bounds = None if score_range is None else check_range(score_range)
         requests = read_measures([] if bounds is None else ["rp_auc"], score_range=bounds)
         ranked = rank_detectors(y_true, y_score, sample_weight, pos_label)
-        display = cls._from_ranked(ranked, evaluate_each(ranked, requests))
+        curves = map_detectors(ranked, RankedScores.rp_curve)
+        display = cls(curves, values=evaluate_each(ranked, requests))
         return display.plot(ax, legend=legend, line_kw=line_kw)
-
-    @classmethod
-    def _from_ranked(cls, ranked: Mapping[str, RankedScores], values: Values) -> "Self":
-        return cls(map_detectors(ranked, RankedScores.rp_curve), values=values)
 
     def plot(
         self,

@@ -1,6 +1,6 @@
 """Distributions of scores: histograms of both classes, percentiles, RP distances."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,7 @@ from fastad.evaluation.ranked_scores import RankedScores
 from fastad.measures.percentiles import CLASS_PERCENTILES
 from fastad.measures.results import ClassPercentiles
 from fastad.plot import drawing
-from fastad.plot.curves import FoldsDisplay, by_name, map_detectors, read_points
+from fastad.plot.curves import LabelledDisplay, by_name, map_detectors, read_points
 from fastad.plot.folds import rank_detectors
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ class ScoreDistribution:
     spans: Sequence[RpSpan]
 
 
-class ScoreDistributionDisplay(FoldsDisplay):
+class ScoreDistributionDisplay(LabelledDisplay):
     """Distributions of the scores of both classes, on axes of its own for each detector.
 
     Parameters
@@ -190,21 +190,13 @@ class ScoreDistributionDisplay(FoldsDisplay):
         >>> display.distributions["score"].spans[0].distance
         70.0
         """
-        compute = cls._computation(percentiles, rp, bins)
-        ranked = rank_detectors(y_true, y_score, sample_weight, pos_label)
-        return compute(ranked).plot(ax, legend=legend)
-
-    @classmethod
-    def _computation(
-        cls, percentiles: Points = (25, 50, 75), rp: Point | Points = (), bins: Bins = 40
-    ) -> "Callable[[Mapping[str, RankedScores]], Self]":
         marked = read_points(percentiles, Percentile(sequence=True), "percentiles")
         spanned = read_points(rp, Percentile(sequence=True), "rp")
-
-        def distribution(scores: RankedScores) -> ScoreDistribution:
-            return _distribution_of(scores, marked, spanned, bins)
-
-        return lambda ranked: cls(map_detectors(ranked, distribution))
+        ranked = rank_detectors(y_true, y_score, sample_weight, pos_label)
+        distributions = map_detectors(
+            ranked, lambda scores: _distribution_of(scores, marked, spanned, bins)
+        )
+        return cls(distributions).plot(ax, legend=legend)
 
     def plot(
         self,

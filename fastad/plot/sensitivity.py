@@ -1,20 +1,20 @@
 """A measure against the fraction of anomalies hidden among the normals."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fastad._core.parameters import N_RESAMPLES
 from fastad._core.types import ArrayLike, Label, Point, Points
-from fastad.detectors.orientation import ResponseMethod
 from fastad.errors import InvalidInputError
 from fastad.measures.measure import MeasureLike
 from fastad.ordering.labels import check_labels
 from fastad.ordering.named_scores import named_scores, score_name
 from fastad.plot import drawing
 from fastad.plot.curves import LabelledDisplay, by_name, map_detectors
-from fastad.plot.folds import fold_scores, values_of
+from fastad.plot.folds import with_labels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -126,82 +126,26 @@ class ContaminationSensitivityDisplay(LabelledDisplay, drawing.Display):
         # Here, because SciPy's functions take a sixth of a second to import.
         from fastad.uncertainty.intervals.sensitivity import contamination_sensitivity
 
-        index = check_labels(y_true, pos_label=pos_label).row_index
-        detectors = dict(named_scores(y_score, index))
-        for name, scores in detectors.items():
-            index.check(scores, score_name(name))
-        sensitivities = map_detectors(
-            detectors,
-            lambda scores: contamination_sensitivity(
-                y_true,
-                scores,
-                measure=measure,
-                contamination=contamination,
-                confidence_level=confidence_level,
-                n_resamples=n_resamples,
-                rng=rng,
-                pos_label=pos_label,
-            ),
-        )
-        return cls(sensitivities).plot(ax, legend=legend, line_kw=line_kw)
-
-    @classmethod
-    def from_cv_results(
-        cls,
-        cv_results: Mapping[str, Any],
-        X: Any,
-        y: ArrayLike,
-        *,
-        measure: MeasureLike,
-        contamination: Points,
-        response_method: ResponseMethod = "auto",
-        pos_label: Label | None = None,
-        **options: Any,
-    ) -> "Self":
-        """Draw a line for each test fold of a cross-validation.
-
-        Parameters
-        ----------
-        cv_results : dict
-            What ``sklearn.model_selection.cross_validate`` returns with ``return_estimator=True``
-            and ``return_indices=True``.
-        X : array-like of shape (n_samples, n_features)
-            Points that were given to it.
-        y : array-like of shape (n_samples,)
-            1 for an anomaly, 0 for a normal sample, or booleans.
-        measure, contamination
-            As `fastad.uncertainty.contamination_sensitivity` takes them.
-        response_method, pos_label
-            As `from_estimator` takes them.
-        **options
-            As `plot` takes them.
-
-        Returns
-        -------
-        ContaminationSensitivityDisplay
-            The display, drawn; folds are named ``fold 0``, ``fold 1``, ….
-
-        Raises
-        ------
-        UndefinedMeasureError
-            If a class is absent from a fold.
-        """
-        # Here, because SciPy's functions take a sixth of a second to import.
-        from fastad.uncertainty.intervals.sensitivity import contamination_sensitivity
-
-        folds = {
-            name: (values_of(y, rows, "y"), scores)
-            for name, rows, scores in fold_scores(
-                cv_results, X, response_method, pos_label, {"y": y}
+        sensitivities: dict[str, ContaminationSensitivity] = {}
+        for y, detectors, _ in with_labels(y_true, y_score):
+            index = check_labels(y, pos_label=pos_label).row_index
+            named = dict(named_scores(detectors, index))
+            for name, scores in named.items():
+                index.check(scores, score_name(name))
+            sensitivities |= map_detectors(
+                named,
+                partial(
+                    contamination_sensitivity,
+                    y,
+                    measure=measure,
+                    contamination=contamination,
+                    confidence_level=confidence_level,
+                    n_resamples=n_resamples,
+                    rng=rng,
+                    pos_label=pos_label,
+                ),
             )
-        }
-        sensitivities = map_detectors(
-            folds,
-            lambda fold: contamination_sensitivity(
-                *fold, measure=measure, contamination=contamination, pos_label=pos_label
-            ),
-        )
-        return cls(sensitivities).plot(**options)
+        return cls(sensitivities).plot(ax, legend=legend, line_kw=line_kw)
 
     def plot(
         self,

@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.ensemble import IsolationForest
 from sklearn.linear_model import LogisticRegression
@@ -108,6 +109,30 @@ def test_options_of_folds(cv_results: dict[str, Any]) -> None:
         show = getattr(plot, name)
         with pytest.raises(fastad.InvalidInputError, match=r"^sample_weight must have a value for"):
             show.from_cv_results(cv_results, X, Y, sample_weight=WEIGHTS[:20])
+
+
+def test_folds_take_the_options_of_predictions(cv_results: dict[str, Any]) -> None:
+    display = plot.RocCurveDisplay.from_cv_results(
+        cv_results, X, Y, fpr=0.2, band="pointwise", ax=new_axes()
+    )
+    fitted, rows = cv_results["estimator"][1], cv_results["indices"]["test"][1]
+    alone = plot.RocCurveDisplay.from_predictions(
+        Y[rows], -fitted.score_samples(X[rows]), fpr=0.2, band="pointwise", ax=new_axes()
+    )
+    assert display.marks["fold 1"] == alone.marks["score"]
+    np.testing.assert_array_equal(display.bands["fold 1"].low, alone.bands["score"].low)
+    sensitivity = plot.ContaminationSensitivityDisplay.from_cv_results(
+        cv_results, X, Y, measure="auc", contamination=[0, 0.01], confidence_level=0.9, rng=0
+    )
+    assert sensitivity.sensitivities["fold 1"].confidence_level == 0.9
+    assert set(sensitivity.sensitivities) == set(display.lines_)
+
+
+@pytest.mark.parametrize("name", ["RocCurveDisplay", "RocVariationDisplay"])
+def test_weights_of_folds_belong_to_the_rows(name: str, cv_results: dict[str, Any]) -> None:
+    table, weights = pd.DataFrame(X), pd.Series(WEIGHTS, index=np.arange(len(X))[::-1])
+    with pytest.raises(fastad.InvalidInputError, match="X must have the index of sample_w"):
+        getattr(plot, name).from_cv_results(cv_results, table, Y, sample_weight=weights)
 
 
 def test_variation_over_folds(cv_results: dict[str, Any]) -> None:
