@@ -20,10 +20,8 @@ from fastad.plot.level_sets import (
     Span,
     View,
     in_float_range,
-    level_sets_by_name,
     with_margin,
 )
-from fastad.regions.box import Box
 from fastad.unsupervised.bands import ExcessMassBand, excess_mass_band
 from fastad.unsupervised.criteria import EXCESS_MASS
 from fastad.unsupervised.excess_mass import ExcessMassCurve, excess_mass_curve
@@ -96,68 +94,6 @@ class ExcessMassCurveDisplay(LevelSetsDisplay[ExcessMassCurve, ExcessMassBand, P
     _axis_labels = "Level (one over units of the features)", "Excess mass"
     _scaled = "x"
     _corners = "upper right", "lower left"
-
-    @classmethod
-    def from_scores(
-        cls,
-        y_score: Any,
-        uniform_score: Any,
-        volume: Point | Box | None = None,
-        *,
-        log_volume: Point | None = None,
-        excess_mass: Point = EXCESS_MASS,
-        band: Literal["simultaneous"] | None = None,
-        confidence_level: Point = 0.95,
-        ax: "Axes | None" = None,
-        xscale: AxisScale = "auto",
-        legend: bool = True,
-        line_kw: Mapping[str, Any] | None = None,
-    ) -> "Self":
-        """Compute the curves of one detector or several from scores, and draw them.
-
-        Parameters
-        ----------
-        y_score : array-like of shape (n_test,), mapping, or table
-            Anomaly scores of data that the detector was not fitted to, or such by the names of
-            detectors; higher is more anomalous.
-        uniform_score : array-like of shape (n_uniform,), mapping, or table
-            Anomaly scores of points drawn uniformly in a box, of the same detectors.
-        volume : float or Box, optional
-            The box, or its volume in units of the features, above 0.
-        log_volume : float, optional
-            The natural logarithm of its volume, in place of ``volume``.
-        excess_mass, ax, xscale, legend, line_kw
-            As `plot` takes them.
-        band, confidence_level
-            As `from_level_sets` takes them.
-
-        Returns
-        -------
-        ExcessMassCurveDisplay
-            The display, drawn.
-
-        Examples
-        --------
-        >>> from fastad.plot import ExcessMassCurveDisplay
-        >>> from matplotlib.figure import Figure
-        >>> scores = {"knn": [0.1, 0.2, 0.4, 0.8], "forest": [0.1, 0.2, 0.3, 0.4]}
-        >>> uniform = {"knn": [0.3, 0.5, 0.9], "forest": [0.3, 0.6, 0.7]}
-        >>> display = ExcessMassCurveDisplay.from_scores(
-        ...     scores, uniform, 6.0, ax=Figure().subplots()
-        ... )
-        >>> [line.get_label() for line in display.lines_.values()]
-        ['knn (EM 0.0238)', 'forest (EM 0.0475)']
-        """
-        return cls.from_level_sets(
-            level_sets_by_name(y_score, uniform_score, volume, log_volume),
-            excess_mass=excess_mass,
-            band=band,
-            confidence_level=confidence_level,
-            ax=ax,
-            xscale=xscale,
-            legend=legend,
-            line_kw=line_kw,
-        )
 
     @classmethod
     def from_level_sets(

@@ -103,6 +103,58 @@ class LevelSetsDisplay(CurvesDisplay[Curve], ABC, Generic[Curve, Band, Part]):
         """Compute the curves of one detector or several from level sets, and draw them."""
 
     @classmethod
+    def from_scores(
+        cls,
+        y_score: Any,
+        uniform_score: Any,
+        volume: Point | Box | None = None,
+        *,
+        log_volume: Point | None = None,
+        **options: Any,
+    ) -> "Self":
+        """Compute the curves of one detector or several from scores, and draw them.
+
+        Parameters
+        ----------
+        y_score : array-like of shape (n_test,), mapping, or table
+            Anomaly scores of data that the detector was not fitted to, higher is more anomalous;
+            of several detectors by their names.
+        uniform_score : array-like of shape (n_uniform,), mapping, or table
+            Anomaly scores of points drawn uniformly in a box, of the same detectors.
+        volume : float or Box, optional
+            The box, or its volume in units of the features, above 0.
+        log_volume : float, optional
+            The natural logarithm of its volume, in place of ``volume``.
+        **options
+            As `from_level_sets` takes them: ``band``, ``ax``, ``legend``, ….
+
+        Returns
+        -------
+        display
+            The display, drawn.
+
+        Examples
+        --------
+        >>> from fastad.plot import MassVolumeCurveDisplay
+        >>> from matplotlib.figure import Figure
+        >>> scores = {"knn": [0.1, 0.2, 0.4, 0.8], "forest": [0.1, 0.2, 0.3, 0.4]}
+        >>> uniform = {"knn": [0.3, 0.5, 0.9], "forest": [0.3, 0.6, 0.7]}
+        >>> display = MassVolumeCurveDisplay.from_scores(
+        ...     scores, uniform, 6.0, ax=Figure().subplots()
+        ... )
+        >>> [line.get_label() for line in display.lines_.values()]
+        ['knn (MV 0.396)', 'forest (MV 0.198)']
+        """
+        box = check_extent(volume, log_volume)
+        test, uniform = _by_name(y_score, "y_score"), _by_name(uniform_score, "uniform_score")
+        check_same_detectors(test, uniform)
+        levels = {
+            name: level_sets_of_detector(name, scores, uniform[name], box)
+            for name, scores in test.items()
+        }
+        return cls.from_level_sets(levels, **options)
+
+    @classmethod
     def from_estimator(
         cls,
         estimator: Any,
@@ -126,7 +178,7 @@ class LevelSetsDisplay(CurvesDisplay[Curve], ABC, Generic[Curve, Band, Part]):
         level_sets_kw : mapping of str, optional
             Options of `fastad.unsupervised.level_sets`: ``box``, ``n_draws``, ``rng``, ….
         **options
-            As `from_level_sets` takes them.
+            As `from_level_sets` takes them: ``band``, ``ax``, ``legend``, ….
 
         Returns
         -------
@@ -158,7 +210,7 @@ class LevelSetsDisplay(CurvesDisplay[Curve], ABC, Generic[Curve, Band, Part]):
             Options of `fastad.unsupervised.level_sets`. By default each fold has the box of its
             own points; a common ``box`` makes the curves comparable.
         **options
-            As `from_level_sets` takes them.
+            As `from_level_sets` takes them: ``band``, ``ax``, ``legend``, ….
 
         Returns
         -------
@@ -324,25 +376,6 @@ class LevelSetsDisplay(CurvesDisplay[Curve], ABC, Generic[Curve, Band, Part]):
 def _score_of(estimator: Any) -> Any:
     """Return a detector as `level_sets` takes it: of one that is adapted, the function."""
     return estimator.score_samples if isinstance(estimator, AdaptedDetector) else estimator
-
-
-def level_sets_by_name(
-    y_score: Any,
-    uniform_score: Any,
-    volume: Point | Box | None,
-    log_volume: Point | None,
-) -> dict[str, LevelSets]:
-    """Check the scores of one detector or several, and count the points in each level set."""
-    box = check_extent(volume, log_volume)
-    test, uniform = (
-        _by_name(scores, name)
-        for scores, name in ((y_score, "y_score"), (uniform_score, "uniform_score"))
-    )
-    check_same_detectors(test, uniform)
-    return {
-        name: level_sets_of_detector(name, scores, uniform[name], box)
-        for name, scores in test.items()
-    }
 
 
 def _by_name(scores: Any, argument: str) -> dict[str, ArrayLike]:
