@@ -82,10 +82,7 @@ class MatrixDisplay(drawing.Display):
             This display.
         """
         values = self.matrix.value
-        if ax is None:
-            axes = _matrix_axes(*values.shape)
-        else:
-            (axes,) = drawing.open_axes(ax)
+        axes = drawing.open_axes(ax, size=matrix_size(*values.shape))
         higher = self.matrix.higher_is_better
         vmin, vmax = _color_limits(values, higher_is_better=higher)
         self.image_: AxesImage = axes.imshow(
@@ -230,12 +227,10 @@ class DiscriminabilityDisplay(drawing.Display):
         check_choice(criterion, CRITERIA, "criterion")
         check_choice(xscale, SCALES, "xscale")
         curve, critical, selected = self._curve(criterion, dataset)
-        (axes,) = drawing.open_axes(ax)
+        axes = drawing.open_axes(ax)
         result = self.discriminability
         name = dataset or f"mean of {count_text(len(result.pairwise_tests), result.noun)}"
-        self.lines_ = drawing.draw_detectors(
-            axes, {name: (result.fpr, curve)}, {name: name}, line_kw
-        )
+        self.lines_ = drawing.draw_detectors(axes, {name: (result.fpr, curve)}, line_kw)
         of = "" if dataset is None else f" of {dataset}"
         drawing.draw_reference(
             axes,
@@ -308,15 +303,6 @@ def _color_limits(values: FloatMatrix, *, higher_is_better: bool) -> tuple[float
     low, high = np.quantile(numbers, [0.1, 1.0] if higher_is_better else [0.0, 0.9]).tolist()
     # Negligible differences do not fill the scale.
     return (min(low, high - 0.1), high) if higher_is_better else (low, max(high, low + 0.01))
-
-
-def _matrix_axes(n_rows: int, n_columns: int) -> "Axes":
-    drawing.need_matplotlib()
-    # pyplot, so that an interactive session shows the figure.
-    from matplotlib import pyplot
-
-    size = matrix_size(n_rows, n_columns)
-    return pyplot.figure(figsize=size, layout="constrained").add_subplot()
 
 
 def matrix_size(n_rows: int, n_columns: int) -> tuple[float, float]:

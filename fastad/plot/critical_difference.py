@@ -143,9 +143,7 @@ class CriticalDifferenceDisplay(drawing.Display):
         first_row = max(first_row, _BEFORE_NAMES)
         top = _TOP - (0 if comparison.critical_difference is None else _RULER)
         height = first_row + math.ceil(len(comparison.detectors) / 2) - top
-        (axes,) = drawing.open_axes(ax)
-        if ax is None:
-            axes.figure.set_size_inches(_WIDTH, _ROW * height + 0.2)  # type: ignore[union-attr]
+        axes = drawing.open_axes(ax, size=(_WIDTH, _ROW * height + 0.2))
         size = _font_size(axes, height)
         self._set_axes(axes, top, height + top, size)
         self.ruler_ = self._draw_ruler(axes, size)

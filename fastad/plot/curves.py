@@ -1,36 +1,31 @@
-"""The base of all displays of curves, and what they share: detectors by name, bands, legends."""
+"""Bases of displays: constructors from data and estimators, curves by detector and their bands."""
 
-import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from fastad._core.declared import Parameter
-from fastad._core.parameters import check_positive
+from fastad._core.parameters import check_choice, check_inside, check_positive
 from fastad._core.row_index import check_rows
 from fastad._core.types import ArrayLike, FloatVector, Label, Point, Points
 from fastad.detectors.orientation import ResponseMethod
 from fastad.errors import InvalidInputError, InvalidTypeError
 from fastad.evaluation.detector import EvaluationRequest, evaluate_measures
-from fastad.evaluation.notes import UNRESOLVED, line_of_unresolved
 from fastad.evaluation.ranked_scores import RankedScores
-from fastad.evaluation.results import DetectorEvaluation
 from fastad.measures.measure import BoundMeasure
 from fastad.measures.requests import parse_measures
 from fastad.ordering.named_scores import score_name
 from fastad.plot import drawing
 from fastad.plot.folds import fold_scores, name_of_estimator, scores_of
-from fastad.uncertainty.results import Interval
+from fastad.plot.legends import Values
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.collections import FillBetweenPolyCollection
-    from matplotlib.lines import Line2D
     from typing_extensions import Self
 
 BandKind = Literal["pointwise", "simultaneous"]
@@ -38,26 +33,26 @@ BAND_KINDS: tuple[BandKind, ...] = ("pointwise", "simultaneous")
 Curve = TypeVar("Curve")
 Data = TypeVar("Data")
 Result = TypeVar("Result")
-# Detector, then key of a measure, then value: such as the result of `fastad.evaluate`.
-Values = Mapping[str, Mapping[str, float]]
 ScoreRange = tuple[Fraction, Fraction]
-# Characters in a line of a footnote below the legend's labels.
-_NOTE_WIDTH = 44
 
 
 class CurvesDisplay(drawing.Display, Generic[Curve]):
-    """Curves of one detector or several on the same axes, with confidence bands."""
+    """Curves of one detector or several on the same axes, some with confidence bands."""
 
     _curve_type: type[Curve]
     _band_type: type
+    bands: dict[str, Any]
     bands_: "dict[str, FillBetweenPolyCollection]"
 
-    def __init__(self, curves: Curve | Mapping[str, Curve], bands: Any = None) -> None:
+    def __init__(self, curves: Curve | Mapping[str, Curve]) -> None:
         self.curves = by_name(curves, self._curve_type, "curves")
-        self.bands: dict[str, Any] = {}
-        if bands is not None and not (isinstance(bands, Mapping) and not bands):
-            self.bands = by_name(bands, self._band_type, "bands")
-            self._check_detectors(self.bands, "bands")
+
+    def _read_bands(self, bands: Any) -> dict[str, Any]:
+        named: dict[str, Any] = {}
+        if bands is not None:
+            named = by_name(bands, self._band_type, "bands", least=0)
+        self._check_detectors(named, "bands")
+        return named
 
     def _check_detectors(self, results: Mapping[str, Any], argument: str) -> None:
         if unknown := results.keys() - self.curves.keys():
@@ -65,11 +60,12 @@ class CurvesDisplay(drawing.Display, Generic[Curve]):
                 f"{argument} must be of detectors; found {sorted(unknown)}", argument=argument
             )
 
-    def _open(self, ax: "Axes | None", labels: Mapping[str, str], n_more: int = 0) -> "Axes":
-        """Return axes with room for a legend of labels, ``n_more`` lines, and a band."""
-        n_rows = drawing.count_rows(labels.values()) + n_more + bool(self.bands)
-        (axes,) = drawing.open_axes(ax, n_rows=n_rows)
-        return axes
+    def _draw_bands(self, axes: "Axes", area_of: Callable[[Any], drawing.Area]) -> None:
+        """Fill the bands in the colours of their lines; the legend names each kind once."""
+        self.bands_ = {
+            name: drawing.fill_area(axes, area_of(band), self.lines_[name], _band_label(band))
+            for name, band in self.bands.items()
+        }
 
 
 class LabelledDisplay(ABC):
@@ -175,9 +171,9 @@ class LabelledCurvesDisplay(LabelledDisplay, CurvesDisplay[Curve]):
     """Curves computed from scores and labels; the legend shows values of measures."""
 
     def __init__(
-        self, curves: Curve | Mapping[str, Curve], values: Values | None, bands: Any = None
+        self, curves: Curve | Mapping[str, Curve], *, values: Values | None = None
     ) -> None:
-        super().__init__(curves, bands)
+        super().__init__(curves)
         self.values = dict(values or {})
 
 
@@ -211,10 +207,12 @@ def evaluate_each(ranked: Mapping[str, RankedScores], measures: Sequence[BoundMe
     }
 
 
-def by_name(results: Any, kind: type[Result], argument: str) -> dict[str, Result]:
+def by_name(
+    results: Any, kind: type[Result], argument: str, *, least: int = 1
+) -> dict[str, Result]:
     """Return results by detector; a single result has the name ``score``."""
     named = dict(results) if isinstance(results, Mapping) else {"score": results}
-    if not named:
+    if len(named) < least:
         raise InvalidInputError(
             f"{argument} must contain at least one result; found none", argument=argument
         )
@@ -236,58 +234,24 @@ def read_points(points: Point | Points, parameter: Parameter, name: str) -> list
     return checked if isinstance(checked, list) else [checked]
 
 
+def check_band(
+    band: BandKind | None, confidence_level: Point, kinds: Sequence[BandKind] = BAND_KINDS
+) -> Fraction:
+    """Check the kind of a band, and return its confidence level."""
+    if band is not None:
+        check_choice(band, kinds, "band")
+    return check_inside(confidence_level, "confidence_level")
+
+
+def _band_label(band: Any) -> str:
+    # Bands of excess mass are always simultaneous.
+    kind = "simultaneous" if getattr(band, "simultaneous", True) else "pointwise"
+    return f"{100 * band.confidence_level:g}% {kind} band"
+
+
 def read_size(size: float | None, name: str) -> float | None:
     """Check the size of a class, where it is given."""
     return None if size is None else float(check_positive(size, name))
-
-
-def legend_labels(detectors: Mapping[str, Any], values: Values) -> dict[str, str]:
-    """Return the label of each detector in the legend: its name and its values."""
-    labels = {}
-    for name in detectors:
-        too_few = unresolved_of(values, name)
-        shown = ", ".join(
-            f"{key} {UNRESOLVED if key in too_few else ''}"
-            f"{'undefined' if math.isnan(value) else f'{value:.3f}'}"
-            f"{interval_text(_exact_of(values, name).get(key))}"
-            for key, value in values.get(name, {}).items()
-        )
-        labels[name] = f"{name} ({shown})" if shown else name
-    return labels
-
-
-def interval_text(interval: Interval | None) -> str:
-    """Return an interval as it stands behind a value in the legend, nothing for none."""
-    return "" if interval is None else f" [{interval.low:.3f}, {interval.high:.3f}]"
-
-
-def _exact_of(values: Values, name: str) -> Mapping[str, Interval]:
-    results = values.get(name)
-    return results.exact_intervals if isinstance(results, DetectorEvaluation) else {}
-
-
-def unresolved_of(values: Values, name: str) -> Mapping[str, str]:
-    """Return for which values of a detector the samples are too few; unknown of plain numbers."""
-    results = values.get(name)
-    return results.unresolved if isinstance(results, DetectorEvaluation) else {}
-
-
-def with_footnote(
-    labels: Mapping[str, str],
-    values: Values,
-    more: Iterable[Mapping[str, str]] = (),
-    *,
-    is_exact: bool = False,
-) -> dict[str, str]:
-    """Return labels of the legend, the last one with lines that say what the mark means."""
-    notes = line_of_unresolved(
-        [*(unresolved_of(values, name) for name in labels), *more],
-        is_exact=is_exact or any(_exact_of(values, name) for name in labels),
-    )
-    if not notes:
-        return dict(labels)
-    last = list(labels)[-1]
-    return {**labels, last: "\n".join([labels[last], *wrap(notes[0], _NOTE_WIDTH)])}
 
 
 def step_of(size: float | None, rates: Sequence[FloatVector]) -> float:
@@ -327,30 +291,13 @@ def refine(
     return np.insert(x, after, grid), np.insert(y, after, y[before] + step * (y[after] - y[before]))
 
 
-def draw_band(
-    axes: "Axes", band: Any, x: FloatVector, line: "Line2D", lowest: float = 0.0
-) -> "FillBetweenPolyCollection":
-    """Draw a band whose bounds are joined by straight lines, from where the axis starts.
+def straight_area(x: FloatVector, band: Any, lowest: float = 0.0) -> drawing.Area:
+    """Return the area of a band whose bounds are joined by straight lines.
 
-    It starts at the last point before that which is above 0: a logarithmic axis has no 0.
+    It starts at the last point above 0 that is not above the start of the axis: a logarithmic axis
+    has no 0.
     """
     order = np.argsort(x, kind="stable")
     before = x[(x > 0) & (x <= lowest)]
     order = order[x[order] >= (before.max() if before.size else lowest)]
-    area = x[order], band.low[order], band.high[order]
-    kind: BandKind = "simultaneous" if band.simultaneous else "pointwise"
-    return fill_between(axes, area, line, kind, band.confidence_level)
-
-
-def fill_between(
-    axes: "Axes",
-    area: drawing.Area,
-    line: "Line2D",
-    kind: BandKind,
-    confidence_level: float,
-) -> "FillBetweenPolyCollection":
-    """Fill the area between two bounds in the colour of a line; the legend names each kind once.
-
-    The area is given by x that does not decrease, and the lower and upper bound there.
-    """
-    return drawing.fill_area(axes, area, line, f"{100 * confidence_level:g}% {kind} band")
+    return x[order], band.low[order], band.high[order]

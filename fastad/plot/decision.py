@@ -16,7 +16,7 @@ from fastad.measures.custom import from_counts
 from fastad.measures.measure import Measure
 from fastad.measures.points import need_both
 from fastad.plot import drawing
-from fastad.plot.curves import LabelledDisplay, by_name, map_detectors, read_points
+from fastad.plot.curves import CurvesDisplay, LabelledDisplay, map_detectors, read_points
 from fastad.plot.folds import rank_detectors
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class DecisionCurve:
     prevalence: float
 
 
-class DecisionCurveDisplay(LabelledDisplay, drawing.Display):
+class DecisionCurveDisplay(LabelledDisplay, CurvesDisplay[DecisionCurve]):
     """Decision curves of one detector or several, beside flagging all samples or none.
 
     A threshold says how many false alarms one anomaly is worth. The net benefit is
@@ -84,8 +84,7 @@ class DecisionCurveDisplay(LabelledDisplay, drawing.Display):
     array([0.4167, 0.25  ])
     """
 
-    def __init__(self, curves: DecisionCurve | Mapping[str, DecisionCurve]) -> None:
-        self.curves = by_name(curves, DecisionCurve, "curves")
+    _curve_type = DecisionCurve
 
     @classmethod
     def from_predictions(
@@ -153,7 +152,7 @@ class DecisionCurveDisplay(LabelledDisplay, drawing.Display):
         DecisionCurveDisplay
             This display.
         """
-        (axes,) = drawing.open_axes(ax, n_rows=len(self.curves) + 2)
+        axes = drawing.open_axes(ax, self.curves, 2)
         # Of several folds the proportions of anomalies may differ: their mean.
         prevalences = [curve.prevalence for curve in self.curves.values()]
         prevalence = float(np.mean(prevalences))
@@ -164,7 +163,7 @@ class DecisionCurveDisplay(LabelledDisplay, drawing.Display):
         )
         drawing.draw_reference(axes, grid, np.zeros_like(grid), "none flagged")
         paths = {name: (x.thresholds, x.net_benefit) for name, x in self.curves.items()}
-        self.lines_ = drawing.draw_detectors(axes, paths, {name: name for name in paths}, line_kw)
+        self.lines_ = drawing.draw_detectors(axes, paths, line_kw)
         axes.set(xlim=(0, 1), xlabel="Threshold probability", ylabel="Net benefit")
         # Far below 0, where flagging none is better, nothing is compared. No curve is higher than
         # its proportion of anomalies.

@@ -11,18 +11,16 @@ from fastad.measures.results import DetCurve
 from fastad.plot import drawing
 from fastad.plot.curves import (
     LabelledCurvesDisplay,
-    Values,
     class_sizes,
     evaluate_each,
-    legend_labels,
     map_detectors,
     read_measures,
     read_size,
     refine,
     step_of,
-    with_footnote,
 )
 from fastad.plot.folds import rank_detectors
+from fastad.plot.legends import Values, legend_labels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -95,7 +93,7 @@ class DetCurveDisplay(LabelledCurvesDisplay[DetCurve]):
         n_anomalies: float | None = None,
         n_normals: float | None = None,
     ) -> None:
-        super().__init__(curves, values)
+        super().__init__(curves, values=values)
         self.n_anomalies = read_size(n_anomalies, "n_anomalies")
         self.n_normals = read_size(n_normals, "n_normals")
 
@@ -184,8 +182,8 @@ class DetCurveDisplay(LabelledCurvesDisplay[DetCurve]):
             _lowest(self.n_normals, [curve.fpr for curve in self.curves.values()]),
             _lowest(self.n_anomalies, [curve.fnr[::-1] for curve in self.curves.values()]),
         )
-        labels = with_footnote(legend_labels(self.curves, self.values), self.values)
-        axes = self._open(ax, labels, n_more=1)
+        labels = legend_labels(self.curves, self.values)
+        axes = drawing.open_axes(ax, labels.values(), 1)
         axes.set(xlabel="False positive rate", ylabel="False negative rate")
         drawing.set_limits(axes, "x", *_limits(lowest[0]))
         drawing.set_limits(axes, "y", *_limits(lowest[1]))
@@ -194,7 +192,7 @@ class DetCurveDisplay(LabelledCurvesDisplay[DetCurve]):
             ends = np.array(axes.get_xlim())
             drawing.draw_reference(axes, ends, -ends, "chance")
         paths = {name: _path(curve.fpr, curve.fnr, lowest) for name, curve in self.curves.items()}
-        self.lines_ = drawing.draw_detectors(axes, paths, labels, line_kw)
+        self.lines_ = drawing.draw_detectors(axes, paths, line_kw, labels)
         _set_ticks(axes.xaxis)
         _set_ticks(axes.yaxis)
         return self._finish(axes, legend="upper right" if legend else None)

@@ -5,7 +5,7 @@ optional extra, and takes half a second to import.
 """
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 from weakref import WeakKeyDictionary, WeakSet
 
@@ -15,6 +15,7 @@ from fastad._core.extras import missing_extra
 from fastad._core.parameters import check_type
 from fastad._core.types import ArrayLike, FloatVector
 from fastad.errors import InvalidInputError
+from fastad.plot.legends import ROW_HEIGHT, ROWS_INSIDE, count_rows, draw_legend
 from fastad.uncertainty.results import Interval
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 Path = tuple[FloatVector, FloatVector]
+# Inches.
+Size = tuple[float, float]
 # x that does not decrease, and the lower and upper bound there.
 Area = tuple[FloatVector, FloatVector, FloatVector]
 
@@ -48,9 +51,6 @@ _REFERENCE: dict[str, Any] = {
     "linewidth": 1.2,
     "zorder": 1.5,
 }
-# Lines of text that fit into a corner of the figure; a longer legend stands beside the axes.
-_ROWS_INSIDE = 6
-_ROW_HEIGHT = 0.19
 # Lines that were drawn here, so that a second display on the same axes goes on with other styles
 # and draws reference lines only once.
 _DETECTORS: "WeakSet[Line2D]" = WeakSet()
@@ -100,18 +100,33 @@ def need_matplotlib() -> None:
 
 
 def open_axes(
-    ax: Any, counts: Sequence[int] = (1,), *, n_rows: int = 0, columns: int = 1
-) -> "list[Axes]":
-    """Return axes: the user's, or those of a new figure with room for a legend beside them.
+    ax: Any, texts: Iterable[str] = (), n_more: int = 0, size: Size | None = None
+) -> "Axes":
+    """Return axes: the user's, or of a new figure with room for a legend.
 
-    ``counts`` are the numbers of axes that are allowed, increasing; a new figure has as many as the
-    last one, in so many columns. ``n_rows`` are the lines of text in the legend.
+    The legend has texts, and ``n_more`` other lines.
+    """
+    return open_panels(ax, (1,), n_rows=count_rows(texts) + n_more, size=size)[0]
+
+
+def open_panels(
+    ax: Any,
+    counts: Sequence[int],
+    *,
+    n_rows: int = 0,
+    columns: int = 1,
+    size: Size | None = None,
+) -> "list[Axes]":
+    """Return one of several allowed numbers of axes: the user's, or those of a new figure.
+
+    The numbers increase; a new figure has as many axes as the last one, in so many columns, and
+    room for ``n_rows`` lines of text in the legend.
     """
     need_matplotlib()
     from matplotlib.axes import Axes
 
     if ax is None:
-        return _new_axes(counts[-1], n_rows, columns)
+        return _new_panels(counts[-1], n_rows, columns, size)
     axes = list(np.ravel(np.asarray(ax, object)))
     for item in axes:
         check_type(item, Axes, "ax", "matplotlib axes")
@@ -123,15 +138,15 @@ def open_axes(
     return axes
 
 
-def _new_axes(n: int, n_rows: int, columns: int) -> "list[Axes]":
+def _new_panels(n: int, n_rows: int, columns: int, size: Size | None) -> "list[Axes]":
     # pyplot, so that an interactive session shows the figure.
     from matplotlib import pyplot
 
     rows = math.ceil(n / columns)
     width, height = (6.4, 4.8) if n == 1 else (max(6.4, 4.4 * columns), max(4.8, 3.2 * rows))
-    if n_rows > _ROWS_INSIDE:
-        width, height = width + 2.4, max(height, _ROW_HEIGHT * n_rows + 1)
-    figure = pyplot.figure(figsize=(width, height), layout="constrained")
+    if n_rows > ROWS_INSIDE:
+        width, height = width + 2.4, max(height, ROW_HEIGHT * n_rows + 1)
+    figure = pyplot.figure(figsize=size or (width, height), layout="constrained")
     return [figure.add_subplot(rows, columns, i + 1) for i in range(n)]
 
 
@@ -148,10 +163,13 @@ def line_style(i: int) -> dict[str, Any]:
 def draw_detectors(
     ax: "Axes",
     paths: Mapping[str, Path],
-    labels: Mapping[str, str],
     line_kw: Mapping[str, Any] | None,
+    labels: Mapping[str, str] | None = None,
 ) -> "dict[str, Line2D]":
-    """Draw a line for each detector, in styles that no other detector on these axes has."""
+    """Draw a line for each detector, in styles that no other detector on these axes has.
+
+    The labels of the legend are by default the names of detectors.
+    """
     from matplotlib.cbook import normalize_kwargs
     from matplotlib.lines import Line2D
 
@@ -159,7 +177,8 @@ def draw_detectors(
     first = sum(line in _DETECTORS for line in ax.lines)
     lines = {}
     for i, (name, (x, y)) in enumerate(paths.items(), start=first):
-        (line,) = ax.plot(x, y, **{**line_style(i), "label": plain_text(labels[name]), **options})
+        label = plain_text(labels[name] if labels else name)
+        (line,) = ax.plot(x, y, **{**line_style(i), "label": label, **options})
         _DETECTORS.add(line)
         lines[name] = line
     return lines
@@ -225,28 +244,6 @@ def draw_text(ax: "Axes", x: float, y: float, text: str, **options: Any) -> None
 
     halo = [withStroke(linewidth=2.5, foreground="white", alpha=0.85)]
     ax.text(x, y, text, **{"va": "bottom", "zorder": 5, "path_effects": halo, **options})
-
-
-def draw_legend(ax: "Axes", corner: str) -> None:
-    """Draw the legend in a corner, or beside the axes if it is long and the layout makes room."""
-    options: dict[str, Any] = {"handlelength": 3.2, "fontsize": "small"}
-    if count_rows(ax.get_legend_handles_labels()[1]) <= _ROWS_INSIDE:
-        options |= {"loc": corner, "framealpha": 0.85}
-    elif ax.figure.get_layout_engine() is None:
-        options |= {"loc": corner, "framealpha": 0.7, "fontsize": "x-small"}
-    else:
-        options |= {
-            "loc": "upper left",
-            "bbox_to_anchor": (1.02, 1),
-            "borderaxespad": 0,
-            "frameon": False,
-        }
-    ax.legend(**options)
-
-
-def count_rows(texts: Collection[str]) -> int:
-    """Return the number of lines of text in a legend."""
-    return sum(text.count("\n") + 1 for text in texts)
 
 
 def plain_text(text: str) -> str:

@@ -10,7 +10,7 @@ from fastad._core.parameters import check_inside
 from fastad._core.types import FloatVector, Point
 from fastad.errors import UndefinedMeasureError
 from fastad.plot import drawing
-from fastad.plot.curves import BandKind, fill_between, refine
+from fastad.plot.curves import BandKind, refine, straight_area
 from fastad.plot.level_sets import (
     FAR_APART,
     LOG_10,
@@ -29,8 +29,6 @@ from fastad.unsupervised.levels import LevelSets
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.collections import FillBetweenPolyCollection
-    from matplotlib.lines import Line2D
     from typing_extensions import Self
 
 # How far the axis extends beyond the last level of interest, as a logarithm.
@@ -253,12 +251,8 @@ class ExcessMassCurveDisplay(LevelSetsDisplay[ExcessMassCurve, ExcessMassBand, P
         return np.exp(logs) if view.drawn == "log" else logs / LOG_10, height[visible]
 
     @staticmethod
-    def _draw_band(
-        axes: "Axes", band: ExcessMassBand, line: "Line2D"
-    ) -> "FillBetweenPolyCollection":
-        order = np.argsort(band.level, kind="stable")
-        area = band.level[order], band.low[order], band.high[order]
-        return fill_between(axes, area, line, "simultaneous", band.confidence_level)
+    def _area(band: ExcessMassBand) -> drawing.Area:
+        return straight_area(band.level, band)
 
 
 def _grid(view: View, n: int) -> FloatVector:

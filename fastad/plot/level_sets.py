@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
 import numpy as np
 
 from fastad._core.frames import table_columns
-from fastad._core.parameters import check_choice, check_inside
+from fastad._core.parameters import check_choice
 from fastad._core.types import ArrayLike, Point
 from fastad.errors import InvalidInputError
 from fastad.plot import drawing
-from fastad.plot.curves import BAND_KINDS, BandKind, Curve, CurvesDisplay, by_name
+from fastad.plot.curves import BAND_KINDS, BandKind, Curve, CurvesDisplay, by_name, check_band
 from fastad.plot.folds import fold_estimators, name_of_estimator
 from fastad.regions.box import Box
 from fastad.regions.results import format_exp
@@ -24,8 +24,6 @@ from fastad.unsupervised.levels import LevelSets, check_extent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.collections import FillBetweenPolyCollection
-    from matplotlib.lines import Line2D
     from typing_extensions import Self
 
 AxisScale = Literal["auto", "linear", "log"]
@@ -91,11 +89,9 @@ class LevelSetsDisplay(CurvesDisplay[Curve], ABC, Generic[Curve, Band, Part]):
         values: Criteria | Mapping[str, Criteria] | None = None,
         bands: Band | Mapping[str, Band] | None = None,
     ) -> None:
-        super().__init__(curves, bands)
-        self.values: dict[str, Criteria] | None = None
-        if values is not None:
-            is_empty = isinstance(values, Mapping) and not values
-            self.values = {} if is_empty else by_name(values, Criteria, "values")
+        super().__init__(curves)
+        self.bands = self._read_bands(bands)
+        self.values = None if values is None else by_name(values, Criteria, "values", least=0)
 
     @classmethod
     @abstractmethod
@@ -236,9 +232,7 @@ class LevelSetsDisplay(CurvesDisplay[Curve], ABC, Generic[Curve, Band, Part]):
         confidence_level: Point,
     ) -> "Self":
         """Check options, and compute curves and bands."""
-        if band is not None:
-            check_choice(band, cls._band_kinds, "band")
-        confidence = check_inside(confidence_level, "confidence_level")
+        confidence = check_band(band, confidence_level, cls._band_kinds)
         named = by_name(levels, LevelSets, "levels")
         display = cls({name: cls._curve_of(level_sets) for name, level_sets in named.items()})
         # Before bands are computed of volumes outside the range of floats.
@@ -262,17 +256,14 @@ class LevelSetsDisplay(CurvesDisplay[Curve], ABC, Generic[Curve, Band, Part]):
         """Draw the curves with their bands; keep the scale of earlier ones on the axes."""
         view = self._view(part, scale, has_bands=bool(self.bands))
         labels = self._labels()
-        axes = self._open(ax, labels)
+        axes = drawing.open_axes(ax, labels.values(), bool(self.bands))
         before = self._earlier_scale(axes, view.drawn)
         if before is not None and scale == "auto":
             view = view._replace(drawn=before)
         earlier = (None, None) if before is None else (axes.get_xlim(), axes.get_ylim())
         paths = {name: self._path(curve, view) for name, curve in self.curves.items()}
-        self.lines_ = drawing.draw_detectors(axes, paths, labels, line_kw)
-        self.bands_ = {
-            name: self._draw_band(axes, band, self.lines_[name])
-            for name, band in self.bands.items()
-        }
+        self.lines_ = drawing.draw_detectors(axes, paths, line_kw, labels)
+        self._draw_bands(axes, self._area)
         x, y = self._limits(view)
         self._set_axis(axes, "x", view.drawn, x, earlier[0])
         self._set_axis(axes, "y", view.drawn, y, earlier[1])
@@ -369,8 +360,8 @@ class LevelSetsDisplay(CurvesDisplay[Curve], ABC, Generic[Curve, Band, Part]):
 
     @staticmethod
     @abstractmethod
-    def _draw_band(axes: "Axes", band: Band, line: "Line2D") -> "FillBetweenPolyCollection":
-        """Fill a band."""
+    def _area(band: Band) -> drawing.Area:
+        """Return the area of a band."""
 
 
 def _score_of(estimator: Any) -> Any:

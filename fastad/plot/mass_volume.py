@@ -9,7 +9,7 @@ from fastad._core.parameters import exact_rate, short_repr
 from fastad._core.types import FloatVector, Point
 from fastad.errors import InvalidInputError, InvalidTypeError
 from fastad.plot import drawing
-from fastad.plot.curves import BandKind, fill_between
+from fastad.plot.curves import BandKind
 from fastad.plot.level_sets import (
     FAR_APART,
     LOG_10,
@@ -28,8 +28,6 @@ from fastad.unsupervised.mass_volume import MassVolumeCurve, mass_volume_curve
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.collections import FillBetweenPolyCollection
-    from matplotlib.lines import Line2D
     from typing_extensions import Self
 
 _Masses = tuple[Point, Point]
@@ -243,15 +241,11 @@ class MassVolumeCurveDisplay(LevelSetsDisplay[MassVolumeCurve, MassVolumeBand, _
         return curve.mass, _heights(curve, view.drawn)
 
     @staticmethod
-    def _draw_band(
-        axes: "Axes", band: MassVolumeBand, line: "Line2D"
-    ) -> "FillBetweenPolyCollection":
-        """Fill a band in steps: both bounds increase, so that they bound all masses between two."""
+    def _area(band: MassVolumeBand) -> drawing.Area:
+        """Return steps: both bounds increase, so that they bound all masses between two."""
         order = np.argsort(band.mass, kind="stable")
-        kind: BandKind = "simultaneous" if band.simultaneous else "pointwise"
         mass, low, high = (bound[order].repeat(2) for bound in (band.mass, band.low, band.high))
-        area = mass[1:-1], low[:-2], high[2:]
-        return fill_between(axes, area, line, kind, band.confidence_level)
+        return mass[1:-1], low[:-2], high[2:]
 
 
 def _visible(curve: MassVolumeCurve, low: float, high: float) -> slice:

@@ -6,27 +6,25 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fastad._core.declared import Rate
-from fastad._core.parameters import check_choice, check_inside, check_prevalence, short_repr
+from fastad._core.parameters import check_prevalence, short_repr
 from fastad._core.types import ArrayLike, FloatVector, Label, Point, Points
 from fastad.errors import InvalidInputError
 from fastad.evaluation.ranked_scores import RankedScores
 from fastad.measures.results import PrecisionRecallCurve
 from fastad.plot import drawing
 from fastad.plot.curves import (
-    BAND_KINDS,
     BandKind,
     LabelledCurvesDisplay,
-    Values,
-    draw_band,
+    check_band,
     evaluate_each,
-    legend_labels,
     map_detectors,
     read_measures,
     read_points,
     refine,
-    with_footnote,
+    straight_area,
 )
 from fastad.plot.folds import rank_detectors
+from fastad.plot.legends import Values, legend_labels
 from fastad.uncertainty.rates.bands import PrecisionRecallBand, precision_recall_band_of
 
 if TYPE_CHECKING:
@@ -103,7 +101,8 @@ class PrecisionRecallDisplay(LabelledCurvesDisplay[PrecisionRecallCurve]):
         false_alarms: Mapping[str, ArrayLike] | None = None,
         bands: PrecisionRecallBand | Mapping[str, PrecisionRecallBand] | None = None,
     ) -> None:
-        super().__init__(curves, values, bands)
+        super().__init__(curves, values=values)
+        self.bands = self._read_bands(bands)
         given = {str(name): np.asarray(x, np.float64) for name, x in (false_alarms or {}).items()}
         self._check_detectors(given, "false_alarms")
         self.false_alarms = {
@@ -181,9 +180,7 @@ class PrecisionRecallDisplay(LabelledCurvesDisplay[PrecisionRecallCurve]):
         """
         fraction = check_prevalence(prevalence)
         requests = read_measures(() if fraction is not None else measures)
-        level = check_inside(confidence_level, "confidence_level")
-        if band is not None:
-            check_choice(band, BAND_KINDS, "band")
+        level = check_band(band, confidence_level)
         ranked = rank_detectors(y_true, y_score, sample_weight, pos_label)
 
         def false_alarms(scores: RankedScores) -> FloatVector:
@@ -194,10 +191,8 @@ class PrecisionRecallDisplay(LabelledCurvesDisplay[PrecisionRecallCurve]):
             map_detectors(ranked, lambda s: s.precision_recall_curve(prevalence=fraction)),
             values=evaluate_each(ranked, requests),
             false_alarms=map_detectors(ranked, false_alarms),
-        )
-        if band is not None:
-            display.bands = map_detectors(
-                ranked,
+            bands=map_detectors(
+                ranked if band else {},
                 lambda scores: precision_recall_band_of(
                     scores.counts,
                     None,
@@ -205,7 +200,8 @@ class PrecisionRecallDisplay(LabelledCurvesDisplay[PrecisionRecallCurve]):
                     confidence_level=level,
                     prevalence=fraction,
                 ),
-            )
+            ),
+        )
         return display.plot(ax, chance=chance, iso_f1=iso_f1, legend=legend, line_kw=line_kw)
 
     def plot(
@@ -243,8 +239,8 @@ class PrecisionRecallDisplay(LabelledCurvesDisplay[PrecisionRecallCurve]):
             If an F1 score is not in (0, 1).
         """
         f1_levels = _f1_levels(iso_f1)
-        labels = with_footnote(legend_labels(self.curves, self.values), self.values)
-        axes = self._open(ax, labels, n_more=1)
+        labels = legend_labels(self.curves, self.values)
+        axes = drawing.open_axes(ax, labels.values(), 1 + bool(self.bands))
         for f1 in f1_levels:
             _draw_iso_f1(axes, f1)
         if chance:
@@ -255,11 +251,8 @@ class PrecisionRecallDisplay(LabelledCurvesDisplay[PrecisionRecallCurve]):
                 level = [fraction, fraction]
                 drawing.draw_reference(axes, [0.0, 1.0], level, f"chance ({fraction:.3g})")
         paths = {name: self._path(name) for name in self.curves}
-        self.lines_ = drawing.draw_detectors(axes, paths, labels, line_kw)
-        self.bands_ = {
-            name: draw_band(axes, band, band.recall, self.lines_[name])
-            for name, band in self.bands.items()
-        }
+        self.lines_ = drawing.draw_detectors(axes, paths, line_kw, labels)
+        self._draw_bands(axes, lambda band: straight_area(band.recall, band))
         axes.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.02), xlabel="Recall", ylabel="Precision")
         return self._finish(axes, legend="lower left" if legend else None)
 

@@ -312,19 +312,15 @@ class DecisionRegionDisplay(drawing.Display):
         DecisionRegionDisplay
             This display.
         """
-        (axes,) = drawing.open_axes(ax, n_rows=len(self.regions) + 2)
+        axes = drawing.open_axes(ax, map(_key, self.regions), 2)
         x, y, scores = self.score_map.x, self.score_map.y, self.score_map.scores
         self.map_ = axes.pcolormesh(x, y, np.ma.masked_invalid(scores), **_MAP)
         self.points_ = self._draw_points(axes) if points else {}
-        self.lines_ = drawing.draw_detectors(
-            axes,
-            {
-                _key(region): _boundary(axes, self.score_map, region.volume)
-                for region in self.regions
-            },
-            {_key(region): _legend_label(region) for region in self.regions},
-            line_kw,
-        )
+        paths = {
+            _key(region): _boundary(axes, self.score_map, region.volume) for region in self.regions
+        }
+        labels = {_key(region): _legend_label(region) for region in self.regions}
+        self.lines_ = drawing.draw_detectors(axes, paths, line_kw, labels)
         axes.set(xlim=(x[0], x[-1]), ylim=(y[0], y[-1]))
         axes.set(xlabel="First feature", ylabel="Second feature")
         has_entries = bool(axes.get_legend_handles_labels()[1])

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastad._core.declared import Rate
-from fastad._core.parameters import check_choice, check_inside
+from fastad._core.parameters import check_choice
 from fastad._core.types import ArrayLike, Label, Point, Points, Threshold
 from fastad.errors import InvalidInputError
 from fastad.evaluation.few_normals import FewNormals
@@ -20,24 +20,21 @@ from fastad.measures.results import RocCurve
 from fastad.measures.roc_points import TPR_AT_FPR
 from fastad.plot import drawing
 from fastad.plot.curves import (
-    BAND_KINDS,
     BandKind,
     LabelledCurvesDisplay,
-    Values,
+    check_band,
     class_sizes,
-    draw_band,
     evaluate_each,
-    interval_text,
-    legend_labels,
     map_detectors,
     read_measures,
     read_points,
     read_size,
     refine,
     step_of,
-    with_footnote,
+    straight_area,
 )
 from fastad.plot.folds import rank_detectors
+from fastad.plot.legends import Values, interval_text, legend_labels
 from fastad.uncertainty.rates.bands import RocBand, roc_band_of
 from fastad.uncertainty.results import Interval
 
@@ -137,9 +134,10 @@ class RocCurveDisplay(LabelledCurvesDisplay[RocCurve]):
         bands: RocBand | Mapping[str, RocBand] | None = None,
         n_normals: float | None = None,
     ) -> None:
-        super().__init__(curves, values, bands)
+        super().__init__(curves, values=values)
         self.marks = {name: list(points) for name, points in (marks or {}).items()}
         self._check_detectors(self.marks, "marks")
+        self.bands = self._read_bands(bands)
         self.n_normals = read_size(n_normals, "n_normals")
 
     @classmethod
@@ -204,23 +202,20 @@ class RocCurveDisplay(LabelledCurvesDisplay[RocCurve]):
         """
         rates = read_points(fpr, Rate(sequence=True), "fpr")
         requests = read_measures(measures, rates)
-        level = check_inside(confidence_level, "confidence_level")
-        if band is not None:
-            check_choice(band, BAND_KINDS, "band")
+        level = check_band(band, confidence_level)
         ranked = rank_detectors(y_true, y_score, sample_weight, pos_label)
         display = cls(
             map_detectors(ranked, RankedScores.roc_curve),
             values=evaluate_each(ranked, requests),
             marks=map_detectors(ranked, lambda scores: [_mark(scores, r) for r in rates]),
-            n_normals=class_sizes(ranked)["n_normals"],
-        )
-        if band is not None:
-            display.bands = map_detectors(
-                ranked,
+            bands=map_detectors(
+                ranked if band else {},
                 lambda scores: roc_band_of(
                     scores.counts, None, simultaneous=band == "simultaneous", confidence_level=level
                 ),
-            )
+            ),
+            n_normals=class_sizes(ranked)["n_normals"],
+        )
         return display.plot(ax, xscale=xscale, chance=chance, legend=legend, line_kw=line_kw)
 
     def plot(
@@ -262,19 +257,17 @@ class RocCurveDisplay(LabelledCurvesDisplay[RocCurve]):
         step = step_of(self.n_normals, [curve.fpr for curve in self.curves.values()])
         lowest = self._lowest(step) if xscale == "log" else 0.0
         labels = self._labels()
-        # The line of chance, and what says how far a logarithmic axis is shaded.
-        axes = self._open(ax, labels, n_more=1 + (xscale == "log"))
+        # The line of chance, the shade of a logarithmic axis, the kind of band.
+        n_more = 1 + (xscale == "log") + bool(self.bands)
+        axes = drawing.open_axes(ax, labels.values(), n_more)
         if chance:
             draw_chance(axes, xscale, lowest)
         paths = {
             name: path_on(xscale, curve.fpr, curve.tpr, lowest)
             for name, curve in self.curves.items()
         }
-        self.lines_ = drawing.draw_detectors(axes, paths, labels, line_kw)
-        self.bands_ = {
-            name: draw_band(axes, band, band.fpr, self.lines_[name], lowest)
-            for name, band in self.bands.items()
-        }
+        self.lines_ = drawing.draw_detectors(axes, paths, line_kw, labels)
+        self._draw_bands(axes, lambda band: straight_area(band.fpr, band, lowest))
         for name, marks in self.marks.items():
             for mark in marks:
                 drawing.draw_mark(axes, mark.fpr, mark.tpr, self.lines_[name])
@@ -295,18 +288,19 @@ class RocCurveDisplay(LabelledCurvesDisplay[RocCurve]):
         return min([step, 0.5, *(fpr / 2 for fpr in marked if fpr <= step)])
 
     def _labels(self) -> dict[str, str]:
-        labels = legend_labels(self.curves, self.values)
-        for name, marks in self.marks.items():
-            for mark in marks:
-                sign = UNRESOLVED if mark.unresolved else ""
-                labels[name] += (
-                    f"\n  tpr@{mark.fpr:g} {sign}{mark.tpr:.3f}{interval_text(mark.interval)} at "
-                    f"threshold {mark.threshold:.4g}"
-                )
+        texts = {name: "".join(map(_mark_text, marks)) for name, marks in self.marks.items()}
         marks = [mark for marks in self.marks.values() for mark in marks]
-        more = [{"tpr": mark.unresolved} for mark in marks if mark.unresolved]
+        unresolved = [{"tpr": mark.unresolved} for mark in marks if mark.unresolved]
         is_exact = any(mark.interval for mark in marks)
-        return with_footnote(labels, self.values, more, is_exact=is_exact)
+        return legend_labels(self.curves, self.values, texts, unresolved, is_exact=is_exact)
+
+
+def _mark_text(mark: RocMark) -> str:
+    sign = UNRESOLVED if mark.unresolved else ""
+    return (
+        f"\n  tpr@{mark.fpr:g} {sign}{mark.tpr:.3f}{interval_text(mark.interval)} at "
+        f"threshold {mark.threshold:.4g}"
+    )
 
 
 def path_on(

@@ -271,7 +271,7 @@ class RocVariationDisplay(LabelledDisplay, drawing.Display):
             name: f"{name} ({variation.n_runs} runs)" for name, variation in self.variations.items()
         }
         # As in `RocCurveDisplay.plot`.
-        axes = drawing.open_axes(ax, (1, 2), n_rows=len(labels) + 1 + (xscale == "log"))
+        axes = drawing.open_panels(ax, (1, 2), n_rows=len(labels) + 1 + (xscale == "log"))
         if chance:
             draw_chance(axes[0], xscale, self.lowest)
         start = self.lowest if xscale == "log" else 0.0
@@ -323,7 +323,7 @@ class RocVariationDisplay(LabelledDisplay, drawing.Display):
             unit = fpr if ratio else np.ones_like(fpr)
             paths[name] = fpr, variation.mean[shown] / unit
             deviations[name] = variation.std[shown] / unit
-        lines = drawing.draw_detectors(axes, paths, labels, line_kw)
+        lines = drawing.draw_detectors(axes, paths, line_kw, labels)
         bands = {}
         for name, (fpr, mean) in paths.items():
             low, high = mean - deviations[name], mean + deviations[name]

@@ -11,14 +11,12 @@ from fastad.measures.results import RpCurve
 from fastad.plot import drawing
 from fastad.plot.curves import (
     LabelledCurvesDisplay,
-    Values,
     evaluate_each,
-    legend_labels,
     map_detectors,
     read_measures,
-    with_footnote,
 )
 from fastad.plot.folds import rank_detectors
+from fastad.plot.legends import legend_labels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -65,14 +63,6 @@ class RpCurveDisplay(LabelledCurvesDisplay[RpCurve]):
     """
 
     _curve_type = RpCurve
-
-    def __init__(
-        self,
-        curves: RpCurve | Mapping[str, RpCurve],
-        *,
-        values: Values | None = None,
-    ) -> None:
-        super().__init__(curves, values)
 
     @classmethod
     def from_predictions(
@@ -153,16 +143,15 @@ class RpCurveDisplay(LabelledCurvesDisplay[RpCurve]):
         RpCurveDisplay
             This display.
         """
-        labels = legend_labels(self.curves, self.values)
         zeros = {
             name: curve.zero for name, curve in self.curves.items() if not math.isnan(curve.zero)
         }
-        labels |= {name: f"{labels[name]}, zero at {zero:.3g}" for name, zero in zeros.items()}
-        labels = with_footnote(labels, self.values)
-        axes = self._open(ax, labels, n_more=1)
+        texts = {name: f", zero at {zero:.3g}" for name, zero in zeros.items()}
+        labels = legend_labels(self.curves, self.values, texts)
+        axes = drawing.open_axes(ax, labels.values(), 1)
         drawing.draw_reference(axes, [0.0, 100.0], [0.0, 0.0], "no distance")
         paths = {name: (curve.p, curve.distance) for name, curve in self.curves.items()}
-        self.lines_ = drawing.draw_detectors(axes, paths, labels, line_kw)
+        self.lines_ = drawing.draw_detectors(axes, paths, line_kw, labels)
         for name, zero in zeros.items():
             drawing.draw_mark(axes, zero, 0.0, self.lines_[name])
         axes.set(xlim=(-1, 101), xlabel="Percentile p", ylabel="RP distance (units of the scores)")

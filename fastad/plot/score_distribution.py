@@ -225,7 +225,7 @@ class ScoreDistributionDisplay(LabelledDisplay):
         """
         n = len(self.distributions)
         columns = 1 if n == 1 else 2 if n <= 4 else 3
-        axes = drawing.open_axes(ax, (n,), columns=columns)
+        axes = drawing.open_panels(ax, (n,), columns=columns)
         self.axes_ = dict(zip(self.distributions, axes, strict=True))
         self.steps_ = {}
         for name, panel in self.axes_.items():

@@ -170,13 +170,12 @@ class ContaminationSensitivityDisplay(LabelledDisplay, drawing.Display):
         ContaminationSensitivityDisplay
             This display.
         """
-        (axes,) = drawing.open_axes(ax, n_rows=len(self.sensitivities) + 1)
+        axes = drawing.open_axes(ax, self.sensitivities, 1)
         paths = {
             name: (result.contamination, result.value)
             for name, result in self.sensitivities.items()
         }
-        labels = {name: name for name in paths}
-        self.lines_ = drawing.draw_detectors(axes, paths, labels, line_kw)
+        self.lines_ = drawing.draw_detectors(axes, paths, line_kw)
         for name, result in self.sensitivities.items():
             line = self.lines_[name]
             if result.confidence_level is not None:

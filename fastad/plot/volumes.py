@@ -10,7 +10,7 @@ from fastad._core.parameters import check_choice, check_type
 from fastad._core.types import ArrayLike, Points, Threshold
 from fastad.detectors.scorer import check_samples
 from fastad.plot import drawing
-from fastad.plot.curves import by_name
+from fastad.plot.curves import CurvesDisplay
 from fastad.plot.folds import name_of_estimator
 from fastad.plot.roc import SCALES, Scale
 from fastad.regions.at_fpr import Volumes, volumes
@@ -147,12 +147,12 @@ class VolumeDisplay(drawing.Display):
             name: [list(by_rate.values())[i] for i in order]
             for name, by_rate in self.volumes.items()
         }
-        (axes,) = drawing.open_axes(ax, n_rows=len(estimates) + 1)
+        axes = drawing.open_axes(ax, estimates, 1)
         paths = {
             name: (rates, np.array([volume.value for volume in volumes]))
             for name, volumes in estimates.items()
         }
-        self.lines_ = drawing.draw_detectors(axes, paths, {name: name for name in paths}, line_kw)
+        self.lines_ = drawing.draw_detectors(axes, paths, line_kw)
         for name, line in self.lines_.items():
             low = np.array([volume.low for volume in estimates[name]])
             high = np.array([volume.high for volume in estimates[name]])
@@ -162,7 +162,7 @@ class VolumeDisplay(drawing.Display):
         return self._finish(axes, legend="upper right" if legend else None)
 
 
-class VolumeCurveDisplay(drawing.Display):
+class VolumeCurveDisplay(CurvesDisplay[VolumeCurve]):
     """Volume of the region below each threshold, of one detector or several, with intervals.
 
     The volume is the logarithm to base 10 of its fraction of the box, which may be too small for a
@@ -202,8 +202,7 @@ class VolumeCurveDisplay(drawing.Display):
     'Volume (log₁₀ of the fraction of the box)'
     """
 
-    def __init__(self, curves: VolumeCurve | Mapping[str, VolumeCurve]) -> None:
-        self.curves = by_name(curves, VolumeCurve, "curves")
+    _curve_type = VolumeCurve
 
     @classmethod
     def from_estimator(
@@ -272,13 +271,13 @@ class VolumeCurveDisplay(drawing.Display):
         VolumeCurveDisplay
             This display.
         """
-        (axes,) = drawing.open_axes(ax, n_rows=len(self.curves) + 1)
+        axes = drawing.open_axes(ax, self.curves, 1)
         unit = math.log(10)
         paths = {
             name: (curve.threshold, curve.log_fraction / unit)
             for name, curve in self.curves.items()
         }
-        self.lines_ = drawing.draw_detectors(axes, paths, {name: name for name in paths}, line_kw)
+        self.lines_ = drawing.draw_detectors(axes, paths, line_kw)
         for name, line in self.lines_.items():
             curve = self.curves[name]
             # Where nothing but a bound is known, down to the lowest end of the others.

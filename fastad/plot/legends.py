@@ -1,0 +1,94 @@
+"""Legends: the texts of detectors, their place, and the room for them in a new figure."""
+
+import math
+from collections.abc import Iterable, Mapping
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any
+
+from fastad.evaluation.notes import UNRESOLVED, line_of_unresolved
+from fastad.evaluation.results import DetectorEvaluation
+from fastad.uncertainty.results import Interval
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# Detector, then key of a measure, then value: such as the result of `fastad.evaluate`.
+Values = Mapping[str, Mapping[str, float]]
+# Lines of text that fit into a corner of the figure; a longer legend stands beside the axes.
+ROWS_INSIDE = 6
+# Inches.
+ROW_HEIGHT = 0.19
+# Characters.
+_FOOTNOTE_WIDTH = 44
+
+
+def legend_labels(
+    detectors: Iterable[str],
+    values: Values,
+    more: Mapping[str, str] | None = None,
+    unresolved: Iterable[Mapping[str, str]] = (),
+    *,
+    is_exact: bool = False,
+) -> dict[str, str]:
+    """Return the label of each detector: its name, its values, and more text.
+
+    Values of too few samples are marked, and a footnote below the last label explains the mark;
+    it also covers the ``unresolved`` values of the other texts, and whether those are exact.
+    """
+    labels = {}
+    for name in detectors:
+        shown = ", ".join(_value_texts(values.get(name, {})))
+        labels[name] = (f"{name} ({shown})" if shown else name) + (more or {}).get(name, "")
+    results = [values[name] for name in labels if name in values]
+    notes = line_of_unresolved(
+        [*map(_unresolved_of, results), *unresolved],
+        is_exact=is_exact or any(map(_intervals_of, results)),
+    )
+    if notes:
+        last = list(labels)[-1]
+        labels[last] = "\n".join([labels[last], *wrap(notes[0], _FOOTNOTE_WIDTH)])
+    return labels
+
+
+def _value_texts(values: Mapping[str, float]) -> Iterable[str]:
+    too_few, intervals = _unresolved_of(values), _intervals_of(values)
+    for key, value in values.items():
+        text = "undefined" if math.isnan(value) else f"{value:.3f}"
+        mark = UNRESOLVED if key in too_few else ""
+        yield f"{key} {mark}{text}{interval_text(intervals.get(key))}"
+
+
+def interval_text(interval: Interval | None) -> str:
+    """Return an interval as it stands behind a value in the legend, nothing for none."""
+    return "" if interval is None else f" [{interval.low:.3f}, {interval.high:.3f}]"
+
+
+def _intervals_of(values: Mapping[str, float]) -> Mapping[str, Interval]:
+    return values.exact_intervals if isinstance(values, DetectorEvaluation) else {}
+
+
+def _unresolved_of(values: Mapping[str, float]) -> Mapping[str, str]:
+    """Return the values of too few samples with the reason; plain numbers have no counts."""
+    return values.unresolved if isinstance(values, DetectorEvaluation) else {}
+
+
+def draw_legend(ax: "Axes", corner: str) -> None:
+    """Draw the legend in a corner, or beside the axes if it is long and the layout makes room."""
+    options: dict[str, Any] = {"handlelength": 3.2, "fontsize": "small"}
+    if count_rows(ax.get_legend_handles_labels()[1]) <= ROWS_INSIDE:
+        options |= {"loc": corner, "framealpha": 0.85}
+    elif ax.figure.get_layout_engine() is None:
+        options |= {"loc": corner, "framealpha": 0.7, "fontsize": "x-small"}
+    else:
+        options |= {
+            "loc": "upper left",
+            "bbox_to_anchor": (1.02, 1),
+            "borderaxespad": 0,
+            "frameon": False,
+        }
+    ax.legend(**options)
+
+
+def count_rows(texts: Iterable[str]) -> int:
+    """Return the number of lines of text in a legend."""
+    return sum(text.count("\n") + 1 for text in texts)
