@@ -104,7 +104,7 @@ def _critical_difference(ax: Axes) -> None:
         {"auc": quality[:, :, None]}, detectors=["knn", "svm", "forest", "lof", "pca"]
     )
     test = fastad.benchmarking.nemenyi(results, measure="auc", rng=0)
-    plot.CriticalDifferenceDisplay.from_comparison(test, ax=ax)
+    plot.CriticalDifferenceDisplay(test).plot(ax)
 
 
 _DISPLAYS = (

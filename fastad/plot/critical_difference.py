@@ -78,7 +78,7 @@ class CriticalDifferenceDisplay(drawing.Display):
     >>> auc = [[0.9, 0.8, 0.7], [0.9, 0.8, 0.6], [0.8, 0.7, 0.5], [0.9, 0.8, 0.5]]
     >>> results = fastad.ResultTable.from_arrays({"auc": auc}, detectors=["knn", "lof", "svm"])
     >>> comparison = fastad.benchmarking.nemenyi(results, measure="auc", rng=0)
-    >>> display = CriticalDifferenceDisplay.from_comparison(comparison, Figure().subplots())
+    >>> display = CriticalDifferenceDisplay(comparison).plot(Figure().subplots())
     >>> [bar.get_xdata().tolist() for bar in display.bars_]
     [[1.0, 2.0], [2.0, 3.0]]
     """
@@ -90,35 +90,6 @@ class CriticalDifferenceDisplay(drawing.Display):
     def __init__(self, comparison: RankComparison) -> None:
         check_type(comparison, RankComparison, "comparison", "a RankComparison")
         self.comparison = comparison
-
-    @classmethod
-    def from_comparison(
-        cls,
-        comparison: RankComparison,
-        ax: "Axes | None" = None,
-        *,
-        line_kw: Mapping[str, Any] | None = None,
-    ) -> "Self":
-        """Draw a comparison.
-
-        Parameters
-        ----------
-        comparison : RankComparison
-            What `fastad.benchmarking.nemenyi` or `fastad.benchmarking.wilcoxon_holm` returns.
-        ax, line_kw
-            As `plot` takes them.
-
-        Returns
-        -------
-        CriticalDifferenceDisplay
-            The display, drawn.
-
-        Raises
-        ------
-        TypeError
-            If it is not a comparison of ranks.
-        """
-        return cls(comparison).plot(ax, line_kw=line_kw)
 
     def plot(self, ax: "Axes | None" = None, *, line_kw: Mapping[str, Any] | None = None) -> "Self":
         """Draw the diagram.

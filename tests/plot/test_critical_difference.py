@@ -37,7 +37,7 @@ def boxes(display: CriticalDifferenceDisplay) -> list[Bbox]:
 
 def test_lines_lead_from_ranks_to_names() -> None:
     result = fastad.benchmarking.nemenyi(spread(7), measure="auc", rng=0)
-    display = CriticalDifferenceDisplay.from_comparison(result, new_axes())
+    display = CriticalDifferenceDisplay(result).plot(new_axes())
     assert list(display.lines_) == list(display.names_) == result.detectors
     rows = []
     for i, (name, line) in enumerate(display.lines_.items()):
@@ -82,26 +82,26 @@ def test_bars_are_the_groups_and_overlapping_ones_lie_on_levels_of_their_own() -
 
 def test_the_ruler_is_as_long_as_the_critical_difference() -> None:
     result = fastad.benchmarking.nemenyi(demsar(), measure="auc", rng=0)
-    display = CriticalDifferenceDisplay.from_comparison(result, new_axes(layout="constrained"))
+    display = CriticalDifferenceDisplay(result).plot(new_axes(layout="constrained"))
     assert display.ruler_ is not None
     assert result.critical_difference is not None
     assert data_of(display.ruler_)[0] == [1, 1 + result.critical_difference]
     assert "CD = 1.25" in {text.get_text() for text in display.ax_.texts}
     assert display.ax_.get_xlim() == (1, 4)
     wide = fastad.benchmarking.nemenyi(results_of([[1, 2]]), measure="auc", rng=0)
-    display = CriticalDifferenceDisplay.from_comparison(wide, new_axes(layout="constrained"))
+    display = CriticalDifferenceDisplay(wide).plot(new_axes(layout="constrained"))
     # A ruler that is longer than the axis is visible, but ranks end at 2.
     assert display.ax_.get_xlim() == pytest.approx((1, 1 + 1.96), abs=1e-3)
     assert display.ax_.get_xticks().tolist() == [1, 2]
     assert display.ax_.spines["top"].get_bounds() == (1, 2)
     without = fastad.benchmarking.wilcoxon_holm(demsar(), measure="auc", rng=0)
-    assert CriticalDifferenceDisplay.from_comparison(without, new_axes()).ruler_ is None
+    assert CriticalDifferenceDisplay(without).plot(new_axes()).ruler_ is None
 
 
 def test_a_control_has_its_interval_and_those_outside_stand_out() -> None:
     result = fastad.benchmarking.nemenyi(spread(8), measure="auc", control="detector-d", rng=0)
     assert result.critical_difference is not None
-    display = CriticalDifferenceDisplay.from_comparison(result, new_axes())
+    display = CriticalDifferenceDisplay(result).plot(new_axes())
     middle = result.mean_ranks[result.detectors.index("detector-d")]
     (bar,) = display.bars_
     assert data_of(bar)[0] == [
@@ -126,7 +126,7 @@ def test_a_control_has_its_interval_and_those_outside_stand_out() -> None:
     pairwise = fastad.benchmarking.wilcoxon_holm(
         spread(8), measure="auc", control="detector-d", rng=0
     )
-    assert CriticalDifferenceDisplay.from_comparison(pairwise, new_axes()).bars_ == []
+    assert CriticalDifferenceDisplay(pairwise).plot(new_axes()).bars_ == []
 
 
 @pytest.mark.one_in(3)
@@ -143,7 +143,7 @@ def test_names_do_not_overlap(k: int) -> None:
         new_axes(figsize=(4, 2.5), layout="constrained"),
     ]
     for ax in axes:
-        display = CriticalDifferenceDisplay.from_comparison(result, ax)
+        display = CriticalDifferenceDisplay(result).plot(ax)
         extents = boxes(display)
         for one, other in itertools.combinations(extents, 2):
             assert not one.overlaps(other)
@@ -163,7 +163,7 @@ def test_ticks_are_round_and_not_too_many() -> None:
             rng=0,
             n_resamples=1,
         )
-        CriticalDifferenceDisplay.from_comparison(result, ax)
+        CriticalDifferenceDisplay(result).plot(ax)
         ticks = ax.get_xticks().tolist()
         assert (ticks[0], ticks[-1]) == (1, k)
         assert len(ticks) <= 16
@@ -177,9 +177,7 @@ def test_names_are_shown_as_they_are_and_lines_take_options() -> None:
     names = ["$k$-nn", "_private", "a_very_long_name_of_a_detector" * 3]
     result = fastad.benchmarking.nemenyi(spread(3, detectors=names), measure="auc", rng=0)
     for ax in (None, new_axes(), new_axes(figsize=(20, 4), layout="constrained")):
-        display = CriticalDifferenceDisplay.from_comparison(
-            result, ax, line_kw={"color": "#123456", "lw": 3}
-        )
+        display = CriticalDifferenceDisplay(result).plot(ax, line_kw={"color": "#123456", "lw": 3})
         draw(display)
         assert display.names_["$k$-nn"].get_text().startswith(r"\$k\$-nn (")
         assert {line.get_color() for line in display.lines_.values()} == {"#123456"}
