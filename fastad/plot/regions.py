@@ -2,8 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -226,19 +225,22 @@ class DecisionRegionDisplay(drawing.Display):
                 argument="box",
             )
         scored = block_score(detector, 2)
-        display = cls(
-            _map_of(scored, region, size),
-            _regions(
+        x, y = (np.linspace(region.low[j], region.high[j], size) for j in range(2))
+        grid = np.stack([axis.ravel() for axis in np.meshgrid(x, y)])
+        score_map = ScoreMap(x, y, _scores_at(scored, grid).reshape(size, size))
+        regions = []
+        if rates:
+            at_samples, exact = _scores_at(scored, samples.T), cast(Points, rates)
+            volumes = volume_at_fpr(
                 scored.scorer or detector,
                 labels,
-                _scores_at(scored, samples.T),
+                at_samples,
                 region,
-                rates,
-                volume_kw,
-            ),
-            X=samples,
-            y_true=labels,
-        )
+                fpr=exact,
+                **(volume_kw or {}),
+            )
+            regions = [DecisionRegion(float(p), v) for p, v in zip(rates, volumes, strict=True)]
+        display = cls(score_map, regions, X=samples, y_true=labels)
         return display.plot(ax, points=points, legend=legend, line_kw=line_kw)
 
     @classmethod
@@ -355,12 +357,6 @@ def _check_points(
     return samples, labels.values
 
 
-def _map_of(score: BlockScore, box: Box, size: int) -> ScoreMap:
-    x, y = (np.linspace(box.low[j], box.high[j], size) for j in range(2))
-    grid = np.stack([axis.ravel() for axis in np.meshgrid(x, y)])
-    return ScoreMap(x, y, _scores_at(score, grid).reshape(size, size))
-
-
 def _scores_at(score: BlockScore, points: npt.NDArray[Any]) -> FloatVector:
     """Return the scores of points of shape (2, n_points)."""
     scores = np.empty(points.shape[1])
@@ -368,23 +364,6 @@ def _scores_at(score: BlockScore, points: npt.NDArray[Any]) -> FloatVector:
         part = slice(start, start + BLOCK)
         score.write(np.array(points[:, part], np.float64, order="C"), scores[part])
     return scores
-
-
-def _regions(
-    detector: Detector,
-    labels: npt.NDArray[Any],
-    scores: FloatVector,
-    box: Box,
-    rates: Sequence[Fraction],
-    volume_kw: Mapping[str, Any] | None,
-) -> list[DecisionRegion]:
-    if not rates:
-        return []
-    points: Any = list(rates)
-    volumes = volume_at_fpr(detector, labels, scores, box, fpr=points, **(volume_kw or {}))
-    return [
-        DecisionRegion(float(rate), volume) for rate, volume in zip(rates, volumes, strict=True)
-    ]
 
 
 def _key(region: DecisionRegion) -> str:

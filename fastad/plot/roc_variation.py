@@ -267,67 +267,56 @@ class RocVariationDisplay(LabelledDisplay, drawing.Display):
             If ``ax`` contains neither one nor two axes.
         """
         check_choice(xscale, SCALES, "xscale")
-        labels = {
-            name: f"{name} ({variation.n_runs} runs)" for name, variation in self.variations.items()
-        }
-        # As in `RocCurveDisplay.plot`.
-        axes = drawing.open_panels(ax, (1, 2), n_rows=len(labels) + 1 + (xscale == "log"))
+        # The line of chance and the shade of a logarithmic axis.
+        n_more = 1 + (xscale == "log")
+        axes = drawing.open_panels(ax, (1, 2), n_rows=len(self.variations) + n_more)
         if chance:
             draw_chance(axes[0], xscale, self.lowest)
         start = self.lowest if xscale == "log" else 0.0
-        self.lines_, self.bands_ = self._draw(axes[0], labels, start, line_kw, ratio=False)
-        set_rate_axes(axes[0], xscale, self.lowest, self.step)
+        self.lines_, self.bands_ = self._draw(axes[0], xscale, start, line_kw)
         axes[0].set_ylabel("True positive rate, mean ± std")
         self.ratio_ax_, self.ratio_lines_ = None, {}
         if len(axes) == 2:
-            self._draw_ratio(axes[1], labels, xscale, chance=chance, line_kw=line_kw)
+            self._draw_ratio(axes[1], xscale, chance=chance, line_kw=line_kw)
         return self._finish(axes[0], legend="lower right" if legend else None)
 
     def _draw_ratio(
-        self,
-        axes: "Axes",
-        labels: Mapping[str, str],
-        xscale: Scale,
-        *,
-        chance: bool,
-        line_kw: Mapping[str, Any] | None,
+        self, axes: "Axes", xscale: Scale, *, chance: bool, line_kw: Mapping[str, Any] | None
     ) -> None:
         """Draw TPR / FPR from the false positive rate of one normal sample on."""
         if chance:
             drawing.draw_reference(axes, [0.0, 1.0], [1.0, 1.0], "chance")
-        self.ratio_lines_, _ = self._draw(axes, labels, self.lowest, line_kw, ratio=True)
-        set_rate_axes(axes, xscale, self.lowest, self.step)
-        highest = 0.0
-        for variation in self.variations.values():
-            shown = variation.fpr >= self.lowest
-            above = (variation.mean + variation.std)[shown] / variation.fpr[shown]
-            highest = max(highest, float(above.max()))
+        self.ratio_ax_ = axes
+        self.ratio_lines_, _ = self._draw(axes, xscale, self.lowest, line_kw, ratio=True)
+        highest = max(
+            float(((one.mean + one.std)[shown] / one.fpr[shown]).max())
+            for one in self.variations.values()
+            for shown in [one.fpr >= self.lowest]
+        )
         axes.set(yscale="log", ylim=(0.7, max(1.5 * highest, 2)), ylabel="TPR / FPR, mean ± std")
         axes.grid(alpha=0.3)
-        self.ratio_ax_ = axes
 
     def _draw(
         self,
         axes: "Axes",
-        labels: Mapping[str, str],
+        xscale: Scale,
         start: float,
         line_kw: Mapping[str, Any] | None,
         *,
-        ratio: bool,
+        ratio: bool = False,
     ) -> "tuple[dict[str, Any], dict[str, FillBetweenPolyCollection]]":
         """Draw means and bands from a false positive rate on."""
-        paths, deviations = {}, {}
+        paths, areas, labels = {}, {}, {}
         for name, variation in self.variations.items():
             shown = variation.fpr >= start
             fpr = variation.fpr[shown]
-            unit = fpr if ratio else np.ones_like(fpr)
-            paths[name] = fpr, variation.mean[shown] / unit
-            deviations[name] = variation.std[shown] / unit
+            unit = fpr if ratio else 1.0
+            mean, std = variation.mean[shown] / unit, variation.std[shown] / unit
+            paths[name], areas[name] = (fpr, mean), (fpr, mean - std, mean + std)
+            labels[name] = f"{name} ({variation.n_runs} runs)"
         lines = drawing.draw_detectors(axes, paths, line_kw, labels)
-        bands = {}
-        for name, (fpr, mean) in paths.items():
-            low, high = mean - deviations[name], mean + deviations[name]
-            bands[name] = drawing.fill_area(axes, (fpr, low, high), lines[name])
+        bands = {name: drawing.fill_area(axes, areas[name], line) for name, line in lines.items()}
+        set_rate_axes(axes, xscale, self.lowest, self.step)
         return lines, bands
 
 
