@@ -1,8 +1,8 @@
 """Figures of what fastad measures: displays as in scikit-learn; needs the extra ``plot``.
 
 ``RocCurveDisplay.from_predictions(y_true, y_score)`` computes and draws; ``RocCurveDisplay(curve)``
-takes a result, and its method ``plot`` draws it. matplotlib is imported when something is drawn;
-without it there is a `fastad.errors.MissingExtraError`.
+takes a result, and its method ``plot`` draws it; both return the display. matplotlib is imported
+when something is drawn; without it there is a `fastad.errors.MissingExtraError`.
 """
 
 from typing import TYPE_CHECKING

@@ -35,12 +35,12 @@ class MatrixDisplay(drawing.Display):
     Parameters
     ----------
     matrix : KendallMatrix, LossMatrix or SensitivityMatrix
-        What `kendall_matrix`, `selection_loss` or `class_sensitivity` returns.
+        Result of `kendall_matrix`, `selection_loss` or `class_sensitivity`.
 
     Attributes
     ----------
     matrix : KendallMatrix, LossMatrix or SensitivityMatrix
-        As given.
+        The matrix.
     ax_, figure_, image_, texts_
         Axes, figure, image of the cells, and their texts row by row; once drawn.
 
@@ -67,19 +67,14 @@ class MatrixDisplay(drawing.Display):
         self.matrix = matrix
 
     def plot(self, ax: "Axes | None" = None, *, cmap: str | None = None) -> "Self":
-        """Draw the cells and their values.
+        """Draw the cells and their values; return the display.
 
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
             Where to draw; by default a new figure of pyplot, large enough for all cells.
         cmap : str, optional
-            Name of the colours; by default dark is good.
-
-        Returns
-        -------
-        MatrixDisplay
-            This display.
+            Name of a colour map; by default darker is better.
         """
         values = self.matrix.value
         axes = drawing.open_axes(ax, size=matrix_size(*values.shape))
@@ -143,12 +138,12 @@ class DiscriminabilityDisplay(drawing.Display):
     Parameters
     ----------
     discriminability : Discriminability
-        What `fastad.benchmarking.discriminability` returns.
+        Result of `fastad.benchmarking.discriminability`.
 
     Attributes
     ----------
     discriminability : Discriminability
-        As given.
+        The numbers.
     ax_, figure_, lines_, line_
         Axes, figure, line of each curve, line of the first; once drawn.
 
@@ -197,14 +192,14 @@ class DiscriminabilityDisplay(drawing.Display):
         legend: bool = True,
         line_kw: Mapping[str, Any] | None = None,
     ) -> "Self":
-        """Draw the criterion with its critical value, and mark the rates that it selects.
+        """Draw the criterion, its critical value and the rates that it selects; return the display.
 
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
             Where to draw; by default a new figure of pyplot.
         criterion : {"tukey-q", "tukey-mean", "tukey-median", "welch-mean", "welch-median"}
-            Which criterion.
+            Criterion to draw.
         dataset : str, optional
             Name of a data set; by default the mean over all, with each one thin behind it.
         xscale : {"log", "linear"}, default "linear"
@@ -214,15 +209,10 @@ class DiscriminabilityDisplay(drawing.Display):
         line_kw : mapping of str, optional
             Properties of the line, as ``Axes.plot`` takes them.
 
-        Returns
-        -------
-        DiscriminabilityDisplay
-            This display.
-
         Raises
         ------
         InvalidInputError
-            If there is no such data set.
+            If there is no data set of that name.
         """
         check_choice(criterion, CRITERIA, "criterion")
         check_choice(xscale, SCALES, "xscale")

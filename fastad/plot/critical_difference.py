@@ -45,12 +45,12 @@ class CriticalDifferenceDisplay(drawing.Display):
     Parameters
     ----------
     comparison : RankComparison
-        What `fastad.benchmarking.nemenyi` or `fastad.benchmarking.wilcoxon_holm` returns.
+        Result of `fastad.benchmarking.nemenyi` or `fastad.benchmarking.wilcoxon_holm`.
 
     Attributes
     ----------
     comparison : RankComparison
-        As it was given.
+        The comparison.
     ax_, figure_, lines_, line_
         Axes, figure, leader line of each detector, line of the best; once drawn.
     names_ : dict of str to matplotlib.text.Text
@@ -92,7 +92,7 @@ class CriticalDifferenceDisplay(drawing.Display):
         self.comparison = comparison
 
     def plot(self, ax: "Axes | None" = None, *, line_kw: Mapping[str, Any] | None = None) -> "Self":
-        """Draw the diagram.
+        """Draw the diagram; return the display.
 
         Parameters
         ----------
@@ -102,11 +102,6 @@ class CriticalDifferenceDisplay(drawing.Display):
             the layout of the figure can make room for them (``layout="constrained"``), else inside.
         line_kw : mapping of str, optional
             Properties of the lines to the names, as ``Axes.plot`` takes them.
-
-        Returns
-        -------
-        CriticalDifferenceDisplay
-            This display.
         """
         comparison = self.comparison
         bars = _stacked(self._spans(), _GAP * (len(comparison.detectors) - 1))
@@ -146,7 +141,7 @@ class CriticalDifferenceDisplay(drawing.Display):
             if comparison.critical_difference is None:
                 return []
             middle = float(comparison.mean_ranks[comparison.detectors.index(comparison.control)])
-            # As far as ranks go.
+            # Ranks lie between 1 and the number of detectors.
             low = max(middle - comparison.critical_difference, 1.0)
             return [
                 (

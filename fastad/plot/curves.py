@@ -74,7 +74,7 @@ class LabelledDisplay(ABC):
     @classmethod
     @abstractmethod
     def from_predictions(cls, *data: Any, **options: Any) -> "Self":
-        """Compute what is drawn from labels and scores, and draw it."""
+        """Compute a display from labels and scores, and draw it."""
 
     @classmethod
     def from_estimator(
@@ -88,14 +88,14 @@ class LabelledDisplay(ABC):
         name: str | None = None,
         **options: Any,
     ) -> "Self":
-        """Score points with a fitted detector or classifier, and draw.
+        """Score points with a fitted detector or classifier, and draw the display.
 
         Parameters
         ----------
         estimator : estimator or AdaptedDetector
-            Fitted outlier detector or classifier of scikit-learn, or detector of PyOD, whose
-            scores are oriented as those of scorers in `fastad.sklearn`; or what
-            `fastad.sklearn.from_sklearn` or `fastad.sklearn.from_pyod` returns.
+            Fitted outlier detector or classifier of scikit-learn, or detector of PyOD, oriented as
+            by the scorers of `fastad.sklearn`; or a detector that `fastad.sklearn.from_sklearn` or
+            `fastad.sklearn.from_pyod` has adapted.
         X : array-like of shape (n_samples, n_features)
             Points that the estimator scores.
         y : array-like of shape (n_samples,)
@@ -108,11 +108,6 @@ class LabelledDisplay(ABC):
             Name of the detector in the legend; by default the name of its class.
         **options
             As `from_predictions` takes them.
-
-        Returns
-        -------
-        display
-            The display, drawn.
 
         Raises
         ------
@@ -135,15 +130,15 @@ class LabelledDisplay(ABC):
         pos_label: Label | None = None,
         **options: Any,
     ) -> "Self":
-        """Draw each test fold of a cross-validation as `from_predictions` draws a detector.
+        """Draw each test fold of a cross-validation as a detector: ``fold 0``, ``fold 1``, ….
 
         Parameters
         ----------
         cv_results : dict
-            What ``sklearn.model_selection.cross_validate`` returns with ``return_estimator=True``
-            and ``return_indices=True``.
+            Result of ``sklearn.model_selection.cross_validate`` with ``return_estimator=True`` and
+            ``return_indices=True``.
         X : array-like of shape (n_samples, n_features)
-            Points that were given to it.
+            Points of the cross-validation.
         y : array-like of shape (n_samples,)
             1 for an anomaly, 0 for a normal sample, or booleans.
         response_method, pos_label
@@ -151,11 +146,6 @@ class LabelledDisplay(ABC):
             ``response_method="predict_proba"``.
         **options
             As `from_predictions` takes them.
-
-        Returns
-        -------
-        display
-            The display, drawn; folds are named ``fold 0``, ``fold 1``, ….
 
         Raises
         ------
@@ -200,7 +190,7 @@ def read_measures(
 
 
 def evaluate_each(ranked: Mapping[str, RankedScores], measures: Sequence[BoundMeasure]) -> Values:
-    """Return the values of measures; what is undefined is NaN."""
+    """Return the values of measures; undefined ones are NaN."""
     request = EvaluationRequest(measures, "raise")
     return {
         name: evaluate_measures(name, scores.counts, request) for name, scores in ranked.items()

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from typing_extensions import Self
 
-# Percent, without the ends, where no false alarm counts or each counts without end.
+# Percents but for 0, where false alarms cost nothing, and 100, where they cost infinitely much.
 _THRESHOLDS = tuple(np.linspace(0.01, 0.99, 99).round(2).tolist())
 
 
@@ -36,7 +36,7 @@ class DecisionCurve:
     thresholds : numpy.ndarray of shape (n_thresholds,)
         Increasing, in (0, 1).
     net_benefit : numpy.ndarray of shape (n_thresholds,)
-        Of flagging what reaches each threshold, in true positives per sample.
+        Net benefit of flagging scores at or above each threshold, in true positives per sample.
     prevalence : float
         Proportion of anomalies among the samples.
     """
@@ -114,11 +114,6 @@ class DecisionCurveDisplay(LabelledDisplay, CurvesDisplay[DecisionCurve]):
         ax, legend, line_kw
             As `plot` takes them.
 
-        Returns
-        -------
-        DecisionCurveDisplay
-            The display, drawn.
-
         Raises
         ------
         UndefinedMeasureError
@@ -136,7 +131,7 @@ class DecisionCurveDisplay(LabelledDisplay, CurvesDisplay[DecisionCurve]):
         legend: bool = True,
         line_kw: Mapping[str, Any] | None = None,
     ) -> "Self":
-        """Draw the curves, and the net benefit of flagging all samples and of flagging none.
+        """Draw the curves and the net benefit of flagging all or no samples; return the display.
 
         Parameters
         ----------
@@ -146,14 +141,9 @@ class DecisionCurveDisplay(LabelledDisplay, CurvesDisplay[DecisionCurve]):
             Whether to draw the legend; beside the axes if it is long and the layout makes room.
         line_kw : mapping of str, optional
             Properties of the detectors' lines, as ``Axes.plot`` takes them.
-
-        Returns
-        -------
-        DecisionCurveDisplay
-            This display.
         """
         axes = drawing.open_axes(ax, self.curves, 2)
-        # Of several folds the proportions of anomalies may differ: their mean.
+        # Folds may differ in their proportion of anomalies.
         prevalences = [curve.prevalence for curve in self.curves.values()]
         prevalence = float(np.mean(prevalences))
         # Over the whole axis, however few thresholds the curves have.

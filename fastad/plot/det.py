@@ -48,10 +48,9 @@ class DetCurveDisplay(LabelledCurvesDisplay[DetCurve]):
     curves : DetCurve or mapping of str to DetCurve
         The curve of one detector, or curves by the names of detectors.
     values : mapping of str to mapping of str to float, optional
-        Detector, then key, then value: what the legend shows, such as the result of
-        `fastad.evaluate`.
+        Values in the legend, by detector and key, such as the result of `fastad.evaluate`.
     n_anomalies, n_normals : float, optional
-        Sizes of the classes; by default what the smallest steps of the curves imply.
+        Sizes of the classes; by default one over the smallest steps of the curves.
 
     Attributes
     ----------
@@ -120,16 +119,11 @@ class DetCurveDisplay(LabelledCurvesDisplay[DetCurve]):
         y_score : array-like of shape (n_samples,) or (n_detectors, n_samples), mapping, or table
             Anomaly scores, higher is more anomalous, as `fastad.evaluate` takes them.
         measures : sequence of str, default ("eer",)
-            Labels of measures that the legend shows, as `fastad.evaluate` takes them.
+            Keys of the measures in the legend, as `fastad.evaluate` takes them.
         sample_weight, pos_label
             As `fastad.evaluate` takes them.
         ax, chance, legend, line_kw
             As `plot` takes them.
-
-        Returns
-        -------
-        DetCurveDisplay
-            The display, drawn.
 
         Raises
         ------
@@ -160,7 +154,7 @@ class DetCurveDisplay(LabelledCurvesDisplay[DetCurve]):
         legend: bool = True,
         line_kw: Mapping[str, Any] | None = None,
     ) -> "Self":
-        """Draw the curves.
+        """Draw the curves; return the display.
 
         Parameters
         ----------
@@ -172,11 +166,6 @@ class DetCurveDisplay(LabelledCurvesDisplay[DetCurve]):
             Whether to draw the legend; beside the axes if it is long and the layout makes room.
         line_kw : mapping of str, optional
             Properties of the detectors' lines, as ``Axes.plot`` takes them.
-
-        Returns
-        -------
-        DetCurveDisplay
-            This display.
         """
         lowest = (
             _lowest(self.n_normals, [curve.fpr for curve in self.curves.values()]),
@@ -188,7 +177,7 @@ class DetCurveDisplay(LabelledCurvesDisplay[DetCurve]):
         drawing.set_limits(axes, "x", *_limits(lowest[0]))
         drawing.set_limits(axes, "y", *_limits(lowest[1]))
         if chance:
-            # FNR = 1 - FPR, whose deviate is that of FPR with the other sign.
+            # FNR = 1 - FPR: its deviate is minus the deviate of FPR.
             ends = np.array(axes.get_xlim())
             drawing.draw_reference(axes, ends, -ends, "chance")
         paths = {name: _path(curve.fpr, curve.fnr, lowest) for name, curve in self.curves.items()}

@@ -55,12 +55,12 @@ _REFERENCE: dict[str, Any] = {
 # and draws reference lines only once.
 _DETECTORS: "WeakSet[Line2D]" = WeakSet()
 _REFERENCES: "WeakSet[Line2D]" = WeakSet()
-# What was shaded, and how far.
+# Shaded spans and their right ends.
 _SHADED: "WeakKeyDictionary[Patch, float]" = WeakKeyDictionary()
 
 
 class Display:
-    """Base of all displays: what they have once they are drawn.
+    """Base of all displays: the attributes of a drawn one.
 
     Attributes
     ----------

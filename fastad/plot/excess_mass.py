@@ -111,7 +111,7 @@ class ExcessMassCurveDisplay(LevelSetsDisplay[ExcessMassCurve, ExcessMassBand, P
         Parameters
         ----------
         levels : LevelSets or mapping of str to LevelSets
-            What `fastad.unsupervised.level_sets` returns, or such by the names of detectors.
+            Result of `fastad.unsupervised.level_sets`, or results by the names of detectors.
         excess_mass, ax, xscale, legend, line_kw
             As `plot` takes them.
         band : {"simultaneous"}, optional
@@ -119,11 +119,6 @@ class ExcessMassCurveDisplay(LevelSetsDisplay[ExcessMassCurve, ExcessMassBand, P
             the axis; by default none.
         confidence_level : float, default 0.95
             Confidence of the band, in (0, 1).
-
-        Returns
-        -------
-        ExcessMassCurveDisplay
-            The display, drawn.
 
         Raises
         ------
@@ -145,7 +140,7 @@ class ExcessMassCurveDisplay(LevelSetsDisplay[ExcessMassCurve, ExcessMassBand, P
         legend: bool = True,
         line_kw: Mapping[str, Any] | None = None,
     ) -> "Self":
-        """Draw the curves, which are made of lines.
+        """Draw the curves, which are made of lines; return the display.
 
         Parameters
         ----------
@@ -156,19 +151,14 @@ class ExcessMassCurveDisplay(LevelSetsDisplay[ExcessMassCurve, ExcessMassBand, P
             between 0 and 1. The criterion in the legend does not depend on it.
         xscale : {"auto", "linear", "log"}, default "auto"
             Axis of the level. ``"auto"`` takes the logarithmic one where one curve comes down at
-            a level over 100 times that of another, and on axes with other such curves the scale
-            they have. The logarithmic axis starts where the first curve has lost a tenth of that,
-            and spans two decades at least; straight pieces are bent on it. Of levels outside the
-            range of floats decimal logarithms are drawn, as the label of the axis says.
+            over 100 times the level of another, and on axes with excess-mass curves their scale.
+            The logarithmic axis starts where the first curve has lost a tenth of that, and spans
+            two decades at least; straight pieces are bent on it. Levels outside the range of floats
+            are drawn as decimal logarithms, as the label of the axis says.
         legend : bool, default True
             Whether to draw the legend.
         line_kw : mapping of str, optional
             Properties of the detectors' lines, as ``Axes.plot`` takes them.
-
-        Returns
-        -------
-        ExcessMassCurveDisplay
-            This display.
 
         Raises
         ------
@@ -265,7 +255,7 @@ def _grid(view: View, n: int) -> FloatVector:
 def _log_level_at(curve: ExcessMassCurve, excess_mass: float) -> float:
     """Return the logarithm of the level at which a curve has come down to an excess mass.
 
-    Of a curve that never does, where it decreases last; -inf if it never decreases.
+    For a curve that stays above, its last level of decrease; -inf if it never decreases.
     """
     logs, heights = curve.log_level, curve.excess_mass
     if heights[-1] > excess_mass:

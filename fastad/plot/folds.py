@@ -69,7 +69,7 @@ def fold_scores(
 
 
 def values_of(values: ArrayLike, rows: npt.NDArray[np.int64], argument: str) -> npt.NDArray[Any]:
-    """Return what an array with a value for each row of X has for the rows of a fold."""
+    """Return the values of a fold's rows, from an array with a value for each row of X."""
     array = as_vector(values, argument)
     if len(array) <= rows.max(initial=-1):
         raise InvalidInputError(

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 AxisScale = Literal["auto", "linear", "log"]
-# What is drawn: numbers on a linear or logarithmic axis, or decimal logarithms of numbers outside
-# the range of floats.
+# Numbers on a linear or logarithmic axis, or decimal logarithms of numbers outside the range of
+# floats.
 Drawn = Literal["linear", "log", "log10"]
 Axis = Literal["x", "y"]
 Limits = tuple[float, float]
@@ -45,7 +45,7 @@ Part = TypeVar("Part")
 
 
 class Span(NamedTuple):
-    """From where to where curves are drawn, and what a linear axis does to them.
+    """The range in which curves are drawn, and the axis that it needs.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ class Span(NamedTuple):
     far_apart : bool
         Whether a linear axis would hide most of the curves.
     in_float_range : bool
-        Whether what is drawn lies in the range of floats.
+        Whether the numbers on the axis lie in the range of floats.
     """
 
     low: float
@@ -64,7 +64,7 @@ class Span(NamedTuple):
 
 
 class View(NamedTuple):
-    """From where to where curves are drawn, as in `Span`, and how."""
+    """The range in which curves are drawn, as in `Span`, and the kind of axis."""
 
     low: float
     high: float
@@ -124,11 +124,6 @@ class LevelSetsDisplay(CurvesDisplay[Curve], ABC, Generic[Curve, Band, Part]):
         **options
             As `from_level_sets` takes them: ``band``, ``ax``, ``legend``, ….
 
-        Returns
-        -------
-        display
-            The display, drawn.
-
         Examples
         --------
         >>> from fastad.plot import MassVolumeCurveDisplay
@@ -165,8 +160,8 @@ class LevelSetsDisplay(CurvesDisplay[Curve], ABC, Generic[Curve, Band, Part]):
         Parameters
         ----------
         estimator : estimator or AdaptedDetector
-            Fitted detector, as `fastad.unsupervised.level_sets` takes it, or what
-            `fastad.sklearn.from_sklearn` or `fastad.sklearn.from_pyod` returns.
+            Fitted detector, as `fastad.unsupervised.level_sets` takes it, or one that
+            `fastad.sklearn.from_sklearn` or `fastad.sklearn.from_pyod` has adapted.
         X : array-like of shape (n_test, n_features)
             Data that the detector was not fitted to; finite numbers.
         name : str, optional
@@ -175,11 +170,6 @@ class LevelSetsDisplay(CurvesDisplay[Curve], ABC, Generic[Curve, Band, Part]):
             Options of `fastad.unsupervised.level_sets`: ``box``, ``n_draws``, ``rng``, ….
         **options
             As `from_level_sets` takes them: ``band``, ``ax``, ``legend``, ….
-
-        Returns
-        -------
-        display
-            The display, drawn.
         """
         levels = level_sets(_score_of(estimator), X, **(level_sets_kw or {}))
         return cls.from_level_sets({name or name_of_estimator(estimator): levels}, **options)
@@ -193,25 +183,20 @@ class LevelSetsDisplay(CurvesDisplay[Curve], ABC, Generic[Curve, Band, Part]):
         level_sets_kw: Mapping[str, Any] | None = None,
         **options: Any,
     ) -> "Self":
-        """Draw a curve for each test fold of a cross-validation.
+        """Draw a curve for each test fold of a cross-validation: ``fold 0``, ``fold 1``, ….
 
         Parameters
         ----------
         cv_results : dict
-            What ``sklearn.model_selection.cross_validate`` returns with ``return_estimator=True``
-            and ``return_indices=True``.
+            Result of ``sklearn.model_selection.cross_validate`` with ``return_estimator=True`` and
+            ``return_indices=True``.
         X : array-like of shape (n_samples, n_features)
-            Points that were given to it.
+            Points of the cross-validation.
         level_sets_kw : mapping of str, optional
             Options of `fastad.unsupervised.level_sets`. By default each fold has the box of its
             own points; a common ``box`` makes the curves comparable.
         **options
             As `from_level_sets` takes them: ``band``, ``ax``, ``legend``, ….
-
-        Returns
-        -------
-        display
-            The display, drawn; folds are named ``fold 0``, ``fold 1``, ….
         """
         kw = level_sets_kw or {}
         return cls.from_level_sets(
@@ -271,7 +256,7 @@ class LevelSetsDisplay(CurvesDisplay[Curve], ABC, Generic[Curve, Band, Part]):
         return self._finish(axes, legend=corner if legend else None)
 
     def _view(self, part: Part, scale: AxisScale, *, has_bands: bool) -> View:
-        """Check the options, and choose what is drawn."""
+        """Check the options, and choose the kind of axis."""
         name = f"{self._scaled}scale"
         check_choice(scale, _SCALES, name)
         span = self._span(part)
@@ -316,7 +301,7 @@ class LevelSetsDisplay(CurvesDisplay[Curve], ABC, Generic[Curve, Band, Part]):
     def _set_axis(
         self, axes: "Axes", axis: Axis, drawn: Drawn, limits: Limits, earlier: Limits | None
     ) -> None:
-        """Set label, scale and limits of an axis, so that what was on it before stays visible."""
+        """Set label, scale and limits of an axis; keep earlier curves visible."""
         drawn = drawn if axis == self._scaled else "linear"
         if earlier is not None and (drawn != "log" or earlier[0] > 0):
             limits = min(limits[0], earlier[0]), max(limits[1], earlier[1])
@@ -347,7 +332,7 @@ class LevelSetsDisplay(CurvesDisplay[Curve], ABC, Generic[Curve, Band, Part]):
 
     @abstractmethod
     def _span(self, part: Part) -> Span:
-        """Check the part to draw, and return what it spans."""
+        """Check the part to draw, and return its range."""
 
     @abstractmethod
     def _limits(self, view: View) -> tuple[Limits, Limits]:
@@ -365,7 +350,7 @@ class LevelSetsDisplay(CurvesDisplay[Curve], ABC, Generic[Curve, Band, Part]):
 
 
 def _score_of(estimator: Any) -> Any:
-    """Return a detector as `level_sets` takes it: of one that is adapted, the function."""
+    """Return a detector as `level_sets` takes it; an adapted one as its function of scores."""
     return estimator.score_samples if isinstance(estimator, AdaptedDetector) else estimator
 
 
@@ -385,7 +370,7 @@ def in_float_range(*logarithms: float) -> bool:
 
 
 def _choose_scale(scale: AxisScale, name: str, span: Span, *, has_bands: bool) -> Drawn:
-    """Return what is drawn, from the option; bands are floats."""
+    """Return the kind of axis for an option; bands are floats."""
     if span.in_float_range:
         return ("log" if span.far_apart else "linear") if scale == "auto" else scale
     if scale == "linear":
@@ -408,7 +393,7 @@ def _log10_label(label: str) -> str:
 
 
 def with_margin(low: float, high: float, drawn: Drawn) -> Limits:
-    """Return limits that leave a little room around what is drawn."""
+    """Return limits with a margin."""
     if drawn == "log":
         room = _MARGIN * math.log(high / low) or 1.0
         return low * math.exp(-room), high * math.exp(room)

@@ -108,18 +108,13 @@ class MassVolumeCurveDisplay(LevelSetsDisplay[MassVolumeCurve, MassVolumeBand, _
         Parameters
         ----------
         levels : LevelSets or mapping of str to LevelSets
-            What `fastad.unsupervised.level_sets` returns, or such by the names of detectors.
+            Result of `fastad.unsupervised.level_sets`, or results by the names of detectors.
         mass, ax, yscale, legend, line_kw
             As `plot` takes them.
         band : {"pointwise", "simultaneous"}, optional
             Confidence band to draw, as `mass_volume_band` computes it; by default none.
         confidence_level : float, default 0.95
             Confidence of the band, in (0, 1).
-
-        Returns
-        -------
-        MassVolumeCurveDisplay
-            The display, drawn.
 
         Raises
         ------
@@ -139,30 +134,24 @@ class MassVolumeCurveDisplay(LevelSetsDisplay[MassVolumeCurve, MassVolumeBand, _
         legend: bool = True,
         line_kw: Mapping[str, Any] | None = None,
     ) -> "Self":
-        """Draw the curves, which are steps.
+        """Draw the curves, which are steps; return the display.
 
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
             Where to draw; by default a new figure of pyplot.
         mass : (float, float), default (0, 1)
-            Masses between which curves are drawn; (0.9, 0.999) are those of MV. The criterion in
-            the legend does not depend on it.
+            Masses between which curves are drawn; MV stays the area over (0.9, 0.999).
         yscale : {"auto", "linear", "log"}, default "auto"
             Axis of the volume. ``"auto"`` takes the logarithmic one where the largest visible
             volume is over 100 times the smallest one of a curve in the middle of the masses, and on
-            axes with other such curves the scale they have. A logarithmic axis does not show a
-            volume of 0. Of volumes outside the range of floats decimal logarithms are drawn, as the
-            label of the axis says.
+            axes with mass-volume curves their scale. A logarithmic axis does not show a volume of
+            0. Volumes outside the range of floats are drawn as decimal logarithms, as the label of
+            the axis says.
         legend : bool, default True
             Whether to draw the legend.
         line_kw : mapping of str, optional
             Properties of the detectors' lines, as ``Axes.plot`` takes them.
-
-        Returns
-        -------
-        MassVolumeCurveDisplay
-            This display.
 
         Raises
         ------
@@ -207,7 +196,7 @@ class MassVolumeCurveDisplay(LevelSetsDisplay[MassVolumeCurve, MassVolumeBand, _
         return Span(low, high, bool(far_apart), in_float_range(*ends))
 
     def _limits(self, view: View) -> tuple[Limits, Limits]:
-        # Room for the lines at both ends; masses outside those of the option stay hidden.
+        # Room for the lines at both ends; masses outside the option stay hidden.
         masses = view.low or -_ROOM, view.high if view.high < 1 else 1 + _ROOM
         return masses, self._limits_of_volume(view)
 
@@ -261,7 +250,7 @@ def _middle_log_volume(curve: MassVolumeCurve, low: float, high: float) -> float
 
 
 def _heights(curve: MassVolumeCurve, drawn: Drawn) -> FloatVector:
-    """Return what is drawn of the volumes."""
+    """Return the volumes, or their decimal logarithms."""
     return curve.log_volume / LOG_10 if drawn == "log10" else curve.volume
 
 

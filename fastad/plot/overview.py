@@ -16,21 +16,21 @@ from fastad.plot.critical_difference import CriticalDifferenceDisplay
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# Inches: of a diagram of ranks, of each two of its names, and of what is above them.
+# Inches: width of a diagram of ranks, heights of a row of two names and of the axis.
 _RANKS, _TWO_NAMES, _AXIS = 9.0, 0.27, 1.3
-# Inches: of the title of a heat map.
+# Inches: height of the title of a heat map.
 _TITLE = 0.4
-# Inches: of the panel of a criterion; panels in a row.
+# Inches: size of the panel of a criterion; then panels in a row.
 _PANEL, _COLUMNS = (4.1, 3.1), 3
 
 
 def draw_overview(overview: RunsOverview) -> Iterator[tuple[str, "Figure"]]:
-    """Draw each comparison that there is a display of.
+    """Draw each comparison that has a display.
 
     Parameters
     ----------
     overview : RunsOverview
-        What `compare_runs` returns.
+        Result of `compare_runs`.
 
     Yields
     ------
@@ -58,12 +58,12 @@ def draw_result(result: TableResult) -> "Figure | None":
     Parameters
     ----------
     result : TableResult
-        What a function of `fastad.benchmarking` returns.
+        Result of a function of `fastad.benchmarking`.
 
     Returns
     -------
     matplotlib.figure.Figure or None
-        As `draw_overview` yields it, without a title; None if there is no display of it.
+        As `draw_overview` yields it, without a title; None if it has no display.
 
     Raises
     ------

@@ -47,8 +47,7 @@ class PrecisionRecallDisplay(LabelledCurvesDisplay[PrecisionRecallCurve]):
     curves : PrecisionRecallCurve or mapping of str to PrecisionRecallCurve
         The curve of one detector, or curves by the names of detectors.
     values : mapping of str to mapping of str to float, optional
-        Detector, then key, then value: what the legend shows, such as the result of
-        `fastad.evaluate`.
+        Values in the legend, by detector and key, such as the result of `fastad.evaluate`.
     false_alarms : mapping of str to array-like of shape (n_points,), optional
         Flagged normals per anomaly at each point of a curve. By default they are derived from
         the curve, which does not tell how many normals above all anomalies are tied with the
@@ -144,8 +143,8 @@ class PrecisionRecallDisplay(LabelledCurvesDisplay[PrecisionRecallCurve]):
         y_score : array-like of shape (n_samples,) or (n_detectors, n_samples), mapping, or table
             Anomaly scores, higher is more anomalous, as `fastad.evaluate` takes them.
         measures : sequence of str, default ("ap",)
-            Labels of measures that the legend shows, as `fastad.evaluate` takes them. They are
-            those of the data, and not shown where ``prevalence`` is given.
+            Keys of the measures in the legend, as `fastad.evaluate` takes them. They are values at
+            the prevalence of the data, and not shown where ``prevalence`` is given.
         prevalence : float, optional
             Fraction of anomalies in (0, 1) to which the classes are re-weighted.
         band : {"pointwise", "simultaneous"}, optional
@@ -157,11 +156,6 @@ class PrecisionRecallDisplay(LabelledCurvesDisplay[PrecisionRecallCurve]):
             As `fastad.evaluate` takes them.
         ax, chance, iso_f1, legend, line_kw
             As `plot` takes them.
-
-        Returns
-        -------
-        PrecisionRecallDisplay
-            The display, drawn.
 
         Raises
         ------
@@ -213,7 +207,7 @@ class PrecisionRecallDisplay(LabelledCurvesDisplay[PrecisionRecallCurve]):
         legend: bool = True,
         line_kw: Mapping[str, Any] | None = None,
     ) -> "Self":
-        """Draw the curves.
+        """Draw the curves; return the display.
 
         Parameters
         ----------
@@ -227,11 +221,6 @@ class PrecisionRecallDisplay(LabelledCurvesDisplay[PrecisionRecallCurve]):
             Whether to draw the legend; beside the axes if it is long and the layout makes room.
         line_kw : mapping of str, optional
             Properties of the detectors' lines, as ``Axes.plot`` takes them.
-
-        Returns
-        -------
-        PrecisionRecallDisplay
-            This display.
 
         Raises
         ------
@@ -270,7 +259,7 @@ class PrecisionRecallDisplay(LabelledCurvesDisplay[PrecisionRecallCurve]):
 def _false_alarms(curve: PrecisionRecallCurve) -> FloatVector:
     """Return flagged normals per anomaly at each point.
 
-    Where precision is 0, the curve does not tell: those of the first anomaly are taken.
+    Where precision is 0, the curve does not tell: as many as at the first anomaly.
     """
     is_positive = curve.precision > 0
     p = curve.precision[is_positive]

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from matplotlib.collections import PathCollection, QuadMesh
     from typing_extensions import Self
 
-# What is normal is light, so that boundaries and points are visible.
+# Light where points are normal, so that boundaries and points are visible.
 _MAP: dict[str, Any] = {"cmap": "Greys", "alpha": 0.6, "shading": "nearest", "rasterized": True}
 _NORMALS: dict[str, Any] = {"color": "0.15", "marker": ".", "s": 14, "linewidths": 0}
 _ANOMALIES: dict[str, Any] = {"color": "#CC79A7", "marker": "x", "s": 18, "linewidths": 1}
@@ -52,7 +52,7 @@ class ScoreMap:
 
 @dataclass(frozen=True, slots=True)
 class DecisionRegion:
-    """Where a detector classifies points as normal, at a false positive rate.
+    """Region where a detector classifies points as normal, at a false positive rate.
 
     Attributes
     ----------
@@ -174,7 +174,7 @@ class DecisionRegionDisplay(drawing.Display):
         fpr : float or sequence of floats, default 0.05
             False positive rates in [0, 1], a region each; may be empty.
         box : Box, optional
-            What is drawn, and where volumes are estimated; by default the box of X, without
+            Box that is drawn, and in which volumes are estimated; by default the box of X, without
             discrete features.
         resolution : int, default 200
             Points of the grid along each feature, at least 2.
@@ -184,11 +184,6 @@ class DecisionRegionDisplay(drawing.Display):
             Options of `fastad.volume_at_fpr`: ``n_draws``, ``rtol``, ``rng``, ….
         ax, points, legend, line_kw
             As `plot` takes them.
-
-        Returns
-        -------
-        DecisionRegionDisplay
-            The display, drawn.
 
         Raises
         ------
@@ -262,12 +257,7 @@ class DecisionRegionDisplay(drawing.Display):
         y_true : array-like of shape (n_samples,), optional
             1 for an anomaly, 0 for a normal sample, or booleans; by default all points are normal.
         **options
-            Those of `from_detector`.
-
-        Returns
-        -------
-        DecisionRegionDisplay
-            The display, drawn.
+            As `from_detector` takes them.
 
         Raises
         ------
@@ -296,7 +286,7 @@ class DecisionRegionDisplay(drawing.Display):
         legend: bool = True,
         line_kw: Mapping[str, Any] | None = None,
     ) -> "Self":
-        """Draw the scores, the boundaries and the points.
+        """Draw the scores, the boundaries and the points; return the display.
 
         Parameters
         ----------
@@ -308,11 +298,6 @@ class DecisionRegionDisplay(drawing.Display):
             Whether to draw the legend: volume and threshold of each region.
         line_kw : mapping of str, optional
             Properties of the boundaries, as ``Axes.plot`` takes them.
-
-        Returns
-        -------
-        DecisionRegionDisplay
-            This display.
         """
         axes = drawing.open_axes(ax, map(_key, self.regions), 2)
         x, y, scores = self.score_map.x, self.score_map.y, self.score_map.scores
@@ -382,7 +367,7 @@ def _boundary(axes: "Axes", score_map: ScoreMap, volume: VolumeEstimate) -> draw
     level = np.nextafter(volume.threshold, -np.inf)
     finite = score_map.scores[np.isfinite(score_map.scores)]
     if not finite.size or not finite.min() <= level < finite.max():
-        # Nothing of the grid, or all of it, is inside.
+        # The region contains no point of the grid, or all.
         return np.array([np.nan]), np.array([np.nan])
     drawn = axes.contour(
         score_map.x, score_map.y, np.ma.masked_invalid(score_map.scores), levels=[level]

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 Scale = Literal["linear", "log"]
 SCALES = ("linear", "log")
-# Points over the width of the axis: what they leave out is less than a pixel.
+# Points over the width of the axis: between them a curve bends by less than a pixel.
 _N_BENT = 500
 
 
@@ -81,14 +81,13 @@ class RocCurveDisplay(LabelledCurvesDisplay[RocCurve]):
     curves : RocCurve or mapping of str to RocCurve
         The curve of one detector, or curves by the names of detectors.
     values : mapping of str to mapping of str to float, optional
-        Detector, then key, then value: what the legend shows, such as the result of
-        `fastad.evaluate`.
+        Values in the legend, by detector and key, such as the result of `fastad.evaluate`.
     marks : mapping of str to sequence of RocMark, optional
         Operating points to mark on the curve of each detector.
     bands : RocBand or mapping of str to RocBand, optional
         The band of one detector, or bands by the names of detectors.
     n_normals : float, optional
-        Number of normal samples; by default what the smallest step of the curves implies.
+        Number of normal samples; by default one over the smallest step of the curves.
 
     Attributes
     ----------
@@ -169,7 +168,7 @@ class RocCurveDisplay(LabelledCurvesDisplay[RocCurve]):
         fpr : float or sequence of floats, default ()
             False positive rates in [0, 1] to mark; the legend shows TPR and threshold there.
         measures : sequence of str, default ("auc",)
-            Labels of measures that the legend shows, as `fastad.evaluate` takes them.
+            Keys of the measures in the legend, as `fastad.evaluate` takes them.
         band : {"pointwise", "simultaneous"}, optional
             Confidence band to draw, as `fastad.uncertainty.roc_band` computes it; by default none.
         confidence_level : float, default 0.95
@@ -178,11 +177,6 @@ class RocCurveDisplay(LabelledCurvesDisplay[RocCurve]):
             As `fastad.evaluate` takes them.
         ax, xscale, chance, legend, line_kw
             As `plot` takes them.
-
-        Returns
-        -------
-        RocCurveDisplay
-            The display, drawn.
 
         Raises
         ------
@@ -227,26 +221,21 @@ class RocCurveDisplay(LabelledCurvesDisplay[RocCurve]):
         legend: bool = True,
         line_kw: Mapping[str, Any] | None = None,
     ) -> "Self":
-        """Draw the curves.
+        """Draw the curves; return the display.
 
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
             Where to draw; by default a new figure of pyplot.
         xscale : {"linear", "log"}, default "linear"
-            Axis of the false positive rate. The logarithmic one starts at what one normal sample
-            makes, and is shaded up to the rate of five; straight pieces of the curve are bent.
+            Axis of the false positive rate. The logarithmic one starts at the rate of one normal
+            sample, and is shaded up to the rate of five; straight pieces of the curve are bent.
         chance : bool, default True
             Whether to draw the line of scores without information.
         legend : bool, default True
             Whether to draw the legend; beside the axes if it is long and the layout makes room.
         line_kw : mapping of str, optional
             Properties of the detectors' lines, as ``Axes.plot`` takes them.
-
-        Returns
-        -------
-        RocCurveDisplay
-            This display.
 
         Raises
         ------

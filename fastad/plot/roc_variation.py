@@ -68,15 +68,14 @@ class RocVariationDisplay(LabelledDisplay, drawing.Display):
         The curves of at least two runs, such as folds, of one detector or by detector.
     n_normals : float, optional
         Number of normal samples in a run, the smallest if they differ: axes start at the false
-        positive rate that one point makes. By default what the smallest step of the
-        curves implies.
+        positive rate of one sample. By default one over the smallest step of the curves.
 
     Attributes
     ----------
     variations : dict of str to RocVariation
         Mean and deviation by detector.
     step : float
-        False positive rate that one normal sample makes.
+        False positive rate of one normal sample.
     lowest : float
         Where a logarithmic axis starts: the step, at most 0.5.
     ax_, figure_, lines_, line_
@@ -154,11 +153,6 @@ class RocVariationDisplay(LabelledDisplay, drawing.Display):
         ax, xscale, chance, legend, line_kw
             As `plot` takes them.
 
-        Returns
-        -------
-        RocVariationDisplay
-            The display, drawn.
-
         Raises
         ------
         InvalidInputError
@@ -206,11 +200,6 @@ class RocVariationDisplay(LabelledDisplay, drawing.Display):
         **options
             As `from_predictions` takes them; ``groups`` are the folds.
 
-        Returns
-        -------
-        RocVariationDisplay
-            The display, drawn.
-
         Raises
         ------
         InvalidInputError
@@ -240,7 +229,7 @@ class RocVariationDisplay(LabelledDisplay, drawing.Display):
         legend: bool = True,
         line_kw: Mapping[str, Any] | None = None,
     ) -> "Self":
-        """Draw means and bands of one standard deviation.
+        """Draw means and bands of one standard deviation; return the display.
 
         Parameters
         ----------
@@ -255,11 +244,6 @@ class RocVariationDisplay(LabelledDisplay, drawing.Display):
             Whether to draw the legend; beside the axes if it is long and the layout makes room.
         line_kw : mapping of str, optional
             Properties of the detectors' lines, as ``Axes.plot`` takes them.
-
-        Returns
-        -------
-        RocVariationDisplay
-            This display.
 
         Raises
         ------

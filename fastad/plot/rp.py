@@ -33,8 +33,7 @@ class RpCurveDisplay(LabelledCurvesDisplay[RpCurve]):
     curves : RpCurve or mapping of str to RpCurve
         The curve of one detector, or curves by the names of detectors.
     values : mapping of str to mapping of str to float, optional
-        Detector, then key, then value: what the legend shows, such as the result of
-        `fastad.evaluate`.
+        Values in the legend, by detector and key, such as the result of `fastad.evaluate`.
 
     Attributes
     ----------
@@ -93,11 +92,6 @@ class RpCurveDisplay(LabelledCurvesDisplay[RpCurve]):
         ax, legend, line_kw
             As `plot` takes them.
 
-        Returns
-        -------
-        RpCurveDisplay
-            The display, drawn.
-
         Raises
         ------
         UndefinedMeasureError
@@ -127,7 +121,7 @@ class RpCurveDisplay(LabelledCurvesDisplay[RpCurve]):
         legend: bool = True,
         line_kw: Mapping[str, Any] | None = None,
     ) -> "Self":
-        """Draw the curves, the line of no distance, and a mark where each curve meets it.
+        """Draw the curves, the line of no distance, and the zeros; return the display.
 
         Parameters
         ----------
@@ -137,11 +131,6 @@ class RpCurveDisplay(LabelledCurvesDisplay[RpCurve]):
             Whether to draw the legend; beside the axes if it is long and the layout makes room.
         line_kw : mapping of str, optional
             Properties of the detectors' lines, as ``Axes.plot`` takes them.
-
-        Returns
-        -------
-        RpCurveDisplay
-            This display.
         """
         zeros = {
             name: curve.zero for name, curve in self.curves.items() if not math.isnan(curve.zero)

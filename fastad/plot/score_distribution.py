@@ -38,7 +38,7 @@ _STYLES: dict[str, dict[str, Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class RpSpan:
-    """From a percentile of the normals to the reverse percentile of the anomalies.
+    """Distance from a percentile of the normals to the reverse percentile of the anomalies.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class RpSpan:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScoreDistribution:
-    """Histograms of the scores of both classes on common bins, and what is marked in them.
+    """Histograms of the scores of both classes on common bins, and their marks.
 
     Attributes
     ----------
@@ -84,7 +84,7 @@ class ScoreDistribution:
 
 
 class ScoreDistributionDisplay(LabelledDisplay):
-    """Distributions of the scores of both classes, on axes of its own for each detector.
+    """Distributions of the scores of both classes, with separate axes for each detector.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ class ScoreDistributionDisplay(LabelledDisplay):
     axes_ : dict of str to matplotlib.axes.Axes
         Axes of each detector, once drawn.
     ax_ : matplotlib.axes.Axes
-        Those of the first.
+        Axes of the first detector.
     figure_ : matplotlib.figure.Figure or SubFigure
         Their figure.
     steps_ : dict of str to (StepPatch, StepPatch)
@@ -170,11 +170,6 @@ class ScoreDistributionDisplay(LabelledDisplay):
         ax, legend
             As `plot` takes them.
 
-        Returns
-        -------
-        ScoreDistributionDisplay
-            The display, drawn.
-
         Raises
         ------
         UndefinedMeasureError
@@ -204,7 +199,7 @@ class ScoreDistributionDisplay(LabelledDisplay):
         *,
         legend: bool = True,
     ) -> "Self":
-        """Draw the distributions.
+        """Draw the distributions; return the display.
 
         Parameters
         ----------
@@ -212,11 +207,6 @@ class ScoreDistributionDisplay(LabelledDisplay):
             Where to draw, one for each detector; by default a new figure of pyplot.
         legend : bool, default True
             Whether to draw the legend, on the axes of the first detector.
-
-        Returns
-        -------
-        ScoreDistributionDisplay
-            This display.
 
         Raises
         ------

@@ -29,12 +29,12 @@ class ContaminationSensitivityDisplay(LabelledDisplay, drawing.Display):
     Parameters
     ----------
     sensitivities : ContaminationSensitivity or mapping of str to ContaminationSensitivity
-        That of one detector, or by the names of detectors; all of one measure.
+        The result of one detector, or results by the names of detectors; all of one measure.
 
     Attributes
     ----------
     sensitivities : dict of str to ContaminationSensitivity
-        By detector.
+        Results by detector.
     ax_, figure_, lines_, line_
         Axes, figure, line of each detector, line of the first; once drawn.
 
@@ -99,11 +99,6 @@ class ContaminationSensitivityDisplay(LabelledDisplay, drawing.Display):
         ax, legend, line_kw
             As `plot` takes them.
 
-        Returns
-        -------
-        ContaminationSensitivityDisplay
-            The display, drawn.
-
         Raises
         ------
         UndefinedMeasureError
@@ -154,7 +149,7 @@ class ContaminationSensitivityDisplay(LabelledDisplay, drawing.Display):
         legend: bool = True,
         line_kw: Mapping[str, Any] | None = None,
     ) -> "Self":
-        """Draw the values, with bands where they have intervals, and where data rule them out.
+        """Draw the values, their intervals, and the largest possible fraction; return the display.
 
         Parameters
         ----------
@@ -164,11 +159,6 @@ class ContaminationSensitivityDisplay(LabelledDisplay, drawing.Display):
             Whether to draw the legend; beside the axes if it is long and the layout makes room.
         line_kw : mapping of str, optional
             Properties of the detectors' lines, as ``Axes.plot`` takes them.
-
-        Returns
-        -------
-        ContaminationSensitivityDisplay
-            This display.
         """
         axes = drawing.open_axes(ax, self.sensitivities, 1)
         paths = {

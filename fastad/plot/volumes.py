@@ -32,12 +32,12 @@ class VolumeDisplay(drawing.Display):
     Parameters
     ----------
     volumes : Volumes
-        What `fastad.volumes` returns for several rates.
+        Result of `fastad.volumes` for several rates.
 
     Attributes
     ----------
     volumes : Volumes
-        As given.
+        The volumes.
     ax_, figure_, lines_, line_
         Axes, figure, line of each detector, line of the first; once drawn.
 
@@ -99,11 +99,6 @@ class VolumeDisplay(drawing.Display):
         **options
             As `plot` takes them.
 
-        Returns
-        -------
-        VolumeDisplay
-            The display, drawn.
-
         Raises
         ------
         UndefinedMeasureError
@@ -122,7 +117,7 @@ class VolumeDisplay(drawing.Display):
         legend: bool = True,
         line_kw: Mapping[str, Any] | None = None,
     ) -> "Self":
-        """Draw the volumes, and their intervals beside the lines.
+        """Draw the volumes, and their intervals beside the lines; return the display.
 
         Parameters
         ----------
@@ -134,11 +129,6 @@ class VolumeDisplay(drawing.Display):
             Whether to draw the legend.
         line_kw : mapping of str, optional
             Properties of the detectors' lines, as ``Axes.plot`` takes them.
-
-        Returns
-        -------
-        VolumeDisplay
-            This display.
         """
         check_choice(xscale, SCALES, "xscale")
         order = np.argsort(self.volumes.fpr)
@@ -223,22 +213,17 @@ class VolumeCurveDisplay(CurvesDisplay[VolumeCurve]):
         estimator : estimator
             Fitted detector, as `fastad.regions.volume_curve` takes it.
         X : array-like of shape (n_samples, n_features)
-            Points that the defaults of the threshold and the box are from; finite numbers.
+            Points for the default threshold and the default box; finite numbers.
         threshold : float, optional
-            The lowest one; by default a tenth of X scores below it.
+            Lowest threshold; by default a tenth of X scores below it.
         box : Box, optional
-            Where points are drawn; by default the box of X.
+            Box in which points are drawn; by default the box of X.
         name : str, optional
             Name of the detector in the legend; by default the name of its class.
         volume_kw : mapping of str, optional
             Options of `fastad.regions.volume_curve`: ``n_draws``, ``rng``, ….
         **options
             As `plot` takes them.
-
-        Returns
-        -------
-        VolumeCurveDisplay
-            The display, drawn.
         """
         samples = check_samples(X, None)
         region = Box.from_data(samples) if box is None else check_box(box)
@@ -255,7 +240,7 @@ class VolumeCurveDisplay(CurvesDisplay[VolumeCurve]):
         legend: bool = True,
         line_kw: Mapping[str, Any] | None = None,
     ) -> "Self":
-        """Draw the curves, and around them the interval of each volume by itself.
+        """Draw the curves, each volume with an interval by itself; return the display.
 
         Parameters
         ----------
@@ -265,11 +250,6 @@ class VolumeCurveDisplay(CurvesDisplay[VolumeCurve]):
             Whether to draw the legend.
         line_kw : mapping of str, optional
             Properties of the detectors' lines, as ``Axes.plot`` takes them.
-
-        Returns
-        -------
-        VolumeCurveDisplay
-            This display.
         """
         axes = drawing.open_axes(ax, self.curves, 1)
         unit = math.log(10)
@@ -280,7 +260,7 @@ class VolumeCurveDisplay(CurvesDisplay[VolumeCurve]):
         self.lines_ = drawing.draw_detectors(axes, paths, line_kw)
         for name, line in self.lines_.items():
             curve = self.curves[name]
-            # Where nothing but a bound is known, down to the lowest end of the others.
+            # A volume without a lower bound: down to the lowest end of the others.
             low = np.where(np.isneginf(curve.log_low), np.nan, curve.log_low)
             low = np.where(np.isnan(low), np.nanmin([*low, curve.log_fraction[-1]]), low)
             label = f"{100 * curve.confidence_level:g} %, each volume by itself"
