@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fastad._core.declared import Rate
-from fastad._core.parameters import short_repr
+from fastad._core.declared import OpenRate
 from fastad._core.types import ArrayLike, FloatVector, Label, Points
 from fastad.errors import InvalidInputError
 from fastad.evaluation.ranked_scores import RankedScores
@@ -16,7 +15,7 @@ from fastad.measures.custom import from_counts
 from fastad.measures.measure import Measure
 from fastad.measures.points import need_both
 from fastad.plot import drawing
-from fastad.plot.curves import CurvesDisplay, LabelledDisplay, map_detectors, read_points
+from fastad.plot.curves import CurvesDisplay, LabelledDisplay, map_detectors
 from fastad.plot.folds import rank_detectors
 
 if TYPE_CHECKING:
@@ -119,7 +118,9 @@ class DecisionCurveDisplay(LabelledDisplay, CurvesDisplay[DecisionCurve]):
         UndefinedMeasureError
             If a class is absent.
         """
-        thresholds = _check_thresholds(threshold)
+        checked = OpenRate(sequence=True).check(threshold, "threshold")
+        # A fraction just below 1 would be rounded to 1.
+        thresholds = np.unique(np.minimum(np.asarray(checked, np.float64), np.nextafter(1, 0)))
         ranked = rank_detectors(y_true, y_score, sample_weight, pos_label)
         curves = map_detectors(ranked, lambda scores: _curve_of(scores, thresholds))
         return cls(curves).plot(ax, legend=legend, line_kw=line_kw)
@@ -170,17 +171,6 @@ def _net_benefit() -> Measure[Any]:
         return (tp - fp * threshold / (1 - threshold)) / (n + m)
 
     return from_counts("net_benefit", net_benefit, at="threshold", takes_threshold=True)
-
-
-def _check_thresholds(threshold: Points) -> FloatVector:
-    rates = read_points(threshold, Rate(sequence=True), "threshold")
-    thresholds = np.unique(np.array([float(rate) for rate in rates]))
-    if thresholds.size == 0 or thresholds[0] <= 0 or thresholds[-1] >= 1:
-        raise InvalidInputError(
-            f"threshold must contain numbers in (0, 1); found {short_repr(threshold)}",
-            argument="threshold",
-        )
-    return thresholds
 
 
 def _curve_of(ranked: RankedScores, thresholds: FloatVector) -> DecisionCurve:

@@ -207,16 +207,12 @@ class ExcessMassCurveDisplay(LevelSetsDisplay[ExcessMassCurve, ExcessMassBand, P
             levels = math.exp(view.low), math.exp(view.high)
         else:
             levels = view.low / LOG_10, view.high / LOG_10
-        return levels, with_margin(self._lowest(view), 1.0, "linear")
-
-    def _lowest(self, view: View) -> float:
-        """Return the smallest visible excess mass."""
         lines = [curve(log_level=view.high) for curve in self.curves.values()]
         bounds = [
             band.low[band.level <= math.exp(view.high)].min(initial=1.0)
             for band in self.bands.values()
         ]
-        return float(min([*lines, *bounds]))
+        return levels, with_margin(float(min([*lines, *bounds])), 1.0, "linear")
 
     @staticmethod
     def _path(curve: ExcessMassCurve, view: View) -> drawing.Path:

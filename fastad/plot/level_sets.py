@@ -256,11 +256,25 @@ class LevelSetsDisplay(CurvesDisplay[Curve], ABC, Generic[Curve, Band, Part]):
         return self._finish(axes, legend=corner if legend else None)
 
     def _view(self, part: Part, scale: AxisScale, *, has_bands: bool) -> View:
-        """Check the options, and choose the kind of axis."""
+        """Check the options, and choose the kind of axis; bands are floats."""
         name = f"{self._scaled}scale"
         check_choice(scale, _SCALES, name)
         span = self._span(part)
-        return View(span.low, span.high, _choose_scale(scale, name, span, has_bands=has_bands))
+        if span.in_float_range:
+            automatic: Drawn = "log" if span.far_apart else "linear"
+            return View(span.low, span.high, automatic if scale == "auto" else scale)
+        if scale == "linear":
+            raise InvalidInputError(
+                f"{name} must be 'auto' or 'log' for volumes outside the range of floats; "
+                "found 'linear'",
+                argument=name,
+            )
+        if has_bands:
+            raise InvalidInputError(
+                "bands must be of volumes in the range of floats; found volumes outside it",
+                argument="bands",
+            )
+        return View(span.low, span.high, "log10")
 
     def _labels(self) -> dict[str, str]:
         """Return the label of each detector in the legend: its name and its criterion."""
@@ -367,24 +381,6 @@ def exp_text(logarithm: float) -> str:
 def in_float_range(*logarithms: float) -> bool:
     """Tell whether numbers are normal floats, from their natural logarithms."""
     return all(_SMALLEST < logarithm < _LARGEST for logarithm in logarithms)
-
-
-def _choose_scale(scale: AxisScale, name: str, span: Span, *, has_bands: bool) -> Drawn:
-    """Return the kind of axis for an option; bands are floats."""
-    if span.in_float_range:
-        return ("log" if span.far_apart else "linear") if scale == "auto" else scale
-    if scale == "linear":
-        raise InvalidInputError(
-            f"{name} must be 'auto' or 'log' for volumes outside the range of floats; "
-            "found 'linear'",
-            argument=name,
-        )
-    if has_bands:
-        raise InvalidInputError(
-            "bands must be of volumes in the range of floats; found volumes outside it",
-            argument="bands",
-        )
-    return "log10"
 
 
 def _log10_label(label: str) -> str:

@@ -196,11 +196,6 @@ class MassVolumeCurveDisplay(LevelSetsDisplay[MassVolumeCurve, MassVolumeBand, _
         return Span(low, high, bool(far_apart), in_float_range(*ends))
 
     def _limits(self, view: View) -> tuple[Limits, Limits]:
-        # Room for the lines at both ends; masses outside the option stay hidden.
-        masses = view.low or -_ROOM, view.high if view.high < 1 else 1 + _ROOM
-        return masses, self._limits_of_volume(view)
-
-    def _limits_of_volume(self, view: View) -> Limits:
         curves = self.curves.values()
         lines = np.concatenate(
             [_heights(curve, view.drawn)[_visible(curve, view.low, view.high)] for curve in curves]
@@ -219,7 +214,9 @@ class MassVolumeCurveDisplay(LevelSetsDisplay[MassVolumeCurve, MassVolumeBand, _
             unit = self._log_unit()
             least = unit / LOG_10 if view.drawn == "log10" else np.exp(unit)
             heights = np.append(heights, least)
-        return with_margin(heights.min(), heights.max(), view.drawn)
+        # Room for the lines at both ends; masses outside the option stay hidden.
+        masses = view.low or -_ROOM, view.high if view.high < 1 else 1 + _ROOM
+        return masses, with_margin(heights.min(), heights.max(), view.drawn)
 
     def _log_unit(self) -> float:
         """Return the natural logarithm of the smallest volume that can be distinguished from 0."""

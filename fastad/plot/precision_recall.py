@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fastad._core.declared import Rate
-from fastad._core.parameters import check_prevalence, short_repr
+from fastad._core.declared import OpenRate
+from fastad._core.parameters import check_prevalence
 from fastad._core.types import ArrayLike, FloatVector, Label, Point, Points
 from fastad.errors import InvalidInputError
 from fastad.evaluation.ranked_scores import RankedScores
@@ -227,11 +227,11 @@ class PrecisionRecallDisplay(LabelledCurvesDisplay[PrecisionRecallCurve]):
         InvalidInputError
             If an F1 score is not in (0, 1).
         """
-        f1_levels = _f1_levels(iso_f1)
+        f1_levels = read_points(iso_f1, OpenRate(sequence=True), "iso_f1")
         labels = legend_labels(self.curves, self.values)
         axes = drawing.open_axes(ax, labels.values(), 1 + bool(self.bands))
         for f1 in f1_levels:
-            _draw_iso_f1(axes, f1)
+            _draw_iso_f1(axes, float(f1))
         if chance:
             # Where everything is flagged, precision is the fraction of anomalies.
             fractions = {float(curve.precision[-1]) for curve in self.curves.values()}
@@ -268,15 +268,6 @@ def _false_alarms(curve: PrecisionRecallCurve) -> FloatVector:
     alarms[~is_positive] = alarms[is_positive][0]
     alarms[0] = 0.0
     return alarms
-
-
-def _f1_levels(iso_f1: Point | Points) -> list[float]:
-    levels = list(map(float, read_points(iso_f1, Rate(sequence=True), "iso_f1")))
-    if not all(0 < level < 1 for level in levels):
-        raise InvalidInputError(
-            f"iso_f1 must lie strictly in (0, 1); found {short_repr(iso_f1)}", argument="iso_f1"
-        )
-    return levels
 
 
 def _draw_iso_f1(axes: "Axes", level: float) -> None:

@@ -307,8 +307,10 @@ def _draw(axes: "Axes", distribution: ScoreDistribution) -> "tuple[StepPatch, St
         axes.stairs(density, distribution.edges, fill=True, alpha=0.25, color=style["color"])
         steps.append(axes.stairs(density, distribution.edges, linewidth=1.5, label=kind, **style))
     spanned = [x for span in distribution.spans for x in (span.normal, span.anomaly)]
-    low, high = _limits(np.concatenate([distribution.edges, *marks.values(), spanned]))
-    axes.set(xlim=(low, high), xlabel="Anomaly score", ylabel="Density")
+    shown = np.concatenate([distribution.edges, *marks.values(), spanned])
+    low, high = float(shown.min()), float(shown.max())
+    margin = 0.02 * (high - low)
+    axes.set(xlim=(low - margin, high + margin), xlabel="Anomaly score", ylabel="Density")
     highest = max(distribution.normals.max(), distribution.anomalies.max())
     axes.set_ylim(0, (highest or 1.0) / _HISTOGRAM)
     for kind, scores in marks.items():
@@ -317,12 +319,6 @@ def _draw(axes: "Axes", distribution: ScoreDistribution) -> "tuple[StepPatch, St
         step = (_DISTANCES[1] - _DISTANCES[0]) / max(len(distribution.spans) - 1, 1)
         _draw_span(axes, span, _DISTANCES[1] - i * step)
     return steps[0], steps[1]
-
-
-def _limits(scores: FloatVector) -> tuple[float, float]:
-    low, high = float(scores.min()), float(scores.max())
-    margin = 0.02 * (high - low)
-    return low - margin, high + margin
 
 
 def _draw_percentiles(axes: "Axes", kind: str, p: FloatVector, scores: FloatVector) -> None:

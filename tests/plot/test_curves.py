@@ -245,7 +245,7 @@ def test_lines_of_equal_f1() -> None:
     assert [text.get_text() for text in display.ax_.texts] == ["F1 = 0.3", "F1 = 0.5"]
     none = PrecisionRecallDisplay.from_predictions(LABELS, SMOOTH, iso_f1=(), ax=new_axes())
     assert len(none.ax_.lines) == 2
-    with pytest.raises(fastad.InvalidInputError, match="iso_f1 must lie strictly"):
+    with pytest.raises(fastad.InvalidInputError, match=r"iso_f1\[0\] must lie strictly"):
         none.plot(new_axes(), iso_f1=[0, 0.5])
 
 

@@ -1,5 +1,6 @@
 """Decision curves."""
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -70,9 +71,17 @@ def test_no_curve_is_cut_at_its_proportion_of_anomalies() -> None:
         assert high > 0.4
 
 
+def test_a_fraction_just_below_one_is_a_threshold() -> None:
+    threshold: Any = [Fraction(1, 2), 1 - Fraction(1, 10**30)]
+    curve = DecisionCurveDisplay.from_predictions(LABELS, SCORES, threshold=threshold).curves["a"]
+    assert curve.thresholds[0] == 0.5
+    assert 0.999 < curve.thresholds[1] < 1
+    assert np.isfinite(curve.net_benefit).all()
+
+
 @pytest.mark.parametrize("threshold", [[], [0.0, 0.5], [0.5, 1.0], [-0.1], [np.nan], 1])
 def test_thresholds_are_checked(threshold: Any) -> None:
-    with pytest.raises(fastad.InvalidInputError, match=r"^threshold(\[0\])? must"):
+    with pytest.raises(fastad.InvalidInputError, match=r"^threshold(\[[01]\])? must"):
         DecisionCurveDisplay.from_predictions(LABELS, SCORES, threshold=threshold)
 
 
