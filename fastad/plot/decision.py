@@ -139,7 +139,7 @@ class DecisionCurveDisplay(LabelledDisplay, CurvesDisplay[DecisionCurve]):
         ax : matplotlib.axes.Axes, optional
             Where to draw; by default a new figure of pyplot.
         legend : bool, default True
-            Whether to draw the legend; beside the axes if it is long and the layout makes room.
+            Whether to draw the legend; outside the axes if it is long or would cover a line.
         line_kw : mapping of str, optional
             Properties of the detectors' lines, as ``Axes.plot`` takes them.
         """

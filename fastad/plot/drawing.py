@@ -82,11 +82,11 @@ class Display:
         return next(iter(self.lines_.values()))
 
     def _finish(self, axes: "Axes", *, grid: bool = True, legend: str | None = None) -> "Self":
-        """Draw the grid and, in a corner, the legend; set the attributes of a drawn display."""
+        """Draw the grid and the legend, best in a corner; set the attributes of a drawn display."""
         if grid:
             axes.grid(alpha=0.3)
         if legend is not None:
-            draw_legend(axes, legend)
+            draw_legend(axes, legend, [line for line in axes.lines if line in _DETECTORS])
         self.ax_, self.figure_ = axes, axes.figure
         return self
 

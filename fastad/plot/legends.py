@@ -1,7 +1,7 @@
 """Legends: the texts of detectors, their place, and the room for them in a new figure."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,8 @@ from fastad.uncertainty.results import Interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.legend import Legend
+    from matplotlib.lines import Line2D
 
 # Detector, then key of a measure, then value: such as the result of `fastad.evaluate`.
 Values = Mapping[str, Mapping[str, float]]
@@ -18,6 +20,14 @@ Values = Mapping[str, Mapping[str, float]]
 ROWS_INSIDE = 6
 # Inches.
 ROW_HEIGHT = 0.19
+_CORNERS = ("upper right", "lower right", "lower left", "upper left")
+# Inches: axes in a column of a paper are narrower, and have room for three detectors and chance.
+_NARROW = 3.5
+_ROWS_IN_NARROW = 4
+# Inches: narrower axes are not left beside a legend.
+_LEAST = 2.0
+# Width of axes with their labels, in widths of the axes.
+_WITH_MARGIN = 1.25
 # Characters.
 _FOOTNOTE_WIDTH = 44
 
@@ -72,21 +82,40 @@ def _unresolved_of(values: Mapping[str, float]) -> Mapping[str, str]:
     return values.unresolved if isinstance(values, DetectorEvaluation) else {}
 
 
-def draw_legend(ax: "Axes", corner: str) -> None:
-    """Draw the legend in a corner, or beside the axes if it is long and the layout makes room."""
-    options: dict[str, Any] = {"handlelength": 3.2, "fontsize": "small"}
-    if count_rows(ax.get_legend_handles_labels()[1]) <= ROWS_INSIDE:
-        options |= {"loc": corner, "framealpha": 0.85}
-    elif ax.figure.get_layout_engine() is None:
-        options |= {"loc": corner, "framealpha": 0.7, "fontsize": "x-small"}
-    else:
-        options |= {
-            "loc": "upper left",
-            "bbox_to_anchor": (1.02, 1),
-            "borderaxespad": 0,
-            "frameon": False,
-        }
-    ax.legend(**options)
+def draw_legend(ax: "Axes", corner: str, lines: "Sequence[Line2D]") -> None:
+    """Draw the legend in a corner where it covers no line, best in the given one.
+
+    If it is long or there is no such corner, it stands outside the axes: beside them, or above if
+    they would be left with little width. Only a layout of the figure makes room for that.
+    """
+    box = ax.get_window_extent()
+    is_narrow = box.width < _NARROW * ax.figure.dpi
+    n_rows = count_rows(ax.get_legend_handles_labels()[1])
+    style: dict[str, Any] = {"handlelength": 3.2, "fontsize": "x-small" if is_narrow else "small"}
+    inside = {**style, "loc": corner, "framealpha": 0.85}
+    if n_rows <= (_ROWS_IN_NARROW if is_narrow else ROWS_INSIDE):
+        for place in (corner, *_CORNERS):
+            if not _covers(ax.legend(**{**inside, "loc": place}), lines):
+                return
+    if ax.figure.get_layout_engine() is None:
+        less = {"framealpha": 0.7, "fontsize": "x-small"} if n_rows > ROWS_INSIDE else {}
+        ax.legend(**{**inside, **less})
+        return
+    outside = {**style, "borderaxespad": 0, "frameon": False}
+    legend = ax.legend(**outside, loc="upper left", bbox_to_anchor=(1.02, 1))
+    if box.width - legend.get_window_extent().width >= _LEAST * ax.figure.dpi:
+        return
+    outside |= {"loc": "lower right", "bbox_to_anchor": (1, 1.02), "labelspacing": 0.3}
+    if ax.legend(ncols=2, **outside).get_window_extent().width > _WITH_MARGIN * box.width:
+        ax.legend(**outside)
+
+
+def _covers(legend: "Legend", lines: "Sequence[Line2D]") -> bool:
+    """Return whether a legend lies over a line, with the axes as large as they are now."""
+    legend.axes.get_xlim()  # which may still have to be found from the lines
+    box = legend.get_window_extent()
+    paths = (line.get_path().transformed(line.get_transform()) for line in lines)
+    return any(path.intersects_bbox(box, filled=False) for path in paths)
 
 
 def count_rows(texts: Iterable[str]) -> int:

@@ -218,7 +218,7 @@ class PrecisionRecallDisplay(LabelledCurvesDisplay[PrecisionRecallCurve]):
         iso_f1 : float or sequence of floats, default (0.2, 0.4, 0.6, 0.8)
             F1 scores in (0, 1) whose lines are drawn; may be empty.
         legend : bool, default True
-            Whether to draw the legend; beside the axes if it is long and the layout makes room.
+            Whether to draw the legend; outside the axes if it is long or would cover a line.
         line_kw : mapping of str, optional
             Properties of the detectors' lines, as ``Axes.plot`` takes them.
 

@@ -233,7 +233,7 @@ class RocCurveDisplay(LabelledCurvesDisplay[RocCurve]):
         chance : bool, default True
             Whether to draw the line of scores without information.
         legend : bool, default True
-            Whether to draw the legend; beside the axes if it is long and the layout makes room.
+            Whether to draw the legend; outside the axes if it is long or would cover a line.
         line_kw : mapping of str, optional
             Properties of the detectors' lines, as ``Axes.plot`` takes them.
 

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 import fastad
 from fastad import plot
 from fastad.plot.drawing import COLOURS
-from tests.support.drawn import legend_of, new_axes
+from tests.support.drawn import draw, legend_of, new_axes
 
 LABELS = np.repeat([0, 1], [60, 30])
 DISPLAYS: dict[str, Any] = {
@@ -116,6 +116,55 @@ def test_a_long_legend_stands_beside_the_axes_and_inside_the_figure(kind: str) -
     assert legend.x0 >= display.ax_.get_window_extent().x1
     assert legend.x1 <= display.figure_.bbox.x1
     assert legend.y0 >= 0
+
+
+def covered(display: Any) -> list[str]:
+    """The detectors whose line passes below the legend, by points on it less than a pixel apart."""
+    draw(display)
+    box = display.ax_.get_legend().get_window_extent()
+    names = []
+    for name, line in display.lines_.items():
+        ends = line.get_transform().transform(line.get_xydata())
+        n = 1 + int(np.ceil(np.abs(np.diff(ends, axis=0)).max()))
+        steps = np.linspace(0, 1, n)[:, None, None]
+        x, y = ((1 - steps) * ends[:-1] + steps * ends[1:]).reshape(-1, 2).T
+        if ((x > box.x0) & (x < box.x1) & (y > box.y0) & (y < box.y1)).any():
+            names.append(name)
+    return names
+
+
+@pytest.mark.parametrize("xscale", ["linear", "log"])
+@pytest.mark.parametrize("n", [1, 3, 4, 6])
+def test_in_a_column_of_a_paper_the_legend_covers_no_curve(n: int, xscale: Any) -> None:
+    ax = new_axes(figsize=(3.3, 2.7), layout="constrained")
+    display = plot.RocCurveDisplay.from_predictions(LABELS, scores_of(n), xscale=xscale, ax=ax)
+    assert covered(display) == []
+    legend, box = ax.get_legend(), ax.get_window_extent()
+    assert len(legend_of(ax)) == n + 1 + (xscale == "log")
+    assert not any("\n" in text for text in legend_of(ax))
+    if n > 3:
+        assert legend.get_window_extent().y0 >= box.y1
+    assert ax.figure.bbox.y1 >= legend.get_window_extent().y1
+    assert box.height > 0.4 * ax.figure.bbox.height
+    assert box.width > 0.7 * ax.figure.bbox.width
+
+
+def test_a_legend_goes_to_a_corner_without_a_curve() -> None:
+    rng = np.random.default_rng(0)
+    scores = rng.normal(size=90) + 3 * LABELS
+    display = plot.PrecisionRecallDisplay.from_predictions(LABELS, scores, prevalence=0.001)
+    assert covered(display) == []
+    place = display.ax_.get_legend().get_window_extent()
+    assert place.x1 <= display.ax_.get_window_extent().x1
+
+
+def test_a_wide_legend_stands_above_the_axes() -> None:
+    measures = ["auc", "ap", "auc@0.1", "tpr@0.2", "precision@p0.9", "eer"]
+    display = plot.RocCurveDisplay.from_predictions(LABELS, scores_of(2), measures=measures)
+    assert covered(display) == []
+    box = display.ax_.get_window_extent()
+    assert display.ax_.get_legend().get_window_extent().y0 >= box.y1
+    assert box.width > 0.7 * display.figure_.bbox.width
 
 
 @pytest.mark.parametrize("kind", DISPLAYS)
