@@ -1,11 +1,11 @@
 """Benchmarks of fastad against other libraries, outside the default test run.
 
-From the root of a checkout, with the extra ``bench`` installed (about five minutes on two cores;
-``--large`` adds the AUC of 10^7 points)::
+From the root of a checkout, with the extra ``bench`` installed::
 
-    python -m pytest bench --benchmark-json=bench.json && python -m bench.table bench.json
+    python -m bench.speed
+    python -m pytest bench
 
-Each output is compared with scikit-learn's before it is timed. Every library gets its own
-containers, made outside of the timer, and is called as its documentation shows. With
-``--benchmark-disable`` in place of the file, outputs are compared and nothing is timed.
+The first measures what the page of benchmarks and the README show; the second everything else,
+and prints it. Each output is compared with another library's before it is timed. With
+``--benchmark-disable`` outputs are compared and nothing is timed.
 """

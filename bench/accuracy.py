@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from bench.pages import line, table
+from bench.processor import describe, processor
 from bench.volume_coverage import Shape, islands, volume_and_warning
 from fastad.errors import InvalidInputError
 from tests.support import hidden, rare
@@ -91,6 +92,7 @@ def _root_mean_square(errors: list[float]) -> str:
 
 def main(method: str, n_seeds: int = N_SEEDS, *names: str) -> None:
     """Print the table, row by row."""
+    print(describe(processor()))
     print(table(HEAD, []))
     for name, shape in regions():
         if not names or name in names:

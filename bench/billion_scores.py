@@ -15,6 +15,8 @@ from pathlib import Path
 
 import numpy as np
 
+from bench.processor import describe, processor
+
 _ROW_GROUP = 2**22
 _FEW = 10_000
 _MEASURES = ["auc", "ap", "tpr@0.0001"]
@@ -67,6 +69,7 @@ def main(folder: Path, n_scores: int) -> None:
     for n, path in paths.items():
         if not path.exists():
             write(path, n)
+    print(describe(processor()))
     print("what,seconds,peak_memory_mb,result")
     for what in ("code", "read", "read", "sketch", "exact", "read from disk", "exact from disk"):
         path = paths[_FEW if what == "code" else n_scores]

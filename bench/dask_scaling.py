@@ -15,26 +15,18 @@ from typing import Any
 
 import dask.array
 import distributed
-import numba
 import numpy as np
 import psutil
 from dask.dataframe import read_parquet
 from dask.delayed import delayed
 
 import fastad
+from bench.processor import describe, processor
 from fastad import streaming
+from tests.support.volumes import square_of_point
 
 _MEASURES = ["auc", "ap", "tpr@0.001"]
 _BOX = fastad.Box([-1] * 5, [1] * 5)
-
-
-@numba.njit(nogil=True)
-def squared_radius(point: Any) -> float:
-    """Score a point by its distance from the middle."""
-    total = 0.0
-    for x in point:
-        total += x * x
-    return total
 
 
 def sent() -> float:
@@ -81,7 +73,7 @@ def main(path: Path, n_draws: int) -> None:
         return fastad.dask.evaluate(frame, measures=_MEASURES)["score"]
 
     def draws_there(**options: Any) -> Any:
-        return fastad.dask.volume(squared_radius, 1.0, _BOX, **options)
+        return fastad.dask.volume(square_of_point, 1.0, _BOX, **options)
 
     results: dict[str, str] = {}
     client: Any = None
@@ -96,12 +88,13 @@ def main(path: Path, n_draws: int) -> None:
         same = results.setdefault(what, result) == result
         print(f"{what},{n_workers},{seconds:.2f},{moved},{most},{same}", flush=True)
 
+    print(describe(processor()))
     print("what,workers,seconds,sent_mb,peak_memory_mb,same_numbers")
     report("scores", 0, lambda: streaming.evaluate(path, measures=_MEASURES)["score"])
     report(
         "draws",
         0,
-        lambda: fastad.volume(squared_radius, 1.0, _BOX, method="uniform", n_threads=1, **options),
+        lambda: fastad.volume(square_of_point, 1.0, _BOX, method="uniform", n_threads=1, **options),
     )
     for n_workers in (1, 2):
         with (

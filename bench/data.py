@@ -11,10 +11,6 @@ import numpy.typing as npt
 Labels: TypeAlias = npt.NDArray[np.int64]
 Scores: TypeAlias = npt.NDArray[Any]
 
-SIZES = (10**3, 10**5, 10**6)
-LARGE = 10**7
-PROPORTIONS = (0.01, 0.5)
-DTYPES = ("float64", "float32")
 CONTINUOUS = "continuous"
 
 
@@ -34,6 +30,7 @@ def _wide(scores: Scores) -> Scores:
 KINDS: dict[str, Callable[[Labels, Scores, np.random.Generator], tuple[Labels, Scores]]] = {
     CONTINUOUS: lambda labels, scores, rng: (labels, scores),
     "tied": lambda labels, scores, rng: (labels, scores.round(2)),
+    "few values": lambda labels, scores, rng: (labels, scores.round(1)),
     "nearly sorted": _nearly_sorted,
     "heavy-tailed": lambda labels, scores, rng: (
         labels,
@@ -52,32 +49,19 @@ class Case:
     dtype: str = "float64"
     kind: str = CONTINUOUS
 
-    def __str__(self) -> str:
-        return f"{self.kind}-{self.n}-{self.proportion:.0%}-{self.dtype}"
 
-
-@lru_cache(maxsize=1)  # the tests go from case to case
+@lru_cache(maxsize=1)  # benchmarks go from case to case
 def generate(case: Case) -> tuple[Labels, Scores]:
     rng = np.random.default_rng(2)
     labels = rng.permutation((np.arange(case.n) < round(case.proportion * case.n)).astype(np.int64))
     labels, scores = KINDS[case.kind](labels, rng.normal(1.5 * labels), rng)
-    return labels, scores.astype(case.dtype)
+    return labels, _as_type(scores, np.dtype(case.dtype))
 
 
-def cases(*, large: bool) -> list[Case]:
-    """Return all sizes, proportions and types, all kinds of a million; the largest on request."""
-    return [
-        *(
-            Case(n, proportion, dtype)
-            for proportion in PROPORTIONS
-            for dtype in DTYPES
-            for n in SIZES
-        ),
-        *(
-            Case(10**6, proportion, kind=kind)
-            for proportion in PROPORTIONS
-            for kind in KINDS
-            if kind != CONTINUOUS
-        ),
-        *(Case(LARGE, proportion) for proportion in PROPORTIONS if large),
-    ]
+def _as_type(scores: Scores, dtype: np.dtype[Any]) -> Scores:
+    """Convert scores; integers of the type divide the scores from -8 to 8."""
+    if dtype.kind == "f":
+        return scores.astype(dtype)
+    info = np.iinfo(dtype)
+    levels = np.floor((scores + 8) / 16 * 2.0**info.bits) + info.min
+    return levels.clip(info.min, info.max).astype(dtype)

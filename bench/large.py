@@ -16,6 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from bench.processor import describe, processor
+
 N_POINTS = 10**8
 MEASURES = {
     "nothing": "None",
@@ -61,6 +63,7 @@ def measure(expression: str) -> dict[str, Any]:
 
 
 def main() -> None:
+    print(describe(processor()))
     before = run(MEASURES["nothing"])["bytes"]
     print(f"{'measure':20}{'s':>8}{'bytes a score':>15}  value")
     for name, expression in MEASURES.items():

@@ -6,6 +6,7 @@ and ``<!-- /NAME -->``.
 
 import csv
 import json
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -57,6 +58,12 @@ def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
         for i in range(len(head))
     ]
     return "\n".join(map(line, [head, rules, *rows]))
+
+
+def number(value: float, digits: int) -> str:
+    """Write so many digits, and all of those before the point."""
+    power = math.floor(math.log10(float(f"{value:.{digits}g}")))
+    return f"{value:.{max(0, digits - 1 - power)}f}"
 
 
 def filled(page: str, tables: Mapping[str, str]) -> str:

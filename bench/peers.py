@@ -1,5 +1,6 @@
 """The measures of each library, called with the library's own containers."""
 
+import platform
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -33,15 +34,15 @@ def _as_is(labels: Labels, scores: Scores) -> tuple[Labels, Scores]:
 class Library:
     """A library, its measures by name, and how far they may be from scikit-learn's.
 
-    ``container`` makes the arguments of the measures; ``wrong_on`` names the kinds of scores
-    on which the library's values are wrong, so that there is nothing to time.
+    ``container`` makes the arguments of the measures; ``left_out`` names the kinds and types of
+    scores that the library refuses, or on which its values are wrong.
     """
 
     name: str
     measures: Mapping[str, Callable[..., Output]]
     tolerance: float
     container: Callable[[Labels, Scores], tuple[Any, ...]] = _as_is
-    wrong_on: frozenset[str] = frozenset()
+    left_out: frozenset[str] = frozenset()
 
 
 def _fastad_curve(labels: Labels, scores: Scores) -> Output:
@@ -51,6 +52,11 @@ def _fastad_curve(labels: Labels, scores: Scores) -> Output:
 
 def _fastad_evaluate(labels: Labels, scores: Scores) -> Output:
     return fastad.evaluate(labels, scores)["score"]["auc"]
+
+
+def _fastad_interval(labels: Labels, scores: Scores) -> Output:
+    result = fastad.interval(labels, scores, measure=f"tpr@{FPR}", method="fiducial", rng=0)
+    return np.array([result.low, result.high])
 
 
 def _sklearn_tpr(labels: Labels, scores: Scores) -> Output:
@@ -150,6 +156,7 @@ LIBRARIES = (
             "AP": fastad.average_precision,
             "ROC curve": _fastad_curve,
             "evaluate": _fastad_evaluate,
+            "interval of TPR@5%": _fastad_interval,
         },
         tolerance=1e-12,
     ),
@@ -165,7 +172,7 @@ LIBRARIES = (
         tolerance=1e-5,  # rates in float32
         container=_tensors,
         # It puts scores outside of [0, 1] through a sigmoid, which merges those far from 0.
-        wrong_on=frozenset({"wide"}),
+        left_out=frozenset({"wide", "int16", "uint8"}),
     ),
     Library(
         "torcheval",
@@ -189,6 +196,7 @@ LIBRARIES = (
             "ROC curve": _sweep_curve,
         },
         tolerance=1e-12,
+        left_out=frozenset({"float16"}),  # Numba has no such type
     ),
 )
 
@@ -196,7 +204,8 @@ LIBRARIES = (
 def versions() -> dict[str, str]:
     """Return the versions of all that takes part."""
     names = ("fastad", "scikit-learn", "torchmetrics", "torcheval", "polars-ds")
-    return {name: version(name) for name in (*names, "numba", "numpy", "polars", "torch")}
+    installed = {name: version(name) for name in (*names, "numba", "numpy", "polars", "torch")}
+    return {"Python": platform.python_version(), **installed}
 
 
 def threads() -> dict[str, int]:

@@ -45,16 +45,6 @@ def test_every_page_is_in_the_contents() -> None:
         assert beside <= set(contents), index
 
 
-def test_the_rows_of_the_readme_are_in_the_table_of_benchmarks() -> None:
-    tables = []
-    for path in (ROOT / "README.md", ROOT / "docs" / "evidence" / "benchmarks.md"):
-        text = path.read_text(encoding="utf-8")
-        tables.append(text.partition("<!-- bench -->")[2].partition("<!-- /bench -->")[0])
-    rows, table = (text.strip().splitlines() for text in tables)
-    assert len(rows) == 5
-    assert set(rows) <= set(table)
-
-
 def test_files_that_pages_name_exist() -> None:
     pages = [path for path in (ROOT / "docs").rglob("*.md") if path.parent.name != "contributing"]
     for page in [ROOT / "README.md", *pages]:
