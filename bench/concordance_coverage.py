@@ -4,8 +4,9 @@
 an hour, and prints the lowest coverage of each model and number of data sets.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import product
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -140,35 +141,31 @@ def coverage(
     return covered / N_SAMPLES, float(np.mean(widths))
 
 
-def print_lowest(
-    models: Iterable[Model],
-    n_datasets: Sequence[int],
-    lowest: Mapping[tuple[str, int], float],
-    form: str,
-) -> None:
+def print_lowest(rows: Sequence[Mapping[str, Any]], form: str) -> None:
     """Print the lowest coverage of each model and number of data sets."""
-    names = [model.__name__ for model in models]
-    lines = [[name, *(format(lowest[name, n], form) for n in n_datasets)] for name in names]
-    print(table(["data sets", *map(str, n_datasets)], lines))
+    lowest: dict[str, dict[int, float]] = {}
+    for row in rows:
+        of_model = lowest.setdefault(row["model"], {})
+        n, covers = row["n_datasets"], float(row["coverage"])
+        of_model[n] = min(of_model.get(n, 1.0), covers)
+    lines = [[name, *(format(x, form) for x in each.values())] for name, each in lowest.items()]
+    print(table(["data sets", *map(str, next(iter(lowest.values())))], lines))
 
 
 def main() -> None:
     """Measure all cells, write them, and print the lowest coverages."""
     assert min(N_DATASETS) == MIN_DATASETS
     rows = []
-    lowest: dict[tuple[str, int], float] = {}
     for model, n_detectors, target in product(MODELS, N_DETECTORS, CONCORDANCES):
         result = strength_of(model, n_detectors, target)
         if result is None:
             continue
         for n in N_DATASETS:
             covers, width = coverage(model, n_detectors, *result, n)
-            name = model.__name__
-            row = (name, n_detectors, target, n, f"{covers:.3f}", f"{width:.2f}")
+            row = (model.__name__, n_detectors, target, n, f"{covers:.3f}", f"{width:.2f}")
             rows.append(dict(zip(HEAD, row, strict=True)))
-            lowest[name, n] = min(lowest.get((name, n), 1.0), covers)
         write_rows(TABLE, rows)
-    print_lowest(MODELS, N_DATASETS, lowest, ".2f")
+    print_lowest(rows, ".2f")
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ import sys
 import warnings
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -154,10 +155,9 @@ def main() -> None:
     n_sets = int(sys.argv[1]) if len(sys.argv) > 1 else N_SETS
     warnings.simplefilter("ignore", LowCoverageWarning)
     rows = []
-    for family in FAMILIES:
-        for name in MEASURES:
-            rows.append(run(family, name, n_sets))
-            print(rows[-1], flush=True)
+    for family, name in product(FAMILIES, MEASURES):
+        rows.append(run(family, name, n_sets))
+        print(rows[-1], flush=True)
     assert all(math.isfinite(float(row["truth"])) for row in rows)
     if n_sets == N_SETS:
         write_rows(TABLE, rows, COLUMNS)

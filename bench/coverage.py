@@ -15,7 +15,7 @@ import json
 import math
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -283,35 +283,32 @@ def table(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return result
 
 
-def main(n_processes: int = 2) -> None:
+def main() -> None:
     """Measure the cells that are lacking, and write the tables."""
-    os.environ["FASTAD_NUM_THREADS"] = "1"
     sizes = sorted([*SIZES, *SIZES_OF_AREA])
     cells = [Cell(n, m, family) for (n, m), family in itertools.product(sizes, FAMILIES)]
     notes = TABLE.with_suffix(".partial")
     done = {Cell(*entry["cell"]): entry["rows"] for entry in read_finished(notes)}
     todo = [cell for cell in cells if cell not in done]
-    with ProcessPoolExecutor(n_processes) as pool, notes.open("a", encoding="utf-8") as file:
-        for cell, rows in zip(todo, pool.map(measure, todo), strict=True):
+    with notes.open("a", encoding="utf-8") as file:
+        for cell, rows in zip(todo, rows_of_cells(measure, todo), strict=True):
             done[cell] = rows
             print(json.dumps({"cell": cell, "rows": rows}), file=file, flush=True)
-            print(f"{len(done)} of {len(cells)} cells", flush=True)
     rows = [row for cell in cells for row in done[cell]]
     write_rows(TABLE, table(rows))
     notes.unlink()
 
 
 def rows_of_cells(
-    measure: Callable[[Any], list[dict[str, Any]]], cells: Sequence[Any], n_processes: int
-) -> list[dict[str, Any]]:
-    """Measure cells of a table in processes, and say how far it is; return their rows."""
-    rows: list[dict[str, Any]] = []
-    with ProcessPoolExecutor(n_processes) as pool:
-        for i, of_cell in enumerate(pool.map(measure, cells)):
-            rows += of_cell
+    measure: Callable[[Any], list[dict[str, Any]]], cells: Sequence[Any]
+) -> Iterator[list[dict[str, Any]]]:
+    """Measure cells in processes, as many as the command says, and say how far it is."""
+    os.environ["FASTAD_NUM_THREADS"] = "1"
+    with ProcessPoolExecutor(int(sys.argv[1]) if len(sys.argv) > 1 else 2) as pool:
+        for i, rows in enumerate(pool.map(measure, cells)):
+            yield rows
             print(f"{i + 1} of {len(cells)} cells", flush=True)
-    return rows
 
 
 if __name__ == "__main__":
-    main(*(int(argument) for argument in sys.argv[1:]))
+    main()

@@ -166,24 +166,13 @@ def bands(n_samples: int) -> None:
             print(f'"{name}",{kind},{result:.3f},{plain:.3f}', flush=True)
 
 
-def normals_in_clusters(rng: np.random.Generator, correlation: float) -> Sample:
-    """Normals alone, 150 clusters of 20."""
-    sample = in_clusters(rng, correlation, "of points")
-    return Sample(None, sample.y_score - SHIFT * sample.y_true, sample.design)
-
-
-def normals_in_time(rng: np.random.Generator, memory: float, n: int) -> Sample:
-    """Normals alone, a series."""
-    sample = in_time(rng, memory, n)
-    return Sample(None, sample.y_score - SHIFT * sample.y_true, sample.design)
-
-
-NORMALS: dict[str, Callable[[np.random.Generator], Sample]] = {
+# Designs whose normals are drawn alone, by what they are called here.
+NORMALS = {
     **{
-        f"clusters, correlation {r}": partial(normals_in_clusters, correlation=r)
+        f"clusters, correlation {r}": DESIGNS[f"clusters, labels of points, correlation {r}"]
         for r in (0.2, 0.5, 0.8)
     },
-    "series of 10^4, memory 0.9": partial(normals_in_time, memory=0.9, n=10**4),
+    "series of 10^4, memory 0.9": DESIGNS["series of 10^4, memory 0.9"],
 }
 
 
@@ -194,9 +183,10 @@ def guarantees(n_samples: int) -> None:
             holds, n_none = np.zeros(2), np.zeros(2)
             for seed in range(n_samples):
                 sample = draw(np.random.default_rng([seed, len(name)]))
+                normals = sample.y_score - SHIFT * sample.y_true
                 for i, design in enumerate((sample.design, {})):
                     try:
-                        limit = fastad.threshold_with_guarantee(sample.y_score, fpr=rate, **design)
+                        limit = fastad.threshold_with_guarantee(normals, fpr=rate, **design)
                         holds[i] += norm.sf(limit.threshold) <= rate
                     except fastad.UndefinedMeasureError:
                         n_none[i] += 1

@@ -9,8 +9,6 @@ A verdict is wrong if it calls equal values different, or the worse detector bet
 """
 
 import itertools
-import os
-import sys
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -19,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr
 
-from bench.coverage import rows_of_cells
+from bench.coverage import Cell, rows_of_cells
 from bench.families import Family, Scores
 from bench.pages import EVIDENCE, fill, read_rows, table, write_rows
 from fastad.errors import UndefinedMeasureError
@@ -108,14 +106,6 @@ FAMILIES: Mapping[str, PairFamily] = {
     "5 levels": PairFamily((1.5, 2.0), n_levels=5),
     "8 levels": PairFamily((1.5, 2.0), n_levels=8),
 }
-
-
-class Cell(NamedTuple):
-    """A setting of the generated data."""
-
-    n_anomalies: int
-    n_normals: int
-    family: str
 
 
 def measure(cell: Cell) -> list[dict[str, Any]]:
@@ -213,13 +203,12 @@ def tables() -> dict[str, str]:
     }
 
 
-def main(n_processes: int = 2) -> None:
+def main() -> None:
     """Measure all cells, and write the table and the page."""
-    os.environ["FASTAD_NUM_THREADS"] = "1"
     cells = [Cell(*size, family) for size, family in itertools.product(SIZES, FAMILIES)]
-    write_rows(TABLE, rows_of_cells(measure, cells, n_processes))
+    write_rows(TABLE, list(itertools.chain(*rows_of_cells(measure, cells))))
     fill(PAGE, tables())
 
 
 if __name__ == "__main__":
-    main(*(int(argument) for argument in sys.argv[1:]))
+    main()

@@ -134,27 +134,18 @@ def uniform_points(rows: Floats, n_draws: int, rng: np.random.Generator) -> Floa
 
 
 def run(
-    fitted: Sequence[Any], X_test: Floats, y_test: Any, rows: Floats, n_draws: int
-) -> Iterator[dict[str, float]]:
-    """Score and measure detectors one by one, each a task of its own."""
-    rng = np.random.default_rng(0)
-    uniform = uniform_points(rows, n_draws, rng)
-    for detector in fitted:
-        yield measured(y_test, detector.scores(X_test), detector.scores(uniform), rng)
-
-
-def run_together(
-    together: Together,
     fitted: Sequence[Any],
     X_test: Floats,
     y_test: Any,
     rows: Floats,
     n_draws: int,
+    together: Together | None = None,
 ) -> Iterator[dict[str, float]]:
-    """Score and measure with one search of neighbours for all distances, then other detectors."""
+    """Score and measure, by one search for all distances if given, then detectors one by one."""
     rng = np.random.default_rng(0)
     uniform = uniform_points(rows, n_draws, rng)
-    for tested, drawn in zip(together.scores(X_test), together.scores(uniform), strict=True):
-        yield measured(y_test, tested, drawn, rng)
+    if together is not None:
+        for tested, drawn in zip(together.scores(X_test), together.scores(uniform), strict=True):
+            yield measured(y_test, tested, drawn, rng)
     for detector in fitted:
         yield measured(y_test, detector.scores(X_test), detector.scores(uniform), rng)

@@ -4,12 +4,11 @@ import statistics
 import tracemalloc
 import warnings
 from collections.abc import Callable
-from functools import lru_cache
+from functools import partial
 from typing import Any
 
 import confidenceinterval
 import numpy as np
-import numpy.typing as npt
 import pytest
 import scipy.stats
 import torch
@@ -19,27 +18,17 @@ from sklearn.metrics import roc_auc_score
 from torchmetrics.wrappers import BootStrapper
 
 import fastad
+from bench.data import Case, Labels, Scores, generate
 
 N_RESAMPLES, N_FEW = 1000, 200
 SMALL, LARGE = 10**4, 10**6
 
 pytestmark = pytest.mark.benchmark(min_rounds=3, max_time=1, disable_gc=True)
 
-Labels = npt.NDArray[np.int64]
-Scores = npt.NDArray[np.float64]
 
-
-@lru_cache(maxsize=1)
-def _data(n: int) -> tuple[Labels, Scores]:
-    rng = np.random.default_rng(0)
-    labels = rng.permutation((np.arange(n) < n // 2).astype(np.int64))
-    return labels, rng.normal(size=n) + 1.5 * labels
-
-
-def _fastad(labels: Labels, scores: Scores) -> tuple[float, float]:
-    result = fastad.interval(
-        labels, scores, measure="auc", method="bootstrap", n_resamples=N_RESAMPLES, rng=0
-    )
+def _fastad(labels: Labels, scores: Scores, **options: Any) -> tuple[float, float]:
+    default: Any = {"measure": "auc", "method": "bootstrap", "n_resamples": N_RESAMPLES}
+    result = fastad.interval(labels, scores, rng=0, **(default | options))
     return result.low, result.high
 
 
@@ -102,9 +91,8 @@ BOOTSTRAPS: dict[str, Callable[[Labels, Scores], tuple[float, float]]] = {
 
 @pytest.mark.parametrize("library", BOOTSTRAPS)
 def test_bootstrap(benchmark: BenchmarkFixture, library: str) -> None:
-    data = _data(SMALL)
-    benchmark.extra_info["runs"] = "1 000 replicates of the AUC of 10^4 points"
-    benchmark.extra_info["library"] = library
+    data = generate(Case(SMALL, 0.5))
+    benchmark.group = "1 000 replicates of the AUC of 10^4 points"
     expected = _fastad(*data)
     if library == "fastad":
         benchmark(_fastad, *data)
@@ -117,16 +105,11 @@ def test_bootstrap(benchmark: BenchmarkFixture, library: str) -> None:
 
 
 def test_bootstrap_of_a_million(benchmark: BenchmarkFixture) -> None:
-    benchmark.extra_info["runs"] = "1 000 replicates of the AUC of 10^6 points"
-    benchmark.extra_info["library"] = "fastad"
-    benchmark.pedantic(_fastad, _data(LARGE), rounds=3)  # type: ignore[no-untyped-call]
+    benchmark.group = "1 000 replicates of the AUC of 10^6 points"
+    benchmark.pedantic(_fastad, generate(Case(LARGE, 0.5)), rounds=3)  # type: ignore[no-untyped-call]
 
 
-def _fastad_part(labels: Labels, scores: Scores) -> tuple[float, float]:
-    result = fastad.interval(
-        labels, scores, measure="tpr@0.01", method="bootstrap", n_resamples=N_FEW, rng=0
-    )
-    return result.low, result.high
+_fastad_part = partial(_fastad, measure="tpr@0.01", n_resamples=N_FEW)
 
 
 def _scipy_part(labels: Labels, scores: Scores) -> tuple[float, float]:
@@ -139,9 +122,8 @@ def _scipy_part(labels: Labels, scores: Scores) -> tuple[float, float]:
 
 @pytest.mark.parametrize("library", ["fastad", "scipy.stats.bootstrap"])
 def test_bootstrap_of_a_part_of_the_curve(benchmark: BenchmarkFixture, library: str) -> None:
-    data = _data(LARGE)
-    benchmark.extra_info["runs"] = "200 replicates of the TPR at FPR 0.01 of 10^6 points"
-    benchmark.extra_info["library"] = library
+    data = generate(Case(LARGE, 0.5))
+    benchmark.group = "200 replicates of the TPR at FPR 0.01 of 10^6 points"
     expected = _fastad_part(*data)
     function = _fastad_part if library == "fastad" else _scipy_part
     rounds = 5 if library == "fastad" else 1
@@ -151,17 +133,23 @@ def test_bootstrap_of_a_part_of_the_curve(benchmark: BenchmarkFixture, library: 
 
 
 def test_table_with_intervals(benchmark: BenchmarkFixture) -> None:
-    benchmark.extra_info["runs"] = "evaluate with intervals of the default table, 2 * 10^6 points"
-    benchmark.extra_info["library"] = "fastad"
-    labels, scores = _data(2 * LARGE)
+    benchmark.group = "evaluate with intervals of the default table, 2 * 10^6 points"
+    labels, scores = generate(Case(2 * LARGE, 0.5))
     benchmark.pedantic(  # type: ignore[no-untyped-call]
         lambda: fastad.evaluate(labels, scores, confidence_level=0.95, rng=0), rounds=3
     )
 
 
-def _delong(labels: Labels, scores: Scores) -> tuple[float, float]:
-    result = fastad.interval(labels, scores, measure="auc", method="delong")
-    return result.low, result.high
+def test_replicates_of_clusters(benchmark: BenchmarkFixture) -> None:
+    """All measures of a table share the replicates."""
+    labels, scores = generate(Case(LARGE, 0.01))
+    benchmark.group = "evaluate with intervals of 10^6 points in 10^4 clusters, 1 000 replicates"
+    clusters = [*range(10**4)] * (LARGE // 10**4)
+    options = {"confidence_level": 0.95, "clusters": clusters, "n_resamples": N_RESAMPLES, "rng": 0}
+    benchmark.pedantic(fastad.evaluate, (labels, scores), options, rounds=1)  # type: ignore[no-untyped-call]
+
+
+_delong = partial(_fastad, method="delong")
 
 
 def _confidenceinterval(labels: Labels, scores: Scores) -> tuple[float, float]:
@@ -173,41 +161,33 @@ def _confidenceinterval(labels: Labels, scores: Scores) -> tuple[float, float]:
 
 @pytest.mark.parametrize("library", ["fastad", "confidenceinterval"])
 def test_delong(benchmark: BenchmarkFixture, library: str) -> None:
-    data = _data(LARGE)
-    benchmark.extra_info["runs"] = "DeLong's interval of the AUC of 10^6 points"
-    benchmark.extra_info["library"] = library
+    data = generate(Case(LARGE, 0.5))
+    benchmark.group = "DeLong's interval of the AUC of 10^6 points"
     result = benchmark(_delong if library == "fastad" else _confidenceinterval, *data)
     np.testing.assert_allclose(result, _delong(*data), rtol=0, atol=1e-6)
 
 
 @pytest.mark.parametrize("measure", ["ap", "auc@0.05", "tpr@0.05"])
 def test_other_measures(benchmark: BenchmarkFixture, measure: str) -> None:
-    labels, scores = _data(SMALL)
-    benchmark.extra_info["runs"] = "1 000 replicates of other measures of 10^4 points"
-    benchmark.extra_info["library"] = f"fastad, {measure}"
-
-    def interval() -> Any:
-        return fastad.interval(
-            labels, scores, measure=measure, method="bootstrap", n_resamples=N_RESAMPLES, rng=0
-        )
-
-    benchmark(interval)
+    labels, scores = generate(Case(SMALL, 0.5))
+    benchmark.group = "1 000 replicates of other measures of 10^4 points"
+    benchmark(_fastad, labels, scores, measure=measure)
 
 
 @pytest.mark.parametrize("method", ["delong", "bootstrap"])
 def test_memory_grows_with_the_points_only(benchmark: BenchmarkFixture, method: Any) -> None:
     """Not with the replicates: bytes a point, at the peak."""
-    labels, scores = _data(LARGE)
+    labels, scores = generate(Case(LARGE, 0.5))
     peaks = []
 
     def measured() -> None:
         tracemalloc.start()
-        fastad.interval(labels, scores, measure="auc", method=method, n_resamples=20, rng=0)
+        _fastad(labels, scores, method=method, n_resamples=20)
         peaks.append(tracemalloc.get_traced_memory()[1] / LARGE)
         tracemalloc.stop()
 
-    benchmark.extra_info["runs"] = "memory of an interval of 10^6 points"
+    benchmark.group = "memory of an interval of 10^6 points"
     benchmark.pedantic(measured, rounds=3, warmup_rounds=1)  # type: ignore[no-untyped-call]
     bytes_a_point = statistics.median(peaks)
-    benchmark.extra_info["library"] = f"fastad, {method}: {bytes_a_point:.0f} bytes a point"
+    benchmark.extra_info.update(bytes_a_point=bytes_a_point)
     assert bytes_a_point < 100

@@ -68,8 +68,7 @@ def _count(scorer: CompiledScorer, threshold: float) -> int:
 
 
 def test_region(benchmark: BenchmarkFixture) -> None:
-    benchmark.extra_info["runs"] = KNN
-    benchmark.extra_info["library"] = "fastad, 2 threads"
+    benchmark.group = KNN
     case = _case()
     scorer = compile_scorer(case.search)
     expected = np.count_nonzero(scorer.score_samples(case.points) < case.threshold)
@@ -79,8 +78,7 @@ def test_region(benchmark: BenchmarkFixture) -> None:
 
 @SLOW
 def test_region_of_scikit_learn(benchmark: BenchmarkFixture) -> None:
-    benchmark.extra_info["runs"] = KNN
-    benchmark.extra_info["library"] = "scikit-learn"
+    benchmark.group = KNN
     case = _case()
     distances = benchmark(lambda: case.search.kneighbors(case.points)[0])
     expected = np.count_nonzero(distances[:, -1] < case.threshold)
@@ -89,8 +87,7 @@ def test_region_of_scikit_learn(benchmark: BenchmarkFixture) -> None:
 
 @SLOW
 def test_region_of_scipy(benchmark: BenchmarkFixture) -> None:
-    benchmark.extra_info["runs"] = KNN
-    benchmark.extra_info["library"] = "SciPy's cKDTree, 2 workers"
+    benchmark.group = KNN
     case = _case()
     tree = cKDTree(case.training)
     distances, _ = benchmark(lambda: tree.query(case.points, k=K, workers=2))
@@ -102,16 +99,14 @@ def test_region_of_scipy(benchmark: BenchmarkFixture) -> None:
 
 
 def test_factors(benchmark: BenchmarkFixture) -> None:
-    benchmark.extra_info["runs"] = LOF
-    benchmark.extra_info["library"] = "fastad, 2 threads"
+    benchmark.group = LOF
     scorer = compile_scorer(_factor())
     benchmark(lambda: scorer.score_samples(_case().points, n_threads=2))
 
 
 @SLOW
 def test_factors_of_scikit_learn(benchmark: BenchmarkFixture) -> None:
-    benchmark.extra_info["runs"] = LOF
-    benchmark.extra_info["library"] = "scikit-learn"
+    benchmark.group = LOF
     result = benchmark(lambda: _factor().score_samples(_case().points))
     scores = compile_scorer(_factor()).score_samples(_case().points)
     np.testing.assert_allclose(scores, -result, rtol=1e-9)
@@ -121,8 +116,7 @@ def test_factors_of_scikit_learn(benchmark: BenchmarkFixture) -> None:
 @SLOW
 def test_duplicates(benchmark: BenchmarkFixture, n: int) -> None:
     """Nearly all places are tied: three features of few values."""
-    benchmark.extra_info["runs"] = f"LOF of k = 20 fitted on {n} rows with duplicates"
-    benchmark.extra_info["library"] = "fastad, 1 thread"
+    benchmark.group = f"LOF of k = 20 fitted on {n} rows with duplicates"
     X = np.floor(np.random.default_rng(0).exponential(3.0, size=(n, 3)))
     assert np.unique(X, axis=0).shape[0] < n / 10
     benchmark(lambda: Neighbourhood(X, [Rule("lof", 20)]))

@@ -93,16 +93,11 @@ def _score_blocks(
     return scores.ravel()[: sum(block.shape[1] for block in blocks)]
 
 
-def _label(benchmark: BenchmarkFixture, name: str, library: str) -> None:
-    benchmark.extra_info["runs"] = f"{name}, {CASES[name].n_points:_} points".replace("_", " ")
-    benchmark.extra_info["library"] = library
-
-
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.benchmark(min_rounds=1, max_time=0)
 def test_original(benchmark: BenchmarkFixture, name: str) -> None:
     fitted = _fitted(name)
-    _label(benchmark, name, "PyOD" if name.startswith("PyOD") else "scikit-learn")
+    benchmark.group = f"{CASES[name].n_points} points"
     expected = fitted.original()
     result = fitted.scorer.score_samples(fitted.X)
     np.testing.assert_allclose(result, expected, rtol=1e-9, atol=1e-11 * np.abs(expected).max())
@@ -113,7 +108,7 @@ def test_original(benchmark: BenchmarkFixture, name: str) -> None:
 @pytest.mark.parametrize("name", CASES)
 def test_table(benchmark: BenchmarkFixture, name: str, n_threads: int) -> None:
     fitted = _fitted(name)
-    _label(benchmark, name, f"fastad, table, {n_threads} threads")
+    benchmark.group = f"{CASES[name].n_points} points"
     benchmark(lambda: fitted.scorer.score_samples(fitted.X, n_threads=n_threads))
 
 
@@ -122,7 +117,7 @@ def test_table(benchmark: BenchmarkFixture, name: str, n_threads: int) -> None:
 def test_blocks(benchmark: BenchmarkFixture, name: str, n_threads: int) -> None:
     # As for a volume, whose points are made where they are scored.
     fitted = _fitted(name)
-    _label(benchmark, name, f"fastad, blocks, {n_threads} threads")
+    benchmark.group = f"{CASES[name].n_points} points"
     blocks = _blocks(fitted.X)
     result = _score_blocks(fitted.scorer, blocks, n_threads)
     np.testing.assert_array_equal(result, fitted.scorer.score_samples(fitted.X))

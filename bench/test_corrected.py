@@ -5,19 +5,17 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
 import fastad
+from bench.data import Labels, Scores
 
 SIZE, N_ANOMALIES, HIDDEN = 10**6, 10**4, 0.01
 KEYS = ["auc", "auc@0.01", "tpr@0.01"]
 
 pytestmark = pytest.mark.benchmark(min_rounds=5, max_time=1, disable_gc=True)
 
-Labels = npt.NDArray[np.int64]
-Scores = npt.NDArray[np.float64]
 Contamination = float | None
 
 CALLS: dict[str, Callable[[Labels, Scores, Contamination], Any]] = {

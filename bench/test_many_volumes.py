@@ -48,10 +48,9 @@ def _volumes(detectors: dict[str, Any], d: int) -> fastad.regions.Volumes:
 @pytest.mark.parametrize("way", ["together", "one after the other"])
 def test_volumes(benchmark: BenchmarkFixture, way: str, d: int) -> None:
     detectors = _detectors(d)
-    benchmark.extra_info["runs"] = (
+    benchmark.group = (
         f"{len(detectors)} detectors at {len(FPR)} rates, {N_DRAWS} draws in {d} dimensions"
     )
-    benchmark.extra_info["library"] = f"fastad, {way}"
     together = _volumes(detectors, d)
 
     def alone() -> list[dict[str, Any]]:

@@ -17,6 +17,7 @@ from pytest_benchmark.fixture import BenchmarkFixture
 
 import fastad
 from bench.data import Case, generate
+from bench.pages import number
 from fastad.streaming import SlidingEvaluation
 
 N_THREADS = 8
@@ -39,7 +40,7 @@ def full_week() -> SlidingEvaluation:
 
 def percentiles_of_calls(
     benchmark: BenchmarkFixture, call: Callable[[], object], n_calls: int, n_threads: int
-) -> dict[str, float]:
+) -> dict[str, str]:
     """Return p50 and p99 in milliseconds of a call that each thread makes so often."""
     times: list[float] = []
 
@@ -54,7 +55,7 @@ def percentiles_of_calls(
         times.clear()
         benchmark(lambda: list(pool.map(call_often, range(n_threads))))
     p50, p99 = np.percentile(times, [50, 99])
-    return {"p50": 1e3 * p50, "p99": 1e3 * p99}
+    return {"p50": number(1e3 * p50, 3), "p99": number(1e3 * p99, 3)}
 
 
 @pytest.mark.parametrize("size", CALLS)
@@ -64,7 +65,7 @@ def test_batches(benchmark: BenchmarkFixture, size: int) -> None:
     percentiles = percentiles_of_calls(
         benchmark, lambda: fastad.evaluate(labels, scores), CALLS[size], N_THREADS
     )
-    benchmark.extra_info.update(batch=size, **percentiles)
+    benchmark.extra_info.update(percentiles)
 
 
 @pytest.mark.parametrize("n_threads", [1, N_THREADS])
@@ -78,7 +79,7 @@ def test_updates_of_a_window(benchmark: BenchmarkFixture, size: int, n_threads: 
         week.update(labels, scores, time=N_HOURS * HOUR - 1)
 
     percentiles = percentiles_of_calls(benchmark, update, CALLS[size], n_threads)
-    benchmark.extra_info.update(batch=size, threads=n_threads, **percentiles)
+    benchmark.extra_info.update(percentiles)
 
 
 def resident_megabytes() -> float:
@@ -144,7 +145,6 @@ def test_callers(
     def measure(_: int) -> float:
         return fastad.roc_auc(labels, scores)
 
-    benchmark.extra_info["runs"] = f"{n_calls} times the AUC of {size} points, one thread a call"
-    benchmark.extra_info["library"] = f"fastad, {n_callers} callers"
+    benchmark.group = f"{n_calls} times the AUC of {size} points, one thread a call"
     with ThreadPoolExecutor(n_callers) as pool:
         benchmark(lambda: list(pool.map(measure, range(n_calls))))

@@ -71,14 +71,8 @@ def _in_numpy(case: _Case) -> fastad.regions.VolumeEstimate:
         )
 
 
-def _label(benchmark: BenchmarkFixture, name: str, library: str) -> None:
-    benchmark.extra_info["runs"] = f"{name}, {N_FEATURES} features, {N_DRAWS:_} score calls"
-    benchmark.extra_info["library"] = library
-
-
 @pytest.mark.parametrize("name", DETECTORS)
 def test_numpy(benchmark: BenchmarkFixture, name: str) -> None:
-    _label(benchmark, name, "NumPy and scikit-learn")
     case = _case(name)
     result = benchmark(lambda: _in_numpy(case))
     expected = _compiled(case)
@@ -90,7 +84,6 @@ def test_numpy(benchmark: BenchmarkFixture, name: str) -> None:
 
 @pytest.mark.parametrize("name", DETECTORS)
 def test_fastad(benchmark: BenchmarkFixture, name: str) -> None:
-    _label(benchmark, name, "fastad")
     case = _case(name)
     result = _compiled(case)
     assert 0.6 * N_DRAWS < result.n_scored < 1.2 * N_DRAWS

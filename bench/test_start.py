@@ -3,8 +3,8 @@
 import os
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
+from tempfile import mkdtemp
 
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
@@ -18,6 +18,7 @@ PROGRAMS = {
     "import numpy": "import numpy",
     "import numpy, fastad": "import numpy, fastad",
     "first AUC, compiled before": _FASTAD,
+    "first AUC, nothing compiled yet": _FASTAD,
     "first AUC of scikit-learn": _SKLEARN,
 }
 
@@ -29,13 +30,6 @@ def _run(program: str, cache: str | Path) -> None:
 
 @pytest.mark.parametrize("start", PROGRAMS)
 def test_start(benchmark: BenchmarkFixture, tmp_path: Path, start: str) -> None:
-    benchmark.group = "start"
-    benchmark.extra_info.update(start=start)
     _run(PROGRAMS[start], tmp_path)  # fills the caches
-    benchmark(_run, PROGRAMS[start], tmp_path)
-
-
-def test_start_without_cache(benchmark: BenchmarkFixture, tmp_path: Path) -> None:
-    benchmark.group = "start"
-    benchmark.extra_info.update(start="first AUC, nothing compiled yet")
-    benchmark(lambda: _run(_FASTAD, tempfile.mkdtemp(dir=tmp_path)))
+    is_new = "nothing" in start
+    benchmark(lambda: _run(PROGRAMS[start], mkdtemp(dir=tmp_path) if is_new else tmp_path))

@@ -1,7 +1,8 @@
 """Updating a sketch, reading it, and merging, beside what else counts scores of streams."""
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
+from typing import Any
 
 import datasketches
 import numpy as np
@@ -56,24 +57,23 @@ def _torchmetrics(
     return lambda: curve.update(probabilities, target)
 
 
-def _kll(labels: npt.NDArray[np.int8], scores: npt.NDArray[np.floating]) -> Callable[[], object]:
-    sketches = [datasketches.kll_doubles_sketch(4096) for _ in range(2)]
+def _datasketches(
+    make: Callable[[], Any],
+    dtype: str,
+    labels: npt.NDArray[np.int8],
+    scores: npt.NDArray[np.floating],
+) -> Callable[[], object]:
+    sketches = [make(), make()]
 
     def update() -> None:
         for kind, sketch in enumerate(sketches):
-            sketch.update(scores[labels == kind])
+            sketch.update(scores[labels == kind].astype(dtype, copy=False))
 
     return update
 
 
-def _req(labels: npt.NDArray[np.int8], scores: npt.NDArray[np.floating]) -> Callable[[], object]:
-    sketches = [datasketches.req_floats_sketch(100, True) for _ in range(2)]
-
-    def update() -> None:
-        for kind, sketch in enumerate(sketches):
-            sketch.update(scores[labels == kind].astype(np.float32))
-
-    return update
+_kll = partial(_datasketches, lambda: datasketches.kll_doubles_sketch(4096), "float64")
+_req = partial(_datasketches, lambda: datasketches.req_floats_sketch(100, True), "float32")
 
 
 @pytest.mark.benchmark(min_rounds=3, max_time=1, disable_gc=True)

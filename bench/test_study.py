@@ -102,9 +102,8 @@ def shared_by_peer(d: int, n_train: int) -> tuple[peer.Together, list[Any]]:
 def by_sharing_peer(d: int, n_train: int) -> list[dict[str, float]]:
     split = case(d, n_train).split
     rows = np.concatenate([split.X_train, split.X_test])
-    return list(
-        peer.run_together(*shared_by_peer(d, n_train), split.X_test, split.y_test, rows, N_DRAWS)
-    )
+    together, others = shared_by_peer(d, n_train)
+    return list(peer.run(others, split.X_test, split.y_test, rows, N_DRAWS, together))
 
 
 def on_one_core(run: Any, *arguments: int) -> Any:

@@ -61,8 +61,7 @@ LIBRARIES: dict[str, Callable[[], float]] = {
 
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_ball(benchmark: BenchmarkFixture, library: str) -> None:
-    benchmark.extra_info["runs"] = "10^7 points of a box in 5 dimensions, those in a ball counted"
-    benchmark.extra_info["library"] = library
+    benchmark.group = "10^7 points of a box in 5 dimensions, those in a ball counted"
     LIBRARIES[library]()
     result = benchmark(LIBRARIES[library])
     assert abs(result - FRACTION) < 5 * math.sqrt(FRACTION / N_POINTS)

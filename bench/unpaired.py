@@ -6,6 +6,7 @@
 import sys
 import warnings
 from collections import Counter
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -73,11 +74,9 @@ def main() -> None:
     n_sets = int(sys.argv[1]) if len(sys.argv) > 1 else N_SETS
     warnings.simplefilter("ignore", LowCoverageWarning)
     rows = []
-    for options in MEASURES:
-        for pair in PAIRS:
-            for sizes in SIZES:
-                rows.append(run(options, pair, sizes, n_sets))
-                print(rows[-1], flush=True)
+    for options, pair, sizes in product(MEASURES, PAIRS, SIZES):
+        rows.append(run(options, pair, sizes, n_sets))
+        print(rows[-1], flush=True)
     if n_sets == N_SETS:
         write_rows(TABLE, rows)
 
