@@ -29,6 +29,7 @@ from fastad.uncertainty.intervals.methods import (
     ANY_SIZE,
     METHODS,
     RESAMPLING,
+    limits_of,
     methods_of,
     select_method,
 )
@@ -55,8 +56,10 @@ from fastad.uncertainty.samples.sampling import DesignedSample, Sample
 
 # Methods that need no variance of the given samples.
 _WITHOUT_VARIANCE = (*BINOMIAL, *ANY_SIZE, "newcombe")
-# With fewer degrees of freedom intervals were measured to cover less often than they say.
-_FEWEST_DEGREES = 10
+# With fewer units of equal size in a class, or beyond the operating point, intervals were measured
+# to cover less often than they say. Degrees of freedom estimated from scores do not tell: they are
+# high where the variance happens to be estimated too low.
+_FEWEST_UNITS, _FEWEST_BEYOND = 11, 5
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -217,9 +220,11 @@ def task_of(
         return refusal
     df = sample.degrees_of_freedom(bound)
     if isinstance(sample, DesignedSample):
+        n_equal = [sample.n_equal_units(label) for label in (1, 0)]
         # Large weights are rare: a sample may have too few of them by chance.
-        few = sample.kind == "weights" and sample.n_equal_units(1, 0) < ENOUGH_UNITS
-        coverage = math.nan if few or df < _FEWEST_DEGREES else None
+        fewest = ENOUGH_UNITS if sample.kind == "weights" else _FEWEST_UNITS
+        is_few = min(n_equal) < fewest or min(limits_of(bound, *n_equal)) < _FEWEST_BEYOND
+        coverage = math.nan if is_few else None
     return Task(bound, value, method, coverage, df)
 
 

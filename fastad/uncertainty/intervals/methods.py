@@ -16,7 +16,12 @@ from fastad.measures.rates import RATES, TRIALS
 from fastad.measures.roc import ROC_AUC
 from fastad.ordering.counts import OrderedCounts
 from fastad.uncertainty.intervals.enclosing_curves import has_box, has_fiducial, has_order, has_step
-from fastad.uncertainty.samples.closed_forms import BINOMIAL, newcombe_variance, variance
+from fastad.uncertainty.samples.closed_forms import (
+    BINOMIAL,
+    newcombe_variance,
+    standard_error_of,
+    variance,
+)
 from fastad.uncertainty.samples.influence import INFLUENCES, has_influence, influence
 from fastad.uncertainty.samples.sampling import Sample
 
@@ -29,8 +34,9 @@ METHODS = (
 ANY_SIZE = ("inversion", "order", "clopper-pearson", "fiducial")
 # Corrected measures that follow from both rates at a threshold.
 _WITH_INVERSION = ("tpr_at_fpr", "fpr_at_tpr", *RATES)
-# For the area under the ROC curve, whichever of both has the larger variance: Newcombe's method
-# assumes anomalies of one kind, and DeLong's variance is too small where few samples show it.
+# For the area under the ROC curve, whichever of both has the larger variance. Newcombe's assumes
+# classes of one kind each, DeLong's is too small where few samples decide: by itself, either method
+# is much too narrow for scores of other families than those of the table.
 NEWCOMBE_OR_LOGIT = "newcombe or logit"
 
 # The lowest of four families of 200 intervals each with a coverage of 95 % lies at 93 % by chance.
@@ -43,7 +49,6 @@ _WIDTH_TOLERANCE = 1.05
 # With fewer samples beyond an operating point the normal distribution of an estimate is not a good
 # description, although some measured rates are low. A score interval estimates no variance.
 _FEWEST_FOR_NORMAL = 20
-_SCORE_INTERVALS = ("newcombe", NEWCOMBE_OR_LOGIT)
 # Samples beyond an operating point, in both classes, from which on the bootstrap is valid.
 MANY = 100
 # DeLong's method is not selected with more false positives than this at 95 %: the highest of five
@@ -175,15 +180,21 @@ def select_method(bound: BoundMeasure, counts: OrderedCounts) -> tuple[str, floa
         limits = limits_of(bound, float(counts.n_anomalies), float(counts.n_normals))
         is_known = isinstance(bound.measure, CorrectedMeasure) and min(limits) >= MANY
         return "bootstrap", None if is_known else math.nan
+    if bound.measure is ROC_AUC:
+        rows = [row for row in rows if row.method in (NEWCOMBE_OR_LOGIT, "fiducial")]
     method, coverage = best_method(rows)
     return newcombe_or_logit(bound, counts) if method == NEWCOMBE_OR_LOGIT else method, coverage
 
 
 def newcombe_or_logit(bound: BoundMeasure, counts: OrderedCounts) -> str:
-    """Return which of both methods has the larger variance of the area under the ROC curve."""
+    """Return which of both methods has the larger variance of the area under the ROC curve.
+
+    The second one without a variance, too: its interval is then one of disjoint pairs.
+    """
     n, m = int(counts.n_anomalies), int(counts.n_normals)
-    allowed = newcombe_variance(bound.value(counts), n, m)
-    return "logit" if variance(counts, influence(counts, bound)) > allowed else "newcombe"
+    observed = standard_error_of(variance(counts, influence(counts, bound)), bound)
+    allowed = math.sqrt(newcombe_variance(bound.value(counts), n, m))
+    return "newcombe" if 0 < observed <= allowed else "logit"
 
 
 def limits_of(bound: BoundMeasure, n_anomalies: float, n_normals: float) -> Limits:
@@ -236,7 +247,7 @@ def best_method(rows: Sequence[Coverage]) -> tuple[str, float]:
         method
         for method in methods
         if method in good
-        or (coverage[method] >= sufficient and (method in _SCORE_INTERVALS or not few))
+        or (coverage[method] >= sufficient and (method == NEWCOMBE_OR_LOGIT or not few))
     ]
     if not good:
         best = max(coverage, key=lambda method: coverage[method])
