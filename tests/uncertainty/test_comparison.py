@@ -407,7 +407,9 @@ def test_what_holds_for_every_comparison(
         measure = "auc@0.3"
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        warnings.filterwarnings("ignore", ".*variance is zero", LowCoverageWarning)
+        warnings.filterwarnings(
+            "ignore", ".*(variance is zero|fewer than 5 anomalies)", LowCoverageWarning
+        )
         result = fastad.compare(
             sample.y,
             *sample.s,
@@ -441,6 +443,7 @@ HALVES = [0] * 30 + [1] * 30
 MIXED = np.random.default_rng(0).permutation(60).tolist()
 
 
+@pytest.mark.filterwarnings("ignore:.* with fewer than 5 anomalies")
 @pytest.mark.parametrize("shift", [-5.0, 0.0, 100.0])
 def test_rates_at_a_threshold_are_compared_by_scores_not_by_ranks(shift: float) -> None:
     rng = np.random.default_rng(0)
@@ -501,3 +504,20 @@ def test_the_interval_of_required_anomalies_contains_their_number(measure: str) 
     assert n_containing >= n_tried * (0.92 - 3 * math.sqrt(0.92 * 0.08 / n_tried))
     # With the upper end the promised power is missed in 2.5 % of the cases, not in half of them.
     assert too_few <= n_tried * (0.05 + 3 * math.sqrt(0.05 * 0.95 / n_tried))
+
+
+@pytest.mark.parametrize("method", ["delong", "student", "bootstrap"])
+def test_few_samples_have_a_note_by_every_method_but_permutations(method: Any) -> None:
+    y, a, b = [0, 0, 0, 1, 1], [1, 2, 3, 4, 5], [5, 4, 3, 2, 1]
+    with pytest.warns(LowCoverageWarning, match="with fewer than 5 anomalies"):
+        fastad.compare(y, a, b, measure="ap", method=method, rng=0)
+    exact = fastad.compare(y, a, b, measure="ap", method="permutation", rng=0)
+    assert exact.reliability_note is None
+    assert exact.p_value > 0.05
+
+
+def test_equal_rankings_require_no_number_of_anomalies() -> None:
+    y, a = np.repeat([0, 1], [100, 20]), np.random.default_rng(0).random(120)
+    result = fastad.compare(y, a, 2 * a + 1, measure="auc", min_difference=0.05)
+    assert (result.low, result.high, result.p_value) == (0, 0, 1)
+    assert result.required_anomalies is None

@@ -275,6 +275,7 @@ def test_a_paired_difference_is_narrower_than_two_intervals() -> None:
     assert result.high - result.low == pytest.approx(delong.high - delong.low, rel=0.1)
 
 
+@pytest.mark.filterwarnings("ignore:.* with fewer than 5 anomalies")
 def test_undefined_replicates_of_a_difference_are_counted() -> None:
     y = [0] * 4 + [1] * 2
     result = fastad.compare(

@@ -18,10 +18,12 @@ from fastad.uncertainty.comparisons.pair_estimates import (
 )
 from fastad.uncertainty.comparisons.paired import PAIRED_METHODS, Detectors
 from fastad.uncertainty.intervals.interval_estimation import InferenceOptions
-from fastad.uncertainty.intervals.methods import limits_of, select_paired_method
+from fastad.uncertainty.intervals.methods import limits_of, note_of_few, select_paired_method
 from fastad.uncertainty.results import SamplingEffect
 from fastad.uncertainty.samples.bootstrap import IndependentSample
 
+# With fewer anomalies or normals even a method that was asked for by name has a note.
+_FEWEST_SAMPLES = (5, 5)
 # One sample of n alone that differs from equal others has 2n / (n + 1) degrees of freedom.
 _FEWEST_DF = 2
 # No quantile of a variance is lower: at a confidence level near 1 it may be no float.
@@ -43,6 +45,9 @@ def compare_pairs(
     method, note = options.method, None
     if method == "auto":
         method, note = select_paired_method(bound, samples)
+    elif method != "permutation" and samples[0].kind is None:
+        # The null distribution of permutations is exact for any numbers.
+        note = note_of_few(method, sizes, _FEWEST_SAMPLES)
     what = f"a comparison of {bound.key}"
     first = samples[0]
     if isinstance(first, IndependentSample):
@@ -71,8 +76,8 @@ def compare_pairs(
     results = []
     for (i, j), difference, estimate in zip(pairs, differences, estimates, strict=True):
         required: tuple[int | None, tuple[int, int] | None] = None, None
-        # Without a known variance nothing follows.
-        if min_difference is not None and estimate.method != "pairs":
+        # Without a known variance, or one of equal rankings, nothing follows.
+        if min_difference is not None and estimate.method != "pairs" and estimate.variance > 0:
             required = _required_anomalies(
                 n_anomalies, estimate, options.alpha, min_difference, power
             )

@@ -276,11 +276,9 @@ def select_paired_method(bound: BoundMeasure, samples: Sequence[Sample]) -> tupl
     # At another prevalence a few samples may dominate.
     if not known or bound.parameters.get("prevalence") is not None:
         return method, f"how reliable comparisons by {method!r} are on such data is not known"
-    if n_anomalies < _FEWEST_TRIED[0] or n_normals < _FEWEST_TRIED[1]:
-        return method, (
-            f"with fewer than {_FEWEST_TRIED[0]} anomalies or {_FEWEST_TRIED[1]} normal samples "
-            f"how reliable comparisons by {method!r} are is not known"
-        )
+    few = note_of_few(method, (n_anomalies, n_normals), _FEWEST_TRIED)
+    if few is not None:
+        return method, few
     if "prevalence" in bound.parameters and n_normals < MANY:
         return method, f"with fewer than {MANY} normal samples differences of precisions are biased"
     misplaced = [min(n_anomalies, n_normals) * (1 - _area(each)) for each in counts]
@@ -297,6 +295,16 @@ def select_paired_method(bound: BoundMeasure, samples: Sequence[Sample]) -> tupl
             f"{100 * rates[0]:.0f} % of the samples"
         )
     return method, None
+
+
+def note_of_few(method: str, sizes: tuple[float, float], fewest: tuple[int, int]) -> str | None:
+    """Return why a comparison of few samples is unreliable, or None."""
+    if sizes[0] >= fewest[0] and sizes[1] >= fewest[1]:
+        return None
+    return (
+        f"with fewer than {fewest[0]} anomalies or {fewest[1]} normal samples "
+        f"how reliable comparisons by {method!r} are is not known"
+    )
 
 
 def _area(counts: OrderedCounts) -> float:
