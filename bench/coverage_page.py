@@ -6,8 +6,8 @@ python -m bench.coverage_page
 import itertools
 from collections.abc import Callable, Collection, Mapping, Sequence
 
-from bench import auto_coverage, auto_price, coverage, false_positives
-from bench.families import FAMILIES, STEPPED
+from bench import area_coverage, auto_coverage, auto_price, coverage, false_positives
+from bench.families import DECIDED_BY_FEW, FAMILIES, STEPPED
 from bench.pages import EVIDENCE, fill, read_rows, table
 
 PAGE = EVIDENCE / "coverage.md"
@@ -48,6 +48,19 @@ def price() -> str:
 
     sizes = auto_price.SIZES
     body = [[family, *(cell(family, size) for size in sizes)] for family in FAMILIES]
+    return table(["family", *(f"{n}, {m}" for n, m in sizes)], body)
+
+
+def areas() -> str:
+    """Return the coverage of three methods where a few samples decide the area."""
+    rows = read_rows(area_coverage.TABLE)
+
+    def cell(family: str, size: tuple[int, int]) -> str:
+        (row,) = (each for each in rows if each["family"] == family and _size(each) == size)
+        return " / ".join(f"{100 * float(row[each]):.0f}" for each in area_coverage.METHODS)
+
+    sizes = area_coverage.SIZES
+    body = [[family, *(cell(family, size) for size in sizes)] for family in DECIDED_BY_FEW]
     return table(["family", *(f"{n}, {m}" for n, m in sizes)], body)
 
 
@@ -93,6 +106,7 @@ def tables() -> dict[str, str]:
     return {
         "auto": auto(FAMILIES),
         "steps": auto(STEPPED),
+        "areas": areas(),
         "price": price(),
         "methods": methods(),
         "comparisons": comparisons(),

@@ -78,6 +78,19 @@ def _heavy_tailed(shift: float) -> Family:
     )
 
 
+def _exponential(mean: float, sign: int = 1) -> Family:
+    def cumulative(x: Scores) -> tuple[Scores, Scores]:
+        below = [-np.expm1(-np.maximum(sign * x, 0) / scale) for scale in (1.0, mean)]
+        normals, anomalies = below if sign > 0 else (1 - each for each in below)
+        return normals, anomalies
+
+    return Family(
+        lambda rng, labels: sign * rng.exponential(np.where(labels, mean, 1.0)),
+        np.sort(sign * np.linspace(0, 60 * max(mean, 1), 200_001)),
+        cumulative,
+    )
+
+
 def _stepped(normals: Sequence[float], anomalies: Sequence[float]) -> Family:
     """Return scores that are uniform in each of the ranges [0, 1], [1, 2], and so on."""
     below = [np.append(0.0, np.cumsum(parts)) for parts in (normals, anomalies)]
@@ -141,4 +154,14 @@ STEPPED: Mapping[str, Family] = MappingProxyType(
         "normals above": _stepped([0.5, 0.3, 0.15, 0.03, 0.02], [0.05, 0.1, 0.3, 0.55, 0]),
     }
 )
-ALL_FAMILIES: Mapping[str, Family] = MappingProxyType({**FAMILIES, **STEPPED})
+# A few samples of one class decide the area under the ROC curve.
+DECIDED_BY_FEW: Mapping[str, Family] = MappingProxyType(
+    {
+        "8 % of the anomalies below all normals": _stepped([0, 1, 0], [0.08, 0, 0.92]),
+        "3 % of the normals above all anomalies": _stepped([0.97, 0, 0.03], [0, 1, 0]),
+        "anomalies between 95 and 5 % of the normals": _stepped([0.95, 0, 0.05], [0, 1, 0]),
+        "exponential, mean 3": _exponential(3),
+        "exponential, mean 3, mirrored": _exponential(1 / 3, sign=-1),
+    }
+)
+ALL_FAMILIES: Mapping[str, Family] = MappingProxyType({**FAMILIES, **STEPPED, **DECIDED_BY_FEW})
