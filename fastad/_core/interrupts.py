@@ -4,9 +4,16 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import Any, TypeVar
 
 Result = TypeVar("Result")
+
+# Signals for which programs have handlers that raise; a system lacks some.
+_INTERRUPTING = tuple(
+    getattr(signal, name)
+    for name in ("SIGINT", "SIGTERM", "SIGALRM", "SIGBREAK", "SIGHUP", "SIGUSR1", "SIGUSR2")
+    if hasattr(signal, name)
+)
 
 
 class TerminationInterrupt(KeyboardInterrupt):
@@ -37,43 +44,61 @@ def raise_termination(_number: int, _frame: object) -> None:
     raise TerminationInterrupt
 
 
+class _Deferral:
+    """A handler of signals that keeps what the handlers it stands for raise, until a call ends."""
+
+    __slots__ = ("error", "handlers", "has_ended", "thread")
+
+    def __init__(self) -> None:
+        self.handlers: dict[int, Callable[[int, Any], Any]] = {}
+        self.error: BaseException | None = None
+        self.has_ended = False
+        self.thread = threading.get_ident()
+
+    def __call__(self, number: int, frame: Any) -> None:
+        try:
+            self.handlers[number](number, frame)
+        except BaseException as error:
+            if not self.is_active:
+                raise
+            self.error = error
+
+    @property
+    def is_active(self) -> bool:
+        """Whether the call goes on; in a child that another thread forked meanwhile it does not."""
+        return not self.has_ended and threading.get_ident() == self.thread
+
+    def begin(self) -> None:
+        """Stand for the handlers in Python, unless those of an outer call are deferred already."""
+        for number in _INTERRUPTING:
+            handler = signal.getsignal(number)
+            deferred = isinstance(handler, _Deferral) and handler.is_active
+            if callable(handler) and not deferred:
+                self.handlers[number] = handler
+                signal.signal(number, self)
+
+    def end(self) -> None:
+        """Restore the handlers, and raise what one of them has raised."""
+        try:
+            for number, handler in self.handlers.items():
+                signal.signal(number, handler)
+        finally:
+            self.has_ended = True
+        if self.error is not None:
+            raise self.error
+
+
 def uninterrupted(function: Callable[[], Result]) -> Result:
     """Call a function to its end; a Ctrl-C that comes meanwhile is raised after it.
 
-    Python raises it in the main thread alone, so that there the function runs in another one.
+    So is what handlers of other signals raise, such as those of time limits. Python calls handlers
+    in the main thread alone.
     """
     if threading.current_thread() is not threading.main_thread():
         return function()
-    results: list[Result] = []
-    errors: list[BaseException] = []
-    begun, ended = threading.Lock(), threading.Event()
-
-    def call() -> None:
-        if not begun.acquire(blocking=False):
-            return
-        try:
-            results.append(function())
-        except BaseException as error:
-            errors.append(error)
-        finally:
-            ended.set()
-
-    worker = threading.Thread(target=call, name="fastad-uninterrupted")
-    interrupt: KeyboardInterrupt | None = None
+    deferral = _Deferral()
     try:
-        worker.start()
-    except KeyboardInterrupt as error:
-        # The thread may have begun all the same; if not, it never does.
-        if begun.acquire(blocking=False):
-            raise
-        interrupt = error
-    while not ended.is_set():
-        try:
-            ended.wait()
-        except KeyboardInterrupt as error:
-            interrupt = error
-    if interrupt is not None:
-        raise interrupt
-    if errors:
-        raise errors[0]
-    return results[0]
+        deferral.begin()
+        return function()
+    finally:
+        deferral.end()

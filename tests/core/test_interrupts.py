@@ -6,7 +6,10 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
 
 import pytest
 
@@ -15,7 +18,17 @@ from tests.support.processes import environment
 
 
 def interrupt() -> None:
-    os.kill(os.getpid(), signal.SIGINT)
+    signal.raise_signal(signal.SIGINT)
+
+
+@contextmanager
+def handled(number: int, handler: Any) -> Iterator[None]:
+    """Handle a signal in the block."""
+    before = signal.signal(number, handler)
+    try:
+        yield
+    finally:
+        signal.signal(number, before)
 
 
 def test_results_and_errors_are_those_of_the_function() -> None:
@@ -44,7 +57,6 @@ def test_ctrl_c_is_raised_after_the_function(n_times: int) -> None:
     def work() -> None:
         for _ in range(n_times):
             interrupt()
-            time.sleep(0.05)
         steps.append("end")
 
     with pytest.raises(KeyboardInterrupt):
@@ -55,87 +67,169 @@ def test_ctrl_c_is_raised_after_the_function(n_times: int) -> None:
 def test_ctrl_c_comes_before_an_error_of_the_function() -> None:
     def work() -> None:
         interrupt()
-        time.sleep(0.05)
         raise ValueError
 
     with pytest.raises(KeyboardInterrupt):
         uninterrupted(work)
 
 
-@pytest.mark.parametrize("begins", [True, False])
-def test_ctrl_c_while_the_thread_starts(monkeypatch: pytest.MonkeyPatch, *, begins: bool) -> None:
-    start = threading.Thread.start
-    begun, steps = threading.Event(), []
-
-    def interrupted_start(thread: threading.Thread) -> None:
-        if begins:
-            start(thread)
-            begun.wait()
-        raise KeyboardInterrupt
+def test_a_handler_of_ones_own_is_called_at_once_and_stays() -> None:
+    steps: list[str] = []
 
     def work() -> None:
-        begun.set()
-        time.sleep(0.05)
+        interrupt()
         steps.append("end")
 
-    monkeypatch.setattr(threading.Thread, "start", interrupted_start)
+    def handle(number: int, frame: FrameType | None) -> None:
+        assert frame is not None
+        steps.append(f"signal {number}")
+
+    with handled(signal.SIGINT, handle):
+        uninterrupted(work)
+        assert signal.getsignal(signal.SIGINT) is handle
+    assert steps == [f"signal {signal.SIGINT:d}", "end"]
+
+
+@pytest.mark.parametrize("handler", [signal.SIG_IGN, signal.SIG_DFL])
+def test_without_a_handler_of_python_none_is_set(handler: signal.Handlers) -> None:
+    with handled(signal.SIGINT, handler):
+        kept = uninterrupted(lambda: signal.getsignal(signal.SIGINT))
+        assert kept is handler
+        assert signal.getsignal(signal.SIGINT) is handler
+
+
+class TimeLimitError(Exception):
+    pass
+
+
+def exceed(_number: int, _frame: FrameType | None) -> None:
+    raise TimeLimitError
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGALRM"), reason="no alarms")
+def test_the_error_of_a_time_limit_is_raised_after_the_function() -> None:
+    steps = []
+
+    def work() -> None:
+        signal.raise_signal(signal.SIGALRM)
+        steps.append("end")
+
+    with handled(signal.SIGALRM, exceed):
+        with pytest.raises(TimeLimitError):
+            uninterrupted(work)
+        assert signal.getsignal(signal.SIGALRM) is exceed
+    assert steps == ["end"]
+
+
+def test_a_call_within_another_holds_signals_until_the_outer_one_ends() -> None:
+    steps = []
+
+    def work() -> None:
+        uninterrupted(interrupt)
+        steps.append("end")
+
     with pytest.raises(KeyboardInterrupt):
         uninterrupted(work)
-    assert steps == (["end"] if begins else [])
+    assert steps == ["end"]
 
 
-def test_a_thread_that_starts_late_does_nothing_after_ctrl_c(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    start, steps = threading.Thread.start, []
-    waiting: list[Callable[[], None]] = []
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
+def test_a_child_that_another_thread_forks_meanwhile_takes_signals_at_once() -> None:
+    status: list[int] = []
 
-    def interrupted_start(thread: threading.Thread) -> None:
-        waiting.append(lambda: start(thread))
-        waiting.append(thread.join)
-        raise KeyboardInterrupt
+    def fork() -> None:
+        child = os.fork()
+        if child == 0:
+            code = 1
+            try:
+                interrupt()
+                time.sleep(5)
+            except KeyboardInterrupt:
+                code = 0
+            finally:
+                os._exit(code)
+        status.append(os.waitpid(child, 0)[1])
 
-    monkeypatch.setattr(threading.Thread, "start", interrupted_start)
-    with pytest.raises(KeyboardInterrupt):
-        uninterrupted(lambda: steps.append("end"))
-    for step in waiting:
-        step()
-    assert steps == []
+    def work() -> None:
+        thread = threading.Thread(target=fork)
+        thread.start()
+        thread.join()
+
+    uninterrupted(work)
+    assert status == [0]
 
 
-@pytest.mark.system
-def test_a_sketch_has_whole_updates_only_whenever_ctrl_c_comes() -> None:
-    code = """
-import os, signal, threading, time
+_DISTURBED = """
+import os, signal, sys, threading, time
 import numpy as np
-from fastad.streaming import ScoreSketch
+from fastad.streaming import ScoreSketch, SlidingEvaluation
 rng = np.random.default_rng(0)
 y, s = rng.random(1000) < 0.1, rng.normal(size=1000)
-sketch, n_done, interrupts = ScoreSketch(), 0, 0
-sketch.update(y, s)
-main = threading.main_thread().ident
+times = np.arange(1000.0) * 4
+n_handled = 0
+class Stop(BaseException):
+    pass
+def handle(number, frame):
+    global n_handled
+    n_handled += 1
+    raise Stop
+if sys.argv[1] == "own":
+    signal.signal(signal.SIGINT, handle)
+class Sketch:
+    def __init__(self):
+        self.sketch = ScoreSketch()
+    def update(self):
+        self.sketch.update(y, s)
+    def read(self):
+        return self.sketch
+class Window:
+    def __init__(self):
+        self.window = SlidingEvaluation(pane="1h", window="2h")
+    def update(self):
+        self.window.update(y, s, time=times)
+    def read(self):
+        return self.window.sketch()
+shared = {"sketch": Sketch, "window": Window}[sys.argv[2]]()
+shared.update()
 def disturb():
     for _ in range(200):
         time.sleep(0.003)
         os.kill(os.getpid(), signal.SIGINT)
-thread = threading.Thread(target=disturb)
+def work():
+    while disturber.is_alive():
+        shared.update()
+disturber = threading.Thread(target=disturb)
+worker = threading.Thread(target=work)
+interrupts = 0
 while True:
     try:
-        if not thread.ident:
-            thread.start()
-        while thread.is_alive():
-            sketch.update(y, s)
+        if not disturber.ident:
+            disturber.start()
+        if not worker.ident:
+            worker.start()
+        work()
+        worker.join()
         time.sleep(0.1)
         break
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, Stop):
         interrupts += 1
+sketch = shared.read()
 n = sketch.n_anomalies + sketch.n_normals
 assert n % 1000 == 0 and n > 1000, n
 assert sketch.n_anomalies * 1000 == n * int(y.sum())
+# Two signals in one update raise one error.
+assert n_handled >= interrupts if sys.argv[1] == "own" else n_handled == 0
 print(interrupts)
 """
+
+
+@pytest.mark.system
+@pytest.mark.parametrize("handler", ["default", "own"])
+@pytest.mark.parametrize("kind", ["sketch", "window"])
+def test_state_has_whole_updates_only_whenever_ctrl_c_comes(handler: str, kind: str) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", code],
+        [sys.executable, "-c", _DISTURBED, handler, kind],
         capture_output=True,
         text=True,
         check=False,

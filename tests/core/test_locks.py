@@ -21,7 +21,6 @@ pytestmark = [
 # Files with plain locks and events, and why a forked child never waits for one of them.
 PLAIN = {
     "_core/cache.py": "acquired without waiting",
-    "_core/interrupts.py": "of one call, which no child continues",
     "_core/locks.py": "made anew in a child",
     "_core/progress.py": "of one call, which no child continues",
     "_core/threads.py": "made anew in a child, or of one call, which no child continues",
