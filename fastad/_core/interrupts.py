@@ -72,8 +72,9 @@ class _Deferral:
         """Stand for the handlers in Python, unless those of an outer call are deferred already."""
         for number in _INTERRUPTING:
             handler = signal.getsignal(number)
-            deferred = isinstance(handler, _Deferral) and handler.is_active
-            if callable(handler) and not deferred:
+            if isinstance(handler, _Deferral) and handler.is_active:
+                return
+            if callable(handler):
                 self.handlers[number] = handler
                 signal.signal(number, self)
 

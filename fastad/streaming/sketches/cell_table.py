@@ -155,7 +155,9 @@ class CellTable:
         start = self._begin(raw, kinds, weights) if self._n_pages == 0 else 0
         if n_rows and kinds[0] == UNLABELLED:
             self._have_column_of_unlabelled()
-        n_threads = max(1, min(current_threads(), n_rows // _ROWS_A_THREAD, _MOST_THREADS))
+        n_threads = max(1, min(n_rows // _ROWS_A_THREAD, _MOST_THREADS))
+        if n_threads > 1:
+            n_threads = min(current_threads(), n_threads)
         size = _FIRST_ROWS
         while start < n_rows:
             stop = min(start + size * n_threads, n_rows)
