@@ -19,6 +19,8 @@ from fastad._core.types import AnyVector
 
 Memory = TypeVar("Memory")
 
+# Fewer entries are allocated sooner than a used buffer is found for them.
+_FEW = 2**12
 # Bytes of unused buffers that the process keeps at most: those of a million scores.
 _KEPT = 2**26
 
@@ -95,6 +97,8 @@ class ReusedBuffers:
 
 def borrow_buffer(name: str, size: int, dtype: npt.DTypeLike) -> AnyVector:
     """Return memory, with whatever is left in it; new memory outside of any block."""
+    if size < _FEW:
+        return np.empty(size, dtype)
     buffers: _Buffers | None = getattr(_state, "buffers", None)
     return np.empty(size, dtype) if buffers is None else buffers.borrow(name, size, dtype)
 

@@ -19,6 +19,11 @@ from tests.support.loops import loop
 from tests.support.operating import options_of
 
 
+@pytest.fixture(autouse=True)
+def memory_of_few_entries_is_used_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_buffers, "_FEW", 0)
+
+
 def plain(result: Any) -> Any:
     """All numbers of a result as bytes or values."""
     if dataclasses.is_dataclass(result):
