@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from fastad._core.arrays import as_readonly
+from fastad._core.arrays import as_readonly, set_readonly
 from fastad._core.buffers import ReusedBuffers, borrow_buffer
 from fastad._core.threads import thread_map
 from fastad._core.types import ArrayLike, Count, CountVector, IntVector, Label, ScoreVector
@@ -116,9 +116,9 @@ def count_values(order: PackedOrder) -> OrderedCounts:
     else:
         n_distinct, n_tied = _count_ranges(order, keys, fps, tps)
     return OrderedCounts(
-        fps=as_readonly(fps[: n_distinct + 1]),
-        tps=as_readonly(tps[: n_distinct + 1]),
-        keys=as_readonly(keys[:n_distinct]),
+        fps=set_readonly(fps[: n_distinct + 1]),
+        tps=set_readonly(tps[: n_distinct + 1]),
+        keys=set_readonly(keys[:n_distinct]),
         codec=order.codec,
         n_anomalies=order.n_anomalies,
         n_normals=order.n_points - order.n_anomalies,

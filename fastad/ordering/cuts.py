@@ -5,7 +5,6 @@ a part of the curve that turns out to be cut too short is noticed and done again
 """
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -29,8 +28,7 @@ _LOWEST = -(2**63)
 _BELOW_ZERO = -1
 
 
-@dataclass(frozen=True, slots=True)
-class CurvePart:
+class CurvePart(NamedTuple):
     """Part of the ROC curve that a measure reads: between two false positive rates."""
 
     low: Fraction
