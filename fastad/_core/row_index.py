@@ -40,9 +40,12 @@ class RowIndex:
 
         The number of rows is checked elsewhere, with the name of what there must be one of.
         """
+        other = self._index_of(values)
+        if other is None:
+            return
         self.adopt(values, name)
-        index, other = self._index, self._index_of(values)
-        if other is None or other is index or index.equals(other):
+        index = self._index
+        if other is index or index.equals(other):
             return
         differing = np.fromiter(map(_differ, index.tolist(), other.tolist()), bool, self.n_rows)
         if not differing.any():
@@ -57,6 +60,8 @@ class RowIndex:
         )
 
     def _index_of(self, values: Any) -> Any:
+        if type(values) is np.ndarray:
+            return None
         index = _index_of(values)
         return index if index is not None and len(index) == self.n_rows else None
 
