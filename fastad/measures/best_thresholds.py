@@ -13,11 +13,14 @@ from fastad.errors import UndefinedMeasureError
 from fastad.measures.measure import POINT, Measure
 from fastad.measures.points import (
     NEAR,
+    Exact,
     at_fraction,
     best_point,
+    entry,
     exact,
     first_reaching,
     last_within,
+    plain,
     unrounded,
 )
 from fastad.measures.precision import need_classes
@@ -29,17 +32,19 @@ from fastad.ordering.cuts import CurvePart
 def _best_f1(counts: OrderedCounts, *, prevalence: Fraction | None) -> ValueAtThreshold:
     """Highest F1 score over all thresholds."""
     need_classes(counts, "best_f1", prevalence)
-    n, weight = exact(counts.n_anomalies), counts.normal_weight(prevalence)
+    n, weight = plain(counts.n_anomalies), counts.normal_weight(prevalence)
     about_n, about = float(n), float(weight)
 
     def f1(fps: CountVector, tps: CountVector) -> FloatVector:
         return 2 * tps / (tps + about * fps + about_n)
 
-    def exact_f1(fp: Fraction, tp: Fraction) -> Fraction:
-        return 2 * tp / (tp + weight * fp + n)
+    def exact_f1(fp: Exact, tp: Exact) -> Fraction:
+        # Of integers that are divided once: most of the time of fractions goes into reducing them.
+        normals, each = weight.as_integer_ratio()
+        return Fraction(2 * tp * each) / (tp * each + normals * fp + n * each)
 
     point = best_point(counts, f1, exact_f1)
-    value = exact_f1(exact(counts.fps[point]), exact(counts.tps[point]))
+    value = exact_f1(entry(counts.fps, point), entry(counts.tps, point))
     return ValueAtThreshold(float(value), counts.threshold(point))
 
 

@@ -109,7 +109,9 @@ def _first_beyond(
 
 def last_flagging(counts: OrderedCounts, n_flagged: Count | Fraction) -> int:
     """Return the last point that flags at most so many samples."""
-    points = range(counts.fps.shape[0])
+    # Unless weights are real, each point flags at least one sample more than the one before.
+    n_points = counts.fps.shape[0]
+    points = range(n_points if counts.weighting == "real" else min(n_points, int(n_flagged) + 1))
     # As Python's numbers, which are compared with a fraction exactly.
     return bisect_right(points, n_flagged, key=lambda i: flagged_at(counts, i)) - 1
 
@@ -138,7 +140,8 @@ def best_point(
 
     def near(values: FloatVector) -> IntVector:
         highest = float(values.max())
-        return np.flatnonzero(values >= highest - NEAR * max(abs(highest), scale))
+        close: IntVector = (values >= highest - NEAR * max(abs(highest), scale)).nonzero()[0]
+        return close
 
     def candidates(points: range) -> tuple[IntVector, FloatVector]:
         block = slice(points.start, points.stop)
@@ -147,28 +150,33 @@ def best_point(
         return chosen + points.start, values[chosen]
 
     stop = counts.tps.shape[0] if last is None else last + 1
-    blocks = thread_map(candidates, in_steps(first, stop, _BLOCK))
-    points, values = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
-    best: list[int] = points[near(values)].tolist()
+    if stop - first <= _BLOCK:
+        points, _ = candidates(range(first, stop))
+    else:
+        blocks = thread_map(candidates, in_steps(first, stop, _BLOCK))
+        points, values = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
+        points = points[near(values)]
+    best: list[int] = points.tolist()
     if len(best) == 1 or counts.weighting == "real":
         return best[0]
     return max(best, key=lambda i: exact_value(exact(counts.fps[i]), exact(counts.tps[i])))
 
 
-def hits_among(counts: OrderedCounts, k: Count | Fraction, measure: str) -> Fraction:
+def hits_among(counts: OrderedCounts, k: Count | Fraction, measure: str) -> Exact:
     """Return the anomalies among the k highest scores, ties at the cut by expectation."""
     if k > flagged_at(counts, -1):
         raise UndefinedMeasureError(
             f"{measure} is undefined for more than all samples: k = {k} of {counts.total}"
         )
     left = last_flagging(counts, k)
-    hits = exact(counts.tps[left])
-    rest = exact(k) - hits - exact(counts.fps[left])
+    hits = entry(counts.tps, left)
+    rest = plain(k) - hits - entry(counts.fps, left)
     # A sum of real weights may miss k by what was rounded.
     if rest <= 0 or left + 1 == counts.tps.shape[0]:
         return hits
-    anomalies = exact(counts.tps[left + 1]) - hits
-    return hits + rest * anomalies / (anomalies + exact(counts.fps[left + 1] - counts.fps[left]))
+    anomalies = entry(counts.tps, left + 1) - hits
+    normals = plain(counts.fps.item(left + 1) - counts.fps.item(left))
+    return hits + Fraction(rest * anomalies) / (anomalies + normals)
 
 
 def exact(count: CountVector | Count | Fraction) -> Fraction:
@@ -176,7 +184,7 @@ def exact(count: CountVector | Count | Fraction) -> Fraction:
     return Fraction(count.item() if isinstance(count, np.generic) else count)  # type: ignore[arg-type]
 
 
-def plain(count: Count) -> Exact:
+def plain(count: Count | Fraction) -> Exact:
     """Return a whole count as it is, a real one as an exact fraction."""
     return count if isinstance(count, int) else Fraction(count)
 

@@ -10,12 +10,13 @@ from fastad._kernels.resampling import subsample
 from fastad.errors import UndefinedMeasureError
 from fastad.measures.measure import POINT, ROUNDED_AREA, Measure
 from fastad.measures.points import (
-    exact,
     hits_among,
     k_or_anomalies,
     need_anomalies,
     need_both,
     need_integer_weights,
+    plain,
+    quotient,
 )
 from fastad.ordering.counts import OrderedCounts
 
@@ -23,7 +24,7 @@ from fastad.ordering.counts import OrderedCounts
 def _precision_at_k(counts: OrderedCounts, k: int | None) -> float:
     """Fraction of anomalies among the k highest scores."""
     flagged = k_or_anomalies(counts, k, "precision_at_k")
-    return float(hits_among(counts, flagged, "precision_at_k") / exact(flagged))
+    return quotient(hits_among(counts, flagged, "precision_at_k"), plain(flagged))
 
 
 PRECISION_AT_K = Measure(
@@ -94,7 +95,7 @@ def _recall_at_k(counts: OrderedCounts, k: int | None) -> float:
     """Fraction of the anomalies that are among the k highest scores."""
     need_anomalies(counts, "recall_at_k")
     flagged = k_or_anomalies(counts, k, "recall_at_k")
-    return float(hits_among(counts, flagged, "recall_at_k") / exact(counts.n_anomalies))
+    return quotient(hits_among(counts, flagged, "recall_at_k"), plain(counts.n_anomalies))
 
 
 RECALL_AT_K = Measure(
