@@ -1,11 +1,18 @@
 """The detection error trade-off, and the rate at which both errors are equally frequent."""
 
 from bisect import bisect_left
-from fractions import Fraction
 
 from fastad._core.types import ArrayLike, Label
 from fastad.measures.measure import POINT, Measure
-from fastad.measures.points import exact, fractions_of, need_both, thresholds_from_infinity
+from fastad.measures.points import (
+    Exact,
+    entry,
+    fractions_of,
+    need_both,
+    plain,
+    quotient,
+    thresholds_from_infinity,
+)
 from fastad.measures.results import DetCurve
 from fastad.ordering.counts import OrderedCounts
 
@@ -77,16 +84,24 @@ def det_curve(
 def _equal_error_rate(counts: OrderedCounts) -> float:
     """Where the curve meets FPR = FNR."""
     need_both(counts, "equal_error_rate")
-    n, m = exact(counts.n_anomalies), exact(counts.n_normals)
+    n, m = plain(counts.n_anomalies), plain(counts.n_normals)
 
-    def excess(point: int) -> Fraction:
-        """FPR - FNR, which rises from -1 to 1."""
-        return exact(counts.fps[point]) / m + exact(counts.tps[point]) / n - 1
+    def excess(point: int) -> Exact:
+        """FPR - FNR, which rises from -1 to 1, in pairs of an anomaly and a normal sample."""
+        return entry(counts.fps, point) * n + (entry(counts.tps, point) - n) * m
 
-    right = bisect_left(range(counts.fps.shape[0]), Fraction(0), key=excess)
-    below, above = excess(right - 1), excess(right)
-    start, end = exact(counts.fps[right - 1]) / m, exact(counts.fps[right]) / m
-    return float(start + (end - start) * below / (below - above))
+    points = range(counts.fps.shape[0])
+    right = bisect_left(points, 1, key=lambda point: excess(point) >= 0)
+    ends = entry(counts.fps, right - 1), entry(counts.fps, right)
+    return equal_rate(*ends, excess(right - 1), excess(right), m)
+
+
+def equal_rate(start: Exact, end: Exact, below: Exact, above: Exact, n_normals: Exact) -> float:
+    """Return the FPR at which FPR - FNR is 0 on a straight piece, from its values at both ends.
+
+    False positives are given, and FPR - FNR in any unit.
+    """
+    return quotient(start * above - end * below, n_normals * (above - below))
 
 
 EQUAL_ERROR_RATE = Measure(

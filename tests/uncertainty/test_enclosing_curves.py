@@ -254,6 +254,7 @@ def test_measures_of_many_curves_are_those_of_each(
     points = {"interpolation": interpolation}
     measures = [
         bind("auc", {}),
+        bind("eer", {}),
         bind("tpr_at_fpr", {"fpr": rate, **points}),
         bind("fpr_at_tpr", {"tpr": rate, **points}),
     ]
@@ -266,6 +267,8 @@ def test_measures_of_many_curves_are_those_of_each(
     with mock.patch.object(enclosing_curves, "_kernel_of", return_value=None):
         expected = fiducial_values(counts, measures, 5, np.uint64(1))
     np.testing.assert_allclose(values, expected, atol=1e-6)
+    # It is read from the same counts, and divided once.
+    np.testing.assert_array_equal(values[1], expected[1])
 
 
 def test_random_curves_do_not_depend_on_how_many_are_drawn_together() -> None:

@@ -3,53 +3,72 @@
 import numpy as np
 
 from fastad._core.jit import kernel
-from fastad._core.types import FloatMatrix, FloatVector
+from fastad._core.types import FloatMatrix, FloatVector, IntMatrix
 
 
 @kernel
-def heights(
+def coordinates(
+    known: FloatMatrix,  # (n_curves, k) rising in each row, within (0, 1)
+    other: FloatMatrix,  # (n_curves, k) likewise
+    at: float,  # from 0 to 1
+    first: bool,  # noqa: FBT001 - kernels take no keywords
+    conservative: bool,  # noqa: FBT001
+    values: FloatVector,  # (n_curves,) written here
+) -> None:
+    """Write the other coordinate of each curve, from (0, 0) to (1, 1), at one known.
+
+    On a piece where the other one alone rises it is the first or the last. Conservative, it is the
+    one of a point of the curve, before the known one for the last and after it for the first.
+    """
+    k = known.shape[1]
+    end = 0.0 if first else 1.0
+    for row in range(known.shape[0]):
+        if at == end:
+            values[row] = end
+            continue
+        if first:
+            right = np.searchsorted(known[row], at, side="left")
+        else:
+            right = np.searchsorted(known[row], at, side="right")
+        start = known[row, right - 1] if right > 0 else 0.0
+        low = other[row, right - 1] if right > 0 else 0.0
+        stop = known[row, right] if right < k else 1.0
+        high = other[row, right] if right < k else 1.0
+        if conservative:
+            values[row] = high if first else low
+        else:
+            values[row] = low + (at - start) / (stop - start) * (high - low)
+
+
+@kernel
+def equal_errors(
     xs: FloatMatrix,  # (n_curves, k) rising in each row, within (0, 1)
-    ys: FloatMatrix,  # (n_curves, k)
-    at: float,  # from 0 to 1
-    conservative: bool,  # noqa: FBT001 - kernels take no keywords
-    values: FloatVector,  # (n_curves,) written here
+    ys: FloatMatrix,  # (n_curves, k) likewise
+    n_normals: int,
+    n_anomalies: int,  # at most 2^61 pairs of both
+    found: IntMatrix,  # (n_curves, 4) written here
 ) -> None:
-    """Write the height of each curve, from (0, 0) to (1, 1), at the top of vertical steps."""
+    """Find the piece of each curve, rounded to counts, on which FPR and FNR are equal.
+
+    Written are the false positives at its ends, then FPR - FNR there in pairs.
+    """
     k = xs.shape[1]
     for row in range(xs.shape[0]):
-        right = np.searchsorted(xs[row], at, side="right")
-        x = xs[row, right - 1] if right > 0 else 0.0
-        y = ys[row, right - 1] if right > 0 else 0.0
-        if at >= 1.0:
-            y = 1.0
-        elif not conservative:
-            next_x = xs[row, right] if right < k else 1.0
-            next_y = ys[row, right] if right < k else 1.0
-            y += (at - x) / (next_x - x) * (next_y - y)
-        values[row] = y
-
-
-@kernel
-def abscissas(
-    xs: FloatMatrix,  # (n_curves, k)
-    ys: FloatMatrix,  # (n_curves, k) rising in each row, within (0, 1)
-    at: float,  # from 0 to 1
-    conservative: bool,  # noqa: FBT001 - kernels take no keywords
-    values: FloatVector,  # (n_curves,) written here
-) -> None:
-    """Write where each curve, from (0, 0) to (1, 1), first has a height."""
-    k = xs.shape[1]
-    for row in range(xs.shape[0]):
-        right = np.searchsorted(ys[row], at, side="left")
-        next_x = xs[row, right] if right < k else 1.0
-        if at == 0.0:
-            next_x = 0.0
-        elif not conservative:
-            next_y = ys[row, right] if right < k else 1.0
-            x = xs[row, right - 1] if right > 0 else 0.0
-            y = ys[row, right - 1] if right > 0 else 0.0
-            next_x = x + (at - y) / (next_y - y) * (next_x - x)
-        values[row] = next_x
+        # FPR - FNR is -1 at the first of all points and 1 at the last.
+        left, right = 0, k + 1
+        found[row, 0], found[row, 1] = 0, n_normals
+        found[row, 2], found[row, 3] = -n_normals * n_anomalies, n_normals * n_anomalies
+        while right - left > 1:
+            middle = (left + right) // 2
+            fp = np.int64(np.rint(xs[row, middle - 1] * n_normals))
+            tp = np.int64(np.rint(ys[row, middle - 1] * n_anomalies))
+            excess = fp * n_anomalies + (tp - n_anomalies) * n_normals
+            side = 1 if excess >= 0 else 0
+            found[row, side], found[row, 2 + side] = fp, excess
+            if side:
+                right = middle
+            else:
+                left = middle
 
 
 @kernel

@@ -23,6 +23,7 @@ from fastad._core.progress import Progress
 from fastad._core.random import numbered_generator
 from fastad._core.types import CountVector, FloatMatrix, FloatVector, IntMatrix, IntVector
 from fastad._kernels.curves import many
+from fastad.measures.detection_errors import equal_rate
 from fastad.measures.flagged import points_flagged
 from fastad.measures.measure import BoundMeasure
 from fastad.ordering.counts import OrderedCounts
@@ -243,7 +244,7 @@ def fiducial_values(
     # Parts of a sample as integers, of which measures are computed several times as fast.
     scale = 1 << max(0, (_AREA_BITS - (n * m).bit_length()) // 2)
     scaled = [_in_parts(bound, scale) for bound in measures]
-    kernels = [_kernel_of(bound) for bound in measures]
+    kernels = [_kernel_of(bound, n * scale, m * scale) for bound in measures]
     size = min(max(_CORNERS_OF_BLOCK // fps.shape[0], 1), _LARGEST_BLOCK)
 
     def fill(blocks: range) -> None:
@@ -284,14 +285,30 @@ def _curve(counts: OrderedCounts, x: FloatVector, y: FloatVector, scale: int) ->
 
 
 def _kernel_of(
-    bound: BoundMeasure,
+    bound: BoundMeasure, n_anomalies: int, n_normals: int
 ) -> Callable[[FloatMatrix, FloatMatrix, FloatVector], None] | None:
     """Return a function that writes a measure of many curves; None if computed one by one."""
     name, parameters = bound.measure.name, bound.parameters
     if name in ("tpr_at_fpr", "fpr_at_tpr"):
-        kernel, at = (many.heights, "fpr") if name == "tpr_at_fpr" else (many.abscissas, "tpr")
-        rate, conservative = float(parameters[at]), parameters["interpolation"] == "conservative"
-        return lambda xs, ys, values: kernel(xs, ys, rate, conservative, values)
+        first, conservative = name == "fpr_at_tpr", parameters["interpolation"] == "conservative"
+        at = float(parameters["tpr" if first else "fpr"])
+
+        def coordinates(xs: FloatMatrix, ys: FloatMatrix, values: FloatVector) -> None:
+            known, other = (ys, xs) if first else (xs, ys)
+            many.coordinates(known, other, at, first, conservative, values)
+
+        return coordinates
+    if name == "equal_error_rate":
+
+        def equal_rates(xs: FloatMatrix, ys: FloatMatrix, values: FloatVector) -> None:
+            found = np.empty((xs.shape[0], 4), np.int64)
+            many.equal_errors(xs, ys, n_normals, n_anomalies, found)
+            values[:] = [
+                equal_rate(start, end, below, above, n_normals)
+                for start, end, below, above in found.tolist()
+            ]
+
+        return equal_rates
     low, high, width = 0.0, 1.0, 1.0
     if name == "auc_at_fpr" and parameters["normalize"] != "mcclish":
         low, high = float(parameters["min_fpr"]), float(parameters["fpr"])
