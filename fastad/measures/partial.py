@@ -269,17 +269,18 @@ def _area_between(
 
 def check_width(low: Fraction, high: Fraction, low_name: str, high_name: str) -> Fraction:
     """Return the width of a range; raise where it has none."""
-    if high < low:
+    width = high - low
+    if width.numerator < 0:
         raise InvalidInputError(
             f"{high_name} must not be less than {low_name}; found {float(high)} < {float(low)}",
             argument=high_name,
         )
-    if high == low:
+    if not width:
         raise UndefinedMeasureError(
             f"the area is undefined over a range of zero width: {low_name} = {high_name} = "
             f"{float(low)}"
         )
-    return high - low
+    return width
 
 
 def _normalized(

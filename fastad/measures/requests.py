@@ -254,7 +254,9 @@ def thresholds_of(measures: Iterable[BoundMeasure]) -> dict[str, Threshold]:
 
 def rates_of(measures: Iterable[BoundMeasure]) -> list[Fraction]:
     """Return the false positive rates in use, each once."""
-    return list(dict.fromkeys(bound.fpr for bound in measures if bound.fpr is not None))
+    rates = (bound.fpr for bound in measures)
+    # By integers, which are found sooner than a fraction.
+    return list({rate.as_integer_ratio(): rate for rate in rates if rate is not None}.values())
 
 
 def _parse(text: str, fpr: Sequence[Fraction], argument: str = "measures") -> list[_Named]:

@@ -7,6 +7,7 @@ because the variation of a few is as large as their number.
 import math
 from collections.abc import Callable, Mapping
 from fractions import Fraction
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
@@ -67,11 +68,19 @@ class Tail(NamedTuple):
 
     def resolution(self, point: Fraction) -> Resolution | None:
         """Return what a point needs; None at an end of the rate, which needs nothing."""
-        fraction = self.fraction(point)
-        if fraction in (0, 1):
-            return None
-        n = math.ceil(self.n_beyond / fraction)
-        return Resolution(self.samples, n, self.note.format(n=n, x=f"{float(point):g}"))
+        # By integers, which are found sooner than a fraction.
+        return _resolution(self, *point.as_integer_ratio())
+
+
+# Each evaluation reads those of its measures.
+@lru_cache(maxsize=1024)
+def _resolution(tail: Tail, numerator: int, denominator: int) -> Resolution | None:
+    point = Fraction(numerator, denominator)
+    fraction = tail.fraction(point)
+    if fraction in (0, 1):
+        return None
+    n = math.ceil(tail.n_beyond / fraction)
+    return Resolution(tail.samples, n, tail.note.format(n=n, x=f"{float(point):g}"))
 
 
 FALSE_ALARMS = Tail(

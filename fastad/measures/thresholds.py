@@ -21,6 +21,7 @@ from fastad.errors import UndefinedMeasureError
 from fastad.measures.measure import Extremes, Measure
 from fastad.measures.points import (
     INTERPOLATION,
+    Exact,
     at_fraction,
     entry,
     exact,
@@ -236,13 +237,20 @@ def threshold_from(
     goal, divisor = at_fraction(rate, counts.n_normals)
     start, end = entry(counts.fps, left), entry(counts.fps, left + 1)
     # The left point is beyond the rate only by what was rounded of real weights.
-    step = Fraction(max(goal - start * divisor, 0)) / ((end - start) * divisor)
+    step, whole = _integers(max(goal - start * divisor, 0), (end - start) * divisor)
     top, top_over = upper.as_integer_ratio()
     bottom, bottom_over = lower.as_integer_ratio()
     fall = top * bottom_over - bottom * top_over
-    over = top_over * bottom_over * step.denominator
-    value = top * bottom_over * step.denominator - step.numerator * fall
+    over = top_over * bottom_over * whole
+    value = top * bottom_over * whole - step * fall
     return _round_up(value, over, counts.codec.dtype)
+
+
+def _integers(numerator: Exact, denominator: Exact) -> tuple[int, int]:
+    """Return a quotient as one of integers, which need not be reduced."""
+    if isinstance(numerator, int) and isinstance(denominator, int):
+        return numerator, denominator
+    return (Fraction(numerator) / denominator).as_integer_ratio()
 
 
 def _round_up(value: int, over: int, dtype: np.dtype[np.generic]) -> Threshold:
