@@ -76,13 +76,19 @@ class _Deferral:
                 return
             if callable(handler):
                 self.handlers[number] = handler
-                signal.signal(number, self)
+                try:
+                    signal.signal(number, self)
+                except ValueError:  # embedded, Python may handle signals in a thread unknown to it
+                    self.handlers.clear()
+                    return
 
     def end(self) -> None:
         """Restore the handlers, and raise what one of them has raised."""
         try:
             for number, handler in self.handlers.items():
-                signal.signal(number, handler)
+                new = signal.signal(number, handler)
+                if new is not self:  # a handler has set another one for the next time
+                    signal.signal(number, new)
         finally:
             self.has_ended = True
         if self.error is not None:

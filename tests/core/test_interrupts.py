@@ -50,6 +50,19 @@ def test_a_thread_that_python_never_interrupts_calls_it_itself() -> None:
     assert called == [worker]
 
 
+def test_a_main_thread_without_signals_calls_it_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where Python is embedded, the thread that imports `threading` first is the main one."""
+    called: list[threading.Thread] = []
+    worker = threading.Thread(
+        target=lambda: uninterrupted(lambda: called.append(threading.current_thread()))
+    )
+    monkeypatch.setattr(threading, "main_thread", lambda: worker)
+    worker.start()
+    worker.join()
+    assert called == [worker]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
 @pytest.mark.parametrize("n_times", [1, 2])
 def test_ctrl_c_is_raised_after_the_function(n_times: int) -> None:
     steps = []
@@ -88,6 +101,15 @@ def test_a_handler_of_ones_own_is_called_at_once_and_stays() -> None:
         uninterrupted(work)
         assert signal.getsignal(signal.SIGINT) is handle
     assert steps == [f"signal {signal.SIGINT:d}", "end"]
+
+
+def test_a_handler_may_set_another_one_for_the_next_time() -> None:
+    def first(_number: int, _frame: FrameType | None) -> None:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    with handled(signal.SIGINT, first):
+        uninterrupted(interrupt)
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
 
 
 @pytest.mark.parametrize("handler", [signal.SIG_IGN, signal.SIG_DFL])
