@@ -185,10 +185,13 @@ def test_a_child_that_another_thread_forks_meanwhile_takes_signals_at_once() -> 
 _DISTURBED = """
 import os, signal, sys, threading, time
 import numpy as np
-from fastad.streaming import ScoreSketch, SlidingEvaluation
+from fastad.streaming import DriftMonitor, RateMonitor, ScoreSketch, SlidingEvaluation
 rng = np.random.default_rng(0)
 y, s = rng.random(1000) < 0.1, rng.normal(size=1000)
+# In two panes.
 times = np.arange(1000.0) * 4
+reference = ScoreSketch()
+reference.update(y_score=s)
 n_handled = 0
 class Stop(BaseException):
     pass
@@ -198,29 +201,30 @@ def handle(number, frame):
     raise Stop
 if sys.argv[1] == "own":
     signal.signal(signal.SIGINT, handle)
-class Sketch:
-    def __init__(self):
-        self.sketch = ScoreSketch()
-    def update(self):
-        self.sketch.update(y, s)
-    def read(self):
-        return self.sketch
-class Window:
-    def __init__(self):
-        self.window = SlidingEvaluation(pane="1h", window="2h")
-    def update(self):
-        self.window.update(y, s, time=times)
-    def read(self):
-        return self.window.sketch()
-shared = {"sketch": Sketch, "window": Window}[sys.argv[2]]()
-shared.update()
+# What makes an object, updates it, and says how often it was updated.
+make, update, count = {
+    "sketch": (ScoreSketch, lambda x: x.update(y, s), lambda x: x.n_points / 1000),
+    "window": (
+        lambda: SlidingEvaluation(pane="1h", window="2h"),
+        lambda x: x.update(y, s, time=times),
+        lambda x: x.sketch().n_points / 1000,
+    ),
+    "rate": (
+        lambda: RateMonitor("tpr", expected_rate=0.5, threshold=0.0),
+        lambda x: x.update_counts(50, 100),
+        lambda x: x.n_updates,
+    ),
+    "drift": (lambda: DriftMonitor(reference), lambda x: x.update(s), lambda x: x.n_updates),
+}[sys.argv[2]]
+shared = make()
+update(shared)
 def disturb():
     for _ in range(200):
         time.sleep(0.003)
         os.kill(os.getpid(), signal.SIGINT)
 def work():
     while disturber.is_alive():
-        shared.update()
+        update(shared)
 disturber = threading.Thread(target=disturb)
 worker = threading.Thread(target=work)
 interrupts = 0
@@ -236,10 +240,11 @@ while True:
         break
     except (KeyboardInterrupt, Stop):
         interrupts += 1
-sketch = shared.read()
-n = sketch.n_anomalies + sketch.n_normals
-assert n % 1000 == 0 and n > 1000, n
-assert sketch.n_anomalies * 1000 == n * int(y.sum())
+n_updates, undisturbed = count(shared), make()
+assert n_updates == int(n_updates) > 1, n_updates
+for _ in range(int(n_updates)):
+    update(undisturbed)
+assert undisturbed.to_bytes() == shared.to_bytes()
 # Two signals in one update raise one error.
 assert n_handled >= interrupts if sys.argv[1] == "own" else n_handled == 0
 print(interrupts)
@@ -248,7 +253,7 @@ print(interrupts)
 
 @pytest.mark.system
 @pytest.mark.parametrize("handler", ["default", "own"])
-@pytest.mark.parametrize("kind", ["sketch", "window"])
+@pytest.mark.parametrize("kind", ["sketch", "window", "rate", "drift"])
 def test_state_has_whole_updates_only_whenever_ctrl_c_comes(handler: str, kind: str) -> None:
     done = subprocess.run(
         [sys.executable, "-c", _DISTURBED, handler, kind],

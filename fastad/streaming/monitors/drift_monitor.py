@@ -7,11 +7,12 @@ from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import Any
 
+from fastad._core.interrupts import uninterrupted
 from fastad._core.locks import StateLock
 from fastad._core.parameters import check_count, check_inside, check_type
 from fastad._core.types import ArrayLike, Point
 from fastad.errors import InvalidInputError
-from fastad.streaming.sketches.checks import check_points
+from fastad.streaming.sketches.checks import StreamedPoints, check_points
 from fastad.streaming.sketches.distance import distance_of
 from fastad.streaming.sketches.results import BoundedValue
 from fastad.streaming.sketches.serialization import seal, unfit, unseal
@@ -231,15 +232,7 @@ class DriftMonitor:
                 argument="y_score",
             )
         with self._lock.checked():
-            self._n_updates += 1
-            if points is None:
-                return
-            if self.window is not None and self._current.n_unlabelled >= self.window:
-                self._n_before += self._current.n_unlabelled
-                self._n_windows += 1
-                self._current = ScoreSketch(self._reference.memory)
-            self._current.count_points(points)
-            self._look()
+            uninterrupted(lambda: self._count(points))
 
     def reset(self) -> None:
         """Begin anew with the same reference, as after an alarm that was acknowledged.
@@ -247,7 +240,7 @@ class DriftMonitor:
         From then on, the confidence level applies again.
         """
         with self._lock.checked():
-            self._begin()
+            uninterrupted(self._begin)
 
     def to_bytes(self) -> bytes:
         """Return the monitor with its sketches as bytes, versioned and with a checksum."""
@@ -292,6 +285,17 @@ class DriftMonitor:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return DriftMonitor.from_bytes, (self.to_bytes(),)
+
+    def _count(self, points: StreamedPoints | None) -> None:
+        self._n_updates += 1
+        if points is None:
+            return
+        if self.window is not None and self._current.n_unlabelled >= self.window:
+            self._n_before += self._current.n_unlabelled
+            self._n_windows += 1
+            self._current = ScoreSketch(self._reference.memory)
+        self._current.count_points(points)
+        self._look()
 
     def _begin(self) -> None:
         self._current = ScoreSketch(self._reference.memory)

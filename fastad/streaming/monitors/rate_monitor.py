@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from fastad._core.floats import exp
+from fastad._core.interrupts import uninterrupted
 from fastad._core.locks import StateLock
 from fastad._core.types import ArrayLike, Label, Point
 from fastad.errors import InvalidInputError
@@ -308,7 +309,7 @@ class RateMonitor:
         alarms are to be expected at most.
         """
         with self._lock.checked():
-            self._begin()
+            uninterrupted(self._begin)
 
     def to_bytes(self) -> bytes:
         """Return the monitor as bytes, versioned and with a checksum."""
@@ -368,13 +369,16 @@ class RateMonitor:
                     f"{self._n_samples + n_samples}",
                     argument="n_samples",
                 )
-            self._n_updates += 1
-            self._n_events += n_events
-            self._n_samples += n_samples
-            self._evidence.update(n_events, n_samples)
-            log_value = float(self._evidence.log_value)
-            self._log_most = max(self._log_most, log_value)
-            if self._alarm is None and log_value >= math.log(self._settings.limit):
-                self._alarm = RateAlarm(
-                    self._n_updates, self._n_samples, self._n_events, exp(log_value)
-                )
+            uninterrupted(lambda: self._add(n_events, n_samples))
+
+    def _add(self, n_events: int, n_samples: int) -> None:
+        self._n_updates += 1
+        self._n_events += n_events
+        self._n_samples += n_samples
+        self._evidence.update(n_events, n_samples)
+        log_value = float(self._evidence.log_value)
+        self._log_most = max(self._log_most, log_value)
+        if self._alarm is None and log_value >= math.log(self._settings.limit):
+            self._alarm = RateAlarm(
+                self._n_updates, self._n_samples, self._n_events, exp(log_value)
+            )
