@@ -7,7 +7,6 @@ of tables and from the command line checks them through it, once.
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -106,7 +105,10 @@ class Rate(Parameter):
     example: Any = Fraction(1, 100)
 
     def check(self, value: Any, name: str) -> Any:
-        return self._check_each(value, name, partial(exact_point, highest=self.highest))
+        return self._check_each(value, name, self._check_one)
+
+    def _check_one(self, value: Any, name: str) -> Fraction:
+        return exact_point(value, name, highest=self.highest)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
