@@ -97,7 +97,7 @@ def corrected_measure(measure: Measure[Result], contamination: Fraction) -> Meas
 
     The measure itself where nothing is hidden.
     """
-    if contamination == 0:
+    if not contamination:
         return measure
     name = measure.name
     if not (measure.rises_with_curve or name in _OTHERS):
@@ -129,7 +129,8 @@ def corrected(
     Where no correction is derived it is refused, or undefined: in tables that nobody chose.
     """
     try:
-        return replace(bound, measure=corrected_measure(bound.measure, contamination))
+        measure = corrected_measure(bound.measure, contamination)
+        return bound if measure is bound.measure else replace(bound, measure=measure)
     except InvalidInputError:
         if not or_undefined:
             raise
@@ -216,7 +217,7 @@ def refuse_unidentified(
     two standard deviations of it, the data do not tell the FPR from 0.
     """
     fpr = parameters.get("fpr", parameters.get("min_fpr"))
-    if fpr is None or not 0 < fpr < 1 or not isinstance(counts, ContaminatedCounts):
+    if not isinstance(counts, ContaminatedCounts) or fpr is None or not 0 < fpr < 1:
         return
     n, m = float(counts.n_anomalies), float(counts.n_normals)
     rising = counts.corners()
