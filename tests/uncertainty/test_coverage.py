@@ -330,14 +330,20 @@ def test_the_method_of_the_larger_variance_is_selected(kinds: int, method: str) 
 
 
 @pytest.mark.parametrize(
-    ("key", "expected"), [("tpr@0.05", "order"), ("fpr@tpr0.9", "order"), ("f1@0.05", "order")]
+    ("key", "expected"),
+    [("tpr@0.05", "fiducial"), ("fpr@tpr0.9", "fiducial"), ("f1@0.05", "order")],
 )
-def test_order_is_selected_where_scores_have_few_levels(key: str, expected: str) -> None:
+def test_methods_that_are_selected_where_scores_have_few_levels(key: str, expected: str) -> None:
+    conservative = bind("tpr_at_fpr", {"fpr": 0.05, "interpolation": "conservative"})
     for seed in range(5):
         counts = study.Cell(400, 1000, "five levels").sample(seed)
         assert select_method(bind(key, {}), counts) == (expected, None)
+        assert select_method(conservative, counts) == ("order", None)
         smooth = study.Cell(400, 1000, "Gaussian").sample(seed)
         assert select_method(bind(key, {}), smooth)[0] != "order" or key == "f1@0.05"
+        # Between scores that differ.
+        stepped = study.Cell(400, 1000, "stepped").sample(seed)
+        assert select_method(bind("tpr@0.05", {}), stepped) == ("order", None)
 
 
 def test_the_best_precision_at_a_recall_of_few_levels_has_a_note() -> None:

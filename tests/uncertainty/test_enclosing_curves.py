@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from scipy.special import ndtri
 from scipy.stats import beta
 
+from fastad._core.types import FloatMatrix, FloatVector
 from fastad.measures.measure import BoundMeasure
 from fastad.measures.registry import MEASURES
 from fastad.measures.requests import bind
@@ -20,8 +21,8 @@ from fastad.uncertainty.intervals.enclosing_curves import (
     fiducial,
     fiducial_values,
     has_fiducial,
-    has_step,
     order_interval,
+    step_at,
 )
 from tests.support.strategies import Sample, samples
 
@@ -202,6 +203,120 @@ def test_order_intervals_of_f1_and_precision(key: str, seed: int) -> None:
     assert (low, high) == pytest.approx(order_by_search(counts, bound, Fraction(1, 5)), abs=1e-9)
 
 
+def of_levels(normals: list[int], anomalies: list[int]) -> OrderedCounts:
+    """Return counts of scores with so many samples of each class at each level, highest first."""
+    levels = -np.arange(len(normals))
+    scores = np.concatenate([np.repeat(levels, normals), np.repeat(levels, anomalies)])
+    return count(np.arange(scores.size) >= sum(normals), scores)
+
+
+def clopper_pearson(k: int, size: int) -> tuple[float, float]:
+    low = 0.0 if k == 0 else beta.ppf(0.025, k, size - k + 1)
+    return low, 1.0 if k == size else beta.ppf(0.975, k + 1, size - k)
+
+
+LEVELS = [
+    ([10, 40, 150], [60, 30, 10]),  # 5 % is at the end of a tie
+    ([2, 40, 158], [20, 60, 20]),  # and within one
+    ([4, 3, 3, 190], [5, 60, 20, 15]),
+    ([0, 30, 170], [10, 60, 30]),
+]
+
+
+@pytest.mark.parametrize("key", ["f1@0.05", "precision@fpr0.05", "tpr@0.05"])
+@pytest.mark.parametrize(("normals", "anomalies"), LEVELS)
+def test_order_intervals_of_ties_are_boxes_of_the_thresholds(
+    key: str, normals: list[int], anomalies: list[int]
+) -> None:
+    """No threshold parts a tie: both rates of each that is possible are binomial."""
+    counts, m, n = of_levels(normals, anomalies), sum(normals), sum(anomalies)
+    bound = bind(key, {})
+    if key == "tpr@0.05":
+        bound = bind("tpr_at_fpr", {"fpr": 0.05, "interpolation": "conservative"})
+    fps, tps = np.cumsum([0, *normals]), np.cumsum([0, *anomalies])
+    # A threshold is possible unless its own FPR is too high, or that of the next one too low.
+    possible = [
+        i
+        for i in range(len(fps) - 1)
+        if clopper_pearson(fps[i], m)[0] <= 0.05
+        and fps[i + 1] > 0
+        and beta.ppf(0.975, fps[i + 1], m - fps[i + 1] + 1) > 0.05
+    ]
+    assert possible
+
+    def value(tpr: float, fpr: float) -> float:
+        tp, fp = tpr * n, fpr * m
+        if key == "tpr@0.05":
+            return tpr
+        return tp / (tp + fp) if key.startswith("precision") else 2 * tp / (tp + fp + n)
+
+    boxes = []
+    for i in possible:
+        tpr_low, tpr_high = clopper_pearson(tps[i], n)
+        fpr_low, fpr_high = clopper_pearson(fps[i], m)
+        boxes.append((value(tpr_low, min(fpr_high, 0.05)), value(tpr_high, fpr_low)))
+    low, high = order_interval(counts, bound, Fraction(95, 100))
+    expected = min(box[0] for box in boxes), max(box[1] for box in boxes)
+    if len(possible) <= 2:
+        assert (low, high) == pytest.approx(expected)
+    assert low <= expected[0] + 1e-12
+    assert high >= expected[1] - 1e-12
+
+
+def heights(curves: FloatMatrix, at: FloatVector) -> FloatVector:
+    """Return the height of each curve, whose corners these are, at a place of its own."""
+    return np.array(
+        [np.interp(x, [0, *xs, 1], [0, *ys, 1]) for x, (xs, ys) in zip(at, curves, strict=True)]
+    )
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+@pytest.mark.parametrize("rate", [0.04, 0.1, 0.2, 0.3, 0.42, 0.5])
+def test_the_fiducial_interval_of_ties_is_that_of_each_line(rate: float, *, swapped: bool) -> None:
+    """From the rates of the corners: what lies on the tie's own line, and before or after it."""
+    normals, anomalies = [16, 50, 94], [3, 50, 12]
+    n, m, draws, rng = sum(anomalies), sum(normals), 6000, np.random.default_rng(0)
+    ends = []
+    for beyond in (0, 1):
+        # Normals above a corner, one more on the lower curve; anomalies, one more on the upper one.
+        corners = []
+        for of_levels_, size, more in ((normals, m, 1 - beyond), (anomalies, n, beyond)):
+            ranks = np.cumsum([0, *of_levels_]) + more
+            gaps = np.diff([0, *ranks, size + 1]).astype(float)
+            spacings = rng.standard_gamma(np.maximum(gaps, 1e-300), (draws, gaps.size))
+            spacings[:, gaps == 0] = 0
+            corners.append(np.cumsum(spacings, axis=1)[:, :-1] / spacings.sum(axis=1)[:, None])
+        curves = np.stack(corners, axis=1)
+        near = [
+            curves[:, 0, i]
+            for i, k in ((1, normals[0]), (2, sum(normals[:2])))
+            if is_open(k, m, rate)
+        ]
+        alpha = (0.025, 0.975)[beyond]
+        places = [np.full(draws, rate)]
+        places += [(np.minimum, np.maximum)[beyond](rate, corner) for corner in near]
+        of_places = [np.quantile(heights(curves, place), alpha) for place in places]
+        ends.append((min, max)[beyond](of_places))
+    counts = of_levels(normals, anomalies)
+    bound = bind("tpr_at_fpr", {"fpr": rate})
+    if swapped:
+        counts = of_levels(anomalies[::-1], normals[::-1])
+        bound = bind("fpr_at_tpr", {"tpr": 1 - rate})
+        ends = [1 - ends[1], 1 - ends[0]]
+    step = step_at(counts, bound)
+    assert step is not None
+    assert step.is_tie
+    values = fiducial_values(counts, [bound], draws, np.uint64(0))[0]
+    # Quantiles of 6 000 draws.
+    assert fiducial(bound, values, 0.05) == pytest.approx(ends, abs=0.02)
+
+
+def is_open(k: int, size: int, rate: float) -> bool:
+    """Return whether the rate of a corner with so many samples above may be this one."""
+    low, high = (beta.ppf(p, k, size - k + 1) for p in (0.025, 0.975))
+    return bool(low <= rate <= high)
+
+
 def smooth(n: int, m: int) -> OrderedCounts:
     """Return counts of a smooth curve: quantiles of N(0, 1), and of N(1.5, 1)."""
     normals, anomalies = (ndtri((np.arange(size) + 0.5) / size) for size in (m, n))
@@ -214,11 +329,11 @@ def test_a_gap_with_many_anomalies_is_a_step(key: str) -> None:
     """Of 1 000 normals 50 lie above a gap in which there are half of 200 anomalies."""
     bound = bind(key, {})
     labels = np.repeat([0, 1, 0, 1], [950, 100, 50, 100])
-    assert has_step(count(labels, np.arange(1200)), bound)
-    assert not has_step(count(labels, np.arange(1200)), bind(key.replace("0.05", "0.2"), {}))
-    assert not has_step(smooth(200, 1000), bound)
+    assert step_at(count(labels, np.arange(1200)), bound)
+    assert not step_at(count(labels, np.arange(1200)), bind(key.replace("0.05", "0.2"), {}))
+    assert not step_at(smooth(200, 1000), bound)
     # Ties that have as much of the curve.
-    assert has_step(count(labels, np.repeat([0, 1, 2, 3], [950, 100, 50, 100])), bound)
+    assert step_at(count(labels, np.repeat([0, 1, 2, 3], [950, 100, 50, 100])), bound)
 
 
 def test_a_gap_with_many_normals_is_a_step_at_a_rate_of_anomalies() -> None:
@@ -228,10 +343,10 @@ def test_a_gap_with_many_normals_is_a_step_at_a_rate_of_anomalies() -> None:
     scores = np.append(scores, np.linspace(3, 4, 190))
     for spread in (0.0, 1e-3):
         moved = scores + spread * np.where(scores == 2, np.arange(1000), 0) / 1000
-        assert has_step(count(labels, moved), bind("fpr@tpr0.95", {}))
-        assert not has_step(count(labels, moved), bind("fpr@tpr0.5", {}))
-        assert not has_step(count(labels, moved), bind("precision@recall0.95", {}))
-    assert not has_step(smooth(200, 1000), bind("fpr@tpr0.8", {}))
+        assert step_at(count(labels, moved), bind("fpr@tpr0.95", {}))
+        assert not step_at(count(labels, moved), bind("fpr@tpr0.5", {}))
+        assert not step_at(count(labels, moved), bind("precision@recall0.95", {}))
+    assert not step_at(smooth(200, 1000), bind("fpr@tpr0.8", {}))
 
 
 def test_only_ties_are_steps_of_the_best_precision_at_a_recall() -> None:
@@ -239,9 +354,9 @@ def test_only_ties_are_steps_of_the_best_precision_at_a_recall() -> None:
     bound = bind("precision@recall0.9", {})
     levels = np.repeat([0, 2, 3, 0, 2, 3], [600, 350, 50, 15, 35, 150])
     labels = np.repeat([0, 1], [1000, 200])
-    assert has_step(count(labels, levels), bound)
+    assert step_at(count(labels, levels), bound)
     distinct = levels + np.random.default_rng(0).random(1200) / 2
-    assert not has_step(count(labels, distinct), bound)
+    assert not step_at(count(labels, distinct), bound)
 
 
 @pytest.mark.parametrize("interpolation", ["linear", "conservative"])

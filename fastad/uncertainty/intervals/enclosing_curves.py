@@ -5,7 +5,7 @@ the ROC curve rises lies between its values on two curves that enclose the popul
 is estimated: where few samples lie beyond an operating point the interval is wide, and covers the
 true value all the same. At one point of the curve (`order_interval`) that is so for any
 distribution of the scores; quantiles over random curves (`fiducial`) cover less than they say where
-the curve steps at the point (`has_step`).
+the curve steps at the point (`step_at`), but for ties, whose segment is straight.
 """
 
 import math
@@ -13,6 +13,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
+from itertools import pairwise
+from typing import NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -65,45 +67,92 @@ def has_order(bound: BoundMeasure) -> bool:
 def order_interval(counts: OrderedCounts, bound: BoundMeasure, level: Fraction) -> Bounds:
     """Return bounds on a measure of one point of the curve; see `fastad.uncertainty.roc_band`."""
     if "tpr" in bound.parameters:
-        low, high, _ = _tpr_bounds(_swap_classes(counts), 1 - bound.parameters["tpr"], level)
+        rate = 1 - bound.parameters["tpr"]
+        low, high = _tpr_bounds(_swap_classes(counts), rate, level, linear=_is_linear(bound))
         return 1 - high, 1 - low
     fpr = bound.parameters["fpr"]
-    low, high, lowest_fpr = _tpr_bounds(counts, fpr, level)
     if bound.measure.name == "tpr_at_fpr":
-        return low, high
-    # The threshold of the population has at most this FPR; with ties, perhaps less.
-    worst, best = (float(fpr), low), (lowest_fpr, high)
-    ends = [_at_point(counts, bound, *point) for point in (worst, best)]
-    # Where nothing is flagged nothing may be known.
+        return _tpr_bounds(counts, fpr, level, linear=_is_linear(bound))
     least, most = bound.bounds
     if not bound.measure.higher_is_better:
         least, most = most, least
-    least_end, most_end = (
-        extreme if end != end else end for end, extreme in zip(ends, (least, most), strict=True)
-    )
-    return min(least_end, most_end), max(least_end, most_end)
+    # Where nothing is flagged nothing may be known.
+    ends = [
+        extreme if end != end else end
+        for worst_and_best in _rates_of_thresholds(counts, fpr, level)
+        for rates, extreme in zip(worst_and_best, (least, most), strict=True)
+        for end in [_at_point(counts, bound, *rates)]
+    ]
+    return min(ends), max(ends)
+
+
+def _is_linear(bound: BoundMeasure) -> bool:
+    """Return whether the point may lie inside a segment of the curve; else it is a threshold's."""
+    return bound.parameters.get("interpolation") == "linear"
 
 
 def _tpr_bounds(
-    counts: OrderedCounts, fpr: Fraction, level: Fraction
-) -> tuple[float, float, float]:
-    """Return bounds on the TPR, and a lower one on the FPR of the threshold that stays within."""
+    counts: OrderedCounts, fpr: Fraction, level: Fraction, *, linear: bool
+) -> tuple[float, float]:
     anomalies, normals = rate_bounds(counts, "an interval", level, simultaneous=False)
-    assert isinstance(normals, EachRank)
-    x = float(fpr)
-    within, beyond = _ranks_around(normals, x)
+    within, beyond = _ranks_around(cast(EachRank, normals), float(fpr))
+    reached = rank_below(counts.fps, counts.tps, beyond)
+    if not linear:
+        # The threshold lies above the normal beyond the rate, and above what is tied with it.
+        reached = np.minimum(reached, rank_above(counts.fps, counts.tps, beyond) + 1)
     low = anomalies.lower(rank_above(counts.fps, counts.tps, within)).item()
-    high = anomalies.upper(rank_below(counts.fps, counts.tps, beyond)).item()
-    first, last = np.searchsorted(counts.fps, np.concatenate([within, beyond]), side="left")
-    steps = np.diff(counts.fps[max(first - 1, 0) : last + 1])
-    if np.all(steps <= 1):
-        return low, high, x
-    n_above = counts.fps[max(first - 1, 0)]
-    return low, high, normals.lower(np.array([n_above])).item()
+    return low, anomalies.upper(reached).item()
 
 
-def has_step(counts: OrderedCounts, bound: BoundMeasure) -> bool:
-    """Return whether the curve may step at the operating point of a measure of one point there.
+def _rates_of_thresholds(
+    counts: OrderedCounts, fpr: Fraction, level: Fraction
+) -> list[tuple[tuple[float, float], tuple[float, float]]]:
+    """Return the worst and the best rates, FPR and TPR, of the thresholds that may be the true one.
+
+    Without ties the threshold of the population has this FPR. With ties it may have a lower one,
+    and does not part a tie: thresholds above the largest tie and below it have rates of their own.
+    """
+    anomalies, normals = rate_bounds(counts, "an interval", level, simultaneous=False)
+    x = float(fpr)
+    around = np.concatenate(_ranks_around(cast(EachRank, normals), x))
+    # The thresholds just above the normals within and beyond the rate, and those between.
+    first, last = np.maximum(np.searchsorted(counts.fps, around, side="left") - 1, 0)
+    least = anomalies.lower(rank_above(counts.fps, counts.tps, around[:1])).item()
+    if np.all(np.diff(counts.fps[first : last + 2]) <= 1):
+        return [((x, least), (x, anomalies.upper(counts.tps[[last]] + 1).item()))]
+    fps, tps = counts.fps[first : last + 1], counts.tps[first : last + 1]
+    tied = np.where(np.diff(fps) > 0, np.diff(tps), 0)
+    ends = [0, fps.shape[0]]
+    if np.any(tied):
+        ends.insert(1, int(np.argmax(tied)) + 1)
+    rates = []
+    for start, stop in pairwise(ends):
+        low = anomalies.lower(tps[[start]]).item() if start else least
+        high = anomalies.upper(tps[[stop - 1]] + 1).item()
+        fewest = normals.lower(fps[[start]]).item()
+        most = min(x, normals.upper(fps[[stop - 1]] + 1).item())
+        rates.append(((most, low), (fewest, high)))
+    return rates
+
+
+class Step(NamedTuple):
+    """A part of the curve that has most of what is open of one of the rates of a point.
+
+    Attributes
+    ----------
+    is_tie : bool
+        Whether that is one score, whose segment is straight, not a gap, in which nothing is known.
+    ends : tuple of int or None
+        The first and the last of its ends that the point may lie on either side of, as points of
+        the counts: the same if only one may be, and None without any.
+    """
+
+    is_tie: bool
+    ends: tuple[int, int] | None
+
+
+def step_at(counts: OrderedCounts, bound: BoundMeasure) -> Step | None:
+    """Return the step that the curve may have at the operating point of a measure of one point.
 
     One score, or the gap between two neighbours of the class that fixes the threshold, then has
     most of the range of the other class's rate that its rank leaves open, and more than the
@@ -113,22 +162,33 @@ def has_step(counts: OrderedCounts, bound: BoundMeasure) -> bool:
     gap have one order.
     """
     if not (has_order(bound) or bound.measure.name == "precision_at_recall"):
-        return False
+        return None
     point = next(name for name in ("fpr", *_OF_ANOMALIES) if name in bound.parameters)
     rate = bound.parameters[point]
-    if point in _OF_ANOMALIES:
+    is_swapped = point in _OF_ANOMALIES
+    if is_swapped:
         counts, rate = _swap_classes(counts), 1 - rate
     n, m = int(counts.n_anomalies), int(counts.n_normals)
     within, beyond = _ranks_around(EachRank(m, _ALPHA_OF_STEP), float(rate))
     # The highest TPR at each FPR: its neighbours differ by a tie or by the samples in the gap.
     at = np.flatnonzero(np.diff(counts.fps, append=np.inf))
     fps, tps = counts.fps[at], counts.tps[at]
-    reached = tps[1:] if has_order(bound) else counts.tps[at[:-1] + 1]
+    after_tie = counts.tps[at[:-1] + 1]
+    reached = tps[1:] if has_order(bound) else after_tie
     first = max(int(np.searchsorted(fps, within[0])) - 1, 0)
     last = min(int(np.searchsorted(fps, beyond[0])), fps.shape[0] - 1)
     tpr = (tps[np.searchsorted(fps, math.floor(rate * m), side="right") - 1] + 1) / (n + 2)
     least = max(1, math.sqrt(n * tpr * (1 - tpr)), _PART_OF_STEP * (tps[last] - tps[first]))
-    return bool(np.any(reached[first:last] - tps[first:last] > least))
+    steps = first + np.flatnonzero(reached[first:last] - tps[first:last] > least)
+    if steps.size == 0:
+        return None
+    # No other has more than half.
+    step = steps[0]
+    ends = [int(end) for end in at[step] + [0, 1] if within[0] <= counts.fps[end] < beyond[0]]
+    if is_swapped:
+        ends = [counts.fps.shape[0] - 1 - end for end in reversed(ends)]
+    is_tie = bool(after_tie[step] - tps[step] > least)
+    return Step(is_tie, (ends[0], ends[-1]) if ends else None)
 
 
 # The same for all detectors on the same labels, and for all measures at a rate.
@@ -245,6 +305,8 @@ def fiducial_values(
     scale = 1 << max(0, (_AREA_BITS - (n * m).bit_length()) // 2)
     scaled = [_in_parts(bound, scale) for bound in measures]
     kernels = [_kernel_of(bound, n * scale, m * scale) for bound in measures]
+    at_corner = np.cumsum(corners) - 1
+    ties = [_corners_of_tie(counts, bound, at_corner) for bound in measures]
     size = min(max(_CORNERS_OF_BLOCK // fps.shape[0], 1), _LARGEST_BLOCK)
 
     def fill(blocks: range) -> None:
@@ -257,12 +319,18 @@ def fiducial_values(
             upper = as_readonly(fpr[:, fpr_at[0]]), as_readonly(tpr[:, tpr_at[1]])
             for end, (xs, ys) in enumerate((lower, upper)):
                 for i, (bound, kernel) in enumerate(zip(scaled, kernels, strict=True)):
+                    of_curves = values[i, end, rows]
                     if kernel is not None:
-                        kernel(xs, ys, values[i, end, rows])
-                        continue
-                    for row in range(xs.shape[0]):
-                        curve = _curve(counts, xs[row], ys[row], scale)
-                        values[i, end, rows.start + row] = bound.value_or_nan(curve)
+                        kernel(xs, ys, of_curves)
+                    else:
+                        for row in range(xs.shape[0]):
+                            curve = _curve(counts, xs[row], ys[row], scale)
+                            of_curves[row] = bound.value_or_nan(curve)
+                    if (corners_of_tie := ties[i]) is not None:
+                        rates = ys if bound.measure.name == "tpr_at_fpr" else xs
+                        is_low = (end == 0) == bound.measure.higher_is_better
+                        of_corner = rates[:, corners_of_tie[0 if is_low else 1]]
+                        (np.minimum if is_low else np.maximum)(of_curves, of_corner, out=of_curves)
 
     def report(done: int, _: int | None) -> None:
         if progress is not None:
@@ -329,6 +397,22 @@ def _in_parts(bound: BoundMeasure, scale: int) -> BoundMeasure:
     if k is None:
         return bound
     return replace(bound, parameters={**bound.parameters, "k": k * scale})
+
+
+def _corners_of_tie(
+    counts: OrderedCounts, bound: BoundMeasure, at_corner: IntVector
+) -> tuple[int, int] | None:
+    """Return the first and the last corner of a tie that a point of the curve may lie beside.
+
+    The curve has one straight line on each side of a corner. Where they meet, random curves have
+    the lower, or the higher, of two random lines: an interval from them is too low or too high.
+    The one from each line up to the corner, whatever side the point is on, is not.
+    """
+    step = step_at(counts, bound) if _is_linear(bound) else None
+    if step is None or not step.is_tie or step.ends is None:
+        return None
+    first, last = at_corner[list(step.ends)].tolist()
+    return first, last
 
 
 def _gaps(cumulative: CountVector, n_samples: int) -> tuple[FloatVector, IntMatrix]:

@@ -15,7 +15,7 @@ from fastad.measures.measure import BoundMeasure
 from fastad.measures.rates import RATES, TRIALS
 from fastad.measures.roc import ROC_AUC
 from fastad.ordering.counts import OrderedCounts
-from fastad.uncertainty.intervals.enclosing_curves import has_box, has_fiducial, has_order, has_step
+from fastad.uncertainty.intervals.enclosing_curves import has_box, has_fiducial, has_order, step_at
 from fastad.uncertainty.samples.closed_forms import (
     BINOMIAL,
     newcombe_variance,
@@ -168,7 +168,10 @@ def select_method(bound: BoundMeasure, counts: OrderedCounts) -> tuple[str, floa
     valid = next((method for method in ANY_SIZE if method in possible), None)
     if bound.measure.name in TRIALS:
         return "clopper-pearson", None
-    if valid is not None and has_step(counts, bound):
+    if valid is not None and (step := step_at(counts, bound)) is not None:
+        # The segment of a tie is straight, and its ends are known; in a gap nothing is.
+        if step.is_tie and bound.parameters.get("interpolation") == "linear":
+            return "fiducial", None
         return valid, None if valid == "order" else math.nan
     rows = _nearest_rows(bound, counts)
     # With another prevalence a few samples may dominate, which the table does not show, unless it
