@@ -261,7 +261,7 @@ def evaluate(
             # Here, as the functions of intervals are: for SciPy's time to import.
             from fastad.uncertainty.samples.sampling import check_design
 
-            design = check_design(clusters, blocks, labels.row_index)
+            design = check_design(clusters, blocks, labels.row_index, labels.weights)
             request = replace(request, design=None if design.is_independent else design)
         if own_measures:
             _check_names(own_measures, [name for name, _ in detectors])

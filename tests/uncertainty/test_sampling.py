@@ -42,7 +42,9 @@ def sample_of(y: Any = Y, s: Any = S, w: Any = None, **design: Any) -> DesignedS
     labels = check_labels(y, sample_weight=w)
     arguments = {"clusters": None, "blocks": None, **design}
     return DesignedSample.of(
-        np.asarray(s), labels, check_design(**arguments, rows=RowIndex(len(y)))
+        np.asarray(s),
+        labels,
+        check_design(**arguments, rows=RowIndex(len(y)), weights=labels.weights),
     )
 
 
@@ -137,6 +139,23 @@ def test_names_of_clusters_do_not_matter() -> None:
         result = fastad.interval(Y[rows], S[rows], measure="ap", clusters=clusters[rows])
         assert result.low == pytest.approx(expected.low, rel=1e-12)
         assert result.high == pytest.approx(expected.high, rel=1e-12)
+
+
+@pytest.mark.parametrize("measure", ["auc", "ap", "tpr@0.05"])
+def test_whole_weights_of_clusters_of_one_row_are_no_repeats(measure: str) -> None:
+    """Twice as large weights say no more: the same interval as from real weights."""
+    weights = np.random.default_rng(1).choice([2, 20], N)
+    rows: dict[str, Any] = {"clusters": np.arange(N), "measure": measure, "rng": 0}
+    once, twice, real = (
+        fastad.interval(Y, S, sample_weight=each, **rows)
+        for each in (weights, 2 * weights, weights * 0.37)
+    )
+    repeated = fastad.interval(Y, S, sample_weight=weights, measure=measure, rng=0)
+    assert (once.low, once.high) == pytest.approx((twice.low, twice.high))
+    assert once.sampling is not None
+    if measure != "tpr@0.05":  # drawn: rows of equal weights are drawn alike
+        assert (once.low, once.high) == pytest.approx((real.low, real.high))
+    assert once.high - once.low > 2 * (repeated.high - repeated.low)
 
 
 def test_whole_weights_repeat_rows_of_a_cluster() -> None:

@@ -143,10 +143,10 @@ def threshold_with_guarantee(
         refuse_nan(scores, "y_score", None)
     rows = RowIndex(scores.shape[0])
     rows.check(y_score, "y_score")
-    design = check_design(clusters, blocks, rows)
-    if sample_weight is not None or not design.is_independent:
-        labels = check_labels(np.zeros(scores.shape[0], np.int64), sample_weight=sample_weight)
-        rows.check(sample_weight, "sample_weight")
+    labels = check_labels(np.zeros(scores.shape[0], np.int64), sample_weight=sample_weight)
+    rows.check(sample_weight, "sample_weight")
+    design = check_design(clusters, blocks, rows, labels.weights)
+    if labels.weights is not None or not design.is_independent:
         scores = scores if labels.rows is None else scores[labels.rows]
         if needs_design(design, labels):
             return _of_design(scores, labels, design, rate, alpha, is_fpr=tpr is None)

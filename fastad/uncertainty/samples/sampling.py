@@ -76,7 +76,9 @@ class SamplingDesign:
 INDEPENDENT = SamplingDesign()
 
 
-def check_design(clusters: Any, blocks: Any, rows: RowIndex) -> SamplingDesign:
+def check_design(
+    clusters: Any, blocks: Any, rows: RowIndex, weights: CountVector | None
+) -> SamplingDesign:
     """Check the arguments that say how rows depend on each other."""
     if clusters is not None and blocks is not None:
         raise InvalidInputError(
@@ -85,8 +87,10 @@ def check_design(clusters: Any, blocks: Any, rows: RowIndex) -> SamplingDesign:
         )
     if clusters is not None:
         codes, distinct = factorize(clusters, "clusters", rows)
-        # A cluster for each row says nothing.
-        return INDEPENDENT if len(distinct) == rows.n_rows else SamplingDesign(clusters=codes)
+        # A cluster for each row says nothing, but that the repeats of a row are not independent.
+        repeats = weights is not None and weights.dtype.kind == "i"
+        is_plain = len(distinct) == rows.n_rows and not repeats
+        return INDEPENDENT if is_plain else SamplingDesign(clusters=codes)
     if blocks is None:
         return INDEPENDENT
     if isinstance(blocks, str) and blocks == "auto":
