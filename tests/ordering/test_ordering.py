@@ -14,9 +14,7 @@ from hypothesis import strategies as st
 import fastad
 from fastad import InvalidInputError, UndefinedMeasureError
 from fastad._core.threads import thread_limit
-from fastad._kernels.ordering.radix import radix_sort
 from fastad.ordering import counts as counting
-from fastad.ordering import orders as sorting
 from fastad.ordering.cuts import CurvePart
 from fastad.ordering.labels import check_labels, check_scores
 from fastad.ordering.orders import order_values
@@ -151,66 +149,6 @@ def test_parts_of_a_million_scores_in_threads() -> None:
             with thread_limit(n_threads):
                 assert fastad.auc_at_fpr(y, s, fpr=rate) == ranked.auc_at_fpr(fpr=rate)
                 assert fastad.tpr_at_fpr(y, s, fpr=rate) == ranked.tpr_at_fpr(fpr=rate)
-
-
-# Sorting without fast instructions.
-
-
-@given(
-    st.sampled_from([np.int32, np.int64]),
-    st.integers(1, 64),
-    st.integers(1, 300),
-    st.integers(0, 2**32),
-)
-def test_digit_by_digit_is_sorted(dtype: Any, bits: int, size: int, seed: int) -> None:
-    bits = min(bits, 8 * np.dtype(dtype).itemsize)
-    rng = np.random.default_rng(seed)
-    keys = rng.integers(-(2 ** (bits - 1)), 2 ** (bits - 1), size, dtype)
-    expected = np.sort(keys)
-    unsigned = np.dtype(f"u{keys.itemsize}")
-    flip = unsigned.type(1 << (8 * keys.itemsize - 1))
-    radix_sort(keys.view(unsigned), np.empty(size, unsigned), flip)
-    assert keys.tolist() == expected.tolist()
-
-
-def test_where_numpy_sorts_slowly_large_orders_are_sorted_digit_by_digit() -> None:
-    y, s = large(4)
-    expected = everything(y, s), everything(y, s.astype(np.float32))
-    with (
-        mock.patch.object(sorting, "numpy_sorts_fast", return_value=False),
-        mock.patch.object(sorting, "radix_sort", wraps=radix_sort) as spy,
-    ):
-        assert (everything(y, s), everything(y, s.astype(np.float32))) == expected
-        assert spy.call_count > 0
-
-
-@pytest.mark.parametrize(
-    ("quick", "stable", "expected"),
-    [
-        ([1, 1, 1], [10, 10, 10], True),
-        ([10, 10, 10], [10, 10, 10], False),
-        ([7, 7, 7], [10, 10, 10], False),
-        ([90, 1, 90], [90, 90, 10], True),
-        ([10, 90, 90], [90, 10, 90], False),
-    ],
-    ids=["fast", "no SIMD", "slow SIMD", "fast while busy", "no SIMD while busy"],
-)
-def test_the_trial_compares_the_fastest_runs_of_both_sorts(
-    monkeypatch: pytest.MonkeyPatch, quick: list[int], stable: list[int], expected: bool
-) -> None:
-    """By a clock that only the sorts move on."""
-    now, durations = 0, {"quicksort": iter(quick), "stable": iter(stable)}
-
-    def sort(values: Array, kind: str) -> Array:
-        nonlocal now
-        assert len(np.unique(values)) == len(values) == 2**16
-        now += next(durations[kind])
-        return values
-
-    monkeypatch.setattr(np, "sort", sort)
-    monkeypatch.setattr(sorting, "perf_counter", lambda: now)
-    monkeypatch.setattr(sorting, "sort_ratio", sorting.sort_ratio.__wrapped__)
-    assert sorting.numpy_sorts_fast() == expected
 
 
 # Groups.
