@@ -14,7 +14,7 @@ from fastad._core.threads import thread_map
 from fastad._core.types import ArrayLike, Count, CountVector, IntVector, Label, ScoreVector
 from fastad._kernels.ordering import sweep
 from fastad.ordering.cuts import CurvePart
-from fastad.ordering.distinct import count_listed, count_narrow, sampled_values
+from fastad.ordering.distinct import count_listed, count_narrow, distinct_values
 from fastad.ordering.gaps import count_corners
 from fastad.ordering.labels import Labels, check_labels, check_scores
 from fastad.ordering.orders import PackedOrder, Range, RowOrder, order_rows, order_values
@@ -227,11 +227,13 @@ def count_without_sorting(
     counted, curve = count_narrow(scores, labels, name, part), None
     if counted is None and part is None and scores.itemsize > 2:
         raw = view_raw(scores)
-        values, n_sampled = sampled_values(raw)
+        sample = raw.sample()
+        values = distinct_values(sample)
         counted = count_listed(raw, labels, name, values)
         # Of fewer values many scores tie with an anomaly.
-        if counted is None and corners and values.shape[0] > _FEWEST_DISTINCT * n_sampled:
-            curve = count_corners(raw, labels, name)
+        is_mixed = values.shape[0] > _FEWEST_DISTINCT * sample.values.shape[0]
+        if counted is None and corners and is_mixed:
+            curve = count_corners(raw, labels, name, sample)
     if counted is not None:
         fps, tps = (
             np.concatenate([[0], np.cumsum(n)]) for n in (counted.n_normals, counted.n_anomalies)

@@ -16,7 +16,6 @@ from fastad.ordering.raw import RawScores, view_raw
 
 # With fewer samples for each value that a type has, they are sorted as soon: all, or a part.
 _SAMPLES_PER_VALUE, _SAMPLES_PER_VALUE_OF_PART = 4, 32
-_SAMPLE_SIZE = 2**10
 # A list of so many values has nearly all of the others if a sample has no more.
 _MOST_LISTED = 2**8
 # A list is used if it leaves at most this fraction of the samples to be sorted.
@@ -78,10 +77,11 @@ def _falling_patterns(dtype: np.dtype[Any]) -> tuple[IntVector, IntVector]:
     return np.flatnonzero(kept)[order], falling[order]
 
 
-def sampled_values(raw: RawScores) -> tuple[KeyVector, int]:
-    """Return the distinct values of a sample of the scores, rising, and the size of the sample."""
-    sample = np.sort(raw.values[:: max(raw.values.shape[0] // _SAMPLE_SIZE, 1)])
-    return sample[np.append(True, sample[1:] != sample[:-1])], sample.shape[0]
+def distinct_values(sample: RawScores) -> KeyVector:
+    """Return the distinct values, rising."""
+    values = np.sort(sample.values)
+    kept: KeyVector = values[np.append(True, values[1:] != values[:-1])]
+    return kept
 
 
 def count_listed(

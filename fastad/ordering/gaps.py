@@ -29,7 +29,6 @@ _CELLS_PER_ANOMALY = 16
 _MOST_CELLS = 2**19
 # A map is used if it leaves at most this fraction of the samples to be compared.
 _MOST_COMPARED = 0.2
-_SAMPLE_SIZE = 2**10
 # Where widths of cells are relative, magnitudes below this quantile of all share a cell.
 _SMALLEST = 1 / 64
 
@@ -71,15 +70,14 @@ class _Map(NamedTuple):
         scale = (n_cells - 3) / (high - low) if high > low else 0.0
         return cls(base is None, base or 0, low, high, scale, n_cells)
 
-    def cells(self, raw: RawScores, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.uint32]:
-        """Return the cells of some rows."""
-        cells = np.empty(rows.shape[0], np.uint32)
+    def cells(self, raw: RawScores) -> npt.NDArray[np.uint32]:
+        """Return the cells of scores."""
+        cells = np.empty(raw.values.shape[0], np.uint32)
         ends = (self.low, self.high, self.scale, self.n_cells - 1)
         if self.by_value:
-            gaps.cells_of_scores(as_readonly(raw.scores[rows]), *ends, cells)
+            gaps.cells_of_scores(raw.scores, *ends, cells)
         else:
-            values = as_readonly(raw.values[rows])
-            gaps.cells_of_bits(values, raw.largest, raw.infinity, self.base, *ends, cells)
+            gaps.cells_of_bits(raw.values, raw.largest, raw.infinity, self.base, *ends, cells)
         return cells
 
 
@@ -99,9 +97,9 @@ class _Table(NamedTuple):
     marked: npt.NDArray[np.int32]
 
     @classmethod
-    def of(cls, cell_map: _Map, raw: RawScores, anomalies: npt.NDArray[np.int64]) -> "_Table":
-        """Return the table of the anomalies in some rows."""
-        cells = cell_map.cells(raw, anomalies)
+    def of(cls, cell_map: _Map, anomalies: RawScores) -> "_Table":
+        """Return the table of some anomalies."""
+        cells = cell_map.cells(anomalies)
         cells.sort()
         starts = np.empty(cell_map.n_cells + 1, np.int32)
         marked = np.empty(cell_map.n_cells, np.int32)
@@ -109,7 +107,7 @@ class _Table(NamedTuple):
         return cls(cell_map, set_readonly(starts), set_readonly(marked))
 
 
-def count_corners(raw: RawScores, labels: Labels, name: str) -> Corners | None:
+def count_corners(raw: RawScores, labels: Labels, name: str, sample: RawScores) -> Corners | None:
     """Count at the corners in O(n) time; None where sorting all scores is as fast."""
     n_samples, n = raw.values.shape[0], labels.n_anomalies
     if raw.dtype not in (np.float64, np.float32) or n_samples > _MOST_SAMPLES:
@@ -117,12 +115,12 @@ def count_corners(raw: RawScores, labels: Labels, name: str) -> Corners | None:
     most, prevalence = _LIMITS[numpy_sorts_fast()]
     if not 0 < n <= min(most, prevalence * n_samples):
         return None
-    rows = np.flatnonzero(labels.values.view(np.bool_))
-    table = _choose_table(raw, rows)
+    anomalies = raw.take(np.flatnonzero(labels.values.view(np.bool_)))
+    table = _choose_table(anomalies, sample)
     if table is None:
         return None
     points = np.empty(n, np.int64)
-    keys.fall(as_readonly(raw.values[rows]), raw.largest, raw.signed, points)
+    keys.fall(anomalies.values, raw.largest, raw.signed, points)
     np.invert(points, out=points)
     sort(points)
     set_readonly(points)
@@ -158,30 +156,25 @@ def count_corners(raw: RawScores, labels: Labels, name: str) -> Corners | None:
     return Corners(as_readonly(fps[:size]), as_readonly(tps[:size]))
 
 
-def _choose_table(raw: RawScores, anomalies: npt.NDArray[np.int64]) -> _Table | None:
+def _choose_table(anomalies: RawScores, sample: RawScores) -> _Table | None:
     """Return the first table that leaves few of a sample of the scores to be compared."""
-    n_samples = raw.values.shape[0]
-    sample = np.arange(0, n_samples, max(n_samples // _SAMPLE_SIZE, 1))
-    for cell_map in _maps(raw, anomalies, sample):
-        table = _Table.of(cell_map, raw, anomalies)
-        if np.mean(table.marked[cell_map.cells(raw, sample)] < 0) <= _MOST_COMPARED:
+    for cell_map in _maps(anomalies, sample):
+        table = _Table.of(cell_map, anomalies)
+        if np.mean(table.marked[cell_map.cells(sample)] < 0) <= _MOST_COMPARED:
             return table
     return None
 
 
-def _maps(
-    raw: RawScores, anomalies: npt.NDArray[np.int64], sample: npt.NDArray[np.int64]
-) -> Iterator[_Map]:
+def _maps(anomalies: RawScores, sample: RawScores) -> Iterator[_Map]:
     """Yield a map by value, and one by rank bits, for where few scores are far from all others."""
-    n_cells = min(_CELLS_PER_ANOMALY * anomalies.shape[0] + 3, _MOST_CELLS)
-    scores = raw.scores[anomalies].astype(np.float64)
-    low, high = float(scores.min()), float(scores.max())
+    n_cells = min(_CELLS_PER_ANOMALY * anomalies.values.shape[0] + 3, _MOST_CELLS)
+    low, high = (float(end) for end in (anomalies.scores.min(), anomalies.scores.max()))
     by_value = _Map.between(low, high, n_cells)
     # Not where scores are too far from each other or too near, or NaN, refused when it is counted.
     if math.isfinite(high - low) and math.isfinite(by_value.scale):
         yield by_value
-    smallest = int(_SMALLEST * sample.shape[0])
-    base = int(np.partition(raw.values[sample] & raw.largest, smallest)[smallest])
-    bits = raw.values[anomalies].astype(np.int64)
-    left = np.where(bits < 0, -1, 1) * np.maximum((bits & raw.largest) - base, 0)
+    smallest = int(_SMALLEST * sample.values.shape[0])
+    base = int(np.partition(sample.values & sample.largest, smallest)[smallest])
+    bits = anomalies.values.astype(np.int64)
+    left = np.where(bits < 0, -1, 1) * np.maximum((bits & anomalies.largest) - base, 0)
     yield _Map.between(float(left.min()), float(left.max()), n_cells, base)

@@ -14,6 +14,7 @@ from fastad.ordering.labels import Labels
 # Integers up to this are exact as float64.
 _LARGEST_EXACT = 2**53
 _SIGN = np.uint64(1 << 63)
+_SAMPLE_SIZE = 2**10
 
 
 class RawScores(NamedTuple):
@@ -41,6 +42,15 @@ class RawScores(NamedTuple):
     def dtype(self) -> np.dtype[Any]:
         """Type of the scores."""
         return self.scores.dtype
+
+    def take(self, rows: slice | IntVector) -> "RawScores":
+        """Return the scores of some rows."""
+        scores, values = as_readonly(self.scores[rows]), as_readonly(self.values[rows])
+        return RawScores(scores, values, *self[2:])
+
+    def sample(self) -> "RawScores":
+        """Return scores of some thousand rows at equal steps; all where there are fewer."""
+        return self.take(slice(None, None, max(self.values.shape[0] // _SAMPLE_SIZE, 1)))
 
     def refuse_nan(self, low: int, high: int, labels: Labels, name: str) -> None:
         """Raise where the extremes of the rank bits are those of NaN."""

@@ -19,6 +19,7 @@ from fastad.measures.measure import Extremes
 from fastad.measures.registry import MEASURES
 from fastad.ordering import counts as ordered_counts
 from fastad.ordering import distinct, gaps
+from fastad.ordering import raw as raw_scores
 from fastad.ordering.counts import count_sorted, count_without_sorting
 from fastad.ordering.labels import Labels, check_labels, check_scores
 from fastad.ordering.raw import view_raw
@@ -83,7 +84,8 @@ def test_corners_are_those_of_the_curve(which: int, sample: Sample, n_cells: int
         mock.patch.object(gaps, "_MOST_CELLS", n_cells),
     ):
         scores, labels = of(sample)
-        corners = gaps.count_corners(view_raw(scores), labels, "y_score")
+        raw = view_raw(scores)
+        corners = gaps.count_corners(raw, labels, "y_score", raw.sample())
     assert corners is not None
     assert list(zip(corners.fps.tolist(), corners.tps.tolist(), strict=True)) == corners_of(sample)
 
@@ -91,7 +93,7 @@ def test_corners_are_those_of_the_curve(which: int, sample: Sample, n_cells: int
 def counts_by_listing(sample: Sample) -> Any:
     scores, labels = of(sample)
     raw = view_raw(scores)
-    return distinct.count_listed(raw, labels, "y_score", distinct.sampled_values(raw)[0])
+    return distinct.count_listed(raw, labels, "y_score", distinct.distinct_values(raw.sample()))
 
 
 def counts_by_patterns(sample: Sample) -> Any:
@@ -101,7 +103,11 @@ def counts_by_patterns(sample: Sample) -> Any:
 @given(samples(max_size=40), st.integers(1, 20))
 def test_distinct_scores_are_counted(sample: Sample, n_listed: int) -> None:
     narrow = sample.s.dtype.itemsize <= 2
-    with every_path(), mock.patch.multiple(distinct, _SAMPLE_SIZE=n_listed, _MOST_OTHERS=1):
+    with (
+        every_path(),
+        mock.patch.object(raw_scores, "_SAMPLE_SIZE", n_listed),
+        mock.patch.object(distinct, "_MOST_OTHERS", 1),
+    ):
         counted = (counts_by_patterns if narrow else counts_by_listing)(sample)
     assert counted is not None
     points = oracles.points(oracles.rows(sample.y, sample.s))
@@ -215,7 +221,8 @@ def path_of(scores: Any, labels: Labels) -> str:
         count_without_sorting(scores, labels, corners=True)
     if taken[-1] != "gaps":
         return taken[-1]
-    table = gaps._choose_table(view_raw(scores), np.flatnonzero(labels.values))
+    raw = view_raw(scores)
+    table = gaps._choose_table(raw.take(np.flatnonzero(labels.values)), raw.sample())
     assert table is not None
     return "gaps by value" if table.map.by_value else "gaps by rank bits"
 
