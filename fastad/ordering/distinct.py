@@ -16,6 +16,8 @@ from fastad.ordering.raw import RawScores, view_raw
 
 # With fewer samples for each value that a type has, they are sorted as soon: all, or a part.
 _SAMPLES_PER_VALUE, _SAMPLES_PER_VALUE_OF_PART = 4, 32
+# So many scores tell of most float32 that they are no bfloat16.
+_N_FIRST = 2**10
 # A list of so many values has nearly all of the others if a sample has no more.
 _MOST_LISTED = 2**8
 # A list is used if it leaves at most this fraction of the samples to be sorted.
@@ -41,19 +43,30 @@ class DistinctScores(NamedTuple):
 def count_narrow(
     scores: ScoreVector, labels: Labels, name: str, part: CurvePart | None = None
 ) -> DistinctScores | None:
-    """Count scores of 8 or 16 bits; None for wider ones, and for few samples."""
-    n_bits = 8 * scores.itemsize
+    """Count scores of 8 or 16 bits; None for wider ones, and for few samples.
+
+    A float32 may be a bfloat16: the lower half of its bits is 0.
+    """
+    if scores.itemsize > 2 and scores.dtype != np.float32:
+        return None
+    n_bits = min(8 * scores.itemsize, 16)
+    dropped = 8 * scores.itemsize - n_bits
     per_value = _SAMPLES_PER_VALUE if part is None else _SAMPLES_PER_VALUE_OF_PART
-    if n_bits > 16 or scores.shape[0] < per_value << n_bits:
+    if scores.shape[0] < per_value << n_bits:
         return None
     patterns = as_readonly(scores, np.dtype(f"u{scores.itemsize}").type)
+    if np.any(patterns[:_N_FIRST] & ((1 << dropped) - 1)):
+        return None
 
-    def count(rows: slice) -> IntVector:
+    def count(rows: slice) -> tuple[IntVector, bool]:
         counts = np.zeros(2 << n_bits, np.int64)
-        distinct.count_patterns(patterns[rows], labels.values[rows], counts)
-        return counts
+        is_short = distinct.count_patterns(patterns[rows], dropped, labels.values[rows], counts)
+        return counts, is_short
 
-    counts = np.sum(thread_map(count, slices(patterns.shape[0])), axis=0).reshape(-1, 2)
+    of_parts, are_short = zip(*thread_map(count, slices(patterns.shape[0])), strict=True)
+    if not all(are_short):
+        return None
+    counts = np.sum(of_parts, axis=0).reshape(-1, 2)
     falling, keys_of = _falling_patterns(scores.dtype)
     if scores.dtype.kind == "f":
         # Both zeros are one score.
@@ -67,9 +80,13 @@ def count_narrow(
 
 @cache
 def _falling_patterns(dtype: np.dtype[Any]) -> tuple[IntVector, IntVector]:
-    """Return the bits of all scores of a type from the highest down, one zero, and their keys."""
-    patterns = np.arange(1 << 8 * dtype.itemsize, dtype=f"u{dtype.itemsize}")
-    scores = patterns.view(dtype)
+    """Return the bits of all scores of a type from the highest down, one zero, and their keys.
+
+    Of float32, the upper half of the bits of those that are bfloat16.
+    """
+    n_bits = min(8 * dtype.itemsize, 16)
+    patterns = np.arange(1 << n_bits, dtype=f"u{dtype.itemsize}")
+    scores = (patterns << (8 * dtype.itemsize - n_bits)).view(dtype)
     kept = ~np.isnan(scores) & ~((scores == 0) & (patterns > 0))
     raw = view_raw(scores[kept])
     falling = _falling_keys(raw.values, raw)

@@ -100,9 +100,18 @@ def counts_by_patterns(sample: Sample) -> Any:
     return distinct.count_narrow(*of(sample), "y_score")
 
 
-@given(samples(max_size=40), st.integers(1, 20))
-def test_distinct_scores_are_counted(sample: Sample, n_listed: int) -> None:
-    narrow = sample.s.dtype.itemsize <= 2
+def short(scores: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
+    """Scores of bfloat16, as float32."""
+    with np.errstate(over="ignore"):
+        bits = scores.astype(np.float32).view(np.uint32)
+    return (bits & 0xFFFF0000).view(np.float32)
+
+
+@given(samples(max_size=40), st.integers(1, 20), st.booleans())
+def test_distinct_scores_are_counted(sample: Sample, n_listed: int, as_short: bool) -> None:
+    if as_short:
+        sample = Sample(sample.y, short(sample.s))
+    narrow = sample.s.dtype.itemsize <= 2 or as_short
     with (
         every_path(),
         mock.patch.object(raw_scores, "_SAMPLE_SIZE", n_listed),
@@ -152,6 +161,7 @@ KINDS: dict[str, Callable[[npt.NDArray[Any]], npt.NDArray[Any]]] = {
     "few integers": lambda s: np.round(s).astype(np.int64),
     "constant": np.zeros_like,
     "float16": lambda s: s.astype(np.float16),
+    "bfloat16": short,
     "int8": lambda s: np.clip(30 * s, -128, 127).astype(np.int8),
     "uint8": lambda s: np.clip(30 * s + 128, 0, 255).astype(np.uint8),
     "int16": lambda s: (1000 * s).astype(np.int16),
@@ -182,7 +192,7 @@ PATHS = {
     "gaps by rank bits": ("heavy-tailed", "300 orders of magnitude"),
     "patterns": ("int8", "uint8"),
     "list": ("few values", "few values and others", "few integers", "constant"),
-    "sorted": ("tied", "float16", "int16"),
+    "sorted": ("tied", "float16", "bfloat16", "int16"),
 }
 
 
@@ -194,9 +204,14 @@ def test_scores_take_the_path_of_their_kind(path: str, kind: str) -> None:
     assert path_of(scores, labels) == path
     many = check_labels(np.arange(N) % 2)
     assert path_of(scores, many) == ("sorted" if path.startswith("gaps") else path)
-    if path == "sorted" and scores.itemsize == 2:
+    if path == "sorted" and kind != "tied":
         repeated = check_labels(np.tile(FEW, 2))
         assert path_of(np.tile(scores, 2), repeated) == "patterns"
+        first = np.concatenate(
+            [np.zeros(2**10, scores.dtype), scores, scores + scores.dtype.type(1e-3)]
+        )
+        some = check_labels(np.resize(FEW, first.shape))
+        assert path_of(first, some) == ("patterns" if scores.itemsize == 2 else "sorted")
     assert count_without_sorting(scores[:8000], check_labels(FEW[:8000]), corners=True) is None
 
 
@@ -227,7 +242,9 @@ def path_of(scores: Any, labels: Labels) -> str:
     return "gaps by value" if table.map.by_value else "gaps by rank bits"
 
 
-@pytest.mark.parametrize("kind", ["Gaussian", "float32", "heavy-tailed", "few values", "float16"])
+@pytest.mark.parametrize(
+    "kind", ["Gaussian", "float32", "heavy-tailed", "few values", "float16", "bfloat16"]
+)
 @pytest.mark.parametrize("row", [0, 7, N - 1])
 def test_nan_is_refused_by_every_path(kind: str, row: int) -> None:
     scores = KINDS[kind](SCORES).copy()

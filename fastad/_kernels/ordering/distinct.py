@@ -12,13 +12,19 @@ from fastad._kernels.ordering.cells import entry_of, hash_shift
 
 @kernel
 def count_patterns(
-    values: npt.NDArray[Any],  # (n,) unsigned, of 8 or 16 bits
+    values: npt.NDArray[Any],  # (n,) unsigned
+    dropped: int,  # number of the lowest bits, of which all should be 0
     labels: LabelVector,  # (n,)
     counts: npt.NDArray[np.int64],  # (2 * 2**bits,) added to here: normals and anomalies of each
-) -> None:
-    """Count each value."""
+) -> bool:
+    """Count each value by its other bits, 8 or 16; return whether the lowest ones are 0."""
+    shift = np.uint32(dropped)
+    lowest = np.uint32(0)
     for i in range(values.shape[0]):
-        counts[np.uint32(values[i]) << np.uint32(1) | np.uint32(labels[i])] += 1
+        value = np.uint32(values[i])
+        counts[(value >> shift) << np.uint32(1) | np.uint32(labels[i])] += 1
+        lowest |= value & np.uint32((1 << dropped) - 1)
+    return bool(lowest == 0)
 
 
 @kernel
