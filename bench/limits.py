@@ -1,4 +1,4 @@
-"""What bounds the time of a measure: copying the scores, and sorting them by NumPy.
+"""What bounds the time of a measure: copying the scores, and sorting them by NumPy or by digits.
 
 ``python -m bench.limits CASE`` prints the time of NumPy's sort alone, in milliseconds. A process
 without AVX-512 is started so, because NumPy chooses its instructions once.
@@ -19,6 +19,11 @@ import numpy as np
 
 from bench.data import Case, generate
 from bench.processor import avx512_features
+from fastad._core.types import KeyVector
+from fastad._kernels.ordering.radix import radix_sort
+from fastad.ordering.labels import check_labels
+from fastad.ordering.orders import CACHED_KEYS, pack_values
+from fastad.ordering.raw import view_raw
 
 _SECONDS, _ROUNDS, _ROUNDS_IF_LONG, _MOST_ROUNDS = 0.5, 5, 3, 10_000
 
@@ -33,7 +38,8 @@ def milliseconds(call: Callable[[], Any]) -> float:
 
 def limits(case: Case) -> dict[str, float]:
     """Return milliseconds by name."""
-    _, scores = generate(case)
+    labels, scores = generate(case)
+    keyed = pack_values(view_raw(scores), check_labels(labels), "y_score")
     times = {
         "copy": milliseconds(partial(np.copyto, np.empty_like(scores), scores)),
         "NumPy's sort": milliseconds(partial(np.sort, scores)),
@@ -46,7 +52,14 @@ def limits(case: Case) -> dict[str, float]:
             check=True,
         )
         times["NumPy's sort without AVX-512"] = float(done.stdout)
+    if keyed is not None:
+        times["fastad's sort by digits"] = milliseconds(partial(_sort_by_digits, keyed[0]))
     return times
+
+
+def _sort_by_digits(keys: KeyVector) -> None:
+    """Sort a copy, as `numpy.sort` does."""
+    radix_sort(keys.copy(), np.empty_like(keys), CACHED_KEYS)
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ FOLDER = EVIDENCE / "speed"
 README, PAGE = EVIDENCE.parents[1] / "README.md", EVIDENCE / "benchmarks.md"
 HEAD = ("measure", "n", "anomalies", "scores")
 FASTAD, PEER = "fastad", "scikit-learn"
-LIMITS = ("copy", "NumPy's sort", "NumPy's sort without AVX-512")
+LIMITS = ("copy", "NumPy's sort", "NumPy's sort without AVX-512", "fastad's sort by digits")
 MILLION = 10**6
 _SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 

@@ -26,7 +26,7 @@ from fastad.ordering.raw import KeyCodec, RawScores, view_raw
 # Fewer keys are sorted soon enough in any way.
 _FEWEST_KEYS = 2**12
 # So many and as many to spare are one MiB: what a core's second-level cache holds.
-_CACHED_KEYS = 2**16
+CACHED_KEYS = 2**16
 _TRIED_KEYS = 2**16
 # Of the time of NumPy's stable sort, which uses no vector instructions, its other sort takes a
 # tenth with them and all of it without; three quarters where a processor has them, but slow ones
@@ -39,7 +39,7 @@ def sort(packed: KeyVector) -> None:
     if packed.shape[0] < _FEWEST_KEYS or numpy_sorts_fast():
         packed.sort()
         return
-    radix_sort(packed, np.empty_like(packed), _CACHED_KEYS)
+    radix_sort(packed, np.empty_like(packed), CACHED_KEYS)
 
 
 def numpy_sorts_fast() -> bool:

@@ -34,7 +34,7 @@ def sorted_by_digits(cached: int) -> Iterator[None]:
     """Sort few keys by digits, too, and in blocks as if so many fitted the cache."""
     with (
         mock.patch.object(sorting, "numpy_sorts_fast", return_value=False),
-        mock.patch.multiple(sorting, _FEWEST_KEYS=1, _CACHED_KEYS=cached),
+        mock.patch.multiple(sorting, _FEWEST_KEYS=1, CACHED_KEYS=cached),
     ):
         yield
 
