@@ -56,6 +56,7 @@ def test_different_indexes_are_refused(function: Callable[[Any, Any], Any], inde
     assert "reindex" in str(caught.value)
 
 
+@pytest.mark.filterwarnings("ignore:.* with fewer than 5 anomalies")
 @every_function
 def test_one_index_or_none_is_as_good_as_arrays(function: Callable[[Any, Any], Any]) -> None:
     expected = repr(function(np.array(LABELS), np.array(SCORES)))
