@@ -382,6 +382,7 @@ def test_every_function_of_labels_and_scores_is_in_the_registry() -> None:
             "contamination_sensitivity",
             "cross_validated_interval",
             "tail_model",
+            "best_threshold",
         ),
         *("roc_band", "precision_recall_band", "threshold_with_guarantee", "volume_at_fpr"),
         *("mass_volume_curve", "excess_mass_curve", "mass_volume_from_roc", "emmv"),

@@ -45,6 +45,7 @@ Label: TypeAlias = bool | int | float | str
 Interpolation: TypeAlias = Literal["linear", "conservative"]
 Normalize: TypeAlias = Literal["width", "none", "mcclish"]
 Quadrature: TypeAlias = Literal["right", "exact"]
+ThresholdCriterion: TypeAlias = Literal["youden", "closest", "f1", "cost"]
 OnError: TypeAlias = Literal["raise", "record"]
 NanPolicy: TypeAlias = Literal["raise", "omit"]
 IntervalMethod: TypeAlias = Literal[

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from fastad.measures.best_thresholds import recall_at_precision as recall_at_precision
     from fastad.measures.costs import detection_cost as detection_cost
     from fastad.measures.costs import min_detection_cost as min_detection_cost
+    from fastad.measures.criteria import best_threshold as best_threshold
     from fastad.measures.custom import from_counts as from_counts
     from fastad.measures.detection_errors import det_curve as det_curve
     from fastad.measures.detection_errors import equal_error_rate as equal_error_rate
