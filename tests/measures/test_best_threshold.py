@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import fastad
 from fastad import InvalidInputError, UndefinedMeasureError
 from tests.support import oracles
+from tests.support.uncertainty import PROC, PROC_Y
 
 best_threshold = fastad.measures.best_threshold
 ONE = Fraction(1)
@@ -127,3 +128,10 @@ def test_what_is_undefined_or_not_read_is_refused() -> None:
         best_threshold([0, 1], [1, 2], criterion="f1", cost_miss=1)
     with pytest.raises(InvalidInputError, match="criterion must be"):
         best_threshold([0, 1], [1, 2], criterion="gmean")  # type: ignore[arg-type]
+
+
+def test_youdens_threshold_flags_what_that_of_proc_does() -> None:
+    """pROC: tests/testthat/test-coords.R, coords(r.s100b, "best") and the counts at its 0.205."""
+    scores = PROC["markers"]["s100b"]["scores"]
+    at = fastad.confusion_at(PROC_Y, scores, threshold=best_threshold(PROC_Y, scores))
+    assert (at.tp, at.fp, at.tn, at.fn) == (26, 14, 58, 15)
