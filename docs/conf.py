@@ -13,6 +13,7 @@ import fastad
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+import page_index
 import pages
 import pictures
 
@@ -20,7 +21,13 @@ project = "fastad"
 author = "the fastad authors"
 release = version = fastad.__version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "formulas"]
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinx_copybutton",
+    "formulas",
+]
 html_math_renderer = "mathml"
 exclude_patterns = ["_build"]
 # Docstrings write `fastad.roc_auc`; what is no object of the package stays plain.
@@ -52,6 +59,9 @@ html_show_sourcelink = False
 html_show_copyright = False
 html_static_path = ["_static"]
 html_css_files = ["gallery.css"]
+# The button copies what is typed: neither prompts nor outputs.
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
 
 
 def draw_pictures(app: Sphinx) -> None:
@@ -62,6 +72,13 @@ def draw_pictures(app: Sphinx) -> None:
 def add_generated_text(app: Sphinx, docname: str, source: list[str]) -> None:
     """Add to a page what follows from the declarations of the measures and of public names."""
     source[0] = pages.complete(docname, source[0])
+
+
+def write_page_index(app: Sphinx, error: Exception | None) -> None:
+    """Write the list of pages for readers that are programs."""
+    if error is None and app.builder.format == "html":
+        text = page_index.page_index(app.env)
+        (Path(app.outdir) / "llms.txt").write_text(text, encoding="utf-8")
 
 
 def list_references(
@@ -179,3 +196,4 @@ def setup(app: Sphinx) -> None:
     app.connect("doctree-read", unlink_words)
     app.connect("doctree-read", arrange_wide_text)
     app.connect("missing-reference", resolve_short_name)
+    app.connect("build-finished", write_page_index)

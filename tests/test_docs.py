@@ -40,9 +40,16 @@ def test_every_page_is_in_the_contents() -> None:
     for index in [docs / "index.md", *docs.glob("*/index.md")]:
         if index.parent.name == "measures":
             continue  # generated
-        contents = index.read_text(encoding="utf-8").rpartition("```{toctree}")[2].split()
-        beside = {path.stem for path in index.parent.glob("*.md")} - {"index"}
-        assert beside <= set(contents), index
+        # Pages of a folder are below its index, or below another one of them.
+        beside = list(index.parent.glob("*.md"))
+        contents = {name for path in beside for name in _contents(path)}
+        assert {path.stem for path in beside} - {"index"} <= contents, index
+
+
+def _contents(page: Path) -> list[str]:
+    """Return what the lists of contents of a page name."""
+    _, *blocks = page.read_text(encoding="utf-8").split("```{toctree}\n")
+    return [name for block in blocks for name in block.partition("```")[0].split()]
 
 
 def test_files_that_pages_name_exist() -> None:
@@ -103,6 +110,14 @@ def test_the_documentation_builds_without_warnings(tmp_path: Path, pages: Module
     # What they show lies in the folder of generated files, which is made anew.
     gallery = (html / "measures" / "index.html").read_text(encoding="utf-8")
     assert len(re.findall(r"<img [^>]*_images/\w+\.svg", gallery)) == len(MEASURES)
+    # Programs find every page in one list, and readers what they look for.
+    listed = re.findall(r"\]\(([\w./]+)\.html\)", (html / "llms.txt").read_text("utf-8"))
+    written = {path.relative_to(html).as_posix() for path in html.rglob("*.html")}
+    made = {"index.html", "genindex.html", "py-modindex.html", "search.html"}
+    assert sorted(f"{name}.html" for name in listed) == sorted(written - made)
+    terms = (html / "searchindex.js").read_text("utf-8")
+    assert [word for word in ("bibtex", "imbalanc", "youden") if f'"{word}":' not in terms] == []
+    assert "copybutton" in (html / "index.html").read_text("utf-8")
     # Every public name is described, on the page of its package or of its measure.
     inventory = (html / "objects.inv").read_bytes().split(b"\n", 4)[4]
     entries = [line.split(" ") for line in zlib.decompress(inventory).decode().splitlines()]
