@@ -11,6 +11,7 @@ from types import ModuleType
 
 import pytest
 
+import fastad
 from fastad.measures.registry import MEASURES
 from tests.support.html_links import dead_links
 
@@ -75,6 +76,17 @@ def test_the_papers_are_called_the_same_everywhere() -> None:
             re.findall(r'\.\. \[\d\] (?:[^"\[]*(?:Škvára|Ning|Fülöp))[^"\[]*"(.+?),?"', text)
         )
     assert cited == {title for title in titles if "quality" not in title}
+
+
+def test_how_to_cite_has_the_version_and_the_papers() -> None:
+    citation = (ROOT / "CITATION.cff").read_text("utf-8")
+    assert re.findall(r"^version: (.+)$", citation, re.M) == [fastad.__version__]
+    assert re.findall(r"^date-released: 20\d\d-\d\d-\d\d$", citation, re.M) != []
+    page = (ROOT / "docs" / "start" / "citing.md").read_text("utf-8")
+    # In BibTeX, in plain text, and in an example.
+    assert set(re.findall(r"\d+\.\d+\.\d+", page)) == {fastad.__version__}
+    titles = re.findall(r'\btitle: "(.+)"', citation)
+    assert [each for each in titles if each not in re.sub("[{}]", "", page)] == []
 
 
 def test_dead_links_are_found(tmp_path: Path) -> None:
