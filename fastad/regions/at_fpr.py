@@ -71,15 +71,15 @@ def volume_at_fpr(
     y_score : array-like of shape (n_samples,)
         Scores of these samples, by the same detector.
     box : Box
-        Where points are drawn.
+        Box to draw points in.
     fpr : float or sequence of floats
         Operating points, in [0, 1]; several share one set of draws.
     interpolation : {"linear", "conservative"}, default "linear"
-        How `threshold_at_fpr` finds the threshold.
+        Interpolation of the threshold, as for `threshold_at_fpr`.
     pos_label : label, optional
         Label of the anomalies where labels are not 0 and 1.
     **options
-        Those of `volume`: ``method``, ``n_draws``, ``rtol``, ``rng``, ….
+        Options of `volume`: ``method``, ``n_draws``, ``rtol``, ``rng``, ….
 
     Returns
     -------
@@ -89,7 +89,7 @@ def volume_at_fpr(
     Raises
     ------
     InvalidInputError
-        If an argument is not as described; the message says which and where.
+        If labels, scores or rates are invalid; the message says which and where.
     UndefinedMeasureError
         If there are no normal samples, or normal samples that score +inf exceed the rate.
 
@@ -114,7 +114,7 @@ def volume_at_fpr(
     rates = check_rate(fpr, "fpr")
     several = rates if isinstance(rates, list) else [rates]
     thresholds: Any = thresholds_at(y_true, y_score, several, interpolation, pos_label)
-    # In one form: the types of `volume` distinguish a threshold from several.
+    # One call for both forms: the types of `volume` distinguish a threshold from several.
     threshold = thresholds if isinstance(rates, list) else thresholds[0]
     result: VolumeEstimate | list[VolumeEstimate] = volume(detector, threshold, box, **options)
     return result
@@ -129,7 +129,7 @@ class Volumes(TableResult, Mapping[str, Mapping[str, VolumeEstimate]]):
     Attributes
     ----------
     box : Box
-        Where points were drawn.
+        Box of the draws.
     fpr : list of float
         False positive rates, in the order of the keys.
     """
@@ -197,9 +197,9 @@ def volumes(
     """Volumes of the decision regions of several detectors, each at its own thresholds.
 
     All detectors and rates share one set of draws, but for methods that draw where a region is,
-    such as ``"auto"`` often chooses: for many detectors ``method="uniform"`` is the fastest. Of
-    detectors with the same training points also the neighbours of draws, or the distances to
-    support vectors, are computed once: the estimates are those of each detector alone.
+    such as ``"auto"`` often chooses: for many detectors ``method="uniform"`` is the fastest.
+    Detectors with the same training points also share the neighbours of draws, or the distances to
+    support vectors; no estimate depends on the other detectors.
 
     Parameters
     ----------
@@ -213,7 +213,7 @@ def volumes(
     fpr : float or sequence of floats, default (0.01, 0.05)
         Operating points, in [0, 1].
     box : Box, optional
-        Where points are drawn; by default the box of X.
+        Box to draw points in; by default the box of X.
     method, n_draws, rtol, confidence_level
         As for `volume`.
     rng : int or numpy.random.Generator, optional
@@ -233,7 +233,7 @@ def volumes(
     Raises
     ------
     InvalidInputError
-        If an argument is not as described; the message says which and where.
+        If detectors, samples or rates are invalid; the message says which and where.
     UndefinedMeasureError
         If there are no normal samples.
 

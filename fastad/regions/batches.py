@@ -19,13 +19,12 @@ BatchFunction: TypeAlias = Callable[[FloatMatrix], FloatVector]
 BATCH = 1024
 _UNIT, _ODD = 64, 37
 _SIZES = (256, 1024, 4096, 16384)
-# Nothing is measured before so many points are scored: of the points that are scored a second time,
-# at most 500, there are then less than 0.4 %. (A function that rounds otherwise in the largest
+# Points scored before anything is measured: the points that are scored a second time, at most 500,
+# are then less than 0.4 % of them. (A function that rounds otherwise in the largest
 # batches alone scores the trial of that size again.) No count has them: methods keep a budget by
 # counts, and numbers would depend on how fast a function is.
 _SCORED_BEFORE = 2**17
-# Each size is tried twice, on so many points at least, if a batch of it takes so many seconds at
-# most.
+# Trials of each size, points of a trial at least, and seconds of a batch that is tried at most.
 _TRIES, _TRIAL, _LONGEST = 2, 4096, 0.25
 # A smaller batch, after which progress is shown sooner, may be slower by that factor.
 _SLOWER = 1.1
@@ -115,7 +114,7 @@ class Batches:
 
 
 def _in_batches(function: BatchFunction, rows: FloatMatrix, size: int) -> FloatVector:
-    """Return scores of rows that are still needed: a function may overwrite what it is given."""
+    """Return scores of rows that are still needed: a function may overwrite its argument."""
     return np.concatenate(
         [function(rows[start : start + size].copy()) for start in range(0, len(rows), size)]
     )

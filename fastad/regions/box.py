@@ -35,7 +35,7 @@ class Box:
     low, high : array-like of shape (n_features,)
         Ends of each feature, finite; low is below high but where there are values.
     values : sequence of (array-like or None), optional
-        For each discrete feature its distinct values, in units of the feature; None for a
+        Distinct values of each discrete feature, in units of the feature; None for a
         continuous one. By default all are continuous.
 
     Attributes
@@ -48,7 +48,7 @@ class Box:
     Raises
     ------
     InvalidInputError
-        If an argument is not as described.
+        If an end or a value is not finite, or ends and values do not fit together.
 
     Examples
     --------
@@ -126,7 +126,7 @@ class Box:
             A feature whose distinct values are at most this fraction of its samples is discrete: it
             is drawn from its values. None makes every feature continuous.
         margin : float, default 0
-            By how much of its width each continuous feature is widened on both sides.
+            Fraction of its width by which each continuous feature is widened on both sides.
 
         Returns
         -------
@@ -135,8 +135,7 @@ class Box:
         Raises
         ------
         InvalidInputError
-            If an argument is not as described, or a feature is constant and
-            ``discrete_threshold`` is None.
+            If X is not finite, or a feature is constant and ``discrete_threshold`` is None.
 
         Notes
         -----
@@ -228,7 +227,7 @@ class Box:
         Raises
         ------
         InvalidInputError
-            If X has another shape, no rows, or contains what is no finite number.
+            If X has another shape, no rows, or values that are not finite numbers.
         """
         samples = _table(X)
         if samples.shape[1] != self.n_features:
@@ -248,11 +247,11 @@ class Box:
 def _ranges(
     lows: FloatVector, highs: FloatVector, values: Sequence[FloatVector | None]
 ) -> kernels.Ranges:
-    """Return what kernels need to draw."""
+    """Return the arrays that kernels draw with."""
     with np.errstate(over="ignore"):
         widths = highs - lows
     discrete = np.array([column is not None for column in values])
-    # Those take a step more, and those whose width overflows, or loses digits when it is divided.
+    # Discrete features take a step more, and widths that overflow, or lose digits when divided.
     special = discrete | np.isinf(widths) | (widths < _NARROW)
     indices = np.flatnonzero(special)
     columns = [_NONE if (column := values[j]) is None else column for j in indices.tolist()]

@@ -30,10 +30,10 @@ _FEW_FEATURES = 12
 _MANY = 1024
 # First draws of an expensive score; and the part of all points that first draws are at most.
 _FIRST_EXPENSIVE, _FIRST_PART = 2**10, 1 / 8
-# Part of the budget of importance sampling that a pilot has, and the error that is worth one: in
-# units of that of as many independent draws, all inside, which a good proposal hardly beats.
+# Part of the budget of importance sampling for its pilot, and the error that makes one worthwhile:
+# relative to as many independent draws, all inside, which a good proposal hardly beats.
 _PILOT_PART, _WORTH = 0.1, 1.5
-# A gain below this factor is not worth a method that sees only what is near the data.
+# A gain below this factor is not worth a method that sees only the surroundings of the data.
 _GAIN = 0.8
 # First draws that contradict importance sampling at this level reject it.
 _CONTRADICTION = 1e-4
@@ -52,7 +52,7 @@ class _First(NamedTuple):
         return f"{self.counts.min()} of {self.n_drawn} first draws"
 
     def contradict(self, estimates: Sequence[VolumeEstimate]) -> bool:
-        """Tell whether an estimate cannot be that of the draws below its threshold."""
+        """Tell whether an estimate contradicts the draws below its threshold."""
         ends = [
             clopper_pearson(count, self.n_drawn, _CONTRADICTION) for count in self.counts.tolist()
         ]
@@ -74,7 +74,7 @@ def choose(
         return _with_reason(reason, estimate_by(plain, score, thresholds, box, plan))
     n_first = FIRST_DRAWS if score.on_threads else _FIRST_EXPENSIVE
     n_first = min(n_first, int(_FIRST_PART * plan.budget(plain)))
-    # The first ones of the uniform draws, should these be chosen.
+    # The first of the uniform draws, should these be chosen.
     draws = plan.draws(box)
     if plan.rtol is None:
         first = _First(uniform.count_draws(draws, score, thresholds, n_first), n_first)
@@ -135,7 +135,7 @@ def _why_plain(thresholds: Sequence[float], plan: Plan, plain: str) -> str | Non
 def _expected(method: str, fraction: float, n_draws: int, box: Box) -> float:
     """Return the relative error that draws from the whole box are expected to have.
 
-    That of Sobol points in theory, for a region with a smooth boundary (He and Wang 2015).
+    For Sobol points it is theoretical, for a region with a smooth boundary (He and Wang 2015).
     """
     error = math.sqrt((1 - fraction) / (fraction * n_draws))
     return error * n_draws ** (-0.5 / box.n_features) if method == "sobol" else error
@@ -150,7 +150,7 @@ def _by_data(
     plain_error: float,
     plain: str,
 ) -> tuple[list[VolumeEstimate] | None, int, str]:
-    """Estimate by importance sampling where a pilot expects a smaller error than that of others.
+    """Estimate by importance sampling where a pilot expects a smaller error than others have.
 
     Returns
     -------
@@ -159,7 +159,7 @@ def _by_data(
     n_scored : int
         Points that were scored in vain.
     why : str
-        Why it is rejected.
+        Reason of a rejection.
     """
     budget = plan.budget("importance")
     best = _WORTH / math.sqrt(budget)

@@ -27,7 +27,7 @@ class VolumeCurve(Result):
     Attributes
     ----------
     box : Box
-        Where points were drawn.
+        Box of the draws.
     threshold : numpy.ndarray of shape (n_thresholds,)
         The levels that particles have passed, falling, and the lowest threshold.
     log_fraction, log_low, log_high : numpy.ndarray of shape (n_thresholds,)
@@ -118,7 +118,7 @@ def volume_curve(
     threshold : float
         The lowest threshold, finite.
     box : Box
-        Where points are drawn.
+        Box to draw points in.
     n_draws : int, optional
         Budget of points that are scored, kept nearly; by default 10⁶.
     confidence_level : float, default 0.95
@@ -139,7 +139,7 @@ def volume_curve(
     Raises
     ------
     InvalidInputError
-        If an argument is not as described, or the score raises, returns NaN or another shape.
+        If the score raises, or returns NaN or another shape.
 
     Warns
     -----

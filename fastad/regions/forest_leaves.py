@@ -31,7 +31,7 @@ FEW_NODES = 10**8
 # Probes of a search: fewer where trees have more nodes than that together.
 _LEAST_PROBES, _MOST_PROBES = 10, 100
 _PROBED_NODES = 2 * 10**6
-# As many nodes between two looks at the limit and at Ctrl-C, for each of so many parts.
+# Nodes visited between two checks of the limit and of Ctrl-C, for each of at most _PARTS parts.
 _NODES_A_ROUND = 2**22
 _PARTS = 16
 # Room on a stack, which grows.
@@ -66,7 +66,7 @@ def exact_fractions(
     level : float
         Confidence level that the results name.
     most_nodes : int, optional
-        Where to give up, in nodes of trees that are looked at: by default after 20 seconds
+        Most nodes of trees to visit before it gives up: by default after 20 seconds
         of one thread or less.
 
     Returns
@@ -81,8 +81,8 @@ def exact_fractions(
 
     Notes
     -----
-    Cells are as many as a region's surface needs: with t trees and d features their number grows as
-    the power d - 1 of t, and an early one takes as many steps as trees have nodes. Memory grows
+    The number of cells grows with the region's surface: with t trees and d features as the power
+    d - 1 of t. An early cell takes as many steps as trees have nodes. Memory grows
     with the number of trees, times the logarithm of the number of cells. Cells of a fraction below
     1e-300 are lost.
     """
@@ -117,7 +117,7 @@ def is_small(
     *,
     most_nodes: int = FEW_NODES,
 ) -> bool:
-    """Tell whether `exact_fractions` is likely to look at no more than so many nodes.
+    """Tell whether `exact_fractions` is likely to visit at most ``most_nodes`` nodes.
 
     Estimates the number from a few ways from the whole box down to a decided cell; 0.1 s for 100
     trees. Of 21 searches of 10^5 to 10^9 nodes (1 to 20 features, 5 to 1000 trees of 16 to 2000
@@ -132,7 +132,7 @@ def is_small(
     box : Box
         Box with as many features as the scorer.
     most_nodes : int, optional
-        Most nodes of a small forest; by default what one thread visits in a second.
+        Most nodes of a small forest; the default takes one thread a second.
 
     Returns
     -------
@@ -195,7 +195,7 @@ def _problem(scorer: CompiledScorer | None, thresholds: Sequence[float], box: Bo
     bounds = np.column_stack([trees.values, trees.values])
     height = kernels.bound(links, bounds)
     nodes = kernels.Nodes(links, bounds, trees.roots)
-    # As they are added up for points: no point has a sum beyond.
+    # Added up in the same order as for points: no point has a sum beyond.
     least, largest = np.cumsum(bounds[trees.roots], axis=0)[-1].tolist()
     breaks = _breaks(scorer, np.asarray(thresholds, np.float64), least, largest)
     scores = _scores(scorer, np.concatenate([[least], breaks]))
@@ -306,7 +306,7 @@ class _Part:
         return int(self.state.counts[0])
 
     def run(self, n_nodes: int) -> None:
-        """Go on until so many nodes more were looked at, or a few more, or no cell waits."""
+        """Continue until at least ``n_nodes`` more nodes are visited, or no cell waits."""
         problem = self._problem
         last = self.state.counts[2] + n_nodes
         while self.n_waiting and self.state.counts[2] < last:
@@ -359,9 +359,9 @@ def _whole(problem: _Problem) -> _Part:
 
 
 def _search(problem: _Problem, most_nodes: int) -> FloatMatrix:
-    """Return the fraction of the box in each class, and what rounding took from it.
+    """Return the fraction of the box in each class, and its rounding error.
 
-    On threads; parts, and the order of their sums, are the same for any number of them.
+    It runs on threads; parts, and the order of their sums, are the same for any number of them.
     """
     parts = [_whole(problem)]
     sums = np.zeros((2, problem.scores.shape[0]))
@@ -405,7 +405,7 @@ def _decided(sums: FloatMatrix, parts: Sequence[_Part]) -> str:
 
 
 def _add(sums: FloatMatrix, more: FloatMatrix) -> None:
-    """Add sums to others, each with what rounding took from it."""
+    """Add sums to others, each with its rounding error."""
     totals = sums[0] + more[0]
     larger, smaller = np.maximum(sums[0], more[0]), np.minimum(sums[0], more[0])
     sums[1] += more[1] + ((larger - totals) + smaller)

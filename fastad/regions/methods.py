@@ -61,8 +61,8 @@ METHODS = ("auto", *CANDIDATES, "exact")
 _LARGEST = 10**9
 # With fewer score calls there is no other method than draws from the whole box.
 FEWEST_FOR_OTHERS = 2 * FEWEST_CALLS
-# A run has at least so many times the draws of the last one, and at most; and a few more than the
-# error of the last one asks for, which is an estimate itself.
+# Least and most growth from the draws of one run to the next, and the margin over the number that
+# the error of the last run asks for, which is an estimate itself.
 _LEAST_GROWTH, _MOST_GROWTH, _MARGIN = 2.0, 32.0, 1.2
 _REFUSED_GROWTH = 4.0
 
@@ -92,7 +92,7 @@ class Plan(NamedTuple):
         return Draws(box, random_key(self.rng))
 
     def after(self, n_scored: int, method: str) -> "Plan":
-        """Return the plan of a method for the score calls that are left after so many."""
+        """Return the plan of a method for the score calls that are left after ``n_scored``."""
         if self.rtol is not None and self.n_draws is None:
             return self
         n_left = self.budget(method) - n_scored
@@ -183,8 +183,8 @@ def _until(
 ) -> tuple[list[VolumeEstimate], list[str]]:
     """Run a method with ever more draws, until all errors are small enough.
 
-    The estimate is that of the last run alone. Which one that is depends on the errors of the
-    others, and but for the last decision not on itself.
+    The estimate is made from the last run alone. Which run is the last depends on the errors of the
+    others, and but for the last decision not on its own error.
     """
     n_draws, n_spent = min(CANDIDATES[method].first_run, plan.most), 0
     while True:
@@ -210,7 +210,7 @@ def _until(
 
 
 def _on_top_of(n_spent: int, progress: Progress | None) -> Progress | None:
-    """Return progress that counts what was scored before, towards an end that is not known."""
+    """Return progress that also counts earlier score calls, towards an unknown end."""
     if progress is None:
         return None
 

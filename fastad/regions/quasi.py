@@ -60,7 +60,7 @@ def replicate_counts(
     """Count the points of each replicate below rising thresholds; also how many it has.
 
     Scrambled as by Owen (1997), each replicate is unbiased; its variance is never much larger
-    than that of as many independent draws, and for smooth regions of few features much smaller.
+    than for as many independent draws, and for smooth regions of few features much smaller.
     """
     if box.n_features > MOST_FEATURES:
         raise InvalidInputError(
@@ -143,7 +143,7 @@ def _estimate(counts: IntVector, size: int, threshold: float, level: float) -> V
     if error == 0 or n_inside == 0:
         # All replicates agree: they give no error, and are as good as that many independent draws.
         return binomial(n_inside, n_drawn, threshold, level, "sobol")
-    # With few points on one side replicates estimate their error badly: as independent draws.
+    # With few points on one side replicates misjudge their error: take independent draws' error.
     if min(n_inside, n_drawn - n_inside) < _FEW:
         plain = binomial(n_inside, n_drawn, threshold, level, "sobol")
         lowest, highest = plain.low, plain.high

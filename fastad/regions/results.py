@@ -12,7 +12,7 @@ from fastad.errors import InvalidInputError
 
 # Beyond such logarithms numbers are written by these; floats end a little farther.
 _LARGEST = 700.0
-# Methods whose value is the number of draws inside, divided by that of all.
+# Methods whose value is the number of draws inside divided by the number of all draws.
 _COUNTED = ("uniform", "sobol")
 
 
@@ -49,15 +49,15 @@ class VolumeEstimate(Record):
         Points that were scored, all preparations included, and uniform draws behind the last one
         that ``rtol`` needed.
     effective_sample_size : float
-        How many independent draws inside the region would be as informative.
+        Number of independent draws inside the region that would be as informative.
     mixing_p_value : float
-        Of the hypothesis that particles have moved enough, for ``"splitting"``; else NaN.
+        p-value of the hypothesis that particles have moved enough, for ``"splitting"``; else NaN.
     uniform_low, uniform_high : float
         Ends of the interval by the uniform draws alone that ``"splitting"`` begins with; else NaN.
         It is wide, and holds for a region of any shape; ``low`` and ``high`` assume that no part
         of the region was missed.
     reason : str
-        Why ``"auto"`` chose the method, or why there is only a bound; for ``"splitting"`` also
+        Reason why ``"auto"`` chose the method, or for a mere bound; for ``"splitting"`` also
         how large parts may be that were missed.
     """
 
@@ -83,7 +83,7 @@ class VolumeEstimate(Record):
     _more: "Callable[[int], VolumeEstimate] | None" = field(default=None, repr=False)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # What could draw more holds the score, which other processes may not have.
+        # `_more` holds the score, which other processes may not have.
         names = [part.name for part in fields(self) if part.name != "_more"]
         return type(self), tuple(getattr(self, name) for name in names)
 
@@ -144,7 +144,7 @@ class VolumeEstimate(Record):
         return 1 / math.sqrt(self.effective_sample_size)
 
     def extend(self, n_draws: int) -> "VolumeEstimate":
-        """Return the estimate with so many draws more, those of a longer run with the same seed.
+        """Return the estimate with more draws, equal to a longer run with the same seed.
 
         Parameters
         ----------
@@ -174,7 +174,7 @@ def from_fraction(
 ) -> VolumeEstimate:
     """Return the estimate of a fraction and its interval, from draws of which all were scored.
 
-    Those inside are the effective sample size, unless it is given.
+    Draws inside are the effective sample size, unless it is given.
     """
     more.setdefault("effective_sample_size", float(more["n_inside"]))
     return VolumeEstimate(
@@ -222,6 +222,6 @@ def format_exp(logarithm: float, digits: int) -> str:
     if not math.isfinite(logarithm) or abs(logarithm) < _LARGEST:
         return f"{math.exp(logarithm):.{digits}g}"
     exponent, rest = divmod(logarithm / math.log(10), 1)
-    # Rounded, the digits may be those of 10.
+    # Rounding may carry into the exponent.
     mantissa, carry = f"{10**rest:.{digits - 1}e}".split("e")
     return f"{float(mantissa):.{digits}g}e{int(exponent) + int(carry):+d}"

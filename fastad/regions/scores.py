@@ -67,7 +67,7 @@ class Countable(ABC):
     ) -> Iterator[tuple[int, list[Result]]]:
         """Apply a function to ranges of points; yield each round's end and results.
 
-        On threads, with so many blocks in a range at most, or one range after the other.
+        On threads, with at most ``blocks`` blocks in a range, or one range after the other.
         """
         if self.on_threads:
             largest = blocks * points_at_once(n_features)
@@ -87,8 +87,8 @@ class BlockScore(Countable):
     given : object
         The detector as the user gave it, which other processes can make into the same score.
     joint : callable or None
-        Of draws, rising thresholds, the first draw, their number, and the progress: how many of
-        them are counted together with other scores, and their counts.
+        Counts draws for several scores together: a function of draws, rising thresholds, the
+        first draw, their number and the progress, which returns how many scores, and the counts.
     """
 
     scorer: CompiledScorer | None = None
@@ -165,7 +165,7 @@ class _Jitted(BlockScore):
                 f"detector must take a point of {n_features} features; found {error}",
                 argument="detector",
             ) from None
-        except Exception:  # what is wrong at that point may be right in the box
+        except Exception:  # the score may work inside the box
             return
 
     def write(self, points: FloatMatrix, scores: FloatVector) -> None:
@@ -177,7 +177,7 @@ class _Batch(BlockScore):
     on_threads = False
 
     def __init__(self, function: Callable[[FloatMatrix], Any], *, says_why: bool = False) -> None:
-        # Whether its errors say what was wrong with which detector, as those of scorers do.
+        # Whether its errors name the detector and the reason, as a scorer's errors do.
         self._function, self._says_why = function, says_why
         self._batches = Batches()
 
@@ -206,7 +206,7 @@ class _Batch(BlockScore):
 
 
 def block_score(detector: Detector, n_features: int, argument: str = "detector") -> BlockScore:
-    """Return what scores blocks: a detector, a jitted function, or a function of a batch.
+    """Return the scorer of blocks: a detector, a jitted function, or a function of a batch.
 
     A fitted detector, or its method, is compiled; messages name it as the argument.
     """
@@ -250,7 +250,7 @@ def _block_score(detector: Detector, n_features: int, argument: str) -> BlockSco
     return _Batch(detector)
 
 
-# Of a box, a score, and points of the unit cube (n_features, n_points): their scores.
+# Takes a box, a score, and points of the unit cube (n_features, n_points); returns their scores.
 scored_elsewhere: RemoteHook[[Box, BlockScore, FloatMatrix], FloatVector] = RemoteHook(
     "scored_elsewhere"
 )
@@ -325,8 +325,8 @@ class Cube:
 def into_cube(box: Box, samples: FloatMatrix, rng: np.random.Generator) -> FloatMatrix:
     """Return the cube's points of samples (n_samples, n_features), as (n_features, n_samples).
 
-    Those of a discrete feature are spread evenly over the part of their value, the nearest one of
-    the box. What lies outside of the box is left out.
+    Coordinates of a discrete feature are spread evenly over the part of their value, the nearest
+    one of the box. Samples outside of the box are left out.
     """
     inside = samples[box.contains(samples)]
     points = np.empty((box.n_features, inside.shape[0]))

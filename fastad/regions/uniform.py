@@ -21,9 +21,9 @@ from fastad.regions.results import VolumeEstimate, from_fraction
 from fastad.regions.scores import BlockScore, Countable
 from fastad.uncertainty.samples.closed_forms import clopper_pearson
 
-# A thread takes at most so many blocks at once.
+# Blocks that a thread takes at once, at most.
 _BLOCKS_A_PART = 4
-# Parts between two looks at whether a relative error is reached.
+# Parts between two checks of a relative error.
 _PARTS_A_ROUND = 16
 
 
@@ -126,8 +126,8 @@ class Draws:
         return points
 
 
-# Of draws, a score, and rising thresholds: the points of a range below each. Draws are numbered, so
-# that counts of any ranges add up to the same.
+# Takes draws, a score, rising thresholds and a range; returns the points of the range below each
+# threshold. Draws are numbered, so counts of any ranges add up to the same.
 counted_elsewhere: RemoteHook[[Draws, BlockScore, FloatVector, range], IntVector] = RemoteHook(
     "counted_elsewhere"
 )
@@ -220,10 +220,10 @@ def binomial(
 
 
 def hits_for(rtol: float) -> int:
-    """Return how many draws must fall inside for a relative error.
+    """Return the number of draws inside that a relative error needs.
 
-    With so many the root of the mean squared error is at most that fraction of the volume, whatever
-    it is (Mendo and Hernando 2006, on inverse binomial sampling).
+    With them the root of the mean squared error is at most that fraction of the volume, for any
+    volume (Mendo and Hernando 2006, on inverse binomial sampling).
     """
     return math.ceil(1 / rtol**2) + 2
 
@@ -244,7 +244,7 @@ def estimate_until(
     estimates : list of VolumeEstimate
         One for each threshold.
     counts : numpy.ndarray of shape (n_thresholds,)
-        How many of all points that were scored are below each: ends are found among some more.
+        Number of all scored points below each: ends are found among some more.
     """
     needed = hits_for(rtol)
     order = np.argsort(thresholds)
@@ -279,7 +279,7 @@ def estimate_until(
 
 
 def _end(draws: Draws, score: BlockScore, threshold: float, part: Part, left: int) -> int:
-    """Return after how many draws so many more have fallen inside, within a part."""
+    """Return the number of draws after which ``left`` more of a part are inside."""
     points = draws.points(part.first, part.size)
     scores = np.empty(part.size)
     score.write(points, scores)

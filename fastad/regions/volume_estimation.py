@@ -68,12 +68,12 @@ def volume(
     ----------
     detector : detector, callable or CompiledScorer
         Anomaly score, higher is more anomalous: a fitted detector, which is compiled as by
-        `compile_scorer`; what that returns; a function of one point that Numba has jitted; or a
+        `compile_scorer`; a compiled scorer; a function of one point that Numba has jitted; or a
         function of a batch ``(k, n_features)`` that returns ``(k,)`` scores.
     threshold : float or sequence of floats
         A point is normal where its score is below it; several share one set of draws.
     box : Box
-        Where points are drawn.
+        Box to draw points in.
     method : {"auto", "uniform", "sobol", "importance", "splitting", "exact"}, default "auto"
         Independent uniform draws, or scrambled Sobol points. For tiny regions and many features
         draws where ``data`` are, weighted; or particles that come down to the threshold level by
@@ -95,9 +95,9 @@ def volume(
     rng : int or numpy.random.Generator, optional
         Seed or generator.
     progress : callable or True, optional
-        True draws a bar where rich or tqdm is installed, that of rich with the time left and the
-        relative error by now. A function is called with the numbers of points drawn and to be drawn
-        (None if that is not known), about ten times a second.
+        True draws a bar where rich or tqdm is installed; rich shows the time left and the relative
+        error too. A function is called with the numbers of points drawn and to be drawn (None if
+        unknown), about ten times a second.
     n_threads : int, optional
         Threads over the points; the same seed gives the same result for any number. A Python
         function of a batch is called from one thread.
@@ -110,27 +110,26 @@ def volume(
     Raises
     ------
     InvalidInputError
-        If an argument is not as described, or the score raises, returns NaN or another shape;
-        the message names a point.
+        If the score raises, or returns NaN or another shape; the message names a point.
 
     Notes
     -----
     Uniform draws of compiled and jitted scores need memory that does not grow with their number.
-    Their interval is exact: that of Clopper and Pearson, and with ``rtol`` that of the negative
-    binomial distribution. That of Sobol points is Student's, over 16 scrambled replicates. Those of
-    importance sampling and splitting are of the logarithm: Student's for the mean weight, and
+    Their interval is exact: Clopper and Pearson's, and with ``rtol`` from the negative binomial
+    distribution. Sobol points have Student's interval over 16 scrambled replicates. Importance
+    sampling and splitting have an interval of the logarithm: Student's for the mean weight, and
     Cox's over repeats of the particles.
 
-    With ``rtol`` uniform draws end with the hit that makes sure of the root of the mean squared
-    error, whatever the volume. Other methods run anew with as many draws as the error of the last
-    run asks for, until that of a run is small enough: its draws alone are the estimate.
+    With ``rtol`` uniform draws end with the hit that ensures the root of the mean squared error,
+    whatever the volume. Other methods run anew with the number of draws that the error of the last
+    run calls for, until the error of a run is small enough: its draws alone are the estimate.
 
     ``"auto"`` takes a forest's leaves where that is a matter of a second. It draws 2¹⁴ points (2¹⁰
     for a function of a batch). Where 16 fall inside, uniform draws come into question, or Sobol
     points for a function of a batch of up to 12 features, all continuous; with data also importance
     sampling, if a pilot with a tenth of its budget expects a smaller error and agrees with the
     first draws. Else importance sampling, if there are data and it finds their weights good enough,
-    and last splitting. The reason names the expected relative errors of what was rejected.
+    and last splitting. The reason names the expected relative errors of the rejected methods.
 
     Warns
     -----

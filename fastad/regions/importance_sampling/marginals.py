@@ -13,7 +13,7 @@ from fastad._kernels.geometry import truncated as kernels
 from fastad.regions.algebra import dot, mean_of
 
 _LOG_ROOT = 0.5 * math.log(2 * math.pi)
-# A normal distribution that ends so many deviations from its mean is as good as one without an end.
+# Deviations from the mean beyond which the end of a normal distribution has no effect.
 _INTERIOR = 4.5
 # Points agree where they are within the rounding of numbers in [0, 1]; their region is wider.
 _SAME = 1e-14
@@ -25,7 +25,7 @@ MOST_VALUES = 32
 # floats.
 _FARTHEST = 9.0
 _WIDEST = 5.0
-# Of the quadrature and the iterations that fit truncated normal distributions.
+# Quadrature and iterations that fit truncated normal distributions.
 _NODES = 64
 _STEPS = 60
 _LONGEST = 20.0
@@ -169,7 +169,7 @@ def _fit_truncated(indices: IntVector, means: FloatVector, spreads: FloatVector)
     The likelihood of exp(a t + b t**2) is concave in a and b: Newton's method, with the moments
     from a quadrature, finds its maximum. b stays negative, so that it is a normal distribution.
     """
-    # The side that is nearer becomes 0, and t is in units of what the distribution reaches.
+    # The nearer side becomes 0, and t is in units of the range of the distribution.
     turned = means > 0.5
     means = np.where(turned, 1 - means, means)
     reach = np.minimum(means + 14 * spreads, 1.0)
@@ -217,7 +217,7 @@ def _fit_truncated(indices: IntVector, means: FloatVector, spreads: FloatVector)
     low, high = -centres / widths, (1 - centres) / widths
     below, not_below, above, not_above = ndtr(low), ndtr(-low), ndtr(-high), ndtr(high)
     mass = np.where(low > 0, not_below - above, not_above - below)
-    # Of the normal density the root of 2 pi falls away against that of the standard one.
+    # The root of 2 pi in the normal density cancels against the standard density.
     constants = -np.log(widths) - np.log(mass)
     outside = np.concatenate([below, not_below, above, not_above], axis=1)
     return Truncated(indices, centres, widths, outside, mass, constants)

@@ -28,9 +28,9 @@ class Neighbourhoods(NamedTuple):
     Attributes
     ----------
     mean, spread : numpy.ndarray of shape (n_continuous, 1)
-        Of the data: distances are of coordinates in these units.
+        Mean and deviation of the data; distances are between coordinates in these units.
     centres : numpy.ndarray of shape (n_continuous, n_centres)
-        In these units.
+        Centres in these units.
     widths : numpy.ndarray of shape (n_centres, 2)
         Standard deviations.
     continuous, discrete : numpy.ndarray

@@ -12,8 +12,8 @@ from fastad.regions.scores import Cube
 
 # Distinct points that a centre and a width can be estimated from.
 FEWEST_POINTS = 5
-# Regions that a part of the mixture is fitted to; and at most, where sizes of two differ by more
-# than this on a logarithmic scale. More leave fewer points to each: with eight for twelve rates of
+# Regions that a part of the mixture is fitted to: usual number, and limit where sizes of two differ
+# by more than _WIDEST_GAP. More leave fewer points to each: with eight for twelve rates of
 # a detector (5, 10 and 20 features) a run took three times as long as with three, its largest error
 # was larger, and it was refused more often.
 _REGIONS, _MOST_REGIONS = 3, 8
@@ -35,7 +35,7 @@ def points_below(
     indices = np.linspace(0, len(rising) - 1, min(len(rising), _CANDIDATES)).round().astype(int)
     inside = {rising[k]: data[:, scores < rising[k]] for k in indices.tolist()}
     _check_points(rising[0], inside[rising[0]], data.shape[1])
-    # Logarithms of volumes that rise with those of the points, by their spread.
+    # Logarithms of volumes, up to a constant, from the spread of the points; made to rise.
     spreads = [np.maximum(points.std(axis=1), _TINY) for points in inside.values()]
     sizes = np.maximum.accumulate([math.fsum(np.log(spread)) for spread in spreads])
     candidates = list(inside)

@@ -27,9 +27,9 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 MOST_COMPONENTS = 16
-# A number of components is tried where so many points are there for each.
+# Points for each component, at least.
 _POINTS_A_COMPONENT = 20
-# Gain of the mean log density for which twice as many components are taken: they cost time.
+# Gain of the mean log density that justifies doubling the components: they cost time.
 _WORTH = 0.05
 # Effective points that keep a component alive.
 _FEWEST = 5.0
@@ -61,7 +61,7 @@ _LOG_TWO_PI = math.log(2 * math.pi)
 class Radius(NamedTuple):
     """Distribution of the squared radius of whitened numbers: gamma, and in part the normal one.
 
-    The squared radius in a ball of many features varies much less than that of normal numbers.
+    The squared radius in a ball of many features varies much less than for normal numbers.
     The part of the normal one keeps the density away from zero near the centre and far outside.
     """
 
@@ -139,7 +139,7 @@ class Mixture(NamedTuple):
 def components_drawn(
     mixture: Mixture, n: float
 ) -> tuple[tuple[Component | Neighbourhoods, ...], IntVector]:
-    """Return the components that about so many draws are from, and the fixed number of each."""
+    """Return the components of about ``n`` draws, and the fixed number of draws from each."""
     counts = np.floor(n * mixture.weights).astype(np.int64)
     pairs = zip(mixture.components, counts, strict=True)
     return tuple(component for component, count in pairs if count), counts[counts > 0]
@@ -258,8 +258,8 @@ def adapt(
 ) -> Mixture:
     """Fit a mixture to weighted hits of a pilot: with as many components, half or twice as many.
 
-    Of these numbers the one that is best for the other half of the hits by their cross-entropy, the
-    mean of the log density by their weights.
+    The number is chosen by the cross-entropy on the other half of the hits, the mean of the log
+    density by their weights.
     """
     weights = tempered(logs)
     first_half = np.less(rng.random(logs.shape[0]), 0.5)
@@ -350,8 +350,8 @@ def _clusters(
 def tempered(logs: FloatVector) -> FloatVector:
     """Return weights, or a power of them below one where few of them are almost all.
 
-    A fit to few points is worse than one to many that stand for a distribution between that
-    of the draws and that of the region.
+    A fit to few points is worse than a fit to many that stand for a distribution between the draws
+    and the region.
     """
 
     def to_power(power: float) -> FloatVector:

@@ -23,8 +23,8 @@ from fastad.regions.importance_sampling.weights import RefusedError, WeightSums,
 from fastad.regions.results import VolumeEstimate, from_log_fraction
 from fastad.regions.scores import Cube
 
-# Of very many thresholds; time grows with the regions, and the mixture of nested ones has the sets
-# between in its tails.
+# Regions fitted for very many thresholds: time grows with them, and the mixture of nested regions
+# covers the sets between in its tails.
 _REGIONS_OF_MANY = 4
 # Parts of the draws that the errors of many thresholds are estimated from.
 N_PARTS = 16
@@ -68,14 +68,14 @@ def estimate_fractions(
     The numbers of draws from each component and from the uniform distribution are fixed, and
     weights are the inverse of the whole mixture's density (the balance heuristic, or deterministic
     mixture).
-    The mixture is fitted to other draws than those of the estimate, which is thus unbiased. The
-    standard error is that of independent draws from the mixture: fixed numbers only lower it.
+    The mixture is fitted to other draws than the estimate uses, which is thus unbiased. The
+    standard error is for independent draws from the mixture: fixed numbers only lower it.
 
     Where the mixture misses data in the region, half of these have draws around themselves, and the
     interval rises by the part of the region that the other half says is missed still; of data that
     are denser in the middle than at the sides it says too little. A part of the region that holds
     no data, and is too small for uniform draws to find, is missed without a trace: the estimate is
-    then that of the other parts.
+    then the volume of the other parts.
 
     References
     ----------
@@ -132,7 +132,7 @@ def repeat_log_fractions(
         sums = WeightSums(n_drawn)
         sums.add(hits.logs[hits.scores < threshold])
         check_weights(sums, threshold, n_drawn)
-    # Of those of them that the mixture was fitted to.
+    # For the thresholds that the mixture was fitted to.
     for threshold, missed_there in missed.items():
         missed_there.check(threshold)
     # The first threshold that each draw is below; in units that no sum leaves.
@@ -148,7 +148,7 @@ def repeat_log_fractions(
 
 
 def _error(n_effective: float) -> str:
-    """Return in words the relative error of draws that are worth so many independent ones."""
+    """Return in words the relative error of draws worth ``n_effective`` independent draws."""
     return f"relative error {1 / math.sqrt(n_effective):.2g}" if n_effective else ""
 
 
@@ -156,7 +156,7 @@ def _estimate(
     sums: WeightSums, threshold: float, draws: WeightedDraws, n_scored: int, level: float
 ) -> VolumeEstimate:
     n_drawn = draws.n_drawn
-    # Of regions that nothing was fitted to, what is missed in the next larger one.
+    # A region without a fit has the missed part of the next larger one that has a fit.
     missed = draws.missed[min(x for x in draws.missed if x >= threshold)]
     check_weights(sums, threshold, n_drawn)
     missed.check(threshold)

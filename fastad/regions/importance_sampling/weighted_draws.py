@@ -38,11 +38,11 @@ _UNIFORM_PART = 0.1
 # Fractions of the budget: of scores of the data, and of each pilot.
 _DATA_PART, _PILOT_PART = 0.1, 0.06
 _N_PILOTS = 5
-# A pilot in which a draw is worth so many independent ones in the region needs no other.
+# Effective draws in the region per draw of a pilot, from which on no other pilot is needed.
 _GOOD = 0.4
 # Pilots whose hits are fitted together: the last ones.
 _POOLED = 3
-# Hits that a fit reads; more do not improve it by what they cost.
+# Hits that a fit reads; more do not improve it by their cost.
 _MOST_HITS = 30_000
 # Part of the draws around single data points, where the mixture misses some.
 _NEAR_PART = 0.2
@@ -58,14 +58,14 @@ class Hits(NamedTuple):
 
 
 class WeightedDraws(NamedTuple):
-    """What an estimate is made from.
+    """Draws of an estimate.
 
     Attributes
     ----------
     n_drawn : int
         Number of draws.
     missed : dict
-        What they miss below some of the thresholds.
+        Missed parts of the region below some of the thresholds.
     blocks : iterator
         The draws themselves.
     """
@@ -160,7 +160,7 @@ def _reaching(
     """Let some draws be around single data points where a mixture misses any.
 
     The region may have a part in which there are data, but no draws, and no weights tell of it.
-    What is still missed is counted at points that are not drawn around.
+    The part that is still missed is counted at points that are not drawn around.
     """
 
     def missed(mixture: Mixture, without: FloatMatrix) -> dict[float, Missed]:
@@ -242,9 +242,9 @@ def _drawn(
     rng: np.random.Generator,
     report: Callable[[], None],
 ) -> Iterator[Hits]:
-    """Draw so many points, block by block; yield those below a threshold, with their weights.
+    """Draw from a mixture, block by block; yield the draws below a threshold, with their weights.
 
-    What lies outside of the cube has no weight and is not scored.
+    Draws outside of the cube have no weight and are not scored.
     """
     components, counts = components_drawn(mixture, (1 - _UNIFORM_PART) * n_drawn)
     n_uniform = n_drawn - int(counts.sum())

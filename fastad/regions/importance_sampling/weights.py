@@ -14,11 +14,11 @@ from fastad.regions.algebra import dot
 # matter most, may not have been drawn. No single weight is then above a tenth of their sum.
 FEWEST_EFFECTIVE = 100
 # A heavier tail of the weights hides a part of the region that is hardly drawn (Hill 1975; the
-# same bound as that of Vehtari et al. 2024). With data on a plane inside of a ball of 15 to 30
+# same bound as in Vehtari et al. 2024). With data on a plane inside of a ball of 15 to 30
 # features the index is 0.87 or more, and the estimate 3 % of the truth; in regions that are
 # estimated well it is 0.68 at most.
 HEAVIEST_TAIL = 0.7
-# The tail is so many times the root of the number of weights.
+# Length of the tail, in roots of the number of weights.
 _ROOTS = 3.0
 # Where a larger part of the data is missed even then, there is no estimate.
 _MOST_MISSED = 0.25
@@ -30,7 +30,7 @@ class RefusedError(InvalidInputError):
     Attributes
     ----------
     why : str
-        Why, in words.
+        Reason in words.
     numbers : str
         The numbers behind them.
     n_scored : int

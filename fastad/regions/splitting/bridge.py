@@ -68,7 +68,7 @@ _MOST_ITERATIONS, _TOLERANCE = 500, 1e-10
 
 
 class Bridge(NamedTuple):
-    """What the bridges to some repeats say of the region below a threshold.
+    """Evidence of the bridges to some repeats on the region below a threshold.
 
     Attributes
     ----------
@@ -112,7 +112,7 @@ def bridge(
     The density also covers parts of the region that particles have missed, and in which ``others``
     were found.
 
-    The density is fitted to the particles of all, and then to draws: what it owes to particles is
+    The density is fitted to the particles of all, and then to draws: the particles determine only
     which parts of the region it covers. None where it does not suit the region, or too few
     particles are there.
     """
@@ -203,8 +203,8 @@ def _bridge_cells(
 ) -> tuple[float, float] | None:
     """Return the logarithm of the fraction and its variance, by the sum over cells.
 
-    How the region divides into them, draws alone tell: particles of a repeat may all be in one of
-    two parts, however large the other one is. None where a cell is not covered.
+    Draws alone show the sizes of the cells: particles of a repeat may all be in one of two parts,
+    however large the other one is. None where a cell is not covered.
     """
     labels = cells.of(drawn.points)
     logs, variances = np.empty(cells.n), np.empty(cells.n)
@@ -240,7 +240,7 @@ def _fit(
     rng: np.random.Generator,
     report: Callable[[], None],
 ) -> Mixture | None:
-    """Fit a mixture to weighted draws of pilots from what it was before.
+    """Fit a mixture to weighted draws of pilots, starting from an earlier one.
 
     And to the particles, each as one draw: a part that few of the first draws meet, or such with
     too small weights, would fall out of the next ones. They tell the number of components; of
@@ -249,7 +249,7 @@ def _fit(
     Parameters
     ----------
     begun : tuple of numpy.ndarray of shapes (n_features, n_particles) and (n_features, n_positions)
-        Where the particles are, and where they have been.
+        Present positions of the particles, and earlier ones.
     """
     n_values = cube.n_values
     pilots: list[tuple[FloatMatrix, FloatVector]] = []
@@ -288,8 +288,8 @@ def _each_fitted(
 ) -> Mixture:
     """Fit each component to the points near it, of which more than a few count.
 
-    Where points are weighted together, those of a part that is well known make up for those of
-    another one, of which a single one may count.
+    If points were weighted together, the weights of a well-known part would make up for another
+    part, of which a single point may count.
     """
     responsibilities = mixture.log_densities(points)
     responsibilities = np.exp(responsibilities - logsumexp(responsibilities, axis=0))
@@ -320,9 +320,9 @@ def _draw(
     rng: np.random.Generator,
     report: Callable[[], None],
 ) -> _Draws:
-    """Draw so many points, a fixed number from each component, and keep those in the region.
+    """Draw a fixed number of points from each component, and keep the points in the region.
 
-    What lies outside of the cube is not scored.
+    Points outside of the cube are not scored.
     """
     components, counts = components_drawn(mixture, n)
     n_drawn = int(counts.sum())
@@ -363,7 +363,7 @@ def _bridge(drawn: _Draws, logs: FloatVector) -> tuple[float, float, float]:
     log_n, log_m = math.log(n / (n + m)), math.log(m / (n + m))
     log_fraction = -float(np.median(logs))
     for _ in range(_MOST_ITERATIONS):
-        # Of draws: h; of particles: q h.
+        # h is over draws, q h over particles.
         h = -np.logaddexp(log_n + drawn.logs, log_m - log_fraction)
         qh = logs - np.logaddexp(log_n + logs, log_m - log_fraction)
         before = log_fraction

@@ -11,7 +11,7 @@ from fastad._core.user_warnings import warn_user
 from fastad.errors import InsufficientMixingWarning
 from fastad.regions.algebra import dot
 
-# So many scores are enough to test whether their ranks are right.
+# Scores whose ranks are tested.
 _RANKED = 1024
 # The mean square of deviations may be within this factor of 1. Particles that still know in part
 # where they began cost some accuracy, which the repeats measure; they are no reason to warn.
@@ -19,7 +19,7 @@ _TOLERATED = 2.0
 
 
 def ranks_among(rising: FloatVector, scores: FloatVector) -> FloatVector:
-    """Return ranks of scores among others, in [0, 1]; those of ties are in the middle."""
+    """Return ranks of scores among others, in [0, 1]; ties have the middle of their ranks."""
     left = np.searchsorted(rising, scores, "left")
     right = np.searchsorted(rising, scores, "right")
     ranks: FloatVector = (left + right) / (2 * rising.shape[0])
@@ -63,7 +63,7 @@ def insertion_p_value(deviations: Sequence[float]) -> float:
 
 
 def correlation(before: FloatVector, after: FloatVector) -> float:
-    """Return the correlation of what was and what is; 0 where nothing varies."""
+    """Return the correlation of two vectors; 0 where one is constant."""
     before, after = before - before.mean(), after - after.mean()
     scale = math.sqrt(dot(before, before) * dot(after, after))
     return dot(before, after) / scale if scale > 0 else 0.0

@@ -30,7 +30,7 @@ def log_fractions(run: SplittingRun, thresholds: FloatVector) -> FloatMatrix:
     run : SplittingRun
         The repeats.
     thresholds : numpy.ndarray of shape (n_thresholds,)
-        In any order.
+        Thresholds in any order.
 
     Returns
     -------
@@ -163,7 +163,7 @@ class _Scatter(NamedTuple):
         return self.mean + shift, error
 
     def ratio(self) -> float:
-        """Return how many times those of independent particles the squared deviations are."""
+        """Return the squared deviations, relative to independent particles."""
         return self.squares / max(self.independent, math.ulp(0.0))
 
 
@@ -200,7 +200,7 @@ def _bound(
 
 
 def _condition(repeats: Sequence[Particles], level: float) -> str:
-    """Return what the interval assumes.
+    """Return the assumption of the interval.
 
     A part that no particle has found changes neither the particles nor how repeats differ.
     """

@@ -22,17 +22,17 @@ from fastad.regions.splitting.particles import Loss, Particles
 
 # Particles that a thread moves together.
 _AT_ONCE = 2048
-# Moves of each particle between two looks at what they have forgotten.
+# Moves of each particle between two checks of the correlation with the start.
 _SWEEPS = 3
-# They may stop where they correlate so much with where they began: that a copy is like another
-# particle costs as much accuracy as the moves it takes to part them.
+# They may stop at this correlation with the start: then a copy that is like another particle costs
+# as much accuracy as the moves that part them.
 _FORGOTTEN = 0.25
-# Before, whatever it costs, this part must have moved at all: copies are no sample.
+# Before, at any cost, this part must have moved at all: copies are no sample.
 _MOVED = 0.75
 # Turns of moves below the target, each with the shape that the last one has shown, and how often
 # positions are noted in each, about.
 _TURNS, _VIEWS = 4, 20
-# Particles of each repeat that are looked at.
+# Particles of each repeat that these checks read.
 _WATCHED = 128
 
 
@@ -42,7 +42,7 @@ class Splitting:
     Attributes
     ----------
     repeats : list of Particles
-        At least two, as each is moved by proposals from the others.
+        At least two repeats, as each is moved by proposals from the others.
     deviations : list of float
         Deviations of the ranks of moved particles, by repeat and level (`rank_deviation`).
     correlations : list of float
@@ -77,7 +77,7 @@ class Splitting:
     def advance(self, target: float, allowance: float = math.inf) -> bool:
         """Let the repeats pass one level each; tell whether one did.
 
-        With about so many score calls; the first moves are made whatever they cost.
+        Takes about ``allowance`` score calls; the first moves are made at any cost.
         """
         moving = [
             (repeat, loss) for repeat in self.repeats if (loss := repeat.lose(target)) is not None
@@ -100,18 +100,18 @@ class Splitting:
         return f"down to 10^{log_fraction / math.log(10):.1f} of the box"
 
     def wander(self, target: float, n_calls: int) -> tuple[list[FloatMatrix], list[FloatMatrix]]:
-        """Let the particles below a target move on there, with about so many score calls.
+        """Let the particles below a target move on there, with about ``n_calls`` score calls.
 
-        Of few particles, akin to each other, these become many that are less so: all positions
-        where they have been are points of the region (as in waste-free sequential Monte Carlo, Dau
-        and Chopin 2022). Of more than can move far some do. They replace what they were.
+        Few particles, akin to each other, become many that are less so: all positions where they
+        have been are points of the region (as in waste-free sequential Monte Carlo, Dau and Chopin
+        2022). Of too many particles, some move. They replace the original ones.
 
         Returns
         -------
         list of numpy.ndarray of shape (n_features, n_particles)
-            Where those of each repeat are at the end.
+            Last positions of each repeat's particles.
         list of numpy.ndarray of shape (n_features, n_points)
-            Where those of each have been.
+            All positions of each repeat's particles.
         """
         most_of_each = max(n_calls // (2 * _TURNS * _SWEEPS * len(self.repeats)), 1)
         inside = []
@@ -176,7 +176,7 @@ class Splitting:
             self._sweep(walkers, kinds, np.uint64(bits(key, done)))
             now = _View.of(watched)
             correlation_with_start = now.correlation_with_start(began)
-            # As many calls again would be too many, or more so than they are now too few.
+            # The next sweep would overshoot the budget by more than is left of it.
             is_last = self._cube.n_scored + (self._cube.n_scored - before) / 2 > most
             if correlation_with_start <= _FORGOTTEN or (is_last and now.moved(began) >= _MOVED):
                 break
@@ -220,14 +220,14 @@ class Splitting:
 
 
 class _View(NamedTuple):
-    """Where some particles of each repeat are.
+    """Some particles of each repeat, to compare with later positions.
 
     Attributes
     ----------
     ranks : numpy.ndarray of shape (n_watched,)
-        Of their scores, among the particles that stay.
+        Ranks of their scores among the particles that stay.
     coordinates : numpy.ndarray of shape (n_features, n_watched)
-        In the cloud.
+        Coordinates in the cloud.
     """
 
     ranks: FloatVector

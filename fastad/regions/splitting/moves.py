@@ -1,7 +1,7 @@
 """Moves of particles inside a region: of several kinds, most often those that go far.
 
 Each kind leaves the uniform distribution on the region as it is (Metropolis, Rosenbluth,
-Rosenbluth, Teller and Teller 1953), given the cloud, which is that of other particles.
+Rosenbluth, Teller and Teller 1953), given the cloud, which consists of other particles.
 """
 
 import math
@@ -22,7 +22,7 @@ class Kind(NamedTuple):
     Attributes
     ----------
     number : int
-        By which kernels know it.
+        Number of the kind in kernels.
     target_rate : float
         Fraction of accepted moves that its scale is tuned to; 0 where the scale stays.
     largest : float
@@ -34,11 +34,11 @@ class Kind(NamedTuple):
     largest: float
 
 
-# As a process moves whose distribution is the normal one of the cloud (Neal 1998; Cotter, Roberts,
+# Moves of a process whose distribution is the normal one of the cloud (Neal 1998; Cotter, Roberts,
 # Stuart and White 2013), at scale 1 to a place independent of the last: in ellipsoids of many
-# dimensions a large part of such moves is accepted. In any direction, by correlated steps or by
-# independent ones. By the difference of two particles (ter Braak 2006). Along one coordinate. By
-# new values of some coordinates.
+# dimensions a large part of such moves is accepted. Steps in any direction, correlated or
+# independent. Differences of two particles (ter Braak 2006). Steps along one coordinate. New values
+# of some coordinates.
 KINDS = {
     "independent": Kind(kernels.AUTOREGRESSIVE, 0.0, 1.0),
     "autoregressive": Kind(kernels.AUTOREGRESSIVE, 0.1, 1.0),
@@ -140,11 +140,11 @@ class Walkers:
     Attributes
     ----------
     points : numpy.ndarray of shape (n_features, n_walkers)
-        Where they are.
+        Positions of the walkers.
     scores : numpy.ndarray of shape (n_walkers,)
         Their scores.
     rounded : numpy.ndarray of shape (n_features, n_walkers)
-        Where they are in the cloud's coordinates.
+        Positions in the cloud's coordinates.
     """
 
     def __init__(

@@ -9,9 +9,9 @@ import numpy as np
 
 from fastad._core.types import FloatMatrix, FloatVector, IntVector
 
-# Particles of a repeat that a shape is estimated from: these, and so many for each feature.
+# Particles of a repeat that a shape is estimated from: a base number plus this many per feature.
 _SHAPED, _SHAPED_EACH = 256, 8
-# So often tied particles of one ancestor move again before they are taken to be on a plateau.
+# Moves of tied particles of one ancestor before they are taken to be on a plateau.
 _PARTINGS = 20
 
 
@@ -24,7 +24,7 @@ class Loss(NamedTuple):
     lost: IntVector
 
     def parents(self, rng: np.random.Generator) -> IntVector:
-        """Draw survivors whose copies take the place of what was lost, each about as often."""
+        """Draw survivors whose copies replace the lost particles, each about as often."""
         n_lost, n_kept = self.lost.shape[0], self.survivors.shape[0]
         rounds = [rng.permutation(self.survivors) for _ in range(-(-n_lost // n_kept))]
         return np.concatenate(rounds)[:n_lost]
@@ -36,15 +36,15 @@ class Particles:
     Attributes
     ----------
     points : numpy.ndarray of shape (n_features, n_particles)
-        Where they are in the cube.
+        Positions in the cube.
     scores : numpy.ndarray of shape (n_particles,)
         Their scores.
     survivors : numpy.ndarray of shape (n_features, n_survivors)
-        Some of those that the last level has left where they were: enough to know their shape.
+        Some of the particles that the last level has left in place: enough to know their shape.
     levels, log_fractions : list of float
         Levels passed, from +inf, and logarithms of the fractions of the cube below them.
     is_stuck : bool
-        Whether all particles have the same score, above what is looked for.
+        Whether all particles have the same score, above the target.
     """
 
     def __init__(self, points: FloatMatrix, scores: FloatVector) -> None:
@@ -72,7 +72,7 @@ class Particles:
         n = rising.shape[0]
         level = rising[n // 2]
         n_kept = int(np.searchsorted(rising, level, "left"))
-        if n_kept == 0:  # the lowest score is that of more than half
+        if n_kept == 0:  # more than half have the lowest score
             n_kept = int(np.searchsorted(rising, level, "right"))
             level = rising[n_kept] if n_kept < n else math.inf
         if n_kept == n:
@@ -102,7 +102,7 @@ class Particles:
         return Loss(self.levels[-1], rising[:1], indices[:1], indices[1:])
 
     def replace(self, loss: Loss, points: FloatMatrix, scores: FloatVector) -> None:
-        """Replace what was lost by particles that have moved."""
+        """Replace lost particles by particles that have moved."""
         self.points[:, loss.lost] = points
         self.scores[loss.lost] = scores
         self._rising.append(np.sort(self.scores))
@@ -115,7 +115,7 @@ class Particles:
         return self.log_fractions[self._stage(threshold)] + math.log(n_below / self.n_particles)
 
     def log_fractions_below(self, thresholds: FloatVector) -> FloatVector:
-        """Return what `log_fraction` returns of each of many thresholds, bit for bit."""
+        """Return `log_fraction` at each of many thresholds, bit for bit."""
         stages = self._stages(thresholds)
         order = np.argsort(stages, kind="stable")
         ends = np.searchsorted(stages[order], np.arange(len(self.levels) + 1)).tolist()
@@ -146,7 +146,7 @@ class Particles:
         return bisect_right(self.levels, -threshold, key=lambda level: -level) - 1
 
     def _stages(self, thresholds: FloatVector) -> IntVector:
-        """Return what `_stage` returns of each of many thresholds."""
+        """Return `_stage` at each of many thresholds."""
         return np.searchsorted(-np.array(self.levels), -thresholds, "right") - 1
 
     def variance(self, threshold: float) -> float:
@@ -159,7 +159,7 @@ class Particles:
         return sum(math.expm1(high - low) for high, low in pairwise(passed)) / self.n_particles
 
     def variances_below(self, thresholds: FloatVector) -> FloatVector:
-        """Return what `variance` returns of each of many thresholds, nearly."""
+        """Return `variance` at each of many thresholds, nearly."""
         stages = self._stages(thresholds)
         passed = np.array(self.log_fractions)
         sums = np.concatenate([[0.0], np.cumsum(np.expm1(passed[:-1] - passed[1:]))])

@@ -48,7 +48,7 @@ class SplittingRun:
     deviations, correlations : list of float
         Attributes of `Splitting`, of all sets.
     bridge : Bridge or None
-        From the particles to draws, where there is one.
+        Bridge from the particles to draws, where there is one.
     n_isolated : int
         Points of the region far from all particles; 0 with a bridge, which covers them.
     """
@@ -63,7 +63,7 @@ class SplittingRun:
     def of(
         cls, sets: Sequence[Splitting], bridge: Bridge | None = None, n_isolated: int = 0
     ) -> "SplittingRun":
-        """Return the repeats of several sets together, or those of one and the bridges to them."""
+        """Return the repeats of several sets together, or of one with its bridges."""
         return cls(
             [repeat for group in sets for repeat in group.repeats],
             [deviation for group in sets for deviation in group.deviations],
@@ -74,7 +74,7 @@ class SplittingRun:
 
     @cached_property
     def mixing_p_value(self) -> float:
-        """Of the hypothesis that particles have moved enough."""
+        """p-value of the hypothesis that particles have moved enough."""
         return insertion_p_value(self.deviations)
 
 
@@ -86,9 +86,9 @@ def split(
     progress: Progress | None = None,
     data: FloatMatrix | None = None,
 ) -> SplittingRun:
-    """Bring particles down to a threshold, as many as about so many score calls allow.
+    """Bring particles down to a threshold, as many as about ``n_draws`` score calls allow.
 
-    And independent points, from anywhere and from data, which show what particles have missed.
+    Independent points, from anywhere and from data, show the parts that particles have missed.
 
     Where the budget ends before, and where all particles are tied, they stay above the threshold.
     """
@@ -111,7 +111,7 @@ def split(
         report()
         budget += cube.n_scored - begin - n_calls
     sets: list[Splitting] = []
-    # Particles have the budget, but for what is kept for bridges: the first ones, until these fail.
+    # Particles have the budget, except the first bridges' share, until these fail.
     n_kept = math.floor((1 - _PARTICLES_PART) * budget)
     n_kept = n_kept if n_kept >= FEWEST_DRAWS else 0
     while (left := budget - cube.n_scored) > _LEAST_PART * budget:
@@ -155,11 +155,11 @@ def _try(
     """
     n_particles = min(max(n_draws // 20_000, _FEWEST_PARTICLES), _TRIAL_PARTICLES)
     trial = Splitting(cube, N_REPEATS, n_particles, rng)
-    # Calls a level and particle: with few moves, and with as many as it takes.
+    # Calls per level and particle: with few moves, and with as many as are needed.
     short, long = [1.0], [0.0]
     for level in count():
         before = cube.n_scored
-        # Of two levels, 4 and 5, 16 and 17, …, the first parts particles that few moves have left
+        # Levels 4 and 5, 16 and 17, … are pairs: the first parts particles that few moves have left
         # together, and the second is as in a longer run.
         base = 4 ** max(1, (level.bit_length() - 1) // 2)
         is_long = level in (base, base + 1)
@@ -170,6 +170,6 @@ def _try(
         if level == base + 1 or not is_long:
             costs = long if is_long else short
             costs.append((cube.n_scored - before) / (N_REPEATS * n_particles))
-    # Of levels the last ones matter most. There may be one more.
+    # The last levels matter most. There may be one more.
     each_level = max(_CHEAPER * float(np.mean(long[-2:])), float(np.mean(short)))
     return trial, level, 1.0 + (level + 0.5) * each_level

@@ -1,8 +1,8 @@
-"""Points of the region that are found without particles, and so show what particles have missed.
+"""Points of the region that are found without particles, and show which parts these have missed.
 
-Repeats agree on a part of the region that all have missed, and particles follow the scores to where
-most of each level is. Independent descents from single draws and from data reach a part by what
-leads into it, and not by its fraction of each level.
+Repeats agree on a part of the region that all have missed, and particles follow the scores to the
+bulk of each level. Independent descents from single draws and from data reach a part by the scores
+around it, and not by its fraction of each level.
 """
 
 from collections.abc import Sequence
@@ -56,21 +56,21 @@ class Walk(NamedTuple):
 
 
 class Cells:
-    """Parts of the cube: a point is in that of the nearest of some points.
+    """Parts of the cube: a point belongs to the part of the nearest of some points.
 
     Parameters
     ----------
     points : numpy.ndarray of shape (n_features, n_points)
         Some of each part.
     labels : numpy.ndarray of shape (n_points,)
-        Of which part each is, from 0.
+        Part of each point, from 0.
 
     Attributes
     ----------
     n : int
         Number of parts.
     points, labels : numpy.ndarray
-        Those of these points that are compared with, not many of each part.
+        The points used for comparison, not many of each part, and their labels.
     """
 
     def __init__(self, points: FloatMatrix, labels: IntVector) -> None:
@@ -142,7 +142,7 @@ def descend(
 ) -> FloatMatrix:
     """Return points of the region: data, and the ends of descents from single draws.
 
-    With about so many score calls.
+    Takes about ``n_calls`` score calls.
     """
     inside = [np.empty((cube.n_features, 0))]
     if data is not None:
@@ -152,7 +152,7 @@ def descend(
     draws = rng.random((cube.n_features, max(int(_DRAWN_PART * n_calls), 2)))
     scores = cube.scores(draws)
     n_steps = _STEPS + _STEPS_PER_FEATURE * cube.n_features
-    # One of the lowest, one of all, and so on.
+    # Alternately one of the lowest and one of all.
     lowest = np.argsort(scores, kind="stable")
     order = np.stack([lowest, rng.permutation(lowest)], axis=1).ravel()
     begin, n_first, before = 0, 0, cube.n_scored
@@ -171,7 +171,7 @@ def descend(
 
 
 def thin(points: FloatMatrix, most: int) -> FloatMatrix:
-    """Return evenly chosen points, at most so many."""
+    """Return evenly chosen points, at most ``most``."""
     return points[:, :: max(-(-points.shape[1] // most), 1)]
 
 
