@@ -17,10 +17,10 @@ from fastad.measures.requests import function_of, suggestion_for
 
 Names: TypeAlias = str | Sequence[str]
 
-# Measures without labels, by what stands before their operating point.
+# Measures without labels, by the text before their operating point.
 _VOLUMES = {"cvol@": True, "vol@": False}
 _CRITERIA = {"em": True, "mv": False}
-# What `evaluate` writes beside the measures or behind their keys, and pandas beside both.
+# Columns that `evaluate` writes beside the measures or behind their keys, and pandas beside both.
 _WRITTEN = (
     *("n_anomalies", "n_normals", "n_omitted", "tied_fraction"),
     *("threshold", "unresolved", "error"),
@@ -28,10 +28,10 @@ _WRITTEN = (
 _WRITTEN_PREFIXES = ("threshold@", "flagged@", "__index_level_", "Unnamed: ")
 _ENDINGS = ("_low", "_high", "_adjusted", "_p_value")
 _MAX_NAMES = 4
-# Columns of a study beside those of `ResultTable.from_table`: where it has several collections they
-# are part of the names of data sets, and of several contaminations the lowest is compared.
+# Further columns of a study: several collections are part of the names of data sets, and of several
+# contaminations the lowest is compared.
 COLLECTION, CONTAMINATION = "collection", "contamination"
-# Arguments of `ResultTable.from_table`, by what their columns are.
+# Arguments of `ResultTable.from_table`, by the content of their columns.
 _ARGUMENTS = {
     "dataset": "dataset_columns",
     "detector": "detector_column",
@@ -109,8 +109,8 @@ def find_columns(
 ) -> TableColumns:
     """Find the columns of a table of results among the names of its columns.
 
-    The arguments are those of `ResultTable.from_table`, which calls this. Whoever reads a table
-    from a file calls it first, to know which columns to read, and which of them as numbers.
+    The arguments are the same as in `ResultTable.from_table`, which calls this. A reader of files
+    calls it first, to learn which columns to read, and which of them as numbers.
 
     Raises
     ------

@@ -23,8 +23,8 @@ def concordance_interval(
     |mean(u)|² has the expectation |μ|² + (E|u|² - |μ|²) / n: W exceeds V by (1 - V) / n. The
     interval contains W and whatever of the following reaches farther.
 
-    - A score interval. Of u the variance is 1 - V in units of E|u|², as ranks have one length: like
-      that of a proportion it is known where V is. A fraction c of it lies in one direction on
+    - A score interval. The variance of u is 1 - V in units of E|u|², as ranks have one length: it
+      is known where V is, as for a proportion. A fraction c of it lies in one direction on
       average, c = tr(Σ²) / tr(Σ)² of the covariance Σ over data sets. In the direction of μ the
       mean of data sets is nearly normal, which bounds V above by Wilson's interval,
       sqrt(V) <= sqrt(W) + z sqrt(c (1 - V) / n). n W / (c (1 - V)) is nearly noncentral
@@ -106,11 +106,11 @@ def _jackknife(
     from scipy.special import stdtrit
 
     n = len(sizes)
-    # In front what leaves out nothing.
+    # The first row leaves out nothing.
     left_out = np.vstack([np.zeros(sums.shape[1]), sums])
     squares = np.sum(left_out**2, axis=1)
     missing_lengths, missing = np.append(0.0, lengths), np.append(0, sizes)
-    # Products of two data sets, over those of a problem with itself; each as a mean.
+    # Mean product of two data sets, divided by the mean product of a problem with itself.
     products = np.sum((sums.sum(axis=0) - left_out) ** 2, axis=1) - (squares.sum() - squares)
     count = sizes.sum() - missing
     pairs = count**2 - (np.sum(sizes**2) - missing**2)

@@ -36,14 +36,14 @@ class RankDistances(TableResult):
     distances : numpy.ndarray of shape (n_datasets, n_measures)
         Euclidean, between the ranks of the detectors; NaN where a detector lacks one of the two.
     means : Means
-        Over data sets, with their intervals.
+        Mean distances over data sets, with their intervals.
     closest : numpy.ndarray of shape (n_measures,)
         Fraction of the data sets on which no other measure is closer, of those where all have a
         distance; NaN for a measure that has none.
     missing : sequence of str
         Notes of the rows that the table lacks.
     noun : str
-        What the table calls a data set: ``"problem"`` where a data set has several.
+        Name of a data set in the table: ``"problem"`` where a data set has several.
     """
 
     reference: str
@@ -102,7 +102,7 @@ def rank_distance(
 
     Parameters
     ----------
-    results : ResultTable, or what `ResultTable.from_table` reads
+    results : ResultTable, or input of `ResultTable.from_table`
         Measures of detectors on data sets.
     reference : str
         Key of the measure of the reference ranking: ``"tpr@0.4"`` where anomalies must

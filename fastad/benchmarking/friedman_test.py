@@ -47,7 +47,7 @@ class FriedmanTest:
     f_df : tuple of int
         Its two degrees of freedom.
     exact_p_value : float
-        How likely a statistic as large is if each data set orders the detectors at random, counted
+        Probability of a statistic as large if each data set orders the detectors at random, counted
         over all orders; NaN where there are too many.
     kendall_w : float
         Concordance of the data sets, from 0 to 1, where all order the detectors identically.
@@ -59,7 +59,7 @@ class FriedmanTest:
     correct_ties : bool
         Whether the statistics allow for ties.
     reason : str or None
-        Why the test is undefined, or the concordance has no interval.
+        Reason why the test is undefined, or the concordance has no interval.
     """
 
     measure: str
@@ -148,7 +148,7 @@ def friedman(
 
     Parameters
     ----------
-    results : ResultTable, or what `ResultTable.from_table` reads
+    results : ResultTable, or input of `ResultTable.from_table`
         Measures of models on data sets; averaged over folds.
         Detectors are ranked as by `average_ranks`.
     measures : sequence of str, optional
@@ -180,15 +180,14 @@ def friedman(
     With ranks r of n data sets and k detectors, u = r - (k + 1) / 2 and U its sums over data sets,
     Kendall's concordance is W = sum(U²) / (n sum(u²)), chi-square n (k - 1) W with k - 1 degrees of
     freedom, and F = (n - 1) W / (1 - W) with k - 1 and (k - 1) (n - 1). Without the correction,
-    sum(u²) is what it would be if no ranks were tied.
+    sum(u²) has its value without ties.
 
-    Of two detectors chi-square is too large where data sets are few; of more it is conservative,
-    and F is to be preferred (Demšar). Where few orders are possible, as of two detectors, of three
-    on 20 data sets or of four on five, the exact p-value counts them all, with the ties that there
-    are.
+    For two detectors chi-square is too large where data sets are few; for more it is conservative,
+    and F is to be preferred (Demšar). Where few orders are possible, with two detectors, three on
+    20 data sets or four on five, the exact p-value counts them all, with the ties that there are.
 
-    The interval is that of the concordance V of all data sets of which these were drawn, which W
-    exceeds by (1 - V) / n on average. It contains W, a score interval, and the jackknife of the
+    The interval covers the concordance V of the population of data sets, which W exceeds by
+    (1 - V) / n on average. It contains W, a score interval, and the jackknife of the
     mean rank correlation of two data sets: see the guide for how often it covers V. Two data sets
     tell too little of it.
 

@@ -67,7 +67,7 @@ class MeasureMatrix(TableResult):
     missing : sequence of str
         Notes of the rows that the table lacks.
     noun : str
-        What notes call a data set: ``"problem"`` where a data set has several.
+        Name of a data set in the notes: ``"problem"`` where a data set has several.
     """
 
     rows: Sequence[str]
@@ -96,12 +96,12 @@ class MeasureMatrix(TableResult):
 
     @property
     def row_name(self) -> str:
-        """What the measures of the rows are for."""
+        """Heading of the measures of the rows."""
         return self._names[0].replace("_", " ")
 
     @property
     def column_name(self) -> str:
-        """What the measures of the columns are for."""
+        """Heading of the measures of the columns."""
         return self._names[1].replace("_", " ")
 
     def _declare_table(self) -> list[Column]:
@@ -123,7 +123,7 @@ class MeasureMatrix(TableResult):
     @property
     def notes(self) -> list[str]:
         """Which measures have no numbers on some data sets."""
-        # What is undefined for one measure alone is so in its whole row or column.
+        # A measure that is undefined by itself is undefined in its whole row or column.
         lacking = dict(zip(self.columns, self.n_undefined.min(axis=0).tolist(), strict=True))
         for name, n in zip(self.rows, self.n_undefined.min(axis=1).tolist(), strict=True):
             lacking[name] = max(n, lacking.get(name, 0))
@@ -226,7 +226,7 @@ def kendall_matrix(
 
     Parameters
     ----------
-    results : ResultTable, or what `ResultTable.from_table` reads
+    results : ResultTable, or input of `ResultTable.from_table`
         Measures of models on data sets; averaged over folds.
     measures : sequence of str, optional
         Keys of the measures; by default all of the table.

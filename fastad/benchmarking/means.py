@@ -15,8 +15,8 @@ def cell_means(values: FloatVector, starts: IntVector) -> tuple[FloatVector, Int
     """Average consecutive values where they are defined, and count these.
 
     Measures are quotients of integers, which floats round: 1/10 + 7/10 and 4/10 + 4/10 are equal,
-    0.1 + 0.7 and 0.4 + 0.4 are not. What is averaged is therefore the fraction that each float
-    stands for, and the mean is rounded once, so that detectors whose rates have equal sums tie.
+    0.1 + 0.7 and 0.4 + 0.4 are not. The average is therefore over the fractions that the floats
+    stand for, and the mean is rounded once, so that detectors whose rates have equal sums tie.
 
     The rule: a float stands for the one fraction p/q that rounds to it with q at most 2^26 and q²
     times the distance of floats there below 1, and for itself where there is none. A value up to
@@ -33,7 +33,7 @@ def cell_means(values: FloatVector, starts: IntVector) -> tuple[FloatVector, Int
     values : numpy.ndarray of shape (n_values,)
         Cell by cell; their order within a cell moves no bit.
     starts : numpy.ndarray of shape (n_cells + 1,)
-        Where each cell starts.
+        Start of each cell.
 
     Returns
     -------
@@ -58,14 +58,14 @@ def defined_mean(values: npt.NDArray[np.float64], *, axis: int) -> npt.NDArray[n
     """Average over an axis as `cell_means` does; NaN where no value is defined."""
     last = np.moveaxis(values, axis, -1)
     starts = np.arange(math.prod(last.shape[:-1]) + 1) * last.shape[-1]
-    set_all_readonly(starts)  # as those of a table: one compiled form
+    set_all_readonly(starts)  # as in a table: one compiled form
     return cell_means(last.reshape(-1), starts)[0].reshape(last.shape[:-1])
 
 
 def differences(first: FloatMatrix, second: FloatMatrix) -> FloatMatrix:
     """Subtract means as `cell_means` adds, so that equal differences of rates are equal.
 
-    Those of means with a common denominator up to 2^26. Equal infinities do not differ.
+    Means must have a common denominator up to 2^26. Equal infinities do not differ.
     """
     # Half of a difference is the mean of one and the other's negative, rounded once.
     with np.errstate(over="ignore"):

@@ -51,7 +51,7 @@ class SelectedFpr:
     Attributes
     ----------
     optimal : float
-        Where the criterion is highest, of equal rates the lowest; NaN where it is undefined.
+        Rate of the highest criterion, of equal rates the lowest; NaN where it is undefined.
     lowest : float
         The lowest rate at which the criterion exceeds its critical value; NaN if none does.
     """
@@ -72,26 +72,26 @@ class Discriminability(TableResult):
     Attributes
     ----------
     measure : {"auc", "tpr"}
-        What is read at each rate.
+        Measure that is read at each rate.
     fpr : numpy.ndarray of shape (n_levels,)
         Rates, rising.
     confidence_level : float
         Confidence level of the intervals; tests are at 1 - ``confidence_level``.
     pairwise_tests : mapping of str to PairwiseTests
-        By data set: criteria, critical values, numbers of significant pairs and the overall test,
-        each by rate.
+        Criteria, critical values, numbers of significant pairs and the overall test, each by rate,
+        by data set.
     models : mapping of str to sequence of str
-        By data set the models that were compared: those with a value on every fold and rate.
+        Models that were compared, by data set: all with a value on every fold and rate.
     selected : mapping of str to mapping of str to SelectedFpr
-        By data set and criterion.
+        Selected rates by data set and criterion.
     averaged : mapping of str to SelectedFpr
-        By criterion, from the means of its curve and of its critical values over data sets.
+        Selected rates by criterion, from the means of criterion and critical values over data sets.
     optimal, lowest : mapping of str to Means
-        By criterion, the means over data sets of the rates that are selected on each.
+        Mean selected rates over data sets, by criterion.
     left_out : sequence of str
         Data sets and models that could not be compared, and why.
     noun : str
-        What tables and figures call a data set: ``"problem"`` where a data set has several.
+        Name of a data set in tables and figures: ``"problem"`` where a data set has several.
     """
 
     measure: str
@@ -119,7 +119,7 @@ class Discriminability(TableResult):
         Parameters
         ----------
         criterion : {"tukey-q", "tukey-mean", "tukey-median", "welch-mean", "welch-median"}
-            Which criterion.
+            Criterion to read.
 
         Returns
         -------
@@ -148,12 +148,12 @@ class Discriminability(TableResult):
             Welch's t-test of each pair, or Tukey's test, which allows for the number of pairs by
             itself and takes a millisecond or two for each distinct difference of means.
         correction : {"none", "bonferroni", "holm", "shaffer", "benjamini-hochberg"}
-            How p-values of Welch's test allow for the number of pairs.
+            Correction of the p-values of Welch's test for the number of pairs.
 
         Returns
         -------
         numpy.ndarray of shape (n_models, n_models)
-            In the order of ``models[dataset]``; symmetric, 1 on the diagonal.
+            p-values in the order of ``models[dataset]``; symmetric, 1 on the diagonal.
         """
         check_choice(test, _TESTS, "test")
         check_choice(correction, WELCH_CORRECTIONS, "correction")
@@ -243,12 +243,12 @@ def discriminability(
 
     Parameters
     ----------
-    results : ResultTable, or what `ResultTable.from_table` reads
+    results : ResultTable, or input of `ResultTable.from_table`
         Measures of models on data sets and folds, with a column ``tpr@`` or ``auc@`` for each
-        rate: what `evaluate` gives with ``measures=["tpr_at_fpr", "auc_at_fpr"]`` and
+        rate: the result of `evaluate` with ``measures=["tpr_at_fpr", "auc_at_fpr"]`` and
         ``fpr=numpy.arange(1, 101) / 100``, from one ordering of each run.
     measure : {"tpr", "auc"}, default "tpr"
-        Which of the two.
+        Measure to compare.
     confidence_level : float, default 0.95
         Confidence level of the intervals of mean rates, in (0, 1); tests are at 1 -
         ``confidence_level``.
@@ -262,7 +262,7 @@ def discriminability(
     Returns
     -------
     Discriminability
-        By data set and on average.
+        Selected rates by data set and on average.
 
     Raises
     ------
@@ -282,7 +282,7 @@ def discriminability(
     - ``welch-mean``, ``welch-median``: over the sizes of t of all pairs.
 
     Infinite statistics, of different means without variance, are left out and counted. The
-    critical value is Tukey's at 1 - ``confidence_level``, for Welch the mean of those of the pairs.
+    critical value is Tukey's at 1 - ``confidence_level``, for Welch its mean over the pairs.
     p-values are two-sided; the paper prints one side.
 
     A model that lacks a value on some fold is left out of its data set, and named.

@@ -36,7 +36,7 @@ from fastad.benchmarking.selection import LossMatrix, class_sensitivity, selecti
 from fastad.benchmarking.values import mean_values
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 
-# What makes a section, or the reason why it is not made.
+# A function that makes a section, or the reason why there is none.
 _Maker: TypeAlias = Callable[[], TableResult] | str
 
 # The least number of rates of a curve with a highest point.
@@ -73,10 +73,10 @@ def compare_runs(
 
     Parameters
     ----------
-    results : ResultTable, or what `ResultTable.from_table` reads
+    results : ResultTable, or input of `ResultTable.from_table`
         Measures of models on data sets.
     operating_fpr : float, optional
-        False positive rate at which the detector will work, in [0, 1]: that of a column ``tpr@``.
+        False positive rate at which the detector will work, in [0, 1], of a column ``tpr@``.
         By default measures are recommended for 0.01 and for 0.05.
     measure : str, optional
         Key of the measure by which detectors are compared; by default ``tpr@`` at
@@ -99,12 +99,12 @@ def compare_runs(
         Threads over data sets and rates.
     progress : callable or True, optional
         True draws a bar where rich or tqdm is installed. A function is called with the number of
-        comparisons that are done, and that of all.
+        finished comparisons, and the number of all.
 
     Returns
     -------
     RunsOverview
-        By name, where the table allows it: ``ranks``, ``friedman``, ``nemenyi``, ``wilcoxon``,
+        Results by name, where the table allows: ``ranks``, ``friedman``, ``nemenyi``, ``wilcoxon``,
         ``values``, ``kendall``, ``selection_loss``, ``class_sensitivity``,
         ``discriminability_auc``, ``discriminability_tpr``, ``loss_at_tukey-q`` and so on for each
         criterion, ``rank_distance``, and ``recommendation_tpr@0.01`` and so on for each rate.
@@ -213,7 +213,7 @@ def _check_request(
 
 
 def _makers(request: _Request, options: Mapping[str, Any]) -> Iterable[tuple[str, _Maker]]:
-    """Yield the name of each comparison with what makes it, or the reason why it is skipped."""
+    """Yield the name of each comparison with its function, or the reason why it is skipped."""
     table, measures = request.table, request.measures
 
     def of(function: Callable[..., TableResult], **more: object) -> _Maker:
@@ -267,7 +267,7 @@ class _Curves:
         return self._curves[measure]
 
     def loss_at(self, criterion: CriterionName) -> LossMatrix:
-        """Return what `loss_at_selected_fpr` does."""
+        """Return the result of `loss_at_selected_fpr`."""
         table = self.request.table
         others = [table.measure(key) for key in self.request.measures]
         curves = {measure: self.of(measure) for measure in get_args(LevelMeasure)}

@@ -41,7 +41,7 @@ def nemenyi(
 
     Parameters
     ----------
-    results : ResultTable, or what `ResultTable.from_table` reads
+    results : ResultTable, or input of `ResultTable.from_table`
         Measures of models on data sets; averaged over folds.
         Detectors are ranked as by `average_ranks`.
     measure : str, optional
@@ -78,12 +78,12 @@ def nemenyi(
     Notes
     -----
     Mean ranks of n data sets and k detectors differ with the standard error
-    sqrt(k (k + 1) / (6 n)). With z the difference in its unit, p-values are those of the normal
-    distribution. Adjusted they are, of every two, those of sqrt(2) z in the distribution of the
-    range of k normal numbers (Nemenyi's test), and with a control they are multiplied by k - 1
+    sqrt(k (k + 1) / (6 n)). With z the difference in its unit, p-values are from the normal
+    distribution. For every two they are adjusted by the distribution of the range of k normal
+    numbers at sqrt(2) z (Nemenyi's test), and with a control they are multiplied by k - 1
     (Bonferroni's and Dunn's). The critical difference is the z at which they fall to
     ``1 - confidence_level``, times the standard error. It does not allow for ties, which make it
-    too large. Of two detectors the test is the exact sign test, because the normal approximation
+    too large. For two detectors the test is the exact sign test, because the normal approximation
     of four data sets calls one of eight pairs of equal detectors different.
 
     O(n k log k + k^2) time, then O(n k) for each replicate.
@@ -153,7 +153,7 @@ def nemenyi(
 
 
 def _sign_test(advantage: int, n: int) -> float:
-    """Return the p-value of so many more wins than losses among n, two-sided."""
+    """Return the two-sided p-value of ``advantage`` more wins than losses among n."""
     # Here, because SciPy's special functions take a tenth of a second to import.
     from scipy.special import bdtr
 
@@ -174,7 +174,7 @@ def wilcoxon_holm(
 
     Parameters
     ----------
-    results : ResultTable, or what `ResultTable.from_table` reads
+    results : ResultTable, or input of `ResultTable.from_table`
         Measures of models on data sets; averaged over folds.
         On each data set a detector stands for the best of its models.
     measure : str, optional
@@ -183,11 +183,11 @@ def wilcoxon_holm(
         Name of a detector to compare the others with, and only these pairs. It must be chosen
         before the results are seen. By default every two are compared.
     correction : {"holm", "benjamini-hochberg", "bonferroni", "none"}, default "holm"
-        How p-values allow for the number of pairs that are compared, as for `compare_all`.
+        Correction of the p-values for the number of pairs that are compared, as for `compare_all`.
     confidence_level : float, default 0.95
-        Of each interval of a mean rank, in (0, 1); of all comparisons together by Holm's and
-        Bonferroni's corrections, of each comparison by itself without one, and of the
-        proportion of false ones by Benjamini's and Hochberg's.
+        Confidence level of each interval of a mean rank, in (0, 1). 1 less it is the level of all
+        comparisons together by Holm's and Bonferroni's corrections, of each by itself without a
+        correction, and of the proportion of false ones by Benjamini's and Hochberg's.
     n_resamples : int, default 2000
         Replicates of the intervals: data sets with random weights.
     rng : int or numpy.random.Generator, optional
@@ -214,13 +214,13 @@ def wilcoxon_holm(
     -----
     Differences of two detectors are ranked over data sets by their size, and the ranks of those in
     favour of each are added up. Data sets without a difference are ranked with the others, and half
-    of their ranks goes to each sum (Demšar). They stay as they are when all other signs are
-    changed, which is what the p-value counts (Pratt): exactly up to 50 data sets, with ties too, by
-    the normal distribution beyond. Whoever has the larger sum is the better of a pair, in rare
-    cases not the one of the better mean rank. Differences of rates and decimals are tied where
+    of their ranks goes to each sum (Demšar), where they stay when the p-value counts changes of the
+    other signs (Pratt): exactly up to 50 data sets, with ties too, by the normal distribution
+    beyond. The detector with the larger sum is the better of a pair, in rare cases not the one with
+    the better mean rank. Differences of rates and decimals are tied where
     they are equal as fractions: 0.9 - 0.8 and 0.7 - 0.6, which floats round apart.
 
-    Of n data sets the smallest p-value is 2 / 2^n. Where it cannot reach the level with the
+    With n data sets the smallest p-value is 2 / 2^n. Where it cannot reach the level with the
     correction, the notes say so, and how many data sets can.
 
     Each pair takes O(n log n) time for n data sets, up to 50 of them O(n^3).
@@ -302,7 +302,7 @@ class _Ranked:
     ) -> RankComparison:
         """Return the result, from p-values and the advantage of the first detector of each pair.
 
-        ``smallest`` is the smallest adjusted p-value that so many data sets can give.
+        ``smallest`` returns the smallest adjusted p-value that a number of data sets can give.
         """
         first, second = self.pairs
         k = len(self.detectors)

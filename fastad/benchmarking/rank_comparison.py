@@ -40,7 +40,7 @@ class RankComparison(TableResult):
     adjusted_p_values : numpy.ndarray of shape (n_detectors, n_detectors)
         p-values adjusted for the number of pairs that were compared.
     wins : numpy.ndarray of shape (n_detectors, n_detectors)
-        Whether the detector of the row is significantly better than that of the column.
+        Whether the detector of the row is significantly better than the detector of the column.
     groups : sequence of tuple of str
         The bars of a critical-difference diagram: runs of at least two neighbours in
         ``detectors`` of whom no two differ significantly, none within another. Of a method that

@@ -24,8 +24,8 @@ _MAX_NAMES = 3
 class RankTable(TableResult):
     """Ranks of detectors by each measure; prints as a table of mean ± standard deviation.
 
-    A row for each measure, a column for each detector. What is marked are the best three of a
-    row; of up to three detectors the best. Frames have a row for each measure and detector:
+    A row for each measure, a column for each detector. The best three of a row are marked, of up to
+    three detectors the best. Frames have a row for each measure and detector:
     ``measure``, ``detector``, ``mean_rank``, ``std``, ``low``, ``high`` and ``n_datasets``.
 
     Attributes
@@ -35,10 +35,10 @@ class RankTable(TableResult):
     detectors : sequence of str
         Names of the detectors.
     ranks : mapping of str to numpy.ndarray of shape (n_datasets, n_detectors)
-        By measure, the rank of each detector on each problem, 1 for the best; NaN on problems
+        Rank of each detector on each problem, 1 for the best, by measure; NaN on problems
         that are left out.
     mean, std : numpy.ndarray of shape (n_measures, n_detectors)
-        Over problems; the deviation is that of a sample (n - 1). NaN where there are too few.
+        Mean over problems, and sample deviation (n - 1). NaN where there are too few.
     low, high : numpy.ndarray of shape (n_measures, n_detectors)
         Ends of the interval of the mean; NaN where fewer than two data sets count.
     n_datasets : numpy.ndarray of shape (n_measures,)
@@ -106,7 +106,7 @@ def average_ranks(
 
     Parameters
     ----------
-    results : ResultTable, or what `ResultTable.from_table` reads
+    results : ResultTable, or input of `ResultTable.from_table`
         Measures of models on data sets; averaged over folds.
     measures : sequence of str, optional
         Keys of the measures; by default all.

@@ -153,7 +153,7 @@ def _with_one_class(column: Any) -> Any:
 
 
 def check_lengths(table: Mapping[str, Any], key: str) -> int:
-    """Check that all columns have the rows of that of a key; return the number of rows."""
+    """Check that all columns have as many rows as a key's column; return the number of rows."""
     lengths = {}
     for name, column in table.items():
         try:
@@ -217,7 +217,7 @@ def strings(column: Any, name: str) -> list[str | None]:
 
 
 def refuse_masked(column: Any, name: str) -> None:
-    """Refuse what would lose its mask."""
+    """Refuse a masked array, which would lose its mask."""
     if isinstance(column, np.ma.MaskedArray):
         raise InvalidInputError(
             f"{name} must not be masked; found a masked array: fill it", argument=name
@@ -313,7 +313,7 @@ def problems_text(clusters: IntVector) -> str:
 
 
 def problem_noun(clusters: IntVector) -> str:
-    """Return what a problem is called: a data set, where none has several problems."""
+    """Return the word for a problem: a data set, where none has several problems."""
     return "data set" if len(np.unique(clusters)) == len(clusters) else "problem"
 
 

@@ -34,7 +34,7 @@ from fastad.benchmarking.selection import (
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.uncertainty.comparisons.corrections import significantly_larger
 
-# Data on which measures are evaluated, the strongest evidence first, and what each is in words.
+# Data on which measures are evaluated, the strongest evidence first, and each in words.
 _EVIDENCE = {
     "other classes": "on anomalies of other classes",
     "other folds": "on folds that did not select",
@@ -57,11 +57,11 @@ class Recommendation(TableResult):
     Attributes
     ----------
     measure : str
-        The measure to select by: that of the least loss on ``evidence``.
+        The measure to select by: the measure of the least loss on ``evidence``.
     target_measure : str
         The measure that counts.
     evidence : {"other classes", "other folds", "same folds"}
-        Which loss decides.
+        Loss that decides.
     not_worse : sequence of str
         Measures whose loss is not significantly larger, in the order of their loss.
     worse : sequence of str
@@ -76,11 +76,11 @@ class Recommendation(TableResult):
     tau : Means
         Rank correlation of each candidate with the target measure.
     data : str
-        How many data sets they are evaluated on.
+        Number of data sets that they are evaluated on, in words.
     confidence_level : float
         Confidence level of each interval and each comparison.
     missing : sequence of str
-        In words, which rows the table lacks.
+        Missing rows of the table, in words.
     """
 
     measure: str
@@ -175,11 +175,11 @@ def recommend(
 
     Parameters
     ----------
-    results : ResultTable, or what `ResultTable.from_table` reads
-        Measures of models on data sets like those of the application.
+    results : ResultTable, or input of `ResultTable.from_table`
+        Measures of models on data sets like the application's.
     operating_fpr : float, optional
-        False positive rate at which the detector will work: what counts is then the fraction of
-        anomalies found there, the measure ``tpr@`` of the table.
+        False positive rate at which the detector will work: the fraction of anomalies found there
+        counts, the measure ``tpr@`` of the table.
     target_measure : str, optional
         Key of the measure that counts, where it is another: either of the two must be given.
     measures : sequence of str, optional
@@ -208,7 +208,7 @@ def recommend(
 
     Notes
     -----
-    What a measure costs is the relative loss of `selection_loss` in the target measure.
+    The cost of a measure is the relative loss of `selection_loss` in the target measure.
     Selected and evaluated on the same data the target measure itself loses nothing, although a
     noisy measure selects badly. Where the table has folds each candidate therefore selects by its
     mean over all folds but one, and the target measure on that one evaluates, as a fraction

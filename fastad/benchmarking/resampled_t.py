@@ -45,17 +45,17 @@ class ResampledComparison(ShortRepr, TableResult):
     p_values, adjusted_p_values : numpy.ndarray of shape (n_pairs,)
         Two-sided, and adjusted for the number of pairs.
     measure, dataset : str
-        What is compared, and where.
+        The measure that is compared, and the data set.
     higher_is_better : bool
         Direction of the measure.
     correction : str
-        How p-values were adjusted.
+        Correction of the p-values.
     test_fraction : float
         Fraction of the samples that each split tests on.
     confidence_level : float
         Confidence level of each interval; family-wise for the comparisons.
     notes : sequence of str
-        What was left out: a line each.
+        Omissions: a line each.
     """
 
     pairs: Sequence[tuple[str, str]]
@@ -121,7 +121,7 @@ def resampled_t_test(
 
     Parameters
     ----------
-    results : ResultTable, or what `ResultTable.from_table` reads
+    results : ResultTable, or input of `ResultTable.from_table`
         Measures of models, a row for each split (``fold``).
     test_fraction : float
         Fraction of the samples that each split tests on, in (0, 1): 1 / k for k folds.
@@ -130,7 +130,7 @@ def resampled_t_test(
     dataset : str, optional
         Name of the data set; it may be left out where the table has one alone.
     correction : {"holm", "benjamini-hochberg", "bonferroni", "none"}, default "holm"
-        How p-values allow for the number of pairs, as in `fastad.compare_all`.
+        Correction of the p-values for the number of pairs, as in `fastad.compare_all`.
     confidence_level : float, default 0.95
         Confidence level of each interval; family-wise for the comparisons, in (0, 1).
 
@@ -156,7 +156,8 @@ def resampled_t_test(
     With d the differences on J splits of which each tests on a fraction r of the samples, t is the
     mean of d over the root of (1 / J + r / (1 - r)) times their variance, with J - 1 degrees of
     freedom. The second term stands for the correlation of splits, for which there is no unbiased
-    estimate (Bengio and Grandvalet 2004). Only for one data set: what holds of others it does not
+    estimate (Bengio and Grandvalet 2004). Only for one data set: the result says nothing of
+    others. O(k^2 J) time for k models.
     tell. O(k^2 J) time for k models.
 
     References
@@ -241,7 +242,7 @@ def _test(
         raise UndefinedMeasureError(
             f"a comparison of {names} needs two splits in which both have a value; found {n}"
         )
-    # Of rates as fractions, whose differences may be equal where those of floats are not.
+    # Differences of the rates as fractions, because equal ones may differ as floats.
     difference = differences(defined[:1], defined[1:])[0]
     if not np.isfinite(difference).all():
         raise UndefinedMeasureError(

@@ -53,7 +53,7 @@ class Averages:
     error : numpy.ndarray
         Standard error of each mean, from the data sets.
     studentized : numpy.ndarray of shape (n_resamples, ...)
-        How far each replicate lies from the mean, over its own standard error; NaN where it
+        Distance of each replicate from the mean, over its own standard error; NaN where it
         has none.
     levels : numpy.ndarray of shape (n_datasets, ...)
         Mean of each data set.
@@ -86,7 +86,7 @@ class Resampling:
     generator : numpy.random.Generator
         Source of the replicates.
     counts : numpy.ndarray of shape (n_resamples, n_datasets)
-        How often each data set is drawn.
+        Number of draws of each data set.
     """
 
     clusters: IntVector
@@ -161,9 +161,9 @@ class Resampling:
     ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
         """Return the ends of the interval of each mean.
 
-        The percentiles of `interval`, and those of the studentized mean, which follow skewed
-        losses (Efron and Tibshirani 1993, section 12.5): whichever reaches farther, but no farther
-        than the data sets themselves. Each by itself is too short for few data sets.
+        The percentiles of `interval`, and the percentiles of the studentized mean, which follow
+        skewed losses (Efron and Tibshirani 1993, section 12.5): whichever reaches farther, but no
+        farther than the data sets themselves. Each by itself is too short for few data sets.
         """
         low, high = self.interval(means.value, means.replicates, means.n_clusters)
         tail = (1 - self.confidence_level) / 2
@@ -208,7 +208,7 @@ class Resampling:
         value = defined_mean(flat, axis=0)
         low, high = np.full((2, *value.shape), np.nan)
         for cell in np.flatnonzero(n_defined > 1).tolist():
-            # Problems of one data set are one: what was not drawn is as large as their mean.
+            # Problems of one data set count as one: the unseen part is as large as their mean.
             unseen = weights[:, -1] * (sizes[:, cell].sum() / n_defined[cell])
             total = _drawn(sizes[:, [cell]], weights[:, :-1])[:, 0] + unseen
             reached = _drawn(above[:, [cell]], weights[:, :-1])[:, 0]
@@ -230,10 +230,9 @@ class Resampling:
     ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
         """Return the ends of the interval of a value that replicates, the first axis, give.
 
-        It contains the value, which rounding or few replicates might leave out. Percentiles, moved
-        outwards as Student's quantiles with the standard deviation of n - 1 are from normal ones
-        with that of n: the replicates of few data sets vary too little (Hesterberg 2014, section
-        5.3).
+        It contains the value, which rounding or few replicates might leave out. Percentiles move
+        outwards by the ratio of Student's quantiles with the deviation by n - 1 to normal ones with
+        the deviation by n: few data sets vary too little (Hesterberg 2014, section 5.3).
         """
         # Here, because SciPy's special functions take a tenth of a second to import.
         from scipy.special import ndtr, stdtrit

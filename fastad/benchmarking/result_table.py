@@ -42,7 +42,7 @@ from fastad.measures.requests import suggestion_for
 
 # A table of results, or one whose columns have the names that `ResultTable.from_table` expects.
 Results: TypeAlias = Any
-# Of problems, models and measures: higher is better, whatever the measure.
+# Values of problems, models and measures, signed so that higher is better.
 Merits: TypeAlias = npt.NDArray[np.float64]
 
 _MAX_NAMES = 3
@@ -119,10 +119,10 @@ class ResultTable:
         Parameters
         ----------
         table : pandas.DataFrame, polars.DataFrame, pyarrow.Table, mapping, or GroupedEvaluation
-            Columns of equal length, such as those of `GroupedEvaluation.to_frame`.
+            Columns of equal length, such as `GroupedEvaluation.to_frame` returns.
         measures : sequence of str, optional
-            Columns to read; by default all whose name is the key of a measure, or that of its
-            function: ``roc_auc`` is read as ``auc``. Notes name the other columns of numbers.
+            Columns to read; by default all that are named by the key or the function of a measure:
+            ``roc_auc`` is read as ``auc``. Notes name the other columns of numbers.
         dataset_columns : str or sequence of str, default "dataset"
             Column of the data set, or columns that name it together; none for one data set. In
             tables of a study several collections are part of the name, and rows of the lowest
@@ -359,7 +359,7 @@ class ResultTable:
         Returns
         -------
         numpy.ndarray of shape (n_datasets, n_models)
-            Over the folds in which it is defined; NaN where there are none. Rates whose sums over
+            Means over the folds with a value; NaN where there are none. Rates whose sums over
             folds are equal have equal means, and the order of rows moves no bit.
         """
         name = self.measure(key, "key").key
@@ -442,7 +442,7 @@ class ResultTable:
 
     @property
     def notes(self) -> list[str]:
-        """What was not read, which rows are missing, and where measures are undefined."""
+        """Unread columns, missing rows, and undefined measures."""
         undefined = [(key, n) for key, n in self.n_undefined.items() if n]
         return self.omissions() + [
             f"nan: {key} is undefined in {n} of {self.n_rows} rows" for key, n in undefined

@@ -18,9 +18,8 @@ _MAX_NAMES = 4
 class RunsOverview(Mapping[str, TableResult]):
     """All comparisons of a table of results by name; prints as text.
 
-    First what they tell, then their tables under headings.
-
-    Each value is what the function of that comparison returns.
+    First a summary, then the tables under headings. Each value is the result of the comparison's
+    function.
 
     Attributes
     ----------
@@ -75,10 +74,10 @@ class RunsOverview(Mapping[str, TableResult]):
         return "\n".join([*parts, html_text(self.reasons())])
 
     def answer(self) -> list[str]:
-        """Return what the comparisons tell, in short.
+        """Return the conclusions of the comparisons, in short.
 
-        Which detector leads, which are not significantly worse, and which measure to select
-        models by; without what could not be made.
+        The leading detector, those not significantly worse, and the measure to select models
+        by; without comparisons that could not be made.
 
         Returns
         -------
@@ -127,7 +126,7 @@ class RunsOverview(Mapping[str, TableResult]):
         }[name]
 
     def notes_of(self, name: str) -> list[str]:
-        """Return the notes of a comparison: a summary, and what was left out.
+        """Return the notes of a comparison: a summary, and the omissions.
 
         Parameters
         ----------
@@ -173,7 +172,7 @@ class RunsOverview(Mapping[str, TableResult]):
         return notes
 
     def reasons(self) -> list[str]:
-        """Return what is skipped, a line for each reason.
+        """Return the skipped comparisons, a line for each reason.
 
         Returns
         -------

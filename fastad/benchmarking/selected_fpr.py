@@ -45,10 +45,10 @@ def loss_at_selected_fpr(
 
     Parameters
     ----------
-    results : ResultTable, or what `ResultTable.from_table` reads
+    results : ResultTable, or input of `ResultTable.from_table`
         As for `discriminability`, with columns ``tpr@`` and ``auc@``.
     criterion : {"tukey-q", "tukey-mean", "tukey-median", "welch-mean", "welch-median"}
-        By which the rate is selected on each data set, for AUC and for TPR each.
+        Criterion that selects the rate on each data set, for AUC and for TPR each.
     choice : {"optimal", "lowest"}, default "optimal"
         The rate where the criterion is highest, or the lowest where it exceeds its critical value.
     measures : sequence of str, optional
@@ -66,7 +66,7 @@ def loss_at_selected_fpr(
     Returns
     -------
     LossMatrix
-        As from `selection_loss`, with two more measures, such as ``auc@tukey-mean`` and
+        Losses as from `selection_loss`, with two more measures, such as ``auc@tukey-mean`` and
         ``tpr@tukey-mean``; a data set where no rate is selected has none of them.
 
     Raises
@@ -128,9 +128,9 @@ def loss_at_rates(
 
 
 def usual_measures(table: ResultTable) -> list[MeasureColumn]:
-    """Return all measures but those of curves over rates, of which those at 0.01 and 0.05.
+    """Return all measures, but of curves over rates only the measures at 0.01 and 0.05.
 
-    Of a curve that has neither, the lowest rate.
+    A curve that has neither is represented by its lowest rate.
     """
     dense = set()
     for name in LEVEL_MEASURES:

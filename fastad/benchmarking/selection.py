@@ -51,12 +51,12 @@ def selection_loss(
 
     Parameters
     ----------
-    results : ResultTable, or what `ResultTable.from_table` reads
+    results : ResultTable, or input of `ResultTable.from_table`
         Measures of models on data sets; averaged over folds.
     measures : sequence of str, optional
         Keys of the measures to select by, the rows; by default all of the table.
     evaluated_by : sequence of str, optional
-        Keys of the measures that evaluate, the columns; by default those of the rows.
+        Keys of the measures that evaluate, the columns; by default the measures of the rows.
     confidence_level : float, default 0.95
         Confidence level of each interval, in (0, 1).
     n_resamples : int, default 2000
@@ -129,8 +129,8 @@ def class_sensitivity(
 
     Parameters
     ----------
-    results : ResultTable, or what `ResultTable.from_table` reads
-        Measures of models on data sets and classes of anomalies: it must have a column of them.
+    results : ResultTable, or input of `ResultTable.from_table`
+        Measures of models on data sets and classes of anomalies: it must have a class column.
     measures : sequence of str, optional
         Keys of the measures; by default all of the table.
     confidence_level : float, default 0.95
@@ -221,14 +221,14 @@ def highest(merits: Merits) -> npt.NDArray[np.float64]:
 
 
 def shortfalls(merits: Merits) -> npt.NDArray[np.float64]:
-    """Return by what fraction of the best value each model falls short of it."""
+    """Return the relative loss of each model against the best value."""
     return shortfall(highest(merits)[:, None, :], merits)
 
 
 def shortfall(
     best: npt.NDArray[np.float64], merits: npt.NDArray[np.float64]
 ) -> npt.NDArray[np.float64]:
-    """Return by what fraction of a best value merits fall short of it; NaN of 0."""
+    """Return the loss of merits relative to a best value; NaN where that is 0."""
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         short: npt.NDArray[np.float64] = (best - merits) / np.abs(best)
     short[~np.isfinite(short)] = np.nan
@@ -243,7 +243,7 @@ def loss_of(
     problem, _, model = np.nonzero(selected.transpose(0, 2, 1))
     n_selected = selected.sum(axis=1).reshape(-1)
     starts = np.concatenate([[0], np.cumsum(n_selected)])
-    set_all_readonly(starts)  # as those of a table: one compiled form
+    set_all_readonly(starts)  # as in a table: one compiled form
     loss = np.empty((n_problems * n_rows, short.shape[2]))
     for column in range(short.shape[2]):
         means, defined = cell_means(short[problem, model, column], starts)

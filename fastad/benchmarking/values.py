@@ -21,8 +21,8 @@ from fastad.benchmarking.result_table import Results, ResultTable, as_results
 class MeanValues(TableResult):
     """Values of detectors on each data set; prints as a table of mean ± standard deviation.
 
-    A row for each measure and problem, a column for each detector. What is marked are the best
-    three of a row; of up to three detectors the best. Detectors with equal means share a mark.
+    A row for each measure and problem, a column for each detector. The best three of a row are
+    marked, of up to three detectors the best. Detectors with equal means share a mark.
     Frames have a row for each measure, problem and detector: ``measure``, ``dataset``,
     ``anomaly_class`` where there is one, ``detector``, ``model`` (None where no model has a value),
     ``mean``, ``std`` and ``n_folds``.
@@ -40,8 +40,8 @@ class MeanValues(TableResult):
     models : sequence of str
         Detector and parameters of each model.
     mean, std : numpy.ndarray of shape (n_measures, n_datasets, n_detectors)
-        Over folds, of the detector's best model; the deviation is that of a sample (n - 1). NaN
-        where there are too few.
+        Mean over folds of the detector's best model, and its sample deviation (n - 1). NaN where
+        there are too few.
     n_folds : numpy.ndarray of shape (n_measures, n_datasets, n_detectors)
         Number of folds that count.
     model_of : numpy.ndarray of shape (n_measures, n_datasets, n_detectors)
@@ -114,7 +114,7 @@ def mean_values(results: Results, *, measures: Sequence[str] | None = None) -> M
 
     Parameters
     ----------
-    results : ResultTable, or what `ResultTable.from_table` reads
+    results : ResultTable, or input of `ResultTable.from_table`
         Measures of models on data sets and folds.
     measures : sequence of str, optional
         Keys of the measures; by default all.
@@ -188,7 +188,7 @@ def _fill(
     n_folds: IntMatrix,
     model_of: IntMatrix,
 ) -> None:
-    """Write what each detector's best model by a measure has, by problem and detector."""
+    """Write the values of each detector's best model by a measure, by problem and detector."""
     means, by_fold = table.means(measure.key), table.by_fold(measure.key)
     problems = np.arange(table.n_datasets)
     model_of[:], n_folds[:] = best_models(table, measure)

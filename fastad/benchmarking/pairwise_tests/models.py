@@ -13,7 +13,7 @@ from fastad._kernels.rank_tests.folds import summarize
 
 # Pairs of one step, after which an interrupt is noticed: a tenth of a second.
 _PAIRS_A_STEP = 2**22
-# What may be left out of a sum from 1 to 2.
+# Negligible terms of a sum from 1 to 2.
 _SMALLEST_TERM = 1e-18
 # The error falls by this factor with each weighted term of an alternating sum.
 _GAIN = 3 + math.sqrt(8)
@@ -132,7 +132,7 @@ def welch_test(models: Models) -> Overall:
 class Terms:
     """Sums of the p-values of pairs of samples of n each, for the kernel.
 
-    Welch's degrees of freedom lie between that of one sample and twice as many, so that one number
+    Welch's degrees of freedom are between n - 1 and 2 (n - 1), so that one number
     of terms is enough for all pairs. Fewer terms for pairs that lie far apart saved a tenth of the
     time and were left out.
 
@@ -209,10 +209,10 @@ def welch_coefficients(n_folds: int, alpha: float) -> FloatVector:
     best, smallest = np.zeros(1), np.inf
     for degree in _DEGREES:
         nodes = np.polynomial.chebyshev.chebpts1(degree + 1)
-        # At Chebyshev's points a fit with as many coefficients goes through them.
+        # At Chebyshev's points a fit of degree ``degree`` is exact.
         series = np.polynomial.chebyshev.chebfit(nodes, critical(nodes), degree)
         powers = np.asarray(np.polynomial.chebyshev.cheb2poly(series), np.float64)
-        # Of trailing zeros it keeps none.
+        # cheb2poly drops trailing zeros.
         powers = np.pad(powers, (0, degree + 1 - powers.shape[0]))
         error = np.max(np.abs(np.polynomial.polynomial.polyval(grid, powers) / exact - 1.0))
         if error < smallest:
@@ -235,6 +235,6 @@ def tukey_critical(n_models: int, n_folds: int, alpha: float) -> float:
     from scipy.stats import studentized_range
 
     with warnings.catch_warnings():
-        # Of its integral far out, where the bracket of the root begins.
+        # Warns of its integral far out, where the bracket of the root begins.
         warnings.simplefilter("ignore")
         return float(studentized_range.ppf(1 - alpha, n_models, nu))

@@ -58,9 +58,9 @@ class PairwiseTests(ShortRepr):
     alpha : float
         Level of the tests.
     criteria : mapping of str to numpy.ndarray of shape (n_levels,)
-        By name, see `CRITERIA`: from 0 on; NaN where no statistic is finite.
+        Values of `CRITERIA` by name, from 0 on; NaN where no statistic is finite.
     critical_values : mapping of str to numpy.ndarray of shape (n_levels,)
-        "tukey" and "welch": what the criteria of each must exceed. For Welch the mean over pairs
+        "tukey" and "welch": the threshold of significant criteria. For Welch the mean over pairs
         of which at least one varies, NaN if there is none.
     n_significant : mapping of str to numpy.ndarray of shape (n_levels,), or None
         Significant pairs: "tukey", whose q exceeds the critical value, and for each of
