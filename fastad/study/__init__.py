@@ -1,7 +1,7 @@
 """Studies: many detectors on many data sets, resumed, and reported.
 
-`read_config` reads what a study runs, `run_study` runs it or goes on with it, and `make_report`
-makes tables, figures and a page of it. What the papers did is in `fastad.study.papers`. Needs the
+`read_config` reads the configuration of a study, `run_study` runs or resumes it, and `make_report`
+makes tables, figures and a page of it. `fastad.study.papers` has the papers' protocols. Needs the
 extra ``study``.
 """
 

@@ -1,4 +1,4 @@
-"""``StudyConfig``: what a study runs, read from TOML or made in Python."""
+"""``StudyConfig``: the configuration of a study, read from TOML or made in Python."""
 
 import dataclasses
 import importlib
@@ -93,27 +93,27 @@ class VolumePlan:
 
 @dataclass(frozen=True, slots=True)
 class StudyConfig:
-    """What a study runs.
+    """Configuration of a study.
 
     Attributes
     ----------
     data : DataSelection
-        Which data sets.
+        Data sets of the study.
     title : str
         Title of the report.
     seed : int
         Seed of splits, detectors and uniform points.
     protocol : Protocol
-        How rows are split.
+        Splits of the rows.
     volumes : VolumePlan
-        How volumes are estimated.
+        Estimation of the volumes.
     measures : sequence of str, Measure and BoundMeasure
         Keys of the measures with labels, such as ``tpr@0.05``, or names of functions, which stand
-        for their keys at each rate of the volumes; by default those of `paper_measures`.
-        Declarations, such as `fastad.measures.from_counts` makes, are columns too; of these the
-        functions must be defined in a module.
+        for their keys at each rate of the volumes; by default `paper_measures`.
+        Declarations, such as `fastad.measures.from_counts` makes, are columns too; their functions
+        must be defined in a module.
     detectors : sequence of Configuration
-        By default those of `paper_detectors`.
+        Detectors with parameters; by default `paper_detectors`.
     extra : mapping of str to ExtraPlan
         Plans of extensions by the name of their table: ``{"goix": GoixPlan()}``.
     folder : Path
@@ -152,13 +152,13 @@ class StudyConfig:
 
     @property
     def own_measures(self) -> dict[str, BoundMeasure]:
-        """Those of the measures that are declarations, by their keys."""
+        """Measures that are declarations, by their keys."""
         return {each.key: each for each in self.measures if isinstance(each, BoundMeasure)}
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what the results depend on, as values that JSON can represent.
+        """Return all settings that the results depend on, as values that JSON can represent.
 
-        Where the data lie is left out: the content of each data set counts.
+        Paths of data are left out: the content of each data set counts.
         """
         data = dataclasses.asdict(self.data)
         del data["paths"]
@@ -197,15 +197,15 @@ def read_config(path: str | os.PathLike[str]) -> StudyConfig:
     Raises
     ------
     InvalidInputError
-        If the file cannot be read, or a key or value is not as described; the message names it.
+        If the file cannot be read, or a key or value is invalid; the message names it.
     MissingExtraError
         If a library that reads TOML (before Python 3.11), or of the detectors, is not installed.
 
     Notes
     -----
     Keys: ``title``, ``seed``, ``profile``, ``measures``; tables ``data``, ``protocol``,
-    ``volumes`` and ``goix``; an array of tables ``detectors``. A profile fills in what the file
-    does not say.
+    ``volumes`` and ``goix``; an array of tables ``detectors``. A profile provides the keys that the
+    file lacks.
     """
     file = Path(path)
     try:
@@ -223,7 +223,7 @@ def read_config(path: str | os.PathLike[str]) -> StudyConfig:
 
 
 def make_config(values: Mapping[str, Any], *, folder: Path | None = None) -> StudyConfig:
-    """Make a study of plain values, such as those of a TOML file.
+    """Make a study of plain values, as a TOML file has them.
 
     Parameters
     ----------
@@ -239,7 +239,7 @@ def make_config(values: Mapping[str, Any], *, folder: Path | None = None) -> Stu
     Raises
     ------
     InvalidInputError
-        If a key or value is not as described; the message names it.
+        If a key or value is invalid; the message names it.
     MissingExtraError
         If the library of a detector is not installed.
     """
@@ -329,7 +329,7 @@ def _check_own(bound: BoundMeasure, keys: Mapping[str, BoundMeasure | None], nam
 
 
 def _profile(values: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return what a profile fills in; nothing where none is named."""
+    """Return the values that a profile provides; nothing where none is named."""
     if "profile" not in values:
         return {}
     name = values["profile"]

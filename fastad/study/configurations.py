@@ -54,16 +54,16 @@ class Configuration:
     params : str
         Its parameters as a string, such as "k=5, score=kappa".
     rule : Rule or None
-        How it scores by nearest neighbours, if it does.
+        Rule of scores by nearest neighbours, if it has one.
     factory : str, class or object
-        Otherwise what makes it: a class, its name as "package.module.Class", or an estimator to
+        Otherwise the maker: a class, its name as "package.module.Class", or an estimator to
         copy.
     options : tuple of (str, object)
         The parameters by name.
     higher_is : {"anomalous", "normal"} or None
-        What its higher scores mean; None where the kind of the estimator says so.
+        Meaning of its higher scores; None where the kind of the estimator determines it.
     folder : str or None
-        Where its module may be, beside all places where Python looks.
+        Folder that is searched for its module after Python's path.
     """
 
     detector: str
@@ -93,12 +93,12 @@ class Configuration:
         return [maker, dict(self.options)]
 
     def digest(self) -> str:
-        """Return what stands for it and its own code: equal digests give equal scores."""
+        """Return a digest of it and its own code: equal digests give equal scores."""
         options = [[name, value_text(value, name)] for name, value in self.options]
         return digest_of(repr(self), repr(self.rule), options, own_code(self.code()))
 
     def fit(self, X_train: FloatMatrix, seed: int) -> Any:
-        """Return a new detector, fitted; what it warns of is not shown.
+        """Return a new detector, fitted; its warnings are not shown.
 
         Parameters
         ----------
@@ -144,10 +144,10 @@ def read_detectors(
         class or an estimator, which is copied. A list is tried value by value, together with all
         values of the others.
         A parameter that is a list itself is put into a list. ``higher_is``, "anomalous" or
-        "normal", says what higher scores of an estimator mean that is none of scikit-learn's
+        "normal", is the meaning of higher scores of an estimator that is none of scikit-learn's
         outlier detectors or PyOD's detectors.
     folder : Path, optional
-        Where modules of estimators may be, beside all places where Python looks.
+        Folder that is searched for modules of estimators after Python's path.
 
     Returns
     -------
@@ -157,7 +157,7 @@ def read_detectors(
     Raises
     ------
     InvalidInputError
-        If a key or a value is not as described, two configurations are equal, or a class cannot
+        If a key or a value is invalid, two configurations are equal, or a class cannot
         be imported, does not fit and score, or lacks a parameter. The message names the key.
     MissingExtraError
         If scikit-learn is needed and not installed.
@@ -219,7 +219,7 @@ def check_tables(values: Any, name: str) -> Sequence[Mapping[str, Any]]:
 def check_keys(
     values: Mapping[str, Any], allowed: Iterable[str], prefix: str, *, of: str = "study"
 ) -> None:
-    """Check the keys of a table; prefix is what messages put before a key."""
+    """Check the keys of a table; messages put ``prefix`` before a key."""
     names = list(allowed)
     for key in values:
         if key not in names:
@@ -312,7 +312,7 @@ def _of_estimator(
     named = isinstance(factory, str)
     maker = import_class(factory, folder_name, f"{where}.estimator") if named else factory
     check_estimator(maker, f"{where}.estimator")
-    described(maker, f"{where}.estimator")  # which refuses what differs from process to process
+    described(maker, f"{where}.estimator")  # refuses objects that differ from process to process
     higher_is: HigherIs | None = None
     if _HIGHER_IS in entry:
         higher_is = check_choice(entry.pop(_HIGHER_IS), HIGHER_IS, f"{where}.{_HIGHER_IS}")

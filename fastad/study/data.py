@@ -160,7 +160,7 @@ def checked_data(
     strings: Mapping[str, Sequence[object]],
     columns: Sequence[str],
 ) -> LabelledData:
-    """Check a data set; columns are what messages call its features."""
+    """Check a data set; messages name its features by ``columns``."""
     samples = _checked_samples(X, columns)
     labels = _checked_labels(y)
     lengths = {name: len(values) for name, values in strings.items()}

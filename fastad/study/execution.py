@@ -1,4 +1,4 @@
-"""Where batches run: in this process, on worker processes, or on what joblib is configured for."""
+"""Execution of batches: in this process, on worker processes, or on joblib's configured backend."""
 
 import os
 import signal
@@ -56,9 +56,9 @@ def run_batches(
     Parameters
     ----------
     batches : sequence of Batch
-        What to run.
+        Batches to run.
     n_jobs : int or None
-        As of `run_study`.
+        Worker processes, as for `run_study`.
     timeout : float or None
         Seconds that a task may take; on worker processes only.
     at_work : callable
@@ -116,7 +116,7 @@ def _numbered(i: int, batch: Batch, runner: int) -> tuple[int, BatchResult]:
 
 
 def _backend() -> tuple[Any, int | None]:
-    """Return what joblib is configured for, and how many jobs."""
+    """Return joblib's configured backend, and the number of jobs."""
     from joblib.parallel import get_active_backend
 
     backend, n_jobs = get_active_backend()

@@ -1,4 +1,4 @@
-"""What packages above add to a study: presets, batches, and sections of the report.
+"""Additions of packages above to a study: presets, batches, and sections of the report.
 
 The study itself knows no paper. `fastad.study.papers` is an extension, known by its name and
 imported where a configuration or a report asks for it.
@@ -13,14 +13,14 @@ from fastad.study.problems import Problem
 
 Columns: TypeAlias = dict[str, list[Any]]
 
-# Modules with an object ``EXTENSION``. Names, not imports: what is below does not need what is
-# above, and nothing is loaded before it is used. The test of the layers has the same list.
+# Modules with an object ``EXTENSION``. Names, not imports: lower packages do not depend on higher
+# ones, and nothing is loaded before it is used. The test of the layers has the same list.
 _MODULES = ("fastad.study.papers.extension",)
 
 
 @dataclass(slots=True)
 class BatchResult:
-    """What a batch returns.
+    """Result of a batch.
 
     Attributes
     ----------
@@ -48,10 +48,10 @@ class Batch(Protocol):
     Attributes
     ----------
     table : str
-        To which table of the study its rows belong.
+        Table of the study that its rows belong to.
     tasks : tuple of str
-        For each of its tasks a digest of all that the rows depend on: what has an equal one was
-        done. Each has as many rows as the others, which come in this order.
+        For each of its tasks a digest of all that the rows depend on: a task with an equal digest
+        was done. Each has as many rows as the others, which come in this order.
     """
 
     @property
@@ -64,7 +64,7 @@ class Batch(Protocol):
 
     @property
     def title(self) -> str:
-        """What it is, for people."""
+        """Description of the batch for people."""
 
     def only(self, tasks: Collection[str]) -> "Batch":
         """Return the batch of some of its tasks, whose rows are the same."""
@@ -86,20 +86,20 @@ class Batch(Protocol):
 
 
 class ExtraPlan(Protocol):
-    """What a study runs besides its tasks; the table of its configuration that has its name."""
+    """Additional work of a study; the table of its configuration that has its name."""
 
     def batches(self, problems: Sequence[Problem], seed: int) -> Iterable[Batch]:
         """Return its batches in the order of their results."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what its results depend on, as values that JSON can represent."""
+        """Return all settings that its results depend on, as values that JSON can represent."""
 
 
 class Extension:
     """Additions to a study; each method may load what it needs."""
 
     def profiles(self) -> Mapping[str, Mapping[str, Any]]:
-        """Return by name of a profile what it fills in, beside what the study does."""
+        """Return the values of each profile by its name, beside the study's own."""
         return {}
 
     def detectors(self) -> Mapping[str, Sequence[Mapping[str, Any]]]:
@@ -115,7 +115,7 @@ class Extension:
         return ()
 
     def plans(self) -> Mapping[str, Callable[[Mapping[str, Any]], ExtraPlan]]:
-        """Return what reads each additional table of a configuration, by its name."""
+        """Return the reader of each additional table of a configuration, by its name."""
         return {}
 
     def sections(self) -> Sequence[Callable[[Any], Any]]:

@@ -1,4 +1,4 @@
-"""What makes detectors: a class, its name, or an estimator to copy."""
+"""Makers of detectors: a class, its name, or an estimator to copy."""
 
 import copy
 import importlib
@@ -21,7 +21,7 @@ def import_class(path: str, folder: str | None, where: str) -> Any:
     """Return the class that a string names, of a module that may lie in a folder."""
     module, _, name = path.rpartition(".")
     if folder is not None and folder not in sys.path and _file_beside(module, folder) is not None:
-        # Behind all others, and to stay: the module may import what is beside it when it is used.
+        # Last in the path, and permanent: the module may import its neighbours when it is used.
         sys.path.append(folder)
     try:
         imported = importlib.import_module(module)
@@ -59,7 +59,7 @@ def _check_file(imported: Any, module: str, folder: str | None, where: str) -> N
 
 
 def check_estimator(factory: Any, where: str) -> None:
-    """Check that what makes detectors can fit and score single points."""
+    """Check that a maker's detectors can fit and score single points."""
     if not callable(getattr(factory, "fit", None)):
         raise InvalidInputError(
             f"{where} must have a method fit; found {class_name(factory)}", argument=where
@@ -142,7 +142,7 @@ def set_seed(estimator: Any, seed: int) -> None:
 
 
 def described(factory: Any, where: str = "estimator") -> str:
-    """Return what makes detectors as a string that is the same in every process."""
+    """Return a maker of detectors as a string that is the same in every process."""
     if isinstance(factory, str):
         return factory
     return class_name(factory) if isinstance(factory, type) else object_text(factory, where)

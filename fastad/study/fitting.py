@@ -1,4 +1,4 @@
-"""Fitting the configurations of a batch, and scoring: what they have in common is computed once."""
+"""Fitting the configurations of a batch, and scoring: common steps are computed once."""
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -24,7 +24,7 @@ from fastad.study.results import NOT_APPLICABLE
 # Groups of configurations with common neighbours, and common distances.
 NEIGHBOURS, MACHINES = "neighbours", "ocsvm"
 _MACHINE = "sklearn.svm.OneClassSVM"
-# What a detector may raise without ending a study.
+# Errors of a detector that do not end a study.
 FAILURES = (Exception, SystemExit)
 # Characters of a reason that is kept in the table.
 _MAX_REASON = 300
@@ -32,16 +32,16 @@ _MAX_REASON = 300
 
 @dataclass(slots=True)
 class Fitted:
-    """What became of the configurations of a batch.
+    """Fitted configurations of a batch, and reasons of failures.
 
     Attributes
     ----------
     scorers : list of (ScorerGroup, list of Configuration)
         Each writes a row for each of its configurations.
     seconds : dict of Configuration to float
-        Time to fit each; an equal part of the time for what they have in common.
+        Time to fit each; an equal part of the time for common steps.
     reasons : dict of Configuration to str
-        Why the others failed.
+        Reasons of failures.
     """
 
     scorers: list[tuple[ScorerGroup, list[Configuration]]] = field(default_factory=list)
@@ -137,7 +137,7 @@ class _SingleScorer:
 
 def _is_machine(configuration: Configuration) -> bool:
     kernel = dict(configuration.options).get("kernel", "rbf")
-    # What states another orientation is refused where it is scored by itself.
+    # An estimator that states another orientation is refused where it is scored by itself.
     is_stated_wrongly = configuration.higher_is == "anomalous"
     return bool(configuration.factory == _MACHINE and kernel == "rbf" and not is_stated_wrongly)
 

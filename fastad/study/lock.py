@@ -39,7 +39,7 @@ def runner_lock(folder: Path) -> Iterator[Callable[[Mapping[str, str]], None]]:
     Yields
     ------
     callable
-        Notes what is at work: by its title, since when. The note of a runner that is killed stays.
+        Writes the work in progress: start by title. The note of a runner that is killed stays.
 
     Raises
     ------
@@ -91,7 +91,7 @@ def active_runner(folder: Path) -> str | None:
 
 
 def noted_work(folder: Path) -> dict[str, str]:
-    """Return what is at work in a folder or was when its runner was killed, and since when."""
+    """Return the start of each work in progress in a folder, or when its runner was killed."""
     try:
         work = json.loads((folder / RUNNER).read_bytes())["work"]
         return {str(title): str(since) for title, since in work.items()}

@@ -1,7 +1,7 @@
-"""What a study is, as ``study.json`` has it: its configuration, data and batches.
+"""Description of a study, as in ``study.json``: its configuration, data and batches.
 
-What all tasks depend on cannot change in a folder: another seed, protocol or measure is another
-study. What some depend on can: detectors, data, repeats, contaminations and additional tables.
+Settings that all tasks depend on cannot change in a folder: another seed, protocol or measure is
+another study. Detectors, data, repeats, contaminations and additional tables can change.
 """
 
 import itertools
@@ -19,7 +19,7 @@ from fastad.errors import InvalidInputError, InvalidTypeError
 
 MANIFEST = "study.json"
 SCHEMA_VERSION = 4
-# What all tasks depend on in a configuration, but for the values that say how many there are.
+# Settings that all tasks depend on, but for the values that determine their number.
 SETTINGS = ("seed", "protocol", "volumes", "measures")
 AXES = ("protocol.repeats", "protocol.contaminations")
 # Keys of a configuration whose values say for themselves which tasks there are.
@@ -41,15 +41,15 @@ class Manifest:
     problems : sequence of mappings
         For each problem its ``name``, the ``digest`` of its data, and further facts.
     batches : mapping of str to sequence of sequence of str
-        By table the digests of the tasks of each batch, in order.
+        Digests of the tasks of each batch, in order, by table.
     versions : mapping of str to str
         Versions of the libraries that it began with.
     created : str
-        When the study was planned, in ISO 8601.
+        Time of planning, in ISO 8601.
     later_versions : sequence of mappings
         Other sets of versions that took part.
     notes : sequence of str
-        What was left out of the data, and why.
+        Data that were left out, and why.
     code : mapping of str to str
         Digests of the code of detectors that belong to no library, by module.
 
@@ -72,7 +72,7 @@ class Manifest:
 
     def __post_init__(self) -> None:
         for each in fields(self):
-            # As after reading: lists for tuples, and copies of what callers may change.
+            # As after reading: lists for tuples, and copies of values that callers may change.
             value = json.loads(json.dumps(getattr(self, each.name), allow_nan=False))
             if not isinstance(value, _TYPES[each.name]):
                 raise InvalidTypeError(
@@ -97,7 +97,7 @@ class Manifest:
         return sum(all(task in done for task in tasks) for tasks in batches)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what ``study.json`` contains."""
+        """Return the content of ``study.json``."""
         return {"schema_version": SCHEMA_VERSION} | {
             each.name: getattr(self, each.name) for each in fields(self)
         }
@@ -234,7 +234,7 @@ def _of_values(here: Mapping[str, Any], there: Mapping[str, Any]) -> Iterator[st
 
 
 def _of_two(here: Any, there: Any) -> str:
-    """Describe two different values, of lists what is in one of them alone."""
+    """Describe two different values, of lists the entries in one of them alone."""
     if not (isinstance(here, list) and isinstance(there, list)):
         return f"is {short_repr(here)} here and {short_repr(there)} in the folder"
     sides = {"here": (here, there), "in the folder": (there, here)}

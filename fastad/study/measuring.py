@@ -1,4 +1,4 @@
-"""What a study measures of the scores of one detector on one split."""
+"""Measures, volumes and curves of the scores of one detector on one split."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -34,16 +34,16 @@ def cvol_key(rate: float) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What was measured.
+    """Measured values and curves.
 
     Attributes
     ----------
     values : mapping of str to float
-        By key; NaN where undefined.
+        Values by key; NaN where undefined.
     undefined : mapping of str to str
-        Why, by key.
+        Reasons by key.
     curves : mapping of str to list of float
-        By name, of `fastad.study.results.CURVES`; empty where they were not kept.
+        Curves of `fastad.study.results.CURVES` by name; empty where they were not kept.
     """
 
     values: Mapping[str, float]
@@ -70,7 +70,7 @@ def measure_scores(
     y_score : numpy.ndarray of shape (n_test,)
         Its anomaly scores of the test rows.
     uniform_score : numpy.ndarray of shape (n_draws,) or None
-        Those of points drawn uniformly in the box; None if there are none.
+        Anomaly scores of points drawn uniformly in the box; None if there are none.
     keys : sequence of str and BoundMeasure
         Measures with keys.
     rates : sequence of float
@@ -78,7 +78,7 @@ def measure_scores(
     with_curves : bool, default False
         Whether curves are kept too.
     without_uniform : str, default ""
-        Why there are no scores of uniform points: without them, all volumes are undefined.
+        Reason why there are no scores of uniform points: without them, all volumes are undefined.
 
     Returns
     -------
@@ -129,7 +129,7 @@ def _curves(
 ) -> Curves:
     ranked = rank_scores(y_test, y_score)
     points = ranked.precision_recall_curve()
-    # The first real point that finds so many: nothing is drawn between points.
+    # The first real point of at least that recall: nothing is drawn between points.
     indices = np.searchsorted(points.recall, _RATES[1:], side="left")
     curves: dict[str, Iterable[Any]] = {
         "roc": [ranked.tpr_at_fpr(fpr=rate) for rate in _RATES.tolist()],

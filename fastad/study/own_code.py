@@ -1,6 +1,6 @@
 """The code that a study runs and that is not fastad's: versions of libraries, digests of the rest.
 
-A module is a library's if it is installed (below ``site-packages``); its version says what it is.
+A module is a library's if it is installed (below ``site-packages``); its version identifies it.
 Any other module, such as one beside the study's file, is the user's own and changes without one.
 """
 
@@ -33,7 +33,7 @@ _imported: dict[str, tuple[ModuleSpec | None, str]] = {}
 
 
 def own_code(values: Iterable[Any]) -> dict[str, str]:
-    """Return digests of the code of classes, functions and objects, and of what these contain.
+    """Return digests of the code of classes, functions and objects, and of their contents.
 
     Parameters
     ----------
@@ -44,8 +44,8 @@ def own_code(values: Iterable[Any]) -> dict[str, str]:
     Returns
     -------
     dict of str to str
-        By module, of its file. What the program or notebook that runs the study defines has a
-        digest of its own lines, by its name in ``__main__``. Libraries are left out.
+        By module, of its file. The definitions of the program or notebook that runs the study have
+        digests of their own lines, by their names in ``__main__``. Libraries are left out.
 
     Raises
     ------
@@ -63,9 +63,9 @@ def own_code(values: Iterable[Any]) -> dict[str, str]:
 
 
 def check_code(values: Iterable[Any], planned: Mapping[str, str]) -> None:
-    """Raise `InvalidInputError` unless the code is what it was when a study was planned.
+    """Raise `InvalidInputError` unless the code is the same as when a study was planned.
 
-    That of ``__main__`` need not be checked: worker processes get it from there.
+    The code of ``__main__`` need not be checked: worker processes get it from there.
     """
     for module, digest in own_code(values).items():
         if not module.startswith("__main__.") and digest != planned.get(module, digest):
@@ -85,7 +85,7 @@ def library_versions(values: Iterable[Any]) -> dict[str, str]:
 
 
 def _codes_of(values: Iterable[Any]) -> list[Code]:
-    """Return classes and functions of values, and of what these contain."""
+    """Return classes and functions of values, and of their contents."""
     codes: dict[Code, None] = {}
     # Objects may contain each other. They are kept, so that ids are not used again.
     seen: dict[int, Any] = {}
@@ -105,7 +105,7 @@ def _codes_of(values: Iterable[Any]) -> list[Code]:
 
 
 def _contents(value: Any) -> list[Any]:
-    """Return what an object is made of."""
+    """Return the components of an object."""
     if isinstance(value, MethodType):
         return [value.__self__]
     if isinstance(value, functools.partial):
@@ -116,7 +116,7 @@ def _contents(value: Any) -> list[Any]:
         return [*value.keys(), *value.values()]
     if hasattr(value, "get_params"):
         return [type(value), *value.get_params(deep=False).values()]
-    # Of what a library has made of a function, the function.
+    # For a library's wrapper of a function, the function.
     contents = [getattr(value, name, None) for name in _WRAPPED]
     # Objects of fastad too: a measure of the user's has his function as an attribute.
     if _library(type(value).__module__) in (None, "fastad"):
@@ -127,7 +127,7 @@ def _contents(value: Any) -> list[Any]:
 def _library(module: str) -> str | None:
     """Return the library of a module, None for a module of the user's own."""
     top = module.partition(".")[0]
-    # What compiled code calls its module may be no module.
+    # The name that compiled code has for its module may be no module.
     if top in sys.stdlib_module_names or top == "fastad" or module not in sys.modules:
         return top
     return top if _INSTALLED.intersection(Path(_file_of(module) or "").parts) else None
@@ -146,7 +146,7 @@ def _file_of(module: str) -> str | None:
 
 
 def _digest_of_file(code: Code) -> str:
-    """Return the digest of the file of a class or function, which must be what was imported."""
+    """Return the digest of the file of a class or function, which must match the imported code."""
     name = code.__module__
     module, file = sys.modules[name], Path(_file_of(name) or "")
     if not file.is_file():
@@ -205,7 +205,7 @@ def _compiled(code: Code) -> list[CodeType]:
 
 
 def _functions(code: Code) -> list[FunctionType]:
-    """Return the functions of a class, those of its properties too, or a function itself."""
+    """Return the functions of a class, its properties' functions too, or a function itself."""
     members = list(vars(code).values()) if isinstance(code, type) else [code]
     functions = []
     for member in members:

@@ -1,4 +1,4 @@
-"""Tables of a study in Parquet files: their columns, what damage is, and how they are written."""
+"""Parquet files of a study's tables: their columns, signs of damage, and how they are written."""
 
 import contextlib
 import json
@@ -62,7 +62,7 @@ def write_table(path: Path, table: ArrowTable, beside: Mapping[str, int] | None 
             write_statistics=False,  # which nothing reads
             write_page_checksum=True,
         )
-        # Windows flushes only what is open for writing.
+        # Windows flushes only files that are open for writing.
         _sync(aside, os.O_RDWR)
     # Its name, too. Not every file system can wait for a folder, and Windows opens none.
     with contextlib.suppress(OSError):
@@ -91,7 +91,7 @@ def check_beside(path: Path, table: ArrowTable) -> None:
 
 
 def read_table(path: Path, columns: Sequence[str] | None = None) -> ArrowTable | None:
-    """Return what `write_table` wrote, None where it is not there."""
+    """Return the table that `write_table` wrote, None where there is none."""
     pa = arrow()
     try:
         with damage(path), pa.parquet.ParquetFile(path, page_checksum_verification=True) as file:

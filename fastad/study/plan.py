@@ -18,7 +18,7 @@ from fastad.study.problems import FoundProblems, Problem
 from fastad.study.tasks import Settings, TaskBatch
 from fastad.study.value_texts import digest_of
 
-# Libraries whose versions are noted, with those of the detectors.
+# Libraries whose versions are noted, beside the detectors' own libraries.
 _LIBRARIES = ("numpy", "scipy", "numba", "scikit-learn", "pyod")
 
 
@@ -28,9 +28,9 @@ def plan_batches(config: StudyConfig, problems: Sequence[Problem]) -> list[Batch
     Parameters
     ----------
     config : StudyConfig
-        What to run.
+        Configuration to run.
     problems : sequence of Problem
-        On which data.
+        Problems of its data.
 
     Returns
     -------
@@ -77,7 +77,7 @@ def make_manifest(
 
 
 def versions_here() -> dict[str, str]:
-    """Return what results may depend on besides the study: the machine, Python and libraries."""
+    """Return the versions that results may depend on: machine, Python and libraries."""
     versions = {
         "machine": f"{platform.system()} {platform.machine()}",
         "python": platform.python_version(),
@@ -127,7 +127,7 @@ def _task_batches(config: StudyConfig, problems: Sequence[Problem]) -> Iterator[
 
 
 def _common_settings(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what all tasks depend on."""
+    """Return the settings that all tasks depend on."""
     common: dict[str, Any] = {name: config[name] for name in ("own_measures",) if name in config}
     for name in SETTINGS:
         value = config[name]

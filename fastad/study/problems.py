@@ -28,7 +28,7 @@ from fastad.study.data import (
 )
 from fastad.study.manifest import MANIFEST
 
-# Of these the protocol can train on two and test on one.
+# With this many normal rows the protocol can train on two and test on one.
 MIN_NORMALS = 10
 _BUNDLED = "bundled:"
 
@@ -50,7 +50,7 @@ class DataSelection:
         Grades of the anomalies, ``easy``, ``medium``, ``hard`` or ``very_hard``, by default all;
         data sets without grades keep all their anomalies.
     max_subproblems : int or None
-        Sub-problems of a data set at most: so many of its classes of anomalies are drawn.
+        Sub-problems of a data set at most: its classes of anomalies are drawn down to that number.
     min_anomalies : int
         Classes with fewer anomalies are left out.
     """
@@ -84,9 +84,9 @@ class Problem:
     collection, dataset : str
         The folder that contains the file, and the file's name without suffix.
     anomaly_class : str or None
-        Which class the anomalies are; None where the data set has no classes.
+        Class of the anomalies; None where the data set has no classes.
     n_normals, n_anomalies, n_features : int
-        How many.
+        Numbers of rows and features.
     source : str
         The file's absolute path, or a name like ``bundled:iris``.
     digest : str
@@ -137,7 +137,7 @@ class FoundProblems:
     problems : tuple of Problem
         Sorted by collection, data set and class.
     notes : list of str
-        What was left out, and why.
+        Data that were left out, and why.
     """
 
     problems: tuple[Problem, ...]
@@ -162,9 +162,9 @@ def find_problems(selection: DataSelection, *, folder: Path, seed: int) -> Found
     Parameters
     ----------
     selection : DataSelection
-        Which data.
+        Data to find.
     folder : pathlib.Path
-        What paths are relative to.
+        Folder that paths are relative to.
     seed : int
         Not negative; with the name of a data set it draws classes, where there are too many.
 
@@ -285,7 +285,7 @@ def _check_names(sources: Sequence[_Source]) -> None:
 def _problems_of(
     source: _Source, data: LabelledData, selection: DataSelection, seed: int, notes: list[str]
 ) -> list[Problem]:
-    """Return the problems of a data set, and note what is left out."""
+    """Return the problems of a data set, and note omissions."""
     _check_sizes(data.y, selection.min_anomalies)
     grades = () if data.difficulty is None else selection.difficulties
     anomalies = data.kept(grades, None) & (data.y == 1)

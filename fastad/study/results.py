@@ -56,9 +56,9 @@ class StudyTables:
     curves : pyarrow.Table
         Curves of the first problem of each data set; without rows where none were kept.
     extra : mapping of str to pyarrow.Table
-        What ran besides tasks, by its name in the configuration, such as ``"goix"``.
+        Tables beside the tasks, by their name in the configuration, such as ``"goix"``.
     manifest : mapping
-        The study as it was planned: what ``study.json`` contains.
+        The study as it was planned: the content of ``study.json``.
     n_batches, n_done : int
         Batches that are planned, and those that are done.
     """
@@ -78,7 +78,7 @@ class StudyTables:
         Parameters
         ----------
         collection : str, optional
-            Whose data sets; by default those of all.
+            Collection of the data sets; by default all.
         contamination : float, optional
             Anomalies in training for each normal row; by default the lowest that there is.
 
@@ -108,7 +108,7 @@ class StudyTables:
         succeeded = _where(rows, "reason", "")
         if not succeeded.num_rows:
             raise InvalidInputError(f"all of {rows.num_rows} tasks failed")
-        # What describes a split is no measure.
+        # Columns that describe a split are no measures.
         columns = {
             name: succeeded[name]
             for name in succeeded.column_names
@@ -144,9 +144,9 @@ class StudyStatus:
         For each reason the number of tasks whose detector cannot be applied, such as to fewer
         rows than it has neighbours.
     runner : str or None
-        Who is at work now.
+        Runner at work now.
     at_work : mapping of str to str
-        What is at work, or was when the last runner was killed, and since when, in ISO 8601.
+        Work in progress, or when the last runner was killed: start by title, in ISO 8601.
     """
 
     n_batches: int
@@ -289,7 +289,7 @@ def table_file(root: Path, table: str) -> Path:
 
 def remove_results(root: Path, tables: Sequence[str]) -> None:
     """Remove the files of the results of a study."""
-    # That of the tasks first: where it exists, the other files are complete.
+    # The table of the tasks first: where it exists, the other files are complete.
     for file in (
         table_file(root, TASKS),
         *(root / name for name in (CURVES_FILE, TIMES_FILE)),

@@ -30,10 +30,10 @@ from fastad.unsupervised.subspaces import check_jobs
 
 # Weight of the first guess of the speed, in seconds of work.
 _GUESS = 20.0
-# What is damaged while a study runs is run again so often: not for ever on a bad disk.
+# Runs of damaged batches, at most: not for ever on a bad disk.
 _ATTEMPTS = 3
-# Seconds between two calls of progress while nothing is done, and between two notes of what is
-# at work.
+# Seconds between two calls of progress without a result, and between two notes of the work in
+# progress.
 _PROGRESS_S, _NOTE_S = 10.0, 0.5
 # Seconds that a detector may take on a few rows at least.
 _TRIAL_S = 60.0
@@ -49,9 +49,9 @@ class Progress(NamedTuple):
     n_failed : int
         Tasks that have failed since the start.
     seconds_left : float
-        As estimated from the sizes of the batches, and the times of those that are done.
+        Estimate from the sizes of the batches, and the times of finished ones.
     at_work : tuple of (str, float)
-        What is at work, and for how many seconds.
+        Titles of the work in progress, and its seconds so far.
     """
 
     done: int
@@ -78,10 +78,10 @@ def run_study(
     Parameters
     ----------
     config : StudyConfig
-        What to run; `read_config` reads it from a file.
+        Configuration to run; `read_config` reads it from a file.
     output : path
-        Folder of the results: a new one, or the study's own, which is resumed. What it has in
-        common with a study of other detectors, data, repeats or contaminations is not run again.
+        Folder of the results: a new one, or the study's own, which is resumed. Tasks in common
+        with a study of other detectors, data, repeats or contaminations are not run again.
     n_jobs : int, optional
         Worker processes, -1 is one for each processor. None runs everything in this process,
         unless `joblib.parallel_config` says otherwise, such as a Dask cluster.
@@ -91,8 +91,8 @@ def run_study(
     timeout : float, optional
         Seconds that a task, a detector on a split, may take; if it takes longer, its process is
         ended, and it has failed. A data set in goix's protocol may take as long for each fit of
-        each detector. Needs worker processes of this machine: those of Dask and other backends of
-        joblib cannot be ended one by one.
+        each detector. Needs worker processes of this machine: workers of Dask and other backends
+        of joblib cannot be ended one by one.
     retry_failed : bool, default False
         Whether tasks that failed in an earlier run are run again.
 
@@ -104,7 +104,7 @@ def run_study(
     Raises
     ------
     InvalidInputError
-        If an argument or a data set is not as described, a detector fails on a few rows and on all
+        If an argument or a data set is invalid, a detector fails on a few rows and on all rows
         of a split, the folder contains a study of another seed, protocol, volumes or measures, or
         another runner is at work there; before any work.
     MissingExtraError
@@ -113,8 +113,8 @@ def run_study(
     Warns
     -----
     UserWarning
-        If what is resumed was begun with other versions of libraries, data or code of a detector
-        changed, so that what depends on it is run anew, or files were damaged.
+        If the study was begun with other versions of libraries, if data or code of a detector
+        changed, so that dependent tasks are run anew, or if files were damaged.
 
     Notes
     -----
@@ -122,7 +122,7 @@ def run_study(
     seed gives the same tables on any number of processes, but for the times.
 
     A detector that ends its process fails with that reason on worker processes, and the rest goes
-    on. In this process it ends the study: `study_status` then names what was at work.
+    on. In this process it ends the study: `study_status` then names the work in progress.
 
     Examples
     --------
@@ -153,7 +153,7 @@ def run_study(
     batches = plan_batches(config, selected.problems)
     run = partial(run_batches, n_jobs=n_jobs, timeout=timeout)
     new = _untried(config.detectors, read_manifest(Path(output)))
-    # What libraries load when they are first used is no reason to refuse a detector.
+    # Time to load libraries at their first use is no reason to refuse a detector.
     patience_s = None if timeout is None else max(timeout, _TRIAL_S)
     trial = partial(run_batches, n_jobs=n_jobs, timeout=patience_s, at_work=_nobody)
     try_detectors(config, selected.problems, new, trial)
@@ -177,7 +177,7 @@ def run_study(
             try:
                 store.finish()
                 break
-            except InvalidInputError:  # what was done was damaged meanwhile
+            except InvalidInputError:  # results were damaged meanwhile
                 if attempt == _ATTEMPTS:
                     raise
         for note in store.notes[n_notes:]:
@@ -208,11 +208,11 @@ def _waiting(batches: Sequence[Batch], done: Collection[str]) -> list[Batch]:
 
 
 def _nobody(_batches: Sequence[Batch]) -> None:
-    """Take no note of what is at work."""
+    """Take no note of the work in progress."""
 
 
 class _Work:
-    """Notes what is at work: in the folder, and with the progress."""
+    """Notes the work in progress: in the folder, and with the progress."""
 
     def __init__(self, store: StudyStore, clock: "_Clock", patience_s: float) -> None:
         self._store, self._clock, self._patience_s = store, clock, patience_s
@@ -231,7 +231,7 @@ class _Work:
 
 
 class _Clock:
-    """Counts what is done, and estimates the time that is left."""
+    """Counts finished work, and estimates the time that is left."""
 
     def __init__(
         self,
@@ -265,7 +265,7 @@ class _Clock:
         self._report()
 
     def wait(self, at_work: Sequence[tuple[str, float]]) -> None:
-        """Report what is at work, if nothing was reported for a while."""
+        """Report the work in progress, if nothing was reported for a while."""
         if self._progress is None:
             return
         self._at_work = tuple(at_work)

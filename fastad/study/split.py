@@ -14,7 +14,7 @@ from fastad.errors import InvalidInputError, InvalidTypeError
 # With ten normal rows and these two there are always two normal rows to train on.
 _MIN_FRACTION = Fraction(2, 10)
 _MIN_TRAIN = 4
-# Below these, deviations are those of rounding.
+# Smaller deviations come from rounding.
 _MIN_VARIANCE, _MIN_DEVIATION = 1e-15, 1e-8
 
 
@@ -71,13 +71,13 @@ class Split(NamedTuple):
     Attributes
     ----------
     X_train : numpy.ndarray of shape (n_train, n_features)
-        What detectors are trained on.
+        Training rows.
     X_test : numpy.ndarray of shape (n_test, n_features)
-        What they are measured on.
+        Test rows.
     y_test : numpy.ndarray of shape (n_test,)
-        1 for its anomalies.
+        1 for anomalies of the test rows.
     n_train_anomalies : int
-        The last rows of ``X_train``.
+        Number of anomalies in training, the last rows of ``X_train``.
     """
 
     X_train: FloatMatrix
@@ -97,7 +97,7 @@ def split_problem(
 ) -> Split:
     """Split the rows of a problem into training and test.
 
-    Of N normal rows and M anomalies, each shuffled, n = floor(``train_fraction`` N) normal rows and
+    N normal rows and M anomalies are each shuffled; n = floor(``train_fraction`` N) normal rows and
     min(floor(``contamination`` n), floor(M / 2)) anomalies train; all others test. The normal
     rows of one repeat are in the same order for each contamination: the same rows test. Where
     ``max_train`` makes n smaller, the rows that it takes from training go nowhere.
@@ -111,7 +111,7 @@ def split_problem(
     contamination : float
         Ratio of anomalies to normal rows in training, in [0, 1].
     repeat : int
-        Which of the splits, from 1.
+        Number of the split, from 1.
     seed_key : tuple of int
         Seeds of the problem, not negative; with ``repeat`` they determine the shuffle.
     protocol : Protocol
@@ -195,7 +195,7 @@ def _contaminations(values: object) -> tuple[float, ...]:
             f"{name} must be a list of numbers; found {type(values).__name__}", argument=name
         )
     rates = tuple(float(exact_rate(value, f"{name}[{i}]")) for i, value in enumerate(values))
-    # Reports show so many digits.
+    # Reports show six digits.
     if not rates or len({f"{rate:g}" for rate in rates}) < len(rates):
         raise InvalidInputError(
             f"{name} must be numbers that differ in six digits, at least one; found {values}",

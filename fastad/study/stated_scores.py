@@ -30,7 +30,7 @@ def scorer_of(fitted: Any, higher_is: HigherIs | None) -> CompiledScorer:
     fitted : object
         With ``score_samples`` or ``decision_function``.
     higher_is : {"anomalous", "normal"} or None
-        What its higher scores mean; None where its kind says so.
+        Meaning of its higher scores; None where its kind determines it.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The folder of a study: what is done stays, whatever ends a run, and the next run goes on.
+"""The folder of a study: results stay, whatever ends a run, and the next run resumes it.
 
 ``study.json`` is the manifest, ``done.log`` has the tasks that were ever done, and the Parquet
 files are the results, once all is done. One runner at a time has the lock.
@@ -39,7 +39,7 @@ from fastad.study.results import (
 )
 from fastad.study.task_log import LOG, TaskRows, append_tasks, read_tasks
 
-# What a folder may contain before a study begins there, beside hidden files.
+# Files that a folder may contain before a study begins there, beside hidden files.
 _HARMLESS = (LOCK, RUNNER, "report")
 _LEFTOVERS = ".fastad-*"
 # Errors of a disk or a quota that is full.
@@ -51,22 +51,22 @@ WorkNote: TypeAlias = Callable[[Mapping[str, str]], None]
 
 
 class StudyStore:
-    """Where a runner keeps results; `open_store` makes one.
+    """Results of a runner on disk; `open_store` makes one.
 
     One process uses it, and one thread of that process at a time.
 
     Attributes
     ----------
     folder : Path
-        Where it is.
+        Folder of the results.
     manifest : Manifest
         The study, with all versions of libraries that took part.
     notes : list of str
-        What a user should know: other versions of libraries, damaged files.
+        Notes to the user: other versions of libraries, damaged files.
     done : set of str
         The tasks that are done.
     note_work : callable
-        Notes what is at work: by its title, since when.
+        Writes the work in progress: start by title.
     """
 
     def __init__(
@@ -99,7 +99,7 @@ class StudyStore:
         tasks : sequence of str
             Planned tasks of one table.
         rows : mapping of str to sequence
-            A column for each name; the same columns for all tasks of a table, but for those of
+            A column for each name; the same columns for all tasks of a table, but for columns of
             curves, which may be left out. As many rows for each task.
 
         Raises
@@ -112,7 +112,7 @@ class StudyStore:
         self.done.update(tasks)
 
     def remove_results(self) -> None:
-        """Remove the files of the results, which lack what is to be done."""
+        """Remove the files of the results, which lack the pending tasks."""
         remove_results(self.folder, list(self.manifest.batches))
 
     def finish(self) -> None:
@@ -150,7 +150,7 @@ class StudyStore:
                 write_table(table_file(self.folder, name), table, beside)
 
     def _read(self) -> dict[str, TaskRows]:
-        """Return the rows of all tasks that were ever done; remove what is damaged."""
+        """Return the rows of all tasks that were ever done; remove damaged batches."""
         with _on_full_disk(self.folder):
             done, n_damaged = read_tasks(self.folder, repair=True)
         if n_damaged:
@@ -188,22 +188,21 @@ def open_store(folder: str | os.PathLike[str], manifest: Manifest) -> Iterator[S
     root = Path(folder)
     _check_folder(root)
     with runner_lock(root) as note_work:
-        for leftover in root.glob(_LEFTOVERS):  # what a killed run was writing
+        for leftover in root.glob(_LEFTOVERS):  # unfinished files of a killed run
             leftover.unlink(missing_ok=True)
         yield StudyStore(root, *_begin_study(root, manifest), note_work)
 
 
 def _begin_study(root: Path, manifest: Manifest) -> tuple[Manifest, list[str]]:
-    """Write the manifest of a new study, or go on with the one that is there.
+    """Write the manifest of a new study, or resume the one that is there.
 
-    Tasks that are in both are not run again, new ones are, and the results are those of the present
-    ones alone; what was saved of the others is left in the folder, for a configuration that names
-    them again.
+    Common tasks are not run again, new ones are, and the results contain the present tasks alone;
+    saved rows of other tasks are left in the folder, for a configuration that names them again.
 
     Returns
     -------
     (Manifest, list of str)
-        The manifest of the folder, and what a user should know of it.
+        The manifest of the folder, and notes to the user.
 
     Raises
     ------
@@ -234,7 +233,7 @@ def _begin_study(root: Path, manifest: Manifest) -> tuple[Manifest, list[str]]:
     versions = {**manifest.versions, **old.versions}
     merged = replace(manifest, versions=versions, later_versions=later, created=old.created)
     if merged.batches != old.batches:
-        # First: what a reader takes for the results must be those of the manifest.
+        # First: the files that a reader takes for the results must match the manifest.
         remove_results(root, [*old.batches, *merged.batches])
     if merged.to_dict() != old.to_dict():
         write_manifest(root, merged)
@@ -243,7 +242,7 @@ def _begin_study(root: Path, manifest: Manifest) -> tuple[Manifest, list[str]]:
 
 @contextlib.contextmanager
 def _on_full_disk(folder: Path) -> Iterator[None]:
-    """Name the folder if there is no room, and what to do."""
+    """Name the folder if there is no room, and a remedy."""
     try:
         yield
     except OSError as error:

@@ -43,7 +43,7 @@ def append_tasks(root: Path, tasks: Sequence[str], rows: Mapping[str, Sequence[A
     root : Path
         Folder of the study.
     tasks : sequence of str
-        Which are done.
+        Finished tasks.
     rows : mapping of str to sequence
         A column for each name, as many rows for each task; none to do the tasks again.
     """
@@ -70,7 +70,7 @@ def read_tasks(root: Path, *, repair: bool = False) -> tuple[dict[str, TaskRows]
     content = path.read_bytes() if path.exists() else b""
     done: dict[str, TaskRows] = {}
     whole = []
-    # Without what follows the last end of a line: it is being written, or was not finished.
+    # Without the text after the last end of a line: it is being written, or was not finished.
     lines = content.split(b"\n")[:-1]
     for line in lines:
         try:

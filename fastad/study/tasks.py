@@ -36,7 +36,7 @@ from fastad.study.split import Protocol, Split, split_problem
 
 Row: TypeAlias = dict[str, Any]
 
-# What is drawn, so that no two streams of random numbers are the same.
+# Purposes of random numbers, so that no two streams are the same.
 _DETECTORS, _UNIFORM = 1, 2
 
 # About how long batches take: fitted to the times of one split of each of 147 problems, on one
@@ -45,7 +45,7 @@ _DETECTORS, _UNIFORM = 1, 2
 _NEIGHBOURS_COST = (2.4e-6, 2.6e-9, 9e-11)
 # Seconds a machine, point and training row; a point, row and feature; a machine and pair of rows.
 _MACHINES_COST = (4.1e-10, 2e-10, 1.6e-8)
-# Seconds of any other detector: those of a forest of 100 trees, at once and a point.
+# Seconds of any other detector, as of a forest of 100 trees: at once and a point.
 _OTHER_COST = (0.02, 1.3e-6)
 
 
@@ -82,11 +82,11 @@ class TaskBatch:
     contamination : float
         Anomalies in training for each normal row.
     repeat : int
-        Which of the repeated splits, from 1.
+        Number of the split, from 1.
     configurations : tuple of Configuration
         Detectors and parameters, one for each task.
     settings : Settings
-        Those of the study.
+        Settings of the study.
     with_curves : bool
         Whether curves are kept.
     code : mapping of str to str
@@ -156,7 +156,7 @@ class TaskBatch:
 
     @property
     def title(self) -> str:
-        """What it is, for people."""
+        """Description of the batch for people."""
         first = self.configurations[0].key
         others = len(self.configurations) - 1
         return (
@@ -239,7 +239,7 @@ class TaskBatch:
             return reason_of(error)
 
     def _row(self, split: Split, configuration: Configuration) -> Row:
-        """Return the row of a task, without what is measured."""
+        """Return the row of a task, without measured values."""
         problem, settings = self.problem, self.settings
         cvol = map(cvol_key, map(float, settings.volumes.fpr))
         return {

@@ -1,4 +1,4 @@
-"""Trying detectors on a few rows before a study begins, which finds what fails everywhere."""
+"""Trying detectors on a few rows before a study begins, to find those that fail everywhere."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -34,11 +34,11 @@ def try_detectors(
     Parameters
     ----------
     config : StudyConfig
-        What is to run.
+        Configuration to run.
     problems : sequence of Problem
-        On which data; the largest is taken.
+        Problems of its data; the largest is taken.
     configurations : sequence of Configuration
-        Which detectors.
+        Configurations to try.
     run : callable
         Runs batches.
 

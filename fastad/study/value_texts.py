@@ -16,7 +16,7 @@ from fastad.errors import InvalidInputError
 
 # Longer ones are cut, and a digest of the whole follows.
 _MAX_TEXT = 200
-# What rows contain; another number is another result of everything.
+# Version of the rows' content; another number makes every result new.
 _LAYOUT = 1
 _ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{4,}")
 
@@ -24,8 +24,8 @@ _ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{4,}")
 def digest_of(*values: Any) -> str:
     """Return 16 hexadecimal digits that stand for plain values.
 
-    Tasks are known by the digest of what their results depend on: equal digests are equal results,
-    in any study. Versions of libraries are no part of it: the manifest notes those.
+    A task is identified by the digest of all that its results depend on: equal digests are equal
+    results, in any study. Versions of libraries are no part of it: the manifest has them.
     """
     text = json.dumps([_LAYOUT, *values], sort_keys=True, default=repr)
     return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -23,7 +23,7 @@ from fastad.study.fitting import reason_of
 WorkCall: TypeAlias = Callable[[Sequence[Batch]], object]
 RunCall: TypeAlias = Callable[[Batch], BatchResult]
 _TICK_S = 0.5
-# What the import of libraries may take, which is no part of a task.
+# Time for the import of libraries, which is no part of a task.
 _IMPORT_S = 60.0
 _STARTED, _BEGAN, _RESULT, _ERROR = "started", "began", "result", "error"
 _TOO_LONG = "took longer than "
@@ -41,12 +41,12 @@ def run_on_workers(
 
     A batch whose process ends, which raises SystemExit or KeyboardInterrupt, or takes longer than
     its tasks may, is put aside. When all others are done, its parts run one by one, with nothing
-    beside them: what fails so again is a failure of its own.
+    beside them: another failure is a failure of its own.
 
     Parameters
     ----------
     batches : iterable of Batch
-        What to run, in this order.
+        Batches to run, in this order.
     run : callable
         Runs a batch in a worker; a function of a module.
     n_workers : int
@@ -78,7 +78,7 @@ def run_on_workers(
 
 @dataclass(slots=True, eq=False)
 class _Worker:
-    """A process, the pipe to it, and what it is at."""
+    """A process, the pipe to it, and its current batch."""
 
     process: Any
     pipe: Connection
@@ -139,7 +139,7 @@ class _Pool:
                     worker.pipe.send_bytes(_dumps(worker.batch))
 
     def _receive(self, worker: _Worker) -> BatchResult | str | None:
-        """Return what a worker sends, or how it ended."""
+        """Return a worker's message, or how it ended."""
         message: tuple[str, Any] | None = None
         # An OSError where it ended in the middle of a message.
         with contextlib.suppress(EOFError, OSError):
@@ -175,7 +175,7 @@ class _Pool:
 
 
 def _start(run: RunCall) -> _Worker:
-    """Start a worker; like those of joblib it need not import the program that runs the study."""
+    """Start a worker; like joblib's workers it need not import the program that runs the study."""
     from joblib.externals.loky.backend import get_context
 
     context = get_context("loky")
@@ -209,7 +209,7 @@ def _end_with_runner(watched: Connection) -> None:
 
 
 def _outcome(content: bytes, run: RunCall, pipe: Connection) -> tuple[str, Any]:
-    """Return the result of a batch, what it raised to end the process, or an error."""
+    """Return the result of a batch, its exception that ends the process, or an error."""
     try:
         batch = pickle.loads(content)
         pipe.send((_BEGAN, None))
@@ -229,7 +229,7 @@ def _sendable(error: Exception) -> Exception:
 
 
 def _dumps(value: Any) -> bytes:
-    """Pickle also what is defined in the program that runs the study."""
+    """Pickle definitions of the program that runs the study, too."""
     from joblib.externals.loky.backend.reduction import dumps
 
     return bytes(dumps(value))

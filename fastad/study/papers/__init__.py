@@ -1,4 +1,4 @@
-"""What the papers did: their grids, goix's protocol, and their tables and figures.
+"""Protocols of the papers: their grids, goix's benchmark, and their tables and figures.
 
 Built on the public parts of `fastad.study`, which takes the grids as its defaults and runs goix's
 protocol where a configuration asks for it. `goix_benchmark` is that protocol alone.

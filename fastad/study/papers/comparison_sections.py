@@ -233,7 +233,7 @@ def draw_distances(result: RankDistances) -> "Figure":
     Parameters
     ----------
     result : RankDistances
-        What `fastad.benchmarking.rank_distance` returns.
+        Result of `fastad.benchmarking.rank_distance`.
 
     Returns
     -------

@@ -21,7 +21,7 @@ from fastad.study.report.study_results import Cell, StudyResults, reasons_by_mea
 from fastad.unsupervised.criteria import CRITERIA, CriterionName
 
 _ROC, _PR = "auc", "auc_pr"
-# What the order by a criterion is compared with.
+# Measures that the order by a criterion is compared with.
 _REFERENCES: Mapping[str, tuple[str, ...]] = {
     "ROC": (_ROC,),
     "PR": (_PR,),

@@ -1,6 +1,6 @@
-"""What the papers add to a study: an extension as `fastad.study.extensions` defines it."""
+"""Additions of the papers to a study: an extension as `fastad.study.extensions` defines it."""
 
-# Functions are imported within methods, so that a run does not load what only reports need.
+# Functions are imported within methods, so that a run does not load code for reports only.
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -38,7 +38,7 @@ class Papers(Extension):
         return TABLE_MEASURES
 
     def plans(self) -> Mapping[str, Callable[[Mapping[str, Any]], ExtraPlan]]:
-        """Return what reads the table ``[goix]``."""
+        """Return the reader of the table ``[goix]``."""
         from fastad.study.papers.goix_plan import read_goix_plan
 
         return {"goix": read_goix_plan}

@@ -42,7 +42,7 @@ def goix_benchmark(
     datasets : mapping of str to (X, y)
         Samples and their labels, 1 for an anomaly; `load_goix` reads the paper's.
     settings : sequence of {"novelty", "unsupervised"}
-        In which settings; by default both.
+        Settings to run; by default both.
     detectors : mapping of str to estimator or callable, optional
         Training methods, as for `evaluate_unsupervised` with ``X_train``; by default the paper's,
         with the defaults of scikit-learn: ``iForest``, ``OCSVM`` and ``LOF``.
@@ -63,7 +63,7 @@ def goix_benchmark(
     Raises
     ------
     InvalidInputError
-        If an argument is not as described; the message says which.
+        If data, detectors or settings are invalid; the message says which.
     MissingExtraError
         If the paper's detectors are used and scikit-learn is not installed.
 
@@ -143,18 +143,18 @@ def goix_cell(
     Returns
     -------
     tuple of GoixRow
-        One for each detector. What the data leave undefined is NaN and has its reason.
+        One for each detector. Undefined values are NaN and have a reason.
 
     Raises
     ------
     InvalidInputError
-        If an argument is not as described; the message says which.
+        If data, detectors or the setting are invalid; the message says which.
     MissingExtraError
         If the paper's detectors are used and scikit-learn is not installed.
 
     Notes
     -----
-    ROC and PR are those of detectors that are trained on all features. PR is `pr_auc`: the paper
+    ROC and PR are for detectors that are trained on all features. PR is `pr_auc`: the paper
     asks for the area under the whole curve, which `average_precision`, a sum of steps, is not.
 
     All detectors have the same uniform points, also where splitting would find volumes more
@@ -238,7 +238,7 @@ def undefined_rows(
     protocol : GoixProtocol
         Its numbers.
     reason : str
-        Why everything is undefined.
+        Reason why everything is undefined.
 
     Returns
     -------
@@ -271,7 +271,7 @@ def _default_detectors() -> dict[str, Factory]:
 
 
 def _check_detectors(detectors: Mapping[str, Factory]) -> dict[str, Factory]:
-    """Check what makes detectors, and their names."""
+    """Check makers of detectors, and their names."""
     makers = check_mapping(detectors, "detectors", "detector")
     for name, factory in makers.items():
         check_factory(factory, f"detectors[{name!r}]")

@@ -47,12 +47,12 @@ class GoixProtocol:
         random.
     standardize : bool
         Whether each feature is divided by its deviation in the training rows. The paper's text
-        does not say it, but its code does, and its printed volumes are those of such units.
+        does not say it, but its code does it, and its printed volumes are in such units.
     max_train, max_test : int or None
         Training and test rows at most, the first ones of the shuffled halves. The one-class SVM
         needs a time of the square of its training rows.
     max_direct : int
-        Features up to which EM and MV are those of all features together, in one box.
+        Features up to which EM and MV use all features together, in one box.
     n_subspaces, n_features : int
         Beyond that: random subspaces, and features of each.
     n_uniform : int
@@ -92,13 +92,13 @@ class GoixSplit(NamedTuple):
     Attributes
     ----------
     X_train : numpy.ndarray of shape (n_train, n_features)
-        What detectors are trained on.
+        Training rows.
     X_test : numpy.ndarray of shape (n_test, n_features)
-        What ROC and PR are measured on.
+        Rows for ROC and PR.
     y_test : numpy.ndarray of shape (n_test,)
         1 for its anomalies.
     evaluated : numpy.ndarray of shape (n_evaluated, n_features)
-        What EM and MV are measured on: the test rows, in the novelty setting its normal ones.
+        Rows for EM and MV: the test rows, in the novelty setting only the normal ones.
     """
 
     X_train: FloatMatrix
@@ -121,13 +121,13 @@ def load_goix(
         ``Pima``, ``cover``, ``Ionosphere``, ``pendigits``, ``shuttle`` and ``SpamBase``, each
         with arrays ``X`` and ``y``, 1 for an anomaly.
     names : iterable of str, optional
-        Which of them: ``adult``, ``http``, ``pima``, ``arrhythmia``, ``forestcover``,
+        Data sets to read: ``adult``, ``http``, ``pima``, ``arrhythmia``, ``forestcover``,
         ``ionosphere``, ``pendigits``, ``shuttle``, ``spambase``; by default all.
 
     Returns
     -------
     dict of str to (X, y)
-        In the order of ``names``.
+        Data sets in the order of ``names``.
 
     Raises
     ------
@@ -174,7 +174,7 @@ def split_goix(
     protocol : GoixProtocol
         The numbers.
     rng : numpy.random.Generator
-        Where the order comes from.
+        Generator of the order.
 
     Returns
     -------
@@ -183,7 +183,7 @@ def split_goix(
     Raises
     ------
     InvalidInputError
-        If an argument is not as described, or no feature or no row is left.
+        If no feature or no row is left.
     """
     check_choice(setting, SETTINGS, "setting")
     samples = check_samples(X, None).astype(np.float64)
@@ -234,8 +234,8 @@ def _without_surplus(
 
 
 def _standardized(rows: FloatMatrix, train: FloatMatrix) -> FloatMatrix:
-    """Return rows in units of the training rows; what is constant there keeps its unit."""
-    # Not where deviations are 0: of equal numbers those of rounding may be left.
+    """Return rows in units of the training rows; constant features keep their unit."""
+    # Not where deviations are 0: equal numbers may have a deviation by rounding.
     units = np.where(np.ptp(train, axis=0) > 0, train.std(axis=0), 1.0)
     scaled: FloatMatrix = (rows - train.mean(axis=0)) / units
     return scaled

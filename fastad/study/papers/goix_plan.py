@@ -27,7 +27,7 @@ class GoixPlan:
     Attributes
     ----------
     settings : sequence of {"novelty", "unsupervised"}
-        In which settings.
+        Settings to run.
     protocol : GoixProtocol
         Its numbers.
     """
@@ -69,11 +69,11 @@ class GoixBatch:
     problem : Problem
         The data set with all its anomalies.
     setting : {"novelty", "unsupervised"}
-        How detectors are trained.
+        Setting in which detectors are trained.
     protocol : GoixProtocol
         Its numbers.
     seed : int
-        That of the study.
+        Seed of the study.
     """
 
     problem: Problem
@@ -96,7 +96,7 @@ class GoixBatch:
 
     @property
     def title(self) -> str:
-        """What it is, for people."""
+        """Description of the batch for people."""
         return f"goix's protocol on {self._dataset}, {self.setting}"
 
     def run(self) -> BatchResult:

@@ -1,4 +1,4 @@
-"""What goix's benchmark finds: its rows, and how far criteria agree with labels."""
+"""Results of goix's benchmark: its rows, and how far criteria agree with labels."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -50,9 +50,9 @@ class GoixRow:
     n_features : int
         Features after dropping.
     n_subspaces : int
-        Random subspaces; 0 where EM and MV are those of all features together.
+        Random subspaces; 0 where EM and MV use all features together.
     reason : str
-        Why ROC and PR are undefined.
+        Reason of undefined ROC and PR.
     """
 
     dataset: str
@@ -194,7 +194,7 @@ class GoixBenchmark(TableResult):
         Raises
         ------
         InvalidInputError
-            If an argument is not as described.
+            If ``criterion`` or ``pairs`` is none of the names.
         """
         check_choice(criterion, CRITERIA, "criterion")
         check_choice(pairs, _PAIRS, "pairs")
@@ -271,7 +271,7 @@ def _is_significant(first: GoixRow, second: GoixRow, criterion: CriterionName) -
 
 
 def _read(value: Any, kind: Any) -> Any:
-    """Return a value of a field from what it was written as."""
+    """Return a value of a field from its written form."""
     if kind is float:
         return math.nan if value in (None, "") else float(value)
     if kind is int:

@@ -72,8 +72,8 @@ def count_pairs(
     criterion : numpy.ndarray of shape (n_problems, n_models)
         The higher the better.
     references : sequence of one or two such arrays
-        What the order is compared with; of two the pairs count that both strictly order the
-        same way.
+        Orders that the criterion is compared with; of two the pairs count that both strictly order
+        the same way.
     detector_of : numpy.ndarray of shape (n_models,)
         Detector of each model.
     resampling : Resampling
@@ -93,7 +93,7 @@ def count_pairs(
 
 
 def _count(values: Sequence[FloatVector], detector_of: IntVector) -> _Pairs:
-    """Count the pairs of all models less those of one detector."""
+    """Count the pairs of all models, without the pairs of one detector."""
     whole = _count_all(values)
     agreeing, counted = whole
     for detector in np.unique(detector_of):

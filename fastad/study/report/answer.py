@@ -1,4 +1,4 @@
-"""Sections ``answer``, who leads and what failed, and ``values``, the means of each detector."""
+"""Sections ``answer``, leaders and failures, and ``values``, the means of each detector."""
 
 from collections.abc import Iterator, Mapping
 from functools import partial

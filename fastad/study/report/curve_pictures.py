@@ -38,7 +38,7 @@ _Lines: TypeAlias = list[tuple["DetectorCurves", FloatVector, FloatVector]]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DetectorCurves:
-    """What pictures show of a detector on a data set.
+    """Content of a detector's pictures on a data set.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class DetectorCurves:
     values : mapping of str to float
         Measures of the configuration: ``auc``, ``auc_pr``, ``mv``, ``em``.
     undefined : mapping of str to str
-        Why measures are undefined.
+        Reasons of undefined measures.
     """
 
     detector: str

@@ -44,9 +44,9 @@ class _Dataset:
     Attributes
     ----------
     title, name, collection : str
-        To read, for a file, and where it is.
+        Title to read, name for a file, and collection of the data set.
     best : sequence of _Best
-        In the order of the study's detectors.
+        Best tasks in the order of the study's detectors.
     failed : sequence of str
         Detectors that have rows but no curves.
     """
@@ -155,7 +155,7 @@ def _with_curves(study: StudyTables) -> list[_Dataset]:
         task = by_key.get(key, {})
         detector = key[KEYS.index("detector")]
         selected = best.setdefault(key[: len(_PROBLEM)], {})
-        # Of equally good tasks the first in the plan of the study.
+        # Among equally good tasks the first in the plan of the study.
         if detector not in selected or _auc(task) > _auc(selected[detector].task):
             selected[detector] = _Best(i, task)
     order = _positions(study)

@@ -23,7 +23,7 @@ _DIGITS = 12
 
 
 def made_section(results: StudyResults) -> Section:
-    """Return the configuration, the detectors, the data, what was left out, and the commands."""
+    """Return the configuration, the detectors, the data, the omissions, and the commands."""
     manifest = results.study.manifest
     n_resamples, seed = (results.options[name] for name in ("n_resamples", "rng"))
     builder = SectionBuilder(

@@ -32,9 +32,9 @@ _PDF_FONTS = 42
 # Dots an inch of the picture files, and of the screen, where they have the size that their type
 # asks for; colours of the pictures in the page.
 _DPI, _SCREEN, _COLOURS = 110, 96, 128
-# Files of pictures, with what would differ from day to day.
+# Files of pictures, with metadata that would differ from day to day.
 _PICTURES = {"PNG": {}, "SVG": {"Date": None}, "PDF": {"CreationDate": None}}
-# How a page links its files: they are those of a report, and others are the user's.
+# Links of a page to its files: matching files belong to a report, others are the user's.
 _LINK = re.compile(rf'href="((?:{_TABLES}|{_FIGURES})/[A-Za-z0-9._-]+)"')
 
 
@@ -85,7 +85,7 @@ def make_sections(
 ) -> Iterator[Section]:
     """Make the sections of a study lazily, in order.
 
-    A section that a study does not allow is no error: it tells what is missing, and why.
+    A section that a study does not allow is no error: it names the missing results, and the reason.
 
     Parameters
     ----------
@@ -99,13 +99,13 @@ def make_sections(
     Returns
     -------
     iterator of Section
-        The results in short, an overview, values, those of extensions, curves, and how all was
-        made. Pictures are drawn where they are shown.
+        The results in short, an overview, values, sections of extensions, curves, and the
+        provenance. Pictures are drawn where they are shown.
 
     Raises
     ------
     InvalidInputError
-        If an argument is not as described.
+        If ``n_resamples`` or ``rng`` is invalid.
 
     Notes
     -----
@@ -125,7 +125,7 @@ def make_sections(
 
 
 def _has_content(section: Section) -> bool:
-    """Tell whether a section has more than its first words: results, or what is missing."""
+    """Tell whether a section has more than its introduction: results, or missing results."""
     return bool(section.parts) or len(section.paragraphs) > 1
 
 
@@ -143,10 +143,10 @@ def write_report(
     study : StudyTables
         Results of the study.
     folder : Path
-        Where the report goes. It takes the place of an earlier one, whose files are removed;
-        other files stay.
+        Folder of the report. It takes the place of an earlier one, whose files are removed; other
+        files stay.
     sections : iterable of Section
-        In the order of the page.
+        Sections in the order of the page.
     progress : callable, optional
         Called with the title of each section that is being written.
 

@@ -1,4 +1,4 @@
-"""Section ``overview``: what ran, what failed, and what is missing."""
+"""Section ``overview``: counts of done, failed and missing tasks."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, product
@@ -28,7 +28,7 @@ Row = tuple[Any, ...]
 
 
 def overview_section(results: StudyResults) -> Section:
-    """Return the counts of what ran, what failed, and what is missing or undefined."""
+    """Return the counts of done, failed, missing and undefined results."""
     study = results.study
     builder = SectionBuilder(
         "overview",
@@ -84,7 +84,7 @@ def _state(n_batches: int, n_done: int) -> str:
 
 
 def _counts(rows: Mapping[str, ArrowTable], gaps: Mapping[str, Sequence[Row]]) -> SimpleTable:
-    """Count what each collection consists of."""
+    """Count the contents of each collection."""
     header = ["collection", "data sets", "problems", "detectors", "configurations"]
     header += ["contaminations", "repeats", "done", "failed", "not applicable", "missing"]
     counts = []

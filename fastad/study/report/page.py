@@ -15,8 +15,8 @@ _TEMPLATE = "page.html.jinja"
 # Sections with more pictures show them on demand; longer tables scroll; columns
 # with longer cells have lines that break; more notes are shown on demand.
 _OPEN, _LONG, _PROSE, _NOTES = 12, 25, 24, 3
-# Pixels: what a card has room for in a window of 1400; of a character of a table at most, of a
-# column around its text, and of a column of prose.
+# Pixels: room in a card of a window of 1400; width of a character of a table at most, of the space
+# around a column's text, and of a column of prose.
 _ROOM, _CHARACTER, _PADDING, _PROSE_WIDTH = 1020, 8.6, 16, 224
 # Where the head of a column may break.
 _BREAKS = re.compile(r"\s|(?<=@)")
@@ -81,7 +81,7 @@ class PageTable:
     def blocks(self) -> list[Block]:
         """The table as one that fits into its card, or as several below one another.
 
-        Columns of words at its left, which say what a row is, are in all of them.
+        Columns of words at its left, which identify a row, are in all of them.
         """
         heads, rows = self.heads, list(self.rows)
         widths = [
@@ -104,7 +104,7 @@ class PageTable:
 
     @property
     def long(self) -> bool:
-        """Whether there are so many rows that the table scrolls."""
+        """Whether the table has enough rows to scroll."""
         return len(self.text.rows) > _LONG
 
     def _columns(self) -> list[tuple[str, ...]]:
@@ -157,7 +157,7 @@ class PageSection:
     paragraphs : sequence of str
         Below the heading.
     parts : sequence of PageTable or PagePicture
-        In their order.
+        Tables and pictures in their order.
     lists : sequence of (str, sequence of str)
         Lists below the paragraphs, with their headings.
     """
@@ -195,7 +195,7 @@ def render_page(study: StudyTables, sections: Sequence[PageSection]) -> str:
     study : StudyTables
         Results of the study.
     sections : sequence of PageSection
-        What is shown.
+        Sections to show.
 
     Returns
     -------
@@ -231,7 +231,7 @@ def _width(head: str, style: str, cells: Sequence[str]) -> float:
 
 
 def _summary(study: StudyTables) -> str:
-    """Return in a sentence what was run."""
+    """Return a sentence about the work that was run."""
     problems = study.manifest["problems"]
     n_datasets = len({(problem["collection"], problem["dataset"]) for problem in problems})
     n_detectors = len(study.manifest["config"]["detectors"])

@@ -1,4 +1,4 @@
-"""What a report consists of: sections, and the tables and pictures in them."""
+"""Contents of a report: sections, and the tables and pictures in them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ class Table:
     name : str
         Name of its files, without their extensions; unique in the report.
     title : str
-        What is above it.
+        Heading above it.
     content : TableResult
         The result; its notes are below it.
     notes : sequence of str
@@ -56,7 +56,7 @@ class Picture:
     draw : callable
         Returns the figure, which pyplot does not know of.
     notes : sequence of str
-        What is below it.
+        Notes below it.
     """
 
     name: str
@@ -80,9 +80,9 @@ class Section:
     title : str
         Its heading.
     paragraphs : sequence of str
-        Paragraphs below the heading; what is missing is named here, with the reason.
+        Paragraphs below the heading, with the missing results and the reasons.
     parts : sequence of Table or Picture
-        In their order.
+        Tables and pictures in their order.
     lists : sequence of (str, sequence of str)
         Lists of sentences below the paragraphs, each with its heading.
     """
@@ -105,9 +105,9 @@ class SimpleTable(TableResult):
     rows : sequence of sequences
         Cells: strings, or numbers that read as they are; None is a dash.
     notes : sequence of str
-        What is below it.
+        Notes below it.
     values : mapping of str to list, optional
-        Columns of `to_frame`, where they differ from those of the printed table.
+        Columns of `to_frame`, where they differ from the printed table's columns.
     """
 
     header: Sequence[str]
@@ -139,15 +139,15 @@ class SectionBuilder:
     Attributes
     ----------
     paragraphs : list of str
-        Those so far.
+        Paragraphs so far.
     parts : list of Table or Picture
-        In their order.
+        Tables and pictures in their order.
     lists : list of (str, sequence of str)
-        As of a `Section`.
+        Lists of sentences, as of a `Section`.
     group : str
-        The collection that new parts are of.
+        Collection of new parts.
     without_values : sequence of str
-        What new tables have no values of.
+        Subjects without values in new tables.
     """
 
     def __init__(self, name: str, title: str, *paragraphs: str) -> None:
@@ -160,11 +160,11 @@ class SectionBuilder:
         self._missing: dict[str, list[str]] = {}
 
     def lacks(self, what: str, why: str) -> None:
-        """Note what is missing, and why."""
+        """Note something missing, and the reason."""
         self._missing.setdefault(why.rstrip("."), []).append(what)
 
     def attempt(self, what: str, make: Callable[[], Result]) -> Result | None:
-        """Return what a function makes; None where results do not allow it, which is noted."""
+        """Return a function's result; None where results do not allow it, which is noted."""
         try:
             return make()
         except (InvalidInputError, UndefinedMeasureError) as error:
@@ -172,7 +172,7 @@ class SectionBuilder:
             return None
 
     def table(self, name: str, title: str, content: TableResult, *, folded: bool = False) -> None:
-        """Add a table; what it has no values of is named below it."""
+        """Add a table; entries without values are named below it."""
         notes = []
         if self.without_values:
             named = some_of(self.without_values, _MAX_NAMES)

@@ -20,8 +20,7 @@ from fastad.study.parquet_files import ArrowTable
 from fastad.study.report.sections import SectionBuilder
 from fastad.study.results import StudyTables
 
-# Of the measures that are compared: by which detectors are tested, and what counts where a detector
-# is applied.
+# Measures that are compared: for tests of detectors, and for the application of a detector.
 _PRINCIPAL = ("auc", "auc@0.05")
 _TARGETS = ("tpr@0.01", "tpr@0.05")
 _ALL = "all collections"
@@ -38,7 +37,7 @@ class Cell:
     contamination : float
         Anomalies in training for each normal row.
     key : str
-        What identifies it in names of files.
+        Part of the names of its files.
     table : ResultTable
         Measures of all tasks that succeeded.
     planned : collection of str or None
@@ -62,9 +61,9 @@ class Cell:
         return describe_cell(self.collection, self.contamination)
 
     def present(self, keys: Sequence[str], builder: SectionBuilder) -> list[str]:
-        """Return those of the measures that the study has, and note the missing ones.
+        """Return the given measures that the study has, and note the missing ones.
 
-        What the configuration does not list is not missing.
+        Measures that the configuration does not list are not missing.
         """
         measured = set(self.table.measure_keys)
         planned = keys if self.planned is None else self.planned
@@ -143,7 +142,7 @@ class StudyResults:
         Parameters
         ----------
         builder : SectionBuilder
-            Where is noted which of them cannot be compared, and why.
+            Builder that notes which of them cannot be compared, and why.
         lowest : bool, default True
             Whether one contamination alone is meant.
         """
@@ -192,7 +191,7 @@ class StudyResults:
         return Cell(_ALL, lowest, "", table, self._planned)
 
     def compared_measures(self, cell: Cell) -> list[str]:
-        """Return the measures that are compared: those of extensions, and all that they lack."""
+        """Return the measures that are compared: the extensions' choice, and others."""
         keys = cell.table.measure_keys
         wanted = [key for each in extensions() for key in each.compared_measures()]
         of_papers = {*wanted, EM, MV}.union(*(each.measures() for each in extensions()))
@@ -295,7 +294,7 @@ def reasons_by_measure(cells: Iterable[str], keys: Sequence[str]) -> dict[str, C
     Returns
     -------
     dict of str to Counter
-        By key; empty where a measure is defined.
+        Reasons by key; empty where a measure is defined.
     """
     alternatives = "|".join(re.escape(key) for key in sorted(keys, key=len, reverse=True))
     # A reason may contain a semicolon, but no key after it.
