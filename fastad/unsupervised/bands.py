@@ -18,7 +18,7 @@ from fastad.unsupervised.mass_volume import MassVolumeCurve
 
 # Points of a grid of masses.
 _EVEN, _TOWARDS_ONE = 100, 100
-# Points of a grid of levels, up to so many times the level where the curve has lost a tenth.
+# Points of a grid of levels, and its end in units of the level where the curve has lost a tenth.
 _LEVELS, _FARTHEST = 200, 20.0
 
 
@@ -93,7 +93,7 @@ def mass_volume_band(
     Parameters
     ----------
     curve : MassVolumeCurve
-        With counted volumes.
+        Curve with counted volumes.
     mass : float or sequence of floats, optional
         Masses in [0, 1]; by default about 200, evenly spaced and towards 1.
     simultaneous : bool, default False
@@ -110,7 +110,7 @@ def mass_volume_band(
     Raises
     ------
     InvalidInputError
-        If an argument is not as described, or volumes were not counted.
+        If ``confidence_level`` or a mass is invalid, or volumes were not counted.
 
     Notes
     -----
@@ -156,13 +156,13 @@ def excess_mass_band(
 ) -> ExcessMassBand:
     """Confidence band of an excess-mass curve, at all levels at once.
 
-    What follows from the simultaneous band of the mass-volume curve: the excess mass at a level t
-    is the largest a - t * MV(a) of any mass a.
+    Follows from the simultaneous band of the mass-volume curve: the excess mass at a level t is the
+    largest a - t * MV(a) of any mass a.
 
     Parameters
     ----------
     curve : ExcessMassCurve
-        With counted volumes.
+        Curve with counted volumes.
     level : sequence of floats, optional
         Levels from 0 on; by default 200, up to twenty times that at which a tenth is lost.
     confidence_level : float, default 0.95
@@ -177,7 +177,7 @@ def excess_mass_band(
     Raises
     ------
     InvalidInputError
-        If an argument is not as described, or volumes were not counted.
+        If ``confidence_level`` or a level is invalid, or volumes were not counted.
     UndefinedMeasureError
         If no levels are given, and more than 0.9 of the test points meet no uniform point.
 
@@ -197,7 +197,7 @@ def excess_mass_band(
     test, uniform = _bounds(levels, confidence, simultaneous=True)
     box = levels.box
     unit = box.inverse()
-    # Levels times the volume of the box: what a mass loses that fills it.
+    # Levels times the volume of the box: the loss of a mass that fills it.
     if level is None:
         losses = np.linspace(0, _FARTHEST * curve.scaled_level(), _LEVELS)
         losses *= (levels.n_uniform or 1) / levels.n_test

@@ -20,9 +20,9 @@ from fastad.ordering.orders import Range, order_values
 from fastad.regions.box import Box
 from fastad.unsupervised.levels import Extent, LevelSets, check_extent
 
-# Of fewer points two sorts and a merge are soonest done; of more the packed order, on threads.
+# Fewer points are sorted twice and merged; for more the packed order on threads is faster.
 _FEW = 200_000
-# From this part above all test scores on it pays to leave them out; so many tell.
+# Fraction above all test scores from which on leaving them out pays, and points that estimate it.
 _ENOUGH_ABOVE, _SAMPLE = 0.2, 1024
 # Products of both numbers of points must fit into 64 bits.
 _LARGEST = 2**63
@@ -35,7 +35,7 @@ def counted_level_sets(
     volume: Point | Box | None,
     log_volume: Point | None,
 ) -> LevelSets:
-    """Return level sets as they are, or those of scores of test and of uniform points."""
+    """Return level sets as they are, or level sets of scores of test and of uniform points."""
     if not isinstance(y_score, LevelSets):
         if uniform_score is None:
             raise InvalidInputError(
@@ -105,7 +105,7 @@ def level_sets_of_detector(
 def _up_to(highest: float, uniform: FloatVector) -> FloatVector:
     """Leave out uniform points that lie in no level set, where a sample says that this pays.
 
-    They are as many as there are, but not put in order.
+    The number of points stays, but they are not put in order.
     """
     step = -(-uniform.shape[0] // _SAMPLE)
     if np.count_nonzero(uniform[::step] > highest) < _ENOUGH_ABOVE * _SAMPLE:

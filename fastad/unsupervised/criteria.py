@@ -48,9 +48,9 @@ class Criterion(Record):
     n_uniform : int or None
         Uniform points; None where volumes were estimated in another way.
     n_resamples, n_undefined : int
-        Replicates, and those of which the criterion is undefined.
+        Number of replicates, and of replicates whose criterion is undefined.
     reason : str
-        Why there is no value.
+        Reason of a missing value.
     """
 
     value: float
@@ -85,7 +85,7 @@ class Criterion(Record):
         Returns
         -------
         int
-            In proportion to the variance that was estimated.
+            Number of points in proportion to the estimated variance.
 
         Raises
         ------
@@ -187,7 +187,7 @@ def required_uniform_draws(volume_fraction: Point, *, rtol: Point) -> int:
     Raises
     ------
     InvalidInputError
-        If an argument is not as described.
+        If the fraction or ``rtol`` is invalid.
 
     See Also
     --------

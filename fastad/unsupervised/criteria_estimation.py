@@ -26,7 +26,7 @@ _N_PARTS = 200
 # shows only this part of it: 0.55-0.58 for Gaussian data in 2 and 5 features, 300 to 2 000 test
 # points. Means of volumes are right.
 _EM_BIAS_SHOWN = 4 / 7
-# What a thread does between two looks at whether it is to stop.
+# Points of a thread between two checks whether it is to stop.
 _POINTS_A_STEP = 10_000_000
 
 
@@ -57,7 +57,7 @@ class PointLevels(NamedTuple):
 
     @classmethod
     def in_order(cls, levels: LevelSets) -> "PointLevels":
-        """Return points that are numbered by their scores, as those of one detector may be."""
+        """Return points numbered by their scores, as the points of a single detector may be."""
         indices = np.arange(1, levels.masses.shape[0] + 1, dtype=np.int32)
         test = np.repeat(indices[:-1], np.diff(levels.masses))
         if levels.inside is None:
@@ -73,12 +73,12 @@ class PointLevels(NamedTuple):
 
 def _first_levels(levels: LevelSets, scores: ScoreVector) -> ShortVector:
     indices = np.searchsorted(levels.thresholds, scores, side="left").astype(np.int32)
-    # What scores -inf lies in the first set that is not empty.
+    # A score of -inf is in the first set that is not empty.
     return as_readonly(np.maximum(indices, 1))
 
 
 class Resampled(NamedTuple):
-    """What is drawn anew."""
+    """Points that are drawn anew."""
 
     test: bool = True
     uniform: bool = True
@@ -92,7 +92,7 @@ class CriterionEstimates(NamedTuple):
     criteria : Criteria
         Both, with intervals.
     logs : numpy.ndarray of shape (2,)
-        Logarithms that are compared with those of other detectors.
+        Logarithms that are compared with other detectors' logarithms.
     replicates : numpy.ndarray of shape (n_resamples, 2)
         Logarithms of the replicates of both.
     degrees_of_freedom : numpy.ndarray of shape (2,)
@@ -259,7 +259,7 @@ def replicate_logs(
 def _log_bound_of_zero(levels: LevelSets, plan: CriteriaPlan) -> float:
     """Return the logarithm of an upper bound on MV where no uniform point fell inside.
 
-    What none of so many points leaves possible (Clopper and Pearson), over the width.
+    The largest fraction that may have no such point (Clopper and Pearson), over the width.
     """
     if levels.n_uniform is None:
         return math.nan
@@ -293,8 +293,8 @@ def student_interval(
 ) -> tuple[float, float]:
     """Return Student's interval around a value without its bias.
 
-    Of the bias replicates show a part. The fewer they are, the less is known of it and of the
-    error, of which the data leave ``df`` degrees of freedom.
+    Replicates show a part of the bias. The fewer they are, the less is known of it and of the
+    error, for which the data leave ``df`` degrees of freedom.
     """
     centre = value - (spread.mean - value) / bias_shown
     deviation = math.hypot(1, 1 / (bias_shown * math.sqrt(max(spread.n_defined, 1))))

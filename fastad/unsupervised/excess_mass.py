@@ -38,8 +38,8 @@ class ExcessMassCurve(Curve):
     Attributes
     ----------
     level : numpy.ndarray of shape (n_points,)
-        Where one line ends and the next begins, rising from 0, in one over units of the features;
-        0 or inf beyond all floats. After the last one the curve is level.
+        Levels at which one line ends and the next begins, from 0, in one over units of the
+        features; 0 or inf beyond all floats. After the last one the curve is level.
     excess_mass : numpy.ndarray of shape (n_points,)
         Excess mass there, falling from 1.
     thresholds : numpy.ndarray of shape (n_points,)
@@ -48,7 +48,7 @@ class ExcessMassCurve(Curve):
     levels : LevelSets
         The numbers of points, which the curve is made of.
     hull : numpy.ndarray of int64 of shape (n_points,)
-        Which level sets these are.
+        Indices of these level sets.
     volumes : Volumes
         Volumes of all level sets.
     """
@@ -84,7 +84,7 @@ class ExcessMassCurve(Curve):
         Parameters
         ----------
         level : float or sequence of floats
-            From 0 on, in one over units of the features.
+            Levels from 0 on, in one over units of the features.
         log_level : float or sequence of floats
             Its natural logarithm, in place of it.
 
@@ -147,12 +147,12 @@ class ExcessMassCurve(Curve):
         Returns
         -------
         float
-            In one over units of the features; a few last digits off the exact value at most.
+            Area in one over units of the features; a few last digits off the exact value at most.
 
         Raises
         ------
         InvalidInputError
-            If the mass is not as described.
+            If ``excess_mass`` is not in (0, 1).
         UndefinedMeasureError
             If more than that mass meets no uniform point, so that the curve never falls so far.
 
@@ -263,7 +263,7 @@ def excess_mass_curve(
     Raises
     ------
     InvalidInputError
-        If an argument is not as described, or a score is NaN.
+        If a score is NaN.
 
     Notes
     -----
@@ -292,7 +292,7 @@ def excess_mass_curve(
     hull = rising[::-1]
     heights = np.empty(rising.shape[0])
     heights[0] = levels.n_test
-    # At the corner of two lines, from integers, of which only the quotient is rounded.
+    # Heights at the corners of two lines, from integers, of which only the quotient is rounded.
     masses, sizes = levels.masses[rising], volumes.each[rising]
     steps, widths = np.diff(masses), np.diff(sizes)
     heights[1:] = ((masses[1:] * widths - steps * sizes[1:]) / widths)[::-1]

@@ -108,7 +108,7 @@ def feature_importance(
     Raises
     ------
     InvalidInputError
-        If an argument is not as described; the message says which.
+        If ``X``, the detector or an option is invalid; the message says which.
     MissingExtraError
         If ``n_jobs`` is given and joblib is not installed.
 
@@ -119,9 +119,9 @@ def feature_importance(
 
     Notes
     -----
-    Subspaces that lack a feature are draws from all others. Of d features of which k are drawn, a
-    fraction k/d of the subspaces has the feature: so the difference is k/d times that of the means
-    with and without it, and one set of subspaces estimates it for all features.
+    Subspaces that lack a feature are draws from all others. If k of d features are drawn, a
+    fraction k/d of the subspaces has the feature: so the difference is k/d times the difference of
+    the means with and without it, and one set of subspaces estimates it for all features.
 
     The volumes of subspaces have the units of their features, and so have the differences: scale
     features first, for example to ranges of 1.
@@ -169,7 +169,7 @@ def feature_importance(
     with reporting(progress, "subspaces") as report:
         rows = evaluate_subspaces(subspaces, plan, jobs, report)
     logs = np.array([(row[0].log_em, row[0].log_mv) for row in rows])
-    # Of each subspace which features it has.
+    # Features of each subspace.
     drawn = np.zeros((logs.shape[0], d), np.bool_)
     drawn[np.arange(logs.shape[0])[:, None], subspaces.features] = True
     columns: dict[str, FloatVector] = {}
@@ -196,7 +196,7 @@ def _difference(
     largest = float(logs[defined].max())
     if largest == -math.inf:
         return 0.0, 0.0, 0.0
-    # In a unit in which nothing leaves the range of floats.
+    # In units of the largest, so that nothing leaves the range of floats.
     values = np.exp(logs - largest)
     parts = values[has & defined], values[~has & defined]
     sizes = [part.shape[0] for part in parts]

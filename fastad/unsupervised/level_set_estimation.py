@@ -56,7 +56,7 @@ def level_sets(
     X : array-like of shape (n_test, n_features)
         Data that the detector was not fitted to; finite numbers.
     box : Box, optional
-        Where points are drawn; by default the box of X.
+        Region of the draws; by default the box of X.
     method : {"auto", "uniform", "sobol", "importance", "splitting"}, default "auto"
         Uniform draws, whose scores are counted, or the other methods of `volume`: Sobol points,
         weighted draws where X is, and multilevel splitting, which find volumes that few uniform
@@ -68,8 +68,8 @@ def level_sets(
         and 10⁶ for splitting, which keeps to it nearly.
     lowest_mass : float, default 0
         Mass in [0, 1) down to which the methods other than uniform draws find volumes. The volume
-        of any smaller set is taken to be that of the smallest one found, which is at least as
-        large.
+        of any smaller set is taken to be the volume of the smallest one found, which is at least
+        as large.
     rng : int or numpy.random.Generator, optional
         Seed or generator.
     progress : callable or True, optional
@@ -81,12 +81,12 @@ def level_sets(
     Returns
     -------
     LevelSets
-        What `mass_volume_curve`, `excess_mass_curve` and `emmv` take.
+        Input of `mass_volume_curve`, `excess_mass_curve` and `emmv`.
 
     Raises
     ------
     InvalidInputError
-        If an argument is not as described, or the score raises, returns NaN or another shape.
+        If the score raises, or returns NaN or another shape.
 
     Warns
     -----
@@ -96,7 +96,7 @@ def level_sets(
     Notes
     -----
     Uniform draws keep 8 bytes a draw. Test points outside of the box count with their score; the
-    volumes are those of the parts inside.
+    volumes are of the parts inside.
 
     References
     ----------
@@ -143,7 +143,7 @@ def check_data(X: ArrayLike, box: Box | None) -> tuple[npt.NDArray[Any], Box]:
 
 
 def empty_scores(n_draws: int) -> FloatVector:
-    """Return an empty array for the scores of so many points, if it fits into memory."""
+    """Return an empty array for the scores of ``n_draws`` points, if it fits into memory."""
     try:
         return np.empty(n_draws)
     except (MemoryError, ValueError):
@@ -160,7 +160,7 @@ class LevelSetOptions(NamedTuple):
     method : str
         One of the methods, or "auto".
     n_draws : int or None
-        Points that are scored; None for as many as is usual.
+        Points that are scored; None for the usual number.
     lowest_mass : Fraction
         Mass down to which volumes are found.
     progress : callable or None
@@ -198,9 +198,9 @@ class LevelSetEstimator:
     score : BlockScore
         Scores of any points.
     box : Box
-        Where they are drawn.
+        Box of the draws.
     mixing_problems : list of str
-        Why particles of splitting may have missed something.
+        Reasons to suspect that particles of splitting have missed something.
     """
 
     def __init__(
@@ -251,7 +251,7 @@ class LevelSetEstimator:
         kept = masses >= math.ceil(options.lowest_mass * y_score.shape[0])
         # Level sets are closed, and these methods find the volumes of open ones.
         above = np.nextafter(distinct[kept], np.inf)
-        # Below infinity lies the whole box, but for what scores infinity itself.
+        # Below infinity lies the whole box, but for points that score infinity themselves.
         finite = above[np.isfinite(above)]
         logs = np.zeros((_FEWEST_REPEATS, 0))
         if finite.shape[0]:

@@ -1,7 +1,7 @@
 """``LevelSets``: mass and volume of the level sets of a score.
 
-Test points take the place of normal samples and uniform points that of anomalies: then the order
-of both is the one that measures with labels read, and a mass-volume curve is a ROC curve.
+Test points take the place of normal samples and uniform points the place of anomalies: then both
+have the order that measures with labels read, and a mass-volume curve is a ROC curve.
 """
 
 import math
@@ -130,7 +130,7 @@ class LevelSets:
     inside : numpy.ndarray of int64 of shape (n_levels + 1,) or None
         Uniform points in each set; None where volumes were estimated in another way.
     log_fractions : numpy.ndarray of shape (n_repeats, n_levels + 1) or None
-        In their place natural logarithms of the fractions of the box by independent repeats.
+        Instead, natural logarithms of the fractions of the box by independent repeats.
     box : Extent
         Volume of the box.
     n_uniform : int or None
@@ -158,12 +158,12 @@ class LevelSets:
         return self.box.log - math.log(self.n_uniform or 1)
 
     def volumes(self, mass: Fraction | float) -> "Volumes":
-        """Return the volumes in a unit in which that of a mass is no extreme number.
+        """Return the volumes in a unit in which the volume at a mass is no extreme number.
 
         Parameters
         ----------
         mass : Fraction or float
-            In test points; counted volumes are the same for any.
+            Mass in test points; counted volumes are the same for any.
         """
         if self.inside is not None and self.n_uniform is not None:
             return Volumes(self.inside, self.box.divided_by(self.n_uniform), None)
@@ -171,7 +171,7 @@ class LevelSets:
         logs = self._mean_log_fractions()
         index = int(np.searchsorted(self.masses, float(mass), side="left"))
         middle = float(logs[max(index, 1)])
-        # What is much larger is cut off: a set that is so much larger matters only as a bound.
+        # Larger values are cut off: a set that is so much larger matters only as a bound.
         each = np.exp(np.minimum(logs - middle, LARGEST_LOG))
         repeats = np.minimum(self.log_fractions - middle, LARGEST_LOG)
         return Volumes(as_readonly(each), self.box.with_log(middle), as_readonly(repeats))
@@ -179,7 +179,7 @@ class LevelSets:
     def log_error(self, mass: Fraction | float) -> float:
         """Return the standard error of the logarithm of the volume at a mass, in test points.
 
-        That of Cox for repeats; counted volumes have the relative error of their count.
+        Repeats have Cox's standard error, counted volumes the relative error of their count.
         """
         index = max(int(np.searchsorted(self.masses, float(mass), side="left")), 1)
         if self.log_fractions is None:

@@ -84,7 +84,7 @@ def emmv(
     Raises
     ------
     InvalidInputError
-        If an argument is not as described; the message says which.
+        If scores of a detector are invalid; the message says which.
 
     Notes
     -----
@@ -195,7 +195,7 @@ def evaluate_unsupervised(
         Random subspaces, by default 50; the same for all detectors. Features are drawn without
         replacement.
     box : Box, optional
-        Where points are drawn; by default the box of X. A subspace always has the box of X.
+        Region of the draws; by default the box of X. A subspace always has the box of X.
     method, n_draws
         As for `level_sets`; ``"auto"`` chooses for each detector. In subspaces draws are uniform,
         by default 10⁵.
@@ -221,7 +221,7 @@ def evaluate_unsupervised(
     Raises
     ------
     InvalidInputError
-        If an argument is not as described; the message says which and where.
+        If ``X``, a detector or an option is invalid; the message says which and where.
     MissingExtraError
         If ``n_jobs`` is given and joblib is not installed.
 
@@ -240,7 +240,7 @@ def evaluate_unsupervised(
     Intervals and significant pairs over subspaces are about other draws of features, with the same
     rows: with other rows, if they are few, the result could be another. With fewer than 5 subspaces
     nothing differs significantly. Volumes of different subspaces differ by their units: scale
-    features first, or means are those of the subspaces with the widest features.
+    features first, or the subspaces with the widest features determine the means.
 
     References
     ----------

@@ -35,9 +35,9 @@ class MassVolumeCurve(Curve):
         The volume up to that mass and down to the one before, in units of the features; 0 or inf
         beyond all floats.
     thresholds : numpy.ndarray of shape (n_points,)
-        The sets are those of points that score at most this, the first one empty.
+        A set consists of the points that score at most its threshold; the first one is empty.
     levels : LevelSets
-        The numbers of points, which the curve is made of.
+        The numbers of points that determine the curve.
     """
 
     mass: FloatVector
@@ -68,7 +68,7 @@ class MassVolumeCurve(Curve):
         Returns
         -------
         float, or numpy.ndarray for a sequence
-            In units of the features.
+            Volume in units of the features.
         """
         masses = check_rate(mass, "mass")
         if isinstance(masses, list):
@@ -102,13 +102,13 @@ class MassVolumeCurve(Curve):
         Returns
         -------
         float
-            In units of the features, not divided by the width; rounded once where volumes are
+            Area in units of the features, not divided by the width; rounded once where volumes are
             counted.
 
         Raises
         ------
         InvalidInputError
-            If the masses are not as described.
+            If a mass is not in [0, 1], or they are not in order.
 
         References
         ----------
@@ -161,7 +161,7 @@ class Window:
     first, last : int
         Numbers of points, rounded down, at or below the two.
     before, behind : Fraction
-        By how much of a point these lie below the two.
+        Parts of a point by which these lie below the two.
     """
 
     first: int
@@ -230,7 +230,7 @@ def mass_volume_curve(
     Raises
     ------
     InvalidInputError
-        If an argument is not as described, or a score is NaN.
+        If a score is NaN.
 
     Notes
     -----
@@ -265,10 +265,10 @@ def mass_volume_from_roc(
     *,
     log_volume: Point | None = None,
 ) -> MassVolumeCurve:
-    """Mass-volume curve of what a ROC curve is made of, where the anomalies are uniform points.
+    """Mass-volume curve from the input of a ROC curve, where the anomalies are uniform points.
 
     To draw anomalies uniformly and to look at the ROC curve is to look at the mass-volume curve:
-    mass = 1 - FPR, and volume = (1 - TPR) times that of the box.
+    mass = 1 - FPR, and volume = (1 - TPR) times the volume of the box.
 
     Parameters
     ----------
@@ -288,14 +288,14 @@ def mass_volume_from_roc(
     Raises
     ------
     InvalidInputError
-        If an argument is not as described.
+        If a label is neither 0 nor 1, or a score is NaN.
     UndefinedMeasureError
         If a class is absent.
 
     Notes
     -----
-    Between two points of a ROC curve lies a line, and between those of a mass-volume curve a step,
-    so that the area under the one is that above the other but for ties and steps: without ties the
+    Between two points a ROC curve has a line, and a mass-volume curve a step, so that the area
+    under the one is the area above the other but for ties and steps: without ties the
     whole area of the mass-volume curve is ``volume * (1 - roc_auc(y_true, y_score))``.
 
     References

@@ -81,7 +81,7 @@ class UnsupervisedEvaluation(TableResult, Mapping[str, Criteria]):
 
     @property
     def notes(self) -> list[str]:
-        """What both criteria tell of the detectors."""
+        """Summary of the detectors by both criteria."""
         return [self.summary()]
 
     def ranking(self, criterion: CriterionName = "em") -> list[Place]:
@@ -95,7 +95,7 @@ class UnsupervisedEvaluation(TableResult, Mapping[str, Criteria]):
         Returns
         -------
         list of Place
-            Those of which the criterion is undefined are left out.
+            Places of the detectors whose criterion is defined, by rank.
         """
         check_choice(criterion, CRITERIA, "criterion")
         names, better = list(self), self._better[criterion]
@@ -115,7 +115,7 @@ class UnsupervisedEvaluation(TableResult, Mapping[str, Criteria]):
         """Return the pairs of detectors of which the first is significantly better.
 
         All pairs at once are true with the confidence level: differences of the logarithms are
-        compared with those of replicates that share their points.
+        compared with the differences of replicates that share their points.
 
         Parameters
         ----------
@@ -137,7 +137,7 @@ class UnsupervisedEvaluation(TableResult, Mapping[str, Criteria]):
         Returns
         -------
         list of str
-            In the order of the ranking by EM; none where the criteria call different ones the best.
+            Detectors in the order of the ranking by EM; none where the criteria disagree.
         """
         em, mv = (self._leaders(criterion) for criterion in CRITERIA)
         return [name for name in em if name in mv]
@@ -184,7 +184,7 @@ class UnsupervisedEvaluation(TableResult, Mapping[str, Criteria]):
         return text
 
     def _best(self) -> str:
-        """Return what both criteria together say of the best detector."""
+        """Return a sentence on the best detector by both criteria together."""
         em, mv = (self._leaders(criterion) for criterion in CRITERIA)
         both = self.best_by_both()
         if not both:
@@ -229,7 +229,7 @@ class UnsupervisedEvaluation(TableResult, Mapping[str, Criteria]):
             yield Column(None, open_ranks, str, "ranks")
 
     def _content(self) -> dict[str, Any]:
-        """Return what `to_dict` contains: with subspaces also these, and the criteria in each."""
+        """Return the content of `to_dict`: with subspaces also these, and the criteria in each."""
         subspaces = {
             "n_subspaces": len(self.features),
             "features": self.features,

@@ -21,8 +21,8 @@ def summarise_subspaces(
 ) -> UnsupervisedEvaluation:
     """Return means over subspaces, with intervals from subspaces that are drawn again.
 
-    Detectors are compared on the subspaces in which the criterion is defined for all of them, but
-    for those of which it is mostly undefined.
+    Detectors are compared on the subspaces in which the criterion is defined for all of them,
+    without the detectors whose criterion is mostly undefined.
     """
     names = list(subspaces.detectors)
     logs = np.array([[(criteria.log_em, criteria.log_mv) for criteria in row] for row in rows])
@@ -99,7 +99,7 @@ def _correction(n_subspaces: int) -> float:
 
 
 def _log_mean(logs: FloatVector) -> float:
-    """Return the logarithm of the mean of what is defined."""
+    """Return the logarithm of the mean of the defined values."""
     defined = logs[~np.isnan(logs)]
     if not defined.shape[0]:
         return math.nan

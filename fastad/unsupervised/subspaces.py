@@ -166,7 +166,7 @@ class SubspaceCriteria(NamedTuple):
     log_em, log_mv : float
         NaN where undefined, -inf of 0.
     reason : str
-        Why EM is undefined.
+        Reason of an undefined EM.
     insufficient_mixing : bool
         Whether particles of splitting may have missed parts of a region.
     """
