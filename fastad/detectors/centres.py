@@ -75,7 +75,7 @@ class SphereScorer(CompiledScorer):
                 write_squared_distances(others, 0, centre, squares)
                 squares[i] = np.inf
                 radii_of_set[i] = squares.min()
-        # Of equally large spheres the first counts: it comes last.
+        # Among equally large spheres the first counts: it comes last.
         order = np.argsort(radii, axis=1, kind="stable")[:, ::-1]
         self.arguments = (
             np.take_along_axis(centres, order[:, :, None], 1).reshape(-1, self.n_features),

@@ -17,7 +17,7 @@ from fastad.errors import BatchScorerWarning, InvalidInputError, InvalidTypeErro
 
 
 class _Compiler(NamedTuple):
-    """A class of detectors, what fitting sets in it, and who compiles it."""
+    """A class of detectors, an attribute that fitting sets, and its compiler."""
 
     module: str  # where users import it from
     name: str

@@ -162,8 +162,8 @@ class ProjectionScorer(CompiledScorer):
     """``decision_function`` of PyOD's LODA, of a number of bins or "auto".
 
     The mean over random directions of minus the logarithm of the bin's relative frequency. As in
-    the original, a bin holds its upper edge, and is the one above that which the histogram counted.
-    Where the projection of a point is an edge, as that of the lowest training point in a direction,
+    the original, a bin holds its upper edge, and is the one above the bin of the histogram's count.
+    Where the projection of a point is an edge, as of the lowest training point in a direction,
     it may lie on the other side of it by rounding.
 
     References

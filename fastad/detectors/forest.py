@@ -9,8 +9,8 @@ from fastad._core.types import AnyVector, FloatMatrix, FloatVector, IntVector
 from fastad._kernels.detectors.forest import add_depths
 from fastad.detectors.scorer import CompiledScorer
 
-# A step costs 0.03 ns a point and a level of following 0.7 ns or more. In trees of more steps than
-# this, points are followed below so many levels.
+# A step costs 0.03 ns a point and a level of following 0.7 ns or more. Larger trees have steps for
+# their top levels only, and points are followed below.
 _MOST_STEPS = 256
 _TOP_LEVELS = 8
 
@@ -122,7 +122,7 @@ class ForestScorer(CompiledScorer):
         lefts[n_steps:][inner] = n_steps + below[inner]
         rights[n_steps:][inner] = n_steps + below[inner] + 1
         features[:n_steps] = self._steps[::-1, 0]
-        # A step comes behind those of its children: backwards, parents stand first.
+        # A step comes behind its children's steps: backwards, parents stand first.
         slots = np.zeros(self._n_slots + 1, np.int64)
         tree = 0
         for i, (_, slot, left, right) in enumerate(self._steps.tolist()):
@@ -149,7 +149,7 @@ class Trees(NamedTuple):
 
 
 class _FlatTree(NamedTuple):
-    """A tree: steps for its top, nodes for what lies below; the first nodes are the top's exits."""
+    """A tree: steps for its top, nodes for the rest; the first nodes are the top's exits."""
 
     steps: npt.NDArray[np.int32]
     cuts: npt.NDArray[np.float32]
@@ -231,7 +231,7 @@ def _round_down(thresholds: FloatVector) -> npt.NDArray[np.float32]:
 
 
 def _average_path_length(n_samples: AnyVector) -> FloatVector:
-    """Return the mean depth of a tree of so many points, in scikit-learn's own expression."""
+    """Return the mean depth of a tree of each number of points, in scikit-learn's expression."""
     lengths = np.zeros(n_samples.shape[0])
     lengths[n_samples == 2] = 1.0
     many = n_samples > 2

@@ -1,4 +1,4 @@
-"""Detectors by nearest neighbours: `KNNDetector`, and those of scikit-learn and PyOD compiled."""
+"""Detectors by nearest neighbours: `KNNDetector`, and compiled ones of scikit-learn and PyOD."""
 
 import math
 import sys
@@ -110,13 +110,12 @@ class KNNDetector:
         Returns
         -------
         numpy.ndarray of shape (n_samples,)
-            From 0 on, in units of the features.
+            Scores from 0 on, in units of the features.
 
         Raises
         ------
         InvalidInputError
-            If the detector is not fitted, or X has another shape or contains what is no finite
-            number.
+            If the detector is not fitted, or X has another shape or values that are not finite.
         """
         if not hasattr(self, "_scorer"):
             raise InvalidInputError("KNNDetector must be fitted; found an unfitted KNNDetector")

@@ -16,13 +16,13 @@ from fastad._kernels.detectors.neighbours import nearest_in_tree, nearest_of_all
 _LEAF = 32
 # Leaves whose distances from a point are computed together: 64 and 128 take the same time.
 _GROUP = 64
-# Keys of the search have 16 bits for the number of a group, and for that of a leaf in it.
+# Keys of the search have 16 bits for the number of a group, and 16 for a leaf in it.
 _MOST_GROUPS = 2**16
-# So many floats fill one register of the widest processors.
+# Floats in one register of the widest processors.
 _LANES = 8
 
-# Of uniform points the 51 nearest are found faster in a tree from about 1 000 rows a feature on;
-# in more features than these it leaves out too little to pay at any number of rows.
+# For uniform points the 51 nearest are found faster in a tree from about 1 000 rows a feature on;
+# with more features than these it leaves out too little to pay at any number of rows.
 _ROWS_A_FEATURE, _MOST_FEATURES = 1000, 10
 # Training points of a tile, points compared with it together, points with neighbours at once.
 _TILE, _TOGETHER, _POINTS = 256, 32, 256

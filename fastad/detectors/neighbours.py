@@ -1,8 +1,8 @@
 """Scores of points by their nearest training points: one rule, or several by one search.
 
-Both kinds of scorer share the tree, the kernels of the search and those of the scores. They differ
+Both kinds of scorer share the tree and the kernels of the search and of the scores. They differ
 in which of tied neighbours count. `NeighbourScorer` follows one rule, as the detectors of
-scikit-learn and PyOD do, and of tied neighbours takes those that scikit-learn takes.
+scikit-learn and PyOD do, and takes the same tied neighbours as scikit-learn.
 `Neighbourhood` follows several rules, of several k, and takes tied ones in the order of the
 training rows.
 """
@@ -43,7 +43,7 @@ class Rule:
     ----------
     kind : {"kappa", "gamma", "delta", "lof"}
         The distance to the k-th neighbour; the mean of the distances to all k; the length of the
-        mean of the vectors to them; the local outlier factor. The first three are those of
+        mean of the vectors to them; the local outlier factor. The first three are scores of
         `fastad.detectors.KNNDetector`.
     k : int
         Number of neighbours.
@@ -145,7 +145,7 @@ class NeighbourScorer(CompiledScorer):
         first : int
             Number of the first one that is written.
         distances, rows : numpy.ndarray of shape (m, at least k)
-            Of the neighbours of m points from the first on.
+            Distances and rows of the neighbours of m points from the first on.
         scores : numpy.ndarray of shape (m,)
             Written here.
         """
@@ -186,14 +186,14 @@ class Neighbourhood:
     X_train : array-like of shape (n_train, n_features)
         Finite numbers.
     rules : sequence of Rule
-        At least one; scores come in their order.
+        At least one rule; scores come in their order.
 
     Attributes
     ----------
     n_features : int
         Length of a point.
     rules : tuple of Rule
-        As given.
+        Rules as given.
 
     Raises
     ------
@@ -246,7 +246,7 @@ class Neighbourhood:
         Raises
         ------
         InvalidInputError
-            If X has another shape, or contains what is no finite number.
+            If X has another shape, or values that are not finite.
         """
         samples = check_samples(X, self.n_features)
         scores = np.empty((len(self.rules), samples.shape[0]))
@@ -301,14 +301,14 @@ def _columns_of(rules: Sequence[Rule], kind: RuleKind) -> _Columns:
 
 
 def local_densities(distances: npt.NDArray[Any], rows: IntMatrix) -> tuple[Any, Any]:
-    """Return what a local outlier factor reads of the training points.
+    """Return the densities of the training points for the local outlier factor.
 
     Parameters
     ----------
     distances : numpy.ndarray of shape (n_train, k)
-        To the neighbours of each training point, without itself; that to the k-th comes last.
+        Distances to the neighbours of each training point, without itself; the k-th comes last.
     rows : numpy.ndarray of shape (n_train, k)
-        Those neighbours.
+        Rows of those neighbours.
 
     Returns
     -------

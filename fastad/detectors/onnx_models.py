@@ -23,7 +23,7 @@ _TYPES: dict[str, np.dtype[Any]] = {
 }
 # Rows of a batch. Always the same number, filled up at the end: products of matrices round
 # otherwise in batches of other sizes. A perceptron of 10, 64 and 10 units takes 200 ns a row in
-# batches of 256, 440 in those of 64, 140 in those of 1024, of which a few points would cost one.
+# batches of 256, 440 with 64 rows, 140 with 1024, where a few points would cost a whole batch.
 _ROWS = 256
 
 
@@ -42,13 +42,13 @@ def onnx_scorer(
         A file, or its content; with one input, a table of floating-point numbers with points in
         rows. Coordinates are rounded to its precision.
     kind : {"score", "reconstruction"}, default "score"
-        What the output is: one score for each row, or the rows as an autoencoder reconstructs
+        Meaning of the output: one score for each row, or the rows as an autoencoder reconstructs
         them, of which the mean squared error is the score.
     output : str, optional
         Name of the output; may be left out if there is only one.
     higher_is : {"anomalous", "normal"}, default "anomalous"
-        Which points an output of scores is higher for; "normal" negates them. Models that were
-        converted from scikit-learn's detectors are higher for normal ones.
+        Points that have the higher scores; "normal" negates them. Models that were converted from
+        scikit-learn's detectors are higher for normal ones.
 
     Returns
     -------
@@ -59,7 +59,7 @@ def onnx_scorer(
     Raises
     ------
     InvalidInputError
-        If the file or an argument is not as described; the message names what the model has.
+        If the file or an option is invalid; the message names the model's inputs and outputs.
     MissingExtraError
         If onnxruntime is not installed.
 
@@ -111,7 +111,7 @@ class OnnxScorer(CompiledScorer):
         self._input, self._type, n_rows, self.n_features = _input_of(self._session)
         self._n_rows = n_rows or _ROWS
         self._output = _output_of(self._session, output)
-        if self.n_features is not None:  # what is wrong is said here, not after many draws
+        if self.n_features is not None:  # fail here, not after many draws
             self._scores_of(np.zeros((self._n_rows, self.n_features), self._type))
 
     def __repr__(self) -> str:

@@ -34,7 +34,7 @@ _METHODS: Mapping[Kind, tuple[str, ...]] = MappingProxyType(
 
 
 def scikit_learn(module: str, user: str = "a scorer or adapter") -> ModuleType:
-    """Import a module of scikit-learn, which is an optional extra, for what the error names."""
+    """Import a module of scikit-learn, an optional extra; an error names the ``user``."""
     try:
         return importlib.import_module(f"sklearn.{module}")
     except ModuleNotFoundError as error:
@@ -66,7 +66,7 @@ def kind_of(estimator: Any) -> Kind | None:
     # First: should PyOD ever carry scikit-learn's tag of outlier detectors, its sign remains.
     if is_pyod(last_step(estimator)):
         return "PyOD detector"
-    # What scikit-learn reads, from 1.6 on and before; without it some versions warn, some raise.
+    # The attributes that scikit-learn reads; without them some versions warn, some raise.
     if not hasattr(estimator, "__sklearn_tags__") and not hasattr(estimator, "_estimator_type"):
         return None
     try:

@@ -1,4 +1,4 @@
-"""What every compiled detector can do."""
+"""Interface of every compiled detector."""
 
 import sys
 from collections.abc import Iterator
@@ -40,8 +40,8 @@ class CompiledScorer:
     on_threads : bool
         Whether several threads may score at once.
     kernel : callable or None
-        A function that Numba has jitted: ``kernel(points, scores, *arguments)`` does what
-        `score_block` does. Volumes compile drawing and counting around it.
+        A function that Numba has jitted: ``kernel(points, scores, *arguments)`` is equivalent to
+        `score_block`. Volumes compile drawing and counting around it.
     arguments : tuple
         Arguments of the kernel after points and scores.
     """
@@ -96,12 +96,12 @@ class CompiledScorer:
         Returns
         -------
         numpy.ndarray of shape (n_samples,)
-            Higher is more anomalous; those of the detector to 1e-9.
+            Scores, higher is more anomalous; equal to the detector's scores to 1e-9.
 
         Raises
         ------
         InvalidInputError
-            If X has another shape, or contains what is no finite number.
+            If X has another shape, or values that are not finite.
         """
         samples = check_samples(X, self.n_features)
         scores = np.empty(samples.shape[0])
@@ -151,7 +151,7 @@ def blocks(samples: npt.NDArray[Any]) -> Iterator[tuple[FloatMatrix, slice]]:
 
 
 def check_samples(X: ArrayLike, n_features: int | None, name: str = "X") -> npt.NDArray[Any]:
-    """Check a table of finite numbers, of so many features, or of one or more if that is None."""
+    """Check a table of finite numbers, with ``n_features`` features, or any number for None."""
     samples = as_array(X, name)
     if samples.ndim != 2 or n_features not in (None, samples.shape[1]):
         expected = "n_features" if n_features is None else n_features

@@ -75,8 +75,8 @@ class SupportScorer(CompiledScorer):
 class Gaussian(NamedTuple):
     """A sum of Gaussians.
 
-    Vectors are in the order of their coordinates and all different, so that sums over those of
-    several machines, in that order too, have the same bits.
+    Vectors are in the order of their coordinates and all different, so that sums over the vectors
+    of several machines, in that order too, have the same bits.
     """
 
     vectors: FloatMatrix  # (s, d)
@@ -130,7 +130,7 @@ class SupportGroup:
     Parameters
     ----------
     members : sequence of SupportScorer
-        Of kernel "rbf".
+        Scorers with the kernel "rbf".
     """
 
     def __init__(self, members: Sequence[Any]) -> None:

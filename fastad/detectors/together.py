@@ -1,4 +1,4 @@
-"""Scores of several detectors at once: what those of the same training points have in common.
+"""Scores of several detectors at once: detectors with the same training points share steps.
 
 Detectors by nearest neighbours share one search, and machines with Gaussian kernels the distances
 to their support vectors.
@@ -58,14 +58,14 @@ def group_scorers(scorers: Sequence[CompiledScorer | None]) -> list[tuple[Scorer
 class NeighbourGroup:
     """Scorers by the nearest of the same training points, which one search finds for all.
 
-    Scores are those of each scorer alone: distances and what is made of them have its bits, and
-    where it depends on which tied neighbours count it scores those points itself. Only sums over
+    Scores are the same as of each scorer alone: distances and their functions have its bits, and
+    where tied neighbours make a difference it scores those points itself. Only sums over
     neighbours of a local outlier factor or of vectors may differ in the last digit.
 
     Parameters
     ----------
     members : sequence of NeighbourScorer
-        With Euclidean distance.
+        Rows for Euclidean distance.
     """
 
     def __init__(self, members: Sequence[Any]) -> None:
@@ -95,7 +95,7 @@ def _searching(same: Sequence[int], scorers: Sequence[Any]) -> list[int]:
     """Return which scorers by the same neighbours take part in one search.
 
     The k-th distance alone is compared with thresholds without a full search, many times faster:
-    it takes part where others look for as many neighbours.
+    it takes part where others search as many neighbours.
     """
     others = [scorers[i].k for i in same if scorers[i].kind != "kappa"]
     most = max(others, default=0)
@@ -105,7 +105,7 @@ def _searching(same: Sequence[int], scorers: Sequence[Any]) -> list[int]:
 def _overlapping(
     same: Sequence[int], scorers: Sequence[Any]
 ) -> list[tuple[ScorerGroup, list[int]]]:
-    """Group machines at least half of whose support vectors are those of others in the group."""
+    """Group machines that share at least half of their support vectors with others in the group."""
     rows = {i: [row.tobytes() for row in scorers[i].gaussian.vectors] for i in same}
     left = sorted(same, key=lambda i: -len(rows[i]))
     groups: list[tuple[ScorerGroup, list[int]]] = []

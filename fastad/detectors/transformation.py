@@ -1,4 +1,4 @@
-"""What pipelines do before a compiled scorer: scaling, quantiles, principal components."""
+"""Steps of pipelines before a compiled scorer: scaling, quantiles, principal components."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Protocol, TypeAlias
@@ -11,7 +11,7 @@ from fastad._kernels.geometry.linear import multiply
 from fastad.detectors.scorer import CompiledScorer, floats, is_exactly
 from fastad.errors import InvalidInputError
 
-# What QuantileTransformer adds to points, and takes from probabilities.
+# QuantileTransformer's margin, added to points and taken from probabilities.
 _BOUND = 1e-7
 
 
@@ -75,7 +75,7 @@ class _TransformedScorer(CompiledScorer):
 
 
 class _Scaling(NamedTuple):
-    """What is done to coordinates, in this order; None is left out."""
+    """Operations on coordinates, in this order; None is left out."""
 
     subtract: FloatMatrix | None = None
     divide: FloatMatrix | None = None
@@ -154,7 +154,7 @@ class _Quantiles:
 
 
 class _Projection:
-    """Coordinates on principal components; those of scikit-learn to rounding, which uses BLAS."""
+    """Coordinates on principal components, as scikit-learn's to rounding, which uses BLAS."""
 
     def __init__(self, pca: Any) -> None:
         self._components = floats(pca.components_)
@@ -178,7 +178,7 @@ class _Projection:
 
 
 _Compile: TypeAlias = Callable[[Any], _Transformation]
-# By name of class: the module that users import it from, and what compiles it.
+# By name of class: the module that users import it from, and its compiler.
 _STEPS: Mapping[str, tuple[str, _Compile]] = {
     "StandardScaler": ("sklearn.preprocessing", _standard),
     "MinMaxScaler": ("sklearn.preprocessing", _min_max),
