@@ -62,7 +62,7 @@ def write_normals(key: np.uint64, numbers: FloatVector) -> None:
         first[i] = math.sqrt(-2.0 * log_of_unit(whole))
         second[i] = np.float64(np.int64(bits(key, 2 * i + 1) >> np.uint64(11))) * _UNIT
     for i in range(half):
-        # Quarters of a turn, and what is left: at most an eighth.
+        # Quarters of a turn, and a remainder of at most an eighth.
         quarter = np.int64(4.0 * second[i] + 0.5)
         x = _TWO_PI * (second[i] - 0.25 * np.float64(quarter))
         t = x * x

@@ -62,8 +62,8 @@ def inverse_fpr_area(
 ) -> tuple[float, float]:
     """Go on integrating TPs / FPs over the FPs, each trapezoid divided by its right end.
 
-    Segments that end at no normal are dropped. ``total`` and ``lost`` are the sum so far, and what
-    rounding has taken from it; the sum of both is the integral.
+    Segments that end at no normal are dropped. ``total`` and ``lost`` are the sum so far, and its
+    rounding error; the sum of both is the integral.
     """
     for i in range(1, fps.shape[0]):
         width = fps[i] - fps[i - 1]
@@ -150,7 +150,7 @@ def precision_sum_packed(
     packed: KeyVector,  # (n,) sorted falling keys with the label in bit 0, of one range
     above: int,  # points above the range
     tp: int,  # anomalies above the range
-    total: float,  # the sum over what lies above the range, and what it has lost
+    total: float,  # the sum above the range, and its rounding error
     lost: float,
 ) -> tuple[float, float]:
     """Go on with the sum of `precision_sum`, term by term the same, without counting first."""

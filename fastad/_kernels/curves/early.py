@@ -22,15 +22,15 @@ def early_gain(
     n_normals: float,
     whole: bool,  # noqa: FBT001 - whether counts are integers; kernels take no keywords
 ) -> tuple[float, float]:
-    """Add up what the weights of anomalies exceed those by that they would have last of all.
+    """Add up the excess of anomalies' weights over the weights that they would have last of all.
 
     A sample between the ranks r and r + 1 has the weight integral of e**-t over t in
     [rate * r, rate * (r + 1)], and one of a tie the mean over its ranks. Each anomaly is compared
     with itself below the d normals that it is above; for infinitely many the gain is the weight.
-    Of a tie of e anomalies among c samples, with p = rate * e and x = rate * c, it is
+    For a tie of e anomalies among c samples, with p = rate * e and x = rate * c, it is
     e**(-rate * above) * ((1 - e**-p) * (1 - e**(-rate * d)) - p * (f(p) - f(x)))
     where f(t) = (1 - e**-t) / t is the mean of e**-u over u in [0, t]. No term is negative.
-    Returns the sum, and what rounding has taken from it.
+    Returns the sum, and its rounding error.
     """
     total = 0.0
     lost = 0.0
@@ -71,7 +71,7 @@ def early_gain(
 
 @kernel
 def mean_difference(p: float, q: float) -> float:
-    """Return the mean of e**-u over u in [0, p], less that over [0, p + q]."""
+    """Return the mean of e**-u over u in [0, p], minus the mean over [0, p + q]."""
     x = p + q
     if x > 0.5:  # nothing cancels
         return (-q * math.expm1(-p) + p * math.exp(-p) * math.expm1(-q)) / (p * x)

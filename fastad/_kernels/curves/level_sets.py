@@ -1,6 +1,6 @@
-"""Level sets of a score: how much mass and volume each holds, and what the two curves read of it.
+"""Level sets of a score: mass and volume of each, and the values that both curves take from them.
 
-The set of level i holds what scores at most the i-th lowest distinct test score; level 0 is the
+The set of level i contains scores up to the i-th lowest distinct test score; level 0 is the
 empty set. Its mass is a number of test points. Its volume is a number of uniform points, with
 which everything here is exact, or a float in any unit. Both rise with the level.
 """
@@ -34,7 +34,7 @@ def collect(
     fps: IntVector,  # (test points,) written here: test points above it
     tps: IntVector,  # (test points,) written here: uniform points above it
 ) -> int:
-    """Count what lies above each distinct test score; return how many there are."""
+    """Count points above each distinct test score; return the number of these scores."""
     # Where test points are: written for each point, and over it unless it is one. No branch.
     n_test = 0
     for i in range(packed.shape[0]):
@@ -45,7 +45,7 @@ def collect(
     for j in range(n_test):
         position = fps[j]
         key = np.int64(packed[position]) >> 1
-        # Of a tie test points come first.
+        # In a tie test points come first.
         if position == 0 or packed[position - 1] >> 1 != key:
             keys[levels] = ~(centre - key)
             fps[levels] = fp + j
@@ -79,7 +79,7 @@ def merge(
     masses: IntVector,  # (n + 1,) written here from index 1 on
     volumes: IntVector,  # (n + 1,) written here from index 1 on
 ) -> int:
-    """Count what lies at or below each distinct test score; return how many there are."""
+    """Count points at or below each distinct test score; return the number of these scores."""
     levels = 0
     inside = 0
     for i in range(test.shape[0]):
@@ -200,7 +200,7 @@ def drawn_counts(
     block: IntVector,  # working memory
     counts: IntVector,  # (g + 2,) written here: points in each level, all in the last
 ) -> None:
-    """Draw as many points as there are, with replacement, and count them."""
+    """Draw the original number of points, with replacement, and count them."""
     draw_evenly(key, levels.shape[0], times, block)
     counts[:] = 0
     for i in range(levels.shape[0]):
@@ -252,7 +252,7 @@ def resample_criteria(
     masses: IntVector,  # (g + 1,) of the points at hand
     volumes: CountVector,  # (g + 1,) of the points at hand
     height: float,  # as for `excess_area`
-    window: tuple[int, int, float, float],  # masses, as for `volume_sum`, and what is beyond
+    window: tuple[int, int, float, float],  # masses and the parts beyond, as for `volume_sum`
     criteria: FloatMatrix,  # (k, 2) written here: excess area, sum of volumes
 ) -> None:
     """Draw replicates of mass and volume, and write both criteria of each."""

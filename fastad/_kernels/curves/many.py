@@ -1,4 +1,4 @@
-"""Measures of many ROC curves at once, each through as many points."""
+"""Measures of many ROC curves at once, each with the same number of points."""
 
 import numpy as np
 

@@ -8,7 +8,7 @@ from fastad._core.jit import kernel
 from fastad._core.types import BoolVector, FloatMatrix, FloatVector
 from fastad._kernels.detectors.support import write_squared_distances
 
-# Points at a time: in five dimensions they stay in a core's fastest memory with what is summed.
+# Points at a time: in five dimensions they stay in a core's fastest memory with their sums.
 _TILE = 512
 
 

@@ -32,8 +32,8 @@ def quadratic_form(
         m = total.shape[0]
         if d == 1:
             total[:] = 0.0
-        # Two coordinates by two, and the last one with four: passes are few, and each does most
-        # with what it reads. What is small is added up first.
+        # Two coordinates by two, and the last one with four: few passes, each making the most of
+        # its reads. Small terms are added first.
         for j in range(0, d - 1, 2):
             x = points[j, start : start + m]
             y = points[j + 1, start : start + m]

@@ -84,7 +84,7 @@ def write_factors(
     columns: IntVector,
     scores: FloatMatrix,
 ) -> None:
-    """Write the mean densities of the k neighbours divided by that of a point."""
+    """Write the mean densities of the k neighbours divided by the density at a point."""
     for i in range(distances.shape[0]):
         for rule in range(ks.shape[0]):
             k = ks[rule]

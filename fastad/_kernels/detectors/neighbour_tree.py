@@ -2,8 +2,8 @@
 
 Distances are compared before the last step, for p = 2 as sums of squares: a box never seems farther
 away than a point in it, because both are sums over the coordinates in the same order, of rounded
-terms of which none is larger. What a search leaves out is therefore no nearer, to the last bit, and
-all searches find the same distances.
+terms of which none is larger. Points that a search leaves out are therefore no nearer, to the last
+bit, and all searches find the same distances.
 """
 
 import math
@@ -14,7 +14,7 @@ import numpy as np
 from fastad._core.jit import kernel
 from fastad._core.types import FloatMatrix, FloatVector, IntMatrix, IntVector
 
-# Nodes that wait in a search: the tree is complete, so that their number is that of its levels.
+# Nodes that wait in a search, at most: the levels of the tree, which is complete.
 LEVELS = 64
 # Points that a list may hold beyond the k nearest before it is shortened, and thereafter.
 SLACK = 8
@@ -43,8 +43,8 @@ def search(
     x: FloatVector,
     p: float,
     enough: float,  # end when the largest on the heap is below
-    heap: FloatVector,  # (k,) the largest first; what is as large or larger is not looked for
-    positions: IntVector,  # (k,) in the leaves, of what is on the heap
+    heap: FloatVector,  # (k,) the largest first; as large or larger values are not searched
+    positions: IntVector,  # (k,) in the leaves, of the points on the heap
     sums: FloatVector,
     nodes: IntVector,
     bounds: FloatVector,
@@ -154,7 +154,7 @@ def replace(heap: FloatVector, positions: IntVector, value: float, position: int
 def first_rows(
     tree: Tree,
     x: FloatVector,
-    square: float,  # of a distance, at which there are at least as many rows
+    square: float,  # of a distance that at least m rows have
     order: FloatVector,  # (m,) working memory
     rows: IntVector,  # (m,) written here, in any order
     sums: FloatVector,
@@ -216,7 +216,7 @@ def gather(
     positions: IntVector,  # likewise: in the leaves
     sums: FloatVector,
     bounds: FloatVector,  # (groups or leaves of one, whichever are more,)
-    groups: IntVector,  # working memory, for so many keys
+    groups: IntVector,  # working memory, for as many keys as bounds
     leaves: IntVector,
 ) -> int:
     """List the k nearest points of a tree, in Euclidean distance; return how many.
@@ -257,7 +257,7 @@ def gather(
                 hits += sums[i] <= limit
             if hits == 0:
                 continue
-            # Without a branch: what is not near is overwritten.
+            # Without a branch: farther points are overwritten.
             for i in range(size):
                 values[listed] = sums[i]
                 positions[listed] = leaf * size + i
@@ -323,7 +323,7 @@ def shorten(
         low = min(low, bits[i])
         high = max(high, bits[i])
     low -= 1
-    # Whole vectors: behind the list is what no limit is above.
+    # Whole vectors: the values behind the list are below no limit.
     n = min((size + 15) // 16 * 16, bits.shape[0])
     within = size
     while within > k + slack and high - low > 1:

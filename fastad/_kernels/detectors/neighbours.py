@@ -22,7 +22,7 @@ from fastad._kernels.detectors.neighbour_tree import (
     search,
 )
 
-# So many neighbours are found faster by lists than by a heap.
+# Neighbours from which on lists are faster than a heap.
 _LISTED = 8
 # Coordinates of a tile that stay in a core's nearest memory while all points pass by.
 _COORDINATES = 16
@@ -39,8 +39,8 @@ def nearest(
 ) -> None:
     """Find the k nearest neighbours of points, in order, in a tree.
 
-    Of tied neighbours those stay that come first in scikit-learn's search (nearer child first, a
-    heap of its layout), so that the same tree gives the same neighbours.
+    Ties are broken by scikit-learn's order of search (nearer child first, a heap of its layout), so
+    that the same tree gives the same neighbours.
     """
     m, k = distances.shape
     d = points.shape[0]
@@ -74,7 +74,7 @@ def nearest(
             heap[j] = math.inf
             kept[j] = -1 - j
         search(tree, x, p, 0.0, heap, kept, sums, nodes, bounds)
-        # What is infinitely far is not put on the heap: it has no row yet.
+        # Points at an infinite distance are not on the heap: they have no row yet.
         for j in range(k):
             if kept[j] >= 0:
                 kept[j] = of_position[kept[j]]
@@ -90,7 +90,7 @@ def nearest_of_all(
     tiles: FloatMatrix,  # (tiles, d, size) the training points in order, filled up with +inf
     points: FloatMatrix,  # (d, n)
     first: int,  # of the m points to search for
-    sums: FloatMatrix,  # (some, tiles * size) working memory, for so many points at once
+    sums: FloatMatrix,  # (some, tiles * size) working memory, for some points at once
     distances: FloatMatrix,  # (m, k) written here, rising
     rows: IntMatrix,  # (m, k) written here
 ) -> None:
@@ -211,7 +211,7 @@ def count_nearer(
 
 @kernel
 def limit(threshold: float, p: float) -> float:
-    """Return what a sum is below exactly if its distance is below the threshold."""
+    """Return the bound that a sum is below exactly if its distance is below the threshold."""
     if p != 2.0 or not threshold > 0.0:
         return threshold
     # The root is rounded: several squares share one. The smallest is some steps from here.
@@ -231,7 +231,7 @@ def add_squares(
     points: FloatMatrix,  # (d, n)
     first: int,  # of some points
     stop: int,
-    sums: FloatMatrix,  # (at least so many, tiles * size) written here
+    sums: FloatMatrix,  # (at least stop - first, tiles * size) written here
 ) -> None:
     """Sum up the squared differences of some points to all training points."""
     n_tiles, d, size = tiles.shape
@@ -319,7 +319,7 @@ def select(
     size = 0
     if within <= values.shape[0]:
         for i in range(bits.shape[0]):
-            # Without a branch: what is not selected is overwritten.
+            # Without a branch: points that are not selected are overwritten.
             positions[size] = i
             size += bits[i] <= high
     else:
@@ -343,7 +343,7 @@ def sort(
 ) -> None:
     """Write the k smallest values in order, equal ones by their position.
 
-    By counting what comes before each: for some fifty values faster than moving them.
+    By counting the smaller values of each: for some fifty values faster than moving them.
     """
     for i in range(values.shape[0]):
         value = values[i]

@@ -12,7 +12,7 @@ from fastad._core.jit import kernel
 from fastad._core.types import FloatMatrix, FloatVector
 from fastad._kernels.elementary import hyperbolic_tangent, power_of_two
 
-# Points at a time: in five dimensions they stay in a core's fastest memory with what is summed.
+# Points at a time: in five dimensions they stay in a core's fastest memory with their sums.
 _TILE = 512
 
 
@@ -25,7 +25,7 @@ def write_squared_distances(
 ) -> None:
     """Write squared Euclidean distances, from differences: products of the points would cancel.
 
-    Two coordinates in a pass halve what is read and written: a tenth of the time of a sum.
+    Two coordinates in a pass halve the reads and writes: a tenth of the time of a sum.
     """
     d = points.shape[0]
     m = squares.shape[0]

@@ -30,7 +30,7 @@ class Grid(NamedTuple):
     """Intervals of all features."""
 
     edges: FloatVector  # (e,) of the first feature, then of the second, and so on
-    firsts: IntVector  # (d + 1,) where those of each feature begin
+    firsts: IntVector  # (d + 1,) where the edges of each feature begin
     widths: FloatVector  # (d,) from the first to the last edge
 
 
@@ -54,10 +54,10 @@ class State(NamedTuple):
 
 @kernel
 def bound(
-    links: IndexMatrix,  # (m, 4) those of `Nodes`; the feature is -1 at a leaf
+    links: IndexMatrix,  # (m, 4) as in `Nodes`; the feature is -1 at a leaf
     bounds: FloatMatrix,  # (m, 2) of the leaves; of the others written here
 ) -> int:
-    """Find the bounds of all nodes from those of the leaves; return the height of the trees."""
+    """Find the bounds of all nodes from the leaves' bounds; return the height of the trees."""
     heights = np.zeros(links.shape[0], np.int32)
     highest = 0
     for i in range(links.shape[0] - 1, -1, -1):
@@ -79,7 +79,7 @@ def search(
     height: int,  # of the highest tree
     stack: Stack,  # changed here
     state: State,  # changed here
-    most_nodes: int,  # to look at in this call, but for those of the last cell
+    most_nodes: int,  # to visit in this call, but for the nodes of the last cell
 ) -> bool:
     """Cut cells until each is in one class of sums; tell whether the stack was large enough.
 
@@ -148,7 +148,7 @@ def search(
         first = _class_of(breaks, least - slack)
         last = _class_of(breaks, largest + slack)
         if first < last and _class_of(breaks, least + slack) >= _class_of(breaks, largest - slack):
-            # What decides is the rounding of the sum.
+            # The rounding of the sum decides.
             least, largest, n_seen = _sums_in_order(links, bounds, roots, low, high, path)
             n_nodes += n_seen
             first = _class_of(breaks, least)

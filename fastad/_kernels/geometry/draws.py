@@ -22,9 +22,9 @@ class Ranges(NamedTuple):
     lows: FloatVector  # (d,) of the ranges that are drawn at once; 0 where a step follows
     highs: FloatVector  # (d,) 1 where a step follows
     special: IntVector  # (s,) features that need a step more
-    ends: FloatMatrix  # (s, 2) of those
-    values: FloatVector  # (v,) of the discrete ones among those, one after the other
-    last_values: IntVector  # (s,) where the values end; those of a continuous feature are none
+    ends: FloatMatrix  # (s, 2) ends of the special features
+    values: FloatVector  # (v,) of the discrete special features, one after the other
+    last_values: IntVector  # (s,) where the values end; a continuous feature has none
 
 
 @kernel
@@ -41,7 +41,7 @@ def draw(
         low = ranges.lows[j]
         high = ranges.highs[j]
         scale = (high - low) * _UNIT
-        # What is added from position to position saves a product in three.
+        # Adding a step from position to position saves a product in three.
         counter = key + np.uint64(first * d + j + 1) * _STEP
         step = np.uint64(d) * _STEP
         for i in range(numbers.shape[0]):

@@ -1,7 +1,7 @@
 """Proposals of where particles move to, and moving those that may.
 
 Points are coordinate-major, so that each innermost loop runs over neighbouring points in memory
-and compiles to vector instructions. Random numbers are those of a key, and sums have one order.
+and compiles to vector instructions. A key determines the random numbers, and sums have one order.
 """
 
 import math
@@ -16,8 +16,8 @@ from fastad._kernels.random import bits, log_of_unit, write_normals
 # Kinds of moves, by number.
 AUTOREGRESSIVE, WALK, REFLECTED_WALK, DIFFERENCE, COORDINATE, REDRAW = range(6)
 _UNIT = 2.0**-53
-# So many differences of two particles are added whole: they lead from one part of a region to
-# another.
+# Fraction of the differences of two particles that are added whole: they lead from one part of a
+# region to another.
 _WHOLE = 0.1
 
 
@@ -136,7 +136,7 @@ def _blend(a: float, rounded: FloatMatrix, b: float, fresh: FloatMatrix) -> None
 def _exponential_limits(
     key: np.uint64, rounded: FloatMatrix, fresh: FloatMatrix, limits: FloatVector
 ) -> None:
-    """Write how far the normal density falls short of what chance allows; below 0 is fine.
+    """Write how far the normal density falls short of the random bound; below 0 is accepted.
 
     A move is allowed with the probability density(rounded) / density(fresh).
     """
@@ -179,9 +179,9 @@ def _redraw(key: np.uint64, fraction: float, points: FloatMatrix, proposed: Floa
 
 @kernel
 def _wrap(points: FloatMatrix) -> None:
-    """Let what leaves the cube come in on the other side: a step and its opposite stay as likely.
+    """Let points that leave the cube come in on the other side: opposite steps stay as likely.
 
-    Of reflections that is not true where the steps of two coordinates are correlated.
+    Reflections would not have this property where the steps of two coordinates are correlated.
     """
     for j in range(points.shape[0]):
         row = points[j]
@@ -191,9 +191,9 @@ def _wrap(points: FloatMatrix) -> None:
 
 @kernel
 def _reflect(points: FloatMatrix) -> None:
-    """Reflect at the walls of the cube what was moved independently in each coordinate.
+    """Reflect at the walls of the cube the coordinates that were moved independently.
 
-    So regions at a wall keep what would leave them. As often as it takes: were steps beyond the
+    So regions at a wall keep their points. As often as needed: were steps beyond the
     other wall refused, their opposites would have to be.
     """
     for j in range(points.shape[0]):

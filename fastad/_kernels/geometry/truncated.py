@@ -1,6 +1,6 @@
 """Normal distributions that end at the sides of the unit cube, around the normal integral's calls.
 
-Choices between two numbers compile to vector instructions here. Those of NumPy, for which a
+Choices between two numbers compile to vector instructions here. NumPy's choices, for which a
 processor must guess, took three times as long as the integral and its inverse together.
 """
 
@@ -35,7 +35,7 @@ def to_probabilities(
     deviations: FloatMatrix,  # (m, n)
     outside: FloatMatrix,  # (m, 4) of the whole distribution: below 0, not, above 1, not
     masses: FloatMatrix,  # (m, 1) of the whole distribution, between
-    parts: FloatMatrix,  # (m, n) smaller tails of it; becomes those of what is between
+    parts: FloatMatrix,  # (m, n) smaller tails of it; becomes the tails on [0, 1]
     is_low: BoolMatrix,  # (m, n) whether that is the part below, written here
 ) -> None:
     """Write the smaller part of the distribution on [0, 1] below a coordinate, or above."""
@@ -77,7 +77,7 @@ def from_probabilities(
     normal: FloatMatrix,  # (m, n)
     outside: FloatMatrix,  # (m, 4) as above
     masses: FloatMatrix,  # (m, 1)
-    parts: FloatMatrix,  # (m, n) smaller tails of those numbers; becomes those of coordinates
+    parts: FloatMatrix,  # (m, n) smaller tails of `normal`; becomes the coordinates' tails
     is_low: BoolMatrix,  # (m, n) whether that is the part below, written here
 ) -> None:
     """Write the smaller part of the whole distribution below a normal number's coordinate."""
@@ -102,7 +102,7 @@ def write_coordinates(
     indices: IntVector,  # (m,)
     out: FloatMatrix,  # (d, n) written here
 ) -> None:
-    """Write the coordinates that are so many widths from their centres."""
+    """Write coordinates from their deviations from the centres, in widths."""
     for j in range(indices.shape[0]):
         u, flags, written = deviations[j], is_low[j], out[indices[j]]
         centre, width = centres[j, 0], widths[j, 0]

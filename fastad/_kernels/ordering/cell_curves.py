@@ -187,8 +187,8 @@ def lowest_precision_sum(
             for j in range(1, n + 1):
                 term += (first + j) / (first + j + fp)
         else:
-            # The precision rises in j, so that the sum is above the integral from 0 to n. What
-            # its difference of two numbers near n may be wrong by is taken off.
+            # The precision rises in j, so that the sum is above the integral from 0 to n. The
+            # largest error of the difference of two numbers near n is subtracted.
             term = max(n - fp * math.log1p(n / (first + fp)) - 1e-14 * n, 0.0)
         total, lost = add(total, lost, term)
     return total + lost

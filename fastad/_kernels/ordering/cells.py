@@ -1,7 +1,7 @@
 """Counts of scores in cells of equal width on the scale of their rank bits.
 
-A cell holds the scores whose rank bits agree but for the lowest ``shift`` ones, so that it is as
-wide as so many ulps. Neighbouring cells, 2**page_bits of them, are a page. A page is found by
+A cell holds the scores whose rank bits agree but for the lowest ``shift`` ones: it is 2**shift ulps
+wide. Neighbouring cells, 2**page_bits of them, are a page. A page is found by
 hashing: ``directory[h]`` holds the page's number and its slot, or a negative slot where it is
 free; ``counts[slot << page_bits | cell within the page]`` holds one count for each kind of point.
 
@@ -251,7 +251,7 @@ def count_differing_bits(
     cells: IntVector,  # (n,) rising, different
     numbers: IntVector,  # (65,) added to here
 ) -> None:
-    """Count the neighbours of which so many of the lowest bits have to be dropped to be one."""
+    """Count the neighbours by the number of lowest bits without which they are equal."""
     for k in range(1, cells.shape[0]):
         rest = np.uint64(cells[k] ^ cells[k - 1])
         length = 0

@@ -15,7 +15,7 @@ from fastad._kernels.ordering.keys import rank_bits
 
 # Scores that are placed at a time: they stay in a core's fastest memory.
 BLOCK = 2048
-# What the count of a cell with a point begins at, so that its sign tells.
+# Initial count of a cell with a point, which is recognised by its sign.
 MARKED = -(2**31)
 # Points of a cell that are compared one by one.
 _FEW = 4
@@ -49,7 +49,7 @@ def cells_of_bits(
     largest: int,
     infinity: int,  # its magnitude
     base: int,  # magnitudes that are taken out around zero
-    low: float,  # what is left of the lowest and the highest point's
+    low: float,  # remainder of the lowest and of the highest point
     high: float,
     scale: float,
     last: int,

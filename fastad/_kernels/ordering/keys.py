@@ -208,7 +208,7 @@ def pack_between(
             bits = (magnitude ^ sign) - sign
             reduced = magnitude - base if magnitude != 0 else 0
             between = (bits >= lowest) & (bits <= highest)
-            # What lies outside may not fit into a key.
+            # Values outside may not fit into a key.
             folded = (reduced ^ sign) - sign if between else centre
             keys[i] = ((centre - folded) << 1) | flags[i]
             inside[i] = between

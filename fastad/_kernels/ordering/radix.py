@@ -27,7 +27,7 @@ _MORE = 3
 def radix_sort(
     keys: KeyVector,  # (n,), n > 0: sorted here
     spare: KeyVector,  # (n,) of the same type, overwritten
-    cached: int,  # so many keys fit a core's second-level cache, with as many to spare
+    cached: int,  # keys that fit a core's second-level cache, with as many to spare
 ) -> None:
     """Sort signed integers."""
     n = keys.shape[0]

@@ -106,7 +106,7 @@ def mean_of_sorted(
 
 @kernel
 def round_mean(total: float, lost: float, k: int) -> float:
-    """Return (total + lost) / k, rounded once: first the quotient, then with what that left."""
+    """Return (total + lost) / k, rounded once: first the quotient, then with its remainder."""
     upper = total + lost
     lower = lost - (upper - total)
     mean = upper / k

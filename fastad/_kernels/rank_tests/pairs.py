@@ -1,4 +1,4 @@
-"""All pairs of models at one level: Welch's and Tukey's statistics, p-values and what is counted.
+"""All pairs of models at one level: Welch's and Tukey's statistics, p-values and counts.
 
 Models come in the order of their means, and of their standard deviations where means tie, so that
 neither their order nor the threads change a bit. Nothing is kept for each pair.
@@ -165,8 +165,8 @@ def least_rank(p: float, m: float, alpha: float, quotient: float) -> int:
 
 @kernel
 def step_down(
-    tests: ShortVector,  # (m + 1,) p-values that so many tests leave significant, and not more
-    n_possible: ShortVector,  # (m + 1,) so many hypotheses may be true of those that are left
+    tests: ShortVector,  # (m + 1,) p-values that are significant with at most this many tests
+    n_possible: ShortVector,  # (m + 1,) hypotheses that may be true of this many remaining ones
 ) -> int:
     """Return how many hypotheses fall one after the other (Holm 1979, Shaffer 1986)."""
     m = tests.shape[0] - 1
@@ -256,7 +256,7 @@ def matrix_pass(
     rows: tuple[int, int],
     numbers: tuple[float, float, float],  # root of folds, half, scale
     weights: FloatVector,
-    order: IntVector,  # (n,) index of each model among those of the caller
+    order: IntVector,  # (n,) index of each model in the caller's order
     matrix: FloatMatrix,  # (n, n) written here: both elements of each pair
 ) -> None:
     """Write the p-values of all pairs of some rows."""
@@ -293,7 +293,7 @@ def count_differences(means: FloatVector, unit: float, limit: float) -> int:
 
 @kernel
 def select_difference(means: FloatVector, rank: int) -> float:
-    """Return the difference of means, of all pairs, that has so many others at or below it.
+    """Return the difference of means, of all pairs, with ``rank`` others at or below it.
 
     `rank` counts from 0. Floats from 0 on are ordered as their bits are, which are halved.
     """
@@ -332,7 +332,7 @@ def possible_numbers(n_models: int, largest: ShortVector) -> None:
         best = 2 * x
         for j in range(group, 1, -1):
             rest = x - j * (j - 1) // 2
-            # So many pairs need at least so many models; smaller groups leave more of them.
+            # Fewest models of `rest` pairs; smaller groups leave more pairs.
             if j + (1.0 + math.sqrt(1.0 + 8.0 * rest)) / 2.0 >= best + 1.0 and rest > 0:
                 break
             best = min(best, j + fewest[rest])

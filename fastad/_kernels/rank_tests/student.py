@@ -20,7 +20,7 @@ from fastad._core.jit import kernel
 from fastad._core.types import FloatMatrix, FloatVector
 from fastad._kernels.elementary import split_power
 
-# Bits of sqrt(1/2), and what turns a small integer into the bits of 1.5 * 2**52 plus it.
+# Bits of sqrt(1/2), and the bits to which a small integer is added for 1.5 * 2**52 plus it.
 _SQRT_HALF = np.int64(0x3FE6A09E667F3BCD)
 _WHOLE_BITS = np.int64(0x4338000000000000)
 _WHOLE = 6755399441055744.0
@@ -30,7 +30,7 @@ _TWO_OVER_SQRT_PI = 1.1283791670955126
 # Beyond it the square of z, or the p-value, is near the end of the floats.
 _LARGEST_Z = 2.0**400
 _LEAST_P = 1e-290
-# So many factors between 1/3 and 2 have a product that is a float.
+# Factors between 1/3 and 2 whose product is a float.
 _MOST_TERMS = 600
 
 # Terms at the end of an alternating sum: the first error is 2 / (3 + sqrt(8))**24 = 8e-19.
@@ -42,10 +42,10 @@ _SMALLEST_TERM = 1e-19
 def log2_above_one(y: Any) -> Any:
     """Return the binary logarithm of 1 + y, 0 <= y <= 2**1000, exact for small y as well.
 
-    Of vector instructions only, as the C library's is not.
+    Made of vector instructions only, unlike the C library's.
     """
     c = 1.0 + y
-    # What rounding took of a small y; a large one does not miss it.
+    # Rounding error of a small y; a large one does not miss it.
     lost = y - (c - 1.0) if c < 1.25 else 0.0
     bits = np.float64(c).view(np.int64)
     # The exponent for which the mantissa lies in [sqrt(1/2), sqrt(2)).
@@ -123,7 +123,7 @@ def two_sided(t: float, nu: float) -> float:
         ratio *= (y + 1.0) / (y + 0.5)
         y += 1.0
     ratio *= gamma_series(y + 0.25) / math.sqrt(y + 0.25)
-    # The power by halves: what is left may be below the smallest normal number.
+    # The power by halves: the result may be below the smallest normal number.
     half = 2.0 ** (power / 2.0)
     return float(min(_TWO_OVER_SQRT_PI * ratio * (h * root) * total * half * half, 1.0))
 

@@ -8,7 +8,7 @@ from fastad._core.jit import kernel
 from fastad._core.types import IntVector, LabelVector
 from fastad._kernels.random import bits
 
-# Points that are drawn together, and only together: as many as a core's nearest memory holds.
+# Points that are drawn together, and only together: they fit a core's nearest memory.
 BLOCK = 4096
 
 _HALF = np.uint64(32)
@@ -102,9 +102,9 @@ def share_out(
 ) -> int:
     """Share draws with replacement out among blocks of points; return how many lie before these.
 
-    The blocks are halved again and again, and the draws of a part are binomial. Its random numbers
-    are those of its number in this tree, so that a block has the same draws whichever others are
-    asked for.
+    The blocks are halved again and again, and the draws of a part are binomial. The number of a
+    part in this tree determines its random numbers, so that a block has the same draws with any
+    others.
     """
     n_blocks = (n_points + BLOCK - 1) // BLOCK
     last = first + shares.shape[0]

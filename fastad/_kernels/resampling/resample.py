@@ -18,7 +18,7 @@ def accumulate(
     before: int,  # drawn of the points before these
     counts: ShortVector,  # (n + 1,) written here: how many are drawn of the first 0, 1, … n
 ) -> None:
-    """Count what is drawn down the order."""
+    """Count drawn points down the order."""
     total = before
     counts[0] = total
     for i in range(times.shape[0]):
@@ -60,7 +60,7 @@ def resample_counts(
     key: np.uint64,
     replicate: int,
     n_drawn: IntVector,  # (2,) anomalies and normals
-    n_points: IntVector,  # (2,) of which so many are drawn
+    n_points: IntVector,  # (2,) anomalies and normals to draw from
     rows: tuple[ShortVector | None, ShortVector | None],  # as anomalies and normals above
     points: tuple[IntVector, IntVector, IntVector],  # keys (g,), fps and tps (g + 1,), of any part
     starts: IntVector,  # (2,) the first anomaly and normal of the blocks that this part needs
@@ -94,7 +94,7 @@ def resample_counts(
         new_keys[n_distinct] = keys[i]
         new_tps[n_distinct + 1] = new_tp
         new_fps[n_distinct + 1] = new_fp
-        # What the replicate lacks is overwritten by the next score.
+        # A score without drawn points is overwritten by the next.
         n_distinct += new_tp + new_fp > tp + fp
         tp = new_tp
         fp = new_fp
@@ -110,7 +110,7 @@ def relabel(
     drawn: IntVector,  # (g + 1,) written here, for g distinct scores
     others: IntVector,  # (g + 1,) written here
 ) -> None:
-    """Draw so many points, all choices equally likely; count them and the others down the order.
+    """Draw points, all choices equally likely; count them and the others down the order.
 
     Points that are drawn a second time are drawn anew. A point is floor(u * n / 2^32) of 32 random
     bits u; those u of which some points would have one more than others are left out (Lemire
@@ -136,8 +136,8 @@ def relabel(
     score = np.int64(1)
     for i in range(marks.shape[0]):
         n_drawn_above += np.int64(marks[i])
-        # What is not the last of its tie is overwritten by the next, without a branch: 0.5 ms for
-        # a million points, and 3 ms with a loop over each tie, of which no processor knows the end.
+        # All but the last of a tie are overwritten by the next, without a branch: 0.5 ms for
+        # a million points, and 3 ms with a loop over each tie, whose end no processor predicts.
         drawn[score] = n_drawn_above
         others[score] = i + 1 - n_drawn_above
         score += np.int64(lasts[i])

@@ -18,7 +18,7 @@ def reweighted_counts(
     fps: CountVector,  # (g + 1,) written here
     tps: CountVector,  # (g + 1,) written here
 ) -> int:
-    """Add up the weights of what is drawn down the order; return how many points have some."""
+    """Add up the weights of drawn points down the order; return how many points have some."""
     points = 0
     fp: Any = fps.dtype.type(0)
     tp: Any = fps.dtype.type(0)

@@ -138,7 +138,7 @@ def run_around(fps: CountVector, tps: CountVector, i: int) -> tuple[int, int]:
 def upper_tail(
     population: int, marked: int, drawn: int, least: int, probabilities: FloatVector
 ) -> float:
-    """Return the probability that at least so many of the drawn are marked."""
+    """Return the probability that at least ``least`` of the drawn are marked."""
     first, size = hypergeometric_window(population, marked, drawn, probabilities)
     if least <= first:
         return 1.0
