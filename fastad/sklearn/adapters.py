@@ -31,7 +31,7 @@ class OrientationWarning(UserWarning):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AdaptedDetector:
-    """A fitted detector whose scores are higher for what is more anomalous.
+    """A fitted detector whose scores are higher for more anomalous samples.
 
     Made by `from_sklearn` and `from_pyod`.
 
@@ -58,7 +58,7 @@ class AdaptedDetector:
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            What the detector takes.
+            Samples, in the form that the detector takes.
 
         Returns
         -------
@@ -83,7 +83,7 @@ class AdaptedDetector:
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            What the detector takes.
+            Samples, in the form that the detector takes.
         y_true : array-like of shape (n_samples,)
             1 for an anomaly, 0 for a normal sample, or booleans.
         groups, **options
@@ -137,7 +137,7 @@ def from_sklearn(detector: Any, *, name: str | None = None) -> AdaptedDetector:
         ``IsolationForest``, ``OneClassSVM``, ``EllipticEnvelope``, ``SGDOneClassSVM``,
         ``LocalOutlierFactor(novelty=True)``, and others that inherit from ``OutlierMixin``.
     name : str, optional
-        Its name in tables; by default that of its class.
+        Its name in tables; by default the name of its class.
 
     Returns
     -------
@@ -190,7 +190,7 @@ def from_pyod(detector: Any, *, name: str | None = None) -> AdaptedDetector:
     detector : detector
         Fitted detector of PyOD, or a pipeline or search that ends in one.
     name : str, optional
-        Its name in tables; by default that of its class.
+        Its name in tables; by default the name of its class.
 
     Returns
     -------

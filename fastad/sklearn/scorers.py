@@ -29,7 +29,7 @@ from fastad.measures.requests import bind, table_measures
 _Result = TypeVar("_Result")
 _Self = TypeVar("_Self", bound="Scorer[Any]")
 
-# What every scorer takes beside the measure's own parameters.
+# Parameters of every scorer beside the measure's own.
 _SHARED = [
     Parameter("pos_label", Parameter.KEYWORD_ONLY, default=None, annotation=Label | None),
     Parameter("response_method", Parameter.KEYWORD_ONLY, default="auto", annotation=ResponseMethod),
@@ -52,7 +52,7 @@ MeasureScorer
 Raises
 ------
 InvalidInputError
-    If an argument is not as described. A call raises UndefinedMeasureError where the measure is
+    If a parameter is invalid. A call raises UndefinedMeasureError where the measure is
     undefined.
 """
 
@@ -133,7 +133,7 @@ class Scorer(ABC, Generic[_Result]):
         return self
 
     def get_metadata_routing(self) -> Any:
-        """Return what was requested, as scikit-learn reads it."""
+        """Return the requested metadata, as scikit-learn reads it."""
         request = scikit_learn("utils.metadata_routing").MetadataRequest(owner=repr(self))
         request.score.add_request(param="sample_weight", alias=self._weight_request)
         return request
@@ -153,7 +153,7 @@ class Scorer(ABC, Generic[_Result]):
 
     @property
     def _positional(self) -> Sequence[str]:
-        """What that function takes beside keywords."""
+        """Arguments of that function beside keywords."""
         return ()
 
     @abstractmethod
@@ -326,7 +326,7 @@ def measure_scorer(
     Raises
     ------
     InvalidInputError
-        If an argument is not as described. A call raises UndefinedMeasureError where the measure is
+        If a parameter is invalid. A call raises UndefinedMeasureError where the measure is
         undefined.
 
     Examples
@@ -380,7 +380,7 @@ def evaluation_scorer(
     Raises
     ------
     InvalidInputError
-        If an argument is not as described. A call raises UndefinedMeasureError if any of the
+        If a parameter is invalid. A call raises UndefinedMeasureError if any of the
         measures is undefined.
 
     Examples

@@ -1,6 +1,6 @@
 """A detector with a threshold that was learnt on held-out normal samples.
 
-Loaded when it is first used, because its base classes are those of scikit-learn.
+Loaded when it is first used, because it inherits from scikit-learn's base classes.
 """
 
 from typing import Any, cast
@@ -33,8 +33,8 @@ class ThresholdedDetector(OutlierMixin, MetaEstimatorMixin, BaseEstimator):  # t
     """A detector that flags samples by a threshold learnt on held-out normal samples.
 
     `fit` holds out a part of the samples, fits the detector to the others, and sets the threshold
-    on the scores of those that it has not seen. Scores of samples that a detector was fitted to
-    are lower than those of new ones, and a threshold set on them flags too many.
+    on the held-out scores. Scores of samples that a detector was fitted to are lower than scores of
+    new samples, and a threshold set on them flags too many.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ class ThresholdedDetector(OutlierMixin, MetaEstimatorMixin, BaseEstimator):  # t
         Fraction or number of the samples that are held out, as
         ``sklearn.model_selection.train_test_split`` takes it.
     random_state : int, RandomState instance or None, default None
-        Which samples are held out, as ``train_test_split`` takes it; and seeds of the detector
+        Seed of the held-out samples, as in ``train_test_split``; and seeds of the detector
         where its own ``random_state`` is None.
     pos_label : label, optional
         Label of anomalies in ``y``, which `fit` leaves out. By default all samples count as normal,
@@ -71,7 +71,7 @@ class ThresholdedDetector(OutlierMixin, MetaEstimatorMixin, BaseEstimator):  # t
     n_held_out_ : int
         Number of samples by which the threshold was set.
     n_features_in_, feature_names_in_
-        Of the fitted detector, where it has them.
+        Number and names of the features of the fitted detector, where it has them.
 
     See Also
     --------
@@ -131,7 +131,7 @@ class ThresholdedDetector(OutlierMixin, MetaEstimatorMixin, BaseEstimator):  # t
         Raises
         ------
         InvalidInputError
-            If a parameter is not as described; the message says which.
+            If a parameter is invalid; the message says which.
         InvalidTypeError
             If the estimator is no outlier detector.
         UndefinedMeasureError
@@ -221,7 +221,7 @@ class ThresholdedDetector(OutlierMixin, MetaEstimatorMixin, BaseEstimator):  # t
         return np.where(self.score_samples(X) < self.offset_, -1, 1)
 
     def __sklearn_tags__(self) -> Any:
-        """Return scikit-learn's tags: those of an outlier detector on the estimator's inputs."""
+        """Return scikit-learn's tags of an outlier detector on the estimator's inputs."""
         from sklearn.utils import get_tags  # scikit-learn 1.6; before, nothing calls this
 
         tags = super().__sklearn_tags__()
