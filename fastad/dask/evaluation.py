@@ -47,7 +47,7 @@ def evaluate(
 
     Each partition is counted in a sketch of its own, and sketches are merged along a tree, to the
     same numbers as on one machine, however the rows are partitioned. ``exact=True`` computes the
-    partitions again for what measures still depend on, see `fastad.streaming.evaluate`; for areas,
+    partitions again for measures that still need it, see `fastad.streaming.evaluate`; for areas,
     the anomalies go to all workers, where they fit the memory.
 
     Parameters
@@ -59,8 +59,8 @@ def evaluate(
     score_columns : str or sequence of str, optional
         Columns of scores, a detector each; by default all other columns of numbers.
     measures : str, Measure, BoundMeasure, or sequence of such, optional
-        Keys such as ``"tpr@0.01"``, names of measures, or declarations; by default those of
-        `fastad.evaluate`.
+        Keys such as ``"tpr@0.01"``, names of measures, or declarations; by default the same as
+        in `fastad.evaluate`.
     fpr : float or sequence of floats, default (0.01, 0.05)
         False positive rates for names without one.
     group_columns : str or sequence of str, optional
@@ -138,8 +138,8 @@ def sketch(
 ) -> Any:
     """Count scores of Dask data frames or arrays in one sketch for each detector.
 
-    A sketch has the bytes that one machine gives it. Its `ScoreSketch.interval` says what other
-    samples may show, with the certain bounds of the estimate beside.
+    A sketch has the same bytes as on one machine. Its `ScoreSketch.interval` covers other samples,
+    with the certain bounds of the estimate beside.
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ def sketch(
     Returns
     -------
     dict of str to ScoreSketch, or a delayed object
-        By column of scores.
+        Sketches by column of scores.
 
     Raises
     ------

@@ -27,7 +27,7 @@ def volume_curve(
     """Volume at every threshold down to a lowest one, with the score computed on Dask.
 
     The particles of multilevel splitting move on the client, level by level, and each task scores
-    some of them: the result is that of `fastad.regions.volume_curve` with the same options, to the
+    some of them: the result equals `fastad.regions.volume_curve` with the same options, to the
     last bit. The coordinates of points travel to workers and their scores back, so that it is
     for scores that take longer than that: some milliseconds for each move of all particles.
 

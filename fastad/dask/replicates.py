@@ -36,7 +36,7 @@ def interval(
     """Confidence interval of a measure, with the replicates of a bootstrap on Dask.
 
     The scores are gathered and ordered once. Replicates are numbered, and each task draws a range
-    of them: the interval is that of `fastad.interval` with the same options, to the last bit.
+    of them: the interval equals `fastad.interval` with the same options, to the last bit.
     Methods that draw no replicates are computed at once. For scores that do not fit in memory, see
     `fastad.dask.sketch`.
 

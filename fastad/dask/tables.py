@@ -76,7 +76,7 @@ class PartitionedTable:
         """Return, delayed, a function of an iterator of partitions, each a `Batch` of columns.
 
         A task makes some partitions by itself, one after the other, so that rows stay where they
-        are read. Partitions that are in memory already, or are made of what others need too, come
+        are read. Partitions that are in memory already, or share inputs with others, come
         from tasks of their own, and the function is called for each.
         """
         dask = dask_module()
@@ -126,7 +126,7 @@ def _chunk(*arrays: Any, names: Sequence[str]) -> dict[str, Any]:
 
 
 def _graphs_apart(parts: Sequence[Any]) -> list[tuple[Any, Any]] | None:
-    """Return what makes each partition, and its key; None if a task could not make it by itself."""
+    """Return the graph and key of each partition; None if a task could not make it by itself."""
     try:
         from distributed import futures_of  # Dask may be here without it.
     except ModuleNotFoundError:

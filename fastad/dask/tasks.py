@@ -12,7 +12,7 @@ from fastad.errors import InvalidInputError
 
 
 def dask_module() -> Any:
-    """Return dask, or raise what says how to install it."""
+    """Return dask, or raise an error with the command that installs it."""
     try:
         # Inside, as only this package needs it.
         return importlib.import_module("dask")

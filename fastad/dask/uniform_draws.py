@@ -33,7 +33,7 @@ def volume(
 ) -> Any:
     """Fraction of a box with a score below a threshold, by uniform draws on Dask.
 
-    The draws are numbered, and each task counts a range of them: the result is that of
+    The draws are numbered, and each task counts a range of them: the result equals
     ``fastad.volume(..., method="uniform")`` with the same options, to the last bit.
 
     Parameters
