@@ -60,7 +60,7 @@ def _resampled_overlap(rows: ScoredRows) -> float:
 
 
 def _resampled(points: Points, size: int) -> tuple[FloatVector, FloatVector]:
-    """Return a region's curve up to the limit at so many evenly spaced indices."""
+    """Return a region's curve up to the limit at ``size`` evenly spaced indices."""
     fpr, tpr = points.fps / points.n_normals, points.tps / points.n_anomalies
     limit = _FPR_LIMIT
     if fpr[fpr <= limit].max() == 0:

@@ -12,7 +12,7 @@ from fastad.ordering.counts import OrderedCounts
 
 
 class ScoredRows:
-    """Labels and scores row by row, and their points in order; what definitions read.
+    """Input of definitions: labels and scores row by row, and their points in order.
 
     Parameters
     ----------
@@ -21,7 +21,7 @@ class ScoredRows:
     scores : numpy.ndarray of shape (n_rows,)
         Higher is more anomalous.
     points : Points
-        What the highest scores flag.
+        Counts that the highest scores flag.
     groups : sequence of numpy.ndarray
         Rows of each group; empty without groups.
     """
@@ -69,13 +69,13 @@ class Definition:
     Attributes
     ----------
     name : str
-        What is computed, in a few words.
+        Definition in a few words.
     source : str
-        Who computes it so.
+        Libraries or papers that use it.
     measure : str
         Key of the measure of fastad that it is taken for.
     reason : str
-        Why it differs, in one sentence.
+        Difference from the measure, in one sentence.
     compute : callable
         The number of scored rows; NaN where the definition does not apply to them.
     """

@@ -56,11 +56,11 @@ class MatchingDefinition(Record):
     Attributes
     ----------
     name : str
-        What is computed.
+        Definition in a few words.
     source : str
-        Who computes it so.
+        Libraries or papers that use it.
     reason : str
-        Why it differs from the measure.
+        Difference from the measure.
     value : float
         Its value on the data.
     measure : str
@@ -88,14 +88,14 @@ class Explanation(ShortRepr, TableResult):
     value : str
         The number as it was written.
     tolerance : float
-        How far values may be from it: half a unit of its last digit.
+        Distance that values may have from it: half a unit of its last digit.
     right : mapping of str to float
         Measures of fastad with this value, by their keys.
     matches : sequence of MatchingDefinition
         Definitions of others that give it, the nearest first; empty where it is right.
     n_similar : int
-        Where it is right: definitions of others that give another value which reads the same in
-        the digits of the number.
+        Where it is right: definitions of others with another value that reads the same in the
+        digits of the number.
     measures : mapping of str to float
         The values of all measures that were compared; NaN where one is undefined.
     """
@@ -187,11 +187,11 @@ def explain(
     y_score : array-like of shape (n_samples,)
         Anomaly score, higher is more anomalous.
     value : str or float
-        The number, with as many digits as are known: values that round to it match, and those
-        within 5e-7, as others compute in single precision. A string keeps zeros at the end.
+        The number, with all known digits: values that round to it match, and values within 5e-7,
+        as others compute in single precision. A string keeps zeros at the end.
     measure : str, Measure or BoundMeasure, optional
-        What the number was printed as, such as ``"auc"`` or ``"ap"``: it is compared with this
-        measure alone, and with what is taken for it. By default with the usual ones.
+        Name under which the number was printed, such as ``"auc"`` or ``"ap"``: it is compared
+        with this measure and its variants alone. By default with the usual measures.
     groups : array-like of shape (n_samples,), mapping, or table, optional
         Fold, data set or region of each row, over which others may have averaged.
     pos_label : label, optional
@@ -210,7 +210,7 @@ def explain(
 
     Notes
     -----
-    O(n log n) time for n samples, about a hundred times that of one measure. The rows are taken
+    O(n log n) time for n samples, about a hundred times the time of one measure. The rows are taken
     to be in the order of time by those definitions that depend on it.
 
     Examples
@@ -239,7 +239,7 @@ def explain(
     definitions = [one for one in DEFINITIONS if one.measure in measures]
     right = {key: x for key, x in measures.items() if abs(x - number) <= tolerance}
     rows = ScoredRows.from_counts(labels.values, scores.astype(np.float64), counts, parts)
-    # Infinite scores have no mean and no thresholds between them: what reads those is NaN.
+    # Infinite scores have no mean and no thresholds between them: definitions with these are NaN.
     with np.errstate(all="ignore"):
         values = [float(one.compute(rows)) for one in definitions]
     near = [
@@ -275,7 +275,7 @@ def _check_value(value: str | float) -> tuple[str, float, float]:
         )
     half_unit = 0.5 * 10.0 ** max(min(exponent, 0), -_MOST_DECIMALS)
     tolerance = min(max(half_unit, _FINEST), _COARSEST)
-    # What lies half a unit away in decimals may lie an ulp further in floats.
+    # A distance of half a unit in decimals may be an ulp more in floats.
     return text, float(number), tolerance * (1 + _ROUNDING)
 
 

@@ -68,7 +68,7 @@ class Points:
         return Points(self.fps, self.tps, scores).keep(kept)
 
     def hard(self, n_flagged_scores: int) -> "Points":
-        """Return the points of two scores: high for so many distinct scores, low for the others."""
+        """Return the points of two scores: high for the highest distinct ones, low for others."""
         kept = np.zeros(self.scores.shape[0], np.bool_)
         kept[-1] = True
         if n_flagged_scores > 0:

@@ -46,15 +46,15 @@ def of_other_points(
     change : callable
         The points; None where they are not to be had.
     what, source, reason : str
-        What is read, who does so, and why the numbers differ.
+        The points' name, libraries or papers that use them, and the reason of the difference.
     summaries : sequence of CurveSummary
-        What is computed.
+        Summaries to compute.
     """
 
     def computed(summary: CurveSummary) -> Callable[[ScoredRows], float]:
         def compute(rows: ScoredRows) -> float:
             points = change(rows)
-            # What changes nothing on these rows is not another definition.
+            # A change without effect on these rows is no other definition.
             if points is None or points.same_counts(rows.points):
                 return np.nan
             return summary.compute(points)

@@ -127,7 +127,7 @@ def _pycaleva_auc(rows: ScoredRows) -> float:
 
 
 def _spark_points(rows: ScoredRows, n_bins: int) -> Points | None:
-    """Return every so many points, where there are at least two of them for each bin."""
+    """Return points at equal distances, where there are at least two of them for each bin."""
     n_scores = rows.points.scores.shape[0]
     size = n_scores // n_bins
     if size < 2:

@@ -21,7 +21,7 @@ from fastad.explain.summaries import AP, AUC, PRECISION_AREAS, of_other_points
 
 # False positive rates of partial areas that are printed.
 _RATES = (0.01, 0.05, 0.1, 0.2, 0.3)
-# Of normals, in benchmarks of out-of-distribution detection.
+# Fraction of normals that pass, in benchmarks of out-of-distribution detection.
 _RECALL = 0.95
 
 
