@@ -87,7 +87,7 @@ def best_f1(
 ) -> ValueAtThreshold:
     """Highest F1 score over all thresholds, with its threshold.
 
-    The maximum of 2 tp / (2 tp + fp + fn) over the real points; of equal ones that of the highest
+    The maximum of 2 tp / (2 tp + fp + fn) over the real points; in a tie the one with the highest
     threshold. It is chosen with the labels, and so is optimistic.
 
     Parameters
@@ -176,7 +176,7 @@ def recall_at_precision(
 ) -> ValueAtThreshold:
     """Highest recall among the thresholds that reach a precision, with its threshold.
 
-    The maximum over the real points; of equal ones that of the highest threshold.
+    The maximum over the real points; in a tie the one with the highest threshold.
 
     Parameters
     ----------
@@ -258,7 +258,7 @@ def precision_at_recall(
 ) -> ValueAtThreshold:
     """Highest precision among the thresholds that reach a recall, with its threshold.
 
-    The maximum over the real points; of equal ones that of the highest threshold.
+    The maximum over the real points; in a tie the one with the highest threshold.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 """Anomalies hidden among the normals: the counts as they would be if these were labelled.
 
-Of the samples that are labelled normal a fraction pi are anomalies that nobody found, with scores
+A fraction pi of the samples that are labelled normal are undiscovered anomalies, with scores
 distributed as the labelled ones' scores. The observed false positive rate is then FPR' =
 (1 - pi) FPR + pi TPR at each threshold (Scott 2015; Menon et al. 2015, section 4), so that
 

@@ -17,7 +17,7 @@ _COSTS = {"cost_miss": Positive(default=1.0), "cost_false_alarm": Positive(defau
 
 
 class Weights(NamedTuple):
-    """What each error rate costs; the lower one of both costs is 1.
+    """Cost of each error rate; the lower one of both costs is 1.
 
     Attributes
     ----------
@@ -96,7 +96,7 @@ def detection_cost(
     """Detection cost at a threshold, normalised as by NIST: the actual DCF.
 
     With the prevalence p, cost_miss p FNR + cost_false_alarm (1 - p) FPR, divided by the lower one
-    of cost_miss p, the cost of flagging nothing, and cost_false_alarm (1 - p), that of flagging
+    of cost_miss p, the cost of flagging nothing, and cost_false_alarm (1 - p), the cost of flagging
     everything.
 
     Parameters
@@ -162,7 +162,7 @@ def _min_detection_cost(
     weights = weights_of(counts, prevalence, **costs)
     gain, loss = weights.misses / exact(counts.n_anomalies), weights.false_alarms
     loss /= exact(counts.n_normals)
-    # What flagging saves, in units in which floats neither overflow nor are all 0.
+    # Savings by flagging, in units in which floats neither overflow nor are all 0.
     unit = max(weights)
     about_gain, about_loss = float(gain / unit), float(loss / unit)
 
@@ -208,7 +208,7 @@ def min_detection_cost(
     """Lowest detection cost over all thresholds, with its threshold: NIST's minDCF.
 
     The minimum of `detection_cost` over the real points, of flagging nothing, and of flagging
-    everything; of equal ones that of the highest threshold. It is chosen with the labels, and so
+    everything; in a tie the one with the highest threshold. It is chosen with the labels, and so
     is optimistic.
 
     Parameters

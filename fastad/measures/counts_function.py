@@ -37,7 +37,7 @@ class CountsFunction:
     name : str
         Name of the measure.
     function : callable
-        As the user gave it.
+        Function as the user gave it.
     takes_threshold : bool
         Whether it takes thresholds, too.
     value_range : (float, float)
@@ -164,7 +164,7 @@ class CountsFunction:
         return values
 
     def try_out(self, *, monotone: bool) -> None:
-        """Call the function at all counts of a few samples, and check what it returns."""
+        """Call the function at all counts of a few samples, and check the result."""
         n, m = _TRIED_ANOMALIES, _TRIED_NORMALS
         tps, fps = (each.ravel() for each in np.mgrid[: n + 1, : m + 1])
         thresholds = np.full(tps.shape[0], 0.5)

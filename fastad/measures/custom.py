@@ -41,8 +41,8 @@ from fastad.ordering.counts import OrderedCounts
 At = Literal["fpr", "threshold", "k", "best", "curve"]
 
 _POINTS = ("fpr", "threshold", "k", "best", "curve")
-# A derivative is a difference over this fraction of a class: its error, of the square, and that of
-# rounding over the step are about equal.
+# A derivative is a difference over this fraction of a class: its error, of the square, and the
+# error of rounding over the step are about equal.
 _STEP = 1e-5
 
 
@@ -58,7 +58,7 @@ def from_counts(
 ) -> Measure[Any]:
     """Make a measure of a function of confusion counts.
 
-    What takes the key of a measure takes the result, too: `fastad.evaluate`, `fastad.interval`,
+    The result can take the place of a measure's key in `fastad.evaluate`, `fastad.interval`,
     `fastad.compare`, `fastad.chance_level`, sketches and scorers. It is computed by
     ``measure.of(y_true, y_score)``, with its operating point as a keyword.
 
@@ -79,7 +79,7 @@ def from_counts(
         ``"threshold"``
             At a ``threshold`` that was fixed beforehand.
         ``"k"``
-            Of the ``k`` highest scores, by default as many as there are anomalies; at a tied cut
+            Among the ``k`` highest scores, by default as many as there are anomalies; at a tied cut
             of the expected counts.
         ``"best"``
             The best value over all thresholds, with its threshold.
@@ -194,7 +194,7 @@ def _at_fpr(counts: OrderedCounts, fpr: Fraction, *, of: CountsFunction) -> floa
 def _of_most_normals(
     counts: OrderedCounts, ties: BoolVector, fpr: Fraction, *, of: CountsFunction
 ) -> float:
-    """Value where a threshold flags as many normals as it may, and of their cell no anomaly."""
+    """Value where a threshold flags the most normals allowed, and no anomaly of their cell."""
     most = flagging_most_normals(counts, ties, fpr)
     return of.at_point(most, last_point(most, fpr))
 

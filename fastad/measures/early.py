@@ -116,7 +116,7 @@ def exponent_of(alpha: Fraction) -> float:
 
 
 def highest_gain(counts: OrderedCounts, alpha: Fraction) -> float:
-    """Return what the weights of the first ranks exceed those of the last by, for all anomalies."""
+    """Return the excess of the first ranks' weights over the last ranks', for all anomalies."""
     rate = exponent_of(alpha) / counts.total
     # Neither of the factors cancels.
     return math.expm1(-rate * counts.n_anomalies) * math.expm1(-rate * counts.n_normals)
@@ -137,13 +137,13 @@ def _gain(counts: OrderedCounts, rate: float, n_normals: float) -> float:
 
 
 def weights_of_ties(above: FloatVector, sizes: FloatVector, rate: float) -> FloatVector:
-    """Return the mean weight of the samples of each tie, below so many others."""
+    """Return the mean weight of the samples of each tie, with ``above`` others above it."""
     weights: FloatVector = np.exp(-rate * above) * -np.expm1(-rate * sizes) / sizes
     return weights
 
 
 def _robust_initial_enhancement(counts: OrderedCounts, alpha: Fraction) -> float:
-    """Mean exponential weight of the anomalies' ranks, over that of all samples."""
+    """Mean exponential weight of the anomalies' ranks, relative to all samples."""
     need_anomalies(counts, "robust_initial_enhancement")
     about = exponent_of(alpha)
     weight = _gain(counts, about / counts.total, math.inf)

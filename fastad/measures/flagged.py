@@ -1,4 +1,4 @@
-"""What a threshold classifies as anomalous: confusion counts, and their precision and F1."""
+"""Samples that a threshold flags: confusion counts, and their precision and F1."""
 
 import math
 from bisect import bisect_right
@@ -42,7 +42,7 @@ def _f1_at_fpr(counts: OrderedCounts, fpr: Fraction, *, prevalence: Fraction | N
 
 
 def flagging_most_normals(counts: OrderedCounts, ties: BoolVector, rate: Fraction) -> OrderedCounts:
-    """Return the counts with one point more, at which a threshold flags as many normals as it may.
+    """Return the counts with one more point, where a threshold flags the most normals allowed.
 
     It flags no anomaly in the cell that the rate cuts.
     """
@@ -61,7 +61,7 @@ def flagging_most_normals(counts: OrderedCounts, ties: BoolVector, rate: Fractio
 def _lowest_f1(
     counts: OrderedCounts, ties: BoolVector, *, fpr: Fraction, prevalence: Fraction | None
 ) -> float:
-    """F1 score where a threshold flags as many normals as it may."""
+    """F1 score where a threshold flags the most normals allowed."""
     most = flagging_most_normals(counts, ties, fpr)
     return F1_AT_FPR.bind(fpr=fpr, prevalence=prevalence).value(most)
 
@@ -152,7 +152,7 @@ def _precision_at_fpr(
 def _lowest_precision(
     counts: OrderedCounts, ties: BoolVector, *, fpr: Fraction, prevalence: Fraction | None
 ) -> float:
-    """Precision where a threshold flags as many normals as it may."""
+    """Precision where a threshold flags the most normals allowed."""
     most = flagging_most_normals(counts, ties, fpr)
     return PRECISION_AT_FPR.bind(fpr=fpr, prevalence=prevalence).value(most)
 
@@ -318,7 +318,7 @@ def confusion(counts: OrderedCounts, point: int) -> Confusion:
 
 
 def threshold_and_flagged(counts: OrderedCounts, rate: Fraction) -> tuple[Threshold, Confusion]:
-    """Return the threshold at a false positive rate and the counts of what it flags."""
+    """Return the threshold at a false positive rate and its confusion counts."""
     need_normals(counts, "threshold_at_fpr")
     point = last_point(counts, rate)
     return threshold_from(counts, rate, point, "linear"), confusion(counts, point)

@@ -294,7 +294,7 @@ def gaussian_weighted_auc(
     -----
     On a straight piece of the curve the integral is a closed form of the normal density and
     distribution function; over short pieces, where it would lose digits, a rule of five points that
-    is good to about 12 digits. The authors' code leaves out what lies outside of [0, 1], so that
+    is good to about 12 digits. The authors' code leaves out the weights outside of [0, 1], so that
     weights near 0 sum to less than 1, and adds up a thousand or more trapezoids.
 
     References
@@ -389,9 +389,9 @@ def histogram_weighted_auc(
 
     Notes
     -----
-    The authors' code fills the histogram with random subsamples of all samples; this is what its
-    weights tend to, but that h is fixed and that of the thresholds which flag the same samples of a
-    subsample the lowest is taken, which depends on normals alone. At ``fpr`` 1 all rates are 1.
+    The authors' code fills the histogram with random subsamples of all samples; this is the limit
+    of its weights, but with h fixed, and with the lowest of the thresholds that flag the same
+    samples of a subsample, which depends on normals alone. At ``fpr`` 1 all rates are 1.
 
     References
     ----------

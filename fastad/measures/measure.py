@@ -49,7 +49,7 @@ class Extremes:
 
     In each range, a *cell*, the order of the samples and their ties are unknown. The curve then
     lies between the best one, on which each cell has its anomalies first, and the worst one, on
-    which it has its normals first. This is what a measure does within these, ties included.
+    which it has its normals first. These are the limits of a measure between both, ties included.
 
     Attributes
     ----------
@@ -76,7 +76,7 @@ class Extremes:
     highest: Extreme | None = None
 
 
-# An area whose heights are those of the curve.
+# An area whose heights are the curve's.
 AREA = Extremes(corners=True)
 # The same, added up in floating point.
 ROUNDED_AREA = Extremes(exact=False)
@@ -98,7 +98,7 @@ class Measure(Generic[Result]):
     title : str
         A short description.
     key : str
-        Its key in tables; with an operating point, what stands before the number.
+        Its key in tables; with an operating point, the text before the number.
     compute : callable
         The measure as a function of ordered counts and checked parameters.
     parameters : mapping of str to Parameter
@@ -128,7 +128,7 @@ class Measure(Generic[Result]):
     weights : {"real", "integer"}
         Sample weights that it takes.
     slopes : callable or None
-        How a value at a threshold changes with the flagged fractions of both classes: a function of
+        Slopes of a value at a threshold in the flagged fractions of both classes: a function of
         counts and checked parameters.
     monotone : bool
         Whether it is a function of flagged anomalies and normals that never gets worse with more of
@@ -137,8 +137,8 @@ class Measure(Generic[Result]):
         Whether it depends on the ROC curve and the classes' sizes alone, also of real weights, and
         never gets worse where the curve rises.
     extremes : Extremes or str
-        How far it can go where only the numbers of samples in ranges of scores are known, or why
-        that is not known.
+        Limits of the measure where only the numbers of samples in ranges of scores are known, or
+        the reason why there are none.
     higher_is_better : bool or None
         Direction of merit; None where there is none.
     value_range : (float, float)
@@ -299,7 +299,7 @@ class Measure(Generic[Result]):
 
 
 def _refuse_several(value: Any, name: str) -> None:
-    """Refuse a sequence of operating points, and say what takes one."""
+    """Refuse a sequence of operating points, and name the functions for several."""
     if getattr(value, "ndim", isinstance(value, list | tuple | range)):
         raise InvalidTypeError(
             f"{name} must be one operating point; for several, evaluate makes a table, and "

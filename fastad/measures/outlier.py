@@ -74,8 +74,8 @@ def cost_auc(
     y_score : array-like of shape (n_samples,)
         Anomaly score, higher is more anomalous.
     cost_ratio : float
-        c = cost of a false alarm over that of a missed anomaly, above 0, taken as the decimal that
-        is written.
+        c = cost of a false alarm over the cost of a missed anomaly, above 0, taken as the decimal
+        that is written.
     sample_weight : array-like of shape (n_samples,), optional
         Integers, not negative: how many times each row counts.
     pos_label : label, optional
@@ -186,7 +186,7 @@ def _lf_auc(counts: OrderedCounts, alpha: Fraction) -> float:
     kept = int(alpha * n)
     point = last_within(counts.tps, Fraction(kept))
     fp, tp = int(counts.fps[point]), int(counts.tps[point])
-    # Of tp * m pairs those below the curve are won: the rectangle less the area on its left.
+    # Of tp * m pairs, the pairs below the curve are won: the rectangle less the area on its left.
     won = 2 * tp * m - (2 * tp * fp - twice_area(counts.fps, counts.tps, 0, point))
     if kept > tp:
         won += (kept - tp) * (2 * m - fp - int(counts.fps[point + 1]))

@@ -258,7 +258,7 @@ def _area_between(
     if first == last:
         twice = (end - start) * (left * right_over + right * left_over)
     else:
-        # What the range covers of the first piece and of the last, and the whole pieces.
+        # The covered parts of the first piece and of the last, and the whole pieces.
         before = entry(xs, first + 1) * divisor - start
         after = end - entry(xs, last) * divisor
         twice = before * (left + entry(ys, first + 1) * left_over) * right_over

@@ -152,7 +152,7 @@ def rp_distance(
     Returns
     -------
     float
-        In units of the scores.
+        Distance in units of the scores.
 
     Raises
     ------
@@ -268,9 +268,9 @@ def _quantile(cumulative: CountVector, total: Count, fraction: Fraction) -> int:
 def _zero(counts: OrderedCounts) -> float:
     """Return the lowest percentile where the distance is not positive.
 
-    RP(p) <= 0 where for some score v the fraction of normals below v is less than p and that of
-    anomalies above v at most p (both as fractions, with a normal at or above v and an anomaly at
-    or below it): the least over v of the larger of the two fractions.
+    RP(p) <= 0 where for some score v the fraction of normals below v is less than p and the
+    fraction of anomalies above v at most p (both as fractions, with a normal at or above v and an
+    anomaly at or below it): the least over v of the larger of the two fractions.
     """
     n, m = counts.n_anomalies, counts.n_normals
     normals_below, anomalies_above = m - counts.fps[1:], counts.tps[:-1]

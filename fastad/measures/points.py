@@ -1,4 +1,4 @@
-"""Points of curves, read exactly from ordered counts, and what measures that read them share."""
+"""Points of curves, read exactly from ordered counts, and functions for measures that read them."""
 
 import operator
 from bisect import bisect_right
@@ -23,7 +23,7 @@ LARGEST_AREA = 2**63
 # How far rounding can move a quotient of counts, and some more.
 NEAR = 1e-14
 # Real weights are rounded when they are read, and their sums when they are stored: a quotient of
-# two sums is that far from that of the weights as they are written, as a fraction of itself ...
+# two sums is that far from the quotient of the exact weights, as a fraction of itself ...
 _ROUNDING = Fraction(1, 2**51)
 # ... and of the fractions with denominators up to this one at most one is that near to it.
 _LARGEST_DENOMINATOR = 2**25
@@ -108,7 +108,7 @@ def _first_beyond(
 
 
 def last_flagging(counts: OrderedCounts, n_flagged: Count | Fraction) -> int:
-    """Return the last point that flags at most so many samples."""
+    """Return the last point that flags at most ``n_flagged`` samples."""
     # Unless weights are real, each point flags at least one sample more than the one before.
     n_points = counts.fps.shape[0]
     points = range(n_points if counts.weighting == "real" else min(n_points, int(n_flagged) + 1))
@@ -133,8 +133,8 @@ def best_point(
 ) -> int:
     """Return the point with the highest value in a range; of equal values the first one.
 
-    ``value`` is that of arrays of fp and tp to some ulps, or to such a fraction of ``scale``. What
-    rounding may misjudge is decided by exact values; sums of real weights have none, and values
+    ``value`` of arrays of fp and tp is right to some ulps, or to such a fraction of ``scale``.
+    Exact values decide where rounding may mislead; sums of real weights have none, and values
     that near are equal.
     """
 
@@ -171,7 +171,7 @@ def hits_among(counts: OrderedCounts, k: Count | Fraction, measure: str) -> Exac
     left = last_flagging(counts, k)
     hits = entry(counts.tps, left)
     rest = plain(k) - hits - entry(counts.fps, left)
-    # A sum of real weights may miss k by what was rounded.
+    # A sum of real weights may miss k by rounding.
     if rest <= 0 or left + 1 == counts.tps.shape[0]:
         return hits
     anomalies = entry(counts.tps, left + 1) - hits
@@ -215,7 +215,7 @@ def height(
         return y0, 1
     x0, x1, y1 = entry(xs, left), entry(xs, left + 1), entry(ys, left + 1)
     whole = (x1 - x0) * divisor
-    # Beyond the piece only by what was rounded of real weights.
+    # Beyond the piece only by rounding of real weights.
     along = min(max(x - x0 * divisor, 0), whole)
     return y0 * whole + (y1 - y0) * along, whole
 

@@ -60,7 +60,7 @@ def precision_recall_curve(
 ) -> PrecisionRecallCurve:
     """Precision and recall at every distinct threshold, by falling threshold.
 
-    Recall rises from 0 at +inf, where the precision is that of the next point.
+    Recall rises from 0 at +inf, where the precision equals the next point's.
 
     Parameters
     ----------
@@ -277,7 +277,7 @@ def _precision_gain_auc(counts: OrderedCounts) -> float:
     right = first_reaching(counts.tps, start)
     fp = Fraction(*height(counts.tps, counts.fps, right - 1, start, 1))
     tps, fps = counts.tps[right:].astype(np.float64), counts.fps[right:].astype(np.float64)
-    # Products of counts are exact up to 2^53: what is at chance has a gain of exactly 0.
+    # Products of counts are exact up to 2^53: points at chance have a gain of exactly 0.
     won = float(m) * tps
     precision_gain = np.concatenate(
         [[float(1 - n * fp / (m * start))], (won - float(n) * fps) / won]

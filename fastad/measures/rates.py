@@ -19,8 +19,8 @@ _NO_NORMALS = "without normal samples (label 0)"
 _NONE_FLAGGED = "where nothing is flagged, at threshold {}"
 _NO_DENOMINATOR = "where its denominator is 0, at threshold {}"
 _ALL_FLAGGED = "where everything is flagged, at threshold {}"
-# Title, whether higher is better, where it is undefined, and the successes and trials of what is a
-# binomial proportion or, in the case of F1 and of the number of alarms, rises with one.
+# Title, whether higher is better, where it is undefined, and the successes and trials of a
+# binomial proportion or, for F1 and the number of alarms, of a value that rises with one.
 _PROPORTIONS: Mapping[
     str, tuple[str, bool | None, str, Callable[[Confusion], tuple[Count, Count]]]
 ] = {
@@ -46,7 +46,7 @@ _OTHERS = {
     "balanced_accuracy": "balanced accuracy",
     "mcc": "Matthews correlation coefficient",
 }
-# Their names in keys, where these are not those of `Confusion`.
+# Their names in keys, where these differ from `Confusion`.
 _KEYS = {"n_flagged": "flagged"}
 _RANGES = {"mcc": (-1.0, 1.0), "n_flagged": (0.0, math.inf)}
 
@@ -129,5 +129,5 @@ RATES: Mapping[str, Measure[Any]] = MappingProxyType(
     }
 )
 MEASURES = tuple(RATES.values())
-# What `fastad.evaluate` computes at its thresholds, unless it names others.
+# Rates that `fastad.evaluate` computes at its thresholds, unless it names others.
 STANDARD_RATES = ("tpr", "fpr", "precision", "f1", "n_flagged")

@@ -23,18 +23,18 @@ _VALUES = sorted(
     key=lambda measure: len(measure.prefix),
     reverse=True,
 )
-# What `fastad.evaluate` computes unless it is given measures.
+# Measures that `fastad.evaluate` computes by default.
 STANDARD = (
     *("roc_auc", "weighted_auc", "auc_at_fpr", "tpr_at_fpr", "average_precision"),
     *("f1_at_fpr", "precision_at_fpr"),
 )
-# What stands behind the @ of measures at a threshold that differs by detector.
+# Text behind the @ of measures at a threshold that differs by detector.
 OWN_THRESHOLD = "threshold"
 # Rates at a threshold, by name and by key.
 _RATES = {**RATES, **{measure.key: measure for measure in RATES.values()}}
 _NUMBER = re.compile(r"[-+]?(\d|\.\d|inf)")
 
-# Keys of what scikit-learn and other libraries call by these names.
+# Keys of measures by their names in scikit-learn and other libraries.
 OTHER_NAMES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "roc_auc_score": ("auc", "roc_auc"),
@@ -105,7 +105,7 @@ def _declared(measure: str) -> tuple[Measure[Any], Mapping[str, Any]]:
 
 @lru_cache(maxsize=64)
 def standard_measures(fpr: tuple[Fraction, ...]) -> Sequence[BoundMeasure]:
-    """Return the default set: what needs no operating point, then the rest for each one."""
+    """Return the default set: measures without operating point, then the rest for each one."""
     standard = [MEASURES[name] for name in STANDARD]
     return _bind_all(
         [_Named(measure, {}) for measure in standard if measure.operating_point is None]
@@ -124,7 +124,7 @@ def parse_measures(
 ) -> list[BoundMeasure]:
     """Read keys ("tpr@0.01") and names ("tpr_at_fpr", at each ``fpr``) of measures.
 
-    Declarations stand for what their names would.
+    Declarations have the same effect as their names.
 
     ``score_range`` is given to the measures that take it. Names of rates ("tpr") stand for their
     values at each of the thresholds; without any, all in `STANDARD_RATES` are added. The keys of
@@ -136,7 +136,7 @@ def parse_measures(
         declared = _RATES.get(each, MEASURES.get(each)) if isinstance(each, str) else each
         if isinstance(declared, BoundMeasure):
             named.append(declared)
-        elif declared is None or declared.kind != "value":  # a key, or what has no value
+        elif declared is None or declared.kind != "value":  # a key, or a measure without a value
             named += _parse(str(each), fpr)
         elif declared.operating_point == "threshold":
             named += _at_thresholds(declared, thresholds, own_thresholds=own_thresholds)
@@ -197,7 +197,7 @@ def listed_measures(measures: MeasureLike | Iterable[MeasureLike]) -> list[Measu
 def standard_rates(
     thresholds: Sequence[Threshold], *, own_thresholds: bool
 ) -> Sequence[BoundMeasure]:
-    """Return what a table contains at thresholds that were given."""
+    """Return the columns of a table at given thresholds."""
     return _bind_all(_standard_rates(thresholds, own_thresholds=own_thresholds), None)
 
 
@@ -244,7 +244,7 @@ def example_key(measure: Measure[Any]) -> str:
 
 
 def thresholds_of(measures: Iterable[BoundMeasure]) -> dict[str, Threshold]:
-    """Return the thresholds in use that were given, by what stands behind the @ in keys."""
+    """Return the given thresholds in use, by the text behind the @ in keys."""
     return {
         bound.key.partition("@")[2]: bound.parameters["threshold"]
         for bound in measures

@@ -1,6 +1,6 @@
-"""How many samples an operating point needs.
+"""Number of samples that an operating point needs.
 
-Of fewer, the first one goes beyond it; and a false positive rate is to rest on several normals,
+With fewer, the first one goes beyond it; and a false positive rate is to rest on several normals,
 because the variation of a few is as large as their number.
 """
 
@@ -47,7 +47,7 @@ class Resolution(NamedTuple):
 
 
 class Tail(NamedTuple):
-    """The part of a class that an operating point leaves to errors, or to what it keeps.
+    """Class tail beyond an operating point.
 
     Attributes
     ----------
@@ -67,12 +67,12 @@ class Tail(NamedTuple):
     n_beyond: int = 1
 
     def resolution(self, point: Fraction) -> Resolution | None:
-        """Return what a point needs; None at an end of the rate, which needs nothing."""
+        """Return the need of a point; None at an end of the rate, which needs nothing."""
         # By integers, which are found sooner than a fraction.
         return _resolution(self, *point.as_integer_ratio())
 
 
-# Each evaluation reads those of its measures.
+# Each evaluation reads the resolutions of its measures.
 @lru_cache(maxsize=1024)
 def _resolution(tail: Tail, numerator: int, denominator: int) -> Resolution | None:
     point = Fraction(numerator, denominator)

@@ -1,4 +1,4 @@
-"""What public functions return: immutable dataclasses whose arrays are read-only."""
+"""Results of public functions: immutable dataclasses whose arrays are read-only."""
 
 import math
 import sys
@@ -50,7 +50,7 @@ class RocCurve(ArrayCurve):
     fpr, tpr : numpy.ndarray of shape (n_points,)
         Rates in [0, 1], rising from (0, 0) to (1, 1).
     thresholds : numpy.ndarray of shape (n_points,)
-        Falling from +inf; a point flags what scores at or above its threshold. In the type of
+        Falling from +inf; a point flags scores at or above its threshold. In the type of
         float scores; float64 for integer scores, or Python ints in an object array where a
         float64 would not be exact.
     """

@@ -102,7 +102,7 @@ def _roc_auc(counts: OrderedCounts) -> float:
     need_both(counts, "roc_auc")
     twice = twice_area(counts.fps, counts.tps, 0, counts.fps.shape[0] - 1)
     # Python divides integers of any length with one rounding. The sum of real weights is rounded,
-    # and may exceed that of all pairs.
+    # and may exceed the sum over all pairs.
     return min(twice / (2 * counts.n_anomalies * counts.n_normals), 1.0)
 
 

@@ -254,8 +254,8 @@ def smooth_roc(
 
     Scores are scaled to [0, 1] and walked from the top, one step for each distinct one. Above the
     mean score an anomaly moves (1 - s, s) and a normal (s, 1 - s); below it an anomaly
-    (s, 1 - s) and a normal (1 - s, s); at the mean nothing moves. The area is divided by that of
-    the rectangle in which the walk ends.
+    (s, 1 - s) and a normal (1 - s, s); at the mean nothing moves. The area is divided by the area
+    of the rectangle in which the walk ends.
 
     Parameters
     ----------

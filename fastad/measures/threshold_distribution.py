@@ -9,7 +9,7 @@ normals in random order)::
     P(J = j) = C(j, k) C(m - 1 - j, h - k - 1) / C(m, h),    j = k, ..., m - h + k.
 
 The measures in `localized` are means of the height of the ROC curve under weights made of that
-distribution; for `gaussian_weighted_auc` it is that of m other normals at one threshold.
+distribution; `gaussian_weighted_auc` has the distribution of m other normals at one threshold.
 """
 
 import math
@@ -39,7 +39,7 @@ _FAR = 60.0
 # Standard deviations from the mean beyond which a normal density is 0.
 _OUTSIDE = 50.0
 # A piece of the curve is short if the distance to the ends of [0, 1], and four standard deviations
-# of the weights, are so many times its width: then five points make its mean good to 13 digits.
+# of the weights, are this many times its width: then five points make its mean good to 13 digits.
 _SHORT = 8.0
 _NODES, _NODE_WEIGHTS = (part / 2 for part in np.polynomial.legendre.leggauss(5))
 # The same for all detectors of a table and all replicates of a bootstrap.
@@ -175,7 +175,7 @@ def _mean_beyond(weights: _Weights, starts: FloatVector, ends: FloatVector) -> F
     if starts.shape[0] == 0:
         return starts
     highest, lowest = weights.beyond(starts), weights.beyond(ends)
-    # Of weights beyond 2^53, positions that are next to each other may be one float.
+    # Beyond weights of 2^53, positions that are next to each other may be one float.
     widths = np.maximum(ends - starts, np.finfo(np.float64).tiny)
     means = ends * lowest - starts * highest
     means += weights.moment_beyond(starts) - weights.moment_beyond(ends)

@@ -70,7 +70,7 @@ def threshold_at_fpr(
     """Threshold whose false positive rate does not exceed a bound.
 
     Let L be the last point of the ROC curve with FPR <= ``fpr`` and R the next. Whatever the
-    interpolation, ``score >= threshold`` flags what the threshold of L flags.
+    interpolation, ``score >= threshold`` flags the same samples as the threshold of L.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def threshold_at_fpr(
         False positive rate in [0, 1], compared as the decimal that is written.
     interpolation : {"linear", "conservative"}, default "linear"
         ``"conservative"``: the threshold of L. ``"linear"``: interpolated in FPR between the
-        thresholds of L and R where both are finite, else that of L.
+        thresholds of L and R where both are finite, else the threshold of L.
     sample_weight : array-like of shape (n_samples,), optional
         Weights, not negative; 0 leaves a row out, an integer k counts it k times.
     pos_label : label, optional
@@ -91,7 +91,7 @@ def threshold_at_fpr(
     Returns
     -------
     float, int
-        In the units of the scores, and as exact as their type: a float, or an int for integer
+        Threshold in the units of the scores, as exact as their type: a float, or an int for integer
         scores; +inf where nothing may be flagged.
 
     Raises
@@ -173,7 +173,7 @@ def threshold_at_rate(
     Returns
     -------
     float, int
-        In the units of the scores, and as exact as their type: a float, or an int for integer
+        Threshold in the units of the scores, as exact as their type: a float, or an int for integer
         scores; +inf where nothing may be flagged.
 
     Raises
@@ -212,7 +212,7 @@ def as_flagged(counts: OrderedCounts) -> OrderedCounts:
 def last_point(counts: OrderedCounts, rate: Fraction) -> int:
     """Return the last point of the curve within a false positive rate."""
     point = last_within(counts.fps, *at_fraction(rate, counts.n_normals))
-    # Even the threshold +inf flags what scores +inf.
+    # Even the threshold +inf flags scores of +inf.
     if point == 0 and counts.threshold(1) == np.inf and counts.fps[1] > 0:
         lowest = float(exact(counts.fps[1]) / exact(counts.n_normals))
         raise UndefinedMeasureError(
@@ -236,7 +236,7 @@ def threshold_from(
     # up keeps it there, and never raises it above the upper one.
     goal, divisor = at_fraction(rate, counts.n_normals)
     start, end = entry(counts.fps, left), entry(counts.fps, left + 1)
-    # The left point is beyond the rate only by what was rounded of real weights.
+    # The left point is beyond the rate only by rounding of real weights.
     step, whole = _integers(max(goal - start * divisor, 0), (end - start) * divisor)
     top, top_over = upper.as_integer_ratio()
     bottom, bottom_over = lower.as_integer_ratio()

@@ -224,7 +224,7 @@ def precision_at_p(
     p : float
         Fraction of anomalies in [0, 1), taken as the decimal that is written.
     n_repeats : int, optional
-        Average over so many random draws instead, as the paper does (with 10); at most 10⁶.
+        Average over this number of random draws instead, as the paper does (with 10); at most 10⁶.
     rng : int or numpy.random.Generator, optional
         Seed or generator of the draws; read only with ``n_repeats``.
     sample_weight : array-like of shape (n_samples,), optional
