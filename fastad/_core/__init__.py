@@ -1,1 +1,1 @@
-"""What everything rests on: compilation, threads, memory, parameters, files and tables."""
+"""Foundation of all packages: compilation, threads, memory, parameters, files and tables."""

@@ -16,7 +16,7 @@ from fastad.errors import InvalidInputError
 
 _PLAIN = {bool, int, float}
 _STRINGS: dict[str, type] = {"U": str, "S": bytes}
-# What NumPy says of types that another library has registered.
+# NumPy's mark of types that another library has registered.
 _OF_A_USER = 2
 
 
@@ -38,8 +38,8 @@ def real_vector(values: ArrayLike, name: str) -> ScoreVector:
 def read_numbers(objects: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
     """Return an array of objects as one of numbers; as it is where an entry is no real number.
 
-    Fractions, decimals and integers of more than 64 bits are read where a float is what they
-    are, or stands for the decimal, and refused elsewhere.
+    Fractions, decimals and integers of more than 64 bits are read where they equal a float, or the
+    float stands for the decimal, and refused elsewhere.
     """
     entries = objects.tolist()
     kinds = set(map(type, entries))
@@ -127,7 +127,7 @@ def refuse_nan(scores: ScoreVector, name: str, rows: npt.NDArray[np.int64] | Non
 def as_readonly(vector: npt.NDArray[Any], bits: type | None = None) -> npt.NDArray[Any]:
     """Return a contiguous read-only view (a copy if strided): one compiled signature a type.
 
-    ``bits`` is the type as which the view reads the memory, by default that of the vector.
+    ``bits`` is the type as which the view reads the memory, by default the vector's type.
     """
     contiguous = np.ascontiguousarray(vector)
     view: npt.NDArray[Any] = contiguous.view() if bits is None else contiguous.view(bits)
@@ -148,11 +148,11 @@ def set_all_readonly(*arrays: npt.NDArray[Any]) -> None:
 
 
 def python_values(values: npt.NDArray[Any]) -> list[Any]:
-    """Return values as Python has them; those of NumPy's dates that are finer as they are."""
+    """Return values as Python's types; NumPy's dates of finer units stay as they are."""
     listed: list[Any] = values.tolist()
     if values.dtype.kind not in "mM" or not any(isinstance(value, int) for value in listed):
         return listed
-    # Of nanoseconds, in which pandas writes dates, NumPy makes integers.
+    # NumPy makes integers of nanoseconds, in which pandas writes dates.
     micros = values.astype(f"{values.dtype.kind}8[us]")
     return [
         micro.item() if micro == value else value

@@ -21,7 +21,7 @@ Memory = TypeVar("Memory")
 
 # Fewer entries are allocated sooner than a used buffer is found for them.
 _FEW = 2**12
-# Bytes of unused buffers that the process keeps at most: those of a million scores.
+# Bytes of unused buffers that the process keeps at most: enough for a million scores.
 _KEPT = 2**26
 
 _state = threading.local()
@@ -50,7 +50,7 @@ class _Buffers:
         return buffer[:size]
 
     def references(self, name: str) -> int:
-        """Count what refers to a buffer: views of it, and whoever asks."""
+        """Count references to a buffer: its views, and the caller's."""
         return sys.getrefcount(self.by_name[name])
 
 
@@ -71,7 +71,7 @@ _idle: deque[_Buffers] = deque()
 class ReusedBuffers:
     """Block in which `borrow_buffer` returns used memory to which there are no more references.
 
-    What outlives the block all the same stays as it is, because the memory is then not used again.
+    Views that outlive the block stay intact, because the memory is then not used again.
     """
 
     __slots__ = ("_outer",)

@@ -42,7 +42,7 @@ _warned = threading.Lock()
 class KernelCache(caching.NullCache):
     """The cache of one kernel, as Numba's dispatcher uses it.
 
-    What goes wrong here costs time, not the result: the kernel is compiled in this process. Nothing
+    Errors here cost time, not the result: the kernel is compiled in this process. Nothing
     is looked up or created before the first call, and nothing written before something is compiled.
     """
 
@@ -94,7 +94,7 @@ class KernelCache(caching.NullCache):
 
     @cached_property
     def _folders(self) -> list[Path]:
-        """The folders to read from: that of a read-only install may have been filled before."""
+        """The folders to read from: a read-only install's folder may have been filled before."""
         folders = [] if self._home is None else [self._home]
         beside = Path(inspect.getfile(self._function)).parent / "__pycache__"
         chosen = os.environ.get(_VARIABLE) or _config.CACHE_DIR
@@ -103,7 +103,7 @@ class KernelCache(caching.NullCache):
         return folders
 
     def _file_name(self, sig: Any, target_context: Any) -> str:
-        """Name what the machine code depends on, other than the sources."""
+        """Name the dependencies of the machine code, other than the sources."""
         function = self._function
         key = (
             *(function.__module__, function.__qualname__, sig),

@@ -1,7 +1,7 @@
 """Parameters of measures, which declare how their values are checked.
 
-A `Parameter` belongs to the declaration of a measure: what reads arguments from Python, from keys
-of tables and from the command line checks them through it, once.
+A `Parameter` belongs to the declaration of a measure: readers of arguments from Python, from keys
+of tables and from the command line check them through it, once.
 """
 
 from collections.abc import Callable
@@ -45,7 +45,7 @@ class Parameter:
     Attributes
     ----------
     default : object
-        What it is where it is not given, as a user would write it; `REQUIRED` where it must be.
+        Default value, as a user would write it; `REQUIRED` where there is none.
     sequence : bool
         Whether it may be a sequence of values, whose result is an array.
     random : bool
@@ -86,7 +86,7 @@ class Parameter:
     ) -> Any:
         """Check a value, or each of a sequence where that is allowed; None where it is the default.
 
-        The arguments say how to check one of them, and what messages expect.
+        The arguments are the check of one value, and its description in messages.
         """
         if value is None and self.default is None:
             return None

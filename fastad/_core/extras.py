@@ -1,17 +1,17 @@
-"""What to say where a library of an optional extra is not installed."""
+"""Error for a library of an optional extra that is not installed."""
 
 from fastad.errors import MissingExtraError
 
 
 def missing_extra(user: str, *libraries: str, extra: str) -> MissingExtraError:
-    """Return the error that says what needs libraries, and what installs them.
+    """Return the error that names the user of libraries, and the commands that install them.
 
     fastad is not published in a package index: its extras can be installed from a clone only.
 
     Parameters
     ----------
     user : str
-        What needs them, such as ``"fastad.plot"``.
+        Name of the code that needs them, such as ``"fastad.plot"``.
     *libraries : str
         Their names in the package index, such as ``"scikit-learn"``.
     extra : str

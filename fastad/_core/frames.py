@@ -98,9 +98,9 @@ def as_array(values: Any, name: str) -> npt.NDArray[Any]:
 
 
 def converted(values: Any, name: str, expected: str = "be one-dimensional") -> npt.NDArray[Any]:
-    """Return what NumPy makes of values; its refusals, and those of libraries, name the argument.
+    """Return values as NumPy's array; refusals of NumPy and of libraries name the argument.
 
-    ``expected`` is what lists of lists must do that are not of one length.
+    ``expected`` completes "must" in the message for lists of lists of different lengths.
     """
     try:
         return np.asarray(values)
@@ -108,7 +108,7 @@ def converted(values: Any, name: str, expected: str = "be one-dimensional") -> n
         raise InvalidInputError(f"{name} must {expected}; found {error}", argument=name) from None
     except Exception as error:
         # Libraries have their own errors for columns that NumPy cannot hold; tensors of PyTorch
-        # raise what is below.
+        # raise these types.
         if not (_is_of_library(values) or isinstance(error, TypeError | RuntimeError)):
             raise
         raise InvalidInputError(

@@ -45,7 +45,7 @@ def raise_termination(_number: int, _frame: object) -> None:
 
 
 class _Deferral:
-    """A handler of signals that keeps what the handlers it stands for raise, until a call ends."""
+    """A handler of signals that defers exceptions of the handlers it replaces until a call ends."""
 
     __slots__ = ("error", "handlers", "has_ended", "thread")
 
@@ -69,7 +69,7 @@ class _Deferral:
         return not self.has_ended and threading.get_ident() == self.thread
 
     def begin(self) -> None:
-        """Stand for the handlers in Python, unless those of an outer call are deferred already."""
+        """Replace the handlers in Python, unless an outer call defers them already."""
         for number in _INTERRUPTING:
             handler = signal.getsignal(number)
             if isinstance(handler, _Deferral) and handler.is_active:
@@ -83,7 +83,7 @@ class _Deferral:
                     return
 
     def end(self) -> None:
-        """Restore the handlers, and raise what one of them has raised."""
+        """Restore the handlers, and raise the deferred exception."""
         try:
             for number, handler in self.handlers.items():
                 new = signal.signal(number, handler)
@@ -98,7 +98,7 @@ class _Deferral:
 def uninterrupted(function: Callable[[], Result]) -> Result:
     """Call a function to its end; a Ctrl-C that comes meanwhile is raised after it.
 
-    So is what handlers of other signals raise, such as those of time limits. Python calls handlers
+    So are exceptions of handlers of other signals, such as time limits. Python calls handlers
     in the main thread alone.
     """
     if threading.current_thread() is not threading.main_thread():

@@ -39,7 +39,7 @@ def kernel(function: Function) -> Function:
 def kernel_around(inner: Any, function: Function) -> Function:
     """Compile a function that was made to call another one, cached if that one is a kernel.
 
-    A user's function is known by what it is, which no name of a file tells.
+    A user's function is identified by its content, which no name of a file tells.
     """
     if not isinstance(getattr(inner, "_cache", None), KernelCache):
         return uncached(function)

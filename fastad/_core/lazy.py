@@ -46,7 +46,7 @@ def lazy_names() -> tuple[Loader, Callable[[], list[str]], list[str]]:
 
 
 def _suggestion(name: str, public: Sequence[str]) -> str:
-    if name.startswith("_"):  # what Python itself looks for
+    if name.startswith("_"):  # names that Python itself looks for
         return ""
     # Here, because `import fastad` is to stay light.
     from fastad._core.suggestions import did_you_mean

@@ -2,7 +2,7 @@
 
 A container or a batch job is often given a fraction of the time of many processors rather than few
 processors. Threads beyond that fraction do not run at once: the system stops all of them for the
-rest of each period, and the work takes longer than with fewer threads. Such limits are those of
+rest of each period, and the work takes longer than with fewer threads. Such limits come from
 control groups, on Linux.
 """
 
@@ -11,8 +11,8 @@ import os
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
-# Of both versions of control groups: the limit, what has been taken, and the field of memory.stat
-# that counts what has been read of files, of which the system takes back what is needed.
+# For both versions of control groups: the limit, the memory in use, and the field of memory.stat
+# that counts pages read from files, which the system takes back as needed.
 _FILES = {
     1: ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
     2: ("memory.max", "memory.current", "inactive_file"),
@@ -36,7 +36,7 @@ def cgroup_quota(root: Path = Path("/")) -> int | None:
 
     A group's limit applies to the groups inside it too, so that the tightest from the process's
     group upwards counts: Kubernetes limits the container, other systems a group around it.
-    Where the path is that of the host and the container sees its own group only, mounted as the
+    Where the path is the host's and the container sees its own group only, mounted as the
     top, the files at the top are the ones that exist.
 
     Parameters
@@ -107,7 +107,7 @@ def _of_system(root: Path) -> int:
 
 
 def _of_group(directory: Path, version: int) -> int | None:
-    """Return what a group has left; None without a limit."""
+    """Return the memory that a group has left; None without a limit."""
     limit, used, of_files = _FILES[version]
     try:
         left = int(_read_text(directory / limit)) - int(_read_text(directory / used))
@@ -134,7 +134,7 @@ def _control_groups(root: Path, controller: str) -> Iterator[tuple[Path, int]]:
     root : Path
         Directory that contains ``proc`` and ``sys``.
     controller : str
-        What the groups limit, such as ``"cpu"``.
+        Resource that the groups limit, such as ``"cpu"``.
     """
     top = root / "sys" / "fs" / "cgroup"
     for line in _read_text(root / "proc" / "self" / "cgroup").splitlines():
@@ -152,7 +152,7 @@ def _control_groups(root: Path, controller: str) -> Iterator[tuple[Path, int]]:
 
 def _upwards(top: Path, path: str) -> Iterator[Path]:
     parts = [part for part in PurePosixPath(path).parts if part != "/"]
-    if ".." in parts:  # the group lies outside of what this container can see
+    if ".." in parts:  # the container cannot see the group
         return
     for n_parts in range(len(parts), -1, -1):
         yield top.joinpath(*parts[:n_parts])

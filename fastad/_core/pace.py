@@ -65,7 +65,7 @@ class Pace:
 def fill_in_steps(
     fill: Callable[[range], None], n_items: int, size: float, progress: Progress | None
 ) -> None:
-    """Call a function with all items, of so many samples each, on threads; report the progress."""
+    """Call a function with all items, of ``size`` samples each, on threads; report the progress."""
     step = max(1, int(_SAMPLES / size))
     if progress is None:
         thread_map(fill, in_steps(0, n_items, step))

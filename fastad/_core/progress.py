@@ -14,17 +14,17 @@ from fastad.errors import InvalidTypeError
 if TYPE_CHECKING:
     from rich.console import Console
 
-# Called with what is done and what is to be done, None if that is not known.
+# Called with the amount done and the total, None if that is not known.
 Progress: TypeAlias = Callable[[int, int | None], object]
 ProgressOption: TypeAlias = Progress | bool | None
 
-# Seconds after which a bar is drawn of what is mostly done by then.
+# Seconds after which a bar is drawn for work that is mostly done by then.
 LATE = 1.0
 # Seconds between two calls, where parts are finished one after the other.
 _PAUSE = 0.05
 # Characters of a bar of rich's, beside which there are words.
 _WIDTH = 24
-# What shows words beside the bar, once it is drawn.
+# Functions that show words beside the bar, once it is drawn.
 _beside: ContextVar[Sequence[Callable[[str], object]]] = ContextVar("beside", default=())
 
 
@@ -55,10 +55,10 @@ def notes_about(what: str) -> Iterator[None]:
 def reporting(
     progress: ProgressOption, what: str, *, after: float = 0.0
 ) -> Iterator[Progress | None]:
-    """Return what to call with progress: a function as it is, or what draws a bar for True.
+    """Yield the function to call with progress: a function as it is, or a bar for True.
 
-    The bar is that of rich or else of tqdm; without both of them there is none. It is drawn when so
-    many seconds are over, and not at all if it is closed before.
+    The bar comes from rich or else from tqdm; without both of them there is none. It is drawn after
+    ``after`` seconds, and not at all if it is closed before.
     """
     if callable(progress):
         yield progress
@@ -84,9 +84,9 @@ def reporting(
 
 @contextmanager
 def rich_bar(what: str, console: "Console", *, after: float = 0.0) -> Iterator[Progress]:
-    """Return what draws a bar of rich's when so many seconds are over.
+    """Yield a function that draws a bar of rich's after ``after`` seconds.
 
-    It shows the time that is left, where the total is known, and what is given to `show_note`.
+    It shows the time that is left, where the total is known, and the words of `show_note`.
     """
     # Here, because rich is an optional extra.
     from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
@@ -127,7 +127,7 @@ def _tqdm_bar(what: str, stack: ExitStack) -> Progress:
 
 
 def _late(open_bar: Callable[[], Progress], after: float) -> Progress:
-    """Return what opens a bar when so many seconds are over."""
+    """Return a function that opens a bar when ``after`` seconds are over."""
     began = perf_counter()
     bar = open_bar() if after == 0 else None
 
@@ -142,7 +142,7 @@ def _late(open_bar: Callable[[], Progress], after: float) -> Progress:
 
 
 def part_of(progress: Progress | None, part: int, n_parts: int) -> Progress | None:
-    """Return what to call with the progress of one of several parts of one size, done in turn."""
+    """Return the progress of one of several parts of equal size, done in turn."""
     if progress is None:
         return None
 
@@ -158,9 +158,9 @@ class SharedProgress:
     Parameters
     ----------
     progress : Progress
-        Called by one thread at a time, with what is done of all.
+        Called by one thread at a time, with the amount done of all.
     n_parts, size : int
-        How many computations there are, and how much each of them counts.
+        Number of computations, and the size of each.
     """
 
     def __init__(self, progress: Progress, n_parts: int, size: int) -> None:
@@ -170,12 +170,12 @@ class SharedProgress:
         self._lock = threading.Lock()
 
     def part(self) -> Progress:
-        """Return what to call with the progress of one computation."""
+        """Return the progress of one computation."""
         before = 0
 
         def report(done: int, total: int | None) -> None:
             nonlocal before
-            # What ends without any work is done.
+            # A computation that ends without any work is done.
             now = self._size * done // total if total else self._size
             if now > before:
                 self._add(now - before)

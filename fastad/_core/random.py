@@ -1,8 +1,8 @@
-"""Random numbers: keys and seeds from what a caller gives as ``rng``.
+"""Random numbers: keys and seeds from a caller's argument ``rng``.
 
 `fastad._core.parameters.check_generator` checks that argument. One call draws one key or one seed
 from it; all else follows from the number of the unit of work (point, replicate, configuration), so
-that results do not depend on threads, blocks or what else runs.
+that results do not depend on threads, blocks or other work.
 """
 
 from zlib import crc32

@@ -12,7 +12,7 @@ Result = TypeVar("Result")
 class RemoteHook(Generic[Parameters, Result]):
     """A function that does some work in place of this process, for the length of a block.
 
-    It has to return what would be computed here, to the last bit.
+    Its result must equal this process's own, to the last bit.
     """
 
     def __init__(self, name: str) -> None:

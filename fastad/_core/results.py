@@ -143,12 +143,12 @@ class Result(ABC):
         Parameters
         ----------
         library : {"pandas", "polars", "pyarrow"}, optional
-            Whose frame; by default the first of these that is installed.
+            Library of the frame; by default the first of these that is installed.
 
         Returns
         -------
         pandas.DataFrame, polars.DataFrame or pyarrow.Table
-            Its rows and columns are those of `to_columns`.
+            Frame with the rows and columns of `to_columns`.
 
         Raises
         ------
@@ -158,7 +158,7 @@ class Result(ABC):
         return frame(self.to_columns(), library)
 
     def _content(self) -> Mapping[str, Any]:
-        """Return what `to_dict` contains: by default the rows of `to_columns`."""
+        """Return the content of `to_dict`: by default the rows of `to_columns`."""
         return {"rows": plain_rows(self.to_columns())}
 
     def to_dict(self) -> dict[str, Any]:
@@ -176,7 +176,7 @@ class TableResult(Result):
     __slots__ = ()
 
     def _declare_table(self) -> Iterable[Column]:
-        """Yield the columns of the printed table, where its rows are not those of the frame."""
+        """Yield the columns of the printed table, where its rows differ from the frame's."""
         return self._declare_columns()
 
     def text_table(self) -> TextTable:
@@ -198,7 +198,7 @@ class TableResult(Result):
         return ()
 
     def _blocks(self) -> list[TextTable | str]:
-        """Return what is shown: tables, lines of text, and empty ones between them."""
+        """Return the printed parts: tables, lines of text, and empty ones between them."""
         return [self.text_table(), *self.notes]
 
     def __str__(self) -> str:
@@ -245,7 +245,7 @@ def with_versions(content: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def json_text(content: Mapping[str, Any], *, indent: int | None = None) -> str:
-    """Return plain values as JSON; what JSON has no type for, such as a date, is a string."""
+    """Return plain values as JSON; values of other types, such as dates, are strings."""
     return json.dumps(content, indent=indent, allow_nan=False, ensure_ascii=False, default=str)
 
 
@@ -261,7 +261,7 @@ def plain_record(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def plain_value(value: Any) -> Any:
-    """Return what JSON can hold, of containers too: None for NaN, a string for infinities."""
+    """Return a value for JSON, of containers too: None for NaN, a string for infinities."""
     if isinstance(value, float) and not math.isfinite(value):
         return None if math.isnan(value) else str(float(value))
     if isinstance(value, np.generic | np.ndarray):

@@ -12,9 +12,9 @@ from fastad.errors import InvalidInputError
 class RowIndex:
     """The index that all arguments of a call with a value for each row must have.
 
-    It is that of the first argument that has one: Series and frames of pandas, or of a library
+    It is the index of the first argument that has one: Series and frames of pandas, or of a library
     that is made like it. Rows are paired by their position, so that rows in another order would
-    be paired with those of others. A call has one, which its threads may share once all
+    be paired with other rows. A call has one, which its threads may share once all
     detectors have been named.
 
     Attributes
@@ -38,7 +38,7 @@ class RowIndex:
     def check(self, values: Any, name: str) -> None:
         """Check that an argument has the index of those before it; others than pandas have none.
 
-        The number of rows is checked elsewhere, with the name of what there must be one of.
+        The number of rows is checked elsewhere, with the name of the items.
         """
         other = self._index_of(values)
         if other is None:

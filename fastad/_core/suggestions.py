@@ -1,4 +1,4 @@
-"""What a misspelt name may have meant."""
+"""Suggestions for misspelt names."""
 
 import difflib
 from collections.abc import Iterable, Mapping
@@ -7,7 +7,7 @@ _MAX_SUGGESTIONS = 3
 
 
 def did_you_mean(name: str, known: Mapping[str, str]) -> str:
-    """Return the end of a message: what known names near to one stand for; nothing without any."""
+    """Return the end of a message: suggestions of known names near to one; nothing without any."""
     by_letters = {each.lower(): suggested for each, suggested in known.items()}
     near = difflib.get_close_matches(name.lower(), by_letters, n=_MAX_SUGGESTIONS)
     return suggestion([by_letters[each] for each in near])

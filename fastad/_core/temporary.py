@@ -1,6 +1,6 @@
 """Files and folders that are removed when a block ends, and where SIGTERM ends the process.
 
-What SIGKILL leaves of a folder, the next process removes that makes one of the same name there.
+If SIGKILL leaves a folder, the next process that makes one of the same name there removes it.
 """
 
 import contextlib
@@ -20,7 +20,7 @@ from fastad._core.interrupts import handled_sigterm, uninterrupted
 if sys.platform != "win32":
     import fcntl
 
-# What the blocks that this process is in remove.
+# Paths that the blocks of this process remove.
 _paths: set[Path] = set()
 
 
@@ -109,7 +109,7 @@ def _lock(folder: Path) -> int:
 
 
 def _terminate(number: int, _frame: object) -> None:
-    """Remove what blocks would, and end the process by the signal."""
+    """Remove the files of the blocks, and end the process by the signal."""
     for path in tuple(_paths):
         if path.is_dir():
             shutil.rmtree(path, ignore_errors=True)

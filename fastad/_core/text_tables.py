@@ -9,7 +9,7 @@ import numpy as np
 
 from fastad._core.types import FloatMatrix, IntMatrix
 
-# The cell of what has no value.
+# Cell without a value.
 DASH = "-"
 # Smaller p-values are not told apart: the tails that they come from are no longer known.
 _SMALLEST_P = 1e-16
@@ -159,7 +159,7 @@ def best_three(merits: FloatMatrix) -> IntMatrix:
 
 
 def number_text(value: float, form: str = ".4f") -> str:
-    """Return a value as a string, a dash for NaN; what rounds to 0 has no sign."""
+    """Return a value as a string, a dash for NaN; numbers that round to 0 have no sign."""
     if math.isnan(value):
         return DASH
     text = format(value, form)

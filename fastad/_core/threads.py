@@ -58,7 +58,7 @@ def current_threads() -> int:
 
 @contextmanager
 def thread_limit(n_threads: int | None) -> Iterator[None]:
-    """Divide work among at most so many threads; within another limit, never more than that."""
+    """Divide work among at most ``n_threads`` threads, and never more than an outer limit."""
     outer: int | None = getattr(_state, "limit", None)
     limit = available_threads() if n_threads is None else check_count(n_threads, "n_threads")
     _state.limit = limit if outer is None else min(limit, outer)
@@ -69,7 +69,7 @@ def thread_limit(n_threads: int | None) -> Iterator[None]:
 
 
 def slices(n_points: int) -> list[slice]:
-    """Return a slice of so many points for each thread that is worth its while."""
+    """Return a slice of points for each thread that is worth its while."""
     if n_points < 2 * _POINTS_A_THREAD:
         return [slice(0, n_points)]
     n_slices = min(current_threads(), n_points // _POINTS_A_THREAD)
@@ -80,7 +80,7 @@ def slices(n_points: int) -> list[slice]:
 
 
 def in_steps(start: int, stop: int, step: int) -> list[range]:
-    """Cut a range of items into ranges of so many; the last may have fewer."""
+    """Cut a range of items into ranges of ``step`` items; the last may have fewer."""
     return [range(i, min(i + step, stop)) for i in range(start, stop, step)]
 
 
@@ -88,8 +88,8 @@ def thread_map(function: Callable[[Item], Result], items: Sequence[Item]) -> lis
     """Apply a function to each item; results come in the order of the items.
 
     The caller takes part, so that nothing waits for a busy pool, not even a worker of the pool
-    itself. After an error, and after Ctrl-C, no item is begun any more; of several errors that of
-    the first item is raised. After Ctrl-C no item of an inner call is begun either.
+    itself. After an error, and after Ctrl-C, no item is begun any more; of several errors the first
+    item's is raised. After Ctrl-C no item of an inner call is begun either.
     """
     if len(items) < 2 or current_threads() < 2:
         return [function(item) for item in _while_wanted(items)]
@@ -160,7 +160,7 @@ class _Job(Generic[Item, Result]):
             self._claimed = len(self._items)
 
     def results(self) -> list[Result]:
-        """Return the results, or raise that of the first item with an error."""
+        """Return the results, or raise the error of the first item with one."""
         if self._errors:
             raise self._errors[min(self._errors)]
         return [self._results[i] for i in range(len(self._items))]
@@ -174,7 +174,7 @@ class _Job(Generic[Item, Result]):
 
 
 def _submit(work: Callable[[], None], n_helpers: int) -> list[Future[Any]]:
-    """Ask so many threads of the pool for help; as many as there are give it."""
+    """Ask the pool for ``n_helpers`` threads; as many as there are help."""
     helpers: list[Future[Any]] = []
     try:
         for _ in range(n_helpers):
@@ -187,7 +187,7 @@ def _submit(work: Callable[[], None], n_helpers: int) -> list[Future[Any]]:
 
 
 def _pool_of(n_threads: int) -> ThreadPoolExecutor:
-    """Return the pool, with at least so many threads."""
+    """Return the pool, with at least ``n_threads`` threads."""
     global _pool, _pool_size
     with _lock:
         if _pool is None or _pool_size < n_threads:
@@ -206,6 +206,6 @@ _FEWEST, MOST = 256, 2**15
 
 
 def points_at_once(n_features: int) -> int:
-    """Return how many points of so many features are treated together, a power of two."""
+    """Return how many points of ``n_features`` features are treated together, a power of two."""
     fitting = max(_COORDINATES // n_features, 1)
     return min(max(1 << (fitting.bit_length() - 1), _FEWEST), MOST)

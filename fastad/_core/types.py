@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 else:
 
     class ArrayLike:
-        """What NumPy turns into an array: a name for `help`, which prints NumPy's union in full."""
+        """Input of NumPy's arrays: a name for `help`, which prints NumPy's union in full."""
 
         __module__ = "numpy.typing"
 

@@ -1,4 +1,4 @@
-"""The version of fastad, and that of its JSON."""
+"""Versions of fastad and of its JSON."""
 
 __version__ = "0.1.0"
 
