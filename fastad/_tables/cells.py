@@ -1,4 +1,4 @@
-"""Cells of text: what separates them, which are numbers, and which stand for nothing."""
+"""Cells of text: delimiters, numbers, and missing values."""
 
 import csv
 import re
@@ -16,7 +16,7 @@ _TRUTHS = {"true": 1, "false": 0}
 
 
 def guess_delimiter(first: str, second: str) -> str:
-    """Return what separates the names in the first line, and the cells in the second one."""
+    """Return the delimiter of the names in the first line, and of the cells in the second one."""
     # Names may contain a sign too, but rows have as many cells as there are names.
     return max(
         _DELIMITERS,

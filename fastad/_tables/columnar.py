@@ -27,7 +27,7 @@ class ArrowFile:
     names : list of str
         The columns.
     n_rows : int or None
-        How many rows there are, where the file says so.
+        Number of rows, where the file has it.
     """
 
     untyped = False
@@ -53,7 +53,7 @@ class ArrowFile:
         self._types = {field.name: field.type for field in schema}
 
     def kind(self, name: str) -> str:
-        """Return what a column contains: numbers, booleans, or something else."""
+        """Return the content of a column: numbers, booleans, or something else."""
         from pyarrow import types  # Inside, as arrays need no pyarrow.
 
         kind = self._types[name]
@@ -70,7 +70,7 @@ class ArrowFile:
         return str(self._types[name])
 
     def state(self) -> object:
-        """Return what changes where the file is written anew."""
+        """Return a value that changes where the file is written anew."""
         return state_of(self.path)
 
     def cells(self, names: Sequence[str], n_rows: int | None = None) -> Iterator[Mapping[str, Any]]:
@@ -134,7 +134,7 @@ class ArrayArchive:
             raise TableError(f"{path}: the file is not an archive of arrays (.npz)")
         self.path = path
         self._forms: dict[str, tuple[str, tuple[int, ...]]] = {}
-        # Of an open file: NumPy leaves its own open where an archive is damaged.
+        # From an open file: NumPy leaves its own open where an archive is damaged.
         with reading(path, "the archive"), path.open("rb") as file:
             self.names = list(np.load(file, allow_pickle=False))
 
@@ -150,7 +150,7 @@ class ArrayArchive:
         return array
 
     def kind(self, name: str) -> str:
-        """Return what an array contains: numbers, booleans, or something else."""
+        """Return the content of an array: numbers, booleans, or something else."""
         kind, _ = self._form(name)
         return "boolean" if kind == "b" else "number" if kind in "iuf" else "other"
 
@@ -159,7 +159,7 @@ class ArrayArchive:
         return self._form(name)[0]
 
     def state(self) -> object:
-        """Return what changes where the file is written anew."""
+        """Return a value that changes where the file is written anew."""
         return state_of(self.path)
 
     def left_out(self, names: Sequence[str], first: str) -> dict[str, str]:

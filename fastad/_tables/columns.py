@@ -1,4 +1,4 @@
-"""What a column is read as: numbers, names or labels, each checked in one place."""
+"""Roles of columns: numbers, names or labels, each checked in one place."""
 
 import re
 import sys
@@ -19,7 +19,7 @@ from fastad.errors import InvalidInputError
 FLOATS_MERGE = 2.0**53
 # More digits are infinite as a float.
 _INTEGER = re.compile(r"[ \t]*([+-]?\d{1,300})(?:\.0*)?[ \t]*", re.ASCII)
-# What CSV parsers, Parquet and Arrow give, and what NumPy's archives and Dask's partitions do.
+# Columns of CSV parsers, Parquet and Arrow, and of NumPy's archives and Dask's partitions.
 Values: TypeAlias = Any
 MISSING_VALUE = "the value is missing"
 
@@ -51,7 +51,7 @@ class Names(NamedTuple):
 class Labels:
     """Labels, read as 1 for an anomaly and 0 for a normal sample.
 
-    The label beside that of the anomalies has to be one and the same in all rows; an instance
+    The label of normal samples has to be one and the same in all rows; an instance
     remembers it from batch to batch.
 
     Parameters
@@ -83,7 +83,7 @@ class Labels:
         return anomalous
 
     def merge(self, other: "Labels") -> None:
-        """Check the labels of other rows beside those of these."""
+        """Check the labels of other rows against the labels of these."""
         for value in other._others:
             self._add_other(value)
 
@@ -167,7 +167,7 @@ def join_integers(parts: Sequence[Any]) -> Any:
 
 
 def missing_text(cell: str) -> str:
-    """Return what a message says of a cell that stands for a missing value."""
+    """Return the words of a message for a cell that stands for a missing value."""
     return "the cell is missing" if not cell.strip() else f"{cell!r} is a missing value"
 
 
@@ -245,7 +245,7 @@ def cells_to_exact(values: Any, kind: str) -> Any:
 
 
 class NumberSummary:
-    """What the numbers of a column of text need for a type that rounds no integer."""
+    """Facts on the numbers of a column of text, for a type that rounds no integer."""
 
     def __init__(self) -> None:
         self._all_integers = True
@@ -329,7 +329,7 @@ def _decoded(values: Any) -> Any:
 
 
 def _factorized(values: Values) -> tuple[list[Any] | None, Any]:
-    """Return the distinct strings and the code of each row; None of what are no strings."""
+    """Return the distinct strings and the code of each row; None for other values."""
     if isinstance(values, np.ndarray):
         if values.dtype.kind == "U":
             distinct, codes = np.unique(values, return_inverse=True)
@@ -379,7 +379,7 @@ def _floats_of_decimals(values: Any) -> Any:
     """Return decimals as float64, if these stand for no other decimals."""
     # Arrow's own cast is not correctly rounded.
     floats = values.cast("string").cast("float64")
-    # Floats keep so many digits apart; more only if the shortest digits of the float are the same.
+    # Floats keep that many digits; more only if the shortest digits of the float are the same.
     if values.type.precision > sys.float_info.dig:
         for number, value in zip(floats.to_pylist(), values.to_pylist(), strict=True):
             if number is not None and Decimal(repr(number)) != value:

@@ -13,11 +13,11 @@ from fastad._tables.columns import FLOATS_MERGE, to_numpy
 from fastad._tables.errors import TableError
 from fastad._tables.table import N_NAMED, Table
 
-# Names that pandas, polars and R give to what numbers the rows.
+# Names that pandas, polars and R give to the index of rows.
 _INDEX = re.compile(r"(unnamed: \d+|__index_level_\d+__|level_\d+|index|id|rownames|)", re.I)
 # Rows of a batch; a few decide on most columns.
 _FEW = 2**14
-# Names of what tells runs apart, as `ResultTable.from_table` has them.
+# Names of columns that tell runs apart, as `ResultTable.from_table` has them.
 _RUNS = {"anomaly_class", "dataset", "fold", "group", "params", "repeat", "split"}
 
 
@@ -30,7 +30,7 @@ class DetectorColumns:
     names : sequence of str
         Columns of scores, in the order of the table.
     left_out : mapping of str to str
-        What each column that was left out is instead.
+        Kind of each column that was left out.
     """
 
     names: Sequence[str]
@@ -47,7 +47,7 @@ class DetectorColumns:
 
 
 def kind_by_name(name: str) -> str:
-    """Return what a column is by its name, other than scores; nothing if it may be scores."""
+    """Return the kind of a column by its name, other than scores; nothing if it may be scores."""
     if _INDEX.fullmatch(name):
         return "an index"
     return "tells runs apart" if name.lower() in _RUNS else ""
@@ -92,7 +92,7 @@ def find_detectors(table: Table, others: Sequence[str]) -> DetectorColumns:
 
 
 def _kinds_by_values(table: Table, names: Sequence[str]) -> dict[str, str]:
-    """Return what columns are by their values, other than scores."""
+    """Return the kinds of columns by their values, other than scores."""
     first = table.names[0]
     tests = {
         name: _ColumnTest(may_index=name == first)
@@ -114,7 +114,7 @@ def _kinds_by_values(table: Table, names: Sequence[str]) -> dict[str, str]:
 
 
 class _ColumnTest:
-    """What the values of a column show, batch by batch: scores, text, a constant or an index."""
+    """Kind of a column by its values, batch by batch: scores, text, a constant or an index."""
 
     def __init__(self, *, may_index: bool) -> None:
         # Whether the values are the numbers of the rows so far, from 0 or 1.
@@ -125,13 +125,13 @@ class _ColumnTest:
 
     @property
     def is_decided(self) -> bool:
-        """Whether the rows so far are enough: of text, those of a first batch are."""
+        """Whether the rows so far are enough: for text, a first batch is."""
         if self._has_number:
             return self._differs and not self.counts_rows
         return self._has_text
 
     def reason(self) -> str:
-        """Return what the column is instead of scores; nothing if it may be scores."""
+        """Return the kind of the column if it is not scores; nothing if it may be scores."""
         if self._has_text and not self._has_number:
             return "no numbers"
         return "constant" if self._n_rows > 1 and not self._differs else ""

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 from fastad.errors import InvalidInputError, MissingExtraError
 
-# Of an object in a message, which differs from call to call.
+# Address of an object in a message, which differs from call to call.
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
 

@@ -16,7 +16,7 @@ from fastad._core.parameters import short_repr
 from fastad._tables.errors import TableError, reading
 from fastad.errors import InvalidTypeError
 
-# What stands for the standard input.
+# Path of the standard input.
 STDIN = Path("-")
 # The value that Hive writes into the name of a folder where a row has none.
 _HIVE_MISSING = "__HIVE_DEFAULT_PARTITION__"
@@ -35,7 +35,7 @@ _COMPRESSED: Mapping[str, Callable[[Path], Any]] = {
     ".xz": lzma.open,
     ".zst": _zstd,
 }
-# Those that Arrow decompresses, too.
+# Compressions that Arrow reads, too.
 _CODECS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
 # Formats by extension.
 FORMATS: Mapping[str, str] = {
@@ -59,7 +59,7 @@ def format_of(path: Path) -> str | None:
 
 
 def extension_of(path: Path) -> str:
-    """Return the extension in lower case, with that of a compressed file before it."""
+    """Return the extension in lower case, with the inner one of a compressed file before it."""
     packed = path.suffix.lower() in _COMPRESSED
     return "".join(path.suffixes[-2:] if packed else path.suffixes[-1:]).lower()
 
@@ -131,7 +131,7 @@ def _check_partitions(paths: Sequence[TablePath]) -> None:
 
 
 class Bytes:
-    """The bytes of a file, decompressed; those of the standard input are kept."""
+    """The bytes of a file, decompressed; bytes of the standard input are kept."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -166,7 +166,7 @@ class Bytes:
         return file if codec is None else pa.CompressedInputStream(file, codec)
 
     def state(self) -> object:
-        """Return what changes where the file is written anew."""
+        """Return a value that changes where the file is written anew."""
         return None if self._kept is not None else state_of(self.path)
 
 
@@ -177,7 +177,7 @@ def state_of(path: Path) -> object:
 
 
 def need_pyarrow(what: str) -> None:
-    """Refuse, with what to install, where pyarrow is not there."""
+    """Refuse a call without pyarrow, with the command that installs it."""
     try:
         import pyarrow  # noqa: F401 - heavy, and not needed for arrays
     except ModuleNotFoundError:

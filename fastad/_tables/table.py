@@ -47,7 +47,7 @@ class Batch(NamedTuple):
     where : str
         The file, or the partition.
     n_rows : int
-        How many rows.
+        Number of rows.
     """
 
     columns: Mapping[str, AnyVector]
@@ -94,7 +94,7 @@ class Table:
         return first if isinstance(first, ArrayArchive) else None
 
     def kind(self, name: str) -> str:
-        """Return what a column contains: text, number, boolean or other."""
+        """Return the content of a column: text, number, boolean or other."""
         return "other" if name in self._partitions[0] else self._files[0].kind(name)
 
     def check(self, names: Sequence[str], argument: str) -> None:
@@ -168,7 +168,7 @@ class Table:
                 yield batch
 
     def cells(self, names: Sequence[str], n_rows: int) -> Iterator[Mapping[str, Any]]:
-        """Yield columns as they are in the files, about so many rows at a time."""
+        """Yield columns as they are in the files, about ``n_rows`` rows at a time."""
         for file in self._files:
             yield from file.cells(names, n_rows)
 

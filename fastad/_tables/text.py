@@ -24,7 +24,7 @@ from fastad._tables.columns import (
 from fastad._tables.errors import InexactColumnError, TableError, reading
 from fastad._tables.files import Bytes, extension_of, need_pyarrow
 
-# Bytes that are parsed at once: at least so many, and so many lines.
+# Bytes that are parsed at once at least, and lines at least.
 _BLOCK, _LINES_A_BLOCK = 2**20, 16
 # The column of an error of pyarrow's about a cell that it cannot convert.
 _UNCONVERTED = re.compile(r"In CSV column #(\d+): ")
@@ -61,11 +61,11 @@ class TextFile:
         self.names = self._header(first, second)
 
     def kind(self, name: str) -> str:
-        """Return what a column contains, which text does not say."""
+        """Return the content of a column, which is always text."""
         return "text"
 
     def state(self) -> object:
-        """Return what changes where the file is written anew."""
+        """Return a value that changes where the file is written anew."""
         return self._bytes.state()
 
     def cells(self, names: Sequence[str], n_rows: int | None = None) -> Iterator[Mapping[str, Any]]:
@@ -82,7 +82,7 @@ class TextFile:
             yield {name: self._values(name, cells, roles[name]) for name, cells in batch.items()}
 
     def summarize(self, name: str, summary: NumberSummary, file: int) -> None:
-        """Add a column to what is known of its numbers."""
+        """Add a column to the summary of its numbers."""
         first_row = 0
         for batch in self.cells([name]):
             summary.add(batch[name].to_pylist(), file, first_row)
@@ -155,7 +155,7 @@ class TextFile:
             raise self._reason(error, roles or {}) from None
 
     def _reason(self, error: Exception, roles: Mapping[str, Role]) -> Exception:
-        """Return what is wrong with the text that pyarrow could not parse."""
+        """Return the error of the text that pyarrow could not parse."""
         numbers = {name: role for name, role in roles.items() if isinstance(role, Numbers)}
         bad = self._error(numbers)
         if bad is not None:
