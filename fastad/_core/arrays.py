@@ -113,13 +113,15 @@ def check_no_nan(scores: ScoreVector, name: str, rows: npt.NDArray[np.int64] | N
         refuse_nan(scores, name, rows)
 
 
-def refuse_nan(scores: ScoreVector, name: str, rows: npt.NDArray[np.int64] | None) -> NoReturn:
+def refuse_nan(
+    scores: ScoreVector, name: str, rows: npt.NDArray[np.int64] | None, *, hint: str = ""
+) -> NoReturn:
     """Raise the error that says how many scores are NaN and where the first is."""
     bad = np.isnan(scores)
     first = int(np.argmax(bad))
     raise InvalidInputError(
         f"{name} must not contain NaN; found {np.count_nonzero(bad)}, "
-        f"the first at index {first if rows is None else int(rows[first])}",
+        f"the first at index {first if rows is None else int(rows[first])}{hint}",
         argument=name,
     )
 
@@ -176,7 +178,9 @@ def as_vector(values: ArrayLike, name: str) -> npt.NDArray[Any]:
             vector = _unmerged(values, vector, name)
     if vector.ndim != 1:
         raise InvalidInputError(
-            f"{name} must be one-dimensional; found shape {vector.shape}", argument=name
+            f"{name} must be one-dimensional; found shape {vector.shape}"
+            f"{two_classes_hint(vector, name)}",
+            argument=name,
         )
     if vector.shape[0] == 0:
         raise InvalidInputError(f"{name} must not be empty; found 0 values", argument=name)
@@ -184,6 +188,16 @@ def as_vector(values: ArrayLike, name: str) -> npt.NDArray[Any]:
         # Short floats and integers of machine learning, such as bfloat16.
         return vector.astype(np.float32)
     return vector
+
+
+def two_classes_hint(matrix: npt.NDArray[Any], name: str) -> str:
+    """Return the end of a message on a matrix that may be a classifier's ``predict_proba``."""
+    if matrix.ndim != 2 or matrix.shape[1] != 2 or matrix.dtype.kind not in "biuf":
+        return ""
+    with np.errstate(invalid="ignore", over="ignore"):
+        adds_up = matrix.shape[0] > 0 and np.allclose(matrix.sum(axis=1), 1)
+    hint = f", which looks like the probabilities of two classes: pass {name}[:, 1]"
+    return hint if adds_up else ""
 
 
 def _unmerged(values: Any, vector: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:

@@ -102,6 +102,13 @@ def converted(values: Any, name: str, expected: str = "be one-dimensional") -> n
 
     ``expected`` completes "must" in the message for lists of lists of different lengths.
     """
+    if callable(values) or hasattr(values, "fit"):  # ensembles of scikit-learn are sequences
+        raise InvalidInputError(
+            f"{name} must be an array; found {getattr(values, '__name__', type(values).__name__)}. "
+            "Of a fitted detector pass the scores, higher for anomalies: decision_function(X) of "
+            "PyOD, -decision_function(X) of scikit-learn. evaluate_unsupervised takes detectors",
+            argument=name,
+        )
     try:
         return np.asarray(values)
     except ValueError as error:

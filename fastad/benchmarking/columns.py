@@ -306,11 +306,14 @@ def _is_written(name: str, read: Iterable[str]) -> bool:
 
 def _wide_hint(key: str, name: str, names: Sequence[str], keys: Mapping[str, Sequence[str]]) -> str:
     """Return how to read a table with a column for each detector, where this may be one."""
-    if (key, name) != ("detector", "detector"):
+    if name != key or key not in ("dataset", "detector") or "detector" in names:
         return ""
     used = [each for columns in keys.values() for each in columns]
     detectors = [each for each in names if each not in used]
-    datasets = "".join(f", datasets=table[{each!r}]" for each in keys["dataset"][:1])
+    # A table whose index has the data sets names none in a column.
+    datasets = "".join(
+        f", datasets=table[{each!r}]" for each in keys["dataset"][:1] if each in names
+    )
     return (
         ". If each detector has a column, pass ResultTable.from_arrays({'auc': "
         f"table[{detectors}]}}{datasets}, detectors={detectors})"

@@ -14,10 +14,11 @@ _FAR_BELOW_CHANCE, _DEVIATIONS = 0.4, 3
 _FEWEST_FOR_DECISIONS = 10
 _MAX_NAMES = 8
 _CONSTANT = "are equal and order nothing"
-_DECISIONS = "have two values and look like decisions"
+_DECISIONS = "have two values and look like decisions, as predict returns"
+_LABELS = "have two values and separate the classes exactly, as the labels themselves do"
 _REVERSED = (
     "is far below 0.5: the orientation of the scores may be reversed "
-    "(higher must be more anomalous)"
+    "(higher must be more anomalous; scikit-learn's decision_function is higher for normals)"
 )
 
 
@@ -52,6 +53,7 @@ def lines_of_scores(runs: Iterable[ScoredRun]) -> list[str]:
     below = f"note: the AUC of {some_of(reversed_scores, _MAX_NAMES)} {_REVERSED}"
     return [
         *_lines(by_detector, _is_constant, _CONSTANT),
+        *_lines(by_detector, _are_labels, _LABELS),
         *_lines(by_detector, _are_decisions, _DECISIONS),
         *([below] if reversed_scores else []),
     ]
@@ -63,6 +65,7 @@ def doubts_about(run: ScoredRun) -> list[str]:
         text
         for is_so, text in (
             (_is_constant(run), f"all scores {_CONSTANT}"),
+            (_are_labels(run), f"scores {_LABELS}"),
             (_are_decisions(run), f"scores {_DECISIONS}"),
             (_is_far_below_chance([run]), f"the AUC {_REVERSED}"),
         )
@@ -86,7 +89,15 @@ def _is_constant(run: ScoredRun) -> bool:
     return run.n_distinct == 1 and run.n_anomalies + run.n_normals > 1
 
 
+def _are_labels(run: ScoredRun) -> bool:
+    return _have_two_values(run) and run.auc == 1
+
+
 def _are_decisions(run: ScoredRun) -> bool:
+    return _have_two_values(run) and run.auc != 1
+
+
+def _have_two_values(run: ScoredRun) -> bool:
     return run.n_distinct == 2 and run.n_anomalies + run.n_normals >= _FEWEST_FOR_DECISIONS
 
 

@@ -6,12 +6,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from fastad._core.arrays import as_readonly, refuse_nan, set_readonly
+from fastad._core.arrays import as_readonly, set_readonly
 from fastad._core.threads import slices, thread_map
 from fastad._core.types import IntVector, KeyVector, ScoreVector
 from fastad._kernels.ordering import cells, distinct, keys
 from fastad.ordering.cuts import CurvePart
-from fastad.ordering.labels import Labels
+from fastad.ordering.labels import Labels, refuse_missing_scores
 from fastad.ordering.raw import RawScores, view_raw
 
 # With fewer samples for each value that a type has, they are sorted as soon: all, or a part.
@@ -73,7 +73,7 @@ def count_narrow(
         counts[0] += counts[1 << n_bits - 1]
     counts = counts[falling]
     if counts.sum() < patterns.shape[0]:
-        refuse_nan(scores, name, labels.rows)
+        refuse_missing_scores(scores, labels, name)
     present = np.flatnonzero(counts[:, 0] + counts[:, 1])
     return DistinctScores(keys_of[present], *counts[present].T)
 

@@ -11,11 +11,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from fastad._core.arrays import as_readonly, refuse_nan, set_readonly
+from fastad._core.arrays import as_readonly, set_readonly
 from fastad._core.threads import slices, thread_map
 from fastad._core.types import IntVector
 from fastad._kernels.ordering import cell_curves, gaps, keys
-from fastad.ordering.labels import Labels
+from fastad.ordering.labels import Labels, refuse_missing_scores
 from fastad.ordering.orders import numpy_sorts_fast, sort
 from fastad.ordering.raw import RawScores
 
@@ -146,7 +146,7 @@ def count_corners(raw: RawScores, labels: Labels, name: str, sample: RawScores) 
     parts = thread_map(place, slices(n_samples))
     of_parts, equal_in_parts, n_missing = zip(*parts, strict=True)
     if any(n_missing):
-        refuse_nan(raw.scores, name, labels.rows)
+        refuse_missing_scores(raw.scores, labels, name)
     between, equal = np.sum(of_parts, axis=0), np.sum(equal_in_parts, axis=0)
     # The anomalies were counted, too: at themselves.
     first = np.flatnonzero(np.append(True, points[1:] != points[:-1]))

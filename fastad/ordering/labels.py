@@ -1,6 +1,6 @@
 """Validation of labels, weights and scores, before any work."""
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +11,7 @@ from fastad._core.arrays import (
     describe_type,
     read_numbers,
     real_vector,
+    refuse_nan,
     set_readonly,
 )
 from fastad._core.buffers import borrow_buffer
@@ -145,6 +146,13 @@ def check_scores(
     return scores if labels.rows is None else scores[labels.rows]
 
 
+def refuse_missing_scores(scores: ScoreVector, labels: Labels, name: str) -> NoReturn:
+    """Raise the error on scores that are NaN; it names the functions that may leave them out."""
+    is_evaluated = name.startswith("y_score")  # two samples are compared under other names
+    hint = "; evaluate with nan_policy='omit' leaves such rows out" if is_evaluated else ""
+    refuse_nan(scores, name, labels.rows, hint=hint)
+
+
 def rows_with_score(scores: ScoreVector) -> BoolVector | None:
     """Return which scores are numbers; None where all are."""
     if scores.dtype.kind != "f" or not np.isnan(scores.max()):
@@ -177,10 +185,11 @@ def _binary_labels(
         bad = (labels != 0) & (labels != 1)
         first = int(np.argmax(bad))
         row = first if rows is None else int(rows[first])
+        example = ", such as scikit-learn's -1" if np.all(labels[bad] == -1) else ""
         raise InvalidInputError(
             f"y_true must contain 0 (normal) and 1 (anomaly); found {others} other "
             f"values, the first at index {row}: {labels[first]}. "
-            "Name the anomalies' label with pos_label= if it is another",
+            f"Name the anomalies' label with pos_label= if it is another{example}",
             argument="y_true",
         )
     return set_readonly(values), ones

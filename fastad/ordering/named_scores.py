@@ -5,6 +5,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from fastad._core.arrays import two_classes_hint
 from fastad._core.frames import converted, table_columns
 from fastad._core.row_index import RowIndex
 from fastad._core.types import ArrayLike
@@ -41,9 +42,10 @@ def _scores_in_rows(y_score: Any, n_rows: int) -> list[tuple[str, ArrayLike]]:
             argument="y_score",
         )
     if scores.shape[1] != n_rows and scores.shape[0] == n_rows:
+        transposed = ", which looks transposed: pass y_score.T"
         raise InvalidInputError(
             f"y_score must have one row for each detector; found shape {scores.shape} for "
-            f"{n_rows} labels, which looks transposed: pass y_score.T",
+            f"{n_rows} labels{two_classes_hint(scores, 'y_score') or transposed}",
             argument="y_score",
         )
     # A list stays as it is: an array would make integers floats for those of another detector.

@@ -5,11 +5,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastad._core.arrays import as_readonly, refuse_nan
+from fastad._core.arrays import as_readonly
 from fastad._core.threads import slices, thread_map
 from fastad._core.types import IntVector, KeyVector, ScoreVector
 from fastad._kernels.ordering import keys
-from fastad.ordering.labels import Labels
+from fastad.ordering.labels import Labels, refuse_missing_scores
 
 # Integers up to this are exact as float64.
 _LARGEST_EXACT = 2**53
@@ -55,7 +55,7 @@ class RawScores(NamedTuple):
     def refuse_nan(self, low: int, high: int, labels: Labels, name: str) -> None:
         """Raise where the extremes of the rank bits are those of NaN."""
         if high > self.infinity or -low > self.infinity:
-            refuse_nan(self.scores, name, labels.rows)
+            refuse_missing_scores(self.scores, labels, name)
 
     def scan(self, rows: slice | None = None) -> tuple[int, int, int]:
         """Return the extremes of the rank bits of all rows or some, and their base: `KeyCodec`."""

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from fastad._core.arrays import refuse_nan
 from fastad._core.frames import table_columns
 from fastad._core.parameters import check_choice
 from fastad._core.row_index import check_rows
@@ -19,7 +18,7 @@ from fastad.measures.results import RocCurve
 from fastad.measures.roc import ROC_CURVE
 from fastad.ordering.counts import count_scores
 from fastad.ordering.groups import make_groups
-from fastad.ordering.labels import check_labels, check_scores
+from fastad.ordering.labels import check_labels, check_scores, refuse_missing_scores
 from fastad.ordering.named_scores import named_scores, score_name
 from fastad.plot import drawing
 from fastad.plot.curves import LabelledDisplay, by_name, read_size, step_of
@@ -354,7 +353,7 @@ def _curves_of_runs(
         scores = check_scores(values, labels, name=score_name(name))
         if scores.dtype.kind == "f" and np.isnan(scores).any():
             # Here, because a single run would not tell how many there are.
-            refuse_nan(scores, score_name(name), labels.rows)
+            refuse_missing_scores(scores, labels, score_name(name))
         scores = runs.arrange(scores)
         curves[name] = []
         for i, (rows, part) in enumerate(zip(runs.slices(), parts, strict=True)):
