@@ -23,7 +23,7 @@ from fastad.cli._console import (
     warnings_as_messages,
 )
 from fastad.cli._result_tables import ResultColumns, file_names, read_results
-from fastad.cli._saving import save_columns, save_text
+from fastad.cli._saving import check_output, save_columns, save_results, save_text
 from fastad.cli._scored_tables import ScoreColumns, ScoredTable, read_scored_table
 from fastad.errors import InvalidTypeError, MissingExtraError, UndefinedMeasureError
 from fastad.uncertainty.comparisons.comparison import compare_all
@@ -36,9 +36,15 @@ _LONG = 20
 
 
 def run_compare(
-    path: Path, columns: ScoreColumns, options: Mapping[str, Any], *, as_json: bool
+    path: Path,
+    columns: ScoreColumns,
+    options: Mapping[str, Any],
+    *,
+    as_json: bool,
+    output: Path | None,
 ) -> None:
-    """Compare the detectors of a file, and print which are better."""
+    """Compare the detectors of a file, print which are better, and save it."""
+    check_output(output)
     table = read_scored_table(path, columns)
     if len(table.scores) < 2:
         reason = f"; {table.message}" if table.message else ""
@@ -52,6 +58,14 @@ def run_compare(
             raise typer.BadParameter(str(error), param_hint="--measure") from None
     for message in filter(None, [table.message, *skipped]):
         print_message(message)
+    if output is not None:
+        titles = {_group_text(table.groups, group) or str(path): group for group in results}
+        keys = {
+            title: dict(zip(table.groups, group, strict=True)) or {"file": title}
+            for title, group in titles.items()
+        }
+        saved = {title: results[group] for title, group in titles.items()}
+        save_results(saved, output, lambda: _comparisons_json(results, table.groups), keys=keys)
     if as_json:
         print_result(_comparisons_json(results, table.groups))
         return

@@ -15,6 +15,7 @@ from fastad.cli._options import (
     Files,
     LabelColumn,
     OneFile,
+    Output,
     PosLabel,
     Resamples,
     ScoreColumn,
@@ -72,6 +73,7 @@ def compare(
     n_resamples: Resamples = 2000,
     seed: Seed = 0,
     as_json: AsJson = False,
+    output: Output = None,
 ) -> None:
     """Compare two or more detectors on the same data, or each on two data sets."""
     from fastad.cli._compare import run_compare
@@ -96,7 +98,7 @@ def compare(
         "min_difference": min_difference,
         "blocks": block_length(blocks),
     }
-    run_compare(file, columns, {**options, **paired}, as_json=as_json)
+    run_compare(file, columns, {**options, **paired}, as_json=as_json, output=output)
 
 
 def compare_runs(

@@ -13,6 +13,7 @@ from fastad.cli._options import (
     Feature,
     Model,
     OneFile,
+    Output,
     PosLabel,
     Rates,
     Resamples,
@@ -66,6 +67,7 @@ def volume(
     confidence_level: ConfidenceLevel = 0.95,
     seed: Seed = 0,
     as_json: AsJson = False,
+    output: Output = None,
 ) -> None:
     """Print the fraction of the data's box that detectors classify as normal."""
     from fastad.cli._detectors import Detectors, FeatureColumns
@@ -85,6 +87,7 @@ def volume(
         },
         margin=margin,
         as_json=as_json,
+        output=output,
     )
 
 
@@ -141,6 +144,7 @@ def evaluate_unsupervised(
     confidence_level: ConfidenceLevel = 0.95,
     seed: Seed = 0,
     as_json: AsJson = False,
+    output: Output = None,
 ) -> None:
     """Rank detectors on data without labels, with the differences that are significant."""
     from fastad.cli._detectors import Detectors, FeatureColumns
@@ -161,4 +165,5 @@ def evaluate_unsupervised(
         },
         Subspaces(n_subspaces, n_features),
         as_json=as_json,
+        output=output,
     )

@@ -6,14 +6,21 @@ from typing import Any
 
 from fastad._core.results import json_text, with_versions
 from fastad.cli._console import data_from, print_message, print_result, print_table
+from fastad.cli._saving import check_output, save_results
 from fastad.cli._scored_tables import ScoreColumns, read_scored_table
 from fastad.explain.explanation import Explanation, explain
 
 
 def run(
-    files: Sequence[Path], columns: ScoreColumns, options: Mapping[str, Any], *, as_json: bool
+    files: Sequence[Path],
+    columns: ScoreColumns,
+    options: Mapping[str, Any],
+    *,
+    as_json: bool,
+    output: Path | None,
 ) -> None:
     """Explain a number for each detector of each file."""
+    check_output(output)
     results: list[tuple[Path, str, Explanation]] = []
     for path in files:
         table = read_scored_table(path, columns)
@@ -30,12 +37,14 @@ def run(
             results.append((path, name, explanation))
         if table.message:
             print_message(table.message)
+    if output is not None:
+        titles = {f"{path}, {name}": explanation for path, name, explanation in results}
+        keys = {
+            f"{path}, {name}": {"file": str(path), "detector": name} for path, name, _ in results
+        }
+        save_results(titles, output, lambda: _as_json(results), keys=keys)
     if as_json:
-        rows = [
-            {"file": str(path), "detector": name, **_without_versions(explanation)}
-            for path, name, explanation in results
-        ]
-        print_result(json_text(with_versions({"explanations": rows}), indent=2))
+        print_result(_as_json(results))
         return
     for path, name, explanation in results:
         where = f"{path}, " if len(files) > 1 else ""
@@ -46,6 +55,14 @@ def run(
         print_table(explanation.text_table())
         if explanation.notes:
             print_result("\n".join([*explanation.notes, ""]))
+
+
+def _as_json(results: Sequence[tuple[Path, str, Explanation]]) -> str:
+    rows = [
+        {"file": str(path), "detector": name, **_without_versions(explanation)}
+        for path, name, explanation in results
+    ]
+    return json_text(with_versions({"explanations": rows}), indent=2)
 
 
 def _without_versions(explanation: Explanation) -> dict[str, object]:

@@ -111,6 +111,7 @@ RULES: Mapping[str, Mapping[str, Sequence[Rule]]] = {
         "n_resamples": _NOT_DELONG,
         "seed": _NOT_DELONG,
         "as_json": _FREE,
+        "output": [Excludes("independent", "a sentence for each detector is no table")],
     },
     "explain": {
         "files": _FREE,
@@ -121,6 +122,7 @@ RULES: Mapping[str, Mapping[str, Sequence[Rule]]] = {
         "pos_label": _FREE,
         "group": _FREE,
         "as_json": _FREE,
+        "output": _FREE,
     },
     "compare-runs": {
         "files": _FREE,
@@ -154,6 +156,7 @@ RULES: Mapping[str, Mapping[str, Sequence[Rule]]] = {
         # Detectors are fitted with it too.
         "seed": [Excludes("method", _NO_DRAWS, ["exact"], unless="detector")],
         "as_json": _FREE,
+        "output": _FREE,
     },
     "evaluate-unsupervised": {
         **_OF_DETECTORS,
@@ -171,6 +174,7 @@ RULES: Mapping[str, Mapping[str, Sequence[Rule]]] = {
         "confidence_level": _FREE,
         "seed": _FREE,
         "as_json": _FREE,
+        "output": _FREE,
     },
     "demo": {"output": _FREE},
     "warmup": {},

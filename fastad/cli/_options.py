@@ -56,6 +56,10 @@ Seed: TypeAlias = Annotated[int, typer.Option(min=0, help="Seed of all random nu
 AsJson: TypeAlias = Annotated[
     bool, typer.Option("--json", help="Print JSON instead of tables and text.")
 ]
+Output: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(help="Save to a .csv, .json, .parquet, .arrow, .md or .tex file too."),
+]
 Model: TypeAlias = Annotated[
     list[Path] | None,
     typer.Option(help="Fitted detector, saved with joblib; may be repeated. Needs --trust."),

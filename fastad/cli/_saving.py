@@ -26,7 +26,7 @@ TYPESET: Mapping[str, tuple[Callable[[TableResult], str], str]] = {
 
 
 def check_output(output: Path | None) -> None:
-    """Check that results can be saved to a file of that name."""
+    """Check that tables can be saved to a file of that name."""
     extensions = (*SAVED_FORMATS, *TYPESET)
     if output is not None and output.suffix.lower() not in extensions:
         raise typer.BadParameter(
@@ -37,9 +37,26 @@ def check_output(output: Path | None) -> None:
 
 
 def save_results(
-    results: Mapping[str, TableResult], output: Path, as_json: Callable[[], str]
+    results: Mapping[str, TableResult],
+    output: Path,
+    as_json: Callable[[], str],
+    *,
+    keys: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> None:
-    """Save the results of files in the format that the name of the output says."""
+    """Save results in the format that the name of the output says.
+
+    Parameters
+    ----------
+    results : mapping of str to TableResult
+        By the titles of their tables.
+    output : Path
+        File to save to.
+    as_json : callable
+        Returns the JSON of all.
+    keys : mapping of str to mappings, optional
+        For each title, the cells by which rows of the result are known in columns; by default the
+        title is the name of a file.
+    """
     extension = output.suffix.lower()
     try:
         if extension == ".json":
@@ -47,7 +64,8 @@ def save_results(
         elif extension in TYPESET:
             save_text(_typeset(results, extension), output)
         else:
-            tables = {name: each.to_columns() for name, each in results.items()}
+            keys = {name: {"file": name} for name in results} if keys is None else keys
+            tables = [(keys[name], each.to_columns()) for name, each in results.items()]
             save_columns(_joined_columns(tables), output)
     except OSError as error:
         # Its own message names a file that was written aside.
@@ -55,7 +73,7 @@ def save_results(
 
 
 def _typeset(results: Mapping[str, TableResult], extension: str) -> str:
-    """Return tables in Markdown or LaTeX, each below its file if there are several."""
+    """Return tables in Markdown or LaTeX, each below its title if there are several."""
     write, title = TYPESET[extension]
     tables = [
         (title.format(name) if len(results) > 1 else "") + write(result).rstrip()
@@ -64,19 +82,20 @@ def _typeset(results: Mapping[str, TableResult], extension: str) -> str:
     return "\n\n".join(tables) + "\n"
 
 
-def _joined_columns(tables: Mapping[str, Mapping[str, Sequence[Any]]]) -> dict[str, list[Any]]:
-    """Return the columns of all tables, behind a column of their files.
+def _joined_columns(
+    tables: Sequence[tuple[Mapping[str, Any], Mapping[str, Sequence[Any]]]],
+) -> dict[str, list[Any]]:
+    """Return the columns of all tables, behind those of their keys.
 
     Where a file has no intervals at all, as each is undefined, its table lacks their columns.
     """
-    by_width = sorted(tables.values(), key=len, reverse=True)
-    keys = dict.fromkeys(key for columns in by_width for key in columns)
-    joined: dict[str, list[Any]] = {key: [] for key in ("file", *keys)}
-    for name, columns in tables.items():
+    by_width = sorted((columns for _, columns in tables), key=len, reverse=True)
+    names = dict.fromkeys(name for columns in by_width for name in columns)
+    joined: dict[str, list[Any]] = {name: [] for name in (*tables[0][0], *names)}
+    for keys, columns in tables:
         n_rows = len(next(iter(columns.values())))
-        missing = [math.nan] * n_rows
-        for key, cells in joined.items():
-            cells += columns.get(key, [name] * n_rows if key == "file" else missing)
+        for name, cells in joined.items():
+            cells += columns.get(name, [keys.get(name, math.nan)] * n_rows)
     return joined
 
 

@@ -21,6 +21,7 @@ from fastad.cli._console import (
     print_table,
     warnings_as_messages,
 )
+from fastad.cli._help import SectionedGroup
 from fastad.cli._option_rules import CheckedCommand
 from fastad.cli._options import read_count
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     name="study",
+    cls=SectionedGroup,
     help="Run studies like those of the papers: many detectors on many data sets.",
     no_args_is_help=True,
     rich_markup_mode=None,

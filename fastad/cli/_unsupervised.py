@@ -35,6 +35,7 @@ from fastad.cli._detectors import (
     read_features,
     unfitted,
 )
+from fastad.cli._saving import check_output, save_results
 from fastad.unsupervised.criteria import CRITERIA
 from fastad.unsupervised.many_detectors import evaluate_unsupervised
 from fastad.unsupervised.ranking import UnsupervisedEvaluation
@@ -68,8 +69,10 @@ def run(
     subspaces: Subspaces,
     *,
     as_json: bool,
+    output: Path | None,
 ) -> None:
-    """Load or train detectors, evaluate them on unseen data, and print a ranking."""
+    """Load or train detectors, evaluate them on unseen data, print and save a ranking."""
+    check_output(output)
     check_usage(detectors)
     if subspaces.n_features is not None and options["method"] not in _SUBSPACE_METHODS:
         raise typer.BadParameter(
@@ -93,10 +96,11 @@ def run(
                 evaluation = evaluate_unsupervised(scorers, test, **options, progress=progress)
         else:
             evaluation = _subsampled(detectors, train, test, subspaces, options)
+    counts = {"file": str(path), "n_train": len(train), "n_test": len(test)}
+    if output is not None:
+        save_results({str(path): evaluation}, output, lambda: _as_json(evaluation, counts))
     if as_json:
-        counts = {"n_train": len(train), "n_test": len(test)}
-        content = {**evaluation.to_dict(), "file": str(path), **counts}
-        print_result(json_text(content, indent=2))
+        print_result(_as_json(evaluation, counts))
         return
     _print(evaluation)
     # Constant features are in no subspace, and make no volume hard to estimate.
@@ -107,6 +111,10 @@ def run(
             f"In {n_varying} features volumes are hard to estimate: --n-features 5 evaluates "
             "detectors in random subspaces"
         )
+
+
+def _as_json(evaluation: UnsupervisedEvaluation, counts: Mapping[str, Any]) -> str:
+    return json_text({**evaluation.to_dict(), **counts}, indent=2)
 
 
 def _parts(

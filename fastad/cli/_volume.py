@@ -30,6 +30,7 @@ from fastad.cli._detectors import (
     order_to_train,
     read_samples,
 )
+from fastad.cli._saving import check_output, save_results
 from fastad.detectors.scorer import CompiledScorer
 from fastad.regions.at_fpr import Volumes, volumes
 from fastad.regions.box import Box
@@ -44,8 +45,10 @@ def run(
     *,
     margin: float,
     as_json: bool,
+    output: Path | None,
 ) -> None:
-    """Load or fit detectors, estimate their volumes, and print these."""
+    """Load or fit detectors, estimate their volumes, print and save these."""
+    check_output(output)
     check_usage(detectors)
     loaded = {str(model): load(model) for model in detectors.models}
     order = fitted_order(columns, loaded)
@@ -62,6 +65,8 @@ def run(
             normals, seed = train.X[train.anomalous == 0], int(options["rng"])
             scorers[name] = fit(name, normals, seed, standardize=detectors.standardize)
     table = _measure(path, data, scorers, rows, options, margin)
+    if output is not None:
+        save_results({str(path): table}, output, lambda: _as_json(table, path, data))
     if as_json:
         print_result(_as_json(table, path, data))
     else:

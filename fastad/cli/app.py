@@ -11,6 +11,7 @@ import fastad
 from fastad.cli._comparison_commands import compare, compare_runs
 from fastad.cli._console import handle_errors, print_result
 from fastad.cli._detector_commands import evaluate_unsupervised, volume
+from fastad.cli._help import HELP_OPTIONS, SectionedGroup
 from fastad.cli._option_rules import CheckedCommand
 from fastad.cli._options import (
     AsJson,
@@ -19,6 +20,7 @@ from fastad.cli._options import (
     ConfidenceLevel,
     Files,
     LabelColumn,
+    Output,
     PosLabel,
     Rates,
     Resamples,
@@ -28,15 +30,23 @@ from fastad.cli._options import (
 )
 from fastad.cli._study import app as study_app
 
+# Sections of the help.
+_SCORES = "Scores with labels"
+_MANY = "Many data sets"
+_DETECTORS = "Detectors, fitted or to be fitted"
+_INSTALLATION = "Installation"
+
 app = typer.Typer(
     name="fastad",
+    cls=SectionedGroup,
+    context_settings=HELP_OPTIONS,
     help="Measure how good anomaly detectors are.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-app.add_typer(study_app)
+app.add_typer(study_app, rich_help_panel=_MANY)
 
 
 def _version(value: bool) -> None:  # noqa: FBT001 - typer's form of a callback
@@ -55,7 +65,7 @@ def _common(
     pass
 
 
-@app.command(cls=CheckedCommand)
+@app.command(cls=CheckedCommand, rich_help_panel=_SCORES)
 @handle_errors
 def evaluate(
     *,
@@ -125,10 +135,7 @@ def evaluate(
         bool,
         typer.Option("--exact", help="Read them again until values are exact."),
     ] = False,
-    output: Annotated[
-        Path | None,
-        typer.Option(help="Save to a .csv, .json, .parquet, .arrow, .md or .tex file too."),
-    ] = None,
+    output: Output = None,
 ) -> None:
     """Print the measures of detectors whose scores and labels are in files."""
     from fastad.cli import _streamed
@@ -182,10 +189,10 @@ def evaluate(
     )
 
 
-app.command(cls=CheckedCommand)(handle_errors(compare))
+app.command(cls=CheckedCommand, rich_help_panel=_SCORES)(handle_errors(compare))
 
 
-@app.command(cls=CheckedCommand)
+@app.command(cls=CheckedCommand, rich_help_panel=_SCORES)
 @handle_errors
 def explain(
     *,
@@ -209,22 +216,24 @@ def explain(
         ),
     ] = None,
     as_json: AsJson = False,
+    output: Output = None,
 ) -> None:
     """Find the definition by which a printed number was computed."""
     from fastad.cli._explain import run
     from fastad.cli._scored_tables import ScoreColumns
 
     columns = ScoreColumns(label, score or None, group or [], pos_label)
-    run(files, columns, {"value": value, "measure": measure}, as_json=as_json)
+    options = {"value": value, "measure": measure}
+    run(files, columns, options, as_json=as_json, output=output)
 
 
 # In the order of the help.
-app.command(cls=CheckedCommand)(handle_errors(compare_runs))
-app.command(cls=CheckedCommand)(handle_errors(volume))
-app.command(cls=CheckedCommand)(handle_errors(evaluate_unsupervised))
+app.command(cls=CheckedCommand, rich_help_panel=_MANY)(handle_errors(compare_runs))
+app.command(cls=CheckedCommand, rich_help_panel=_DETECTORS)(handle_errors(volume))
+app.command(cls=CheckedCommand, rich_help_panel=_DETECTORS)(handle_errors(evaluate_unsupervised))
 
 
-@app.command(cls=CheckedCommand)
+@app.command(cls=CheckedCommand, rich_help_panel=_INSTALLATION)
 @handle_errors
 def demo(
     output: Annotated[Path, typer.Option(help="Folder for the scores and the figure.")] = Path(
@@ -237,7 +246,7 @@ def demo(
     run(output)
 
 
-@app.command(cls=CheckedCommand)
+@app.command(cls=CheckedCommand, rich_help_panel=_INSTALLATION)
 @handle_errors
 def warmup() -> None:
     """Compile everything into the cache, so that later processes start fast."""
@@ -246,7 +255,7 @@ def warmup() -> None:
     warm_up()
 
 
-@app.command(cls=CheckedCommand)
+@app.command(cls=CheckedCommand, rich_help_panel=_INSTALLATION)
 @handle_errors
 def doctor() -> None:
     """Print versions, cache folder, threads, and what the sort runs on."""

@@ -67,6 +67,7 @@ VALUES = {
     "n_features": ["1"],
     "n_resamples": ["1"],
     "n_subspaces": ["1"],
+    "output": ["x.csv"],
     "profile": ["x"],
     "score_range": ["0", "1"],
     "seed": ["1"],
