@@ -1,4 +1,4 @@
-"""``fastad demo``: four detectors on real data, their table, and their ROC curves."""
+"""``fastad demo``: four detectors on drawn data, their table, and their ROC curves."""
 
 import csv
 import importlib.util
@@ -17,8 +17,10 @@ from fastad.cli._console import print_message, print_result, print_table
 from fastad.evaluation.entry import evaluate
 from fastad.plot import RocCurveDisplay
 
-# The fraction of the normal samples that detectors are trained on, without labels.
-_TRAINED = 0.6
+# Normal samples to train on, and samples of both classes to evaluate on: enough normals for a
+# false positive rate of 0.01.
+_N_TRAIN, _N_NORMALS, _N_ANOMALIES = 5_000, 10_000, 500
+_N_CLUSTERS, _N_FEATURES = 3, 8
 _N_NEIGHBORS = 10
 
 
@@ -30,21 +32,23 @@ def run(folder: Path) -> None:
         raise missing_extra("the demo", *missing, extra="demo")
     folder.mkdir(parents=True, exist_ok=True)
     print_message(
-        "Breast cancer (Wisconsin): benign tumours are normal, malignant ones are anomalies."
+        f"Normal samples come from {_N_CLUSTERS} Gaussian clusters in {_N_FEATURES} features. Half "
+        "of the anomalies\nlie twice as far from the centre of such a cluster, half in a small "
+        "cluster of their own."
     )
-    train, test, y_true = _split()
-    print_message(
-        f"Training four detectors on {len(train)} normal samples, {train.shape[1]} features each."
-    )
+    train, test, y_true = _draw_samples(np.random.default_rng(0))
+    print_message(f"Training four detectors on {_N_TRAIN} normal samples.")
     scores = _score(train, test)
-    print_message(
-        f"Scoring {np.sum(y_true == 0)} other normal samples and {np.sum(y_true)} anomalies.\n"
-    )
+    print_message(f"Scoring {_N_NORMALS} other normal samples and {_N_ANOMALIES} anomalies.\n")
     result = evaluate(y_true, scores)
     print_table(result.text_table())
     print_table(result.operating_table())
     if result.notes:
         print_result("\n".join([*result.notes, ""]))
+    print_message(
+        "auc@0.01 is the mean TPR up to an FPR of 0.01; auc_w is the area with weight 1/FPR; the "
+        "second\ntable has the thresholds."
+    )
     table, picture = folder / "scores.csv", folder / "roc.png"
     _save_scores(table, y_true, scores)
     _draw(picture, y_true, scores)
@@ -53,18 +57,28 @@ def run(folder: Path) -> None:
     print_result(f"fastad evaluate {shlex.quote(str(table))} --label y {names}")
 
 
-def _split() -> tuple[npt.NDArray[Any], npt.NDArray[Any], LabelVector]:
-    """Return training samples (normal), test samples and their labels, standardised."""
-    from sklearn.datasets import load_breast_cancer
+def _draw_samples(
+    rng: np.random.Generator,
+) -> tuple[npt.NDArray[Any], npt.NDArray[Any], LabelVector]:
+    """Return normal samples to train on, samples to evaluate on and their labels, standardised."""
+    centres = rng.normal(scale=3, size=(_N_CLUSTERS, _N_FEATURES))
+    # Each cluster has correlations of its own.
+    shape = (_N_CLUSTERS, _N_FEATURES, _N_FEATURES)
+    factors = rng.normal(scale=_N_FEATURES**-0.5, size=shape)
 
-    features, benign = load_breast_cancer(return_X_y=True)
-    normals = np.random.default_rng(0).permutation(features[benign == 1])
-    anomalies = features[benign == 0]
-    n_train = int(_TRAINED * len(normals))
-    train, rest = normals[:n_train], normals[n_train:]
-    test = np.concatenate([rest, anomalies])
+    def draw(n: int, scale: float = 1.0) -> npt.NDArray[Any]:
+        clusters = rng.integers(_N_CLUSTERS, size=n)
+        noise = rng.normal(scale=scale, size=(n, _N_FEATURES))
+        offsets = np.einsum("nij,nj->ni", factors[clusters], noise)
+        samples: npt.NDArray[Any] = centres[clusters] + offsets
+        return samples
+
+    train = draw(_N_TRAIN)
+    half = _N_ANOMALIES // 2
+    own_cluster = centres[0] + 2 + rng.normal(scale=0.3, size=(half, _N_FEATURES))
+    test = np.concatenate([draw(_N_NORMALS), draw(_N_ANOMALIES - half, 2.0), own_cluster])
     mean, scale = train.mean(axis=0), train.std(axis=0)
-    y_true = np.repeat(np.array([0, 1], np.uint8), [len(rest), len(anomalies)])
+    y_true = np.repeat(np.array([0, 1], np.uint8), [_N_NORMALS, _N_ANOMALIES])
     return (train - mean) / scale, (test - mean) / scale, y_true
 
 
@@ -99,6 +113,6 @@ def _draw(path: Path, y_true: LabelVector, scores: Mapping[str, FloatVector]) ->
     figure = Figure(figsize=(6.4, 4.8), layout="constrained")
     axes = figure.subplots()
     RocCurveDisplay.from_predictions(y_true, scores, xscale="log", ax=axes)
-    axes.set_title("Four detectors on breast cancer")
+    axes.set_title(f"Four detectors, {_N_NORMALS} normal samples, {_N_ANOMALIES} anomalies")
     with written_aside(path) as aside:
         figure.savefig(aside, dpi=150)

@@ -240,7 +240,7 @@ def demo(
         "fastad-demo"
     ),
 ) -> None:
-    """Train four detectors on real data, and compare them."""
+    """Train four detectors on drawn data, and evaluate them."""
     from fastad.cli._demo import run
 
     run(output)
