@@ -61,6 +61,19 @@ def test_files_that_pages_name_exist() -> None:
             assert list(ROOT.glob(name)), f"{page.name}: {name}"
 
 
+def test_the_badges_of_the_readme_are_true() -> None:
+    readme, project = ((ROOT / name).read_text("utf-8") for name in ("README.md", "pyproject.toml"))
+    (python,) = re.findall(r'^requires-python = ">=(.+)"$', project, re.MULTILINE)
+    (terms,) = re.findall(r'^license = "(.+)"$', project, re.MULTILINE)
+    assert re.findall(r"/badge/(\S+)-blue\)", readme) == [
+        f"python-{python}_or_newer",
+        f"license-{terms.replace('-', '--')}",
+        "typing-strict",
+    ]
+    assert re.search(r"^strict = true$", project, re.MULTILINE)
+    assert (ROOT / "fastad" / "py.typed").exists()
+
+
 def test_the_papers_are_called_the_same_everywhere() -> None:
     """CITATION.cff and the documentation name five texts; docstrings cite these."""
     references = (ROOT / "CITATION.cff").read_text("utf-8").partition("references:")[2]
