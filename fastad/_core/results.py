@@ -122,6 +122,14 @@ class Record:
         left_out = {name for name in self._optional if values[name] is None}
         return plain_record({name: value for name, value in values.items() if name not in left_out})
 
+    def _repr_html_(self) -> str:
+        """Return the record in a sentence, where it has one, above a table of its attributes."""
+        shown = {x.name: getattr(self, x.name) for x in fields(self) if not x.name.startswith("_")}  # type: ignore[arg-type]
+        cells = [[name, _cell(value)] for name, value in shown.items()]
+        table = TextTable(["", type(self).__name__], [row for row in cells if row[1]])
+        has_text = type(self).__str__ is not object.__str__
+        return html_text([str(self), table] if has_text else [table])
+
 
 class Result(ABC):
     """A result with columns of equal length; it turns into a data frame and into JSON."""
@@ -223,6 +231,17 @@ class TableResult(Result):
         """
         notes = "".join(f"% {' '.join(note.splitlines())}\n" for note in self.notes)
         return self.text_table().latex() + notes
+
+
+def _cell(value: Any) -> str:
+    """Return an attribute as a cell; nothing for None and for empty sequences."""
+    if value is None or isinstance(value, str):
+        return value or ""
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_cell, value))
+    if isinstance(value, float):
+        return number_text(value, ".6g")
+    return str(value) if isinstance(value, Record) else _short(value)
 
 
 def _short(value: Any) -> str:

@@ -46,6 +46,9 @@ def made(n: int) -> dict[str, Any]:
         "comparison": fastad.compare(labels, first, second, measure="auc", **options),
         "comparisons": fastad.compare_all(labels, scores, measure="auc", **options),
         "chance": fastad.chance_level(labels, first, measure="auc", **options),
+        "volume": fastad.volume(
+            lambda x: (x**2).sum(axis=1), 2.0, fastad.Box([-3, -3], [3, 3]), n_draws=1000, rng=0
+        ),
         "roc": fastad.roc_curve(labels, first),
         "precision": fastad.precision_recall_curve(labels, first),
         "det": fastad.measures.det_curve(labels, first),
@@ -102,7 +105,8 @@ class Parsed(HTMLParser):
 def test_results_with_tables_have_html() -> None:
     for name, result in made(400).items():
         assert hasattr(result, "_repr_html_") >= isinstance(result, TableResult), name
-    assert {"detector", "overview", "unsupervised"} <= set(in_html())
+    records = {"interval", "comparison", "chance", "volume", "recommendation"}
+    assert {"detector", "overview", "unsupervised"} | records <= set(in_html())
 
 
 def in_html() -> dict[str, Any]:
@@ -118,7 +122,9 @@ def check_html(name: str, result: Any) -> None:
     cells = Parsed(result._repr_html_()).cells
     shown = " ".join(" ".join(cells).split())
     printed = fastad.evaluation.Evaluation([result]) if name == "detector" else result
-    for line in str(printed).splitlines():
+    # Records without a text of their own have a repr.
+    lines = [] if str(printed) == repr(printed) else str(printed).splitlines()
+    for line in lines:
         for word in line.split():
             # What is the best is bold instead.
             assert word.strip("-").rstrip("¹") in shown, (name, word)

@@ -89,6 +89,27 @@ def test_a_record_has_the_plain_values_of_its_attributes() -> None:
     assert outer.to_dict() == {"value": None, "parts": [inner], "twice": None}
 
 
+@dataclass(frozen=True, slots=True)
+class Named(Part):
+    names: tuple[str, ...] = ("<a>", "b & c")
+    inner: Part | None = None
+
+    def __str__(self) -> str:
+        return f"of <{self.value:g}>"
+
+
+def test_a_record_in_html_has_its_text_and_its_attributes() -> None:
+    assert Named(1 / 3, inner=Named(math.nan))._repr_html_() == (
+        "<p>of &lt;0.333333&gt;</p>\n"
+        "<table><thead><tr><th></th><th>Named</th></tr></thead><tbody>\n"
+        "<tr><td>value</td><td>0.333333</td></tr>\n"
+        "<tr><td>names</td><td>&lt;a&gt;, b &amp; c</td></tr>\n"
+        "<tr><td>inner</td><td>of &lt;nan&gt;</td></tr>\n"
+        "</tbody></table>"
+    )
+    assert Part(2.0)._repr_html_().startswith("<table>")
+
+
 def test_plain_values_are_those_of_json() -> None:
     value = {"a": np.array([[1.0, np.inf]]), "b": (np.int64(3), np.float64("nan")), "c": None}
     assert plain_value(value) == {"a": [[1.0, "inf"]], "b": [3, None], "c": None}
