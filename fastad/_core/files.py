@@ -26,3 +26,10 @@ def written_aside(path: Path) -> Iterator[Path]:
         yield aside
         aside.chmod(usual)
         os.replace(aside, path)
+
+
+def save_text(text: str, path: Path) -> None:
+    """Save a string, completely or not at all."""
+    with written_aside(path) as aside:
+        # Names may contain what UTF-8 does not.
+        aside.write_text(text, encoding="utf-8", errors="backslashreplace")

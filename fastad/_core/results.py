@@ -2,16 +2,21 @@
 
 import json
 import math
+import os
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import product
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from fastad._core.files import save_text
 from fastad._core.frames import FrameLibrary, frame
+from fastad._core.page import html_page
 from fastad._core.text_tables import TextTable, html_text, interval_text, number_text
 from fastad._core.version import SCHEMA_VERSION, __version__
 
@@ -215,6 +220,29 @@ class TableResult(Result):
 
     def _repr_html_(self) -> str:
         return html_text(self._blocks())
+
+    def page_body(self) -> str:
+        """Return what a page shows, in HTML."""
+        return html_text(self._blocks())
+
+    def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
+        """Return a page in HTML that needs no other file and no network.
+
+        Parameters
+        ----------
+        path : str or path, optional
+            File to save it to, too, completely or not at all.
+
+        Returns
+        -------
+        str
+            The page: the printed tables and the notes, and what the result adds to them.
+        """
+        title = re.sub("(?<=[a-z])(?=[A-Z])", " ", type(self).__name__).capitalize()
+        page = html_page(title, {title: self.page_body()})
+        if path is not None:
+            save_text(page, Path(path))
+        return page
 
     def to_markdown(self) -> str:
         """Return the table in Markdown: the best of a column bold, the next two marked.

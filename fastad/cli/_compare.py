@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import typer
 
-from fastad._core.files import written_aside
+from fastad._core.files import save_text, written_aside
 from fastad._core.progress import LATE
 from fastad._core.results import json_text, plain_rows, with_versions
 from fastad.benchmarking.overview import compare_runs

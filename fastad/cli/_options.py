@@ -58,7 +58,7 @@ AsJson: TypeAlias = Annotated[
 ]
 Output: TypeAlias = Annotated[
     Path | None,
-    typer.Option(help="Save to a .csv, .json, .parquet, .arrow, .md or .tex file too."),
+    typer.Option(help="Save to a .csv, .json, .parquet, .arrow, .md, .tex or .html file too."),
 ]
 Model: TypeAlias = Annotated[
     list[Path] | None,

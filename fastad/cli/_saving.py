@@ -8,8 +8,9 @@ from typing import Any
 
 import typer
 
-from fastad._core.files import written_aside
+from fastad._core.files import save_text, written_aside
 from fastad._core.frames import frame
+from fastad._core.page import html_page
 from fastad._core.results import TableResult
 from fastad.cli._console import DataError
 
@@ -23,11 +24,12 @@ TYPESET: Mapping[str, tuple[Callable[[TableResult], str], str]] = {
     ".md": (TableResult.to_markdown, "## {}\n\n"),
     ".tex": (TableResult.to_latex, "% {}\n"),
 }
+PAGE = ".html"
 
 
 def check_output(output: Path | None) -> None:
-    """Check that tables can be saved to a file of that name."""
-    extensions = (*SAVED_FORMATS, *TYPESET)
+    """Check that results can be saved to a file of that name."""
+    extensions = (*SAVED_FORMATS, *TYPESET, PAGE)
     if output is not None and output.suffix.lower() not in extensions:
         raise typer.BadParameter(
             f"unsupported file extension; it must be one of {', '.join(extensions)}; found "
@@ -63,6 +65,10 @@ def save_results(
             save_text(as_json() + "\n", output)
         elif extension in TYPESET:
             save_text(_typeset(results, extension), output)
+        elif extension == PAGE:
+            title = next(iter(results)) if len(results) == 1 else "Evaluation"
+            bodies = {name: each.page_body() for name, each in results.items()}
+            save_text(html_page(title, bodies), output)
         else:
             keys = {name: {"file": name} for name in results} if keys is None else keys
             tables = [(keys[name], each.to_columns()) for name, each in results.items()]
@@ -97,12 +103,6 @@ def _joined_columns(
         for name, cells in joined.items():
             cells += columns.get(name, [keys.get(name, math.nan)] * n_rows)
     return joined
-
-
-def save_text(text: str, path: Path) -> None:
-    """Save a string, completely or not at all."""
-    with written_aside(path) as aside:
-        aside.write_text(text, encoding="utf-8", errors=_ERRORS)
 
 
 def save_columns(columns: Mapping[str, list[Any]], path: Path) -> None:

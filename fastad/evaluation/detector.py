@@ -14,6 +14,7 @@ from fastad._core.types import ArrayLike, Count, NanPolicy, OnError, ScoreVector
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.evaluation.few_normals import FewNormals, highest_normals
 from fastad.evaluation.results import DetectorEvaluation, OperatingPoint
+from fastad.evaluation.roc_points import roc_points
 from fastad.measures.contamination import (
     corrected_counts,
     refuse_impossible,
@@ -62,6 +63,8 @@ class EvaluationRequest:
         Fraction of anomalies among the normals, for which the measures are corrected.
     design : SamplingDesign or None
         Clusters or blocks of all rows, for intervals and chance levels.
+    keeps_curves : bool
+        Whether to keep points of the ROC curves, for a page.
     rates : sequence of Fraction
         False positive rates in use, each once.
     thresholds : mapping of str to float or int
@@ -79,6 +82,7 @@ class EvaluationRequest:
     progress: SharedProgress | None = None
     contamination: Fraction = Fraction(0)
     design: "SamplingDesign | None" = None
+    keeps_curves: bool = False
     rates: Sequence[Fraction] = field(init=False)
     thresholds: Mapping[str, Threshold] = field(init=False)
     resolutions: Mapping[str, Resolution] = field(init=False)
@@ -177,6 +181,8 @@ def evaluate_measures(
         if request.on_error == "raise":
             raise
         return _undefined(name, (counts.n_anomalies, counts.n_normals), request, str(error))
+    is_independent = request.design is None
+    curve = roc_points(counts, is_independent=is_independent) if request.keeps_curves else None
     counts = ContaminatedCounts.of(counts, request.contamination)
     values: dict[str, float] = {}
     undefined: dict[str, str] = {}
@@ -219,6 +225,7 @@ def evaluate_measures(
         contamination=float(request.contamination),
         n_omitted=request.none_omitted,
         n_distinct=_n_distinct(counts),
+        curve=curve,
     )
 
 

@@ -271,6 +271,7 @@ def evaluate(
             n_runs = len(detectors) * (runs.starts.shape[0] - 1)
             request = _with_progress(request, report, n_runs, n_resamples)
             return evaluate_groups(labels, detectors, runs, request)
+        request = replace(request, keeps_curves=True)
         request = _with_progress(request, report, len(detectors), n_resamples)
         evaluate_one = partial(evaluate_detector, labels=labels, request=request)
         return Evaluation(thread_map(evaluate_one, detectors))

@@ -1,13 +1,12 @@
 """Exact intervals of values whose false positive rate rests on a few normals."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
 
-from fastad._core.arrays import as_readonly
 from fastad.measures.measure import BoundMeasure
 from fastad.ordering.counts import OrderedCounts
 from fastad.uncertainty.results import Interval
@@ -62,9 +61,4 @@ def highest_normals(counts: OrderedCounts) -> OrderedCounts:
     n_most = min(_N_NORMALS, int(counts.fps[-1]))
     first = np.searchsorted(counts.fps, np.arange(n_most + 1))
     kept = np.unique(np.concatenate([first, first - 1, [0, counts.fps.shape[0] - 1]]).clip(0))
-    return replace(
-        counts,
-        fps=as_readonly(counts.fps[kept]),
-        tps=as_readonly(counts.tps[kept]),
-        keys=as_readonly(counts.keys[kept[1:] - 1]),
-    )
+    return counts.at_points(kept)

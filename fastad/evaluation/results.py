@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from fastad._core.floats import nearest_float
 from fastad._core.results import Column, Record, TableResult, frame_columns, plain_record
-from fastad._core.text_tables import DASH, TextTable
+from fastad._core.text_tables import DASH, TextTable, html_text, intervals_text
 from fastad._core.types import Count, Threshold
 from fastad.evaluation.doubtful_scores import ScoredRun, lines_of_scores
 from fastad.evaluation.few_normals import FewNormals
@@ -21,6 +21,8 @@ from fastad.evaluation.notes import (
     lines_of_sampling,
     split_keys,
 )
+from fastad.evaluation.roc_points import RocPoints, curves_html
+from fastad.measures.requests import read_key
 from fastad.uncertainty.results import Interval
 
 if TYPE_CHECKING:
@@ -111,6 +113,8 @@ class DetectorEvaluation(Record, Mapping[str, float]):
         What `exact_intervals` are computed from.
     n_distinct : int or None
         Number of distinct scores; None where it was not counted.
+    curve : RocPoints or None
+        At most 1000 points of the ROC curve, for a page.
     """
 
     detector: str
@@ -129,6 +133,7 @@ class DetectorEvaluation(Record, Mapping[str, float]):
     contamination: float = 0.0
     few_normals: FewNormals | None = None
     n_distinct: int | None = None
+    curve: RocPoints | None = None
 
     def __getitem__(self, key: str) -> float:
         return self.by_key[key]
@@ -227,6 +232,42 @@ class Evaluation(TableResult, Mapping[str, DetectorEvaluation]):
         for table in (self.operating_table(), self.chance_table()):
             blocks += ["", table] if table.rows else []
         return [*blocks, *(["", *self.notes] if self.notes else [])]
+
+    def page_body(self) -> str:
+        """Return what a page shows, in HTML: curves and the meaning of keys and marks, too."""
+        curves = {name: x.curve for name, x in self.items() if x.curve is not None}
+        parts = [html_text(self._blocks()), curves_html(curves) if curves else ""]
+        meanings = html_text([*self._marks(), self._meanings()])
+        parts.append(f'<div class="words">\n<h2>Keys and marks</h2>\n{meanings}\n</div>')
+        return "\n".join(parts)
+
+    def _meanings(self) -> TextTable:
+        """Return what the keys of the measures stand for."""
+        named = [(key, read_key(key)) for key in self._split_keys()[0]]
+        direction = {True: "higher", False: "lower", None: DASH}
+        rows = [
+            [key, one.measure.title, direction[one.measure.higher_is_better]]
+            for key, one in named
+            if one is not None
+        ]
+        return TextTable(["key", "measure", "better"], rows)
+
+    def _marks(self) -> Iterator[str]:
+        """Yield what the marks of the table mean that it has."""
+        if any(x.unresolved for x in self.values()):
+            yield f"{UNRESOLVED} before a value: too few samples, see the note below the table."
+        intervals = [one for x in self.values() for one in x.intervals.values()]
+        if intervals:
+            yield f"Brackets behind a value: its {intervals_text(intervals[0].confidence_level)}."
+        if any(x.undefined for x in self.values()):
+            yield "nan: undefined, see the note below the table."
+        if any(x.contamination for x in self.values()):
+            yield "Curves: of the labels as given, without the correction for hidden anomalies."
+        if any(x.operating_points for x in self.values()):
+            yield (
+                "flagged: samples whose score is at least the threshold, of which so many are "
+                "anomalies and normals."
+            )
 
     @property
     def measure_keys(self) -> list[str]:

@@ -64,6 +64,15 @@ class OrderedCounts:
     n_tied: int
     weighting: Weighting
 
+    def at_points(self, points: IntVector) -> "OrderedCounts":
+        """Return the counts at some points alone, from point 0 on."""
+        return replace(
+            self,
+            fps=as_readonly(self.fps[points]),
+            tps=as_readonly(self.tps[points]),
+            keys=as_readonly(self.keys[points[1:] - 1]),
+        )
+
     @property
     def total(self) -> Count:
         """Number of points, or their total weight."""

@@ -1,6 +1,7 @@
 """``fastad evaluate`` on good files: what it reads, prints and saves."""
 
 import csv
+import html
 import io
 import math
 from fractions import Fraction
@@ -239,6 +240,21 @@ def test_a_saved_csv_file_holds_the_values_to_the_last_bit(tmp_path: Path) -> No
         for label, value in expected[row["detector"]].items():
             assert float(row[label]) == value or (math.isnan(value) and row[label] == "nan")
     assert sorted(x.name for x in tmp_path.iterdir()) == ["a.csv", "b.csv", "out.csv"]
+
+
+def test_a_saved_page_has_the_curves_of_each_file(tmp_path: Path) -> None:
+    paths = [save_table(tmp_path / name) for name in ("a&b.csv", "b.csv")]
+    run(*paths, "--output", tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert page.count("<h2>ROC curves</h2>") == 2
+    for path in paths:
+        assert f"<section><h2>{html.escape(str(path))}</h2>" in page
+    run(paths[0], "--output", tmp_path / "page.HTML")
+    page = (tmp_path / "page.HTML").read_text(encoding="utf-8")
+    body = fastad.evaluate(Y, SCORES).page_body()
+    assert page.count(body) == 1
+    run(paths[0], "--memory", "100MB", "--output", tmp_path / "streamed.html")
+    assert "<td>auc</td>" in (tmp_path / "streamed.html").read_text(encoding="utf-8")
 
 
 def test_thresholds_in_a_saved_csv_file_flag_what_stands_beside_them(tmp_path: Path) -> None:

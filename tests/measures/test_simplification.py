@@ -70,7 +70,7 @@ def check(xs: CountVector, ys: CountVector, max_points: int) -> None:
     for low in ends:
         for high in ends:
             difference = abs(area(everything, low, high) - area(fewer, low, high))
-            assert difference <= limit * max(high - low, 0)
+            assert difference <= limit * max(high - low, Fraction(0))
     if len(xs) <= max_points:
         assert bound == 0
 
