@@ -23,7 +23,7 @@ from fastad.cli._console import (
     warnings_as_messages,
 )
 from fastad.cli._result_tables import ResultColumns, file_names, read_results
-from fastad.cli._saving import check_output, save_columns, save_results, save_text
+from fastad.cli._saving import check_output, save_columns, save_results
 from fastad.cli._scored_tables import ScoreColumns, ScoredTable, read_scored_table
 from fastad.errors import InvalidTypeError, MissingExtraError, UndefinedMeasureError
 from fastad.uncertainty.comparisons.comparison import compare_all

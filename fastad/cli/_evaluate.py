@@ -19,7 +19,7 @@ from fastad.cli._console import (
     print_table,
     progress_bar,
 )
-from fastad.cli._saving import check_output, save_results
+from fastad.cli._saving import PAGE, check_output, save_results
 from fastad.cli._scored_tables import ScoreColumns, read_scored_table
 from fastad.evaluation.entry import evaluate
 from fastad.evaluation.groups import GroupedEvaluation
@@ -190,6 +190,8 @@ def _evaluate_file(
         options["fpr"] = task.fpr
     if table.groups:
         options["groups"] = table.groups
+    elif task.output is not None:
+        options["curves"] = task.output.suffix.lower() == PAGE
     with data_from(path, table.columns), progress_bar("replicates", after=LATE) as progress:
         result: Result = evaluate(table.labels, table.scores, **options, progress=progress)
     return result, table.message

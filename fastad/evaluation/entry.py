@@ -66,6 +66,7 @@ def evaluate(
     nan_policy: NanPolicy = ...,
     confidence_level: Point | None = ...,
     chance: bool = ...,
+    curves: bool = ...,
     n_resamples: int = ...,
     rng: int | np.random.Generator | None = ...,
     n_threads: int | None = ...,
@@ -90,6 +91,7 @@ def evaluate(
     nan_policy: NanPolicy = ...,
     confidence_level: Point | None = ...,
     chance: bool = ...,
+    curves: bool = ...,
     n_resamples: int = ...,
     rng: int | np.random.Generator | None = ...,
     n_threads: int | None = ...,
@@ -113,6 +115,7 @@ def evaluate(
     nan_policy: NanPolicy = "raise",
     confidence_level: Point | None = None,
     chance: bool = False,
+    curves: bool = False,
     n_resamples: int = N_RESAMPLES,
     rng: int | np.random.Generator | None = None,
     n_threads: int | None = None,
@@ -169,6 +172,9 @@ def evaluate(
         Put an interval beside every value, as `interval` with ``method="auto"``; in (0, 1).
     chance : bool, default False
         Put the chance level beside every value, as `chance_level` does.
+    curves : bool, default False
+        Keep up to 1000 points of each ROC curve, for the page of `Evaluation.to_html`; not with
+        ``groups``.
     n_resamples : int, default 2000
         Replicates of an interval that needs them, and permutations of the labels for chance.
     rng : int or numpy.random.Generator, optional
@@ -228,6 +234,11 @@ def evaluate(
     else:
         bound = table_measures(measures, points, ranges, thresholds)
     check_flag(chance, "chance")
+    if check_flag(curves, "curves") and groups is not None:
+        raise InvalidInputError(
+            "curves must not be True with groups, whose pages show none; found True",
+            argument="curves",
+        )
     hidden = Fraction(0) if contamination is None else check_contamination(contamination)
     if hidden and chance:
         raise InvalidInputError(
@@ -271,7 +282,7 @@ def evaluate(
             n_runs = len(detectors) * (runs.starts.shape[0] - 1)
             request = _with_progress(request, report, n_runs, n_resamples)
             return evaluate_groups(labels, detectors, runs, request)
-        request = replace(request, keeps_curves=True)
+        request = replace(request, keeps_curves=curves)
         request = _with_progress(request, report, len(detectors), n_resamples)
         evaluate_one = partial(evaluate_detector, labels=labels, request=request)
         return Evaluation(thread_map(evaluate_one, detectors))

@@ -251,7 +251,7 @@ def test_a_saved_page_has_the_curves_of_each_file(tmp_path: Path) -> None:
         assert f"<section><h2>{html.escape(str(path))}</h2>" in page
     run(paths[0], "--output", tmp_path / "page.HTML")
     page = (tmp_path / "page.HTML").read_text(encoding="utf-8")
-    body = fastad.evaluate(Y, SCORES).page_body()
+    body = fastad.evaluate(Y, SCORES, curves=True).page_body()
     assert page.count(body) == 1
     run(paths[0], "--memory", "100MB", "--output", tmp_path / "streamed.html")
     assert "<td>auc</td>" in (tmp_path / "streamed.html").read_text(encoding="utf-8")

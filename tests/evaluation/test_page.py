@@ -12,7 +12,6 @@ import pytest
 from scipy.stats import beta
 
 import fastad
-from fastad.evaluation import Evaluation
 
 ODD = "<b>x</b> & \"y'$title"
 OTHER = "</td></script><script>alert(1)</script>"
@@ -70,7 +69,7 @@ def points_of(detector: dict[str, Any]) -> list[list[float]]:
 
 
 def test_a_page_has_all_that_is_printed_and_needs_nothing_else() -> None:
-    result = fastad.evaluate(LABELS, scores_of(LABELS), confidence_level=0.9, rng=0)
+    result = fastad.evaluate(LABELS, scores_of(LABELS), confidence_level=0.9, rng=0, curves=True)
     text = result.to_html()
     page = Page(text)
     for word in str(result).replace(OTHER, "").split():
@@ -90,7 +89,7 @@ def test_a_page_has_all_that_is_printed_and_needs_nothing_else() -> None:
 
 def test_points_have_exact_counts_and_exact_intervals() -> None:
     scores = np.round(scores_of(LABELS)[ODD], 1)
-    detector = Page(fastad.evaluate(LABELS, scores).to_html()).data[0][0]
+    detector = Page(fastad.evaluate(LABELS, scores, curves=True).to_html()).data[0][0]
     points = points_of(detector)
     p, n = int(LABELS.sum()), int((~LABELS).sum())
     assert (detector["anomalies"], detector["normals"]) == (str(p), str(n))
@@ -113,7 +112,7 @@ def test_points_have_exact_counts_and_exact_intervals() -> None:
 def test_many_scores_take_little_place_within_the_stated_bound(n_detectors: int) -> None:
     labels = np.random.default_rng(0).random(1_000_000 if n_detectors < 9 else 10_000) < 0.05
     scores = scores_of(labels, n_detectors)
-    text = fastad.evaluate(labels, scores, measures=["auc"]).to_html()
+    text = fastad.evaluate(labels, scores, measures=["auc"], curves=True).to_html()
     assert len(text.encode()) < 200_000
     page = Page(text)
     stated = re.search(r"more than (\S+) above or below", page.text)
@@ -132,7 +131,7 @@ def test_many_scores_take_little_place_within_the_stated_bound(n_detectors: int)
 
 def test_points_on_straight_lines_are_left_out_of_an_exact_curve() -> None:
     labels = np.arange(5000) % 100 == 0
-    page = Page(fastad.evaluate(labels, np.arange(5000)).to_html())
+    page = Page(fastad.evaluate(labels, np.arange(5000), curves=True).to_html())
     points = np.array(points_of(page.data[0][0]))
     assert "Curves are those of all scores" in page.text
     assert len(points) < 1000
@@ -143,15 +142,16 @@ def test_points_on_straight_lines_are_left_out_of_an_exact_curve() -> None:
 def test_what_has_no_curve_has_a_table() -> None:
     scores = scores_of(LABELS)
     groups = fastad.evaluate(LABELS, scores, groups={"fold": np.arange(300) % 2})
-    one_class = fastad.evaluate(np.zeros(300), scores)
-    for result in (groups, groups.summary(), one_class, Evaluation(list(one_class.values()))):
+    one_class = fastad.evaluate(np.zeros(300), scores, curves=True)
+    without = fastad.evaluate(LABELS, scores)
+    for result in (groups, groups.summary(), one_class, without):
         page = Page(result.to_html())
         assert page.data == []
         assert "ROC curves" not in page.heads
     assert Page(groups.to_html()).heads == ["Grouped evaluation"]
     assert "nan: undefined" in Page(one_class.to_html()).text
     bad = {"good": scores[ODD], "bad": np.full(300, np.nan)}
-    some = fastad.evaluate(LABELS, bad, on_error="record")
+    some = fastad.evaluate(LABELS, bad, on_error="record", curves=True)
     assert [each["name"] for each in Page(some.to_html()).data[0]] == ["good"]
 
 
@@ -167,7 +167,7 @@ def test_what_has_no_curve_has_a_table() -> None:
 def test_rates_have_intervals_where_they_are_binomial(
     options: dict[str, Any], has_intervals: bool
 ) -> None:
-    page = Page(fastad.evaluate(LABELS, scores_of(LABELS)[ODD], **options).to_html())
+    page = Page(fastad.evaluate(LABELS, scores_of(LABELS)[ODD], **options, curves=True).to_html())
     assert {len(point) for point in points_of(page.data[0][0])} == {7 if has_intervals else 3}
     assert ("have no interval" in page.text) == (not has_intervals)
     assert ("without the correction" in page.text) == ("contamination" in options)
@@ -175,14 +175,16 @@ def test_rates_have_intervals_where_they_are_binomial(
 
 def test_integers_beyond_floats_and_few_bits_keep_their_digits() -> None:
     large = np.where(LABELS, 2**60 + 1, 2**60 - np.arange(300))
-    detector = Page(fastad.evaluate(LABELS, large).to_html()).data[0][0]
+    detector = Page(fastad.evaluate(LABELS, large, curves=True).to_html()).data[0][0]
     assert f";{2**60 + 1}," in detector["points"]
     small = np.where(LABELS, 0.1, 0).astype(np.float32)
-    assert ";0.1," in Page(fastad.evaluate(LABELS, small).to_html()).data[0][0]["points"]
+    assert (
+        ";0.1," in Page(fastad.evaluate(LABELS, small, curves=True).to_html()).data[0][0]["points"]
+    )
 
 
 def test_a_page_is_saved(tmp_path: Path) -> None:
-    result = fastad.evaluate(LABELS, {"a\udc80": scores_of(LABELS)[ODD]})
+    result = fastad.evaluate(LABELS, {"a\udc80": scores_of(LABELS)[ODD]}, curves=True)
     path = tmp_path / "page.html"
     assert result.to_html(path) == result.to_html()
     assert "a\\udc80" in path.read_text(encoding="utf-8")
@@ -192,7 +194,9 @@ def test_a_page_is_saved(tmp_path: Path) -> None:
 
 
 def test_thresholds_fall_and_counts_rise() -> None:
-    points = points_of(Page(fastad.evaluate(LABELS, scores_of(LABELS)[ODD]).to_html()).data[0][0])
+    points = points_of(
+        Page(fastad.evaluate(LABELS, scores_of(LABELS)[ODD], curves=True).to_html()).data[0][0]
+    )
     for before, after in pairwise(points):
         assert before[0] > after[0]
         assert before[1] + before[2] < after[1] + after[2]
