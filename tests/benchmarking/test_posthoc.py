@@ -81,6 +81,7 @@ def test_two_detectors_have_the_sign_test(n: int, control: str | None) -> None:
         assert p_value == pytest.approx(expected, rel=1e-12)
         assert bool(result.significant_pairs) == (expected <= 0.05)
         if not n_tied:
+            assert result.critical_difference is not None
             difference = abs(2 * n_better - n) / n
             assert (difference >= result.critical_difference) == (expected <= 0.05)
 

@@ -133,18 +133,24 @@ def covered(display: Any) -> list[str]:
     return names
 
 
+def place_of(ax: Any) -> Any:
+    legend = ax.get_legend()
+    assert legend is not None
+    return legend.get_window_extent()
+
+
 @pytest.mark.parametrize("xscale", ["linear", "log"])
 @pytest.mark.parametrize("n", [1, 3, 4, 6])
 def test_in_a_column_of_a_paper_the_legend_covers_no_curve(n: int, xscale: Any) -> None:
     ax = new_axes(figsize=(3.3, 2.7), layout="constrained")
     display = plot.RocCurveDisplay.from_predictions(LABELS, scores_of(n), xscale=xscale, ax=ax)
     assert covered(display) == []
-    legend, box = ax.get_legend(), ax.get_window_extent()
+    place, box = place_of(ax), ax.get_window_extent()
     assert len(legend_of(ax)) == n + 1 + (xscale == "log")
     assert not any("\n" in text for text in legend_of(ax))
     if n > 3:
-        assert legend.get_window_extent().y0 >= box.y1
-    assert ax.figure.bbox.y1 >= legend.get_window_extent().y1
+        assert place.y0 >= box.y1
+    assert ax.figure.bbox.y1 >= place.y1
     assert box.height > 0.4 * ax.figure.bbox.height
     assert box.width > 0.7 * ax.figure.bbox.width
 
@@ -154,7 +160,7 @@ def test_a_legend_goes_to_a_corner_without_a_curve() -> None:
     scores = rng.normal(size=90) + 3 * LABELS
     display = plot.PrecisionRecallDisplay.from_predictions(LABELS, scores, prevalence=0.001)
     assert covered(display) == []
-    place = display.ax_.get_legend().get_window_extent()
+    place = place_of(display.ax_)
     assert place.x1 <= display.ax_.get_window_extent().x1
 
 
@@ -163,7 +169,7 @@ def test_a_wide_legend_stands_above_the_axes() -> None:
     display = plot.RocCurveDisplay.from_predictions(LABELS, scores_of(2), measures=measures)
     assert covered(display) == []
     box = display.ax_.get_window_extent()
-    assert display.ax_.get_legend().get_window_extent().y0 >= box.y1
+    assert place_of(display.ax_).y0 >= box.y1
     assert box.width > 0.7 * display.figure_.bbox.width
 
 

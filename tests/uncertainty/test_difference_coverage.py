@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from bench import difference_coverage as study
+from bench.coverage import Cell
 from bench.pages import filled, read_rows
 
 ROWS = read_rows(study.TABLE)
@@ -58,14 +59,14 @@ def test_populations_are_what_is_drawn() -> None:
 @pytest.mark.parametrize(
     ("key", "cell"),
     [
-        ("tpr@0.05", study.Cell(300, 300, "crossing at 5 %")),
-        ("auc", study.Cell(20, 2000, "strong")),
-        ("tpr@0.05", study.Cell(20, 200, "strong")),
-        ("auc@0.05", study.Cell(30, 100, "5 levels")),
+        ("tpr@0.05", Cell(300, 300, "crossing at 5 %")),
+        ("auc", Cell(20, 2000, "strong")),
+        ("tpr@0.05", Cell(20, 200, "strong")),
+        ("auc@0.05", Cell(30, 100, "5 levels")),
     ],
 )
 def test_auto_covers_the_true_difference(
-    key: str, cell: study.Cell, monkeypatch: pytest.MonkeyPatch
+    key: str, cell: Cell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where permutations, or the normal approximation, missed it in 14 to 18 % of the data sets."""
     monkeypatch.setattr(study, "KEYS", (key,))

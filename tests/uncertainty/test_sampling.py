@@ -447,3 +447,29 @@ def test_detectors_of_support_are_compared_within_blocks() -> None:
     result = fastad.compare(y, scores[0], scores[1], measure="auc", blocks=4)
     assert result.sampling is not None
     assert result.sampling.kind == "blocks"
+
+
+@pytest.mark.parametrize(
+    ("n_clusters", "key", "has_note"),
+    [
+        (150, "auc", False),
+        (150, "tpr@0.01", True),
+        (150, "auc@0.05", False),
+        (31, "ap", False),
+        (31, "auc@0.1", True),
+    ],
+)
+def test_the_note_of_few_clusters_depends_on_their_sizes_alone(
+    n_clusters: int, key: str, has_note: bool
+) -> None:
+    clusters = np.repeat(np.arange(n_clusters), 8)
+    y = np.arange(8 * n_clusters) % 4 == 0
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        # Now and then a cluster far above the others: few degrees of freedom by the scores.
+        level = rng.normal(size=n_clusters) + 5 * (rng.random(n_clusters) < 0.02)
+        scores = 2 * y + level[clusters] + rng.normal(size=y.shape[0])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", LowCoverageWarning)
+            result = fastad.interval(y, scores, measure=key, clusters=clusters, rng=0)
+        assert (result.reliability_note is not None) == has_note
