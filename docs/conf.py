@@ -29,7 +29,7 @@ extensions = [
     "formulas",
 ]
 html_math_renderer = "mathml"
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "changes"]
 # Docstrings write `fastad.roc_auc`; what is no object of the package stays plain.
 default_role = "py:obj"
 # A name that leads nowhere is an error. In types, only the names of classes of fastad are links.
