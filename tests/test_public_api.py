@@ -377,6 +377,7 @@ def test_every_function_of_labels_and_scores_is_in_the_registry() -> None:
             "rank_scores",
             "interval",
             "chance_level",
+            "best_f1_optimism",
             "compare_all",
             "delong_covariance",
             "contamination_sensitivity",
