@@ -51,6 +51,7 @@ NOT_BY_ROW = {
     "source": "a collection of Dask: its arrays have no index, the columns of its frames share one",
     "tasks": "a table of a study",
     "threshold": "points of an axis",
+    "threshold_from": "samples of their own, as (y_true, y_score)",
     "uniform_score": "scores of other points than y_score",
 }
 

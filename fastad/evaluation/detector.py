@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from fastad.uncertainty.samples.sampling import Sample, SamplingDesign
 
 Result = TypeVar("Result")
+_NO_THRESHOLD = "the samples of threshold_from leave the threshold undefined"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,6 +58,8 @@ class EvaluationRequest:
         Options of the resamples that tell the chance level of the values.
     own_measures : mapping of str to sequence of BoundMeasure
         By detector the measures with a threshold of its own; empty where all have the same.
+    chosen_elsewhere : mapping of str to str
+        Rule of the threshold of each measure, by key, that was chosen on other samples.
     progress : SharedProgress or None
         Progress reporter shared by all interval and chance-level computations.
     contamination : Fraction
@@ -68,7 +71,8 @@ class EvaluationRequest:
     rates : sequence of Fraction
         False positive rates in use, each once.
     thresholds : mapping of str to float or int
-        Thresholds in use that were given, by what stands behind the @ in keys.
+        Thresholds in use that were given, by what stands behind the @ in keys, or that were chosen
+        on other samples, by their rule.
     resolutions : mapping of str to Resolution
         How many samples the measures need at their operating points.
     """
@@ -79,6 +83,7 @@ class EvaluationRequest:
     intervals: "InferenceOptions | None" = None
     chance: "InferenceOptions | None" = None
     own_measures: Mapping[str, Sequence[BoundMeasure]] = field(default_factory=dict)
+    chosen_elsewhere: Mapping[str, str] = field(default_factory=dict)
     progress: SharedProgress | None = None
     contamination: Fraction = Fraction(0)
     design: "SamplingDesign | None" = None
@@ -89,7 +94,14 @@ class EvaluationRequest:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rates", rates_of(self.measures))
-        object.__setattr__(self, "thresholds", thresholds_of(self.measures))
+        rules = self.chosen_elsewhere
+        given = thresholds_of(bound for bound in self.measures if bound.key not in rules)
+        chosen = {
+            rules[bound.key]: bound.parameters["threshold"]
+            for bound in self.measures
+            if bound.key in rules
+        }
+        object.__setattr__(self, "thresholds", {**given, **chosen})
         needed = {bound.key: bound.resolution for bound in self.measures}
         resolutions = {key: one for key, one in needed.items() if one is not None}
         object.__setattr__(self, "resolutions", resolutions)
@@ -217,7 +229,7 @@ def evaluate_measures(
         few_normals=_few_normals(counts, values, unresolved, request),
         operating_points=[
             *(_operating_point(counts, rate) for rate in request.rates),
-            *(_point_at(counts, key, x) for key, x in request.thresholds.items()),
+            *(_point_at(counts, name, x, request) for name, x in request.thresholds.items()),
         ],
         intervals=_defined(intervals),
         chance=_defined(chance),
@@ -226,6 +238,7 @@ def evaluate_measures(
         n_omitted=request.none_omitted,
         n_distinct=_n_distinct(counts),
         curve=curve,
+        chosen_elsewhere=tuple(request.chosen_elsewhere),
     )
 
 
@@ -339,11 +352,16 @@ def _operating_point(counts: OrderedCounts, rate: Fraction) -> OperatingPoint:
     return OperatingPoint(float(rate), threshold, flagged.tp, flagged.fp, None)
 
 
-def _point_at(counts: OrderedCounts, key: str, threshold: Threshold) -> OperatingPoint:
+def _point_at(
+    counts: OrderedCounts, name: str, threshold: Threshold, request: EvaluationRequest
+) -> OperatingPoint:
+    rule = name if name in request.chosen_elsewhere.values() else None
+    if threshold != threshold:
+        return OperatingPoint(None, None, None, None, _NO_THRESHOLD, rule=rule)
     at = {"threshold": threshold, "k": None}
     flagged = CONFUSION_AT.compute(corrected_counts(counts, CONFUSION_AT, at), **at)
-    is_own = key == OWN_THRESHOLD
-    return OperatingPoint(None, threshold, flagged.tp, flagged.fp, is_own=is_own)
+    is_own = name == OWN_THRESHOLD
+    return OperatingPoint(None, threshold, flagged.tp, flagged.fp, is_own=is_own, rule=rule)
 
 
 def failed_evaluation(
@@ -384,4 +402,5 @@ def _undefined(
         ],
         contamination=float(request.contamination),
         n_omitted=request.none_omitted,
+        chosen_elsewhere=tuple(request.chosen_elsewhere),
     )

@@ -33,6 +33,7 @@ from fastad._core.types import (
     Threshold,
 )
 from fastad.errors import InvalidInputError
+from fastad.evaluation.chosen_thresholds import check_pair, with_chosen_thresholds
 from fastad.evaluation.detector import EvaluationRequest, evaluate_detector
 from fastad.evaluation.groups import GroupedEvaluation, evaluate_groups
 from fastad.evaluation.results import Evaluation
@@ -56,6 +57,7 @@ def evaluate(
     measures: MeasureLike | Sequence[MeasureLike] | None = ...,
     fpr: Point | Points = ...,
     threshold: Threshold | Points | Mapping[str, Threshold] | None = ...,
+    threshold_from: tuple[ArrayLike, ArrayLike | Mapping[str, ArrayLike] | Table] | None = ...,
     score_range: tuple[Point, Point] | None = ...,
     contamination: Point | None = ...,
     clusters: ArrayLike | None = ...,
@@ -81,6 +83,7 @@ def evaluate(
     measures: MeasureLike | Sequence[MeasureLike] | None = ...,
     fpr: Point | Points = ...,
     threshold: Threshold | Points | Mapping[str, Threshold] | None = ...,
+    threshold_from: tuple[ArrayLike, ArrayLike | Mapping[str, ArrayLike] | Table] | None = ...,
     score_range: tuple[Point, Point] | None = ...,
     contamination: Point | None = ...,
     clusters: ArrayLike | None = ...,
@@ -105,6 +108,7 @@ def evaluate(
     measures: MeasureLike | Sequence[MeasureLike] | None = None,
     fpr: Point | Points = (0.01, 0.05),
     threshold: Threshold | Points | Mapping[str, Threshold] | None = None,
+    threshold_from: tuple[ArrayLike, ArrayLike | Mapping[str, ArrayLike] | Table] | None = None,
     score_range: tuple[Point, Point] | None = None,
     contamination: Point | None = None,
     clusters: ArrayLike | None = None,
@@ -148,6 +152,10 @@ def evaluate(
         ``flagged@threshold``, the number of alarms, each with the threshold as its number, such
         as ``tpr@threshold0.5``, unless each detector has its own. Where ``measures`` names rates
         of `fastad.measures.Confusion`, such as ``"tpr"`` or ``"mcc"``, only those.
+    threshold_from : (y_true, y_score), optional
+        Labels and scores of other samples, such as validation data, of the same detectors: what
+        stands at a threshold that a measure chooses (``f1_best``, ``mindcf``, and rates at an FPR,
+        TPR, recall or precision) is judged on the samples at the threshold chosen on the others.
     score_range : (float, float), optional
         Lowest and highest possible score, for measures that scale the scores.
     contamination : float, optional
@@ -249,6 +257,14 @@ def evaluate(
     correct = partial(corrected, contamination=hidden, or_undefined=measures is None)
     bound = [correct(one) for one in bound]
     own_measures = {name: [correct(one) for one in own] for name, own in own_measures.items()}
+    if threshold_from is not None:
+        check_pair(threshold_from)
+        if hidden:
+            raise InvalidInputError(
+                "contamination must not be given with threshold_from, whose thresholds it would "
+                "move; found both",
+                argument="contamination",
+            )
     request = EvaluationRequest(
         bound, on_error, nan_policy, own_measures=own_measures, contamination=hidden
     )
@@ -276,6 +292,8 @@ def evaluate(
             request = replace(request, design=None if design.is_independent else design)
         if own_measures:
             _check_names(own_measures, [name for name, _ in detectors])
+        if threshold_from is not None:
+            request = with_chosen_thresholds(request, threshold_from, dict(detectors), pos_label)
         if groups is not None:
             columns = table_columns(groups, "groups") or [("group", groups)]
             runs = make_groups(dict(columns), labels)

@@ -28,6 +28,7 @@ from fastad.evaluation.notes import (
     line_left_out,
     line_of_contamination,
     line_of_omitted,
+    line_of_thresholds,
     line_of_unresolved,
     lines_of_runs,
     split_keys,
@@ -113,6 +114,7 @@ class GroupedEvaluation(TableResult, Mapping[Any, Evaluation]):
             *line_of_omitted(total),
             *line_of_unresolved(run.unresolved for run in runs),
             *line_of_contamination(runs[0].contamination),
+            *line_of_thresholds(runs[0].chosen_elsewhere),
             *lines_of_scores(run.scored_run for run in runs),
             *lines_of_runs("note", [run.interval_notes for run in runs], self.measure_keys),
         ]

@@ -124,6 +124,13 @@ def line_of_contamination(contamination: float) -> list[str]:
     ]
 
 
+def line_of_thresholds(keys: Sequence[str]) -> list[str]:
+    """Return which measures have thresholds that were chosen on other samples, in a line."""
+    if not keys:
+        return []
+    return [f"note: thresholds chosen on the samples of threshold_from: {', '.join(keys)}"]
+
+
 def lines_of_sampling(intervals: Iterable[tuple[str, Mapping[str, Interval]]]) -> list[str]:
     """Return the effective sample size of each detector whose samples are not independent."""
     effects = [

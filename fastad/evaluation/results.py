@@ -16,6 +16,7 @@ from fastad.evaluation.notes import (
     line_left_out,
     line_of_contamination,
     line_of_omitted,
+    line_of_thresholds,
     line_of_unresolved,
     lines_of_reasons,
     lines_of_sampling,
@@ -51,6 +52,9 @@ class OperatingPoint(Record):
         Why there is no threshold, or no counts.
     is_own : bool
         Whether the threshold was given for this detector alone.
+    rule : str or None
+        By what the threshold was chosen on other samples, by ``threshold_from``: a key such as
+        ``"f1_best"``, or ``"fpr 0.01"``.
     """
 
     fpr: float | None
@@ -59,6 +63,7 @@ class OperatingPoint(Record):
     fp: Count | None
     undefined: str | None = None
     is_own: bool = False
+    rule: str | None = None
 
     @property
     def n_flagged(self) -> Count | None:
@@ -72,6 +77,7 @@ class OperatingPoint(Record):
             threshold = nearest_float(threshold)  # of a fraction, too
         names = ("fpr", "threshold", "tp", "fp", "n_flagged", "undefined")
         values = {name: getattr(self, name) for name in names}
+        values |= {} if self.rule is None else {"rule": self.rule}
         return plain_record(values | {"threshold": threshold})
 
 
@@ -115,6 +121,8 @@ class DetectorEvaluation(Record, Mapping[str, float]):
         Number of distinct scores; None where it was not counted.
     curve : RocPoints or None
         At most 1000 points of the ROC curve, for a page.
+    chosen_elsewhere : sequence of str
+        Keys of the measures at thresholds that were chosen on other samples, by ``threshold_from``.
     """
 
     detector: str
@@ -134,6 +142,7 @@ class DetectorEvaluation(Record, Mapping[str, float]):
     few_normals: FewNormals | None = None
     n_distinct: int | None = None
     curve: RocPoints | None = None
+    chosen_elsewhere: Sequence[str] = ()
 
     def __getitem__(self, key: str) -> float:
         return self.by_key[key]
@@ -185,6 +194,7 @@ class DetectorEvaluation(Record, Mapping[str, float]):
         names = [*counts, "values", "undefined", "unresolved", "exact_intervals"]
         names += ["operating_points", "intervals", "chance", "interval_errors", "error"]
         names += ["n_omitted", "contamination"] if self.contamination else ["n_omitted"]
+        names += ["chosen_elsewhere"] if self.chosen_elsewhere else []
         return plain_record({x: self.by_key if x == "values" else getattr(self, x) for x in names})
 
     def cell(self, key: str) -> str:
@@ -290,7 +300,7 @@ class Evaluation(TableResult, Mapping[str, DetectorEvaluation]):
         rows = [
             [
                 result.detector,
-                DASH if point.fpr is None else f"{point.fpr:g}",
+                point.rule or (DASH if point.fpr is None else f"{point.fpr:g}"),
                 _count(point.threshold),
                 _count(point.n_flagged),
                 _count(point.tp),
@@ -343,6 +353,7 @@ class Evaluation(TableResult, Mapping[str, DetectorEvaluation]):
             *line_of_omitted([f"{x.n_omitted} of {x.detector}" for x in results if x.n_omitted]),
             *line_of_unresolved((result.unresolved for result in results), is_exact=is_exact),
             *line_of_contamination(results[0].contamination),
+            *line_of_thresholds(results[0].chosen_elsewhere),
             *lines_of_sampling((result.detector, result.intervals) for result in results),
             *lines_of_scores(result.scored_run for result in results),
             *lines_of_reasons("note", unreliable, self.measure_keys),
