@@ -88,7 +88,8 @@ def best_f1(
     """Highest F1 score over all thresholds, with its threshold.
 
     The maximum of 2 tp / (2 tp + fp + fn) over the real points; in a tie the one with the highest
-    threshold. It is chosen with the labels, and so is optimistic.
+    threshold. It is chosen with the labels, and so is optimistic:
+    `fastad.uncertainty.best_f1_optimism` corrects the value for that.
 
     Parameters
     ----------
