@@ -138,7 +138,7 @@ def compare_independent(
     >>> this_week = [0] * 60 + [1] * 40, [*range(60), *range(25, 65)]
     >>> result = fastad.compare_independent(last_week, this_week, measure="auc")
     >>> result.is_significant, result.method
-    (True, 'delong')
+    (True, 'hybrid')
     """
     bound = bind(measure, operating_point, compare_independent)
     # Each sample has a key of its own below.
