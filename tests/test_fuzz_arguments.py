@@ -51,6 +51,7 @@ USUAL: dict[str, st.SearchStrategy[Any]] = {
     "confidence_level": st.sampled_from([None, None, 0.9]),
     "chance": st.sampled_from([False, False, True]),
     "curves": st.just(False),
+    "threshold_from": st.none(),
     "n_resamples": st.just(3),
     "rng": st.just(0),
     "prevalence": st.sampled_from([None, 0.5]),
