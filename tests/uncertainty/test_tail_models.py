@@ -142,7 +142,7 @@ def test_it_is_marked_as_a_model_wherever_it_appears() -> None:
     assert content["model"] == "gpd"
     assert [point["tpr"]["method"] for point in content["points"]] == ["gpd", "gpd"]
     assert model.to_columns()["model"] == ["gpd", "gpd"]
-    assert "tail='gpd'" in repr(model)
+    assert "n_excesses=" in repr(model)
 
 
 def test_without_anomalies_there_is_a_threshold_only() -> None:
@@ -174,7 +174,6 @@ def test_plain_measures_do_not_change() -> None:
         ({"fpr": 0.03}, "fpr"),
         ({"fpr": [1e-3, 0.0]}, "fpr"),
         ({"fpr": math.nan}, "fpr"),
-        ({"tail": "gev"}, "tail"),
         ({"confidence_level": 1}, "confidence_level"),
     ],
     ids=str,

@@ -3,12 +3,12 @@
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from fastad._core.declared import Rate
-from fastad._core.parameters import check_choice, check_inside
+from fastad._core.parameters import check_inside
 from fastad._core.results import Column, ShortRepr, TableResult, estimate_columns
 from fastad._core.text_tables import estimate_text
 from fastad._core.types import ArrayLike, FloatVector, Label, Point, Points
@@ -32,6 +32,8 @@ from fastad.uncertainty.samples.closed_forms import Bounds, clopper_pearson
 _FRACTION, _MOST, _FEWEST = Fraction(1, 20), 100, 50
 # Expected normals beyond the lowest rate for which the coverage was measured.
 _LEAST_EXPECTED = Fraction(1, 10)
+# Method of the intervals: the generalised Pareto distribution.
+_MODEL = "gpd"
 # A fit is refused at this p-value; up to a tenth of the excesses may be tied.
 _REJECTED, _MOST_TIED = 0.05, 0.1
 
@@ -45,8 +47,6 @@ class TailModel(ShortRepr, TableResult):
 
     Attributes
     ----------
-    tail : {"gpd"}
-        The model; it is named in the method of each interval, in tables, and in JSON.
     fpr : tuple of float
         False positive rates.
     thresholds : tuple of Interval
@@ -63,7 +63,6 @@ class TailModel(ShortRepr, TableResult):
         p-value of the test of the fit.
     """
 
-    tail: Literal["gpd"]
     fpr: tuple[float, ...]
     thresholds: tuple[Interval, ...]
     tprs: tuple[Interval, ...] | None
@@ -85,16 +84,16 @@ class TailModel(ShortRepr, TableResult):
         ]
 
     def _declare_columns(self) -> list[Column]:
-        columns = [Column("fpr", self.fpr, "g"), Column("model", [self.tail] * len(self.fpr))]
+        columns = [Column("fpr", self.fpr, "g"), Column("model", [_MODEL] * len(self.fpr))]
         nan = math.nan
-        unknown = Interval(nan, nan, nan, nan, nan, self.tail)
+        unknown = Interval(nan, nan, nan, nan, nan, _MODEL)
         for name, intervals, form in (
             ("threshold", self.thresholds, ".6g"),
             ("tpr", self.tprs or [unknown] * len(self.fpr), ".4f"),
         ):
             texts = [estimate_text(each.value, each.low, each.high, form) for each in intervals]
             columns += estimate_columns(name, intervals)
-            columns.append(Column(None, texts, str, f"{name} ({self.tail} model)"))
+            columns.append(Column(None, texts, str, f"{name} ({_MODEL} model)"))
         return columns
 
     def _content(self) -> dict[str, Any]:
@@ -105,7 +104,7 @@ class TailModel(ShortRepr, TableResult):
         ]
         names = ("n_normals", "n_anomalies", "n_excesses", "location", "shape", "scale", "p_value")
         model = {name: getattr(self, name) for name in names}
-        return {"model": self.tail, **model, "points": points}
+        return {"model": _MODEL, **model, "points": points}
 
 
 def tail_model(
@@ -113,7 +112,6 @@ def tail_model(
     y_score: ArrayLike,
     *,
     fpr: Point | Points,
-    tail: Literal["gpd"] = "gpd",
     confidence_level: Point = 0.95,
     pos_label: Label | None = None,
 ) -> TailModel:
@@ -122,7 +120,9 @@ def tail_model(
     `fastad.threshold_at_fpr` and `fastad.tpr_at_fpr` assume nothing of the scores, and know nothing
     of rates beyond the highest normal. A model extends the tail of the normals; its numbers are
     only as good as the model, and are marked wherever they appear. They depend on the values of
-    the scores, and change with their unit if that is not linear.
+    the scores, and change with their unit if that is not linear. The model is the generalised
+    Pareto distribution of the excesses of the highest normals over the next one: 5 % of the
+    normals, and 100 at most.
 
     Parameters
     ----------
@@ -133,9 +133,6 @@ def tail_model(
     fpr : float or sequence of floats
         False positive rates, from 0.1 divided by the number of normals to the fraction of the
         normals that the model is fitted to.
-    tail : {"gpd"}, default "gpd"
-        ``"gpd"``: the generalised Pareto distribution of the excesses of the highest normals over
-        the next one. These are 5 % of the normals, and 100 at most.
     confidence_level : float, default 0.95
         Confidence of the intervals, in (0, 1).
     pos_label : label, optional
@@ -183,7 +180,6 @@ def tail_model(
     >>> model.tprs[0].method
     'gpd'
     """
-    check_choice(tail, ("gpd",), "tail")
     rates = Rate(sequence=True).check(fpr, "fpr")
     rates = rates if isinstance(rates, list) else [rates]
     level = check_inside(confidence_level, "confidence_level")
@@ -201,12 +197,11 @@ def tail_model(
         ratio = n_excesses / float(rate * normals.shape[0])
         value = location + fitted.scale * growth(np.array([fitted.shape]), ratio).item()
         low, high = _threshold_bounds(location, excesses, fitted, ratio, alpha)
-        thresholds.append(_interval(value, (low, high), level, tail))
+        thresholds.append(_interval(value, (low, high), level))
         if anomalies.shape[0]:
             wide = _threshold_bounds(location, excesses, fitted, ratio, alpha / 2)
-            tprs.append(_interval(*_tpr(anomalies, value, wide, alpha), level, tail))
+            tprs.append(_interval(*_tpr(anomalies, value, wide, alpha), level))
     return TailModel(
-        tail=tail,
         fpr=tuple(map(float, rates)),
         thresholds=tuple(thresholds),
         tprs=tuple(tprs) if anomalies.shape[0] else None,
@@ -296,6 +291,6 @@ def _tpr(
     return k / n, (low, high)
 
 
-def _interval(value: float, bounds: Bounds, level: Fraction, tail: str) -> Interval:
+def _interval(value: float, bounds: Bounds, level: Fraction) -> Interval:
     low, high = min(bounds[0], value), max(bounds[1], value)
-    return Interval(value, low, high, math.nan, float(level), tail)
+    return Interval(value, low, high, math.nan, float(level), _MODEL)
