@@ -22,7 +22,7 @@ author = "the fastad authors"
 release = version = fastad.__version__
 
 extensions = [
-    "myst_parser",
+    "myst_nb",  # pages in Markdown, too
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
     "sphinx_copybutton",
@@ -42,6 +42,8 @@ nitpick_ignore_regex = [
 
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 3
+# The outputs that are stored, which a test compares with new ones.
+nb_execution_mode = "off"
 
 # Types stand in the docstrings; overloads would repeat each signature.
 autodoc_typehints = "none"

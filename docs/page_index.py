@@ -5,8 +5,9 @@ import re
 from docutils import nodes
 from sphinx.environment import BuildEnvironment
 
-_NOTE = """The Markdown of a page lies in `_sources/`, such as `_sources/start/tour.md.txt`.
-Its examples are executed by tests. Docstrings are only in `reference/` and `measures/`."""
+_NOTE = """The Markdown of a page lies in `_sources/`, such as `_sources/start/tour.md.txt`,
+and a notebook as `.ipynb.txt`.
+Examples are executed by tests. Docstrings are only in `reference/` and `measures/`."""
 
 
 def page_index(env: BuildEnvironment) -> str:
