@@ -124,9 +124,9 @@ class StudyTables:
         if not self.tasks.num_rows:
             return []
         outcomes: dict[str, list[bool]] = {}
-        columns = (self.tasks[name].to_pylist() for name in ("detector", "params", "reason"))
-        for detector, params, reason in zip(*columns, strict=True):
-            outcomes.setdefault(f"{detector} {params}".rstrip(), []).append(is_failure(reason))
+        reasons = self.tasks["reason"].to_pylist()
+        for name, reason in zip(configuration_names(self.tasks), reasons, strict=True):
+            outcomes.setdefault(name, []).append(is_failure(reason))
         return [name for name, failed in outcomes.items() if all(failed)]
 
 
@@ -161,6 +161,14 @@ def own_directions(manifest: Mapping[str, Any]) -> dict[str, bool]:
     """Return of measures that the user has made whether higher is better, by their keys."""
     measures = manifest.get("config", {}).get("own_measures", {})
     return {key: facts["higher_is_better"] for key, facts in measures.items()}
+
+
+def configuration_names(rows: ArrowTable) -> list[str]:
+    """Return the detector of each row, with its parameters."""
+    if not rows.num_rows:
+        return []
+    columns = (rows[name].to_pylist() for name in ("detector", "params"))
+    return [f"{detector} {params}".rstrip() for detector, params in zip(*columns, strict=True)]
 
 
 def is_failure(reason: str) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import fastad
@@ -14,7 +15,7 @@ from fastad.study.report.answer import answer_section
 from fastad.study.report.make import make_sections
 from fastad.study.report.sections import Picture, Section
 from fastad.study.report.study_results import StudyResults
-from fastad.study.results import NOT_APPLICABLE, StudyTables
+from fastad.study.results import EQUAL_SCORES, NOT_APPLICABLE, StudyTables
 from tests.support.study_sections import OPTIONS, sections_of, table
 from tests.support.study_tables import (
     CONFIGURATIONS,
@@ -25,6 +26,8 @@ from tests.support.study_tables import (
 )
 
 pytestmark = pytest.mark.system
+
+LOF = "n_neighbors=10"
 
 
 @pytest.fixture(scope="module")
@@ -152,6 +155,37 @@ def test_configurations_of_which_every_task_failed_are_named(study: StudyTables)
     nothing = sentences(answer_section(StudyResults(with_reasons(study, [""] * len(tasks)), 0, 10)))
     assert f"Of {len(tasks)} tasks none failed." in nothing
     assert not any("not applicable" in words or "Every task" in words for words in nothing)
+
+
+def test_detectors_with_equal_or_infinite_scores_are_named() -> None:
+    study = make_study(failures=False, goix=False)
+    first = ("OCSVM", "gamma=0.01, nu=0.5")
+    tasks = study.tasks.to_pylist()
+    reasons = [
+        f"{EQUAL_SCORES}{50 + i % 2} test rows: -0"
+        if (row["detector"], row["params"]) == first and row["repeat"] < 3
+        else ""
+        for i, row in enumerate(tasks)
+    ]
+    own = [row for row in tasks if (row["detector"], row["params"]) == first]
+    n_equal = sum(map(bool, reasons))
+    assert 0 < n_equal < len(own)
+    curves = study.curves.to_pylist()
+    datasets = [row for row in curves if (row["detector"], row["params"]) == ("LOF", LOF)]
+    for row in datasets[:2]:
+        row["normal_percentiles"] = row["anomaly_percentiles"] = []
+    changed = replace(
+        with_reasons(study, reasons), curves=pa.Table.from_pylist(curves, study.curves.schema)
+    )
+    said = sentences(answer_section(StudyResults(changed, 0, 10)))
+    equal = "qual scores of all test rows"
+    assert f"Of {len(tasks)} tasks {n_equal} failed: e{equal} ({n_equal})." in said
+    (words,) = (each for each in said if each.startswith(f"E{equal}, which rank nothing"))
+    assert words.endswith(f": OCSVM {first[1]} ({n_equal} of {len(own)} tasks).")
+    (words,) = (each for each in said if each.startswith("Infinite scores on the first split"))
+    assert words.endswith(f": LOF {LOF} (2 of {len(datasets)} data sets).")
+    whole = sentences(answer_section(StudyResults(study, 0, 10)))
+    assert not [each for each in whole if "qual scores" in each or "Infinite" in each]
 
 
 @pytest.mark.parametrize("classes", [(None,), ("5", "8", "9")])

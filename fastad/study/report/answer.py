@@ -1,6 +1,7 @@
 """Sections ``answer``, leaders and failures, and ``values``, the means of each detector."""
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -10,12 +11,19 @@ from fastad._core.text_tables import count_text, number_text, some_of
 from fastad.benchmarking.rank_comparison import RankComparison
 from fastad.benchmarking.reading import problems_text
 from fastad.benchmarking.values import mean_values
+from fastad.study.parquet_files import ArrowTable
 from fastad.study.report.sections import Section, SectionBuilder, SimpleTable
 from fastad.study.report.study_results import Cell, StudyResults
-from fastad.study.results import NOT_APPLICABLE, count_reasons
+from fastad.study.results import (
+    EQUAL_SCORES,
+    NOT_APPLICABLE,
+    configuration_names,
+    count_reasons,
+)
 
 # Detectors and reasons that are named in a sentence.
 _NAMED = 4
+_EQUAL = "equal scores of all test rows"
 
 
 def answer_section(results: StudyResults) -> Section:
@@ -102,12 +110,16 @@ def _mean_ranks(comparison: RankComparison) -> dict[str, float]:
 
 
 def _outcomes(results: StudyResults) -> Iterator[str]:
-    """Yield how many tasks failed or were not applicable, and why."""
+    """Yield how many tasks failed or were not applicable, and why; whose scores rank nothing."""
     study = results.study
     n = study.tasks.num_rows
     if not n:
         return
-    failures, not_applicable = count_reasons(study.tasks["reason"].to_pylist())
+    reasons = study.tasks["reason"].to_pylist()
+    is_equal = [reason.startswith(EQUAL_SCORES) for reason in reasons]
+    # Of all numbers of rows together.
+    kinds = [_EQUAL if equal else why for equal, why in zip(is_equal, reasons, strict=True)]
+    failures, not_applicable = count_reasons(kinds)
     tasks = count_text(n, "task")
     yield f"Of {tasks} {_counted(failures, 'failed')}."
     if not_applicable:
@@ -115,6 +127,33 @@ def _outcomes(results: StudyResults) -> Iterator[str]:
     lost = study.failed_detectors()
     if lost:
         yield f"Every task of these configurations failed: {some_of(lost, _NAMED)}."
+    equal = _counted_of(study.tasks, is_equal, "tasks")
+    if equal:
+        yield (
+            f"{_EQUAL.capitalize()}, which rank nothing (those of a Gaussian kernel are all 0 "
+            f"where gamma is too large for the distances of the data): {some_of(equal, _NAMED)}."
+        )
+    infinite = _counted_of(study.curves, _is_infinite(study.curves), "data sets")
+    if infinite:
+        yield (
+            "Infinite scores on the first split, which are measured by their order and not drawn: "
+            f"{some_of(infinite, _NAMED)}."
+        )
+
+
+def _is_infinite(curves: ArrowTable) -> list[bool]:
+    """Return of which rows the scores have no percentiles, as some are infinite."""
+    if "normal_percentiles" not in curves.column_names:
+        return []
+    return [not percentiles for percentiles in curves["normal_percentiles"].to_pylist()]
+
+
+def _counted_of(rows: ArrowTable, is_kind: Iterable[bool], noun: str) -> list[str]:
+    """Return the configurations that have rows of a kind, and how many of all of theirs."""
+    names = configuration_names(rows)
+    totals = Counter(names)
+    kinds = Counter(name for name, is_one in zip(names, is_kind, strict=True) if is_one)
+    return [f"{name} ({k} of {totals[name]} {noun})" for name, k in kinds.items()]
 
 
 def _counted(reasons: Mapping[str, int], what: str) -> str:
