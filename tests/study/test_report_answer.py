@@ -188,6 +188,14 @@ def test_detectors_with_equal_or_infinite_scores_are_named() -> None:
     assert not [each for each in whole if "qual scores" in each or "Infinite" in each]
 
 
+@pytest.mark.parametrize("n_sets", [1, 2])
+def test_parameters_were_selected_where_there_are_several(n_sets: int) -> None:
+    several = [*CONFIGURATIONS[:1], *CONFIGURATIONS[6:7], *CONFIGURATIONS[7 : 6 + n_sets]]
+    own = make_study(configurations=several, failures=False, curves=False, goix=False)
+    said = " ".join(sections_of(own)["values"].paragraphs)
+    assert ("selected on the same splits" in said) == (n_sets > 1)
+
+
 @pytest.mark.parametrize("classes", [(None,), ("5", "8", "9")])
 def test_nothing_is_tested_on_one_data_set(classes: Sequence[str | None]) -> None:
     one = make_study(problems={"own": {"cardio": classes}}, failures=False, goix=False)

@@ -166,13 +166,19 @@ def _counted(reasons: Mapping[str, int], what: str) -> str:
 
 def values_section(results: StudyResults) -> Section:
     """Return the mean and the standard deviation of each measure, by data set and detector."""
-    builder = SectionBuilder(
-        "values",
-        "Values",
-        "Mean ± standard deviation over repeats, of each detector's best configuration by the "
-        "measure on each data set; the best three detectors are marked. The parameters were "
-        "selected on the same splits, so that these values are optimistic.",
-    )
+    names = set(configuration_names(results.study.tasks))
+    if len(names) > len(results.detectors):
+        about = (
+            "Mean ± standard deviation over repeats, of each detector's best configuration by the "
+            "measure on each data set; the best three detectors are marked. The parameters were "
+            "selected on the same splits, so that these values are optimistic."
+        )
+    else:
+        about = (
+            "Mean ± standard deviation over repeats; the best three detectors of each data set are "
+            "marked."
+        )
+    builder = SectionBuilder("values", "Values", about)
     for cell in results.cells(builder):
         values = builder.attempt(cell.where, partial(mean_values, cell.table))
         if values is not None:
