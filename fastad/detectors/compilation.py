@@ -67,9 +67,19 @@ _COMPILERS = {
 }
 # Detectors of PyOD whose score of a point depends on the others of the batch: ranks among them and
 # the training data (ECOD, COPOD), or a fit to the batch itself.
-OF_BATCHES = {
+_OF_BATCHES = {
     ("pyod", name) for name in ("ECOD", "COPOD", "COF", "SOS", "SOD", "LOCI", "LMDD", "ROD", "CD")
 }
+
+
+def check_single_points(kind: tuple[str, str], argument: str) -> None:
+    """Check that a detector, by its package and class, scores each point by itself."""
+    if kind in _OF_BATCHES:
+        raise InvalidInputError(
+            f"{argument} must score single points; {kind[1]} scores a batch together, so "
+            "that the score of a point depends on the others",
+            argument=argument,
+        )
 
 
 def compile_scorer(detector: Any) -> CompiledScorer:
@@ -165,12 +175,7 @@ def _compiled(fitted: Any, argument: str) -> CompiledScorer:
     while hasattr(fitted, "best_estimator_"):
         fitted = fitted.best_estimator_
     kind = type(fitted).__module__.partition(".")[0], type(fitted).__name__
-    if kind in OF_BATCHES:
-        raise InvalidInputError(
-            f"{argument} must score single points; {kind[1]} scores a batch together, so "
-            "that the score of a point depends on the others",
-            argument=argument,
-        )
+    check_single_points(kind, argument)
     if kind in _COMPILERS:
         compiler = _COMPILERS[kind]
         _check_class(fitted, compiler.module, compiler.name, argument)

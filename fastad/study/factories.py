@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from fastad._core.extras import missing_extra
-from fastad.detectors.compilation import OF_BATCHES
+from fastad.detectors.compilation import check_single_points
 from fastad.errors import InvalidInputError
 from fastad.study.stated_scores import SCORE_METHODS
 from fastad.study.value_texts import class_name, object_text
@@ -71,11 +71,7 @@ def check_estimator(factory: Any, where: str) -> None:
             argument=where,
         )
     kind = factory if isinstance(factory, type) else type(factory)
-    if (kind.__module__.partition(".")[0], kind.__name__) in OF_BATCHES:
-        raise InvalidInputError(
-            f"{where} must score single points; {kind.__name__} scores a batch together",
-            argument=where,
-        )
+    check_single_points((kind.__module__.partition(".")[0], kind.__name__), where)
 
 
 def check_options(factory: Any, names: Mapping[str, Any], where: str) -> None:

@@ -275,7 +275,8 @@ def test_pyod_is_fitted_without_a_word() -> None:
     np.testing.assert_array_equal(
         scorer.score_samples(X), one.fit(training, 1).decision_function(X)
     )
-    with pytest.raises(InvalidInputError, match="COPOD scores a batch together"):
+    why = "COPOD scores a batch together, so that the score of a point depends on the others"
+    with pytest.raises(InvalidInputError, match=why):
         _one(name="COPOD", estimator="pyod.models.copod.COPOD", contamination=[0.1])
 
 
