@@ -244,21 +244,39 @@ class TableResult(Result):
             save_text(page, Path(path))
         return page
 
-    def to_markdown(self) -> str:
-        """Return the table in Markdown: the best of a column bold, the next two marked.
+    def _paper_table(self) -> TextTable:
+        """Return the table for papers, where it has other heads or marks than the printed one."""
+        return self.text_table()
 
-        Notes are a list below it.
+    def to_markdown(self) -> str:
+        """Return the table in Markdown: the best value bold, the next two marked.
+
+        Values are marked where they can be compared: those of a measure, or of a data set, by
+        several detectors. Notes are a list below the table.
         """
         notes = "".join(f"- {note}\n" for note in self.notes)
-        return self.text_table().markdown() + (f"\n{notes}" if notes else "")
+        return self._paper_table().markdown() + (f"\n{notes}" if notes else "")
 
-    def to_latex(self) -> str:
-        """Return the table in LaTeX: the best three of a column shaded.
+    def to_latex(self, *, caption: str | None = None, label: str | None = None) -> str:
+        """Return the table in LaTeX: the best three values shaded.
 
-        It needs the packages ``booktabs`` and ``colortbl``. Notes are comments below it.
+        It needs the packages ``booktabs`` and ``colortbl``. Values are marked as in `to_markdown`.
+        Notes are comments below the table.
+
+        Parameters
+        ----------
+        caption : str, optional
+            Caption above the table, as plain text; with it, or a label, the table floats.
+        label : str, optional
+            Its name for references.
+
+        Returns
+        -------
+        str
+            LaTeX.
         """
         notes = "".join(f"% {' '.join(note.splitlines())}\n" for note in self.notes)
-        return self.text_table().latex() + notes
+        return self._paper_table().latex(caption, label) + notes
 
 
 def _cell(value: Any) -> str:

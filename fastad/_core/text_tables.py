@@ -93,8 +93,11 @@ class TextTable:
             lines.append("| " + " | ".join(cells) + " |")
         return "\n".join(lines) + "\n"
 
-    def latex(self) -> str:
-        """Return a table in LaTeX, with packages booktabs and colortbl; the best three shaded."""
+    def latex(self, caption: str | None = None, label: str | None = None) -> str:
+        """Return a table in LaTeX, with packages booktabs and colortbl; the best three shaded.
+
+        With a caption or a label it floats.
+        """
         lines = [
             rf"\begin{{tabular}}{{l{'r' * (len(self.header) - 1)}}}",
             r"\toprule",
@@ -109,7 +112,13 @@ class TextTable:
             # Behind \\ a row must not begin like an option.
             start = "{}" if cells[0].startswith(("[", "*")) else ""
             lines.append(start + " & ".join(cells) + r" \\")
-        return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"]) + "\n"
+        lines += [r"\bottomrule", r"\end{tabular}"]
+        if caption is not None or label is not None:
+            head = [r"\begin{table}", r"\centering"]
+            head += [] if caption is None else [rf"\caption{{{_latex(caption)}}}"]
+            head += [] if label is None else [rf"\label{{{label}}}"]
+            lines = [*head, *lines, r"\end{table}"]
+        return "\n".join(lines) + "\n"
 
     def html(self) -> str:
         """Return a table in HTML, for notebooks; the best of a column in bold type."""
@@ -155,6 +164,14 @@ def best_three(merits: FloatMatrix) -> IntMatrix:
         defined = values[~np.isnan(values)]
         rank = 1 + np.sum(defined[None, :] > values[:, None], axis=1)
         marks[:, column] = np.where(np.isnan(values) | (rank > 3), 0, rank)
+    return marks
+
+
+def best_detectors(merits: FloatMatrix) -> IntMatrix:
+    """Return the marks of each column: three, or one where that would mark them all."""
+    marks = best_three(merits)
+    if len(merits) <= 3:
+        marks[marks > 1] = 0
     return marks
 
 

@@ -7,9 +7,8 @@ import numpy as np
 import numpy.typing as npt
 
 from fastad._core.results import Column, TableResult, interval_columns
-from fastad._core.text_tables import intervals_text
+from fastad._core.text_tables import best_detectors, intervals_text
 from fastad._core.types import FloatMatrix, FloatVector
-from fastad.benchmarking.ranks import best_ranks
 
 _MAX_NAMES, _MAX_CLAUSES = 5, 4
 
@@ -121,7 +120,7 @@ class RankComparison(TableResult):
 
     def _declare_table(self) -> list[Column]:
         against = 0 if self.control is None else self.detectors.index(self.control)
-        marks = best_ranks(self.mean_ranks[:, np.newaxis]).ravel().tolist()
+        marks = best_detectors(-self.mean_ranks[:, np.newaxis]).ravel().tolist()
         level = intervals_text(self.confidence_level)
         return [
             Column(self.measure, self.detectors, str),

@@ -9,7 +9,7 @@ import numpy as np
 from fastad._core.arrays import set_all_readonly
 from fastad._core.parameters import N_RESAMPLES
 from fastad._core.results import Column, TableResult, grid_columns
-from fastad._core.text_tables import best_three, count_text, mean_text
+from fastad._core.text_tables import best_detectors, count_text, mean_text
 from fastad._core.types import BoolVector, FloatMatrix, IntMatrix, IntVector, Point
 from fastad.benchmarking.columns import MeasureColumn
 from fastad.benchmarking.reading import problems_text
@@ -69,7 +69,7 @@ class RankTable(TableResult):
 
     def _declare_table(self) -> list[Column]:
         text = partial(mean_text, form=".2f")
-        marks = best_ranks(self.mean.T).tolist()
+        marks = best_detectors(-self.mean.T).tolist()
         return [Column("measure", self.measures, str)] + [
             Column(name, map(text, self.mean[:, j], self.std[:, j]), str, marks=marks[j])
             for j, name in enumerate(self.detectors)
@@ -256,14 +256,6 @@ def rank_rows(merits: FloatMatrix) -> FloatMatrix:
     np.put_along_axis(ranks, order, ranked, axis=1)
     ranks[np.isnan(merits).any(axis=1)] = np.nan
     return ranks
-
-
-def best_ranks(means: FloatMatrix) -> IntMatrix:
-    """Return the marks of each column: three, or one where that would mark them all."""
-    marks = best_three(-means)
-    if len(means) <= 3:
-        marks[marks > 1] = 0
-    return marks
 
 
 def left_out(results: ResultTable, key: str, merits: FloatMatrix) -> list[str]:

@@ -8,11 +8,11 @@ import numpy as np
 
 from fastad._core.arrays import set_all_readonly
 from fastad._core.results import Column, TableResult, grid_columns
-from fastad._core.text_tables import count_text, mean_text
+from fastad._core.text_tables import best_detectors, count_text, mean_text
 from fastad._core.types import FloatMatrix, IntMatrix
 from fastad.benchmarking.columns import MeasureColumn
 from fastad.benchmarking.means import in_units
-from fastad.benchmarking.ranks import best_models, best_ranks, check_detectors, fewer_folds
+from fastad.benchmarking.ranks import best_models, check_detectors, fewer_folds
 from fastad.benchmarking.reading import problem_names, problem_noun
 from fastad.benchmarking.result_table import Results, ResultTable, as_results
 
@@ -70,9 +70,8 @@ class MeanValues(TableResult):
 
     def _declare_table(self) -> list[Column]:
         problems = problem_names(self.datasets, self.anomaly_classes)
-        # Lower is better in ranks.
         ranked = zip(self._signs, self.mean, strict=True)
-        marks = np.hstack([best_ranks(-sign * mean.T) for sign, mean in ranked]).tolist()
+        marks = np.hstack([best_detectors(sign * mean.T) for sign, mean in ranked]).tolist()
         columns = grid_columns({"measure": self.measures, self._noun: problems})
         keys = [replace(column, form=str) for column in columns]
         detectors = enumerate(self.detectors)

@@ -5,9 +5,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from fastad._core.floats import nearest_float
 from fastad._core.results import Column, Record, TableResult, frame_columns, plain_record
-from fastad._core.text_tables import DASH, TextTable, html_text, intervals_text
+from fastad._core.text_tables import (
+    DASH,
+    TextTable,
+    best_detectors,
+    html_text,
+    intervals_text,
+)
 from fastad._core.types import Count, Threshold
 from fastad.evaluation.doubtful_scores import ScoredRun, lines_of_scores
 from fastad.evaluation.few_normals import FewNormals
@@ -293,6 +301,21 @@ class Evaluation(TableResult, Mapping[str, DetectorEvaluation]):
             return [Column(None, keys, str), *values]
         by_key = [Column(key, [x.cell(key) for x in self.values()], str) for key in keys]
         return [Column(None, self, str), *by_key]
+
+    def _paper_table(self) -> TextTable:
+        """Return the table with the best detectors by each measure marked, where it has several."""
+        keys, _ = self._split_keys()
+        table, is_across = self.text_table(), len(self) <= len(keys)
+        head = ["measure" if is_across else "detector", *table.header[1:]]
+        if len(self) == 1:
+            return TextTable(head, table.rows)
+        named = [read_key(key) for key in keys]
+        better = [None if one is None else one.measure.higher_is_better for one in named]
+        # Of a measure without a direction no value is better.
+        signs = [math.nan if higher is None else 1.0 if higher else -1.0 for higher in better]
+        values = np.array([[float(x[key]) for key in keys] for x in self.values()])
+        marks = best_detectors(values * signs)
+        return TextTable(head, table.rows, (marks.T if is_across else marks).tolist())
 
     def operating_table(self) -> TextTable:
         """Return the thresholds and flagged counts as strings."""
