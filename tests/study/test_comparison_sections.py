@@ -20,7 +20,8 @@ from fastad.study.papers.goix_results import GoixBenchmark, GoixRow
 from fastad.study.papers.grids import TABLE_MEASURES
 from fastad.study.papers.pair_counts import count_pairs, proportion_text
 from fastad.study.report.make import make_sections
-from fastad.study.report.sections import Picture, Section, Table
+from fastad.study.report.sections import Choice, Picture, Section
+from fastad.study.report.values import ValuesByMeasure
 from fastad.study.results import StudyTables
 from tests.support.comparison_oracles import numbers
 from tests.support.study_sections import OPTIONS, SECTIONS, table
@@ -367,13 +368,57 @@ def test_values_are_those_of_the_collections(
     sections: dict[str, Section], study: StudyTables
 ) -> None:
     parts = sections["values"].parts
-    shown = {part.name: part.content for part in parts if isinstance(part, Table)}
-    assert shown
-    of_library = []
+    choices = {part.name: part.tables for part in parts if isinstance(part, Choice)}
+    shown = {
+        (name, key): table.content for name, of in choices.items() for key, table in of.items()
+    }
+    assert choices.keys() == {f"values-{collection}-0" for collection in PROBLEMS}
+    of_library = {}
     for collection in sorted(set(study.tasks["collection"].to_pylist())):
         kept = [name == collection for name in study.tasks["collection"].to_pylist()]
         levels = study.tasks.filter(kept)["contamination"].to_pylist()
         results = study.results(collection=collection, contamination=min(levels))
-        of_library.append(numbers(fastad.benchmarking.mean_values(results)))
-    for content in shown.values():
-        assert numbers(content) in of_library
+        for key in results.measure_keys:
+            values = fastad.benchmarking.mean_values(results, measures=[key])
+            of_library[f"values-{collection}-0", key] = values
+    assert shown.keys() == of_library.keys()
+    for name, content in shown.items():
+        values = of_library[name]
+        assert numbers(content) == numbers(values)
+        # Each row is one of the library's without the measure, with its marks; then the means.
+        table, printed = content.text_table(), values.text_table()
+        assert list(table.header) == list(printed.header[1:])
+        assert [row for row in table.rows[:-1]] == [row[1:] for row in printed.rows]
+        assert [tuple(own) for own in table.marks[:-1]] == [own[1:] for own in printed.marks]
+        means = values.mean[0]
+        kept = [row for row in means if not np.isnan(row).any()]
+        if kept and not np.isnan(means).all(axis=0).any():
+            noun = printed.header[1]
+            assert table.rows[-1][0] == f"mean of {len(kept)} {noun}{'s' * (len(kept) != 1)}"
+            wanted = [sum(column) / len(kept) for column in zip(*kept, strict=True)]
+            assert [float(cell) for cell in table.rows[-1][1:]] == pytest.approx(wanted, abs=6e-5)
+
+
+def test_means_of_values_are_over_problems_that_detectors_share() -> None:
+    """A detector without any value leaves the means of the others; ties share the second place."""
+    values = [
+        [[1.0], [0.5], [0.5], [0.2], [np.nan]],
+        [[0.8], [0.9], [0.9], [np.nan], [np.nan]],
+        [[0.5], [0.6], [0.6], [0.5], [np.nan]],
+    ]
+    results = fastad.ResultTable.from_arrays({"auc": values}, detectors=list("abcde"))
+    values_of = fastad.benchmarking.mean_values(results)
+    content = ValuesByMeasure(values_of, 1.0, "data set")
+    table = content.text_table()
+    assert table.rows[-1] == ["mean of 2 data sets", "0.7500", "0.5500", "0.5500", "0.3500", "-"]
+    assert list(table.marks[-1]) == [1, 2, 2, 0, 0]
+    assert list(table.marks[0]) == [1, 2, 2, 0, 0]
+    # Where no problem has all values, there is no mean.
+    alone = fastad.ResultTable.from_arrays(
+        {"mv": [[[1.0], [np.nan]], [[np.nan], [2.0]]]}, detectors=["a", "b"]
+    )
+    table = ValuesByMeasure(fastad.benchmarking.mean_values(alone), -1.0, "data set").text_table()
+    assert table.rows[-1] == ["mean of 0 data sets", "-", "-"]
+    one = fastad.ResultTable.from_arrays({"auc": [[[1.0], [0.5]]]}, detectors=["a", "b"])
+    table = ValuesByMeasure(fastad.benchmarking.mean_values(one), 1.0, "data set").text_table()
+    assert len(table.rows) == 1

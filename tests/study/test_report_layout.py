@@ -13,7 +13,14 @@ from fastad.benchmarking.matrix import MeasureMatrix
 from fastad.benchmarking.rank_comparison import RankComparison
 from fastad.study.report.make import make_sections, write_report
 from fastad.study.report.page import _MIN_FRACTION, PageTable
-from fastad.study.report.sections import Picture, Section, SectionBuilder, SimpleTable, Table
+from fastad.study.report.sections import (
+    Choice,
+    Picture,
+    Section,
+    SectionBuilder,
+    SimpleTable,
+    Table,
+)
 from fastad.study.results import NOT_APPLICABLE, StudyTables
 from tests.support.report_pages import Cells, Page, small_figure
 from tests.support.study_sections import OPTIONS, sections_of
@@ -99,6 +106,27 @@ def test_folded_tables_are_details(study: StudyTables, tmp_path: Path, folded: b
     cards = [(tag, one["id"]) for tag, one in page.tags if one.get("class") == "part"]
     assert cards == [("details" if folded else "div", "t")]
     assert page.rows == [["a", "b"], ["1", "2"]]
+
+
+def test_of_a_choice_all_tables_are_there_and_have_files(
+    study: StudyTables, tmp_path: Path
+) -> None:
+    """A script hides all but one; without it all are shown."""
+    builder = SectionBuilder("s", "S")
+    contents = {key: SimpleTable(("a", "b"), [(key, i)]) for i, key in enumerate(("auc", "<ap>"))}
+    builder.choice("v", "Values", contents, ["auc", "ap"])
+    page = shown(study, tmp_path, *builder.section().parts)
+    assert page.rows == [["a", "b"], ["auc", "0"], ["a", "b"], ["<ap>", "1"]]
+    ids = [(one["class"], one["id"]) for one in page.of("div") if "id" in one]
+    assert ids == [("part choice", "v"), ("chosen", "v-auc"), ("chosen", "v-ap")]
+    options = [text for text in page.text if text in contents]
+    assert len(page.of("option")) == 2
+    assert options == ["auc", "<ap>", "auc", "<ap>"]
+    # The contents at the side name the choice alone.
+    assert [one["href"] for one in page.of("a") if str(one["href"]).startswith("#")] == ["#s", "#v"]
+    files = {file.name for file in (tmp_path / "tables").iterdir()}
+    assert files == {f"v-{key}{end}" for key in ("auc", "ap") for end in (".csv", ".md", ".tex")}
+    assert {str(one["href"]) for one in page.of("a")} >= {f"tables/{name}" for name in files}
 
 
 @pytest.mark.parametrize(("n", "folded"), [(0, False), (3, False), (4, True)])
@@ -193,9 +221,10 @@ def test_what_a_table_has_no_values_of_is_named_below_it(study: StudyTables) -> 
     start = "without any value, as every task failed or was not applicable: "
     for name in ("values", "ranks", "correlation", "selection", "recommendation", "distance"):
         tables = [
-            part
+            table
             for part in sections[name].parts
-            if isinstance(part, Table) and part.name[:14] != "selection-mean"
+            for table in (part.tables.values() if isinstance(part, Choice) else [part])
+            if isinstance(table, Table) and table.name[:14] != "selection-mean"
         ]
         assert tables
         for part in tables:

@@ -1,4 +1,4 @@
-"""Sections ``answer``, leaders and failures, and ``values``, the means of each detector."""
+"""Section ``answer``: leaders and failures."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -162,25 +162,3 @@ def _counted(reasons: Mapping[str, int], what: str) -> str:
     parts = [f"{why.removeprefix(NOT_APPLICABLE)} ({n})" for why, n in reasons.items()]
     verb = what if what == "failed" else f"{'was' if sum(reasons.values()) == 1 else 'were'} {what}"
     return f"{sum(reasons.values())} {verb}: {some_of(parts, _NAMED)}"
-
-
-def values_section(results: StudyResults) -> Section:
-    """Return the mean and the standard deviation of each measure, by data set and detector."""
-    names = set(configuration_names(results.study.tasks))
-    if len(names) > len(results.detectors):
-        about = (
-            "Mean ± standard deviation over repeats, of each detector's best configuration by the "
-            "measure on each data set; the best three detectors are marked. The parameters were "
-            "selected on the same splits, so that these values are optimistic."
-        )
-    else:
-        about = (
-            "Mean ± standard deviation over repeats; the best three detectors of each data set are "
-            "marked."
-        )
-    builder = SectionBuilder("values", "Values", about)
-    for cell in results.cells(builder):
-        values = builder.attempt(cell.where, partial(mean_values, cell.table))
-        if values is not None:
-            builder.table(f"values-{cell.key}", f"Values of {cell.where}", values)
-    return builder.section()

@@ -16,13 +16,22 @@ from fastad._core.extras import missing_extra
 from fastad._core.parameters import N_RESAMPLES, check_count, check_seed
 from fastad._core.temporary import temporary_folder
 from fastad.study.extensions import extensions
-from fastad.study.report.answer import answer_section, values_section
+from fastad.study.report.answer import answer_section
 from fastad.study.report.curves import curves_section, scores_section
 from fastad.study.report.made import made_section
 from fastad.study.report.overview import overview_section
-from fastad.study.report.page import PagePicture, PageSection, PageTable, check_jinja2, render_page
-from fastad.study.report.sections import Picture, Section, Table
+from fastad.study.report.page import (
+    PageChoice,
+    PagePart,
+    PagePicture,
+    PageSection,
+    PageTable,
+    check_jinja2,
+    render_page,
+)
+from fastad.study.report.sections import Part, Picture, Section, Table
 from fastad.study.report.study_results import StudyResults
+from fastad.study.report.values import values_section
 from fastad.study.results import StudyTables, read_study
 
 _Bytes: TypeAlias = npt.NDArray[np.uint8]
@@ -173,12 +182,7 @@ def write_report(
         for section in sections:
             if progress is not None:
                 progress(section.title)
-            parts = [
-                _write_table(part, aside)
-                if isinstance(part, Table)
-                else _write_picture(part, aside)
-                for part in section.parts
-            ]
+            parts = [_write_part(part, aside) for part in section.parts]
             shown.append(
                 PageSection(section.name, section.title, section.paragraphs, parts, section.lists)
             )
@@ -205,6 +209,15 @@ def _linked_files(page: Path) -> set[str]:
         return set(_LINK.findall(page.read_text("utf-8", errors="replace")))
     except FileNotFoundError:
         return set()
+
+
+def _write_part(part: Part, folder: Path) -> PagePart:
+    if isinstance(part, Picture):
+        return _write_picture(part, folder)
+    if isinstance(part, Table):
+        return _write_table(part, folder)
+    tables = {option: _write_table(table, folder) for option, table in part.tables.items()}
+    return PageChoice(part.name, part.title, part.option, tables, part.group)
 
 
 def _write_table(table: Table, folder: Path) -> PageTable:

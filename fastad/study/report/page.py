@@ -147,6 +147,30 @@ class PagePicture:
 
 
 @dataclass(frozen=True, slots=True)
+class PageChoice:
+    """Tables of which one is shown at a time.
+
+    Attributes
+    ----------
+    name, title, group
+        As of a `PageTable`.
+    option : str
+        What is chosen.
+    tables : mapping of str to PageTable
+        By the options.
+    """
+
+    name: str
+    title: str
+    option: str
+    tables: Mapping[str, PageTable]
+    group: str = ""
+
+
+PagePart: TypeAlias = PageTable | PagePicture | PageChoice
+
+
+@dataclass(frozen=True, slots=True)
 class PageSection:
     """A section on the page.
 
@@ -156,7 +180,7 @@ class PageSection:
         Address and heading.
     paragraphs : sequence of str
         Below the heading.
-    parts : sequence of PageTable or PagePicture
+    parts : sequence of PageTable, PagePicture or PageChoice
         Tables and pictures in their order.
     lists : sequence of (str, sequence of str)
         Lists below the paragraphs, with their headings.
@@ -165,13 +189,13 @@ class PageSection:
     name: str
     title: str
     paragraphs: Sequence[str]
-    parts: Sequence[PageTable | PagePicture]
+    parts: Sequence[PagePart]
     lists: Sequence[tuple[str, Sequence[str]]] = ()
 
     @property
-    def groups(self) -> dict[str, list[PageTable | PagePicture]]:
+    def groups(self) -> dict[str, list[PagePart]]:
         """The parts of each collection, for the contents."""
-        groups: dict[str, list[PageTable | PagePicture]] = {}
+        groups: dict[str, list[PagePart]] = {}
         for part in self.parts:
             groups.setdefault(part.group, []).append(part)
         return groups
@@ -212,6 +236,7 @@ def render_page(study: StudyTables, sections: Sequence[PageSection]) -> str:
         summary=_summary(study),
         sections=sections,
         n_notes=_NOTES,
+        has_choices=any(isinstance(part, PageChoice) for one in sections for part in one.parts),
     )
     return text
 

@@ -66,7 +66,28 @@ class Picture:
     group: str = ""
 
 
-Part: TypeAlias = Table | Picture
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Tables of which the page shows one at a time, which the reader chooses.
+
+    Attributes
+    ----------
+    name, title, group
+        As of a `Table`; files have the tables, each under its own name.
+    option : str
+        What is chosen, such as ``"measure"``.
+    tables : mapping of str to Table
+        By the options; the first is shown at the beginning.
+    """
+
+    name: str
+    title: str
+    option: str
+    tables: Mapping[str, Table]
+    group: str = ""
+
+
+Part: TypeAlias = Table | Picture | Choice
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +102,7 @@ class Section:
         Its heading.
     paragraphs : sequence of str
         Paragraphs below the heading, with the missing results and the reasons.
-    parts : sequence of Table or Picture
+    parts : sequence of Table, Picture or Choice
         Tables and pictures in their order.
     lists : sequence of (str, sequence of str)
         Lists of sentences below the paragraphs, each with its heading.
@@ -140,7 +161,7 @@ class SectionBuilder:
     ----------
     paragraphs : list of str
         Paragraphs so far.
-    parts : list of Table or Picture
+    parts : list of Table, Picture or Choice
         Tables and pictures in their order.
     lists : list of (str, sequence of str)
         Lists of sentences, as of a `Section`.
@@ -173,11 +194,24 @@ class SectionBuilder:
 
     def table(self, name: str, title: str, content: TableResult, *, folded: bool = False) -> None:
         """Add a table; entries without values are named below it."""
+        self.parts.append(self._noted(name, title, content, folded=folded))
+
+    def choice(
+        self, name: str, title: str, by_measure: Mapping[str, TableResult], names: Sequence[str]
+    ) -> None:
+        """Add tables of which one is shown at a time, by their measures; with names for files."""
+        tables = {
+            key: self._noted(f"{name}-{own}", f"{title} by {key}", content)
+            for own, (key, content) in zip(names, by_measure.items(), strict=True)
+        }
+        self.parts.append(Choice(name, title, "measure", tables, self.group))
+
+    def _noted(self, name: str, title: str, content: TableResult, *, folded: bool = False) -> Table:
         notes = []
         if self.without_values:
             named = some_of(self.without_values, _MAX_NAMES)
             notes.append(f"without any value, as every task failed or was not applicable: {named}")
-        self.parts.append(Table(name, title, content, notes, self.group, folded))
+        return Table(name, title, content, notes, self.group, folded)
 
     def drawn(
         self,
