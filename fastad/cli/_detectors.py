@@ -213,7 +213,7 @@ def _check_order(features: Sequence[str], model: str, names: Sequence[str]) -> N
 
 
 def order_to_train(path: Path, data: Features, order: FeatureOrder) -> FeatureOrder:
-    """Return the columns that a file to train on must have: those of the data."""
+    """Return the columns that a file to train on must have: the columns of the data."""
     return FeatureOrder(data.names, str(path)) if data.names else order
 
 

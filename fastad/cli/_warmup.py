@@ -58,7 +58,7 @@ _MOST_PROCESSES = 4
 
 
 def warm_up() -> None:
-    """Fill the cache. Where it cannot be kept is an error: no image must be built without it."""
+    """Fill the cache; fail if it cannot be written, so that no image is built without it."""
     start = time.perf_counter()
     steps = _steps()
     with progress_bar("compiled") as progress:
@@ -99,7 +99,7 @@ def _run_all(steps: Sequence[Step]) -> Iterator[None]:
 
 
 def _begin_worker() -> None:
-    """Let a worker end without a word on Ctrl-C, which reaches it too, and with its parent."""
+    """Make a worker exit silently on SIGINT, and when its parent dies."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     parent = multiprocessing.parent_process()
 
@@ -259,7 +259,7 @@ def _score_by_neighbours() -> None:
 
 
 def _detectors() -> list[Any]:
-    """Return detectors that are not fitted, those of scikit-learn where it is there."""
+    """Return detectors that are not fitted, of scikit-learn where it is installed."""
     nearest = fastad.detectors.KNNDetector(3)
     if importlib.util.find_spec("sklearn") is None:
         return [nearest]

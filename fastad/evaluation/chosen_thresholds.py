@@ -20,7 +20,7 @@ _MAX_NAMES = 4
 
 
 def check_pair(threshold_from: Any) -> None:
-    """Check that labels and scores were given; they themselves are checked as those of a call."""
+    """Check that labels and scores were given; their values are checked as in a call."""
     if not isinstance(threshold_from, tuple) or len(threshold_from) != 2:
         raise InvalidInputError(
             f"threshold_from must be a tuple (y_true, y_score); found {short_repr(threshold_from)}",

@@ -47,7 +47,7 @@ class GroupedEvaluation(TableResult, Mapping[Any, Evaluation]):
     """Values of many runs: group, then detector, then key, then value.
 
     A group is known by its value, or by the tuple of its values where there are several columns.
-    Frames have a row for each run and detector: the columns of the groups, then those of
+    Frames have a row for each run and detector: the columns of the groups, then the columns of
     `Evaluation`.
     """
 

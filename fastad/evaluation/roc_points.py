@@ -43,7 +43,7 @@ class RocPoints:
     is_independent: bool
 
     def simplify(self, max_points: int) -> "RocPoints":
-        """Return fewer points; the bound is that of the distance from the curve of all scores."""
+        """Return fewer points; the bound is on the distance from the curve of all scores."""
         counts = self.counts
         kept, distance = simplified(counts.fps, counts.tps, max_points)
         bound = self.bound + distance / float(counts.n_anomalies)
@@ -86,7 +86,7 @@ def curves_html(curves: Mapping[str, RocPoints]) -> str:
 
 
 def _caption(curves: Mapping[str, RocPoints]) -> str:
-    """Return how far the curves that are shown may be from those of all scores."""
+    """Return the distance that shown curves may have from the curves of all scores."""
     bound = max(curve.bound for curve in curves.values())
     n_most = max(curve.counts.fps.shape[0] for curve in curves.values())
     if bound == 0:

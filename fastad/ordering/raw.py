@@ -53,7 +53,7 @@ class RawScores(NamedTuple):
         return self.take(slice(None, None, max(self.values.shape[0] // _SAMPLE_SIZE, 1)))
 
     def refuse_nan(self, low: int, high: int, labels: Labels, name: str) -> None:
-        """Raise where the extremes of the rank bits are those of NaN."""
+        """Raise where the extremes of the rank bits are NaN."""
         if high > self.infinity or -low > self.infinity:
             refuse_missing_scores(self.scores, labels, name)
 

@@ -12,7 +12,7 @@ from fastad._core.threads import current_threads, thread_map
 from fastad._core.types import IntVector
 from fastad._kernels.ordering import cell_curves, rank_ranges
 from fastad.ordering.orders import sort
-from fastad.streaming.large_files.curves import Piece
+from fastad.streaming.large_files.curves import CurveSegment
 from fastad.streaming.sketches.cell_counts import ANOMALY, NORMAL
 from fastad.streaming.sketches.cell_table import SHORT
 from fastad.streaming.sketches.checks import StreamedPoints
@@ -154,7 +154,7 @@ class AnomalyRanks:
         self._flush()
         return self.__dict__
 
-    def pieces(self) -> Iterator[Piece]:
+    def pieces(self) -> Iterator[CurveSegment]:
         """Yield the curve from the highest scores down."""
         self._flush()
         self._waiting = np.empty(0, np.int64)
@@ -168,7 +168,7 @@ class AnomalyRanks:
             n = cell_curves.write_corners(
                 self._anomalies, self._between, self._equal, start, stop, fp, tp, fps, tps
             )
-            piece = Piece(as_readonly(fps[:n]), as_readonly(tps[:n]))
+            piece = CurveSegment(as_readonly(fps[:n]), as_readonly(tps[:n]))
             yield piece
             fp, tp = int(piece.fps[-1]), int(piece.tps[-1])
             start = stop

@@ -18,8 +18,8 @@ from fastad.ordering.raw import KeyCodec
 BYTES_A_POINT = 64
 
 
-class Piece(NamedTuple):
-    """Points of a curve, from above down; the first is the last one of the piece before.
+class CurveSegment(NamedTuple):
+    """Points of a curve, from above down; the first is the last of the previous segment.
 
     Attributes
     ----------
@@ -40,7 +40,7 @@ class _Area:
     def __init__(self) -> None:
         self._twice = 0
 
-    def add(self, piece: Piece) -> None:
+    def add(self, piece: CurveSegment) -> None:
         self._twice += int(twice_area(piece.fps, piece.tps, 0, piece.fps.shape[0] - 1))
 
     def value(self, n_normals: int, n_anomalies: int) -> float:
@@ -57,7 +57,7 @@ class _MeanOfAnomalies:
         self._kernel = kernel
         self._total = self._lost = 0.0
 
-    def add(self, piece: Piece) -> None:
+    def add(self, piece: CurveSegment) -> None:
         self._total, self._lost = self._kernel(piece.fps, piece.tps, self._total, self._lost)
 
     def value(self, n_normals: int, n_anomalies: int) -> float:
@@ -82,11 +82,11 @@ def sum_of(bound: BoundMeasure) -> _Area | _MeanOfAnomalies | None:
 
 
 def curve_values(
-    measures: Sequence[BoundMeasure], pieces: Iterable[Piece], codec: KeyCodec, memory: int
+    measures: Sequence[BoundMeasure], pieces: Iterable[CurveSegment], codec: KeyCodec, memory: int
 ) -> Iterator[tuple[BoundMeasure, Callable[[], float]]]:
     """Yield what computes measures of an exact curve: sums, and others if its points fit."""
     sums = {bound: sum_of(bound) for bound in measures}
-    kept: list[Piece] | None = [] if None in sums.values() else None
+    kept: list[CurveSegment] | None = [] if None in sums.values() else None
     room = memory // BYTES_A_POINT
     fp = tp = 0
     for piece in pieces:
@@ -106,7 +106,7 @@ def curve_values(
             yield bound, partial(bound.value, counts)
 
 
-def _joined(pieces: Sequence[Piece], codec: KeyCodec) -> OrderedCounts:
+def _joined(pieces: Sequence[CurveSegment], codec: KeyCodec) -> OrderedCounts:
     """Return pieces of a curve as one."""
     fps = np.concatenate([pieces[0].fps[:1], *(piece.fps[1:] for piece in pieces)])
     tps = np.concatenate([pieces[0].tps[:1], *(piece.tps[1:] for piece in pieces)])

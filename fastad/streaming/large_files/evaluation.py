@@ -72,8 +72,8 @@ def evaluate(
         Columns of scores, a detector each; by default all other columns of numbers but an index, a
         constant or a fold.
     measures : str, Measure, BoundMeasure, or sequence of such, optional
-        Keys such as ``"tpr@0.01"``, names of measures, or declarations; by default those of
-        `fastad.evaluate`. The thresholds at the rates in use, ``threshold@0.01``, are added.
+        Keys such as ``"tpr@0.01"``, names of measures, or declarations; by default the measures
+        of `fastad.evaluate`. The thresholds at the rates in use, ``threshold@0.01``, are added.
     fpr : float or sequence of floats, default (0.01, 0.05)
         False positive rates for names without one.
     group_columns : str or sequence of str, optional

@@ -13,7 +13,7 @@ from fastad._core.temporary import temporary_folder
 from fastad._core.types import IntVector
 from fastad._kernels.ordering import cell_curves, rank_ranges
 from fastad.ordering.orders import sort
-from fastad.streaming.large_files.curves import Piece
+from fastad.streaming.large_files.curves import CurveSegment
 from fastad.streaming.sketches.cell_counts import ANOMALY, NORMAL, CellCounts
 from fastad.streaming.sketches.cell_table import CellTable
 from fastad.streaming.sketches.checks import StreamedPoints
@@ -75,7 +75,7 @@ class SpilledScores:
             n = rank_ranges.take_bits(raw.values, kinds, kind, raw.largest, raw.signed, bits, 0)
             self._add(bits[:n], kind)
 
-    def pieces(self) -> Iterator[Piece]:
+    def pieces(self) -> Iterator[CurveSegment]:
         """Yield the curve from the highest scores down."""
         self._write()
         fp = tp = 0
@@ -102,12 +102,14 @@ class SpilledScores:
         if self._n_gathered >= min(_GATHERED, self._memory):
             self._write()
 
-    def _pieces_of(self, index: int, some: slice, fp: int, tp: int) -> Iterator[Piece]:
+    def _pieces_of(self, index: int, some: slice, fp: int, tp: int) -> Iterator[CurveSegment]:
         cells = self._cells
         n_normals, n_anomalies = int(cells.normals[some].sum()), int(cells.anomalies[some].sum())
         if self._is_tie[index]:
             key = ~cells.lowest[some][:1]
-            yield Piece(np.array([fp, fp + n_normals]), np.array([tp, tp + n_anomalies]), key)
+            yield CurveSegment(
+                np.array([fp, fp + n_normals]), np.array([tp, tp + n_anomalies]), key
+            )
             return
         self._check_number(index, NORMAL, n_normals)
         self._check_number(index, ANOMALY, n_anomalies)
@@ -122,9 +124,9 @@ class SpilledScores:
         n = cell_curves.write_points(
             as_readonly(anomalies), as_readonly(normals), fp, tp, self._corners, keys, fps, tps
         )
-        yield Piece(as_readonly(fps[: n + 1]), as_readonly(tps[: n + 1]), keys[:n])
+        yield CurveSegment(as_readonly(fps[: n + 1]), as_readonly(tps[: n + 1]), keys[:n])
 
-    def _of_wide_cell(self, index: int, fp: int, tp: int) -> Iterator[Piece]:
+    def _of_wide_cell(self, index: int, fp: int, tp: int) -> Iterator[CurveSegment]:
         """Split a single cell with too many points again."""
         table = CellTable(self._memory)
         lowest, highest = 2**63 - 1, -(2**63)

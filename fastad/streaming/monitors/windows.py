@@ -213,7 +213,7 @@ class SlidingEvaluation:
         window : str, float, timedelta, optional
             Its length, a multiple of the pane; by default all that is kept.
         end : time, optional
-            Its end, where a pane ends; by default that of the latest pane. Windows that do not
+            Its end, where a pane ends; by default the end of the latest pane. Windows that do not
             overlap are tumbling ones.
         group : str, int or tuple of these, optional
             By default all groups together.
