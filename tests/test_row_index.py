@@ -162,6 +162,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "measures.confusion_at": {"threshold": 1.0},
     "measures.precision_at_p": {"p": 0.2},
     "plot.ContaminationSensitivityDisplay.from_estimator": SENSITIVITY,
+    "plot.ContaminationSensitivityDisplay.from_cv_results": SENSITIVITY,
     "plot.DecisionRegionDisplay.from_estimator": {"fpr": ()},
     "plot.DecisionRegionDisplay.from_detector": {"fpr": ()},
     "plot.RocVariationDisplay.from_estimator": {"groups": BY_ROW["groups"]},
