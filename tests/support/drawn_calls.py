@@ -135,7 +135,10 @@ def arguments(draw: st.DrawFn, name: str) -> dict[str, Any]:
     X, fitted = detectors(draw(st.sampled_from([2, 14])))
     rows = X[rng.integers(60, size=rng.integers(5, 60))] + rng.normal(size=X.shape[1]) / 9
     detector = draw(st.sampled_from(fitted))
-    scores = fitted[-2:] if draw(st.booleans()) else [detector, lambda rows: rows[:, 0]]
+    several = fitted[-2:] if draw(st.booleans()) else [detector, lambda rows: rows[:, 0]]
+    named = {str(i): each for i, each in enumerate(several)}
+    # Functions that train detectors.
+    unfitted = {"it": LocalOutlierFactor(novelty=True), "other": OneClassSVM()}
     parts = "integer", "real"
     given: Mapping[str, Callable[[], Any]] = {
         "y_true": lambda: rng.integers(2, size=len(rows)) if name == "volumes" else sample.y,
@@ -150,10 +153,8 @@ def arguments(draw: st.DrawFn, name: str) -> dict[str, Any]:
         "measure": lambda: draw(st.sampled_from(LABELS)),
         "method": lambda: draw(st.sampled_from(METHODS.get(name, ["auto"]))),
         "results": lambda: results(rng),
-        **dict.fromkeys(("fitted", "score"), lambda: detector),
-        "detector": lambda: LocalOutlierFactor(novelty=True),
-        "detectors": lambda: {"it": LocalOutlierFactor(novelty=True), "other": OneClassSVM()},
-        "scores": lambda: {str(i): score for i, score in enumerate(scores)},
+        "detector": lambda: unfitted["it"] if name == "feature_importance" else detector,
+        "detectors": lambda: named if name == "volumes" else unfitted,
         "threshold": lambda: np.median(fastad.compile_scorer(detector).score_samples(X)),
         "box": lambda: fastad.Box.from_data(X),
         **dict.fromkeys(("data", "X_train"), lambda: X),
@@ -168,7 +169,7 @@ def arguments(draw: st.DrawFn, name: str) -> dict[str, Any]:
         values = draw(
             st.sampled_from(
                 [
-                    {"detectors": given["scores"](), "n_subspaces": None, "n_features": None},
+                    {"detectors": named, "n_subspaces": None, "n_features": None},
                     {"X_train": X, "n_features": 2, "method": "auto"},
                 ]
             )
