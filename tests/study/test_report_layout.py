@@ -43,7 +43,7 @@ def sections(study: StudyTables) -> dict[str, Section]:
     return sections_of(study)
 
 
-def shown(study: StudyTables, folder: Path, *parts: Table | Picture) -> Page:
+def shown(study: StudyTables, folder: Path, *parts: Table | Picture | Choice) -> Page:
     path = write_report(study, folder, [Section("s", "S", (), parts)])
     return Page(path.read_text("utf-8"))
 
