@@ -10,10 +10,12 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+import yaml
 
 import fastad
 from fastad.measures.registry import MEASURES
 from tests.support.html_links import dead_links
+from tests.support.project import PROJECT
 
 ROOT = Path(__file__).parent.parent
 
@@ -100,6 +102,21 @@ def test_how_to_cite_has_the_version_and_the_papers() -> None:
     assert set(re.findall(r"\d+\.\d+\.\d+", page)) == {fastad.__version__}
     titles = re.findall(r'\btitle: "(.+)"', citation)
     assert [each for each in titles if each not in re.sub("[{}]", "", page)] == []
+
+
+def test_the_recipe_has_the_version_and_the_requirements() -> None:
+    recipe = yaml.safe_load((ROOT / "conda" / "recipe.yaml").read_text("utf-8"))
+    assert recipe["context"]["version"] == fastad.__version__
+    assert recipe["package"] == {"name": PROJECT["name"], "version": "${{ version }}"}
+    needed = {*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["cli"]}
+    needed.add(f"python{PROJECT['requires-python']}")
+    assert {line.replace(" ", "") for line in recipe["requirements"]["run"]} == needed
+    assert recipe["requirements"]["host"][0] == f"python {PROJECT['requires-python'][2:]}.*"
+    (script,) = PROJECT["scripts"].items()
+    assert recipe["build"]["python"]["entry_points"] == [" = ".join(script)]
+    about = recipe["about"]
+    assert (about["summary"], about["license"]) == (PROJECT["description"], PROJECT["license"])
+    assert (ROOT / about["license_file"]).exists()
 
 
 def test_dead_links_are_found(tmp_path: Path) -> None:

@@ -1,20 +1,14 @@
 """What is said where a library of an extra is not installed: what can be typed, and works."""
 
 import ast
-import importlib
 import re
-import sys
 from collections.abc import Iterator
 from importlib.metadata import requires
-from pathlib import Path
-from typing import Any
 
 from fastad._core.extras import missing_extra
 from tests.support.loops import loop
+from tests.support.project import PROJECT, ROOT
 
-ROOT = Path(__file__).parents[2]
-TOML = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
-PROJECT: dict[str, Any] = TOML.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 SOURCES = sorted((ROOT / "fastad").rglob("*.py"))
 TEXTS = [
     *SOURCES,
