@@ -17,8 +17,17 @@ import numpy.typing as npt
 from fastad._core.files import save_text
 from fastad._core.frames import FrameLibrary, frame
 from fastad._core.page import html_page
-from fastad._core.text_tables import TextTable, html_text, interval_text, number_text
+from fastad._core.parameters import check_count
+from fastad._core.suggestions import did_you_mean
+from fastad._core.text_tables import (
+    TextTable,
+    digits_of_numbers,
+    html_text,
+    interval_text,
+    number_text,
+)
 from fastad._core.version import SCHEMA_VERSION, __version__
+from fastad.errors import InvalidInputError
 
 _MAX_SHOWN = 6
 
@@ -248,16 +257,52 @@ class TableResult(Result):
         """Return the table for papers, where it has other heads or marks than the printed one."""
         return self.text_table()
 
-    def to_markdown(self) -> str:
+    def _table_of(self, digits: int | None, columns: Sequence[str] | None) -> TextTable:
+        """Return the table for papers with so many digits, and some of its columns."""
+        with digits_of_numbers(None if digits is None else check_count(digits, "digits")):
+            table = self._paper_table()
+        if columns is None:
+            return table
+        for head in columns:
+            if head not in table.header[1:]:
+                raise InvalidInputError(
+                    f"columns must contain {', '.join(table.header[1:])}; found {head!r}"
+                    f"{did_you_mean(head, {each: each for each in table.header[1:]})}",
+                    argument="columns",
+                )
+        return table.of_columns(columns)
+
+    def to_markdown(
+        self, *, digits: int | None = None, columns: Sequence[str] | None = None
+    ) -> str:
         """Return the table in Markdown: the best value bold, the next two marked.
 
         Values are marked where they can be compared: those of a measure, or of a data set, by
         several detectors. Notes are a list below the table.
+
+        Parameters
+        ----------
+        digits : int, optional
+            Decimals of the values; by default as they are printed.
+        columns : sequence of str, optional
+            Heads of the columns after the first, in their order; by default all.
+
+        Returns
+        -------
+        str
+            Markdown.
         """
         notes = "".join(f"- {note}\n" for note in self.notes)
-        return self._paper_table().markdown() + (f"\n{notes}" if notes else "")
+        return self._table_of(digits, columns).markdown() + (f"\n{notes}" if notes else "")
 
-    def to_latex(self, *, caption: str | None = None, label: str | None = None) -> str:
+    def to_latex(
+        self,
+        *,
+        caption: str | None = None,
+        label: str | None = None,
+        digits: int | None = None,
+        columns: Sequence[str] | None = None,
+    ) -> str:
         """Return the table in LaTeX: the best three values shaded.
 
         It needs the packages ``booktabs`` and ``colortbl``. Values are marked as in `to_markdown`.
@@ -269,6 +314,8 @@ class TableResult(Result):
             Caption above the table, as plain text; with it, or a label, the table floats.
         label : str, optional
             Its name for references.
+        digits, columns : optional
+            Decimals of the values, and heads of the columns, as for `to_markdown`.
 
         Returns
         -------
@@ -276,7 +323,7 @@ class TableResult(Result):
             LaTeX.
         """
         notes = "".join(f"% {' '.join(note.splitlines())}\n" for note in self.notes)
-        return self._paper_table().latex(caption, label) + notes
+        return self._table_of(digits, columns).latex(caption, label) + notes
 
 
 def _cell(value: Any) -> str:

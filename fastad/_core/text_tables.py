@@ -3,6 +3,8 @@
 import html
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -11,6 +13,7 @@ from fastad._core.types import FloatMatrix, IntMatrix
 
 # Cell without a value.
 DASH = "-"
+_digits: ContextVar[int | None] = ContextVar("digits", default=None)
 # Smaller p-values are not told apart: the tails that they come from are no longer known.
 _SMALLEST_P = 1e-16
 # Behind the best three of a column in plain text.
@@ -120,6 +123,14 @@ class TextTable:
             lines = [*head, *lines, r"\end{table}"]
         return "\n".join(lines) + "\n"
 
+    def of_columns(self, heads: Iterable[str]) -> "TextTable":
+        """Return the table with its first column and those of some heads, in their order."""
+        kept = [0, *map(self.header.index, heads)]
+        marks = [[row[i - 1] for i in kept[1:]] for row in self.marks]
+        return TextTable(
+            [self.header[i] for i in kept], [[row[i] for i in kept] for row in self.rows], marks
+        )
+
     def html(self) -> str:
         """Return a table in HTML, for notebooks; the best of a column in bold type."""
         head = "".join(f"<th>{_html(cell)}</th>" for cell in self.header)
@@ -175,11 +186,27 @@ def best_detectors(merits: FloatMatrix) -> IntMatrix:
     return marks
 
 
+@contextmanager
+def digits_of_numbers(digits: int | None) -> Iterator[None]:
+    """Give all numbers with decimals so many of them, for the length of a block."""
+    token = _digits.set(digits)
+    try:
+        yield
+    finally:
+        _digits.reset(token)
+
+
+def fixed_text(value: float, form: str = ".4f") -> str:
+    """Return a value in a format, with the digits of the block in place of its own decimals."""
+    digits = _digits.get()
+    return format(value, form if digits is None or form[-1] != "f" else f".{digits}f")
+
+
 def number_text(value: float, form: str = ".4f") -> str:
     """Return a value as a string, a dash for NaN; numbers that round to 0 have no sign."""
     if math.isnan(value):
         return DASH
-    text = format(value, form)
+    text = fixed_text(value, form)
     return text.lstrip("-") if not text.strip("-0.%") else text
 
 

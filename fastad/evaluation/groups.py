@@ -11,7 +11,7 @@ import numpy as np
 from fastad._core.buffers import ReusedBuffers
 from fastad._core.parameters import short_repr
 from fastad._core.results import Column, TableResult, frame_columns
-from fastad._core.text_tables import TextTable, count_text
+from fastad._core.text_tables import TextTable, count_text, fixed_text
 from fastad._core.threads import thread_map
 from fastad._core.types import ArrayLike, ScoreVector
 from fastad._kernels.ordering.groups import twice_areas
@@ -328,4 +328,4 @@ def _areas(
 def _text(cell: Any) -> str:
     if cell is None:
         return "nan"
-    return f"{cell:.4f}" if isinstance(cell, float) else str(cell)
+    return fixed_text(cell) if isinstance(cell, float) else str(cell)

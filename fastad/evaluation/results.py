@@ -13,6 +13,7 @@ from fastad._core.text_tables import (
     DASH,
     TextTable,
     best_detectors,
+    fixed_text,
     html_text,
     intervals_text,
 )
@@ -210,11 +211,11 @@ class DetectorEvaluation(Record, Mapping[str, float]):
         value, interval = self[key], self.shown_interval(key)
         # Numbers of samples are integers, and means of them have one decimal.
         is_count = isinstance(value, int)
-        text, form = (f"{value:d}", ".1f") if is_count else (f"{value:.4f}", ".4f")
-        text = self.mark(key) + text
+        show = "{:.1f}".format if is_count else fixed_text
+        text = self.mark(key) + (f"{value:d}" if is_count else fixed_text(value))
         if interval is None:
             return text
-        return f"{text} [{interval.low:{form}}, {interval.high:{form}}]"
+        return f"{text} [{show(interval.low)}, {show(interval.high)}]"
 
 
 class Evaluation(TableResult, Mapping[str, DetectorEvaluation]):

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from fastad._core.results import Column, ShortRepr, TableResult
-from fastad._core.text_tables import best_three
+from fastad._core.text_tables import best_three, fixed_text
 from fastad._core.types import FloatVector, IntVector
 from fastad.evaluation.notes import UNRESOLVED
 from fastad.measures.requests import read_key
@@ -121,6 +121,6 @@ def summarize(
 
 def _cell(summary: Summary, key: str, row: int) -> str:
     mark = UNRESOLVED if summary.n_unresolved[key][row] else ""
-    text = f"{mark}{summary.mean[key][row]:.4f} ± {summary.std[key][row]:.4f}"
+    text = f"{mark}{fixed_text(summary.mean[key][row])} ± {fixed_text(summary.std[key][row])}"
     missing = summary.n_undefined[key][row]
     return f"{text} ({missing} undefined)" if missing else text

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import fastad
+from fastad._core.results import TableResult
 
 N = 400
 RNG = np.random.default_rng(2)
@@ -96,3 +97,72 @@ def test_a_caption_and_a_label_make_a_table_float() -> None:
     assert r"\caption" not in result.to_latex(label="t")
     pairs = fastad.compare_all(Y, SCORES, measure="auc")
     assert r"\caption{Pairs}" in pairs.to_latex(caption="Pairs")
+
+
+def cells_of_latex(text: str) -> list[list[str]]:
+    """Return the cells of the one tabular, whose environments, groups and columns are balanced."""
+    lines = [line for line in text.splitlines() if not line.startswith("%")]
+    opened: list[str] = []
+    for line in lines:
+        for kind, name in re.findall(r"\\(begin|end)\{(\w+)\}", line):
+            if kind == "begin":
+                opened.append(name)
+            else:
+                assert opened.pop() == name
+        bare = re.sub(r"\\[\\{}&%$#_]", "", line)
+        assert bare.count("{") == bare.count("}")
+        assert bare.count("$") % 2 == 0
+    assert opened == []
+    (columns,) = re.findall(r"^\\begin\{tabular\}\{(l?r*)\}$", "\n".join(lines), re.M)
+    rows = [re.split(r"(?<!\\) & ", line[:-3]) for line in lines if line.endswith(r" \\")]
+    assert {len(row) for row in rows} == {len(columns)}
+    start, *_, end = [line for line in lines if line.startswith((r"\toprule", r"\bottomrule"))]
+    assert (start, end) == (r"\toprule", r"\bottomrule")
+    return rows
+
+
+TABLES: dict[str, TableResult] = {
+    "evaluate": fastad.evaluate(Y, SCORES, confidence_level=0.9, rng=0),
+    "many": fastad.evaluate(Y, np.array([*SCORES.values()] * 4), measures=["auc", "tpr@0.01"]),
+    "groups": fastad.evaluate(Y, SCORES, groups=np.arange(len(Y)) % 2, measures=["auc"]),
+    "summary": fastad.evaluate(Y, SCORES, groups=np.arange(len(Y)) % 2, measures=["auc"]).summary(),
+    "pairs": fastad.compare_all(Y, SCORES, measure="auc"),
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize("digits", [1, 2, 6])
+def test_digits_are_those_of_all_values_rounded_once(name: str, digits: int) -> None:
+    result = TABLES[name]
+    rows = cells_of_latex(result.to_latex(digits=digits, caption="5 % of {x}_1", label="t"))
+    bare = [re.sub(r"\\cellcolor\[gray\]\{[\d.]+\}", "", x) for row in rows[1:] for x in row[1:]]
+    # p-values have two significant digits.
+    values = [x for x in bare if name != "pairs" or x.startswith("[")]
+    decimals = [len(x) for value in values for x in re.findall(r"\.(\d+)", value)]
+    assert set(decimals) == {digits}
+    assert rows[0] == cells_of_latex(result.to_latex())[0]
+    lines = result.to_markdown(digits=digits).partition("\n\n")[0].splitlines()
+    assert {len(re.findall(r"(?<!\\)\|", line)) for line in lines} == {len(rows[0]) + 1}
+    # What is printed keeps its digits.
+    assert str(result) == str(TABLES[name])
+
+
+def test_a_value_is_rounded_from_all_its_digits() -> None:
+    """0.62346 is 0.6235 with four digits, and 0.623 with three, not 0.624."""
+    scores = np.append(np.arange(10**5), 62345.5)
+    result = fastad.evaluate(np.arange(10**5 + 1) == 10**5, scores, measures=["auc"])
+    assert "| auc | 0.6235 |" in result.to_markdown()
+    assert "| auc | 0.623 |" in result.to_markdown(digits=3)
+
+
+def test_columns_are_those_that_were_named_in_their_order() -> None:
+    result = TABLES["evaluate"]
+    assert cells_of_latex(result.to_latex(columns=["best"]))[0] == ["measure", "best"]
+    whole = cells_of_latex(TABLES["pairs"].to_latex())
+    some = cells_of_latex(TABLES["pairs"].to_latex(columns=["better", "difference"]))
+    kept = [0, whole[0].index("better"), whole[0].index("difference")]
+    assert some == [[row[i] for i in kept] for row in whole]
+    with pytest.raises(fastad.InvalidInputError, match=r"columns must contain .*; found 'differ'"):
+        TABLES["pairs"].to_latex(columns=["differ"])
+    with pytest.raises(fastad.InvalidInputError, match="digits must be at least 1; found 0"):
+        result.to_markdown(digits=0)

@@ -12,7 +12,7 @@ from fastad._core.arrays import set_all_readonly
 from fastad._core.parameters import N_RESAMPLES, short_repr
 from fastad._core.progress import LATE, ProgressOption, reporting
 from fastad._core.results import Column, ShortRepr, TableResult, interval_columns
-from fastad._core.text_tables import intervals_text
+from fastad._core.text_tables import fixed_text, intervals_text
 from fastad._core.threads import thread_limit
 from fastad._core.types import ArrayLike, Count, FloatVector, IntervalMethod, Label, Point, Points
 from fastad.errors import InvalidInputError, InvalidTypeError, UndefinedMeasureError
@@ -102,7 +102,7 @@ class ContaminationSensitivity(ShortRepr, TableResult):
         ends = interval_columns(self.low, self.high, intervals_text(level or math.nan), ".4f")
         return [
             Column("contamination", self.contamination, "g"),
-            Column("value", self.value, "{:.4f}".format, self.measure),
+            Column("value", self.value, fixed_text, self.measure),
             *(ends if level is not None else ends[:2]),
             Column("undefined", self.undefined),
         ]
