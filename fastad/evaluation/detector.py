@@ -4,12 +4,14 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from fastad._core.buffers import ReusedBuffers
 from fastad._core.progress import Progress, SharedProgress
+from fastad._core.threads import slices, thread_map
 from fastad._core.types import ArrayLike, Count, NanPolicy, OnError, ScoreVector, Threshold
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.evaluation.few_normals import FewNormals, highest_normals
@@ -196,21 +198,13 @@ def evaluate_measures(
     is_independent = request.design is None
     curve = roc_points(counts, is_independent=is_independent) if request.keeps_curves else None
     counts = ContaminatedCounts.of(counts, request.contamination)
-    values: dict[str, float] = {}
-    undefined: dict[str, str] = {}
-    for bound in request.measures:
-        try:
-            values[bound.key] = _value(bound, counts)
-        except UndefinedMeasureError as error:
-            values[bound.key] = float("nan")
-            undefined[bound.key] = str(error)
-        except InvalidInputError as error:
-            # A measure of values, which these scores violate.
-            message = str(error).replace("y_score", score_name(name))
-            if request.on_error == "raise":
-                raise InvalidInputError(message, argument=score_name(name)) from None
-            values[bound.key] = float("nan")
-            undefined[bound.key] = message
+    evaluate_one = partial(_value_or_reason, counts=counts, name=name, on_error=request.on_error)
+    # Sums over all points take as long as a part of the sort.
+    is_long = len(slices(counts.fps.shape[0])) > 1
+    outcomes = list((thread_map if is_long else map)(evaluate_one, request.measures))
+    keys = [bound.key for bound in request.measures]
+    values = {key: value for key, (value, _) in zip(keys, outcomes, strict=True)}
+    undefined = {key: why for key, (_, why) in zip(keys, outcomes, strict=True) if why is not None}
     notes = {key: resolution.unresolved(counts) for key, resolution in request.resolutions.items()}
     unresolved = {key: note for key, note in notes.items() if note and key not in undefined}
     defined = [bound for bound in request.measures if bound.key not in undefined]
@@ -240,6 +234,22 @@ def evaluate_measures(
         curve=curve,
         chosen_elsewhere=tuple(request.chosen_elsewhere),
     )
+
+
+def _value_or_reason(
+    bound: BoundMeasure, counts: OrderedCounts, name: str, on_error: OnError
+) -> tuple[float, str | None]:
+    """Return a value, or NaN and the reason why it is undefined."""
+    try:
+        return _value(bound, counts), None
+    except UndefinedMeasureError as error:
+        return float("nan"), str(error)
+    except InvalidInputError as error:
+        # A measure of values, which these scores violate.
+        message = str(error).replace("y_score", score_name(name))
+        if on_error == "raise":
+            raise InvalidInputError(message, argument=score_name(name)) from None
+        return float("nan"), message
 
 
 def _n_distinct(counts: OrderedCounts) -> int | None:
