@@ -141,6 +141,8 @@ def _decimal_of(value: float) -> Fraction:
 
 def check_count(value: Any, name: str) -> int:
     """Check an integer of at least 1, which may be written as a float: 1e6."""
+    if type(value) is int and 0 < value < _LARGE:  # a tenth of the time of what follows
+        return value
     if not _is_number(value, Real):
         raise InvalidTypeError(
             f"{name} must be an integer; found {type(value).__name__}", argument=name

@@ -24,7 +24,7 @@ from fastad.ordering.counts import (
     count_values,
     count_without_sorting,
 )
-from fastad.ordering.cuts import CurvePart
+from fastad.ordering.cuts import FEWEST_POINTS, CurvePart
 from fastad.ordering.labels import check_labels, check_scores
 from fastad.ordering.orders import PackedOrder, order_values
 
@@ -195,7 +195,9 @@ class Measure(Generic[Result]):
         with ReusedBuffers():
             labels = check_labels(y_true, sample_weight=sample_weight, pos_label=pos_label)
             scores = check_scores(y_score, labels)
-            part = None if self.curve_part is None else self.curve_part(checked)
+            part = None
+            if self.curve_part is not None and scores.shape[0] >= FEWEST_POINTS:
+                part = self.curve_part(checked)
             corners = isinstance(self.extremes, Extremes) and self.extremes.corners
             counts = count_without_sorting(scores, labels, part=part, corners=corners)
             if counts is not None:

@@ -112,6 +112,8 @@ def last_flagging(counts: OrderedCounts, n_flagged: Count | Fraction) -> int:
     # Unless weights are real, each point flags at least one sample more than the one before.
     n_points = counts.fps.shape[0]
     points = range(n_points if counts.weighting == "real" else min(n_points, int(n_flagged) + 1))
+    if flagged_at(counts, points[-1]) <= n_flagged:  # without ties, and where all are flagged
+        return points[-1]
     # As Python's numbers, which are compared with a fraction exactly.
     return bisect_right(points, n_flagged, key=lambda i: flagged_at(counts, i)) - 1
 
