@@ -11,6 +11,7 @@ from typing import Any
 from unittest.mock import patch
 
 import numpy as np
+from scipy.special import ndtr, ndtri
 
 import fastad.regions.algebra
 import fastad.regions.scores
@@ -43,6 +44,8 @@ def numpy_only() -> Iterator[None]:
     with (
         patch.object(moves, "kernels", steps),
         patch.object(marginals, "kernels", normals),
+        patch.object(marginals, "to_normal_tails", lambda x: ndtr(-x, out=x)),
+        patch.object(marginals, "to_normal_quantiles", lambda p: ndtri(p, out=p)),
         patch.dict(vars(fastad.regions.algebra), algebra),
         patch.dict(vars(fastad.regions.scores), scale_to_box=_scale, write_rows=_transpose),
     ):
@@ -131,10 +134,10 @@ def _diagonalize(matrix: Any, values: Any, vectors: Any) -> None:
 
 
 def _standardize(
-    points: Any, indices: Any, centres: Any, widths: Any, deviations: Any, nearer: Any
+    points: Any, indices: Any, centres: Any, widths: Any, deviations: Any, sizes: Any
 ) -> None:
     deviations[:] = (points[indices] - centres) / widths
-    nearer[:] = -np.abs(deviations)
+    sizes[:] = np.abs(deviations)
 
 
 def _to_probabilities(deviations: Any, outside: Any, masses: Any, parts: Any, is_low: Any) -> None:

@@ -11,15 +11,12 @@ import numpy as np
 
 from fastad._core.jit import kernel
 from fastad._core.types import FloatVector
+from fastad._kernels.elementary import logarithm
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 _FIRST = np.uint64(0xBF58476D1CE4E5B9)
 _SECOND = np.uint64(0x94D049BB133111EB)
 
-_ROOT_HALF = np.int64(0x3FE6A09E667F3BCD)  # bits of the float sqrt(1/2)
-_ONE = np.int64(0x3FF0000000000000)
-_MANTISSA = np.int64(0x000FFFFFFFFFFFFF)
-_LOG_2 = 0.6931471805599453
 _TWO_PI = 6.283185307179586
 _UNIT = 2.0**-53
 
@@ -35,22 +32,6 @@ def bits(key: np.uint64, position: int) -> np.uint64:
 
 
 @kernel
-def log_of_unit(numerator: float) -> float:
-    """Return the logarithm of numerator / 2**53, for an integer from 1 to 2**53."""
-    # The factor beside the power of two is brought between sqrt(1/2) and sqrt(2).
-    shifted = np.float64(numerator).view(np.int64) + (_ONE - _ROOT_HALF)
-    power = np.float64((shifted >> np.int64(52)) - np.int64(1023 + 53))
-    factor = np.int64((shifted & _MANTISSA) + _ROOT_HALF).view(np.float64)
-    s = (factor - 1.0) / (factor + 1.0)
-    t = s * s
-    # The first term left out of atanh(s) is 1e-15 of the sum.
-    low = 1.0 + t * (1 / 3 + t * (1 / 5 + t * (1 / 7 + t * (1 / 9))))
-    high = 1 / 11 + t * (1 / 13 + t * (1 / 15 + t * (1 / 17)))
-    total: float = power * _LOG_2 + 2.0 * s * (low + t * t * t * t * t * high)
-    return total
-
-
-@kernel
 def write_normals(key: np.uint64, numbers: FloatVector) -> None:
     """Write an even number of the normal numbers of a key."""
     half = numbers.shape[0] // 2
@@ -59,7 +40,7 @@ def write_normals(key: np.uint64, numbers: FloatVector) -> None:
     # In two loops, each of which compiles to vector instructions: one of both does not.
     for i in range(half):
         whole = np.float64(np.int64(bits(key, 2 * i) >> np.uint64(11)) + 1)
-        first[i] = math.sqrt(-2.0 * log_of_unit(whole))
+        first[i] = math.sqrt(-2.0 * logarithm(whole * _UNIT))
         second[i] = np.float64(np.int64(bits(key, 2 * i + 1) >> np.uint64(11))) * _UNIT
     for i in range(half):
         # Quarters of a turn, and a remainder of at most an eighth.

@@ -11,7 +11,8 @@ import numpy as np
 
 from fastad._core.jit import kernel
 from fastad._core.types import FloatMatrix, FloatVector, IntVector
-from fastad._kernels.random import bits, log_of_unit, write_normals
+from fastad._kernels.elementary import logarithm
+from fastad._kernels.random import bits, write_normals
 
 # Kinds of moves, by number.
 AUTOREGRESSIVE, WALK, REFLECTED_WALK, DIFFERENCE, COORDINATE, REDRAW = range(6)
@@ -141,7 +142,8 @@ def _exponential_limits(
     A move is allowed with the probability density(rounded) / density(fresh).
     """
     for i in range(limits.shape[0]):
-        limits[i] = 2.0 * log_of_unit(np.float64(np.int64(bits(key, i) >> np.uint64(11)) + 1))
+        whole = np.float64(np.int64(bits(key, i) >> np.uint64(11)) + 1)
+        limits[i] = 2.0 * logarithm(whole * _UNIT)
     for j in range(rounded.shape[0]):
         x, y = rounded[j], fresh[j]
         for i in range(limits.shape[0]):

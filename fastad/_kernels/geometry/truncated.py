@@ -18,16 +18,16 @@ def standardize(
     centres: FloatMatrix,  # (m, 1), as the widths
     widths: FloatMatrix,
     deviations: FloatMatrix,  # (m, n) written here, as the next
-    nearer: FloatMatrix,  # (m, n) the same below the centre, to find the smaller tail of
+    sizes: FloatMatrix,  # (m, n) the same without signs
 ) -> None:
     """Write how many widths coordinates are from their centres."""
     for j in range(indices.shape[0]):
-        point, row, tail = points[indices[j]], deviations[j], nearer[j]
+        point, row, size = points[indices[j]], deviations[j], sizes[j]
         centre, width = centres[j, 0], widths[j, 0]
         for i in range(row.shape[0]):
             u = (point[i] - centre) / width
             row[i] = u
-            tail[i] = -abs(u)
+            size[i] = abs(u)
 
 
 @kernel

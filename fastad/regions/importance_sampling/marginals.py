@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from fastad._core.types import FloatMatrix, FloatVector, IntVector
+from fastad._kernels.elementary import to_normal_quantiles, to_normal_tails
 from fastad._kernels.geometry import truncated as kernels
 from fastad.regions.algebra import dot, mean_of
 
@@ -49,16 +50,18 @@ class Truncated(NamedTuple):
         shape = self.indices.shape[0], points.shape[1]
         u, z, is_low = np.empty(shape), np.empty(shape), np.empty(shape, np.bool_)
         kernels.standardize(points, self.indices, self.centres, self.widths, u, z)
-        kernels.to_probabilities(u, self.outside, self.mass, ndtr(z, out=z), is_low)
-        ndtri(z, out=z)
+        to_normal_tails(z.ravel())
+        kernels.to_probabilities(u, self.outside, self.mass, z, is_low)
+        to_normal_quantiles(z.ravel())
         kernels.write_normal(u, z, is_low, self.constants, self.indices, out, jacobian)
 
     def to_cube(self, normal: FloatMatrix, out: FloatMatrix) -> None:
         """Write the coordinates of normal numbers."""
         z = normal[self.indices]
-        u, is_low = ndtr(-np.abs(z)), np.empty(z.shape, np.bool_)
+        u, is_low = np.abs(z), np.empty(z.shape, np.bool_)
+        to_normal_tails(u.ravel())
         kernels.from_probabilities(z, self.outside, self.mass, u, is_low)
-        ndtri(u, out=u)
+        to_normal_quantiles(u.ravel())
         kernels.write_coordinates(
             u, is_low, self.centres, self.widths, float(np.nextafter(1.0, 0.0)), self.indices, out
         )
