@@ -40,6 +40,7 @@ def numpy_only() -> Iterator[None]:
         "add_products": _add_products,
         "cholesky": lambda matrix, factor: np.copyto(factor, np.linalg.cholesky(matrix)),
         "diagonalize": _diagonalize,
+        "compare": _compare,
     }
     with (
         patch.object(moves, "kernels", steps),
@@ -126,6 +127,11 @@ def _settle(
 def _add_products(points: Any, mean: Any, products: Any) -> None:
     deviations = points - mean[:, None]
     products += np.tril(deviations @ deviations.T)
+
+
+def _compare(left: Any, right: Any, squares: Any) -> None:
+    squares[:] = (left**2).sum(axis=1)[:, None] + (right**2).sum(axis=0) - 2 * left @ right
+    np.maximum(squares, 0.0, out=squares)
 
 
 def _diagonalize(matrix: Any, values: Any, vectors: Any) -> None:

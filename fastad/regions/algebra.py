@@ -3,7 +3,7 @@
 import numpy as np
 
 from fastad._core.types import FloatMatrix, FloatVector
-from fastad._kernels.geometry.linear import add_products, cholesky, diagonalize, multiply
+from fastad._kernels.geometry.linear import add_products, cholesky, compare, diagonalize, multiply
 
 
 def product_of(left: FloatMatrix, right: FloatMatrix) -> FloatMatrix:
@@ -49,6 +49,6 @@ def dot(left: FloatVector, right: FloatVector) -> float:
 
 def squared_distances(left: FloatMatrix, right: FloatMatrix) -> FloatMatrix:
     """Return the squared distances of the columns of two matrices, shape (n_left, n_right)."""
-    squares: FloatMatrix = (left**2).sum(axis=0)[:, None] + (right**2).sum(axis=0)
-    squares -= 2 * product_of(left.T, right)
-    return np.maximum(squares, 0.0, out=squares)
+    squares = np.empty((left.shape[1], right.shape[1]))
+    compare(np.ascontiguousarray(left.T), np.ascontiguousarray(right), squares)
+    return squares

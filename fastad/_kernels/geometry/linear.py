@@ -10,6 +10,7 @@ import numpy as np
 
 from fastad._core.jit import kernel
 from fastad._core.types import FloatMatrix, FloatVector
+from fastad._kernels.detectors.support import write_squared_distances
 
 # Off the diagonal nothing counts that is smaller by this than beside it on the diagonal.
 _NOTHING = 2.0**-53
@@ -221,3 +222,17 @@ def add_products(
             for i in range(rest, n):
                 a += (x[i] - mean[j]) * (y[i] - mean[k])
             products[j, k] += (a + b) + (c + e)
+
+
+@kernel
+def compare(
+    left: FloatMatrix,  # (m, d) a point in each row
+    right: FloatMatrix,  # (d, n) a point in each column
+    squares: FloatMatrix,  # (m, n) written here
+) -> None:
+    """Write the squared distance of each pair of points."""
+    n = right.shape[1]
+    for start in range(0, n, _TILE):
+        size = min(_TILE, n - start)
+        for i in range(left.shape[0]):
+            write_squared_distances(right, start, left[i], squares[i, start : start + size])
