@@ -227,6 +227,7 @@ def gather(
     """
     points = tree.points
     size = sums.shape[0]
+    whole = x.shape[0] - x.shape[0] % 3
     values[:] = math.inf
     listed = 0
     limit = _LARGEST
@@ -247,7 +248,17 @@ def gather(
             leaves[number] = _NO_KEY
             leaf = group * leaves.shape[0] + number
             sums[:] = 0.0
-            for j in range(x.shape[0]):
+            # Three at once: the sums are read and written a third as often.
+            for j in range(0, whole, 3):
+                first, second, third = x[j], x[j + 1], x[j + 2]
+                for i in range(size):
+                    gap = points[leaf, j, i] - first
+                    total = sums[i] + gap * gap
+                    gap = points[leaf, j + 1, i] - second
+                    total += gap * gap
+                    gap = points[leaf, j + 2, i] - third
+                    sums[i] = total + gap * gap
+            for j in range(whole, x.shape[0]):
                 value = x[j]
                 for i in range(size):
                     gap = points[leaf, j, i] - value

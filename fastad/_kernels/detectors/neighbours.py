@@ -343,13 +343,27 @@ def sort(
 ) -> None:
     """Write the k smallest values in order, equal ones by their position.
 
-    By counting the smaller values of each: for some fifty values faster than moving them.
+    By counting the smaller values of each: for some fifty values faster than moving them. Positions
+    are compared where values are tied, which the sum of the ranks shows.
     """
-    for i in range(values.shape[0]):
+    n = values.shape[0]
+    total = 0
+    for i in range(n):
+        value = values[i]
+        rank = 0
+        for j in range(n):
+            rank += values[j] < value
+        total += rank
+        if rank < distances.shape[0]:
+            distances[rank] = value
+            rows[rank] = positions[i]
+    if 2 * total == n * (n - 1):
+        return
+    for i in range(n):
         value = values[i]
         position = positions[i]
         rank = 0
-        for j in range(values.shape[0]):
+        for j in range(n):
             rank += (values[j] < value) | ((values[j] == value) & (positions[j] < position))
         if rank < distances.shape[0]:
             distances[rank] = value
