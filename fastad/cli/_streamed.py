@@ -14,7 +14,7 @@ from fastad.cli._console import data_from, print_message, print_result, print_ta
 from fastad.cli._saving import save_results
 from fastad.cli._scored_tables import ScoreColumns, open_scored_table
 from fastad.streaming.large_files.evaluation import evaluate
-from fastad.streaming.large_files.streamed_evaluation import StreamedEvaluation
+from fastad.streaming.sketches.results import StreamedEvaluation
 
 # Where no memory is given.
 DEFAULT_MEMORY = "512MB"

@@ -12,18 +12,19 @@ from fastad._tables.table import Batch, located
 from fastad.dask.tables import PartitionedTable, convert_batch
 from fastad.dask.tasks import Versions, dask_module, now_or_later
 from fastad.measures.measure import MeasureLike
-from fastad.streaming.large_files.batches import (
+from fastad.streaming.large_files.evaluation import (
     Columns,
     Counters,
+    Streams,
+    by_passes,
     distinct_names,
     in_order,
     split,
 )
-from fastad.streaming.large_files.evaluation import Streams, by_passes
 from fastad.streaming.large_files.exact import Pass
-from fastad.streaming.large_files.streamed_evaluation import StreamedEvaluation
 from fastad.streaming.sketches.bounds import measures_to_bound
 from fastad.streaming.sketches.checks import check_memory
+from fastad.streaming.sketches.results import StreamedEvaluation
 from fastad.streaming.sketches.sketch import ScoreSketch
 
 # Counters that one task merges.

@@ -17,8 +17,7 @@ from fastad._tables.errors import TableError
 from fastad._tables.table import Batch, located
 from fastad.dask.tasks import dask_module
 from fastad.errors import InvalidInputError, InvalidTypeError
-from fastad.streaming.large_files.batches import distinct_names
-from fastad.streaming.large_files.evaluation import check_some
+from fastad.streaming.large_files.evaluation import check_some, distinct_names
 
 # Tasks per thread: enough to keep threads busy to the end. Partitions of a task: few enough to be
 # lost with a worker.

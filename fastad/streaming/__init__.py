@@ -6,9 +6,6 @@ from fastad._core.lazy import lazy_names
 
 if TYPE_CHECKING:
     from fastad.streaming.large_files.evaluation import evaluate as evaluate
-    from fastad.streaming.large_files.streamed_evaluation import (
-        StreamedEvaluation as StreamedEvaluation,
-    )
     from fastad.streaming.monitors.drift_monitor import DriftAlarm as DriftAlarm
     from fastad.streaming.monitors.drift_monitor import DriftMonitor as DriftMonitor
     from fastad.streaming.monitors.panes import Dropped as Dropped
@@ -20,6 +17,9 @@ if TYPE_CHECKING:
     from fastad.streaming.sketches.results import BoundedEvaluation as BoundedEvaluation
     from fastad.streaming.sketches.results import BoundedInterval as BoundedInterval
     from fastad.streaming.sketches.results import BoundedValue as BoundedValue
+    from fastad.streaming.sketches.results import (
+        StreamedEvaluation as StreamedEvaluation,
+    )
     from fastad.streaming.sketches.sketch import ScoreSketch as ScoreSketch
 
 __getattr__, __dir__, __all__ = lazy_names()

@@ -17,7 +17,7 @@ from fastad.ordering.raw import KeyCodec
 from fastad.streaming import ScoreSketch
 from fastad.streaming.sketches.bounded_methods import bind_any
 from fastad.streaming.sketches.bounds import bounds_of
-from fastad.streaming.sketches.score_cells import ScoreCells
+from fastad.streaming.sketches.cells import ScoreCells
 from tests.support.operating import options_of
 from tests.support.strategies import Sample, samples
 

@@ -16,7 +16,7 @@ from fastad._tables import columnar
 from fastad._tables.columns import Labels, Numbers, Role
 from fastad._tables.table import Batch, Table
 from fastad.errors import InvalidInputError, InvalidTypeError, MissingExtraError
-from fastad.streaming.large_files.batches import split
+from fastad.streaming.large_files.evaluation import split
 from tests.support.score_files import (
     FORMATS,
     check_bounds,

@@ -13,6 +13,7 @@ import pytest
 
 from fastad._core.locks import StateLock
 from fastad.errors import ForkedStateError, InvalidInputError
+from fastad.measures.requests import bind
 from fastad.streaming import DriftMonitor, RateMonitor, ScoreSketch, SlidingEvaluation
 from tests.core.test_locks import held
 from tests.support.processes import in_forked_child
@@ -95,6 +96,7 @@ SHARED = {
             "interval": lambda x: x.interval(measure="auc"),
             "refine": lambda x: x.refine(measure="auc"),
             "roc_auc": lambda x: x.roc_auc(),
+            "bounds": lambda x: x.bounds(bind("auc")),
             "score_cells": lambda x: x.score_cells(),
             "listed": lambda x: x.listed(),
         },

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.streaming import ScoreSketch
 from fastad.streaming.sketches import serialization
-from fastad.streaming.sketches.cell_counts import UNLABELLED, CellCounts
 from fastad.streaming.sketches.cell_table import CellTable, _most_pages
+from fastad.streaming.sketches.cells import UNLABELLED, CellCounts
 from tests.support.strategies import score_vectors
 
 SMALLEST = next(memory for memory in itertools.count(1) if CellTable.most_cells(memory) >= 2)

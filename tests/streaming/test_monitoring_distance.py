@@ -16,7 +16,7 @@ from scipy.stats import ks_2samp
 
 from fastad.errors import InvalidInputError, InvalidTypeError, UndefinedMeasureError
 from fastad.streaming import DriftMonitor, ScoreSketch, kolmogorov_distance
-from fastad.streaming.sketches.cell_counts import CellCounts
+from fastad.streaming.sketches.cells import CellCounts
 from fastad.streaming.sketches.distance import distance_of
 from tests.support.strategies import Sample, samples
 

@@ -15,7 +15,7 @@ from scipy.stats import binomtest
 import fastad
 from fastad.errors import InvalidInputError, InvalidTypeError
 from fastad.streaming import RateMonitor
-from fastad.streaming.monitors.rate_settings import MONITORED
+from fastad.streaming.monitors.rate_monitor import MONITORED
 from fastad.uncertainty import rate_confidence_sequence
 from tests.support import oracles
 from tests.support.strategies import Sample, samples

@@ -13,8 +13,8 @@ from fastad._core.types import IntVector
 from fastad._kernels.ordering import cell_curves, rank_ranges
 from fastad.ordering.orders import sort
 from fastad.streaming.large_files.curves import CurveSegment
-from fastad.streaming.sketches.cell_counts import ANOMALY, NORMAL
 from fastad.streaming.sketches.cell_table import SHORT
+from fastad.streaming.sketches.cells import ANOMALY, NORMAL
 from fastad.streaming.sketches.checks import StreamedPoints
 
 # Least and greatest batch size of normals; anomalies of a piece of the curve.

@@ -21,10 +21,10 @@ from fastad.streaming.large_files.anomaly_ranks import AnomalyRanks, KeptAnomali
 from fastad.streaming.large_files.curves import BYTES_A_POINT, curve_values, sum_of
 from fastad.streaming.large_files.spill import SpilledScores
 from fastad.streaming.sketches.bounds import evaluate_cells, extremes_of
+from fastad.streaming.sketches.cells import ScoreCells
 from fastad.streaming.sketches.checks import StreamedPoints
 from fastad.streaming.sketches.refinement import RangeCounter, Refinement
 from fastad.streaming.sketches.results import BoundedEvaluation, BoundedValue
-from fastad.streaming.sketches.score_cells import ScoreCells
 from fastad.streaming.sketches.sketch import ScoreSketch
 
 # Bytes of a sketch: more cells would not fit a processor's cache.
@@ -155,7 +155,7 @@ class ScorePasses:
         counters: list[RangeCounter] = []
         for refinement in self._refinements.values():
             # Measures that are read at one point of the curve depend on the same ranges.
-            if refinement.counted_in(counters) is None:
+            if not refinement.is_counted_in(counters):
                 counters.append(refinement.counter())
         return Pass(ranges=counters, curve=curve, fingerprint=Fingerprint())
 
@@ -209,7 +209,7 @@ class ScorePasses:
             if bound.key in self._values and not self._values[bound.key].is_exact
         ]
         self._refinements = {
-            bound: Refinement.of(self._cells, bound, Fraction(0), sketch.memory)
+            bound: Refinement(self._cells, bound, Fraction(0), sketch.memory)
             for bound in open_measures
             if extremes_of(bound.measure).local
         }
@@ -236,9 +236,7 @@ class ScorePasses:
             )
         refinements, self._refinements = self._refinements, {}
         for bound, refinement in refinements.items():
-            counter = refinement.counted_in(counted.ranges)
-            assert counter is not None
-            refinement.absorb(counter)
+            refinement.take(counted.ranges)
             with self._if_defined(bound):
                 value = self._values[bound.key] = refinement.result()
                 if not value.is_exact:

@@ -14,10 +14,9 @@ from fastad._core.types import IntVector
 from fastad._kernels.ordering import cell_curves, rank_ranges
 from fastad.ordering.orders import sort
 from fastad.streaming.large_files.curves import CurveSegment
-from fastad.streaming.sketches.cell_counts import ANOMALY, NORMAL, CellCounts
 from fastad.streaming.sketches.cell_table import CellTable
+from fastad.streaming.sketches.cells import ANOMALY, NORMAL, CellCounts, ScoreCells
 from fastad.streaming.sketches.checks import StreamedPoints
-from fastad.streaming.sketches.score_cells import ScoreCells
 
 # Bytes that a point takes while its range is sorted.
 BYTES_A_POINT = 32

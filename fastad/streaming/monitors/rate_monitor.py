@@ -2,27 +2,33 @@
 
 import json
 import math
-from dataclasses import asdict, dataclass, fields
-from typing import Any
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from fastad._core.floats import exp
+from fastad._core.floats import exp, nearest_float
 from fastad._core.interrupts import uninterrupted
 from fastad._core.locks import StateLock
-from fastad._core.types import ArrayLike, Label, Point
-from fastad.errors import InvalidInputError
+from fastad._core.parameters import check_choice, check_inside, check_threshold, short_repr
+from fastad._core.types import ArrayLike, Label, Point, Threshold
+from fastad.errors import InvalidInputError, InvalidTypeError
 from fastad.measures.flagged import lowest_flagged
-from fastad.measures.rates import TRIALS
+from fastad.measures.rates import OF_PROPORTION, RATES, TRIALS
 from fastad.measures.results import Confusion
-from fastad.streaming.monitors.rate_settings import FLAGGED_RATE, Counts, RateSettings
-from fastad.streaming.sketches.cell_counts import ANOMALY
+from fastad.streaming.sketches.cells import ANOMALY
 from fastad.streaming.sketches.checks import check_points
 from fastad.streaming.sketches.serialization import seal, unfit, unseal
 from fastad.uncertainty.rates.rate_evidence import Alternative, RateBets, RateEvidence
-from fastad.uncertainty.rates.sequences import MOST, check_counts, rate_bounds
+from fastad.uncertainty.rates.sequences import ALTERNATIVES, MOST, check_counts, rate_bounds
 from fastad.uncertainty.results import Interval
+from fastad.uncertainty.samples.closed_forms import clopper_pearson
 
+# The rate that needs no labels.
+FLAGGED_RATE = "flagged_rate"
+MONITORED = (FLAGGED_RATE, *(name for name in TRIALS if name not in OF_PROPORTION))
+Counts: TypeAlias = tuple[int, int]
 _MAGIC = b"fastad rate monitor\n"
 _VERSION = 1
 _WHAT = "a RateMonitor"
@@ -120,13 +126,16 @@ class RateMonitor:
 
     __slots__ = (
         "_alarm",
+        "_alpha",
         "_evidence",
+        "_expected_rate",
         "_lock",
         "_log_most",
         "_n_events",
         "_n_samples",
         "_n_updates",
-        "_settings",
+        "_of_reference",
+        "_reference",
         "alternative",
         "confidence_level",
         "expected_range",
@@ -144,15 +153,35 @@ class RateMonitor:
         alternative: Alternative | None = None,
         confidence_level: Point = 0.95,
     ) -> None:
-        settings = RateSettings.of(
-            rate, expected_rate, reference, threshold, alternative, confidence_level
-        )
-        self._settings = settings
-        self.rate = settings.rate
-        self.threshold = settings.threshold
-        self.alternative = settings.alternative
-        self.confidence_level = settings.confidence_level
-        self.expected_range = settings.expected_range
+        self.rate = check_choice(rate, MONITORED, "rate")
+        if alternative is None:
+            is_good = rate != FLAGGED_RATE and RATES[rate].higher_is_better
+            alternative = "less" if is_good else "greater"
+        self.alternative: Alternative = check_choice(alternative, ALTERNATIVES, "alternative")
+        self.confidence_level = check_inside(confidence_level, "confidence_level")
+        if (expected_rate is None) == (reference is None):
+            raise InvalidInputError(
+                "expected_rate must be given, or reference, and not both; found "
+                f"expected_rate={short_repr(expected_rate)} and reference={short_repr(reference)}",
+                argument="expected_rate",
+            )
+        self._alpha = float(1 - self.confidence_level)
+        self._expected_rate: Fraction | None = None
+        self._reference: Counts | None = None
+        # Part of alpha for the error of the reference.
+        self._of_reference = 0.0
+        if expected_rate is not None:
+            self._expected_rate = check_inside(expected_rate, "expected_rate")
+            self.expected_range = float(self._expected_rate), float(self._expected_rate)
+        elif reference is not None:
+            self._reference = _check_reference(reference, alternative)
+            self._of_reference = self._alpha / 2
+            self.expected_range = self._range_of_reference(*self._reference)
+        self.threshold: Threshold | None = None
+        if threshold is not None:
+            checked = check_threshold(threshold)
+            is_kept = isinstance(checked, int | float)
+            self.threshold = checked if is_kept else nearest_float(checked)
         self._lock = StateLock("RateMonitor")
         self._begin()
 
@@ -198,8 +227,9 @@ class RateMonitor:
         """
         with self._lock.checked():
             k, n = self._n_events, self._n_samples
-        alpha, level = self._settings.alpha, float(self.confidence_level)
-        low, high = rate_bounds(np.array([float(k)]), np.array([float(n)]), alpha, "two-sided")
+        level = float(self.confidence_level)
+        counts = np.array([float(k)]), np.array([float(n)])
+        low, high = rate_bounds(*counts, self._alpha, "two-sided")
         value = k / n if n else math.nan
         return Interval(
             value, float(low[0]), float(high[0]), math.nan, level, "confidence sequence"
@@ -219,7 +249,7 @@ class RateMonitor:
         rate lies beyond the bound that bets are made against.
         """
         with self._lock.checked():
-            return min(1.0, self._settings.of_reference + math.exp(-self._log_most))
+            return min(1.0, self._of_reference + math.exp(-self._log_most))
 
     @property
     def is_alarm(self) -> bool:
@@ -314,8 +344,20 @@ class RateMonitor:
     def to_bytes(self) -> bytes:
         """Return the monitor as bytes, versioned and with a checksum."""
         with self._lock.checked():
+            expected, threshold = self._expected_rate, self.threshold
             state = {
-                **self._settings.to_plain(),
+                "rate": self.rate,
+                "expected_rate": None if expected is None else str(expected),
+                "reference": self._reference,
+                # With its type: NumPy compares its own floats in another precision.
+                "threshold": None
+                if threshold is None
+                else [
+                    type(threshold).__name__,
+                    int(threshold) if isinstance(threshold, int) else float(threshold),
+                ],
+                "alternative": self.alternative,
+                "confidence_level": str(self.confidence_level),
                 "counts": [self._n_events, self._n_samples, self._n_updates],
                 "n_before": float(self._evidence.n),
                 "kept": self._evidence.kept.tolist(),
@@ -339,8 +381,17 @@ class RateMonitor:
 
     @classmethod
     def _from_state(cls, state: dict[str, Any]) -> "RateMonitor":
-        settings = RateSettings.from_plain(state)
-        monitor = cls(**{field.name: getattr(settings, field.name) for field in fields(settings)})
+        expected, reference = state["expected_rate"], state["reference"]
+        threshold = state["threshold"]
+        types: dict[str, Any] = {"int": int, "bool": bool, "float": float, "float64": np.float64}
+        monitor = cls(
+            state["rate"],
+            expected_rate=None if expected is None else Fraction(expected),
+            reference=None if reference is None else (reference[0], reference[1]),
+            threshold=None if threshold is None else types[threshold[0]](threshold[1]),
+            alternative=state["alternative"],
+            confidence_level=Fraction(state["confidence_level"]),
+        )
         n_events, n_samples, n_updates = state["counts"]
         monitor._n_events, monitor._n_samples = check_counts(n_events, n_samples)
         monitor._n_updates = int(n_updates)
@@ -354,6 +405,17 @@ class RateMonitor:
         alarm = state["alarm"]
         monitor._alarm = None if alarm is None else RateAlarm(**alarm)
         return monitor
+
+    def _range_of_reference(self, n_events: int, n_samples: int) -> tuple[float, float]:
+        """Return the rates against which bets are made: below the first, above the second."""
+        # A bound on one side alone takes all of this part.
+        both = self._of_reference * (1 if self.alternative == "two-sided" else 2)
+        low, high = clopper_pearson(n_events, n_samples, both)
+        value = n_events / n_samples
+        return (
+            low if self.alternative != "greater" else value,
+            high if self.alternative != "less" else value,
+        )
 
     def _begin(self) -> None:
         self._evidence = RateEvidence(RateBets.against(*self.expected_range, self.alternative))
@@ -378,7 +440,30 @@ class RateMonitor:
         self._evidence.update(n_events, n_samples)
         log_value = float(self._evidence.log_value)
         self._log_most = max(self._log_most, log_value)
-        if self._alarm is None and log_value >= math.log(self._settings.limit):
+        limit = 1 / (self._alpha - self._of_reference)
+        if self._alarm is None and log_value >= math.log(limit):
             self._alarm = RateAlarm(
                 self._n_updates, self._n_samples, self._n_events, exp(log_value)
             )
+
+
+def _check_reference(reference: Counts, alternative: Alternative) -> Counts:
+    if not isinstance(reference, tuple | list) or len(reference) != 2:
+        raise InvalidTypeError(
+            "reference must be a pair of counts, the events and the points; found "
+            f"{short_repr(reference)}",
+            argument="reference",
+        )
+    n_events, n_samples = check_counts(*reference, names=("reference[0]", "reference[1]"))
+    missing = []
+    if n_events == 0 and alternative != "greater":
+        missing.append("events")
+    if n_events == n_samples and alternative != "less":
+        missing.append("points that are no events")
+    if missing or n_samples == 0:
+        raise InvalidInputError(
+            f"reference must contain {' and '.join(missing or ['points'])}; found {n_events} "
+            f"events in {n_samples} points",
+            argument="reference",
+        )
+    return n_events, n_samples

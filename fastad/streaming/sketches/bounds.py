@@ -19,8 +19,8 @@ from fastad.measures.measure import (
 from fastad.measures.requests import rates_of, table_measures
 from fastad.measures.thresholds import THRESHOLD_AT_FPR, as_flagged, last_point
 from fastad.ordering.counts import OrderedCounts
+from fastad.streaming.sketches.cells import ScoreCells
 from fastad.streaming.sketches.results import BoundedEvaluation, BoundedValue
-from fastad.streaming.sketches.score_cells import ScoreCells
 
 # Sums in floating point are right to some ulps.
 _ROUNDING = 2.0**-46

@@ -17,7 +17,7 @@ from fastad._kernels.ordering import cells as kernels
 from fastad._kernels.ordering import keys
 from fastad.errors import InvalidInputError
 from fastad.ordering.raw import RawScores
-from fastad.streaming.sketches.cell_counts import ANOMALY, N_KINDS, NORMAL, UNLABELLED, CellCounts
+from fastad.streaming.sketches.cells import ANOMALY, N_KINDS, NORMAL, UNLABELLED, CellCounts
 
 # Bits of a page: a single cell while few cells have a point, 64 where most have one.
 _PAGE_BITS = (0, 6)

@@ -14,7 +14,7 @@ from fastad._core.types import ArrayLike, BoolVector, IntVector, Label, LabelVec
 from fastad.errors import InvalidInputError
 from fastad.ordering.labels import check_labels, check_scores
 from fastad.ordering.raw import RawScores, view_raw
-from fastad.streaming.sketches.cell_counts import UNLABELLED
+from fastad.streaming.sketches.cells import UNLABELLED
 
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 _BINARY = {"k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}

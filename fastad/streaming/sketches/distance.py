@@ -5,7 +5,7 @@ import numpy as np
 from fastad._core.parameters import check_type
 from fastad._core.types import IntVector
 from fastad.errors import InvalidInputError, UndefinedMeasureError
-from fastad.streaming.sketches.cell_counts import CellCounts
+from fastad.streaming.sketches.cells import CellCounts
 from fastad.streaming.sketches.results import BoundedValue
 from fastad.streaming.sketches.sketch import ScoreSketch
 

@@ -1,6 +1,6 @@
 """`Refinement`: a second pass over the scores on which a measure still depends."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -8,42 +8,20 @@ import numpy as np
 
 from fastad._core.arrays import as_readonly
 from fastad._core.interrupts import uninterrupted
-from fastad._core.parameters import check_type, exact_number
-from fastad._core.types import ArrayLike, BoolVector, FloatVector, IntVector, Label, Point
+from fastad._core.parameters import check_type
+from fastad._core.types import ArrayLike, BoolVector, FloatVector, IntVector, Label
 from fastad._kernels.ordering import rank_ranges
 from fastad.errors import InvalidInputError, UndefinedMeasureError
-from fastad.measures.measure import BoundMeasure, MeasureLike
-from fastad.measures.registry import MEASURES
-from fastad.measures.requests import bind
+from fastad.measures.measure import BoundMeasure
 from fastad.ordering.raw import RawScores
-from fastad.streaming.sketches.bounded_methods import bind_any
 from fastad.streaming.sketches.bounds import bounds_of, extremes_of, uncertain_cells
-from fastad.streaming.sketches.cell_counts import ANOMALY, NORMAL
 from fastad.streaming.sketches.cell_table import CellTable
+from fastad.streaming.sketches.cells import ANOMALY, NORMAL, ScoreCells
 from fastad.streaming.sketches.checks import StreamedPoints, check_points
 from fastad.streaming.sketches.results import BoundedValue
-from fastad.streaming.sketches.score_cells import ScoreCells
 
 # A measure that is read at a point depends on few cells; where on more, all are counted.
 _MOST_CELLS = 64
-
-
-def bind_named(measure: MeasureLike, parameters: Mapping[str, Any]) -> BoundMeasure:
-    """Bind a measure by its key or name; thresholds too."""
-    declared = MEASURES.get(measure) if isinstance(measure, str) else None
-    if declared is not None and declared.kind == "threshold":
-        return bind_any(declared, dict(parameters))
-    return bind(measure, parameters)
-
-
-def check_tolerance(tolerance: Point) -> Fraction:
-    """Check the largest error that is allowed."""
-    exact = exact_number(tolerance, "tolerance")
-    if exact < 0:
-        raise InvalidInputError(
-            f"tolerance must not be negative; found {tolerance}", argument="tolerance"
-        )
-    return exact
 
 
 class RangeCounter:
@@ -116,28 +94,13 @@ class Refinement:
     __slots__ = ("_bound", "_cells", "_chosen", "_counter", "_memory", "_tolerance")
 
     def __init__(
-        self,
-        cells: ScoreCells,
-        bound: BoundMeasure,
-        tolerance: Fraction,
-        memory: int,
-        chosen: BoolVector,
+        self, cells: ScoreCells, bound: BoundMeasure, tolerance: Fraction, memory: int
     ) -> None:
-        self._cells = cells
-        self._bound = bound
-        self._tolerance = tolerance
-        self._chosen = chosen
+        self._cells, self._bound, self._tolerance = cells, bound, tolerance
         self._memory = memory
-        self._counter = self.counter()
-
-    @classmethod
-    def of(
-        cls, cells: ScoreCells, bound: BoundMeasure, tolerance: Fraction, memory: int
-    ) -> "Refinement":
-        """Choose the ranges."""
         most = max(CellTable.most_cells(memory) // 2, 1)
-        chosen = _heaviest(cells, choose_cells(cells, bound, tolerance), most)
-        return cls(cells, bound, tolerance, memory, chosen)
+        self._chosen = _heaviest(cells, choose_cells(cells, bound, tolerance), most)
+        self._counter = self.counter()
 
     def __repr__(self) -> str:
         return (
@@ -196,13 +159,13 @@ class Refinement:
         lows, highs = _merged_ranges(self._cells, self._chosen)
         return RangeCounter(self._cells.codec.dtype, lows, highs, self._memory)
 
-    def counted_in(self, counters: Iterable[RangeCounter]) -> RangeCounter | None:
-        """Return the counter of the same ranges, or None."""
-        return next((each for each in counters if each.has_ranges_of(self._counter)), None)
+    def is_counted_in(self, counters: Iterable[RangeCounter]) -> bool:
+        """Tell whether one of the counters has the same ranges."""
+        return any(map(self._counter.has_ranges_of, counters))
 
-    def absorb(self, counter: RangeCounter) -> None:
-        """Add the points of a counter."""
-        self._counter.merge(counter)
+    def take(self, counters: Iterable[RangeCounter]) -> None:
+        """Add the points of the counter of the same ranges."""
+        self._counter.merge(next(filter(self._counter.has_ranges_of, counters)))
 
     def merge(self, other: "Refinement") -> None:
         """Add the points that another worker counted for the same refinement."""
@@ -213,7 +176,7 @@ class Refinement:
                 "other must be a refinement of the same sketch and measure; found other ranges",
                 argument="other",
             )
-        self.absorb(other._counter)
+        self._counter.merge(other._counter)
 
     def result(self) -> BoundedValue:
         """Return the measure with the bounds that the finer cells give.
@@ -229,7 +192,7 @@ class Refinement:
 
     def refine(self) -> "Refinement":
         """Begin another pass, over what the result still depends on; raises as `result` does."""
-        return Refinement.of(self._refined(), self._bound, self._tolerance, self._memory)
+        return Refinement(self._refined(), self._bound, self._tolerance, self._memory)
 
     def _refined(self) -> ScoreCells:
         cells, chosen = self._cells, self._chosen

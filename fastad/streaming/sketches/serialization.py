@@ -11,8 +11,8 @@ from fastad._core.parameters import short_repr
 from fastad._core.types import IntVector
 from fastad._kernels.ordering import varints
 from fastad.errors import InvalidInputError, InvalidTypeError
-from fastad.streaming.sketches.cell_counts import N_KINDS, CellCounts
 from fastad.streaming.sketches.cell_table import CellTable
+from fastad.streaming.sketches.cells import N_KINDS, CellCounts
 
 _MAGIC = b"fastad sketch\n\x00\x00"
 _VERSION = 1
