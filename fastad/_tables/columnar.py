@@ -20,14 +20,7 @@ _ROWS = 2**20
 class ArrowFile:
     """The columns of a .parquet, .arrow or .feather file; only those in use are read.
 
-    Attributes
-    ----------
-    path : Path
-        The file.
-    names : list of str
-        The columns.
-    n_rows : int or None
-        Number of rows, where the file has it.
+    ``n_rows`` is None where the file does not have the number of its rows.
     """
 
     untyped = False
@@ -114,17 +107,7 @@ class ArrowFile:
 
 
 class ArrayArchive:
-    """The arrays of an .npz file.
-
-    Attributes
-    ----------
-    path : Path
-        The file.
-    names : list of str
-        The arrays.
-    n_rows : None
-        Arrays may have any length.
-    """
+    """The arrays of an .npz file, which may have any lengths."""
 
     untyped = False
     n_rows = None

@@ -25,39 +25,23 @@ MISSING_VALUE = "the value is missing"
 
 
 class Numbers(NamedTuple):
-    """Scores, features or measures, read as float64 where that rounds no integer.
+    """Scores, features or measures, read as float64 where that rounds no integer."""
 
-    Attributes
-    ----------
-    may_miss : bool
-        Whether missing numbers are read, as NaN.
-    """
-
-    may_miss: bool = False
+    may_miss: bool = False  # whether missing numbers are read, as NaN
 
 
 class Names(NamedTuple):
-    """Groups, clusters, data sets or parameters: text as it is written, other types as they are.
+    """Groups, clusters, data sets or parameters: text as it is written, other types as they are."""
 
-    Attributes
-    ----------
-    may_miss : bool
-        Whether missing names are read, as None.
-    """
-
-    may_miss: bool = False
+    may_miss: bool = False  # whether missing names are read, as None
 
 
 class Labels:
     """Labels, read as 1 for an anomaly and 0 for a normal sample.
 
-    The label of normal samples has to be one and the same in all rows; an instance
-    remembers it from batch to batch.
-
-    Parameters
-    ----------
-    pos_label : label, optional
-        Label of the anomalies; without it labels are 0 and 1, or true and false.
+    Without ``pos_label``, that of the anomalies, labels are 0 and 1, or true and false. The label
+    of normal samples has to be one and the same in all rows; an instance remembers it from batch to
+    batch.
     """
 
     def __init__(self, pos_label: Label | None = None) -> None:

@@ -23,18 +23,10 @@ _RUNS = {"anomaly_class", "dataset", "fold", "group", "params", "repeat", "split
 
 @dataclass(frozen=True, slots=True)
 class DetectorColumns:
-    """The columns that are scores of detectors, and why other columns are none.
+    """The columns that are scores of detectors, and why other columns are none."""
 
-    Attributes
-    ----------
-    names : sequence of str
-        Columns of scores, in the order of the table.
-    left_out : mapping of str to str
-        Kind of each column that was left out.
-    """
-
-    names: Sequence[str]
-    left_out: Mapping[str, str]
+    names: Sequence[str]  # columns of scores, in the order of the table
+    left_out: Mapping[str, str]  # kind of each column that was left out
 
     def message(self, title: str) -> str:
         """Return which columns are detectors, and which are not."""
@@ -56,14 +48,8 @@ def kind_by_name(name: str) -> str:
 def find_detectors(table: Table, others: Sequence[str]) -> DetectorColumns:
     """Return the columns of numbers that are no index, no constant, and tell no runs apart.
 
-    Rows are read until every column is decided, which takes a few rows of most columns.
-
-    Parameters
-    ----------
-    table : Table
-        The columns.
-    others : sequence of str
-        Columns of labels, groups and clusters, the first of which is the labels.
+    The first of the ``others`` has the labels. Rows are read until every column is decided, which
+    takes a few rows of most columns.
     """
     names = [name for name in table.names if name not in others]
     reasons = dict.fromkeys(names, "")
@@ -92,7 +78,6 @@ def find_detectors(table: Table, others: Sequence[str]) -> DetectorColumns:
 
 
 def _kinds_by_values(table: Table, names: Sequence[str]) -> dict[str, str]:
-    """Return the kinds of columns by their values, other than scores."""
     first = table.names[0]
     tests = {
         name: _ColumnTest(may_index=name == first)

@@ -102,7 +102,6 @@ def paths_of(source: str | Path | Sequence[str | Path]) -> list[TablePath]:
 
 
 def _inside(folder: Path) -> list[TablePath]:
-    """Return the tables below a folder, without hidden ones."""
     found = []
     for path in sorted(folder.rglob("*")):
         parts = path.relative_to(folder).parts

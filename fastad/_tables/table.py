@@ -38,41 +38,19 @@ File: TypeAlias = TextFile | ArrowFile | ArrayArchive
 
 
 class Batch(NamedTuple):
-    """Some rows of a table.
-
-    Attributes
-    ----------
-    columns : mapping of str to numpy.ndarray
-        Their columns.
-    where : str
-        The file, or the partition.
-    n_rows : int
-        Number of rows.
-    """
+    """Some rows of a table."""
 
     columns: Mapping[str, AnyVector]
-    where: str
+    where: str  # the file, or the partition
     n_rows: int
 
 
 class Table:
-    """Columns of text, Parquet, Arrow or NumPy files.
+    """Columns of text, Parquet, Arrow or NumPy files, or of folders of them.
 
-    Parameters
-    ----------
-    source : path or sequence of paths
-        The files, or folders of them.
-
-    Attributes
-    ----------
-    title : str
-        The source, as messages name it.
-    names : list of str
-        The columns, those that the names of folders stand for last.
-    n_rows : int or None
-        Rows of all files, where the files say how many.
-    n_read : int
-        Rows that have been read batch by batch, in all passes.
+    Messages name the source by ``title``. The columns that folders stand for are the last ones in
+    ``names``. ``n_rows`` is None where a file does not say how many it has; ``n_read`` counts the
+    rows that have been read batch by batch, in all passes.
     """
 
     def __init__(self, source: str | Path | Sequence[str | Path]) -> None:
@@ -154,10 +132,8 @@ class Table:
     def batches(self, roles: Mapping[str, Role]) -> Iterator[Batch]:
         """Yield columns of all rows; the next batch is read while one is in use.
 
-        Raises
-        ------
-        RereadError
-            If a column of text turns out to have another type than in the batches before.
+        Raises RereadError if a column of text turns out to have another type than in the batches
+        before.
         """
         batches = self._batches(roles)
         with ThreadPoolExecutor(1, thread_name_prefix="fastad-reader") as reader:
@@ -222,7 +198,6 @@ class Table:
 def _converted(
     file: File, values: Mapping[str, Any], roles: Mapping[str, Role], first_row: int
 ) -> dict[str, AnyVector]:
-    """Return the values of a batch as their roles have them."""
     columns = {}
     for name, role in roles.items():
         with located(str(file.path), name, lambda row: file.where(first_row + row)):

@@ -31,18 +31,10 @@ _UNCONVERTED = re.compile(r"In CSV column #(\d+): ")
 
 
 class TextFile:
-    """The columns of a .csv or .tsv file.
+    """The columns of a .csv or .tsv file, which does not say how many rows it has.
 
-    Attributes
-    ----------
-    path : Path
-        The file.
-    names : list of str
-        The columns.
-    n_rows : None
-        Text does not say how many rows it has.
-    exact : dict of str to str
-        Columns whose numbers pyarrow does not parse as float64, and the type that holds them.
+    ``exact`` has the columns whose numbers pyarrow does not parse as float64, and the type that
+    holds them.
     """
 
     untyped = True
@@ -220,7 +212,6 @@ class TextFile:
             return first, second
 
     def _header(self, first: str, second: str) -> list[str]:
-        """Return the names of the columns."""
         if not first.strip():
             raise TableError(
                 f"{self.path}: the file is empty; its first line must name the columns"

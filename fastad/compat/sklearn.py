@@ -70,7 +70,6 @@ def _else_scikit_learn(function: Callable[Arguments, Result]) -> Callable[Argume
 
 @cache
 def _of_scikit_learn(name: str) -> Callable[..., Any]:
-    """Return a function of scikit-learn."""
     metrics = scikit_learn("metrics", user=f"{name} with these arguments")
     function: Callable[..., Any] = getattr(metrics, name)
     return function

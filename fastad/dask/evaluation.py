@@ -199,7 +199,6 @@ class _Counted(NamedTuple):
 
 
 def _groups(table: PartitionedTable, columns: Columns) -> list[Any]:
-    """Return all groups, in the order of their values."""
     tasks = table.map(_groups_of, columns.group_columns, columns=columns)
     return in_order(name for names in dask_module().compute(*tasks) for name in names)
 

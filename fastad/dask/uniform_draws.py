@@ -175,34 +175,26 @@ def _on_cluster(run: Callable[[], Result], n_tasks: int, *, compute: bool) -> An
     def count(
         draws: Draws, score: BlockScore, thresholds: FloatVector, numbers: range
     ) -> IntVector:
-        return _count(draws, score, thresholds, numbers, most)
+        """Count a range of draws in tasks."""
+        dask = dask_module()
+        step = max(-(-len(numbers) // most), _FEWEST)
+        # Whole batches, as here: a function may round otherwise in others.
+        step = -(-step // BATCH) * BATCH
+        given = dask.delayed(score.given, traverse=False)
+        starts = range(numbers.start, numbers.stop, step)
+        ranges = [range(start, min(start + step, numbers.stop)) for start in starts]
+        task = dask.delayed(_count_range, pure=False)
+        tasks = [task(given, draws, thresholds, some, Versions.here()) for some in ranges]
+        counts: IntVector = np.sum(
+            [np.zeros(thresholds.shape[0], np.int64), *dask.compute(*tasks)], axis=0
+        )
+        return counts
 
     def counted() -> Result:
         with counted_elsewhere.use(count):
             return run()
 
     return now_or_later(counted, compute=compute)
-
-
-def _count(
-    draws: Draws, score: BlockScore, thresholds: FloatVector, numbers: range, n_tasks: int
-) -> IntVector:
-    """Count a range of draws in tasks."""
-    dask = dask_module()
-    step = max(-(-len(numbers) // n_tasks), _FEWEST)
-    # Whole batches, as here: a function may round otherwise in others.
-    step = -(-step // BATCH) * BATCH
-    given = dask.delayed(score.given, traverse=False)
-    tasks = [
-        dask.delayed(_count_range, pure=False)(
-            given, draws, thresholds, range(start, min(start + step, numbers.stop)), Versions.here()
-        )
-        for start in range(numbers.start, numbers.stop, step)
-    ]
-    counts: IntVector = np.zeros(thresholds.shape[0], np.int64)
-    for part in dask.compute(*tasks):
-        counts += part
-    return counts
 
 
 def _count_range(

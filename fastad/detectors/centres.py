@@ -15,12 +15,10 @@ def compile_cblof(detector: Any) -> CompiledScorer | None:
 
     Other clusterings assign new points by rules of their own: None, and they score themselves.
     """
-    kind = type(detector.clustering_estimator_).__name__
-    if kind not in ("KMeans", "MiniBatchKMeans"):
-        return None
-    if not is_exactly(detector.clustering_estimator_, "sklearn.cluster", kind):
-        return None
-    return ClusterScorer(detector)
+    clusters = detector.clustering_estimator_
+    kinds = ("KMeans", "MiniBatchKMeans")
+    is_known = any(is_exactly(clusters, "sklearn.cluster", kind) for kind in kinds)
+    return ClusterScorer(detector) if is_known else None
 
 
 class ClusterScorer(CompiledScorer):

@@ -166,7 +166,6 @@ def scorer_of(score: Any, argument: str) -> CompiledScorer | None:
 
 
 def _compiled(fitted: Any, argument: str) -> CompiledScorer:
-    """Compile a fitted detector that an argument gave."""
     if isinstance(fitted, type):
         raise InvalidTypeError(
             f"{argument} must be a fitted detector; found the class {fitted.__name__}",

@@ -82,14 +82,9 @@ class ForestScorer(CompiledScorer):
         self.finish(depths, scores)
 
     def finish(self, depths: FloatVector, scores: FloatVector) -> None:
-        """Write the scores of points whose depths were added up in the order of the trees.
+        """Write scores of points from the sums of their leaves, added up in the order of the trees.
 
-        Parameters
-        ----------
-        depths : numpy.ndarray of shape (n_points,)
-            Sums of the values of the leaves that each point reaches; overwritten.
-        scores : numpy.ndarray of shape (n_points,)
-            Written here.
+        The sums are overwritten.
         """
         # The detectors' own expressions: another power function would move some last bits.
         if self._mean_depth_sum == 0.0:  # trees of one point

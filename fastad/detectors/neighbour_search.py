@@ -31,15 +31,7 @@ _MOST_SUMS = 2**20
 
 
 class Search:
-    """The nearest of some training points, in Euclidean distance: in order, tied ones by row.
-
-    Parameters
-    ----------
-    training : numpy.ndarray of shape (n_train, n_features)
-        Read-only.
-    k : int
-        Number of neighbours, at most n_train.
-    """
+    """The k nearest of some training points, in Euclidean distance: in order, tied ones by row."""
 
     def __init__(self, training: FloatMatrix, k: int) -> None:
         n_train, d = training.shape
@@ -50,10 +42,7 @@ class Search:
     def of(self, points: FloatMatrix) -> Iterator[tuple[int, FloatMatrix, IntMatrix]]:
         """Yield distances and rows of the neighbours of some points, and which is the first.
 
-        Parameters
-        ----------
-        points : numpy.ndarray of shape (n_features, n_points)
-            Read-only.
+        The points, of shape (n_features, n_points), are read-only.
         """
         n_points = points.shape[1]
         size = min(_POINTS, n_points)

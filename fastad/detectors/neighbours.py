@@ -37,20 +37,13 @@ _MOST_NEIGHBOURS = 2**17
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A score of a point by its nearest training points, in Euclidean distance.
+    """A score of a point by its nearest training points, in Euclidean distance."""
 
-    Attributes
-    ----------
-    kind : {"kappa", "gamma", "delta", "lof"}
-        The distance to the k-th neighbour; the mean of the distances to all k; the length of the
-        mean of the vectors to them; the local outlier factor. The first three are scores of
-        `fastad.detectors.KNNDetector`.
-    k : int
-        Number of neighbours.
-    """
-
+    # The distance to the k-th neighbour; the mean of the distances to all k; the length of the mean
+    # of the vectors to them; the local outlier factor. The first three are scores of
+    # `fastad.detectors.KNNDetector`.
     kind: RuleKind
-    k: int
+    k: int  # number of neighbours
 
     def __post_init__(self) -> None:
         check_choice(self.kind, get_args(RuleKind), "kind")
@@ -60,13 +53,8 @@ class Rule:
 def impossible_rules(n_train: int, rules: Sequence[Rule]) -> dict[Rule, str]:
     """Return the rules that need more neighbours than there are, each with the reason.
 
-    Parameters
-    ----------
-    n_train : int
-        Training points. Each is a neighbour of new points, but not of itself when the densities
-        of a local outlier factor are computed.
-    rules : sequence of Rule
-        Any.
+    A training point is a neighbour of new points, but not of itself when the densities of a local
+    outlier factor are computed.
     """
     needed = {rule: rule.k + (rule.kind == "lof") for rule in rules}
     return {
@@ -77,24 +65,11 @@ def impossible_rules(n_train: int, rules: Sequence[Rule]) -> dict[Rule, str]:
 
 
 class NeighbourScorer(CompiledScorer):
-    """A score by the k nearest points of a tree.
+    """A score by the k nearest points of a tree, of which there must be as many.
 
-    Parameters
-    ----------
-    name : str
-        Name of the detector.
-    training : numpy.ndarray of shape (n_train, n_features)
-        The points of the tree, read-only.
-    tree : Tree
-        One with scikit-learn's leaves finds the neighbours that scikit-learn finds.
-    k : int
-        Number of neighbours, at most n_train.
-    p : {1, 2, inf}
-        Order of the Minkowski distance.
-    kind : {"kappa", "gamma", "median", "delta", "lof"}
-        Kind of a `Rule`, or the median of the distances.
-    densities : tuple of numpy.ndarray of shape (1, n_train), optional
-        For "lof", see `local_densities`.
+    A tree with scikit-learn's leaves finds the neighbours that scikit-learn finds. ``p`` is the
+    order of the Minkowski distance: 1, 2 or inf. The kind is that of a `Rule`, or the median of the
+    distances; "lof" needs the densities of `local_densities`, each of shape (1, n_train).
     """
 
     def __init__(
@@ -136,18 +111,9 @@ class NeighbourScorer(CompiledScorer):
         rows: IntMatrix,
         scores: FloatVector,
     ) -> None:
-        """Write scores of points from their neighbours, which are k or more in order.
+        """Write scores of m points, the first of which has the number ``first``.
 
-        Parameters
-        ----------
-        points : numpy.ndarray of shape (n_features, n_points)
-            The points.
-        first : int
-            Number of the first one that is written.
-        distances, rows : numpy.ndarray of shape (m, at least k)
-            Distances and rows of the neighbours of m points from the first on.
-        scores : numpy.ndarray of shape (m,)
-            Written here.
+        ``distances`` and ``rows`` of shape (m, at least k) have their neighbours in order.
         """
         k = self.k
         if self.kind == "kappa":
@@ -231,23 +197,7 @@ class Neighbourhood:
         self._densities = set_readonly(reaches), set_readonly(densities)
 
     def score_rows(self, X: ArrayLike) -> FloatMatrix:
-        """Return the scores of all rules.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Finite numbers.
-
-        Returns
-        -------
-        numpy.ndarray of shape (n_rules, n_samples)
-            Higher is more anomalous.
-
-        Raises
-        ------
-        InvalidInputError
-            If X has another shape, or values that are not finite.
-        """
+        """Return the scores of all rules (n_rules, n_samples); higher is more anomalous."""
         samples = check_samples(X, self.n_features)
         scores = np.empty((len(self.rules), samples.shape[0]))
         for points, part in blocks(samples):
@@ -257,12 +207,7 @@ class Neighbourhood:
     def write(self, points: FloatMatrix, scores: FloatMatrix) -> None:
         """Write the scores of some points, mostly without the interpreter's lock.
 
-        Parameters
-        ----------
-        points : numpy.ndarray of shape (n_features, n_points)
-            Coordinate by coordinate, finite.
-        scores : numpy.ndarray of shape (n_rules, n_points)
-            Written here; higher is more anomalous.
+        Points have the shape (n_features, n_points), scores (n_rules, n_points).
         """
         points = as_readonly(points)
         columns = self._columns
@@ -301,19 +246,10 @@ def _columns_of(rules: Sequence[Rule], kind: RuleKind) -> _Columns:
 
 
 def local_densities(distances: npt.NDArray[Any], rows: IntMatrix) -> tuple[Any, Any]:
-    """Return the densities of the training points for the local outlier factor.
+    """Return reaches and densities of training points for the local outlier factor.
 
-    Parameters
-    ----------
-    distances : numpy.ndarray of shape (n_train, k)
-        Distances to the neighbours of each training point, without itself; the k-th comes last.
-    rows : numpy.ndarray of shape (n_train, k)
-        Rows of those neighbours.
-
-    Returns
-    -------
-    reaches, densities : numpy.ndarray of shape (n_train,)
-        Distances to the k-th neighbour, and local reachability densities.
+    They are distances to the k-th neighbour and local reachability densities, from the distances to
+    the neighbours of each training point without itself, in order, and their rows.
     """
     reaches = distances[:, -1]
     reached = np.maximum(distances, reaches[rows])

@@ -38,12 +38,7 @@ class SupportScorer(CompiledScorer):
     """Sum of a kernel over the support vectors with the intercept, and an offset, negated.
 
     A score takes time in proportion to the support vectors times the features; with a linear
-    kernel they add up to one vector.
-
-    Attributes
-    ----------
-    gaussian : Gaussian or None
-        The sum, where the kernel is Gaussian.
+    kernel they add up to one vector. ``gaussian`` is the sum where the kernel is Gaussian.
 
     References
     ----------
@@ -126,11 +121,6 @@ class SupportGroup:
 
     In many dimensions the distances to the vectors take most of the time of a score; here
     they are computed once for all machines. Scores have the bits of the machine alone.
-
-    Parameters
-    ----------
-    members : sequence of SupportScorer
-        Scorers with the kernel "rbf".
     """
 
     def __init__(self, members: Sequence[Any]) -> None:

@@ -25,17 +25,9 @@ class ScorerGroup(Protocol):
 
 
 def group_scorers(scorers: Sequence[CompiledScorer | None]) -> list[tuple[ScorerGroup, list[int]]]:
-    """Group scorers that are faster together.
+    """Return groups of two or more scorers that are faster together, and which scorers are in them.
 
-    Parameters
-    ----------
-    scorers : sequence of CompiledScorer or None
-        None for a score that is not compiled.
-
-    Returns
-    -------
-    list of (ScorerGroup, list of int)
-        Groups of two or more, and which scorers are in them. The others are in none.
+    The others are in none; None is a score that is not compiled.
     """
     neighbours: dict[Any, list[int]] = {}
     machines: dict[Any, list[int]] = {}
@@ -58,14 +50,10 @@ def group_scorers(scorers: Sequence[CompiledScorer | None]) -> list[tuple[Scorer
 class NeighbourGroup:
     """Scorers by the nearest of the same training points, which one search finds for all.
 
-    Scores are the same as of each scorer alone: distances and their functions have its bits, and
-    where tied neighbours make a difference it scores those points itself. Only sums over
-    neighbours of a local outlier factor or of vectors may differ in the last digit.
-
-    Parameters
-    ----------
-    members : sequence of NeighbourScorer
-        Rows for Euclidean distance.
+    The distance is Euclidean. Scores are the same as of each scorer alone: distances and their
+    functions have its bits, and where tied neighbours make a difference it scores those points
+    itself. Only sums over neighbours of a local outlier factor or of vectors may differ in the last
+    digit.
     """
 
     def __init__(self, members: Sequence[Any]) -> None:

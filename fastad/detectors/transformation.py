@@ -56,8 +56,6 @@ class _Transformation(Protocol):
 
 
 class _TransformedScorer(CompiledScorer):
-    """Scorer of transformed points."""
-
     def __init__(self, inner: CompiledScorer, step: _Transformation, n_features: int) -> None:
         self.name = inner.name
         self.n_features = n_features

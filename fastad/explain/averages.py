@@ -5,9 +5,8 @@ from functools import partial
 import numpy as np
 
 from fastad._core.types import FloatVector, IntVector
-from fastad.explain.definition import Definition, ScoredRows
+from fastad.explain.definition import AREAS, BEST_F1, CurveSummary, Definition, ScoredRows
 from fastad.explain.points import Points, area, partial_area
-from fastad.explain.summaries import AREAS, BEST_F1, CurveSummary
 
 _FPR_LIMIT = 0.3
 

@@ -1,4 +1,4 @@
-"""``Definition``: a way to compute a number that is taken for a measure, and why it differs."""
+"""``Definition``: a way to compute a number that is taken for a measure; summaries of points."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -7,23 +7,20 @@ from functools import cached_property
 import numpy as np
 
 from fastad._core.types import FloatVector, IntVector, LabelVector
-from fastad.explain.points import Points
+from fastad.explain.points import (
+    Points,
+    best_f1_of,
+    roc_area,
+    step_area,
+    trapezoid_area,
+)
 from fastad.ordering.counts import OrderedCounts
 
 
 class ScoredRows:
     """Input of definitions: labels and scores row by row, and their points in order.
 
-    Parameters
-    ----------
-    labels : numpy.ndarray of shape (n_rows,)
-        1 for an anomaly, 0 for a normal sample.
-    scores : numpy.ndarray of shape (n_rows,)
-        Higher is more anomalous.
-    points : Points
-        Counts that the highest scores flag.
-    groups : sequence of numpy.ndarray
-        Rows of each group; empty without groups.
+    Labels are 1 for an anomaly. ``groups`` has the rows of each group, and is empty without groups.
     """
 
     def __init__(
@@ -64,24 +61,53 @@ class ScoredRows:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Definition:
-    """A way to compute a number that is printed under the name of a measure.
+    """A way to compute a number that is printed under the name of a measure."""
 
-    Attributes
-    ----------
-    name : str
-        Definition in a few words.
-    source : str
-        Libraries or papers that use it.
-    measure : str
-        Key of the measure of fastad that it is taken for.
-    reason : str
-        Difference from the measure, in one sentence.
-    compute : callable
-        The number of scored rows; NaN where the definition does not apply to them.
-    """
+    name: str  # definition in a few words
+    source: str  # libraries or papers that use it
+    measure: str  # key of the measure of fastad that it is taken for
+    reason: str  # difference from the measure, in one sentence
+    # The number of scored rows; NaN where the definition does not apply to them.
+    compute: Callable[[ScoredRows], float]
+
+
+@dataclass(frozen=True, slots=True)
+class CurveSummary:
+    """A number of points, and the measure of fastad that it is taken for."""
 
     name: str
-    source: str
     measure: str
-    reason: str
-    compute: Callable[[ScoredRows], float]
+    compute: Callable[[Points], float]
+
+
+AUC = CurveSummary("area under the ROC curve", "auc", roc_area)
+AP = CurveSummary("average precision", "ap", step_area)
+TRAPEZOID = CurveSummary("trapezoid area under the precision-recall curve", "ap", trapezoid_area)
+BEST_F1 = CurveSummary("best F1", "f1_best", best_f1_of)
+PRECISION_AREAS = (AP, TRAPEZOID)
+AREAS = (AUC, AP, TRAPEZOID)
+
+
+def of_other_points(
+    change: Callable[[ScoredRows], Points | None],
+    what: str,
+    source: str,
+    reason: str,
+    summaries: Sequence[CurveSummary] = AREAS,
+) -> list[Definition]:
+    """Return the definitions that read a usual summary from unusual points, if there are any."""
+
+    def computed(summary: CurveSummary) -> Callable[[ScoredRows], float]:
+        def compute(rows: ScoredRows) -> float:
+            points = change(rows)
+            # A change without effect on these rows is no other definition.
+            if points is None or points.same_counts(rows.points):
+                return np.nan
+            return summary.compute(points)
+
+        return compute
+
+    return [
+        Definition(f"{each.name} of {what}", source, each.measure, reason, computed(each))
+        for each in summaries
+    ]

@@ -6,9 +6,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from fastad.explain.definition import Definition, ScoredRows
+from fastad.explain.definition import AP, AREAS, AUC, Definition, ScoredRows, of_other_points
 from fastad.explain.points import Points, f1_at
-from fastad.explain.summaries import AP, AREAS, AUC, of_other_points
 
 # How many distinct scores are labelled 1; None where the rule does not apply.
 Rule: TypeAlias = Callable[[ScoredRows], int | None]

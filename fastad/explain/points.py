@@ -9,19 +9,12 @@ from fastad._core.types import BoolVector, CountVector, FloatVector, IntVector, 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Points:
-    """Normals and anomalies that are flagged, from the highest score down.
+    """Normals and anomalies that are flagged, from the highest score down."""
 
-    Attributes
-    ----------
-    fps, tps : numpy.ndarray of shape (n_points + 1,)
-        Flagged normals and anomalies; nothing is flagged at first.
-    scores : numpy.ndarray of shape (n_points,)
-        Falling scores at which the others are flagged.
-    """
-
+    # (n_points + 1,) flagged normals and anomalies; nothing is flagged at first.
     fps: CountVector
     tps: CountVector
-    scores: FloatVector
+    scores: FloatVector  # (n_points,) falling scores at which the others are flagged
 
     @staticmethod
     def from_rows(labels: LabelVector, scores: FloatVector) -> "Points":

@@ -5,15 +5,16 @@ from functools import partial
 import numpy as np
 
 from fastad._core.types import FloatVector, IntVector
-from fastad.explain.definition import Definition, ScoredRows
-from fastad.explain.points import Points, anchored_area, area
-from fastad.explain.summaries import (
+from fastad.explain.definition import (
     AREAS,
     AUC,
     TRAPEZOID,
     CurveSummary,
+    Definition,
+    ScoredRows,
     of_other_points,
 )
+from fastad.explain.points import Points, anchored_area, area
 
 _TORCHMETRICS_GRIDS = (5, 10, 11, 20, 50, 100, 101, 200, 500, 1000)
 _TORCHEVAL_AUC_GRID = 200

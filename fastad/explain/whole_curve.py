@@ -5,7 +5,14 @@ from functools import partial
 import numpy as np
 
 from fastad._core.types import FloatVector
-from fastad.explain.definition import Definition, ScoredRows
+from fastad.explain.definition import (
+    AP,
+    AUC,
+    PRECISION_AREAS,
+    Definition,
+    ScoredRows,
+    of_other_points,
+)
 from fastad.explain.points import (
     Points,
     anchored_area,
@@ -17,7 +24,6 @@ from fastad.explain.points import (
     sorted_area,
     trapezoid_area,
 )
-from fastad.explain.summaries import AP, AUC, PRECISION_AREAS, of_other_points
 
 # False positive rates of partial areas that are printed.
 _RATES = (0.01, 0.05, 0.1, 0.2, 0.3)

@@ -247,7 +247,6 @@ class DiscriminabilityDisplay(drawing.Display):
         return self._finish(axes, legend="best" if legend else None)
 
     def _mark(self, axes: "Axes", curve: FloatVector, selected: SelectedFpr) -> None:
-        """Mark the rates that are selected, and write them beside their marks."""
         rates = self.discriminability.fpr
         labelled = set()
         for rate, label, marker, side in (

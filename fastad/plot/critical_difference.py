@@ -265,6 +265,5 @@ def _make_room(axes: "Axes", overhang: tuple[float, float]) -> None:
 
 
 def _font_size(axes: "Axes", height: float) -> float:
-    """Return the size of letters, in points, that rows of the axes have room for."""
     inches = axes.get_window_extent().height / axes.figure.dpi
     return min(max(_LETTERS * _POINTS * inches / height, _SMALLEST), _LARGEST)

@@ -45,22 +45,13 @@ Part = TypeVar("Part")
 
 
 class Span(NamedTuple):
-    """The range in which curves are drawn, and the axis that it needs.
+    """The range in which curves are drawn, and the axis that it needs."""
 
-    Attributes
-    ----------
-    low, high : float
-        Masses, or natural logarithms of levels.
-    far_apart : bool
-        Whether a linear axis would hide most of the curves.
-    in_float_range : bool
-        Whether the numbers on the axis lie in the range of floats.
-    """
-
+    # Masses, or natural logarithms of levels.
     low: float
     high: float
-    far_apart: bool
-    in_float_range: bool
+    far_apart: bool  # whether a linear axis would hide most of the curves
+    in_float_range: bool  # whether the numbers on the axis lie in the range of floats
 
 
 class View(NamedTuple):
@@ -277,7 +268,6 @@ class LevelSetsDisplay(CurvesDisplay[Curve], ABC, Generic[Curve, Band, Part]):
         return View(span.low, span.high, "log10")
 
     def _labels(self) -> dict[str, str]:
-        """Return the label of each detector in the legend: its name and its criterion."""
         labels = {}
         for name, curve in self.curves.items():
             if self.values is None:
@@ -384,7 +374,6 @@ def in_float_range(*logarithms: float) -> bool:
 
 
 def _log10_label(label: str) -> str:
-    """Return the label of an axis that shows logarithms."""
     return f"log10 of {label[0].lower()}{label[1:]}"
 
 

@@ -247,7 +247,6 @@ def _middle_log_volume(curve: MassVolumeCurve, low: float, high: float) -> float
 
 
 def _heights(curve: MassVolumeCurve, drawn: Drawn) -> FloatVector:
-    """Return the volumes, or their decimal logarithms."""
     return curve.log_volume / LOG_10 if drawn == "log10" else curve.volume
 
 

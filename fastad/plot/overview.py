@@ -25,25 +25,10 @@ _PANEL, _COLUMNS = (4.1, 3.1), 3
 
 
 def draw_overview(overview: RunsOverview) -> Iterator[tuple[str, "Figure"]]:
-    """Draw each comparison that has a display.
+    """Yield the name of each comparison of `compare_runs` that has a display, and its figure.
 
-    Parameters
-    ----------
-    overview : RunsOverview
-        Result of `compare_runs`.
-
-    Yields
-    ------
-    name : str
-        Name of the comparison.
-    figure : matplotlib.figure.Figure
-        A critical-difference diagram, a heat map, or the five criteria of discriminability against
-        the false positive rate. pyplot does not know of it, and need not close it.
-
-    Raises
-    ------
-    MissingExtraError
-        If matplotlib is not installed.
+    It is a critical-difference diagram, a heat map, or the five criteria of discriminability
+    against the false positive rate. pyplot does not know of it, and need not close it.
     """
     for name, result in overview.items():
         figure = draw_result(result)
@@ -53,51 +38,25 @@ def draw_overview(overview: RunsOverview) -> Iterator[tuple[str, "Figure"]]:
 
 
 def draw_result(result: TableResult) -> "Figure | None":
-    """Draw one comparison.
-
-    Parameters
-    ----------
-    result : TableResult
-        Result of a function of `fastad.benchmarking`.
-
-    Returns
-    -------
-    matplotlib.figure.Figure or None
-        As `draw_overview` yields it, without a title; None if it has no display.
-
-    Raises
-    ------
-    MissingExtraError
-        If matplotlib is not installed.
-    """
+    """Return the figure of one comparison without a title; None if it has no display."""
     drawing.need_matplotlib()
     if isinstance(result, RankComparison):
-        return _draw_ranks(result)
+        rows = math.ceil(len(result.detectors) / 2) + 0.4 * len(result.groups)
+        figure = _new_figure(_RANKS, _AXIS + _TWO_NAMES * rows)
+        CriticalDifferenceDisplay(result).plot(figure.subplots())
+        return figure
     if isinstance(result, MeasureMatrix):
-        return _draw_matrix(result)
-    if isinstance(result, Discriminability):
-        return _draw_criteria(result)
-    return None
+        width, height = matrix_size(*result.value.shape)
+        figure = _new_figure(width, height + _TITLE)
+        MatrixDisplay(result).plot(figure.subplots())
+        return figure
+    return _draw_criteria(result) if isinstance(result, Discriminability) else None
 
 
 def _new_figure(width: float, height: float) -> "Figure":
     from matplotlib.figure import Figure
 
     return Figure(figsize=(width, height), layout="constrained")
-
-
-def _draw_ranks(comparison: RankComparison) -> "Figure":
-    rows = math.ceil(len(comparison.detectors) / 2) + 0.4 * len(comparison.groups)
-    figure = _new_figure(_RANKS, _AXIS + _TWO_NAMES * rows)
-    CriticalDifferenceDisplay(comparison).plot(figure.subplots())
-    return figure
-
-
-def _draw_matrix(matrix: MeasureMatrix) -> "Figure":
-    width, height = matrix_size(*matrix.value.shape)
-    figure = _new_figure(width, height + _TITLE)
-    MatrixDisplay(matrix).plot(figure.subplots())
-    return figure
 
 
 def _draw_criteria(discriminability: Discriminability) -> "Figure":

@@ -267,7 +267,6 @@ class RocCurveDisplay(LabelledCurvesDisplay[RocCurve]):
         return self._finish(axes, legend="lower right" if legend else None)
 
     def _lowest(self, step: float) -> float:
-        """Return where a logarithmic axis starts."""
         marked = [mark.fpr for marks in self.marks.values() for mark in marks]
         if 0 in marked:
             raise InvalidInputError(

@@ -249,7 +249,6 @@ class EvaluationScorer(Scorer[dict[str, float]]):
         return scored
 
     def _bound(self) -> Sequence[BoundMeasure]:
-        """Return the measures of the table."""
         rates, score_range = check_rate(self.options["fpr"], "fpr"), self.options["score_range"]
         return table_measures(
             self.options["measures"],

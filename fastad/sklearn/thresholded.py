@@ -241,7 +241,6 @@ class ThresholdedDetector(OutlierMixin, MetaEstimatorMixin, BaseEstimator):  # t
             check_inside(self.confidence_level, "confidence_level")
 
     def _normal_rows(self, X: Any, y: Any) -> IntVector:
-        """Return the rows that are not labelled as anomalies."""
         n_samples = _num_samples(X)
         rows = np.arange(n_samples)
         if self.pos_label is None:

@@ -96,7 +96,7 @@ SHARED = {
             "interval": lambda x: x.interval(measure="auc"),
             "refine": lambda x: x.refine(measure="auc"),
             "roc_auc": lambda x: x.roc_auc(),
-            "bounds": lambda x: x.bounds(bind("auc")),
+            "bounds": lambda x: x.bounds(bind("auc", {})),
             "score_cells": lambda x: x.score_cells(),
             "listed": lambda x: x.listed(),
         },

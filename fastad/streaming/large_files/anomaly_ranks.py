@@ -97,14 +97,8 @@ class KeptAnomalies:
 class AnomalyRanks:
     """Numbers of normals between the anomalies, on which area and precision depend.
 
-    Parameters
-    ----------
-    anomalies : numpy.ndarray of shape (n,)
-        Rising rank bits of the anomalies.
-    n_points : int
-        Number of points to count, which decides on the width of the counts.
-    memory : int
-        Bytes for all of it.
+    ``anomalies`` are their rising rank bits; the number of points to count decides on the width of
+    the counts, and ``memory`` are the bytes for all of it.
     """
 
     def __init__(self, anomalies: IntVector, n_points: int, memory: int) -> None:

@@ -19,18 +19,12 @@ BYTES_A_POINT = 64
 
 
 class CurveSegment(NamedTuple):
-    """Points of a curve, from above down; the first is the last of the previous segment.
+    """Points of a curve, from above down; the first is the last of the previous segment."""
 
-    Attributes
-    ----------
-    fps, tps : numpy.ndarray of shape (n + 1,)
-        Normals and anomalies that are flagged.
-    keys : numpy.ndarray of shape (n,), optional
-        Rising keys of the scores; without them, normals that no anomaly separates are one step.
-    """
-
+    # (n + 1,) normals and anomalies that are flagged.
     fps: IntVector
     tps: IntVector
+    # (n,) rising keys of the scores; without them, normals that no anomaly separates are one step.
     keys: IntVector | None = None
 
 
@@ -107,7 +101,6 @@ def curve_values(
 
 
 def _joined(pieces: Sequence[CurveSegment], codec: KeyCodec) -> OrderedCounts:
-    """Return pieces of a curve as one."""
     fps = np.concatenate([pieces[0].fps[:1], *(piece.fps[1:] for piece in pieces)])
     tps = np.concatenate([pieces[0].tps[:1], *(piece.tps[1:] for piece in pieces)])
     keys = [piece.keys for piece in pieces if piece.keys is not None]

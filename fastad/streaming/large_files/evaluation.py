@@ -194,7 +194,6 @@ def _scores_of(
     score_columns: str | Sequence[str] | None,
     group_columns: Sequence[str],
 ) -> list[str]:
-    """Check the columns of a table; return the columns of scores."""
     table.check([label_column], "label_column")
     table.check(group_columns, "group_columns")
     if score_columns is None:

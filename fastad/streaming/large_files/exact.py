@@ -57,27 +57,15 @@ class Fingerprint:
 
 @dataclass(slots=True)
 class Pass:
-    """What a pass counts; parts of the points are counted apart and merged in any order.
+    """What a pass counts; parts of the points are counted apart and merged in any order."""
 
-    Attributes
-    ----------
-    sketch : ScoreSketch, optional
-        All points; the first pass has one.
-    anomalies : KeptAnomalies, optional
-        The anomalies, which the next pass needs if it counts normals around them.
-    ranges : sequence of RangeCounter
-        The points in the ranges on which measures still depend.
-    curve : AnomalyRanks or SpilledScores, optional
-        The exact curve; one on disk cannot be merged.
-    fingerprint : Fingerprint, optional
-        Shows whether another pass reads the same rows.
-    """
-
-    sketch: ScoreSketch | None = None
+    sketch: ScoreSketch | None = None  # all points; the first pass has one
+    # The anomalies, which the next pass needs if it counts normals around them.
     anomalies: KeptAnomalies | None = None
-    ranges: Sequence[RangeCounter] = ()
+    ranges: Sequence[RangeCounter] = ()  # the points in the ranges on which measures still depend
+    # The exact curve; one on disk cannot be merged.
     curve: AnomalyRanks | SpilledScores | None = None
-    fingerprint: Fingerprint | None = None
+    fingerprint: Fingerprint | None = None  # shows whether another pass reads the same rows
 
     def count_points(self, points: StreamedPoints) -> None:
         """Count points."""
@@ -106,13 +94,7 @@ class Pass:
 
 
 class ScorePasses:
-    """One detector on one group: passes over its points until its measures are exact.
-
-    Attributes
-    ----------
-    is_done : bool
-        Whether another pass would add nothing.
-    """
+    """One detector on one group: passes over its points until another one would add nothing."""
 
     def __init__(self, measures: Sequence[BoundMeasure], memory: int, *, exact: bool) -> None:
         self._measures = measures

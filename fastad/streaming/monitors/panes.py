@@ -37,18 +37,11 @@ class Dropped(NamedTuple):
 
 
 class KeptGroup(NamedTuple):
-    """The panes of a group.
+    """The panes of a group."""
 
-    Attributes
-    ----------
-    panes : dict of int to ScoreSketch
-        By the number of the pane.
-    after_drop : bool
-        Whether groups had been dropped when it began: then it may have been one of them, and the
-        points of labels that come now may be gone.
-    """
-
-    panes: dict[int, ScoreSketch]
+    panes: dict[int, ScoreSketch]  # by the number of the pane
+    # Whether groups had been dropped when it began: then it may have been one of them, and the
+    # points of labels that come now may be gone.
     after_drop: bool
 
 
@@ -61,23 +54,13 @@ class PanesState(NamedTuple):
 
 
 class PanesWindow(NamedTuple):
-    """Some panes at one moment.
+    """Some panes at one moment."""
 
-    Attributes
-    ----------
-    first : int
-        First pane of the window.
-    first_kept : int or None
-        The first pane that is kept.
-    dropped : Dropped
-        Numbers of points and labels that came too late, and of groups that were dropped.
-    sketches : list of (int, ScoreSketch)
-        Those that have points, each with how many panes it lies before the window's last one.
-    """
-
-    first: int
-    first_kept: int | None
+    first: int  # first pane of the window
+    first_kept: int | None  # the first pane that is kept
+    # Numbers of points and labels that came too late, and of groups that were dropped.
     dropped: Dropped
+    # Those that have points, each with how many panes it lies before the window's last one.
     sketches: list[tuple[int, ScoreSketch]]
 
 

@@ -388,7 +388,6 @@ class SlidingEvaluation:
         return micros // self._length - 1
 
     def _n_panes(self, window: Duration) -> int:
-        """Return how many panes a window has."""
         length = check_duration(window, "window")
         if length % self._length:
             raise InvalidInputError(
@@ -403,7 +402,6 @@ class SlidingEvaluation:
 
 
 def _notes(dropped: Dropped) -> Sequence[str]:
-    """Return notes on dropped points, labels and groups."""
     return [
         f"{number} {what}"
         for number, what in (

@@ -339,7 +339,6 @@ class CellTable:
         return _most_pages(self.memory, page_bits, short=self.n_points < SHORT)
 
     def _grow(self, n_slots: int) -> None:
-        """Move the pages to a table with more slots."""
         pages, counts = self._pages[: self._n_pages], self._counts
         n_pages = self._n_pages
         self._allocate(n_slots, counts.shape[1])
@@ -403,7 +402,6 @@ def _n_entries(n_slots: int) -> int:
 
 
 def _most_pages(memory: int, page_bits: int, *, short: bool) -> int:
-    """Return the number of pages that fit the memory."""
     page = _PAGE + (UNLABELLED * (4 if short else 8) << page_bits)
     most = 0
     for bits in range(1, 48):

@@ -19,21 +19,11 @@ N_KINDS = 3
 
 
 class CellCounts(NamedTuple):
-    """Cells with a point, in rising order, and the numbers of points in them.
+    """Cells with a point, in rising order, and the numbers of points in them."""
 
-    Attributes
-    ----------
-    cells : numpy.ndarray of shape (n_cells,)
-        Rank bits without the lowest ``shift`` ones.
-    counts : numpy.ndarray of shape (n_cells, 3)
-        Normal samples, anomalies, points without a label.
-    shift : int
-        Number of lowest bits that are dropped; with 0, a cell is a single score.
-    """
-
-    cells: IntVector
-    counts: IntMatrix
-    shift: int
+    cells: IntVector  # (n_cells,) rank bits without the lowest ``shift`` ones
+    counts: IntMatrix  # (n_cells, 3) normal samples, anomalies, points without a label
+    shift: int  # number of lowest bits that are dropped; with 0, a cell is a single score
 
     @property
     def n_points(self) -> int:
@@ -96,23 +86,16 @@ def _added_up(cells: IntVector, counts: IntMatrix, shift: int) -> CellCounts:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScoreCells:
-    """Labelled points in ranges of scores, from the highest down; ranges do not overlap.
+    """Labelled points in ranges of scores, from the highest down; ranges do not overlap."""
 
-    Attributes
-    ----------
-    lowest, highest : numpy.ndarray of shape (n_cells,)
-        Rank bits of the ends of each range; both are the same where all points have one score.
-    normals, anomalies : numpy.ndarray of shape (n_cells,)
-        Numbers of points.
-    codec : KeyCodec
-        Decodes rank bits to scores.
-    """
-
+    # (n_cells,) rank bits of the ends of each range; both are the same where all points have one
+    # score.
     lowest: IntVector
     highest: IntVector
+    # (n_cells,) numbers of points.
     normals: IntVector
     anomalies: IntVector
-    codec: KeyCodec
+    codec: KeyCodec  # decodes rank bits to scores
 
     @classmethod
     def of(cls, listed: CellCounts, lowest: int, highest: int, codec: KeyCodec) -> "ScoreCells":

@@ -24,28 +24,15 @@ _SIZE = re.compile(r"\s*(\d{1,30}(?:\.\d{1,30})?)\s*([kmgt]?)(i?)b?\s*", re.IGNO
 
 
 class StreamedPoints(NamedTuple):
-    """A batch that has been checked.
-
-    Attributes
-    ----------
-    raw : RawScores
-        Scores.
-    kinds : numpy.ndarray of shape (n_points,)
-        Labels, or that there are none.
-    weights : numpy.ndarray of shape (n_points,) or None
-        Weight of each point.
-    lowest, highest : int
-        Extremes of the rank bits.
-    rows : numpy.ndarray of shape (n_points,) or None
-        Rows of the points in the batch; None for all rows.
-    """
+    """A batch that has been checked."""
 
     raw: RawScores
-    kinds: LabelVector
-    weights: IntVector | None
+    kinds: LabelVector  # (n_points,) labels, or that there are none
+    weights: IntVector | None  # (n_points,) weight of each point
+    # Extremes of the rank bits.
     lowest: int
     highest: int
-    rows: IntVector | None
+    rows: IntVector | None  # (n_points,) rows of the points in the batch; None for all rows
 
     @property
     def n_points(self) -> int:

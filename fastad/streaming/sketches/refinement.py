@@ -27,14 +27,7 @@ _MOST_CELLS = 64
 class RangeCounter:
     """Counts the points of some ranges of scores; parts of the points are counted apart.
 
-    Parameters
-    ----------
-    dtype : numpy.dtype
-        Type of the scores.
-    lows, highs : numpy.ndarray of shape (n_ranges,)
-        Rising rank bits of the ends of the ranges.
-    memory : int
-        Bytes for the counts.
+    ``lows`` and ``highs`` are the rising rank bits of the ends of the ranges.
     """
 
     def __init__(

@@ -469,7 +469,6 @@ class ScoreSketch(BoundedMeasureMethods):
         self._dtype, self._cells = points.raw.dtype, None
 
     def _widen(self, lowest: int, highest: int) -> None:
-        """Update the extreme scores."""
         new = self._dtype is None
         self._lowest = lowest if new else min(self._lowest, lowest)
         self._highest = highest if new else max(self._highest, highest)
