@@ -15,6 +15,7 @@ from fastad.errors import InvalidInputError
 from tests.support.compiled_points import (
     DIMENSIONS,
     REAL,
+    assert_compiled,
     assert_robust,
     assert_scores,
     queries,
@@ -30,9 +31,7 @@ COVARIANCES = ["full", "tied", "diag", "spherical"]
 @pytest.mark.parametrize("d", DIMENSIONS)
 def test_elliptic_envelope(d: int, store_precision: bool) -> None:
     fitted = EllipticEnvelope(store_precision=store_precision, random_state=0).fit(training(d))
-    scorer, X = compile_scorer(fitted), queries(d)
-    assert_scores(scorer.score_samples(X), -fitted.score_samples(X))
-    assert (scorer.n_features, scorer.name) == (d, "EllipticEnvelope")
+    assert_compiled(fitted, queries(d))
 
 
 def test_elliptic_envelope_of_a_plane() -> None:
@@ -41,17 +40,15 @@ def test_elliptic_envelope_of_a_plane() -> None:
     fitted.precision_ = np.diag([2.0, 0.0, 1.0, 0.0])
     fitted.precision_[0, 2] = fitted.precision_[2, 0] = 0.5
     X = queries(4)
-    assert_scores(compile_scorer(fitted).score_samples(X), -fitted.score_samples(X))
+    assert_compiled(fitted, X)
 
 
 @loop("covariance_type", COVARIANCES)
 @loop("d", DIMENSIONS)
 def test_gaussian_mixture(d: int, covariance_type: Any) -> None:
     fitted = GaussianMixture(3, covariance_type=covariance_type, random_state=0).fit(training(d))
-    scorer, X = compile_scorer(fitted), queries(d)
     # A negative log density passes through 0; near it are numbers of the order of 1.
-    assert_scores(scorer.score_samples(X), -fitted.score_samples(X), floor=1.0)
-    assert (scorer.n_features, scorer.name) == (d, "GaussianMixture")
+    assert_compiled(fitted, queries(d), floor=1.0)
 
 
 def test_gaussian_mixture_against_its_definition() -> None:
@@ -124,7 +121,7 @@ def test_kernel_density_is_the_sum_where_the_original_is_not() -> None:
 def test_kernel_density_of_one_sample() -> None:
     fitted = KernelDensity(bandwidth=1e-3).fit([[1.0, 2.0]])
     X = queries(2)
-    assert_scores(compile_scorer(fitted).score_samples(X), -fitted.score_samples(X), 1.0)
+    assert_compiled(fitted, X, 1.0)
 
 
 @pytest.mark.parametrize("name", REAL)
@@ -133,13 +130,12 @@ def test_real_data(name: str) -> None:
     envelope = EllipticEnvelope(random_state=0, support_fraction=0.9)
     with np.errstate(all="ignore"):
         mixture = GaussianMixture(2, covariance_type="diag", random_state=0).fit(train)
-    assert_scores(compile_scorer(mixture).score_samples(X), -mixture.score_samples(X), 1.0)
+    assert_compiled(mixture, X, 1.0)
     density = KernelDensity(bandwidth="scott", leaf_size=1000).fit(train)
-    assert_scores(compile_scorer(density).score_samples(X), -density.score_samples(X), 1.0)
+    assert_compiled(density, X, 1.0)
     if name != "cardio":  # whose columns depend on each other
         envelope.fit(train)
-        result = compile_scorer(envelope).score_samples(X)
-        assert_scores(result, -envelope.score_samples(X))
+        assert_compiled(envelope, X)
 
 
 def test_types_threads_and_blocks() -> None:

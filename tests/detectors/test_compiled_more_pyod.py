@@ -11,7 +11,12 @@ from sklearn.cluster import Birch
 
 from fastad.detectors.compilation import compile_scorer
 from fastad.errors import BatchScorerWarning, InvalidInputError
-from tests.support.compiled_points import assert_robust, assert_scores, queries, training
+from tests.support.compiled_points import (
+    assert_compiled,
+    assert_robust,
+    queries,
+    training,
+)
 
 pytest.importorskip("pyod")
 
@@ -40,9 +45,7 @@ CASES: Mapping[str, tuple[Any, float]] = {
 def test_scores_are_those_of_the_detector(case: str, d: int) -> None:
     detector, floor = CASES[case]
     fitted, X = detector.fit(training(d)), queries(d)
-    scorer = compile_scorer(fitted)
-    assert_scores(scorer.score_samples(X), fitted.decision_function(X), floor=floor)
-    assert (scorer.n_features, scorer.name) == (d, type(fitted).__name__)
+    scorer = assert_compiled(fitted, X, floor=floor)
     assert_robust(scorer, X[:1100])
     again = pickle.loads(pickle.dumps(scorer)).score_samples(X)
     np.testing.assert_array_equal(again, scorer.score_samples(X))
@@ -52,9 +55,7 @@ def test_kernel_density() -> None:
     # Within one leaf the original adds up all samples.
     fitted = of_pyod("KDE", bandwidth=0.7, leaf_size=1000).fit(training(3))
     X = queries(3)[:300]
-    scorer = compile_scorer(fitted)
-    assert_scores(scorer.score_samples(X), fitted.decision_function(X), floor=1.0)
-    assert scorer.name == "KDE"
+    assert_compiled(fitted, X, floor=1.0)
     with pytest.warns(BatchScorerWarning, match="KDE has no compiled form"):
         compile_scorer(of_pyod("KDE", metric="manhattan").fit(training(3)))
 
@@ -66,14 +67,14 @@ def test_integers_with_many_ties(case: str) -> None:
     train = np.unique(rng.integers(-6, 7, size=(400, 2)), axis=0).astype(np.float64)
     fitted = CASES[case][0].fit(train)
     X = np.stack(np.meshgrid(np.arange(-8.0, 9.0), np.arange(-8.0, 9.0)), axis=-1).reshape(-1, 2)
-    assert_scores(compile_scorer(fitted).score_samples(X), fitted.decision_function(X), floor=1.0)
+    assert_compiled(fitted, X, floor=1.0)
 
 
 def test_duplicates_among_the_centres_of_spheres() -> None:
     train = np.random.default_rng(0).integers(0, 3, size=(60, 2)).astype(np.float64)
     fitted = of_pyod("INNE", max_samples=16, n_estimators=20, random_state=0).fit(train)
     X = np.concatenate([train, train + 0.5])
-    assert_scores(compile_scorer(fitted).score_samples(X), fitted.decision_function(X), floor=1.0)
+    assert_compiled(fitted, X, floor=1.0)
 
 
 def test_edges_of_bins() -> None:
@@ -81,7 +82,7 @@ def test_edges_of_bins() -> None:
     direction, limits = fitted.projections_[0, 0], fitted.limits_[0]
     edges = limits / direction
     X = np.concatenate([edges, np.nextafter(edges, -np.inf), np.nextafter(edges, np.inf)])[:, None]
-    assert_scores(compile_scorer(fitted).score_samples(X), fitted.decision_function(X))
+    assert_compiled(fitted, X)
 
 
 def test_other_clusterings_score_themselves() -> None:

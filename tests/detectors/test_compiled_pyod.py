@@ -11,8 +11,8 @@ from fastad.detectors.compilation import compile_scorer
 from tests.support.compiled_points import (
     DIMENSIONS,
     REAL,
+    assert_compiled,
     assert_robust,
-    assert_scores,
     queries,
     real,
     training,
@@ -42,9 +42,7 @@ def test_pca(options: dict[str, Any], d: int) -> None:
     if d < options.get("n_components", options.get("n_selected_components", 1)):
         options = options | {"n_components": d, "n_selected_components": d}
     fitted = PCA(**options).fit(training(d))
-    scorer, X = compile_scorer(fitted), queries(d)
-    assert_scores(scorer.score_samples(X), fitted.decision_function(X))
-    assert (scorer.n_features, scorer.name) == (d, "PCA")
+    assert_compiled(fitted, queries(d))
 
 
 @pytest.mark.one_in(13)
@@ -55,10 +53,8 @@ def test_pca(options: dict[str, Any], d: int) -> None:
 )
 def test_hbos(options: dict[str, Any], d: int) -> None:
     fitted = HBOS(**options).fit(training(d))
-    scorer, X = compile_scorer(fitted), queries(d)
     # Scores are sums of logarithms of either sign.
-    assert_scores(scorer.score_samples(X), fitted.decision_function(X), floor=1e-3 * d)
-    assert (scorer.n_features, scorer.name) == (d, "HBOS")
+    assert_compiled(fitted, queries(d), floor=1e-3 * d)
 
 
 @pytest.mark.parametrize("options", HBOS_OPTIONS, ids=str)
@@ -69,7 +65,7 @@ def test_edges_and_margins_of_bins(options: dict[str, Any]) -> None:
     margin = np.diff(own)[[0, -1]] * fitted.tol
     exact = np.concatenate([own, [own[0] - margin[0], own[-1] + margin[1]]])
     X = np.concatenate([exact, np.nextafter(exact, -np.inf), np.nextafter(exact, np.inf)])[:, None]
-    assert_scores(compile_scorer(fitted).score_samples(X), fitted.decision_function(X))
+    assert_compiled(fitted, X)
 
 
 @given(st.lists(st.integers(-3, 3), min_size=2, max_size=30), st.integers(3, 9))
@@ -85,11 +81,10 @@ def test_real_data(name: str) -> None:
     train, X = real(name)
     # Where columns depend on each other some components have no weight.
     components = PCA(weighted=name != "cardio").fit(train)
-    assert_scores(compile_scorer(components).score_samples(X), components.decision_function(X))
+    assert_compiled(components, X)
     for n_bins in (10, "auto"):
         histograms = HBOS(n_bins=n_bins).fit(train)
-        result = compile_scorer(histograms).score_samples(X)
-        assert_scores(result, histograms.decision_function(X), floor=0.1)
+        assert_compiled(histograms, X, floor=0.1)
 
 
 def test_types_threads_and_blocks() -> None:

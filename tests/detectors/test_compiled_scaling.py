@@ -22,6 +22,7 @@ from fastad.detectors.transformation import after
 from fastad.errors import BatchScorerWarning
 from tests.support.compiled_points import (
     DIMENSIONS,
+    assert_compiled,
     assert_robust,
     assert_scores,
     queries,
@@ -77,17 +78,15 @@ def test_coordinates_have_the_bits_of_scikit_learn(d: int, scaler: Any) -> None:
 @pytest.mark.parametrize("scaler", SCALERS, ids=str)
 def test_pipeline(scaler: Any, d: int) -> None:
     fitted = make_pipeline(scaler, "passthrough", OneClassSVM(nu=0.2)).fit(training(d))
-    scorer, X = compile_scorer(fitted), queries(d)
     floor = 1e-3 * float(fitted[-1].offset_[0])
-    assert_scores(scorer.score_samples(X), -fitted.score_samples(X), floor)
-    assert (scorer.n_features, scorer.name) == (d, "OneClassSVM")
+    assert_compiled(fitted, queries(d), floor)
 
 
 def test_two_scalers() -> None:
     fitted = make_pipeline(StandardScaler(), MinMaxScaler((1, 3)), EllipticEnvelope(random_state=0))
     fitted.fit(training(4))
-    scorer, X = compile_scorer(fitted), queries(4)
-    assert_scores(scorer.score_samples(X), -fitted.score_samples(X))
+    X = queries(4)
+    scorer = assert_compiled(fitted, X)
     assert_robust(scorer, X)
 
 
@@ -143,8 +142,7 @@ def test_scaled_histograms() -> None:
     fitted = Pipeline([("scale", MinMaxScaler()), ("skip", None), ("score", HBOS())])
     fitted.fit(training(3))
     X = queries(3)
-    scorer = compile_scorer(fitted)
-    assert_scores(scorer.score_samples(X), fitted.decision_function(X), floor=1e-3)
+    assert_compiled(fitted, X, floor=1e-3)
 
 
 def test_a_scorer_that_keeps_to_one_thread_does_so_behind_a_scaler() -> None:

@@ -12,8 +12,8 @@ from fastad.errors import InvalidInputError
 from tests.support.compiled_points import (
     DIMENSIONS,
     REAL,
+    assert_compiled,
     assert_robust,
-    assert_scores,
     queries,
     real,
     training,
@@ -54,10 +54,9 @@ def _floor(fitted: OneClassSVM, X: Any) -> Any:
 @loop("options", KERNELS)
 def test_scores_are_those_of_scikit_learn(options: dict[str, Any], d: int) -> None:
     fitted = OneClassSVM(nu=0.2, **options).fit(training(d))
-    scorer, X = compile_scorer(fitted), queries(d)
+    X = queries(d)
     floor = _floor(fitted, X)
-    assert_scores(scorer.score_samples(X), -fitted.score_samples(X), floor)
-    assert (scorer.n_features, scorer.name) == (d, "OneClassSVM")
+    assert_compiled(fitted, X, floor)
 
 
 @pytest.mark.parametrize("options", KERNELS, ids=str)
@@ -65,7 +64,7 @@ def test_scores_are_those_of_pyod(options: dict[str, Any]) -> None:
     fitted = OCSVM(nu=0.2, **options).fit(training(5))
     X = queries(5)
     floor = _floor(fitted.detector_, X)
-    assert_scores(compile_scorer(fitted).score_samples(X), fitted.decision_function(X), floor)
+    assert_compiled(fitted, X, floor)
 
 
 @loop("name", REAL)
@@ -74,7 +73,7 @@ def test_real_data(kernel: str, name: str) -> None:
     train, X = real(name)
     fitted = OneClassSVM(kernel=kernel, nu=0.1).fit(train)
     floor = _floor(fitted, X)
-    assert_scores(compile_scorer(fitted).score_samples(X), -fitted.score_samples(X), floor)
+    assert_compiled(fitted, X, floor)
 
 
 @pytest.mark.parametrize("options", [*KERNELS[:1], *KERNELS[3:5], KERNELS[9]], ids=str)
@@ -88,11 +87,7 @@ def test_one_support_vector(kernel: str) -> None:
     fitted = OneClassSVM(kernel=kernel, gamma=0.3).fit([[1.0, -2.0]])
     assert len(fitted.support_) == 1
     X = queries(2)
-    assert_scores(
-        compile_scorer(fitted).score_samples(X),
-        -fitted.score_samples(X),
-        _floor(fitted, X),
-    )
+    assert_compiled(fitted, X, _floor(fitted, X))
 
 
 def test_far_points_tie_as_in_the_original() -> None:
@@ -104,11 +99,7 @@ def test_far_points_tie_as_in_the_original() -> None:
 def test_fitted_to_sparse_samples() -> None:
     fitted = OneClassSVM(nu=0.2).fit(csr_array(training(3)))
     X = queries(3)
-    assert_scores(
-        compile_scorer(fitted).score_samples(X),
-        -fitted.score_samples(X),
-        float(fitted.offset_[0]) * 1e-3,
-    )
+    assert_compiled(fitted, X, float(fitted.offset_[0]) * 1e-3)
 
 
 def test_later_fits_change_nothing() -> None:

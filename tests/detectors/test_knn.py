@@ -21,6 +21,7 @@ from fastad.errors import InvalidInputError
 from tests.support.compiled_points import (
     DIMENSIONS,
     REAL,
+    assert_compiled,
     assert_robust,
     assert_scores,
     queries,
@@ -88,8 +89,7 @@ def test_the_search_of_scikit_learn_does_not_matter(algorithm: str, leaf_size: i
     # Brute force takes differences of products, of the size of the squared coordinates.
     assert_scores(compile_scorer(fitted).score_samples(X), fitted.kneighbors(X)[0][:, -1], 1e-3)
     factor = LocalOutlierFactor(n_neighbors=7, novelty=True, **options).fit(samples)
-    result = compile_scorer(factor).score_samples(X)
-    assert_scores(result, -factor.score_samples(X))
+    assert_compiled(factor, X)
 
 
 def test_near_duplicates_keep_the_digits_that_brute_force_loses() -> None:
@@ -108,7 +108,7 @@ def test_distances_are_those_of_pyod(method: str, d: int) -> None:
     samples, X = training(d), queries(d)
     for k in (1, 2, 5, 8):
         fitted = KNN(n_neighbors=k, method=method).fit(samples)
-        assert_scores(compile_scorer(fitted).score_samples(X), fitted.decision_function(X))
+        assert_compiled(fitted, X)
 
 
 @pytest.mark.one_in(5)
@@ -117,16 +117,14 @@ def test_factors_are_those_of_scikit_learn(options: dict[str, Any], d: int) -> N
     samples, X = training(d), queries(d)
     for k in (1, 20, len(samples) - 1):
         fitted = LocalOutlierFactor(n_neighbors=k, novelty=True, **options).fit(samples)
-        scorer = compile_scorer(fitted)
-        assert_scores(scorer.score_samples(X), -fitted.score_samples(X))
-    assert (scorer.n_features, scorer.name) == (d, "LocalOutlierFactor")
+        assert_compiled(fitted, X)
 
 
 @pytest.mark.parametrize("k", [1, 20])
 def test_factors_are_those_of_pyod(k: int) -> None:
     fitted = LOF(n_neighbors=k).fit(training(5))
     X = queries(5)
-    assert_scores(compile_scorer(fitted).score_samples(X), fitted.decision_function(X))
+    assert_compiled(fitted, X)
 
 
 @pytest.mark.parametrize("name", REAL)
@@ -136,10 +134,10 @@ def test_real_data(name: str) -> None:
     scores = compile_scorer(search).score_samples(X)
     assert_scores(scores, search.kneighbors(X)[0][:, -1])
     factor = LocalOutlierFactor(novelty=True, algorithm="kd_tree").fit(samples)
-    assert_scores(compile_scorer(factor).score_samples(X), -factor.score_samples(X))
+    assert_compiled(factor, X)
     for method in ("mean", "median"):
         fitted = KNN(method=method, algorithm="ball_tree").fit(samples)
-        assert_scores(compile_scorer(fitted).score_samples(X), fitted.decision_function(X))
+        assert_compiled(fitted, X)
 
 
 @loop("leaf_size", [1, 5, 30])
@@ -159,7 +157,7 @@ def test_of_equal_distances_the_same_neighbours_are_taken(d: int, k: int, leaf_s
 def test_factors_of_single_precision() -> None:
     samples, X = training(5).astype(np.float32), queries(5)
     fitted = LocalOutlierFactor(novelty=True).fit(samples)
-    assert_scores(compile_scorer(fitted).score_samples(X), -fitted.score_samples(X))
+    assert_compiled(fitted, X)
 
 
 @pytest.mark.one_in(5)

@@ -16,12 +16,6 @@ from tests.support.cells import FOLDS, NORMAL, WEIGHTS, X, Y
 from tests.support.drawn import legend_of, new_axes, x_of, y_of
 
 FOREST = IsolationForest(n_estimators=10, random_state=0).fit(NORMAL)
-CURVES: dict[str, Any] = {
-    "roc": plot.RocCurveDisplay,
-    "precision_recall": plot.PrecisionRecallDisplay,
-    "det": plot.DetCurveDisplay,
-    "rp": plot.RpCurveDisplay,
-}
 
 
 @pytest.fixture(scope="module")
@@ -36,17 +30,6 @@ def cv_results() -> dict[str, Any]:
         return_indices=True,
     )
     return results
-
-
-@pytest.mark.parametrize("kind", CURVES)
-def test_estimator_is_scored_as_anomaly_detector(kind: str) -> None:
-    scores = {"IsolationForest": -FOREST.score_samples(X)}
-    expected = CURVES[kind].from_predictions(Y, scores, ax=new_axes())
-    for estimator in (FOREST, from_sklearn(FOREST)):
-        display = CURVES[kind].from_estimator(estimator, X, Y, ax=new_axes())
-        assert list(display.lines_) == ["IsolationForest"]
-        np.testing.assert_array_equal(display.line_.get_xydata(), expected.line_.get_xydata())
-        assert legend_of(display.ax_) == legend_of(expected.ax_)
 
 
 def test_options_of_estimators() -> None:
@@ -71,21 +54,6 @@ def test_options_of_estimators() -> None:
     assert list(histogram.distributions) == ["IsolationForest"]
     with pytest.raises(TypeError, match="found object"):
         plot.RocCurveDisplay.from_estimator(object(), X, Y)
-
-
-@pytest.mark.parametrize("kind", CURVES)
-def test_each_fold_has_a_curve(kind: str, cv_results: dict[str, Any]) -> None:
-    display = CURVES[kind].from_cv_results(cv_results, X, Y, ax=new_axes())
-    tests = cv_results["indices"]["test"]
-    assert list(display.lines_) == [f"fold {i}" for i in range(len(tests))]
-    for i, (fitted, rows) in enumerate(zip(cv_results["estimator"], tests, strict=True)):
-        alone = CURVES[kind].from_predictions(Y[rows], -fitted.score_samples(X[rows]))
-        curve, expected = display.curves[f"fold {i}"], alone.curves["score"]
-        for field in ("fpr", "tpr", "fnr", "recall", "precision", "p", "distance"):
-            if hasattr(expected, field):
-                np.testing.assert_array_equal(getattr(curve, field), getattr(expected, field))
-        label = str(display.lines_[f"fold {i}"].get_label())
-        assert label.partition(" (")[2] == str(alone.line_.get_label()).partition(" (")[2]
 
 
 def test_options_of_folds(cv_results: dict[str, Any]) -> None:
@@ -199,6 +167,11 @@ def test_every_display_takes_a_fitted_estimator(name: str) -> None:
         return
     shown = drawn_of(drawn)
     assert list(shown) == ["IsolationForest"]
+    if labels and name != "VolumeDisplay":
+        scores = {"IsolationForest": -fitted.score_samples(points)}
+        alone = display.from_predictions(*labels, scores, ax=axes_for(name), **MORE.get(name, {}))
+        assert drawn_of(alone) == shown
+        assert legend_of(alone.ax_) == legend_of(drawn.ax_)
     adapted = from_sklearn(fitted, name="forest")
     if name not in ("VolumeDisplay", "VolumeCurveDisplay"):  # which compile the detector
         again = display.from_estimator(

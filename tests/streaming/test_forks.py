@@ -106,7 +106,7 @@ SHARED = {
         sliding,
         lambda x: x.update(Y, SCORES, time=TIME),
         lambda x: [x.sketch().n_points / SIZE, x.sketch().n_anomalies / N_ANOMALIES],
-        lambda x: x._panes._lock,
+        lambda x: x._lock,
         {
             "update": lambda x: x.update(Y, SCORES, time=TIME),
             "label": lambda x: x.label(SCORES, Y, time=TIME),

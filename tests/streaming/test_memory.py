@@ -89,11 +89,15 @@ def finest(bits: list[int], memory: int, n_points: int) -> int:
 def sketch_of(points: Points, memory: int) -> ScoreSketch:
     """Count points, those without a label apart."""
     sketch = ScoreSketch(memory)
+    count(sketch, points)
+    return sketch
+
+
+def count(sketch: ScoreSketch, points: Points) -> None:
     for waiting in (False, True):
         some = points.part((points.kinds == UNLABELLED) == waiting)
         labels = None if waiting else some.kinds
         sketch.update(labels, some.scores, sample_weight=some.weights)
-    return sketch
 
 
 def assert_state(sketch: ScoreSketch, points: Points) -> None:
@@ -111,6 +115,8 @@ def assert_state(sketch: ScoreSketch, points: Points) -> None:
         if count
     }
     assert listed.shift == shift
+    waiting = UNLABELLED in points.kinds
+    assert sketch._table.nbytes <= sketch.memory * (1.5 if waiting else 1)
     assert found == expected
 
 
@@ -150,10 +156,11 @@ def test_state_and_bounds(case: tuple[Points, int], n_parts: int, seed: int) -> 
     order = np.random.default_rng(seed).permutation(points.scores.shape[0])
     parts = [sketch_of(points.part(rows), memory) for rows in np.array_split(order, n_parts)]
     assert ScoreSketch.merged(memory, [(part, 1) for part in parts]).to_bytes() == data
-    merged = ScoreSketch(memory)
-    for part in parts:
+    merged, batches = ScoreSketch(memory), ScoreSketch(memory)
+    for part, rows in zip(parts, np.array_split(order, n_parts), strict=True):
         merged.merge(part)
-    assert merged.to_bytes() == data
+        count(batches, points.part(rows))
+    assert merged.to_bytes() == batches.to_bytes() == data
     try:
         result = sketch.roc_auc()
     except UndefinedMeasureError:

@@ -6,16 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import fastad
-from fastad._core.arrays import as_readonly
 from fastad.errors import InvalidInputError
-from fastad.ordering.raw import view_raw
 from fastad.streaming import ScoreSketch
-from fastad.streaming.sketches.cell_table import CellTable, _most_pages
-from tests.support.strategies import Sample, samples
 
 TINY = 512
 _RNG = np.random.default_rng(0)
@@ -36,33 +30,6 @@ def merged_along_a_tree(sketches: list[ScoreSketch], rng: np.random.Generator) -
         parts[into].merge(parts[other])
         parts.pop(other)
     return parts[0]
-
-
-@settings(max_examples=20)
-@given(
-    sample=samples(max_size=60, weights="integer"),
-    seed=st.integers(0, 2**32 - 1),
-    n_parts=st.integers(1, 8),
-)
-def test_state_depends_on_the_points_alone(sample: Sample, seed: int, n_parts: int) -> None:
-    rng = np.random.default_rng(seed)
-    rows = rng.permutation(len(sample.y))
-    assert sample.w is not None
-    whole = sketch_of(sample.y, sample.s, w=sample.w).to_bytes()
-    parts = np.array_split(rows, n_parts)
-    batches = ScoreSketch(TINY)
-    shards = []
-    for part in parts:
-        if not len(part):
-            continue
-        y, s, w = sample.y[part], sample.s[part], sample.w[part]
-        if not np.any(w):
-            # An update needs a row that counts.
-            continue
-        batches.update(y, s, sample_weight=w)
-        shards.append(sketch_of(y, s, w=w))
-    assert batches.to_bytes() == whole
-    assert merged_along_a_tree(shards, rng).to_bytes() == whole
 
 
 @pytest.mark.evidence
@@ -88,17 +55,6 @@ def test_merged_shards_with_skewed_labels_equal_one_machine() -> None:
     sketches = [sketch_of(y[rows], s[rows], 8_000_000) for rows in shards]
     merged = merged_along_a_tree(sketches, rng).roc_auc()
     assert merged.low == merged.value == merged.high == exact
-
-
-@pytest.mark.parametrize("memory", [TINY, 20_000, 8_000_000])
-def test_late_labels_give_the_bytes_of_labels_at_once(memory: int) -> None:
-    late = ScoreSketch(memory)
-    late.update(y_score=S)
-    assert late.n_unlabelled == len(S)
-    order = np.random.default_rng(2).permutation(len(S))
-    for rows in np.array_split(order, 7):
-        late.label(S[rows], Y[rows])
-    assert late.to_bytes() == sketch_of(Y, S, memory).to_bytes()
 
 
 def test_copies_are_equal_and_apart() -> None:
@@ -128,27 +84,6 @@ def test_bytes_that_were_altered_or_cut_are_refused() -> None:
         with pytest.raises(InvalidInputError, match="data must be") as refusal:
             ScoreSketch.from_bytes(wrong)
         assert refusal.value.argument == "data"
-
-
-@pytest.mark.parametrize("memory", [1000, 20_000, 300_000])
-@pytest.mark.parametrize("spread", [1e-9, 1.0, 40.0])
-def test_the_resolution_is_the_finest_that_fits(memory: int, spread: float) -> None:
-    rng = np.random.default_rng(0)
-    scores = np.exp(spread * rng.normal(size=60_000))
-    table = CellTable(memory)
-    for part in np.array_split(scores, 7):
-        table.add(view_raw(part), as_readonly(np.zeros(part.shape[0], np.uint8)), None)
-    bits = np.unique(scores.view(np.int64))
-
-    def fits(shift: int) -> bool:
-        cells, pages = np.unique(bits >> shift), np.unique(bits >> (shift + 6))
-        most = [_most_pages(memory, page_bits, short=True) for page_bits in (0, 6)]
-        return bool(cells.shape[0] <= most[0] or pages.shape[0] <= most[1])
-
-    assert fits(table.shift)
-    assert table.shift == 0 or not fits(table.shift - 1)
-    assert table.nbytes <= memory
-    assert table.listed().cells.tolist() == np.unique(bits >> table.shift).tolist()
 
 
 def test_the_largest_memory_comes_back_from_bytes() -> None:

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from fastad.detectors.compilation import compile_scorer
 from fastad.detectors.scorer import CompiledScorer
 from tests.support.shared_data import shared_file
 
@@ -43,6 +44,17 @@ def assert_scores(result: Any, expected: Any, floor: Any = 0.0) -> None:
     assert np.isfinite(expected).all()
     errors = np.abs(result - expected) - 1e-9 * (np.abs(expected) + floor)
     assert errors.max() <= 0.0, f"row {errors.argmax()} of {len(errors)} is further off"
+
+
+def assert_compiled(fitted: Any, X: npt.NDArray[np.float64], floor: Any = 0.0) -> CompiledScorer:
+    """Check that a compiled detector has the detector's scores, name and features; return it."""
+    scorer = compile_scorer(fitted)
+    last = type(fitted.steps[-1][1] if hasattr(fitted, "steps") else fitted)
+    is_pyod = last.__module__.startswith("pyod")
+    expected = fitted.decision_function(X) if is_pyod else -fitted.score_samples(X)
+    assert_scores(scorer.score_samples(X), expected, floor)
+    assert (scorer.n_features, scorer.name) == (X.shape[1], last.__name__)
+    return scorer
 
 
 def assert_robust(scorer: CompiledScorer, X: npt.NDArray[np.float64]) -> None:

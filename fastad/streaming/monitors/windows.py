@@ -2,6 +2,7 @@
 
 import json
 import struct
+from collections import OrderedDict
 from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
@@ -11,18 +12,19 @@ import numpy as np
 
 from fastad._core.files import written_aside
 from fastad._core.interrupts import uninterrupted
+from fastad._core.locks import StateLock
 from fastad._core.parameters import check_count, short_repr
 from fastad._core.row_index import check_rows
 from fastad._core.types import ArrayLike, IntVector, Label, Point, Points
-from fastad.errors import InvalidInputError, InvalidTypeError
+from fastad.errors import InvalidInputError
 from fastad.measures.measure import MeasureLike
 from fastad.streaming.monitors.panes import (
     Dropped,
     Group,
     KeptGroup,
-    Panes,
-    PanesState,
-    PanesWindow,
+    by_pane,
+    check_group,
+    notes_on,
 )
 from fastad.streaming.monitors.times import (
     Duration,
@@ -35,7 +37,7 @@ from fastad.streaming.monitors.times import (
 from fastad.streaming.sketches.checks import StreamedPoints, check_points
 from fastad.streaming.sketches.results import BoundedEvaluation
 from fastad.streaming.sketches.serialization import seal, unfit, unseal
-from fastad.streaming.sketches.sketch import ScoreSketch
+from fastad.streaming.sketches.sketch import ScoreSketch, never_counted
 
 _MAGIC = b"fastad sliding evaluation\n"
 _VERSION = 1
@@ -88,7 +90,19 @@ class SlidingEvaluation:
     ap   0.916667 (exact)
     """
 
-    __slots__ = ("_length", "_panes")
+    __slots__ = (
+        "_dropped",
+        "_dtype",
+        "_empty",
+        "_groups",
+        "_latest",
+        "_length",
+        "_lock",
+        "_max_groups",
+        "_memory",
+        "_n_kept",
+        "_unread",
+    )
 
     def __init__(
         self,
@@ -100,33 +114,46 @@ class SlidingEvaluation:
     ) -> None:
         # Length of a pane in microseconds.
         self._length = check_duration(pane, "pane")
-        n_panes = self._n_panes(window)
-        n_bytes = ScoreSketch(memory).memory
-        self._panes = Panes(n_panes, n_bytes, check_count(max_groups, "max_groups"))
+        self._n_kept = self._n_panes(window)
+        self._memory = ScoreSketch(memory).memory
+        self._max_groups = check_count(max_groups, "max_groups")
+        # The latest pane that had a point; it and those before it, `_n_kept` in all, are kept.
+        self._latest: int | None = None
+        self._dropped = Dropped(0, 0, 0, 0)
+        self._lock = StateLock("SlidingEvaluation")
+        # The group with the latest change is the last one.
+        self._groups: OrderedDict[Group | None, KeptGroup] = OrderedDict()
+        # In place of a pane without points; nothing is added to it.
+        self._empty = ScoreSketch(self._memory)
+        # Sketches that no reader has. Those that readers have are never changed, but copied before:
+        # so readers see one moment and take their time, and nobody waits for them.
+        self._unread: set[ScoreSketch] = set()
+        self._dtype: np.dtype[Any] | None = None
 
     def __repr__(self) -> str:
-        return (
-            f"SlidingEvaluation({len(self.groups)} groups, {self._panes.n_kept()} panes, "
-            f"kept={self.kept})"
-        )
+        with self._lock.checked():
+            n_groups = len(self._groups)
+            n_panes = sum(len(kept.panes) for kept in self._groups.values())
+        return f"SlidingEvaluation({n_groups} groups, {n_panes} panes, kept={self.kept})"
 
     @property
     def dropped(self) -> Dropped:
         """What came too late, and what made room."""
-        return self._panes.dropped
+        self._lock.checked()
+        return self._dropped
 
     @property
     def groups(self) -> Sequence[Group | None]:
         """The groups that are kept; None is the group of points without one."""
-        return self._panes.groups()
+        with self._lock.checked():
+            return list(self._groups)
 
     @property
     def kept(self) -> tuple[str, str] | None:
         """Begin and end of the panes that are kept, in UTC; None before there are any points."""
-        first = self._panes.first
-        if first is None:
-            return None
-        return self._shown(first), self._shown(first + self._panes.n_panes)
+        self._lock.checked()
+        first = self._first_kept()
+        return None if first is None else (self._shown(first), self._shown(first + self._n_kept))
 
     def update(
         self,
@@ -160,9 +187,9 @@ class SlidingEvaluation:
         O(n) time for n samples. A time ahead of all others moves the window.
         """
         points, panes = self._check(y_true, y_score, sample_weight, pos_label, time)
-        _check_group(group)
+        check_group(group)
         if points is not None:
-            uninterrupted(lambda: self._panes.count(points, panes, group))
+            uninterrupted(lambda: self._count(points, panes, group))
 
     def label(
         self,
@@ -195,9 +222,9 @@ class SlidingEvaluation:
         if y_true is None:
             raise InvalidInputError("y_true must be given; found None", argument="y_true")
         points, panes = self._check(y_true, y_score, sample_weight, pos_label, time)
-        _check_group(group)
+        check_group(group)
         if points is not None:
-            uninterrupted(lambda: self._panes.label(points, panes, group))
+            uninterrupted(lambda: self._label(points, panes, group))
 
     def sketch(
         self,
@@ -229,7 +256,7 @@ class SlidingEvaluation:
             If the window does not begin and end where panes do, begins before all that are kept, or
             has 2^62 points.
         """
-        return self._merged(self._window(window, end, group))
+        return self._merged(self._window(window, end, group)[0])
 
     def evaluate(
         self,
@@ -260,30 +287,35 @@ class SlidingEvaluation:
         BoundedEvaluation
             ``result["auc"]`` is a `BoundedValue`; ``result.notes`` say what was dropped.
         """
-        chosen = self._window(window, end, group)
+        chosen, dropped = self._window(window, end, group)
         decay = 0.0
         if half_life is not None:
             decay = self._length / check_duration(half_life, "half_life")
         table = self._merged(chosen, decay).evaluate(measures, fpr=fpr)
-        return table.noted(_notes(chosen.dropped))
+        return table.noted(notes_on(dropped))
 
     def to_bytes(self) -> bytes:
         """Return all of it as bytes, versioned and with a checksum."""
-        panes, state = self._panes, self._panes.state()
+        with self._lock.checked():
+            groups = [
+                (group, dict(sorted(kept.panes.items())), kept.after_drop)
+                for group, kept in self._groups.items()
+            ]
+            self._unread.clear()
+            latest, dropped = self._latest, self._dropped
         sketches: list[bytes] = []
         listed: list[Any] = []
-        for group, kept in state.groups:
-            written = [(pane, sketch.to_bytes()) for pane, sketch in kept.panes.items()]
-            sketches += [data for _, data in written]
-            sizes = [(pane, len(data)) for pane, data in written]
-            listed.append([group, kept.after_drop, sizes])
+        for group, panes, after_drop in groups:
+            written = [sketch.to_bytes() for sketch in panes.values()]
+            sketches += written
+            listed.append([group, after_drop, list(zip(panes, map(len, written), strict=True))])
         plain = {
             "pane": self._length,
-            "n_panes": panes.n_panes,
-            "memory": panes.memory,
-            "max_groups": panes.max_groups,
-            "latest": state.latest,
-            "dropped": state.dropped,
+            "n_panes": self._n_kept,
+            "memory": self._memory,
+            "max_groups": self._max_groups,
+            "latest": latest,
+            "dropped": dropped,
             "groups": listed,
         }
         header = json.dumps(plain).encode()
@@ -303,17 +335,16 @@ class SlidingEvaluation:
                 memory=plain["memory"],
                 max_groups=plain["max_groups"],
             )
-            groups: list[tuple[Group | None, KeptGroup]] = []
+            restored._latest, restored._dropped = plain["latest"], Dropped(*plain["dropped"])
             for group, after_drop, sizes in plain["groups"]:
                 kept = {}
                 for number, size in sizes:
                     kept[number] = ScoreSketch.from_bytes(content[start : start + size])
+                    restored._dtype = kept[number].dtype
                     start += size
                 # JSON makes lists of tuples.
                 name = tuple(group) if isinstance(group, list) else group
-                groups.append((name, KeptGroup(kept, after_drop)))
-            dropped = Dropped(*plain["dropped"])
-            restored._panes.restore(PanesState(plain["latest"], dropped, groups))
+                restored._groups[name] = KeptGroup(kept, after_drop)
         except (ValueError, TypeError, KeyError, OverflowError):
             raise unfit("a state that none has", _WHAT) from None
         return restored
@@ -350,30 +381,44 @@ class SlidingEvaluation:
             panes = panes[points.rows]
         return points, panes
 
+    def _first_kept(self) -> int | None:
+        """The first pane that is kept."""
+        return None if self._latest is None else self._latest + 1 - self._n_kept
+
     def _window(
         self, window: Duration | None, end: Time | None, group: Group | None
-    ) -> PanesWindow:
-        """Return the panes of a window that are kept."""
-        _check_group(group)
-        n_panes = self._panes.n_panes if window is None else self._n_panes(window)
-        chosen = self._panes.window(n_panes, self._last_pane(end), group)
-        if chosen.first_kept is not None and chosen.first < chosen.first_kept:
-            raise InvalidInputError(
-                f"window must begin where panes are kept, at {self._shown(chosen.first_kept)} or "
-                f"later; found one that begins at {self._shown(chosen.first)}",
-                argument="window",
-            )
-        return chosen
+    ) -> tuple[list[tuple[int, ScoreSketch]], Dropped]:
+        """Return the sketches of a window, each with its age in panes, and what was dropped."""
+        check_group(group)
+        n_panes = self._n_kept if window is None else self._n_panes(window)
+        last = self._last_pane(end)
+        with self._lock.checked():
+            last = self._latest or 0 if last is None else last
+            first, first_kept = last + 1 - n_panes, self._first_kept()
+            if first_kept is not None and first < first_kept:
+                raise InvalidInputError(
+                    f"window must begin where panes are kept, at {self._shown(first_kept)} or "
+                    f"later; found one that begins at {self._shown(first)}",
+                    argument="window",
+                )
+            chosen = [
+                (last - pane, sketch)
+                for name, kept in self._groups.items()
+                if group in (None, name)
+                for pane, sketch in kept.panes.items()
+                if first <= pane <= last
+            ]
+            self._unread.difference_update(sketch for _, sketch in chosen)
+            return chosen, self._dropped
 
-    def _merged(self, chosen: PanesWindow, decay: float = 0.0) -> ScoreSketch:
+    def _merged(self, chosen: list[tuple[int, ScoreSketch]], decay: float = 0.0) -> ScoreSketch:
         """Return a sketch of a window whose points lose weight from pane to pane."""
-        parts = []
-        for age, sketch in chosen.sketches:
-            weight = round(2.0 ** (_DECAY_BITS - age * decay)) if decay else 1
-            if weight:
-                parts.append((sketch, weight))
-        argument = "half_life" if decay else "window"
-        return ScoreSketch.merged(self._panes.memory, parts, argument)
+        weighted = [
+            (sketch, round(2.0 ** (_DECAY_BITS - age * decay)) if decay else 1)
+            for age, sketch in chosen
+        ]
+        parts = [(sketch, weight) for sketch, weight in weighted if weight]
+        return ScoreSketch.merged(self._memory, parts, "half_life" if decay else "window")
 
     def _last_pane(self, end: Time | None) -> int | None:
         if end is None:
@@ -400,25 +445,92 @@ class SlidingEvaluation:
     def _shown(self, pane: int) -> str:
         return shown_time(pane * self._length)
 
+    def _count(self, points: StreamedPoints, panes: IntVector | int, group: Group | None) -> None:
+        """Count points of one pane, or of a pane each; all or, where they are refused, none."""
+        parts = by_pane(points, panes)
+        with self._lock.checked():
+            self._expect(points.raw.dtype)
+            latest = parts[-1][0] if self._latest is None else max(self._latest, parts[-1][0])
+            first = latest + 1 - self._n_kept
+            late = sum(some.n_points for pane, some in parts if pane < first)
+            parts = [(pane, some) for pane, some in parts if pane >= first]
+            there = self._groups[group].panes if group in self._groups else {}
+            for pane, some in parts:
+                there.get(pane, self._empty).check_room(some.n_points)
+            self._drop(points=late)
+            if not parts:
+                return
+            self._slide_to(latest)
+            self._dtype = points.raw.dtype
+            kept = self._groups.setdefault(group, KeptGroup({}, self._dropped.groups > 0))
+            self._groups.move_to_end(group)
+            for pane, some in parts:
+                self._to_change(kept, pane).count_points(some)
+            self._make_room()
 
-def _notes(dropped: Dropped) -> Sequence[str]:
-    return [
-        f"{number} {what}"
-        for number, what in (
-            (dropped.points, "points came when their pane had left the window"),
-            (dropped.labels, "labels came when their points had left"),
-            (dropped.groups, f"groups, of {dropped.group_points} points, made room for others"),
-        )
-        if number
-    ]
+    def _label(self, points: StreamedPoints, panes: IntVector | int, group: Group | None) -> None:
+        """Give labels to points of one pane, or of a pane each; all or none."""
+        parts = by_pane(points, panes)
+        with self._lock.checked():
+            self._expect(points.raw.dtype)
+            first = self._first_kept()
+            kept = self._groups.get(group, KeptGroup({}, self._dropped.groups > 0))
+            labelled: list[tuple[int, StreamedPoints]] = []
+            late = 0
+            for pane, some in parts:
+                if first is not None and pane < first:
+                    late += some.n_points
+                    continue
+                unknown = kept.panes.get(pane, self._empty).unknown_points(some)
+                if unknown.shape[0]:
+                    if not kept.after_drop:
+                        raise never_counted(some, unknown)
+                    waiting = some.keep(np.delete(np.arange(some.kinds.shape[0]), unknown))
+                    late += some.n_points - waiting.n_points
+                    some = waiting
+                if some.kinds.shape[0]:
+                    labelled.append((pane, some))
+            self._drop(labels=late)
+            for pane, some in labelled:
+                self._to_change(kept, pane).label_points(some)
+            if group in self._groups:
+                self._groups.move_to_end(group)
 
+    def _expect(self, dtype: np.dtype[Any]) -> None:
+        if self._dtype is not None and dtype != self._dtype:
+            raise InvalidInputError(
+                f"y_score must contain {self._dtype} as before; found {dtype}", argument="y_score"
+            )
 
-def _check_group(group: object) -> None:
-    parts = group if isinstance(group, tuple) else (group,)
-    if group is not None and not all(
-        isinstance(part, str | int) and not isinstance(part, bool) for part in parts
-    ):
-        raise InvalidTypeError(
-            f"group must be a string, an integer, or a tuple of these; found {short_repr(group)}",
-            argument="group",
-        )
+    def _to_change(self, kept: KeptGroup, pane: int) -> ScoreSketch:
+        """Return the sketch of a pane, new or a copy of one that somebody reads."""
+        sketch = kept.panes.get(pane)
+        if sketch is None or sketch not in self._unread:
+            sketch = ScoreSketch(self._memory) if sketch is None else sketch.copy()
+            kept.panes[pane] = sketch
+            self._unread.add(sketch)
+        return sketch
+
+    def _slide_to(self, latest: int) -> None:
+        """Let the window end with a pane, which is not before the latest one."""
+        if latest == self._latest:
+            return
+        self._latest = latest
+        first = latest + 1 - self._n_kept
+        for kept in self._groups.values():
+            for old in [each for each in kept.panes if each < first]:
+                self._unread.discard(kept.panes.pop(old))
+        for group in [group for group, kept in self._groups.items() if not kept.panes]:
+            del self._groups[group]
+
+    def _make_room(self) -> None:
+        while len(self._groups) > self._max_groups:
+            _, kept = self._groups.popitem(last=False)
+            sketches = kept.panes.values()
+            self._unread.difference_update(sketches)
+            self._drop(groups=1, group_points=sum(each.n_points for each in sketches))
+
+    def _drop(self, **numbers: int) -> None:
+        old = self._dropped
+        new = {name: getattr(old, name) + number for name, number in numbers.items()}
+        self._dropped = old._replace(**new)
