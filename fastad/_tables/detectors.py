@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from fastad._core.text_tables import some_of
-from fastad._tables.cells import is_missing, is_number
-from fastad._tables.columns import FLOATS_MERGE, to_numpy
+from fastad._tables.columns import FLOATS_MERGE, is_missing, is_number, to_numpy
 from fastad._tables.errors import TableError
 from fastad._tables.table import N_NAMED, Table
 

@@ -12,13 +12,16 @@ from typing import Any, TextIO
 import numpy as np
 
 from fastad._core.threads import available_threads
-from fastad._tables.cells import MISSING, guess_delimiter, is_missing, is_number
 from fastad._tables.columns import (
+    MISSING,
     Numbers,
     NumberSummary,
     Role,
     cells_to_exact,
     cells_to_floats,
+    guess_delimiter,
+    is_missing,
+    is_number,
     missing_text,
 )
 from fastad._tables.errors import InexactColumnError, TableError, reading

@@ -11,7 +11,7 @@ from fastad._core.parameters import check_choice
 from fastad._core.progress import LATE
 from fastad._core.results import TableResult, json_text, plain_rows, with_versions
 from fastad._core.types import Blocks
-from fastad._tables.cells import read_number
+from fastad._tables.columns import read_number
 from fastad.cli._console import (
     data_from,
     print_message,

@@ -55,25 +55,14 @@ def evaluate(
     ----------
     source : dask.dataframe.DataFrame, or mapping of str to dask.array.Array
         Columns of labels, scores and groups.
-    label_column : str, default "label"
-        Column of the labels: 1 or True for an anomaly.
-    score_columns : str or sequence of str, optional
-        Columns of scores, a detector each; by default all other columns of numbers.
-    measures : str, Measure, BoundMeasure, or sequence of such, optional
-        Keys such as ``"tpr@0.01"``, names of measures, or declarations; by default the same as
-        in `fastad.evaluate`.
-    fpr : float or sequence of floats, default (0.01, 0.05)
-        False positive rates for names without one.
-    group_columns : str or sequence of str, optional
-        Columns whose values divide the rows into groups, which may cross partitions.
+    label_column, score_columns, measures, fpr, group_columns, pos_label
+        As for `fastad.streaming.evaluate`; groups may cross partitions.
     exact : bool, default False
         Compute the partitions again until values are exact. Those for which that is not possible
         keep their bounds, and notes name them: `weighted_auc`, which depends on ties between
         normals, and areas whose anomalies do not fit the memory, as workers write nothing to disk.
     memory : int or str, default "64MB"
         Bytes for the counts of a task; all groups and detectors share it.
-    pos_label : label, optional
-        Label of the anomalies where labels are not 0 and 1.
     compute : bool, default True
         False returns a ``dask.delayed`` object.
 
