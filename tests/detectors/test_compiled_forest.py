@@ -18,6 +18,7 @@ from fastad.detectors import forest as compiled_forest
 from fastad.detectors.compilation import compile_scorer
 from fastad.detectors.scorer import CompiledScorer
 from fastad.errors import InvalidInputError
+from tests.support.compiled_points import assert_robust
 from tests.support.shared_data import shared_file
 
 Matrix = npt.NDArray[np.float64]
@@ -61,14 +62,10 @@ def check_bits(
 
 
 @pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
-def test_scores_have_the_bits_of_scikit_learn(options: dict[str, Any]) -> None:
+def test_scores_have_the_bits_of_scikit_learn_and_pyod(options: dict[str, Any]) -> None:
     forest = fit(TRAINING, **options)
     check_bits(forest, POINTS)
     check_bits(forest, TRAINING)
-
-
-@pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
-def test_scores_have_the_bits_of_pyod(options: dict[str, Any]) -> None:
     detector = fit_pyod(TRAINING, **options)
     scorer = compile_scorer(detector)
     for X in (POINTS, TRAINING):
@@ -168,27 +165,15 @@ def test_trees_larger_than_their_top() -> None:
     check_bits(forest, X[:300])
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float16, np.int64, np.uint8, np.bool_])
-def test_types_of_numbers(dtype: npt.DTypeLike) -> None:
-    X = np.abs(POINTS).astype(dtype)
-    check_bits(fit(TRAINING), X)
-    check_bits(fit(np.abs(TRAINING).astype(dtype)), X)
-
-
-@pytest.mark.parametrize("n_points", [1, 2, 3, 7, 31, 33, 149])
-def test_sizes_of_blocks(n_points: int) -> None:
-    forest = fit(TRAINING)
-    scorer = compile_scorer(forest)
-    expected = -forest.score_samples(POINTS[:n_points])
-    scores = np.full(n_points, np.nan)
-    scorer.score_block(np.ascontiguousarray(POINTS[:n_points].T), scores)
-    assert scores.tobytes() == expected.tobytes()
-
-
-@pytest.mark.parametrize("n_threads", [1, 2, 5])
-def test_threads(n_threads: int) -> None:
+def test_types_threads_and_blocks() -> None:
+    forest = fit(TRAINING, n_estimators=3)
     X = np.resize(POINTS, (5 * BLOCK + 17, 4))
-    check_bits(fit(TRAINING, n_estimators=3), X, n_threads=n_threads)
+    check_bits(forest, X, n_threads=5)
+    assert_robust(compile_scorer(forest), X)
+    for dtype in (np.float16, np.uint8, np.bool_):
+        whole = np.abs(POINTS).astype(dtype)
+        check_bits(forest, whole)
+        check_bits(fit(np.abs(TRAINING).astype(dtype)), whole)
 
 
 def test_order_of_all_features() -> None:

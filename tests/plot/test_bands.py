@@ -15,7 +15,7 @@ from fastad.uncertainty.rates.bands import (
     precision_recall_band,
     roc_band,
 )
-from tests.support.drawn import corners, legend_of, new_axes
+from tests.support.drawn import corners, legend_of, new_axes, picture
 
 LABELS = np.repeat([0, 1], [40, 25])
 RNG = np.random.default_rng(2)
@@ -31,9 +31,7 @@ def bounds(
 
 @pytest.mark.parametrize("kind", ["pointwise", "simultaneous"])
 def test_roc_bands_are_drawn_in_the_colours_of_their_lines(kind: Any) -> None:
-    display = RocCurveDisplay.from_predictions(
-        LABELS, SCORES, band=kind, confidence_level=0.9, ax=new_axes()
-    )
+    display = picture(RocCurveDisplay, LABELS, SCORES, band=kind, confidence_level=0.9)
     assert list(display.bands_) == list(SCORES)
     for name, fill in display.bands_.items():
         band = roc_band(
@@ -49,9 +47,7 @@ def test_roc_bands_are_drawn_in_the_colours_of_their_lines(kind: Any) -> None:
 
 
 def test_a_logarithmic_axis_shows_the_band_from_its_start() -> None:
-    display = RocCurveDisplay.from_predictions(
-        LABELS, SCORES["smooth"], band="pointwise", xscale="log", ax=new_axes()
-    )
+    display = picture(RocCurveDisplay, LABELS, SCORES["smooth"], band="pointwise", xscale="log")
     band, lowest = roc_band(LABELS, SCORES["smooth"]), 1 / 40
     assert display.ax_.get_xlim()[0] == lowest
     start = max(x for x in band.fpr if 0 < x <= lowest)
@@ -60,8 +56,8 @@ def test_a_logarithmic_axis_shows_the_band_from_its_start() -> None:
 
 @pytest.mark.parametrize("prevalence", [None, 0.1])
 def test_precision_recall_bands(prevalence: float | None) -> None:
-    display = PrecisionRecallDisplay.from_predictions(
-        LABELS, SCORES, band="simultaneous", prevalence=prevalence, ax=new_axes()
+    display = picture(
+        PrecisionRecallDisplay, LABELS, SCORES, band="simultaneous", prevalence=prevalence
     )
     for name, fill in display.bands_.items():
         band = precision_recall_band(LABELS, SCORES[name], simultaneous=True, prevalence=prevalence)
@@ -71,8 +67,8 @@ def test_precision_recall_bands(prevalence: float | None) -> None:
 
 def test_without_a_band_there_is_none() -> None:
     for display in (
-        RocCurveDisplay.from_predictions(LABELS, SCORES, ax=new_axes()),
-        PrecisionRecallDisplay.from_predictions(LABELS, SCORES, ax=new_axes()),
+        picture(RocCurveDisplay, LABELS, SCORES),
+        picture(PrecisionRecallDisplay, LABELS, SCORES),
     ):
         assert (display.bands, display.bands_) == ({}, {})
         assert not [text for text in legend_of(display.ax_) if "band" in text]
@@ -103,17 +99,11 @@ def test_bands_from_results_in_any_order() -> None:
 def test_integer_weights_count_rows_and_real_ones_are_refused() -> None:
     for show in (RocCurveDisplay, PrecisionRecallDisplay):
         weights = np.full(65, 2)
-        display = show.from_predictions(
-            LABELS, SCORES["tied"], sample_weight=weights, band="pointwise", ax=new_axes()
-        )
-        twice = show.from_predictions(
-            LABELS.repeat(2), SCORES["tied"].repeat(2), band="pointwise", ax=new_axes()
-        )
+        display = picture(show, LABELS, SCORES["tied"], sample_weight=weights, band="pointwise")
+        twice = picture(show, LABELS.repeat(2), SCORES["tied"].repeat(2), band="pointwise")
         assert corners(display.bands_["score"]) == corners(twice.bands_["score"])
         with pytest.raises(fastad.InvalidInputError, match="sample_weight must contain integers"):
-            show.from_predictions(
-                LABELS, SCORES["tied"], sample_weight=weights / 4, band="pointwise", ax=new_axes()
-            )
+            picture(show, LABELS, SCORES["tied"], sample_weight=weights / 4, band="pointwise")
 
 
 def test_bad_bands_are_named() -> None:

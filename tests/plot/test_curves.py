@@ -19,7 +19,7 @@ from fastad.plot import (
     RocVariationDisplay,
     RpCurveDisplay,
 )
-from tests.support.drawn import legend_of, new_axes, x_of, y_of
+from tests.support.drawn import legend_of, new_axes, picture, x_of, y_of
 
 N_ANOMALIES, N_NORMALS = 25, 40
 LABELS = np.repeat([0, 1], [N_NORMALS, N_ANOMALIES])
@@ -55,7 +55,7 @@ def is_on(point: tuple[float, float], x: Any, y: Any) -> bool:
 
 
 def test_roc_on_linear_axes_is_the_curve() -> None:
-    display = RocCurveDisplay.from_predictions(LABELS, SCORES, ax=new_axes())
+    display = picture(RocCurveDisplay, LABELS, SCORES)
     for name, line in display.lines_.items():
         curve = fastad.roc_curve(LABELS, SCORES[name])
         np.testing.assert_array_equal(x_of(line), curve.fpr)
@@ -67,7 +67,7 @@ def test_roc_on_linear_axes_is_the_curve() -> None:
 
 
 def test_roc_on_a_logarithmic_axis_bends_what_was_straight() -> None:
-    display = RocCurveDisplay.from_predictions(LABELS, SCORES, xscale="log", ax=new_axes())
+    display = picture(RocCurveDisplay, LABELS, SCORES, xscale="log")
     lowest = 1 / N_NORMALS
     assert display.ax_.get_xscale() == "log"
     assert display.ax_.get_xlim() == (lowest, 1)
@@ -91,8 +91,8 @@ def test_roc_on_a_logarithmic_axis_bends_what_was_straight() -> None:
 def test_a_logarithmic_axis_knows_the_number_of_normals_where_scores_are_tied() -> None:
     limits = []
     for weight in (None, np.full(65, 2)):
-        display = RocCurveDisplay.from_predictions(
-            LABELS, SCORES["constant"], sample_weight=weight, xscale="log", ax=new_axes()
+        display = picture(
+            RocCurveDisplay, LABELS, SCORES["constant"], sample_weight=weight, xscale="log"
         )
         limits.append(display.ax_.get_xlim()[0])
     assert limits == [1 / N_NORMALS, 0.5 / N_NORMALS]
@@ -101,15 +101,13 @@ def test_a_logarithmic_axis_knows_the_number_of_normals_where_scores_are_tied() 
     assert given.ax_.get_xlim()[0] == 0.001
     implied = RocCurveDisplay(curve).plot(new_axes(), xscale="log")
     assert implied.ax_.get_xlim()[0] == pytest.approx(1 / N_NORMALS)
-    real = RocCurveDisplay.from_predictions(
-        LABELS, SMOOTH, sample_weight=np.full(65, 0.1), xscale="log", ax=new_axes()
-    )
+    real = picture(RocCurveDisplay, LABELS, SMOOTH, sample_weight=np.full(65, 0.1), xscale="log")
     assert real.ax_.get_xlim()[0] == pytest.approx(1 / N_NORMALS)
 
 
 def test_operating_points_lie_on_the_curve_and_in_the_legend() -> None:
     rates = [0.125, 0.2]
-    display = RocCurveDisplay.from_predictions(LABELS, SCORES, fpr=rates, ax=new_axes())
+    display = picture(RocCurveDisplay, LABELS, SCORES, fpr=rates)
     expected = []
     for name, line in display.lines_.items():
         tprs = [fastad.tpr_at_fpr(LABELS, SCORES[name], fpr=rate) for rate in rates]
@@ -138,14 +136,14 @@ def test_marks_from_results() -> None:
 
 def test_roc_options_are_checked() -> None:
     with pytest.raises(fastad.InvalidInputError, match="xscale must be one of"):
-        RocCurveDisplay.from_predictions(LABELS, SMOOTH, xscale="logit", ax=new_axes())  # type: ignore[arg-type]
+        picture(RocCurveDisplay, LABELS, SMOOTH, xscale="logit")
     with pytest.raises(fastad.InvalidInputError, match="fpr must be positive on a logarithmic"):
-        RocCurveDisplay.from_predictions(LABELS, SMOOTH, fpr=0, xscale="log", ax=new_axes())
+        picture(RocCurveDisplay, LABELS, SMOOTH, fpr=0, xscale="log")
     with pytest.raises(fastad.InvalidInputError, match=r"fpr must lie in \[0, 1\]"):
-        RocCurveDisplay.from_predictions(LABELS, SMOOTH, fpr=2, ax=new_axes())
+        picture(RocCurveDisplay, LABELS, SMOOTH, fpr=2)
     with pytest.raises(fastad.InvalidInputError, match="n_normals must lie above 0"):
         RocCurveDisplay(fastad.roc_curve(LABELS, SMOOTH), n_normals=0)
-    alone = RocCurveDisplay.from_predictions(LABELS, SMOOTH, chance=False, ax=new_axes())
+    alone = picture(RocCurveDisplay, LABELS, SMOOTH, chance=False)
     assert len(alone.ax_.lines) == 1
 
 
@@ -175,7 +173,7 @@ def test_a_logarithmic_axis_is_shaded_up_to_five_normals(n_copies: int) -> None:
     x = span.get_extents().transformed(ax.transData.inverted())
     assert (x.x0, x.x1) == pytest.approx((1 / (n_copies * N_NORMALS), 5 / N_NORMALS))
     assert legend_of(ax).count("fewer than 5 normals") == 1
-    linear = RocCurveDisplay.from_predictions(LABELS, SMOOTH, ax=new_axes())
+    linear = picture(RocCurveDisplay, LABELS, SMOOTH)
     assert len(linear.ax_.patches) == 0
 
 
@@ -183,7 +181,7 @@ def test_a_logarithmic_axis_is_shaded_up_to_five_normals(n_copies: int) -> None:
 
 
 def test_precision_recall_goes_through_the_points_and_has_the_area_of_pr_auc() -> None:
-    display = PrecisionRecallDisplay.from_predictions(LABELS, SCORES, ax=new_axes())
+    display = picture(PrecisionRecallDisplay, LABELS, SCORES)
     for name, line in display.lines_.items():
         curve = fastad.precision_recall_curve(LABELS, SCORES[name])
         x, y = x_of(line), y_of(line)
@@ -198,7 +196,7 @@ def test_precision_recall_goes_through_the_points_and_has_the_area_of_pr_auc() -
 def test_precision_is_not_interpolated_straight() -> None:
     """One of two anomalies above ten normals, and one tied with them."""
     labels, scores = [1] + [0] * 10 + [1], [2] + [1] * 11
-    line = PrecisionRecallDisplay.from_predictions(labels, scores, ax=new_axes()).line_
+    line = picture(PrecisionRecallDisplay, labels, scores).line_
     halfway = np.interp(0.75, x_of(line), y_of(line))
     assert halfway == pytest.approx(1.5 / 6.5, abs=1e-3)
     assert halfway < (1 + 2 / 12) / 2 - 0.3
@@ -206,7 +204,7 @@ def test_precision_is_not_interpolated_straight() -> None:
 
 def test_normals_tied_with_the_first_anomaly_are_distinguished_from_those_above_it() -> None:
     labels, scores = [0, 0, 0, 1, 1], [3, 2, 2, 2, 1]
-    labelled = PrecisionRecallDisplay.from_predictions(labels, scores, ax=new_axes())
+    labelled = picture(PrecisionRecallDisplay, labels, scores)
     np.testing.assert_array_equal(labelled.false_alarms["score"], [0, 0.5, 1.5, 1.5])
     curve = fastad.precision_recall_curve(labels, scores)
     # Without the labels, no normal is assumed to be tied.
@@ -224,9 +222,7 @@ def test_normals_tied_with_the_first_anomaly_are_distinguished_from_those_above_
 
 def test_where_the_first_anomaly_is_not_tied_the_curve_is_enough() -> None:
     curve = fastad.precision_recall_curve(LABELS, SMOOTH, prevalence=0.1)
-    labelled = PrecisionRecallDisplay.from_predictions(
-        LABELS, SMOOTH, prevalence=0.1, ax=new_axes()
-    )
+    labelled = picture(PrecisionRecallDisplay, LABELS, SMOOTH, prevalence=0.1)
     implied = PrecisionRecallDisplay(curve).plot(new_axes())
     np.testing.assert_allclose(y_of(implied.line_), y_of(labelled.line_), atol=1e-12)
     assert labelled.line_.get_label() == "score"
@@ -234,23 +230,21 @@ def test_where_the_first_anomaly_is_not_tied_the_curve_is_enough() -> None:
 
 
 def test_lines_of_equal_f1() -> None:
-    display = PrecisionRecallDisplay.from_predictions(
-        LABELS, SMOOTH, iso_f1=[0.3, 0.5], chance=False, ax=new_axes()
-    )
+    display = picture(PrecisionRecallDisplay, LABELS, SMOOTH, iso_f1=[0.3, 0.5], chance=False)
     lines = [line for line in display.ax_.lines if line is not display.line_]
     for level, line in zip([0.3, 0.5], lines, strict=True):
         recall, precision = x_of(line), y_of(line)
         np.testing.assert_allclose(2 * recall * precision / (recall + precision), level)
         assert (precision[0], recall[-1]) == (pytest.approx(1), 1)
     assert [text.get_text() for text in display.ax_.texts] == ["F1 = 0.3", "F1 = 0.5"]
-    none = PrecisionRecallDisplay.from_predictions(LABELS, SMOOTH, iso_f1=(), ax=new_axes())
+    none = picture(PrecisionRecallDisplay, LABELS, SMOOTH, iso_f1=())
     assert len(none.ax_.lines) == 2
     with pytest.raises(fastad.InvalidInputError, match=r"iso_f1\[0\] must lie strictly"):
         none.plot(new_axes(), iso_f1=[0, 0.5])
 
 
 def test_precision_without_normals_is_one() -> None:
-    line = PrecisionRecallDisplay.from_predictions([1, 1], [0.1, 0.2], ax=new_axes()).line_
+    line = picture(PrecisionRecallDisplay, [1, 1], [0.1, 0.2]).line_
     np.testing.assert_array_equal(y_of(line), 1)
 
 
@@ -267,7 +261,7 @@ def test_the_level_of_chance_of_a_first_display_stays() -> None:
 
 
 def test_det_is_drawn_at_normal_deviates() -> None:
-    display = DetCurveDisplay.from_predictions(LABELS, SCORES, ax=new_axes())
+    display = picture(DetCurveDisplay, LABELS, SCORES)
     for name, line in display.lines_.items():
         curve = fastad.measures.det_curve(LABELS, SCORES[name])
         x, y = x_of(line), y_of(line)
@@ -289,7 +283,7 @@ def test_det_is_drawn_at_normal_deviates() -> None:
 
 
 def test_ticks_of_det_are_percents_at_their_deviates() -> None:
-    ax = DetCurveDisplay.from_predictions(LABELS, SMOOTH, ax=new_axes()).ax_
+    ax = picture(DetCurveDisplay, LABELS, SMOOTH).ax_
     for axis in (ax.xaxis, ax.yaxis):
         texts = [text.get_text() for text in axis.get_ticklabels()]
         assert texts == ["5%", "20%", "50%", "80%", "95%"]
@@ -298,7 +292,7 @@ def test_ticks_of_det_are_percents_at_their_deviates() -> None:
 
 @pytest.mark.parametrize("labels", [[0, 1], [0, 0, 0, 1], [1, 1, 1, 0]])
 def test_det_of_few_points(labels: list[int]) -> None:
-    ax = DetCurveDisplay.from_predictions(labels, range(len(labels)), ax=new_axes()).ax_
+    ax = picture(DetCurveDisplay, labels, range(len(labels))).ax_
     ax.figure.canvas.draw()
     left, right = ax.get_xlim()
     assert left < right
@@ -326,7 +320,7 @@ def test_a_second_det_display_does_not_cut_the_first() -> None:
 
 def test_rp_curve_and_its_zero() -> None:
     scores = {"smooth": SMOOTH, "tied": TIED}
-    display = RpCurveDisplay.from_predictions(LABELS, scores, ax=new_axes())
+    display = picture(RpCurveDisplay, LABELS, scores)
     for name, line in display.lines_.items():
         curve = fastad.measures.rp_curve(LABELS, scores[name])
         np.testing.assert_array_equal(x_of(line), curve.p)
@@ -337,13 +331,11 @@ def test_rp_curve_and_its_zero() -> None:
 
 
 def test_rp_without_zero() -> None:
-    display = RpCurveDisplay.from_predictions(
-        [0, 1], [0.25, 0.75], score_range=(0, 1), ax=new_axes()
-    )
+    display = picture(RpCurveDisplay, [0, 1], [0.25, 0.75], score_range=(0, 1))
     assert marks_on(display.ax_) == []
     assert display.line_.get_label() == "score (auc_rp 0.750)"
     with pytest.raises(fastad.InvalidInputError, match="must lie in score_range"):
-        RpCurveDisplay.from_predictions([0, 1], [0.0, 2.0], score_range=(0, 1), ax=new_axes())
+        picture(RpCurveDisplay, [0, 1], [0.0, 2.0], score_range=(0, 1))
 
 
 # Many runs.
@@ -395,12 +387,8 @@ def test_variation_with_weights_is_that_of_repeated_rows() -> None:
     weights = np.arange(65) % 3
     rows = np.repeat(np.arange(65), weights)
     folds = np.arange(65) % 2
-    weighted = RocVariationDisplay.from_predictions(
-        LABELS, SMOOTH, groups=folds, sample_weight=weights, ax=new_axes()
-    )
-    plain = RocVariationDisplay.from_predictions(
-        LABELS[rows], SMOOTH[rows], groups={"fold": folds[rows]}, ax=new_axes()
-    )
+    weighted = picture(RocVariationDisplay, LABELS, SMOOTH, groups=folds, sample_weight=weights)
+    plain = picture(RocVariationDisplay, LABELS[rows], SMOOTH[rows], groups={"fold": folds[rows]})
     np.testing.assert_array_equal(y_of(weighted.line_), y_of(plain.line_))
 
 

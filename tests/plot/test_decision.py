@@ -8,7 +8,7 @@ import pytest
 
 import fastad
 from fastad.plot import DecisionCurve, DecisionCurveDisplay
-from tests.support.drawn import legend_of, new_axes, x_of, y_of
+from tests.support.drawn import legend_of, new_axes, picture, x_of, y_of
 
 RNG = np.random.default_rng(4)
 LABELS = np.repeat([0, 1], [70, 30])
@@ -28,9 +28,7 @@ def by_definition(scores: Any, threshold: float, weights: Any) -> float:
 
 @pytest.mark.parametrize("weights", [None, RNG.integers(0, 4, 100)], ids=["plain", "weights"])
 def test_lines_are_net_benefit_by_its_definition(weights: Any) -> None:
-    display = DecisionCurveDisplay.from_predictions(
-        LABELS, SCORES, sample_weight=weights, ax=new_axes()
-    )
+    display = picture(DecisionCurveDisplay, LABELS, SCORES, sample_weight=weights)
     used = np.ones(100) if weights is None else weights
     for name, line in display.lines_.items():
         thresholds = np.arange(1, 100) / 100
@@ -45,9 +43,7 @@ def test_lines_are_net_benefit_by_its_definition(weights: Any) -> None:
 
 
 def test_thresholds_and_existing_curves() -> None:
-    display = DecisionCurveDisplay.from_predictions(
-        LABELS, SCORES["a"], threshold=[0.5, 0.1], ax=new_axes()
-    )
+    display = picture(DecisionCurveDisplay, LABELS, SCORES["a"], threshold=[0.5, 0.1])
     assert x_of(display.line_).tolist() == [0.1, 0.5]
     curve = DecisionCurve(np.array([0.2, 0.4]), np.array([0.1, 0.05]), 0.3)
     drawn = DecisionCurveDisplay({"knn": curve}).plot(new_axes(), legend=False)

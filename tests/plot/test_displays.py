@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 import fastad
 from fastad import plot
 from fastad.plot.drawing import COLOURS
-from tests.support.drawn import draw, legend_of, new_axes
+from tests.support.drawn import draw, legend_of, new_axes, picture
 
 LABELS = np.repeat([0, 1], [60, 30])
 DISPLAYS: dict[str, Any] = {
@@ -38,7 +38,7 @@ def scores_of(n: int) -> dict[str, npt.NDArray[np.float64]]:
 @pytest.mark.parametrize("kind", CURVES)
 @pytest.mark.parametrize("n", [1, 4, 12])
 def test_each_detector_has_a_line_and_a_row_of_the_legend(kind: str, n: int) -> None:
-    display = DISPLAYS[kind].from_predictions(LABELS, scores_of(n), ax=new_axes())
+    display = picture(DISPLAYS[kind], LABELS, scores_of(n))
     assert list(display.lines_) == [f"d{i}" for i in range(n)]
     assert display.line_ is display.lines_["d0"]
     shown = [text for text in legend_of(display.ax_) if text.startswith("d")]
@@ -47,7 +47,7 @@ def test_each_detector_has_a_line_and_a_row_of_the_legend(kind: str, n: int) -> 
 
 @pytest.mark.parametrize("kind", CURVES)
 def test_twelve_detectors_differ_in_colour_and_style(kind: str) -> None:
-    display = DISPLAYS[kind].from_predictions(LABELS, scores_of(12), ax=new_axes())
+    display = picture(DISPLAYS[kind], LABELS, scores_of(12))
     dashes = [str(line._unscaled_dash_pattern) for line in display.lines_.values()]
     widths = [line.get_linewidth() for line in display.lines_.values()]
     drawn = [line.get_color() for line in display.lines_.values()]
@@ -80,9 +80,7 @@ def test_a_line_of_the_user_stays() -> None:
 
 
 def test_properties_of_lines_are_handed_over() -> None:
-    display = plot.RocCurveDisplay.from_predictions(
-        LABELS, scores_of(2), ax=new_axes(), line_kw={"lw": 7, "alpha": 0.5}
-    )
+    display = picture(plot.RocCurveDisplay, LABELS, scores_of(2), line_kw={"lw": 7, "alpha": 0.5})
     assert [line.get_linewidth() for line in display.lines_.values()] == [7, 7]
 
 
@@ -175,7 +173,7 @@ def test_a_wide_legend_stands_above_the_axes() -> None:
 
 @pytest.mark.parametrize("kind", DISPLAYS)
 def test_no_legend(kind: str) -> None:
-    display = DISPLAYS[kind].from_predictions(LABELS, scores_of(1), ax=new_axes(), legend=False)
+    display = picture(DISPLAYS[kind], LABELS, scores_of(1), legend=False)
     assert display.ax_.get_legend() is None
 
 
@@ -208,9 +206,7 @@ def test_the_number_of_axes_must_fit() -> None:
 
 def test_measures_are_those_of_evaluate() -> None:
     scores, measures = scores_of(2), ["auc", "auc@0.1", "precision@p0.9"]
-    display = plot.RocCurveDisplay.from_predictions(
-        LABELS, scores, measures=measures, ax=new_axes()
-    )
+    display = picture(plot.RocCurveDisplay, LABELS, scores, measures=measures)
     result = fastad.evaluate(LABELS, scores, measures=measures)
     for name, line in display.lines_.items():
         values = [f"{label} {result[name][label]:.3f}" for label in measures[:2]]
@@ -259,7 +255,7 @@ def test_infinite_scores_where_values_are_read(kind: str) -> None:
     scores = scores_of(2)
     scores["d1"][0] = np.inf
     with pytest.raises(fastad.InvalidInputError, match=r"y_score\['d1'\] must be finite"):
-        DISPLAYS[kind].from_predictions(LABELS, scores, ax=new_axes())
+        picture(DISPLAYS[kind], LABELS, scores)
 
 
 @pytest.mark.parametrize("kind", DISPLAYS)
@@ -275,21 +271,19 @@ def test_results_of_the_wrong_kind(kind: str) -> None:
 def test_weights_and_labels_are_validated() -> None:
     scores = scores_of(1)["d0"]
     rows = np.repeat(np.arange(90), np.arange(90) % 3)
-    weighted = plot.RocCurveDisplay.from_predictions(
+    weighted = picture(
+        plot.RocCurveDisplay,
         np.where(LABELS, "bad", "good"),
         scores,
         sample_weight=np.arange(90) % 3,
         pos_label="bad",
-        ax=new_axes(),
     )
-    plain = plot.RocCurveDisplay.from_predictions(LABELS[rows], scores[rows], ax=new_axes())
+    plain = picture(plot.RocCurveDisplay, LABELS[rows], scores[rows])
     np.testing.assert_array_equal(weighted.line_.get_xydata(), plain.line_.get_xydata())
 
 
 def test_operating_points_may_be_fractions() -> None:
-    display = plot.RocCurveDisplay.from_predictions(
-        LABELS, scores_of(1), fpr=Fraction(1, 10), ax=new_axes()
-    )
+    display = picture(plot.RocCurveDisplay, LABELS, scores_of(1), fpr=Fraction(1, 10))
     assert [mark.fpr for mark in display.marks["d0"]] == [0.1]
 
 

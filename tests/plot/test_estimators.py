@@ -13,7 +13,7 @@ import fastad
 from fastad import plot
 from fastad.sklearn import from_sklearn
 from tests.support.cells import FOLDS, NORMAL, WEIGHTS, X, Y
-from tests.support.drawn import legend_of, new_axes, x_of, y_of
+from tests.support.drawn import legend_of, new_axes, picture, x_of, y_of
 
 FOREST = IsolationForest(n_estimators=10, random_state=0).fit(NORMAL)
 
@@ -84,8 +84,8 @@ def test_folds_take_the_options_of_predictions(cv_results: dict[str, Any]) -> No
         cv_results, X, Y, fpr=0.2, band="pointwise", ax=new_axes()
     )
     fitted, rows = cv_results["estimator"][1], cv_results["indices"]["test"][1]
-    alone = plot.RocCurveDisplay.from_predictions(
-        Y[rows], -fitted.score_samples(X[rows]), fpr=0.2, band="pointwise", ax=new_axes()
+    alone = picture(
+        plot.RocCurveDisplay, Y[rows], -fitted.score_samples(X[rows]), fpr=0.2, band="pointwise"
     )
     assert display.marks["fold 1"] == alone.marks["score"]
     np.testing.assert_array_equal(display.bands["fold 1"].low, alone.bands["score"].low)

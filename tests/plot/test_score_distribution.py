@@ -10,7 +10,7 @@ from matplotlib.text import Annotation
 import fastad
 from fastad.plot import RpSpan, ScoreDistributionDisplay
 from fastad.plot.score_distribution import _spread
-from tests.support.drawn import new_axes
+from tests.support.drawn import new_axes, picture
 
 LABELS = np.repeat([0, 1], [60, 30])
 RNG = np.random.default_rng(2)
@@ -43,9 +43,7 @@ def test_both_histograms_are_densities_on_common_bins() -> None:
 
 def test_percentiles_are_marked_where_they_are() -> None:
     marked = [10, 25, 99.5]
-    display = ScoreDistributionDisplay.from_predictions(
-        LABELS, SCORES["a"], percentiles=marked, ax=new_axes()
-    )
+    display = picture(ScoreDistributionDisplay, LABELS, SCORES["a"], percentiles=marked)
     expected = fastad.measures.class_percentiles(LABELS, SCORES["a"], p=marked)
     feet = [float(np.asarray(line.get_xdata())[0]) for line in display.ax_.lines]
     assert feet == [*expected.normals, *expected.anomalies]
@@ -54,9 +52,7 @@ def test_percentiles_are_marked_where_they_are() -> None:
 
 
 def test_distances_run_from_the_normals_to_the_anomalies() -> None:
-    display = ScoreDistributionDisplay.from_predictions(
-        LABELS, SCORES["a"], percentiles=(), rp=[50, 99], ax=new_axes()
-    )
+    display = picture(ScoreDistributionDisplay, LABELS, SCORES["a"], percentiles=(), rp=[50, 99])
     spans = display.distributions["score"].spans
     distances = [fastad.measures.rp_distance(LABELS, SCORES["a"], p=p) for p in (50, 99)]
     assert [span.distance for span in spans] == distances
@@ -69,7 +65,7 @@ def test_distances_run_from_the_normals_to_the_anomalies() -> None:
 
 
 def test_a_distance_alone_may_be_a_number() -> None:
-    display = ScoreDistributionDisplay.from_predictions(LABELS, SCORES["a"], rp=60, ax=new_axes())
+    display = picture(ScoreDistributionDisplay, LABELS, SCORES["a"], rp=60)
     assert [span.p for span in display.distributions["score"].spans] == [60]
 
 
@@ -77,7 +73,7 @@ def test_weights_count_rows() -> None:
     weights = np.arange(90) % 3
     rows = np.repeat(np.arange(90), weights)
     weighted, plain = (
-        ScoreDistributionDisplay.from_predictions(y, s, bins=5, sample_weight=w, ax=new_axes())
+        picture(ScoreDistributionDisplay, y, s, bins=5, sample_weight=w)
         for y, s, w in (
             (LABELS, SCORES["b"], weights),
             (LABELS[rows], SCORES["b"][rows], None),
@@ -89,19 +85,17 @@ def test_weights_count_rows() -> None:
 
 def test_edges_may_be_given_and_are_checked() -> None:
     edges = [-10, 0, 1, 10]
-    display = ScoreDistributionDisplay.from_predictions(
-        LABELS, SCORES["a"], bins=edges, ax=new_axes()
-    )
+    display = picture(ScoreDistributionDisplay, LABELS, SCORES["a"], bins=edges)
     np.testing.assert_array_equal(display.distributions["score"].edges, edges)
     again = ScoreDistributionDisplay(display.distributions["score"]).plot(new_axes())
     assert list(again.axes_) == ["score"]
     for bad in ([1], [1, 1], [[1, 2]], [0, np.nan, 1], [-np.inf, 0, np.inf]):
         with pytest.raises(fastad.InvalidInputError, match="bins must be a number of bins, or"):
-            ScoreDistributionDisplay.from_predictions(LABELS, SCORES["a"], bins=bad, ax=new_axes())
+            picture(ScoreDistributionDisplay, LABELS, SCORES["a"], bins=bad)
     with pytest.raises(fastad.InvalidInputError, match="bins must be at least 1"):
-        ScoreDistributionDisplay.from_predictions(LABELS, SCORES["a"], bins=0, ax=new_axes())
+        picture(ScoreDistributionDisplay, LABELS, SCORES["a"], bins=0)
     with pytest.raises(fastad.InvalidInputError, match="must have a finite range"):
-        ScoreDistributionDisplay.from_predictions([0, 1], [-1e308, 1e308], ax=new_axes())
+        picture(ScoreDistributionDisplay, [0, 1], [-1e308, 1e308])
     scores = {"a": [0, 1], "b": [1, np.nextafter(1, 2)]}
     with pytest.raises(
         fastad.InvalidInputError,
@@ -112,7 +106,7 @@ def test_edges_may_be_given_and_are_checked() -> None:
 
 @pytest.mark.parametrize("scores", [[5, 5, 5], [0, 2**60, 2**61], [1e-300, 2e-300, 0], [1, 2, 9]])
 def test_strange_scales_of_scores(scores: list[float]) -> None:
-    display = ScoreDistributionDisplay.from_predictions([0, 1, 1], scores, ax=new_axes())
+    display = picture(ScoreDistributionDisplay, [0, 1, 1], scores)
     display.figure_.canvas.draw()
     for density in map(data_of, display.steps_["score"]):
         assert np.sum(density.values * np.diff(density.edges)) == pytest.approx(1)

@@ -6,7 +6,7 @@ import pytest
 import fastad
 from fastad.plot import ContaminationSensitivityDisplay
 from fastad.uncertainty import contamination_sensitivity
-from tests.support.drawn import legend_of, new_axes
+from tests.support.drawn import legend_of, new_axes, picture
 from tests.support.uncertainty import contaminated
 
 Y, S = contaminated(1, 200, 4000, 0.02, 3.0)
@@ -14,13 +14,13 @@ GRID = [0, 0.01, 0.02, 0.5]
 
 
 def test_lines_are_the_values_and_bands_the_intervals() -> None:
-    display = ContaminationSensitivityDisplay.from_predictions(
+    display = picture(
+        ContaminationSensitivityDisplay,
         Y,
         {"a": S, "b": -S},
         measure="tpr@0.05",
         contamination=GRID,
         confidence_level=0.9,
-        ax=new_axes(),
     )
     assert list(display.lines_) == ["a", "b"]
     result = contamination_sensitivity(

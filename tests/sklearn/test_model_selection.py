@@ -9,9 +9,7 @@ import numpy.typing as npt
 import pytest
 import sklearn
 from sklearn.ensemble import IsolationForest
-from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, ParameterGrid, cross_val_score, cross_validate
-from sklearn.neighbors import LocalOutlierFactor
 from sklearn.svm import OneClassSVM
 
 import fastad
@@ -79,30 +77,6 @@ def test_search_of_what_is_better_when_lower() -> None:
         means
     )
     assert search.best_score_ == pytest.approx(-min(means), abs=1e-15)
-
-
-def test_novelty_folds_train_on_normals_only() -> None:
-    folds = [(train[Y[train] == 0], test) for train, test in FOLDS.split(X, Y)]
-    detector = LocalOutlierFactor(novelty=True)
-    values = cross_val_score(detector, X, Y, cv=folds, scoring=scorers.average_precision_scorer())
-    assert values.tolist() == _by_hand(detector, folds, fastad.average_precision)
-
-
-def test_cross_validation_of_a_classifier() -> None:
-    model = LogisticRegression()
-    values = cross_val_score(model, X, Y, cv=FOLDS, scoring=scorers.auc_at_fpr_scorer(fpr=0.05))
-    for (train, test), value in zip(FOLDS.split(X, Y), values, strict=True):
-        scores = sklearn.clone(model).fit(X[train], Y[train]).decision_function(X[test])
-        assert value == fastad.auc_at_fpr(Y[test], scores, fpr=0.05)
-
-
-def test_several_scorers_at_once() -> None:
-    scoring = {"auc": scorers.roc_auc_scorer(), "eer": scorers.equal_error_rate_scorer()}
-    result = cross_validate(SMALL_FOREST, X, Y, cv=FOLDS, scoring=scoring)
-    auc = _by_hand(SMALL_FOREST, FOLDS.split(X, Y), fastad.roc_auc)
-    eer = _by_hand(SMALL_FOREST, FOLDS.split(X, Y), fastad.measures.equal_error_rate)
-    assert result["test_auc"].tolist() == auc
-    assert result["test_eer"].tolist() == [-x for x in eer]
 
 
 class CountingForest(IsolationForest):  # type: ignore[misc]

@@ -13,6 +13,11 @@ def new_axes(**options: Any) -> Axes:
     return Figure(**options).subplots()
 
 
+def picture(display: Any, *data: Any, **options: Any) -> Any:
+    """Draw labels and scores by a display on axes of their own."""
+    return display.from_predictions(*data, ax=new_axes(), **options)
+
+
 def draw(display: Any) -> None:
     assert isinstance(display.figure_, Figure)
     display.figure_.draw_without_rendering()
