@@ -33,28 +33,6 @@ _SKETCH = 8_000_000
 FEWEST_BYTES = 2048
 
 
-class Fingerprint:
-    """A sum over labels and scores, which shows whether two passes read the same rows."""
-
-    def __init__(self) -> None:
-        self.value = 0
-
-    def count_points(self, points: StreamedPoints) -> None:
-        """Add points, in any order."""
-        self._plus(int(keys.fingerprint(points.raw.values, points.kinds)))
-
-    def merge(self, other: "Fingerprint") -> None:
-        """Add the sum over other points."""
-        self._plus(other.value)
-
-    def empty(self) -> "Fingerprint":
-        """Return the sum over no points."""
-        return Fingerprint()
-
-    def _plus(self, value: int) -> None:
-        self.value = (self.value + value) % 2**64
-
-
 @dataclass(slots=True)
 class Pass:
     """What a pass counts; parts of the points are counted apart and merged in any order."""
@@ -65,17 +43,22 @@ class Pass:
     ranges: Sequence[RangeCounter] = ()  # the points in the ranges on which measures still depend
     # The exact curve; one on disk cannot be merged.
     curve: AnomalyRanks | SpilledScores | None = None
-    fingerprint: Fingerprint | None = None  # shows whether another pass reads the same rows
+    # A sum over labels and scores in any order, which shows whether passes read the same rows.
+    fingerprint: int | None = None
 
     def count_points(self, points: StreamedPoints) -> None:
         """Count points."""
         for counter in self._counters():
             counter.count_points(points)
+        if self.fingerprint is not None:
+            self._add(int(keys.fingerprint(points.raw.values, points.kinds)))
 
     def merge(self, other: "Pass") -> None:
         """Add the counts of other points."""
         for counter, counted in zip(self._counters(), other._counters(), strict=True):
             counter.merge(counted)
+        if other.fingerprint is not None:
+            self._add(other.fingerprint)
 
     def empty(self) -> "Pass":
         """Return what counts other points of the pass."""
@@ -84,13 +67,16 @@ class Pass:
             None if self.anomalies is None else self.anomalies.empty(),
             [counter.empty() for counter in self.ranges],
             self.curve.empty() if isinstance(self.curve, AnomalyRanks) else None,
-            None if self.fingerprint is None else Fingerprint(),
+            None if self.fingerprint is None else 0,
         )
 
     def _counters(self) -> Iterator[Any]:
-        for counter in (self.sketch, self.anomalies, *self.ranges, self.curve, self.fingerprint):
+        for counter in (self.sketch, self.anomalies, *self.ranges, self.curve):
             if counter is not None:
                 yield counter
+
+    def _add(self, fingerprint: int) -> None:
+        self.fingerprint = ((self.fingerprint or 0) + fingerprint) % 2**64
 
 
 class ScorePasses:
@@ -139,7 +125,7 @@ class ScorePasses:
             # Measures that are read at one point of the curve depend on the same ranges.
             if not refinement.is_counted_in(counters):
                 counters.append(refinement.counter())
-        return Pass(ranges=counters, curve=curve, fingerprint=Fingerprint())
+        return Pass(ranges=counters, curve=curve, fingerprint=0)
 
     def end(self, counted: Pass) -> None:
         """Finish a pass and plan the next one."""
@@ -172,7 +158,7 @@ class ScorePasses:
         anomalies = None
         if any(map(_has_corners, self._measures)):
             anomalies = KeptAnomalies(most_anomalies(self._memory - n_bytes))
-        return Pass(ScoreSketch(n_bytes), anomalies, fingerprint=Fingerprint())
+        return Pass(ScoreSketch(n_bytes), anomalies, fingerprint=0)
 
     def _end_of_first(self, counted: Pass, sketch: ScoreSketch) -> None:
         try:
@@ -184,7 +170,7 @@ class ScorePasses:
         self._values, self._undefined, self._notes = dict(table), table.undefined, table.notes
         if counted.fingerprint is None:
             return
-        self._fingerprint = counted.fingerprint.value
+        self._fingerprint = counted.fingerprint
         open_measures = [
             bound
             for bound in self._measures
@@ -209,8 +195,7 @@ class ScorePasses:
 
     def _end_of_later(self, counted: Pass) -> None:
         assert self._cells is not None
-        assert counted.fingerprint is not None
-        if counted.fingerprint.value != self._fingerprint:
+        if counted.fingerprint != self._fingerprint:
             raise InvalidInputError(
                 "source must have the same rows in every pass; found other labels or scores in a "
                 "later pass than in the first",
