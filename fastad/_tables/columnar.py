@@ -1,6 +1,7 @@
 """Parquet and Arrow files, and archives of NumPy's arrays."""
 
 import zipfile
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,13 +18,34 @@ from fastad._tables.files import need_pyarrow, state_of
 _ROWS = 2**20
 
 
-class ArrowFile:
+class _TypedFile(ABC):
+    """Columns with types of their own, which are read as they are."""
+
+    untyped = False
+    path: Path
+
+    @abstractmethod
+    def cells(self, names: Sequence[str], n_rows: int | None = None) -> Iterator[Mapping[str, Any]]:
+        """Yield columns as they are, batch by batch."""
+
+    def batches(self, roles: Mapping[str, Role]) -> Iterator[Mapping[str, Any]]:
+        """Yield columns as they are, whatever their roles."""
+        return self.cells(list(roles))
+
+    def state(self) -> object:
+        """Return a value that changes where the file is written anew."""
+        return state_of(self.path)
+
+    def where(self, row: int) -> str:
+        """Return how messages name a row."""
+        return f"row {row}"
+
+
+class ArrowFile(_TypedFile):
     """The columns of a .parquet, .arrow or .feather file; only those in use are read.
 
     ``n_rows`` is None where the file does not have the number of its rows.
     """
-
-    untyped = False
 
     def __init__(self, path: Path) -> None:
         need_pyarrow(f"a {path.suffix} file")
@@ -62,10 +84,6 @@ class ArrowFile:
         """Return the type of a column, which has to be the same in all files."""
         return str(self._types[name])
 
-    def state(self) -> object:
-        """Return a value that changes where the file is written anew."""
-        return state_of(self.path)
-
     def cells(self, names: Sequence[str], n_rows: int | None = None) -> Iterator[Mapping[str, Any]]:
         """Yield columns as they are, batch by batch."""
         with reading(self.path, "the file"):
@@ -76,14 +94,6 @@ class ArrowFile:
                     # Strings and categories of a damaged file may lie outside of it.
                     column.validate(full=True)
                 yield columns
-
-    def batches(self, roles: Mapping[str, Role]) -> Iterator[Mapping[str, Any]]:
-        """Yield columns batch by batch."""
-        return self.cells(list(roles))
-
-    def where(self, row: int) -> str:
-        """Return how messages name a row."""
-        return f"row {row}"
 
     def _parquet_batches(self, names: list[str], n_rows: int) -> Iterator[Any]:
         from pyarrow import parquet  # Inside, as arrays need no pyarrow.
@@ -106,10 +116,9 @@ class ArrowFile:
                     yield batch.slice(start, n_rows)
 
 
-class ArrayArchive:
+class ArrayArchive(_TypedFile):
     """The arrays of an .npz file, which may have any lengths."""
 
-    untyped = False
     n_rows = None
 
     def __init__(self, path: Path) -> None:
@@ -140,10 +149,6 @@ class ArrayArchive:
     def type_of(self, name: str) -> str:
         """Return the type of an array, which has to be the same in all files."""
         return self._form(name)[0]
-
-    def state(self) -> object:
-        """Return a value that changes where the file is written anew."""
-        return state_of(self.path)
 
     def left_out(self, names: Sequence[str], first: str) -> dict[str, str]:
         """Return why arrays do not go with a first one; nothing for those that do.
@@ -185,14 +190,6 @@ class ArrayArchive:
                     f"{name!r} and {len(arrays[first])} of {first!r}"
                 )
         yield arrays
-
-    def batches(self, roles: Mapping[str, Role]) -> Iterator[Mapping[str, Any]]:
-        """Yield arrays, in one batch."""
-        return self.cells(list(roles))
-
-    def where(self, row: int) -> str:
-        """Return how messages name a row."""
-        return f"row {row}"
 
     def _form(self, name: str) -> tuple[str, tuple[int, ...]]:
         """Return the kind and the shape of an array, for which it is read once."""

@@ -123,7 +123,7 @@ class ScorePasses:
         counters: list[RangeCounter] = []
         for refinement in self._refinements.values():
             # Measures that are read at one point of the curve depend on the same ranges.
-            if not refinement.is_counted_in(counters):
+            if refinement.counted_in(counters) is None:
                 counters.append(refinement.counter())
         return Pass(ranges=counters, curve=curve, fingerprint=0)
 
@@ -203,7 +203,9 @@ class ScorePasses:
             )
         refinements, self._refinements = self._refinements, {}
         for bound, refinement in refinements.items():
-            refinement.take(counted.ranges)
+            counter = refinement.counted_in(counted.ranges)
+            assert counter is not None
+            refinement.absorb(counter)
             with self._if_defined(bound):
                 value = self._values[bound.key] = refinement.result()
                 if not value.is_exact:

@@ -152,13 +152,13 @@ class Refinement:
         lows, highs = _merged_ranges(self._cells, self._chosen)
         return RangeCounter(self._cells.codec.dtype, lows, highs, self._memory)
 
-    def is_counted_in(self, counters: Iterable[RangeCounter]) -> bool:
-        """Tell whether one of the counters has the same ranges."""
-        return any(map(self._counter.has_ranges_of, counters))
+    def counted_in(self, counters: Iterable[RangeCounter]) -> RangeCounter | None:
+        """Return the counter of the same ranges, or None."""
+        return next(filter(self._counter.has_ranges_of, counters), None)
 
-    def take(self, counters: Iterable[RangeCounter]) -> None:
-        """Add the points of the counter of the same ranges."""
-        self._counter.merge(next(filter(self._counter.has_ranges_of, counters)))
+    def absorb(self, counter: RangeCounter) -> None:
+        """Add the points of a counter."""
+        self._counter.merge(counter)
 
     def merge(self, other: "Refinement") -> None:
         """Add the points that another worker counted for the same refinement."""
