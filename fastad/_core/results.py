@@ -217,7 +217,7 @@ class TableResult(Result):
     @property
     def notes(self) -> Sequence[str]:
         """Reasons why values are undefined or were left out: a line each."""
-        return ()
+        return getattr(self, "_notes", ())
 
     def _blocks(self) -> list[TextTable | str]:
         """Return the printed parts: tables, lines of text, and empty ones between them."""

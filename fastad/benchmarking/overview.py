@@ -1,8 +1,7 @@
 """``compare_runs``: all comparisons that a table of results allows, in one go."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from numbers import Integral
 from typing import Any, TypeAlias, get_args
 
@@ -41,18 +40,6 @@ _Maker: TypeAlias = Callable[[], TableResult] | str
 
 # The least number of rates of a curve with a highest point.
 _MIN_LEVELS = 3
-
-
-@dataclass(frozen=True, slots=True)
-class _Request:
-    """The checked arguments of `compare_runs`."""
-
-    table: ResultTable
-    measures: Sequence[str]
-    measure: str
-    targets: Sequence[str]
-    reference: str | None
-    control: str | None
 
 
 def compare_runs(
@@ -154,48 +141,6 @@ def compare_runs(
     'no reference is given'
     """
     table = as_results(results, None)
-    request = _check_request(table, operating_fpr, measure, measures, reference, control)
-    check_resampling(table.clusters, confidence_level, n_resamples, rng)
-    # One seed for all, so that equal numbers have equal intervals wherever they stand, and none
-    # depends on which comparisons there are.
-    seed = int(rng) if isinstance(rng, Integral) else random_seed(rng)
-    options = {"confidence_level": confidence_level, "n_resamples": n_resamples, "rng": seed}
-    sections: dict[str, TableResult] = {}
-    skipped: dict[str, str] = {}
-    with thread_limit(n_threads), reporting(progress, "comparisons") as report:
-        makers = dict(_makers(request, options))
-        for done, (name, make) in enumerate(makers.items()):
-            if report is not None:
-                report(done, len(makers))
-            if isinstance(make, str):
-                skipped[name] = make
-                continue
-            try:
-                sections[name] = make()
-            except (InvalidInputError, UndefinedMeasureError) as error:
-                skipped[name] = str(error)
-        if report is not None:
-            report(len(makers), len(makers))
-    return RunsOverview(
-        table,
-        request.measures,
-        request.measure,
-        request.control,
-        request.reference,
-        skipped,
-        sections,
-    )
-
-
-def _check_request(
-    table: ResultTable,
-    operating_fpr: Point | None,
-    measure: str | None,
-    measures: Sequence[str] | None,
-    reference: str | None,
-    control: str | None,
-) -> _Request:
-    """Check the arguments, and set those that are not given; names of functions become keys."""
     target = None if operating_fpr is None else tpr_column(table.measures, operating_fpr).key
     measure = None if measure is None else table.measure(measure).key
     reference = None if reference is None else table.measure(reference, "reference").key
@@ -209,21 +154,60 @@ def _check_request(
     by_rate = columns_by_rate(table.measures, "tpr")
     usual = [column.key for column in by_rate if column.rate in USUAL_RATES]
     targets = usual if target is None else [target]
-    return _Request(table, selected, principal, targets, reference, control)
+    check_resampling(table.clusters, confidence_level, n_resamples, rng)
+    # One seed for all, so that equal numbers have equal intervals wherever they stand, and none
+    # depends on which comparisons there are.
+    seed = int(rng) if isinstance(rng, Integral) else random_seed(rng)
+    options = {"confidence_level": confidence_level, "n_resamples": n_resamples, "rng": seed}
+    sections: dict[str, TableResult] = {}
+    skipped: dict[str, str] = {}
+    with thread_limit(n_threads), reporting(progress, "comparisons") as report:
+        pairs = {"measure": principal, "control": control}
+        makers = dict(_makers(table, selected, pairs, reference, targets, options))
+        for done, (name, make) in enumerate(makers.items()):
+            if report is not None:
+                report(done, len(makers))
+            if isinstance(make, str):
+                skipped[name] = make
+                continue
+            try:
+                sections[name] = make()
+            except (InvalidInputError, UndefinedMeasureError) as error:
+                skipped[name] = str(error)
+        if report is not None:
+            report(len(makers), len(makers))
+    return RunsOverview(table, selected, principal, control, reference, skipped, sections)
 
 
-def _makers(request: _Request, options: Mapping[str, Any]) -> Iterable[tuple[str, _Maker]]:
+def _makers(
+    table: ResultTable,
+    measures: Sequence[str],
+    pairs: Mapping[str, Any],
+    reference: str | None,
+    targets: Sequence[str],
+    options: Mapping[str, Any],
+) -> Iterable[tuple[str, _Maker]]:
     """Yield the name of each comparison with its function, or the reason why it is skipped."""
-    table, measures = request.table, request.measures
 
     def of(function: Callable[..., TableResult], **more: object) -> _Maker:
         return partial(function, table, **options, **more)
 
+    @cache
+    def curve(measure: LevelMeasure) -> Discriminability:
+        # All criteria share the curves, which take the longest.
+        return discriminability(table, measure=measure, **options)
+
+    def loss_at(criterion: CriterionName) -> LossMatrix:
+        others = [table.measure(key) for key in measures]
+        curves = {name: curve(name) for name in get_args(LevelMeasure)}
+        resampling = check_resampling(table.clusters, **options)
+        return loss_at_rates(table, others, curves, criterion, "optimal", resampling)
+
     yield "ranks", of(average_ranks, measures=measures)
     level = options["confidence_level"]
     yield "friedman", partial(friedman, table, measures=measures, confidence_level=level)
-    for name, function in (("nemenyi", nemenyi), ("wilcoxon", wilcoxon_holm)):
-        yield name, of(function, measure=request.measure, control=request.control)
+    yield "nemenyi", of(nemenyi, **pairs)
+    yield "wilcoxon", of(wilcoxon_holm, **pairs)
     yield "values", partial(mean_values, table, measures=measures)
     alone = f"there is one measure alone, {measures[0]}" if len(measures) < 2 else ""
     yield "kendall", alone or of(kendall_matrix, measures=measures)
@@ -232,47 +216,22 @@ def _makers(request: _Request, options: Mapping[str, Any]) -> Iterable[tuple[str
         yield "class_sensitivity", "the table has no column of the classes of anomalies"
     else:
         yield "class_sensitivity", of(class_sensitivity, measures=measures)
-    curves = _Curves(request, options)
     for name in get_args(LevelMeasure):
-        yield f"discriminability_{name}", _no_curve(table, [name]) or partial(curves.of, name)
+        yield f"discriminability_{name}", _no_curve(table, [name]) or partial(curve, name)
     reason = _no_curve(table, LEVEL_MEASURES)
     for criterion in get_args(CriterionName):
-        yield f"loss_at_{criterion}", reason or partial(curves.loss_at, criterion)
-    others = [key for key in measures if key != request.reference]
-    if request.reference is None:
+        yield f"loss_at_{criterion}", reason or partial(loss_at, criterion)
+    others = [key for key in measures if key != reference]
+    if reference is None:
         yield "rank_distance", "no reference is given"
     elif not others:
-        yield "rank_distance", f"there is no measure beside {request.reference}"
+        yield "rank_distance", f"there is no measure beside {reference}"
     else:
-        yield "rank_distance", of(rank_distance, reference=request.reference, measures=others)
-    for key in request.targets:
+        yield "rank_distance", of(rank_distance, reference=reference, measures=others)
+    for key in targets:
         yield f"recommendation_{key}", of(recommend, target_measure=key, measures=measures)
-    if not request.targets:
+    if not targets:
         yield "recommendation", "the table has neither tpr@0.01 nor tpr@0.05"
-
-
-class _Curves:
-    """Discriminability by AUC and by TPR, which all criteria share: it takes the longest."""
-
-    def __init__(self, request: _Request, options: Mapping[str, Any]) -> None:
-        self.request, self.options = request, options
-        self._curves: dict[str, Discriminability] = {}
-
-    def of(self, measure: LevelMeasure) -> Discriminability:
-        """Return the curves of a measure."""
-        if measure not in self._curves:
-            self._curves[measure] = discriminability(
-                self.request.table, measure=measure, **self.options
-            )
-        return self._curves[measure]
-
-    def loss_at(self, criterion: CriterionName) -> LossMatrix:
-        """Return the result of `loss_at_selected_fpr`."""
-        table = self.request.table
-        others = [table.measure(key) for key in self.request.measures]
-        curves = {measure: self.of(measure) for measure in get_args(LevelMeasure)}
-        resampling = check_resampling(table.clusters, **self.options)
-        return loss_at_rates(table, others, curves, criterion, "optimal", resampling)
 
 
 def _no_curve(table: ResultTable, measures: Sequence[str]) -> str:

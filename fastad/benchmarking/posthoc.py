@@ -2,8 +2,9 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from functools import partial
 from itertools import count
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -22,10 +23,13 @@ from fastad.benchmarking.ranks import (
     shared_points,
 )
 from fastad.benchmarking.reading import problems_text
-from fastad.benchmarking.resampling import Means, check_resampling
+from fastad.benchmarking.resampling import check_resampling
 from fastad.benchmarking.result_table import Results, ResultTable, as_results
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.uncertainty.comparisons.corrections import CORRECTIONS
+
+# Columns of the first and of the second detector of each pair, the better mean rank first.
+_Pairs: TypeAlias = tuple[IntVector, IntVector]
 
 
 def nemenyi(
@@ -108,48 +112,62 @@ def nemenyi(
     knn is better than svm; no other differences are significant (auc, 4 data sets, nemenyi, 95 %)
     critical difference: 1.657
     """
-    ranked = _rank(results, measure, control, confidence_level, n_resamples, rng)
-    n, k = ranked.ranks.shape
-    first, second = ranked.pairs
+    test = partial(_compare_mean_ranks, has_control=control is not None)
+    return _compare(results, measure, control, confidence_level, n_resamples, rng, test)
+
+
+class _PairTest(NamedTuple):
+    """Result of a test of pairs of detectors, with an entry for each pair.
+
+    The advantage is positive where the first detector is better. ``smallest`` returns the smallest
+    adjusted p-value that a number of data sets can give.
+    """
+
+    method: str
+    p_values: FloatVector
+    adjusted_p_values: FloatVector
+    advantage: FloatVector
+    critical_difference: float | None
+    smallest: Callable[[int], float]
+
+
+def _compare_mean_ranks(
+    merits: FloatMatrix, ranks: FloatMatrix, pairs: _Pairs, alpha: float, *, has_control: bool
+) -> _PairTest:
+    n, k = ranks.shape
     # Sums of ranks are multiples of a half, and so exact: equal differences are one.
-    sums = ranked.ranks.sum(axis=0)
-    difference = sums[second] - sums[first]
+    sums = ranks.sum(axis=0)
+    difference = sums[pairs[1]] - sums[pairs[0]]
     error = math.sqrt(k * (k + 1) / (6 * n))
-    sizes, which = np.unique(np.abs(difference), return_inverse=True)
-    method = "nemenyi" if control is None else "bonferroni-dunn"
+    method = "bonferroni-dunn" if has_control else "nemenyi"
     if k == 2:
-        untied = np.count_nonzero(ranked.ranks[:, 0] != ranked.ranks[:, 1])
+        untied = np.count_nonzero(ranks[:, 0] != ranks[:, 1])
         p_values = np.array([_sign_test(int(abs(difference[0])), int(untied))])
         # One more than all would be needed where all do not suffice.
-        reached = [each for each in range(n, -1, -2) if _sign_test(each, n) <= ranked.alpha]
+        reached = [each for each in range(n, -1, -2) if _sign_test(each, n) <= alpha]
         critical = (reached[-1] if reached else n + 2) / n
-        return ranked.comparison(
-            p_values, p_values, difference, critical, method, lambda n: _sign_test(n, n)
+        return _PairTest(
+            method, p_values, p_values, difference, critical, lambda n: _sign_test(n, n)
         )
     # Here, because SciPy's special functions take a tenth of a second to import.
     from scipy.special import ndtr, ndtri
 
     def adjust(z: FloatVector) -> FloatVector:
-        if control is None:
-            return range_tail(math.sqrt(2) * z, k)
-        return np.asarray(np.minimum(2 * ndtr(-z) * (k - 1), 1), np.float64)
+        if has_control:
+            return np.asarray(np.minimum(2 * ndtr(-z) * (k - 1), 1), np.float64)
+        return range_tail(math.sqrt(2) * z, k)
 
     def smallest(n_datasets: int) -> float:
         return float(adjust(np.array([(k - 1) * math.sqrt(6 * n_datasets / (k * (k + 1)))]))[0])
 
+    sizes, which = np.unique(np.abs(difference), return_inverse=True)
     z = sizes / (n * error)
-    if control is None:
-        critical = range_quantile(ranked.alpha, k) / math.sqrt(2)
+    if has_control:
+        critical = -float(ndtri(alpha / (2 * (k - 1))))
     else:
-        critical = -float(ndtri(ranked.alpha / (2 * (k - 1))))
-    return ranked.comparison(
-        2 * ndtr(-z)[which],
-        adjust(z)[which],
-        difference,
-        critical * error,
-        method,
-        smallest,
-    )
+        critical = range_quantile(alpha, k) / math.sqrt(2)
+    p_values, adjusted = 2 * ndtr(-z)[which], adjust(z)[which]
+    return _PairTest(method, p_values, adjusted, difference, critical * error, smallest)
 
 
 def _sign_test(advantage: int, n: int) -> float:
@@ -244,17 +262,22 @@ def wilcoxon_holm(
     ([('knn', 'lof')], 0.0078125)
     """
     check_choice(correction, tuple(CORRECTIONS), "correction")
-    ranked = _rank(results, measure, control, confidence_level, n_resamples, rng)
-    p_values, advantage = signed_ranks(ranked.merits, *ranked.pairs)
+    test = partial(_compare_signed_ranks, correction=correction)
+    return _compare(results, measure, control, confidence_level, n_resamples, rng, test)
+
+
+def _compare_signed_ranks(
+    merits: FloatMatrix, ranks: FloatMatrix, pairs: _Pairs, alpha: float, *, correction: Correction
+) -> _PairTest:
+    p_values, advantage = signed_ranks(merits, *pairs)
     adjust = CORRECTIONS[correction]
 
     def smallest(n_datasets: int) -> float:
         # One detector of each pair is better on every data set: both signs of all are as extreme.
         return float(adjust(np.full(len(p_values), 2.0 ** (1 - n_datasets)))[0])
 
-    return ranked.comparison(
-        p_values, adjust(p_values), advantage, None, f"wilcoxon-{correction}", smallest
-    )
+    method = f"wilcoxon-{correction}"
+    return _PairTest(method, p_values, adjust(p_values), advantage, None, smallest)
 
 
 def check_control(table: ResultTable, control: str | None) -> None:
@@ -266,97 +289,20 @@ def check_control(table: ResultTable, control: str | None) -> None:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Ranked:
-    """Detectors in order of mean rank, on the data sets that count, and the pairs to compare."""
-
-    detectors: list[str]
-    merits: FloatMatrix
-    ranks: FloatMatrix
-    means: Means
-    control: str | None
-    measure: str
-    data: str
-    alpha: float
-    confidence_level: float
-    n_resamples: int
-    notes: list[str]
-
-    @property
-    def pairs(self) -> tuple[IntVector, IntVector]:
-        """First and second detector of each pair, the better mean rank first."""
-        if self.control is None:
-            return np.triu_indices(len(self.detectors), 1)
-        control = self.detectors.index(self.control)
-        others = np.delete(np.arange(len(self.detectors)), control)
-        return np.minimum(control, others), np.maximum(control, others)
-
-    def comparison(
-        self,
-        p_values: FloatVector,
-        adjusted: FloatVector,
-        advantage: FloatVector,
-        critical_difference: float | None,
-        method: str,
-        smallest: Callable[[int], float],
-    ) -> RankComparison:
-        """Return the result, from p-values and the advantage of the first detector of each pair.
-
-        ``smallest`` returns the smallest adjusted p-value that a number of data sets can give.
-        """
-        first, second = self.pairs
-        k = len(self.detectors)
-        significant = adjusted <= self.alpha
-        wins = np.zeros((k, k), np.bool_)
-        wins[first, second] = significant & (advantage > 0)
-        wins[second, first] = significant & (advantage < 0)
-        runs = runs_without_difference(wins | wins.T) if self.control is None else []
-        by_pair, adjusted_by_pair = np.full((2, k, k), np.nan)
-        for square, values in ((by_pair, p_values), (adjusted_by_pair, adjusted)):
-            square[first, second] = square[second, first] = values
-        means = self.means
-        set_all_readonly(means.value, means.low, means.high, by_pair, adjusted_by_pair, wins)
-        return RankComparison(
-            self.detectors,
-            means.value,
-            means.low,
-            means.high,
-            critical_difference,
-            by_pair,
-            adjusted_by_pair,
-            wins,
-            [tuple(self.detectors[first : last + 1]) for first, last in runs],
-            self.control,
-            method,
-            self.measure,
-            len(self.ranks),
-            self.data,
-            self.confidence_level,
-            self.n_resamples,
-            self.notes + self._too_few(smallest),
-        )
-
-    def _too_few(self, smallest: Callable[[int], float]) -> list[str]:
-        """Return a note where no difference could be significant on so few data sets."""
-        n, n_pairs = len(self.ranks), len(self.pairs[0])
-        if smallest(n) <= self.alpha:
-            return []
-        enough = next(i for i in count(n + 1) if smallest(i) <= self.alpha)
-        return [
-            f"no difference can be significant on {self.data}: the smallest possible p-value, "
-            f"adjusted for {count_text(n_pairs, 'pair')}, is {smallest(n):.2g}; {enough} would do"
-        ]
-
-
-def _rank(
+def _compare(
     results: Results,
     measure: str | None,
     control: str | None,
     confidence_level: Point,
     n_resamples: int,
     rng: int | np.random.Generator | None,
-) -> _Ranked:
-    """Check the arguments, and rank detectors on the data sets where all have values."""
+    test: Callable[[FloatMatrix, FloatMatrix, _Pairs, float], _PairTest],
+) -> RankComparison:
+    """Rank detectors on the data sets where all have values, and test the pairs.
+
+    The test takes merits and ranks of detectors in order of mean rank, the pairs of their columns,
+    and its level.
+    """
     table = as_results(results, None)
     column = table.only_measure() if measure is None else table.measure(measure)
     alpha = float(1 - check_inside(confidence_level, "confidence_level"))
@@ -373,16 +319,47 @@ def _rank(
         )
     order = np.argsort(ranks[counted].sum(axis=0), kind="stable")
     ranks, merits = ranks[:, order], merits[:, order]
-    return _Ranked(
-        [table.detectors[i] for i in order],
-        merits[counted],
-        ranks[counted],
-        resampling.bounded_means(ranks, 1, ranks.shape[1]),
-        control,
-        column.key,
-        problems_text(table.clusters[counted]),
-        alpha,
-        resampling.confidence_level,
-        resampling.n_resamples,
-        [*table.omissions(), *gaps, *shared_points(table)],
+    n, k = int(np.count_nonzero(counted)), len(order)
+    detectors = [table.detectors[i] for i in order]
+    first, second = np.triu_indices(k, 1)
+    if control is not None:
+        other = np.delete(np.arange(k), detectors.index(control))
+        first, second = (end(detectors.index(control), other) for end in (np.minimum, np.maximum))
+    tested = test(merits[counted], ranks[counted], (first, second), alpha)
+    significant = tested.adjusted_p_values <= alpha
+    wins = np.zeros((k, k), np.bool_)
+    wins[first, second] = significant & (tested.advantage > 0)
+    wins[second, first] = significant & (tested.advantage < 0)
+    runs = runs_without_difference(wins | wins.T) if control is None else []
+    by_pair, adjusted_by_pair = np.full((2, k, k), np.nan)
+    by_pair[first, second] = by_pair[second, first] = tested.p_values
+    adjusted_by_pair[first, second] = adjusted_by_pair[second, first] = tested.adjusted_p_values
+    data = problems_text(table.clusters[counted])
+    notes = [*table.omissions(), *gaps, *shared_points(table)]
+    if (least := tested.smallest(n)) > alpha:
+        enough = next(i for i in count(n + 1) if tested.smallest(i) <= alpha)
+        notes.append(
+            f"no difference can be significant on {data}: the smallest possible p-value, "
+            f"adjusted for {count_text(len(first), 'pair')}, is {least:.2g}; {enough} would do"
+        )
+    means = resampling.bounded_means(ranks, 1, k)
+    set_all_readonly(by_pair, adjusted_by_pair, wins)
+    return RankComparison(
+        detectors=detectors,
+        mean_ranks=means.value,
+        low=means.low,
+        high=means.high,
+        critical_difference=tested.critical_difference,
+        p_values=by_pair,
+        adjusted_p_values=adjusted_by_pair,
+        wins=wins,
+        groups=[tuple(detectors[first : last + 1]) for first, last in runs],
+        control=control,
+        method=tested.method,
+        measure=column.key,
+        n_datasets=n,
+        data=data,
+        confidence_level=resampling.confidence_level,
+        n_resamples=resampling.n_resamples,
+        _notes=notes,
     )

@@ -75,11 +75,6 @@ class RankTable(TableResult):
             for j, name in enumerate(self.detectors)
         ]
 
-    @property
-    def notes(self) -> list[str]:
-        """Notes of data sets that were left out, and why."""
-        return list(self._notes)
-
     def _declare_columns(self) -> list[Column]:
         return grid_columns(
             {"measure": self.measures, "detector": self.detectors},

@@ -1,7 +1,6 @@
 """Reading the columns of a table of results: names as codes, measures as numbers."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -38,77 +37,55 @@ def table_of(table: Any, argument: str = "table") -> dict[str, Any]:
     return dict(columns)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Keys:
-    """Problem, model and fold of each row as indices, and their names.
+def _in_order(
+    problem: IntVector, model: IntVector, fold: IntVector, names: Mapping[str, Any]
+) -> tuple[IntVector, IntVector]:
+    """Return the rows by problem, model and fold, and where each model of a problem starts.
 
-    Attributes
-    ----------
-    problem, model, fold : numpy.ndarray of shape (n_rows,)
-        Index of each row among the names.
-    datasets : list
-        Data set of each problem.
-    anomaly_classes : list or None
-        Class of the anomalies of each problem.
-    detectors : list of str
-        Each once.
-    detector_of : numpy.ndarray of shape (n_models,)
-        Index among them of each model.
-    models : list of str
-        Detector and parameters of each model.
-    folds : list
-        Each once.
+    Repeated rows are refused, and different things of one name.
     """
-
-    problem: IntVector
-    model: IntVector
-    fold: IntVector
-    datasets: list[Any]
-    anomaly_classes: list[Any] | None
-    detectors: list[str]
-    detector_of: IntVector
-    models: list[str]
-    folds: list[Any]
-
-    def in_order(self) -> tuple[IntVector, IntVector]:
-        """Return the rows by problem, model and fold, and where each model of a problem starts.
-
-        Repeated rows are refused, and different things of one name.
-        """
-        n_models, n_folds = len(self.models), len(self.folds)
-        if n_models < 2:
+    models, folds = names["models"], names["folds"]
+    if len(models) < 2:
+        raise InvalidInputError(
+            f"table must contain at least two models to compare; found {len(models)}",
+            argument="table",
+        )
+    run = (problem * len(models) + model) * len(folds) + fold
+    order = np.argsort(run, kind="stable")
+    run = run[order]
+    repeated = np.flatnonzero(run[1:] == run[:-1])
+    if len(repeated):
+        row = int(order[repeated + 1].min())
+        raise InvalidInputError(
+            "table must contain each data set, detector, params and fold once; found "
+            f"{count_text(len(repeated), 'repeated row')}, the first at row {row}: "
+            f"{names['datasets'][problem[row]]}, {models[model[row]]}, fold {folds[fold[row]]}",
+            argument="table",
+        )
+    problems = problem_names(names["datasets"], names["anomaly_classes"])
+    for noun, each in (("model", models), ("data set", problems)):
+        if len(set(each)) < len(each):
+            twice = next(name for name in each if each.count(name) > 1)
             raise InvalidInputError(
-                f"table must contain at least two models to compare; found {n_models}",
-                argument="table",
+                f"table must name each {noun} once; found two {twice!r}", argument="table"
             )
-        run = (self.problem * n_models + self.model) * n_folds + self.fold
-        order = np.argsort(run, kind="stable")
-        run = run[order]
-        repeated = np.flatnonzero(run[1:] == run[:-1])
-        if len(repeated):
-            row = int(order[repeated + 1].min())
-            raise InvalidInputError(
-                "table must contain each data set, detector, params and fold once; found "
-                f"{count_text(len(repeated), 'repeated row')}, the first at row {row}: "
-                f"{self.datasets[self.problem[row]]}, {self.models[self.model[row]]}, "
-                f"fold {self.folds[self.fold[row]]}",
-                argument="table",
-            )
-        problems = problem_names(self.datasets, self.anomaly_classes)
-        for noun, names in (("model", self.models), ("data set", problems)):
-            if len(set(names)) < len(names):
-                twice = next(name for name in names if names.count(name) > 1)
-                raise InvalidInputError(
-                    f"table must name each {noun} once; found two {twice!r}", argument="table"
-                )
-        starts = np.zeros(len(problems) * n_models + 1, np.int64)
-        kernels.group_starts(as_readonly(run // n_folds), starts)
-        set_all_readonly(self.detector_of, starts)
-        return order, starts
+    starts = np.zeros(len(problems) * len(models) + 1, np.int64)
+    kernels.group_starts(as_readonly(run // len(folds)), starts)
+    return order, starts
 
 
-def read_keys(table: Mapping[str, Any], keys: Mapping[str, Sequence[str]], n_rows: int) -> Keys:
-    """Read the problem, model and fold of each row."""
+def read_keys(
+    table: Mapping[str, Any], keys: Mapping[str, Sequence[str]], n_rows: int
+) -> tuple[dict[str, Any], IntVector, IntVector, IntVector]:
+    """Read the problem, model and fold of each row.
+
+    Returns
+    -------
+    dict
+        The attributes of `ResultTable` that name them.
+    order, starts, folds : numpy.ndarray
+        Rows by problem, model and fold; where each model of a problem starts; their folds.
+    """
 
     def read(key: str) -> tuple[IntVector, list[Any]]:
         parts = [factorize(table[name], f"table[{name!r}]", RowIndex(n_rows)) for name in keys[key]]
@@ -126,20 +103,21 @@ def read_keys(table: Mapping[str, Any], keys: Mapping[str, Sequence[str]], n_row
     folds, fold_names = read("fold")
     problem, (dataset_of, class_of) = _numbered([datasets, classes])
     model, (detector_of, params_of) = _numbered([detectors, params])
-    return Keys(
-        problem,
-        model,
-        folds,
-        [dataset_names[i] for i in dataset_of],
-        [class_names[i] for i in class_of] if class_names != [None] else None,
-        [str(name) for name in detector_names],
-        detector_of,
-        [
+    names = {
+        "datasets": [dataset_names[i] for i in dataset_of],
+        "anomaly_classes": [class_names[i] for i in class_of] if class_names != [None] else None,
+        "detectors": [str(name) for name in detector_names],
+        "detector_of": detector_of,
+        "models": [
             f"{detector_names[i]} {params_names[j]}".rstrip()
             for i, j in zip(detector_of, params_of, strict=True)
         ],
-        fold_names,
-    )
+        "folds": fold_names,
+    }
+    order, starts = _in_order(problem, model, folds, names)
+    folds = folds[order]
+    set_all_readonly(detector_of, starts, folds)
+    return names, order, starts, folds
 
 
 def _with_one_class(column: Any) -> Any:

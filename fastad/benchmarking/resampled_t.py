@@ -158,7 +158,6 @@ def resampled_t_test(
     freedom. The second term stands for the correlation of splits, for which there is no unbiased
     estimate (Bengio and Grandvalet 2004). Only for one data set: the result says nothing of
     others. O(k^2 J) time for k models.
-    tell. O(k^2 J) time for k models.
 
     References
     ----------

@@ -24,7 +24,6 @@ from fastad.benchmarking.columns import (
     find_columns,
     key_list,
 )
-from fastad.benchmarking.doubtful_areas import notes_of_areas
 from fastad.benchmarking.means import cell_means
 from fastad.benchmarking.reading import (
     check_lengths,
@@ -45,8 +44,10 @@ Results: TypeAlias = Any
 # Values of problems, models and measures, signed so that higher is better.
 Merits: TypeAlias = npt.NDArray[np.float64]
 
-_MAX_NAMES = 3
-_MAX_LISTED = 30
+_MAX_NAMES, _MAX_DOUBTS, _MAX_LISTED = 3, 8, 30
+_AUC = "auc"
+# A table has no numbers of samples: this many areas below this value are not chance.
+_FAR_BELOW_CHANCE, _FEWEST_AREAS = 0.4, 3
 
 
 def _with_lowest_contamination(cells: Mapping[str, Any]) -> tuple[Mapping[str, Any], str]:
@@ -174,24 +175,15 @@ class ResultTable:
             measure.key: numbers(cells[measure.column], f"table[{measure.column!r}]")
             for measure in columns.measures
         }
-        keys = read_keys(cells, columns.keys, n_rows)
-        order, starts = keys.in_order()
-        values = {key: column[order] for key, column in values.items()}
-        folds = keys.fold[order]
-        set_all_readonly(folds, *values.values())
+        names, order, starts, folds = read_keys(cells, columns.keys, n_rows)
         return cls(
             columns.measures,
-            keys.datasets,
-            keys.anomaly_classes,
-            keys.detectors,
-            keys.detector_of,
-            keys.models,
-            keys.folds,
-            values,
-            starts,
-            folds,
-            [name for name in columns.unknown if is_numeric(cells[name])],
-            note,
+            **names,
+            _values={key: set_readonly(column[order]) for key, column in values.items()},
+            _starts=starts,
+            _fold_of=folds,
+            _unknown=[name for name in columns.unknown if is_numeric(cells[name])],
+            _left_out=note,
         )
 
     @classmethod
@@ -417,7 +409,12 @@ class ResultTable:
     def omissions(self) -> list[str]:
         """Return notes of columns and rows that were not read, and of areas that look wrong."""
         left_out = [self._left_out] if self._left_out else []
-        return left_out + self._unknown_columns() + self._missing_rows() + notes_of_areas(self)
+        return [
+            *left_out,
+            *self._unknown_columns(),
+            *self._missing_rows(),
+            *self._doubtful_areas(),
+        ]
 
     def _unknown_columns(self) -> list[str]:
         if not self._unknown:
@@ -439,6 +436,35 @@ class ResultTable:
         more = "; …" * (self.n_missing > _MAX_NAMES)
         total = self.n_missing + self.n_rows
         return [f"missing: {self.n_missing} of {total} rows ({named}{more})"]
+
+    def _doubtful_areas(self) -> list[str]:
+        """Return notes of areas that are 0.5 in all folds, or far below 0.5 everywhere."""
+        if _AUC not in self.measure_keys:
+            return []
+        areas, notes = self.by_fold(_AUC), []
+        n_defined = np.count_nonzero(~np.isnan(areas), axis=2)
+        # Scores that are all equal, whatever the fold.
+        at_chance = (np.count_nonzero(areas == 0.5, axis=2) == n_defined) & (n_defined > 1)
+        if at_chance.any():
+            problems = self.problems
+            cells = np.argwhere(at_chance).tolist()
+            names = some_of([f"{problems[i]}, {self.models[j]}" for i, j in cells], _MAX_DOUBTS)
+            notes.append(
+                f"auc is exactly 0.5 in all folds, as of scores that are all equal: {names}"
+            )
+        below = []
+        for j, name in enumerate(self.detectors):
+            of_detector = areas[:, self.detector_of == j]
+            defined = of_detector[~np.isnan(of_detector)]
+            if len(defined) >= _FEWEST_AREAS and defined.max() < _FAR_BELOW_CHANCE:
+                below.append(name)
+        if below:
+            notes.append(
+                f"auc of {some_of(below, _MAX_DOUBTS)} is below {_FAR_BELOW_CHANCE} on all of "
+                f"{problems_text(self.clusters)}: the orientation of the scores may be reversed "
+                "(higher must be more anomalous)"
+            )
+        return notes
 
     @property
     def notes(self) -> list[str]:

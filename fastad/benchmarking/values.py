@@ -85,11 +85,6 @@ class MeanValues(TableResult):
             for j, name in detectors
         ]
 
-    @property
-    def notes(self) -> list[str]:
-        """Which rows are missing, and which cells lack some or all folds."""
-        return list(self._notes)
-
     def _declare_columns(self) -> list[Column]:
         best = [None if i < 0 else self.models[i] for i in self.model_of.ravel().tolist()]
         columns = grid_columns(
