@@ -23,9 +23,8 @@ from fastad.measures.contamination import (
     refuse_unidentified,
 )
 from fastad.measures.flagged import CONFUSION_AT, threshold_and_flagged
-from fastad.measures.measure import BoundMeasure
+from fastad.measures.measure import BoundMeasure, Resolution
 from fastad.measures.requests import OWN_THRESHOLD, rates_of, thresholds_of
-from fastad.measures.resolution import Resolution
 from fastad.measures.thresholds import THRESHOLD_AT_FPR
 from fastad.ordering.counts import OrderedCounts, count_scores
 from fastad.ordering.hidden import ContaminatedCounts

@@ -11,11 +11,11 @@ from fastad._core.lazy import lazy_names
 
 if TYPE_CHECKING:
     from fastad.measures.best_thresholds import best_f1 as best_f1
+    from fastad.measures.best_thresholds import best_threshold as best_threshold
     from fastad.measures.best_thresholds import precision_at_recall as precision_at_recall
     from fastad.measures.best_thresholds import recall_at_precision as recall_at_precision
     from fastad.measures.costs import detection_cost as detection_cost
     from fastad.measures.costs import min_detection_cost as min_detection_cost
-    from fastad.measures.criteria import best_threshold as best_threshold
     from fastad.measures.custom import from_counts as from_counts
     from fastad.measures.detection_errors import det_curve as det_curve
     from fastad.measures.detection_errors import equal_error_rate as equal_error_rate
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from fastad.measures.localized import gaussian_weighted_auc as gaussian_weighted_auc
     from fastad.measures.localized import histogram_weighted_auc as histogram_weighted_auc
     from fastad.measures.localized import localized_auc as localized_auc
-    from fastad.measures.logarithmic import log_auc as log_auc
     from fastad.measures.measure import BoundMeasure as BoundMeasure
     from fastad.measures.measure import Measure as Measure
     from fastad.measures.neyman_pearson import np_curve as np_curve
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
     from fastad.measures.outlier import lf_auc as lf_auc
     from fastad.measures.partial import auc_at_fpr as auc_at_fpr
     from fastad.measures.partial import auc_at_tpr as auc_at_tpr
+    from fastad.measures.partial import log_auc as log_auc
     from fastad.measures.percentiles import class_percentiles as class_percentiles
     from fastad.measures.percentiles import rp_curve as rp_curve
     from fastad.measures.percentiles import rp_distance as rp_distance
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from fastad.measures.precision import pr_auc as pr_auc
     from fastad.measures.precision import precision_gain_auc as precision_gain_auc
     from fastad.measures.precision import precision_recall_curve as precision_recall_curve
-    from fastad.measures.ranks import rank_power as rank_power
     from fastad.measures.results import ClassPercentiles as ClassPercentiles
     from fastad.measures.results import Confusion as Confusion
     from fastad.measures.results import CountsCurve as CountsCurve
@@ -56,11 +55,11 @@ if TYPE_CHECKING:
     from fastad.measures.results import RocCurve as RocCurve
     from fastad.measures.results import RpCurve as RpCurve
     from fastad.measures.results import ValueAtThreshold as ValueAtThreshold
+    from fastad.measures.roc import fpr_at_tpr as fpr_at_tpr
     from fastad.measures.roc import roc_auc as roc_auc
     from fastad.measures.roc import roc_curve as roc_curve
+    from fastad.measures.roc import tpr_at_fpr as tpr_at_fpr
     from fastad.measures.roc import weighted_auc as weighted_auc
-    from fastad.measures.roc_points import fpr_at_tpr as fpr_at_tpr
-    from fastad.measures.roc_points import tpr_at_fpr as tpr_at_fpr
     from fastad.measures.scaled_scores import probabilistic_auc as probabilistic_auc
     from fastad.measures.scaled_scores import rp_auc as rp_auc
     from fastad.measures.scaled_scores import scored_auc as scored_auc
@@ -69,6 +68,7 @@ if TYPE_CHECKING:
     from fastad.measures.thresholds import threshold_at_rate as threshold_at_rate
     from fastad.measures.top_scores import precision_at_k as precision_at_k
     from fastad.measures.top_scores import precision_at_p as precision_at_p
+    from fastad.measures.top_scores import rank_power as rank_power
     from fastad.measures.top_scores import recall_at_k as recall_at_k
 
 __getattr__, __dir__, __all__ = lazy_names()

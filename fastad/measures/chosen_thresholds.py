@@ -17,7 +17,7 @@ from fastad.measures.measure import BoundMeasure, Measure
 from fastad.measures.points import at_fraction, first_reaching
 from fastad.measures.rates import RATES
 from fastad.measures.results import ValueAtThreshold
-from fastad.measures.roc_points import FPR_AT_TPR, TPR_AT_FPR
+from fastad.measures.roc import FPR_AT_TPR, TPR_AT_FPR
 from fastad.measures.thresholds import THRESHOLD_AT_FPR
 from fastad.ordering.counts import OrderedCounts
 

@@ -2,8 +2,10 @@
 
 import math
 from bisect import bisect_right
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -58,12 +60,16 @@ def flagging_most_normals(counts: OrderedCounts, ties: BoolVector, rate: Fractio
     )
 
 
-def _lowest_f1(
-    counts: OrderedCounts, ties: BoolVector, *, fpr: Fraction, prevalence: Fraction | None
+def _of_most_normals(
+    counts: OrderedCounts,
+    ties: BoolVector,
+    *,
+    fpr: Fraction,
+    prevalence: Fraction | None,
+    compute: Callable[..., float],
 ) -> float:
-    """F1 score where a threshold flags the most normals allowed."""
-    most = flagging_most_normals(counts, ties, fpr)
-    return F1_AT_FPR.bind(fpr=fpr, prevalence=prevalence).value(most)
+    """Value where a threshold flags the most normals allowed."""
+    return compute(flagging_most_normals(counts, ties, fpr), fpr, prevalence=prevalence)
 
 
 F1_AT_FPR = Measure(
@@ -75,7 +81,7 @@ F1_AT_FPR = Measure(
     operating_point="fpr",
     curve_part=part_around_fpr,
     rises_with_curve=True,
-    extremes=Extremes(local=True, lowest=_lowest_f1),
+    extremes=Extremes(local=True, lowest=partial(_of_most_normals, compute=_f1_at_fpr)),
 )
 
 
@@ -149,14 +155,6 @@ def _precision_at_fpr(
     return flagged.precision
 
 
-def _lowest_precision(
-    counts: OrderedCounts, ties: BoolVector, *, fpr: Fraction, prevalence: Fraction | None
-) -> float:
-    """Precision where a threshold flags the most normals allowed."""
-    most = flagging_most_normals(counts, ties, fpr)
-    return PRECISION_AT_FPR.bind(fpr=fpr, prevalence=prevalence).value(most)
-
-
 PRECISION_AT_FPR = Measure(
     name="precision_at_fpr",
     title="precision of what is flagged at a false positive rate",
@@ -166,7 +164,7 @@ PRECISION_AT_FPR = Measure(
     operating_point="fpr",
     curve_part=part_around_fpr,
     rises_with_curve=True,
-    extremes=Extremes(local=True, lowest=_lowest_precision),
+    extremes=Extremes(local=True, lowest=partial(_of_most_normals, compute=_precision_at_fpr)),
 )
 
 

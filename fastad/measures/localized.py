@@ -162,13 +162,9 @@ def beta_weighted_auc(
 ) -> float:
     """Area under the ROC curve with a beta density around an FPR.
 
-    Draw h = floor(d m) of the m normals without replacement, and take the lowest threshold that
-    flags at most the fraction p = ``fpr`` of them. It lies just above the normal of rank k + 1
-    among the h, k = floor(p h). J of all m normals lie above it::
-
-        P(J = j) = C(j, k) C(m - 1 - j, h - k - 1) / C(m, h),    j = k, ..., m - h + k,
-
-    with tied normals in random order. With the mean and the variance of J / m, ::
+    Of the m normals h = floor(d m) are drawn. J of all m lie above the lowest threshold that flags
+    at most k = floor(p h) of them, p = ``fpr``, by the distribution that `localized_auc` states.
+    With the mean and the variance of J / m, ::
 
         mu = ((k + 1) (m + 1) / (h + 1) - 1) / m
         v = (m + 1) (m - h) (k + 1) (h - k) / ((h + 1)^2 (h + 2) m^2),
@@ -347,13 +343,9 @@ def histogram_weighted_auc(
 ) -> float:
     """Mean true positive rate over the thresholds of subsamples at an FPR.
 
-    Draw h = floor(d m) of the m normals without replacement, and take the lowest threshold that
-    flags at most the fraction p = ``fpr`` of them. It lies just above the normal of rank k + 1
-    among the h, k = floor(p h). J of all m normals lie above it::
-
-        P(J = j) = C(j, k) C(m - 1 - j, h - k - 1) / C(m, h),    j = k, ..., m - h + k,
-
-    with tied normals in random order. The measure is the mean of TPR over this distribution, ::
+    Of the m normals h = floor(d m) are drawn. J of all m lie above the lowest threshold that flags
+    at most k = floor(p h) of them, p = ``fpr``, by the distribution that `localized_auc` states.
+    The measure is the mean of TPR over this distribution, ::
 
         sum over j of P(J = j) TPR(j / m),
 

@@ -8,9 +8,8 @@ import numpy as np
 from fastad._core.declared import Positive
 from fastad._core.floats import nearest_float
 from fastad._core.types import ArrayLike, FloatVector, Label, Point
-from fastad.measures.measure import POINT, Measure
+from fastad.measures.measure import FALSE_ALARMS, POINT, Measure
 from fastad.measures.points import exact, need_both, thresholds_from_infinity
-from fastad.measures.resolution import FALSE_ALARMS
 from fastad.measures.results import NpCurve
 from fastad.ordering.counts import OrderedCounts
 

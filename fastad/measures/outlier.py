@@ -6,7 +6,7 @@ import numpy as np
 
 from fastad._core.declared import Positive, Rate
 from fastad._core.types import ArrayLike, Count, Label, Point
-from fastad.measures.measure import AREA, Measure
+from fastad.measures.measure import AREA, DROPPED, KEPT, Measure
 from fastad.measures.points import (
     last_within,
     need_both,
@@ -14,7 +14,6 @@ from fastad.measures.points import (
     twice_area,
     twice_mean_ranks,
 )
-from fastad.measures.resolution import DROPPED, KEPT
 from fastad.ordering.counts import OrderedCounts
 
 _INT64 = 2**63

@@ -76,7 +76,11 @@ def bind(
     elif isinstance(measure, Measure):
         declaration, given, text = measure, {}, measure.name
     elif isinstance(measure, str):
-        (declaration, given), text = _declared(measure), measure
+        text, given = measure, {}
+        declared = _RATES.get(measure) or MEASURES.get(measure)
+        if declared is None:
+            ((declared, given, _),) = _parse(measure, [], "measure")
+        declaration = declared
     else:
         raise InvalidTypeError(
             "measure must be a string, a Measure or a BoundMeasure; found "
@@ -92,15 +96,6 @@ def bind(
                 argument=name,
             )
     return measure if isinstance(measure, BoundMeasure) else declaration.bind(**given, **options)
-
-
-def _declared(measure: str) -> tuple[Measure[Any], Mapping[str, Any]]:
-    """Return the measure of a key or a name, and the operating point that the key says."""
-    declaration = _RATES.get(measure) or MEASURES.get(measure)
-    if declaration is not None:
-        return declaration, {}
-    ((declaration, parameters, _),) = _parse(measure, [], "measure")
-    return declaration, parameters
 
 
 @lru_cache(maxsize=64)
@@ -163,7 +158,7 @@ def table_measures(
     standard = standard_measures(tuple(points))
     if not thresholds:
         return standard
-    return [*standard, *standard_rates(thresholds, own_thresholds=own_thresholds)]
+    return [*standard, *_bind_all(_standard_rates(thresholds, own_thresholds=own_thresholds), None)]
 
 
 def listed_measures(measures: MeasureLike | Iterable[MeasureLike]) -> list[MeasureLike]:
@@ -192,13 +187,6 @@ def listed_measures(measures: MeasureLike | Iterable[MeasureLike]) -> list[Measu
                 argument="measures",
             )
     return listed
-
-
-def standard_rates(
-    thresholds: Sequence[Threshold], *, own_thresholds: bool
-) -> Sequence[BoundMeasure]:
-    """Return the columns of a table at given thresholds."""
-    return _bind_all(_standard_rates(thresholds, own_thresholds=own_thresholds), None)
 
 
 def _standard_rates(

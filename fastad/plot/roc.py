@@ -15,9 +15,9 @@ from fastad.errors import InvalidInputError
 from fastad.evaluation.few_normals import FewNormals
 from fastad.evaluation.notes import UNRESOLVED
 from fastad.evaluation.ranked_scores import RankedScores
-from fastad.measures.resolution import FEW
+from fastad.measures.measure import FEW
 from fastad.measures.results import RocCurve
-from fastad.measures.roc_points import TPR_AT_FPR
+from fastad.measures.roc import TPR_AT_FPR
 from fastad.plot import drawing
 from fastad.plot.curves import (
     BandKind,

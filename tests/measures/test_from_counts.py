@@ -267,7 +267,7 @@ def test_two_measures_with_one_key_are_refused() -> None:
 
 
 def test_declarations_of_fastad_are_taken_as_well() -> None:
-    from fastad.measures.roc_points import TPR_AT_FPR
+    from fastad.measures.roc import TPR_AT_FPR
 
     assert list(fastad.evaluate(Y, S, measures=TPR_AT_FPR)["score"]) == ["tpr@0.01", "tpr@0.05"]
     bound = TPR_AT_FPR.bind(fpr=0.2)

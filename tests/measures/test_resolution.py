@@ -7,9 +7,9 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from fastad.measures.measure import TAILS
 from fastad.measures.registry import MEASURES
 from fastad.measures.requests import bind, example_key
-from fastad.measures.resolution import TAILS
 from fastad.ordering.counts import count
 from tests.support.loops import loop
 

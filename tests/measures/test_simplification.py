@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 import fastad
 from fastad._core.types import CountVector
-from fastad.measures import simplification
-from fastad.measures.simplification import simplified
+from fastad.evaluation import roc_points
+from fastad.evaluation.roc_points import simplified
 
 Points = list[tuple[Fraction, Fraction]]
 
@@ -87,7 +87,7 @@ def test_nothing_is_farther_than_the_bound(
 def test_nor_where_only_candidates_are_searched(steps: list[tuple[int, int]], n_steps: int) -> None:
     xs, ys = map(np.ascontiguousarray, np.cumsum([(0, 0), *steps], axis=0).T)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(simplification, "_N_STEPS", n_steps)
+        patch.setattr(roc_points, "_N_STEPS", n_steps)
         check(xs, ys, 8)
 
 

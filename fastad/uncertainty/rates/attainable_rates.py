@@ -10,7 +10,7 @@ from fastad._core.parameters import check_inside
 from fastad._core.results import Record
 from fastad._core.types import ArrayLike, Label, Point
 from fastad.errors import UndefinedMeasureError
-from fastad.measures.resolution import FEW
+from fastad.measures.measure import FEW
 from fastad.ordering.labels import check_labels
 from fastad.uncertainty.rates.order_statistics import EachRank
 

@@ -11,7 +11,7 @@ from fastad._core.parameters import check_flag, check_inside, check_prevalence, 
 from fastad._core.types import ArrayLike, Blocks, Count, FloatVector, Label, Point, Points
 from fastad.measures.points import exact, first_reaching, height, need_both
 from fastad.measures.results import Curve
-from fastad.measures.roc_points import TPR_AT_FPR
+from fastad.measures.roc import TPR_AT_FPR
 from fastad.ordering.counts import OrderedCounts, count_scores
 from fastad.ordering.labels import check_labels, check_scores
 from fastad.uncertainty.rates.order_statistics import (
