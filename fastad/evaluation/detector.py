@@ -188,15 +188,16 @@ def evaluate_measures(
     sample: "Sample | None" = None,
 ) -> DetectorEvaluation:
     """Evaluate all measures on ordered counts; undefined ones are NaN with the reason."""
-    try:
-        refuse_impossible(counts, request.contamination)
-    except InvalidInputError as error:
-        if request.on_error == "raise":
-            raise
-        return _undefined(name, (counts.n_anomalies, counts.n_normals), request, str(error))
     is_independent = request.design is None
     curve = roc_points(counts, is_independent=is_independent) if request.keeps_curves else None
-    counts = ContaminatedCounts.of(counts, request.contamination)
+    if request.contamination:
+        try:
+            refuse_impossible(counts, request.contamination)
+        except InvalidInputError as error:
+            if request.on_error == "raise":
+                raise
+            return _undefined(name, (counts.n_anomalies, counts.n_normals), request, str(error))
+        counts = ContaminatedCounts.of(counts, request.contamination)
     evaluate_one = partial(_value_or_reason, counts=counts, name=name, on_error=request.on_error)
     # Sums over all points take as long as a part of the sort.
     is_long = len(slices(counts.fps.shape[0])) > 1
@@ -346,15 +347,16 @@ def _value(bound: BoundMeasure, counts: OrderedCounts) -> float:
         raise UndefinedMeasureError(
             f"{bound.measure.name} takes integer sample weights only; found other values"
         )
-    refuse_unidentified(counts, bound.measure, bound.parameters)
+    if isinstance(counts, ContaminatedCounts):
+        refuse_unidentified(counts, bound.measure, bound.parameters)
     return bound.value(counts)
 
 
 def _operating_point(counts: OrderedCounts, rate: Fraction) -> OperatingPoint:
-    at = {"fpr": rate}
     try:
-        refuse_unidentified(counts, THRESHOLD_AT_FPR, at)
-        counts = corrected_counts(counts, THRESHOLD_AT_FPR, at)
+        if isinstance(counts, ContaminatedCounts):
+            refuse_unidentified(counts, THRESHOLD_AT_FPR, {"fpr": rate})
+            counts = corrected_counts(counts, THRESHOLD_AT_FPR, {"fpr": rate})
         threshold, flagged = threshold_and_flagged(counts, rate)
     except UndefinedMeasureError as error:
         return OperatingPoint(float(rate), None, None, None, str(error))

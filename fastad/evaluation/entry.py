@@ -254,9 +254,10 @@ def evaluate(
             "found True",
             argument="chance",
         )
-    correct = partial(corrected, contamination=hidden, or_undefined=measures is None)
-    bound = [correct(one) for one in bound]
-    own_measures = {name: [correct(one) for one in own] for name, own in own_measures.items()}
+    if hidden:
+        correct = partial(corrected, contamination=hidden, or_undefined=measures is None)
+        bound = [correct(one) for one in bound]
+        own_measures = {name: [correct(one) for one in own] for name, own in own_measures.items()}
     if threshold_from is not None:
         check_pair(threshold_from)
         if hidden:

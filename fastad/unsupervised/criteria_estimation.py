@@ -77,13 +77,6 @@ def _first_levels(levels: LevelSets, scores: ScoreVector) -> ShortVector:
     return as_readonly(np.maximum(indices, 1))
 
 
-class Resampled(NamedTuple):
-    """Points that are drawn anew."""
-
-    test: bool = True
-    uniform: bool = True
-
-
 class CriterionEstimates(NamedTuple):
     """The criteria of a detector, and their replicates.
 
@@ -112,10 +105,10 @@ def estimate_with_points(
     window = Window.of(*plan.mass, levels.n_test)
     # Each criterion has a unit in which the volumes that matter to it are no extreme numbers.
     volumes = [levels.volumes(EXCESS_MASS * levels.n_test), levels.volumes(window.end)]
-    replicate = partial(_replicates, levels, points, plan, window, volumes)
-    replicates = replicate(plan.n_resamples, Resampled())
-    of_test = replicate(_N_PARTS, Resampled(uniform=False))
-    of_volumes = replicate(_N_PARTS, Resampled(test=False))
+    replicate = partial(replicate_logs, levels, points, plan, window, volumes)
+    replicates = replicate(plan.n_resamples, (True, True))
+    of_test = replicate(_N_PARTS, (True, False))
+    of_volumes = replicate(_N_PARTS, (False, True))
     criteria, degrees_of_freedom = [], []
     for k, area in enumerate(_areas(levels, plan)):
         spread = Spread.of(replicates[:, k])
@@ -153,23 +146,53 @@ def estimate_with_points(
     return CriterionEstimates(Criteria(*criteria), logs, replicates, np.array(degrees_of_freedom))
 
 
-def _replicates(
+def replicate_logs(
     levels: LevelSets,
     points: PointLevels,
     plan: CriteriaPlan,
     window: Window,
     volumes: Sequence[Volumes],
     n_resamples: int,
-    resampled: Resampled,
+    resampled: tuple[bool, bool],
 ) -> FloatMatrix:
-    """Return logarithms of both criteria of replicates, from volumes in a unit for each."""
+    """Return logarithms of both criteria of replicates, from volumes in a unit for each.
+
+    ``resampled`` tells whether test points and whether uniform points are drawn anew.
+
+    Returns
+    -------
+    numpy.ndarray of shape (n_resamples, 2)
+        NaN where EM is undefined, -inf where MV is 0.
+    """
     n = levels.n_test
     height = float(plan.excess_mass * n)
+    ends = (window.first, window.last, float(window.before), float(window.behind))
+    step = max(_POINTS_A_STEP // points.n_points, 1)
 
     def by_unit(volumes: Volumes) -> FloatMatrix:
-        options = plan.key, n_resamples, window, height, resampled
+        criteria = np.empty((n_resamples, 2))
+
+        def resample(part: range) -> None:
+            kernels.resample_criteria(
+                plan.key,  # detectors of the same points share their replicates
+                part.start,
+                resampled,
+                points.number,
+                points.test,
+                points.uniform,
+                volumes.repeats,
+                min(levels.box.log - volumes.unit.log, LARGEST_LOG),
+                levels.masses,
+                volumes.each,
+                height,
+                ends,
+                criteria[part.start : part.stop],
+            )
+
+        thread_map(resample, in_steps(0, n_resamples, step))
         units = np.array([-volumes.unit.log - 2 * math.log(n), volumes.unit.log - math.log(n)])
-        logs: FloatMatrix = replicate_logs(levels, volumes, points, *options) + units
+        with np.errstate(divide="ignore"):
+            logs: FloatMatrix = np.log(criteria) + units
         return logs
 
     of_em, of_mv = volumes
@@ -196,64 +219,6 @@ def _areas(levels: LevelSets, plan: CriteriaPlan) -> tuple[_Area, _Area]:
     except UndefinedMeasureError as error:
         em = _Area(math.nan, math.nan, _EM_BIAS_SHOWN, str(error))
     return em, _Area(volume.area(*plan.mass), volume.log_area(*plan.mass), 1.0)
-
-
-def replicate_logs(
-    levels: LevelSets,
-    volumes: Volumes,
-    points: PointLevels,
-    key: np.uint64,
-    n_resamples: int,
-    window: Window,
-    height: float,
-    resampled: Resampled,
-) -> FloatMatrix:
-    """Return logarithms of the criteria EM and MV of replicates.
-
-    Parameters
-    ----------
-    levels, volumes, points
-        The points at hand, and the volumes in some unit.
-    key : numpy.uint64
-        Seeds the random numbers: detectors of the same points share their replicates.
-    n_resamples : int
-        Number of replicates.
-    window : Window
-        Masses between which MV is the area.
-    height : float
-        Excess mass at which the area EM ends, in test points.
-    resampled : Resampled
-        The points that are drawn anew.
-
-    Returns
-    -------
-    numpy.ndarray of shape (n_resamples, 2)
-        NaN where EM is undefined, -inf where MV is 0; of multiples of the unit.
-    """
-    criteria = np.empty((n_resamples, 2))
-    ends = (window.first, window.last, float(window.before), float(window.behind))
-
-    def resample(part: range) -> None:
-        kernels.resample_criteria(
-            key,
-            part.start,
-            (resampled.test, resampled.uniform),
-            points.number,
-            points.test,
-            points.uniform,
-            volumes.repeats,
-            min(levels.box.log - volumes.unit.log, LARGEST_LOG),
-            levels.masses,
-            volumes.each,
-            height,
-            ends,
-            criteria[part.start : part.stop],
-        )
-
-    step = max(_POINTS_A_STEP // points.n_points, 1)
-    thread_map(resample, in_steps(0, n_resamples, step))
-    with np.errstate(divide="ignore"):
-        return np.log(criteria)
 
 
 def _log_bound_of_zero(levels: LevelSets, plan: CriteriaPlan) -> float:

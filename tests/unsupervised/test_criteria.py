@@ -14,9 +14,9 @@ import fastad
 from fastad import InvalidInputError, UndefinedMeasureError
 from fastad._kernels.random import bits
 from fastad._kernels.resampling.draws import draw_evenly
+from fastad.unsupervised.criteria import CriteriaPlan
 from fastad.unsupervised.criteria_estimation import (
     PointLevels,
-    Resampled,
     Spread,
     replicate_logs,
     student_interval,
@@ -132,33 +132,22 @@ def test_a_replicate_has_the_criteria_of_its_points(
 ) -> None:
     curve = fastad.mass_volume_curve(scored.test, scored.uniform, 1)
     levels, n, key = curve.levels, len(scored.test), np.uint64(12345)
-    low, high, height = 0.3, 0.95, 0.6
-    result = np.exp(
-        replicate_logs(
-            levels,
-            levels.volumes(0),
-            PointLevels.of(levels, scored.test, scored.uniform),
-            key,
-            10,
-            Window.of(low, high, n),
-            height * n,
-            Resampled(of_test, of_uniform),
-        )
-    )
+    mass, height = (Fraction(3, 10), Fraction(19, 20)), Fraction(3, 5)
+    plan, window = CriteriaPlan(mass, height, 10, 0.95, key), Window.of(*mass, n)
+    points, volumes = PointLevels.of(levels, scored.test, scored.uniform), levels.volumes(0)
+    drawn = of_test, of_uniform
+    result = np.exp(replicate_logs(levels, points, plan, window, [volumes] * 2, 10, drawn))
     for replicate in range(10):
         test = redrawn(key, replicate, 0, scored.test) if of_test else scored.test
         uniform = redrawn(key, replicate, 1, scored.uniform) if of_uniform else scored.uniform
         sets = slow.level_sets(Scored(test, uniform), Fraction(1))
-        mv = slow.mass_volume_area(sets, Fraction(3, 10), Fraction(19, 20))
-        em = slow.area_or_none(lambda sets=sets: slow.excess_mass_area(sets, Fraction(3, 5)))  # type: ignore[misc]
-        area = result[replicate, 1] / n / len(uniform)
-        assert area == pytest.approx(float(mv), rel=1e-13)
+        mv = slow.mass_volume_area(sets, *mass)
+        em = slow.area_or_none(lambda sets=sets: slow.excess_mass_area(sets, height))  # type: ignore[misc]
+        assert result[replicate, 1] == pytest.approx(float(mv), rel=1e-12)
         if em is None:
             assert math.isnan(result[replicate, 0])
         else:
-            assert result[replicate, 0] / n * len(uniform) / n == pytest.approx(
-                float(em), rel=1e-12
-            )
+            assert result[replicate, 0] == pytest.approx(float(em), rel=1e-12)
 
 
 # Intervals.
