@@ -1,13 +1,22 @@
 """Exceptions and warnings of fastad."""
 
+import re
+
+# The name of an argument, perhaps with a field or an index, with which a message begins.
+_ITEM = re.compile(r"(?:X|[a-z])\w*(?:\.\w+|\[.*?\](?=[.\[ ]))*(?= must )")
+
 
 class _ArgumentError(Exception):
-    """What errors about arguments have in common: they carry the name of the argument."""
+    """What errors about arguments have in common: they carry the name of the argument.
+
+    It is the one with which the message begins, unless another is given.
+    """
 
     def __init__(self, message: str = "", *, argument: str | None = None) -> None:
         super().__init__(message)
-        self.item = argument
-        self.argument = None if argument is None else argument.partition("[")[0]
+        found = _ITEM.match(message) if argument is None else None
+        self.item = argument if found is None else found[0]
+        self.argument = None if self.item is None else self.item.partition("[")[0]
 
 
 class InvalidInputError(_ArgumentError, ValueError):

@@ -29,8 +29,7 @@ def real_vector(values: ArrayLike, name: str) -> ScoreVector:
     if kind not in "biuf" or vector.dtype.itemsize > 8:
         raise InvalidInputError(
             f"{name} must contain booleans, integers or floats of at most 64 bits; "
-            f"found {describe_type(vector)}",
-            argument=name,
+            f"found {describe_type(vector)}"
         )
     return vector if vector.dtype.isnative else vector.astype(vector.dtype.newbyteorder("="))
 
@@ -74,8 +73,7 @@ def _refuse_rounded(entries: Iterable[Any], name: str) -> None:
             raise InvalidInputError(
                 f"{name} must contain numbers that a single type holds; found "
                 f"{plain_repr(entry)} at index {i}, which a float would round. Give an array of "
-                "int64, uint64 or float64, without missing values",
-                argument=name,
+                "int64, uint64 or float64, without missing values"
             )
 
 
@@ -121,8 +119,7 @@ def refuse_nan(
     first = int(np.argmax(bad))
     raise InvalidInputError(
         f"{name} must not contain NaN; found {np.count_nonzero(bad)}, "
-        f"the first at index {first if rows is None else int(rows[first])}{hint}",
-        argument=name,
+        f"the first at index {first if rows is None else int(rows[first])}{hint}"
     )
 
 
@@ -169,8 +166,7 @@ def as_vector(values: ArrayLike, name: str) -> npt.NDArray[Any]:
     elif isinstance(values, np.ma.MaskedArray):
         raise InvalidInputError(
             f"{name} must not be a masked array, whose mask would be lost; found one. Leave out "
-            "the masked rows",
-            argument=name,
+            "the masked rows"
         )
     else:
         vector = as_array(values, name)
@@ -179,11 +175,10 @@ def as_vector(values: ArrayLike, name: str) -> npt.NDArray[Any]:
     if vector.ndim != 1:
         raise InvalidInputError(
             f"{name} must be one-dimensional; found shape {vector.shape}"
-            f"{two_classes_hint(vector, name)}",
-            argument=name,
+            f"{two_classes_hint(vector, name)}"
         )
     if vector.shape[0] == 0:
-        raise InvalidInputError(f"{name} must not be empty; found 0 values", argument=name)
+        raise InvalidInputError(f"{name} must not be empty; found 0 values")
     if vector.dtype.isbuiltin == _OF_A_USER and np.can_cast(vector.dtype, np.float32):
         # Short floats and integers of machine learning, such as bfloat16.
         return vector.astype(np.float32)

@@ -161,16 +161,12 @@ class Integer(Parameter):
     def _check_one(self, value: Any, name: str) -> int:
         number = check_count(value, name)
         if self.highest is not None and number > self.highest:
-            raise InvalidInputError(
-                f"{name} must lie in [1, {self.highest}]; found {number}", argument=name
-            )
+            raise InvalidInputError(f"{name} must lie in [1, {self.highest}]; found {number}")
         return number
 
     def check_exact(self, number: Fraction, name: str) -> int:
         if number.denominator != 1:
-            raise InvalidInputError(
-                f"{name} must be an integer; found {float(number):g}", argument=name
-            )
+            raise InvalidInputError(f"{name} must be an integer; found {float(number):g}")
         return self._check_one(number.numerator, name)
 
 

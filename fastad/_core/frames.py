@@ -24,8 +24,7 @@ def frame(columns: Mapping[str, Sequence[Any]], library: FrameLibrary | None) ->
     if library is not None and library not in _LIBRARIES:
         raise InvalidInputError(
             f"library must be one of {', '.join(_LIBRARIES)}; found "
-            f"{repr(library) if isinstance(library, str) else type(library).__name__}",
-            argument="library",
+            f"{repr(library) if isinstance(library, str) else type(library).__name__}"
         )
     candidates = _LIBRARIES if library is None else (library,)
     installed = [name for name in candidates if importlib.util.find_spec(name) is not None]
@@ -51,9 +50,7 @@ def table_columns(table: Any, name: str) -> list[tuple[str, Any]] | None:
     if isinstance(table, Mapping):
         names = list(table)
     elif hasattr(kind, "collect"):
-        raise InvalidInputError(
-            f"{name} must be in memory; found a {kind.__name__} to collect", argument=name
-        )
+        raise InvalidInputError(f"{name} must be in memory; found a {kind.__name__} to collect")
     elif hasattr(kind, "column_names") and hasattr(kind, "__getitem__"):
         names = list(table.column_names)
     elif hasattr(kind, "columns") and hasattr(kind, "__getitem__"):
@@ -61,19 +58,13 @@ def table_columns(table: Any, name: str) -> list[tuple[str, Any]] | None:
     else:
         return None
     if not names:
-        raise InvalidInputError(
-            f"{name} must contain at least one column; found none", argument=name
-        )
+        raise InvalidInputError(f"{name} must contain at least one column; found none")
     try:
         strings = [str(column) for column in names]
     except ValueError as error:  # an integer of too many digits
-        raise InvalidInputError(
-            f"{name} must have shorter names of columns: {error}", argument=name
-        ) from None
+        raise InvalidInputError(f"{name} must have shorter names of columns: {error}") from None
     if len(set(strings)) < len(names):
-        raise InvalidInputError(
-            f"{name} must name each column once; found equal names", argument=name
-        )
+        raise InvalidInputError(f"{name} must name each column once; found equal names")
     return [(string, table[column]) for string, column in zip(strings, names, strict=True)]
 
 
@@ -106,21 +97,18 @@ def converted(values: Any, name: str, expected: str = "be one-dimensional") -> n
         raise InvalidInputError(
             f"{name} must be an array; found {getattr(values, '__name__', type(values).__name__)}. "
             "Of a fitted detector pass the scores, higher for anomalies: decision_function(X) of "
-            "PyOD, -decision_function(X) of scikit-learn. evaluate_unsupervised takes detectors",
-            argument=name,
+            "PyOD, -decision_function(X) of scikit-learn. evaluate_unsupervised takes detectors"
         )
     try:
         return np.asarray(values)
     except ValueError as error:
-        raise InvalidInputError(f"{name} must {expected}; found {error}", argument=name) from None
+        raise InvalidInputError(f"{name} must {expected}; found {error}") from None
     except Exception as error:
         # Libraries have their own errors for columns that NumPy cannot hold; tensors of PyTorch
         # raise these types.
         if not (_is_of_library(values) or isinstance(error, TypeError | RuntimeError)):
             raise
-        raise InvalidInputError(
-            f"{name} must be a column for NumPy; found {error}", argument=name
-        ) from None
+        raise InvalidInputError(f"{name} must be a column for NumPy; found {error}") from None
 
 
 def _is_of_library(values: Any) -> bool:
@@ -157,8 +145,7 @@ def refuse_missing(missing: BoolVector, name: str) -> None:
     if missing.any():
         raise InvalidInputError(
             f"{name} must not have missing values; found {np.count_nonzero(missing)}, the first "
-            f"at index {int(np.argmax(missing))}",
-            argument=name,
+            f"at index {int(np.argmax(missing))}"
         )
 
 

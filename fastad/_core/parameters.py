@@ -66,8 +66,7 @@ def exact_point(value: Any, name: str, *, highest: int | None) -> Fraction:
     if highest is not None and not 0 <= numerator <= highest * denominator:
         raise InvalidInputError(
             f"{name} must lie in [0, {highest}]; "
-            f"found {value if isinstance(value, Fraction) else repr(value)}",
-            argument=name,
+            f"found {value if isinstance(value, Fraction) else repr(value)}"
         )
     return exact
 
@@ -83,8 +82,7 @@ def check_inside(value: Point, name: str) -> Fraction:
     if min(rate, 1 - rate) < _SMALLEST_FRACTION:
         raise InvalidInputError(
             f"{name} must lie strictly between 0 and 1, by {float(_SMALLEST_FRACTION):g}; "
-            f"found {short_repr(value)}",
-            argument=name,
+            f"found {short_repr(value)}"
         )
     return rate
 
@@ -93,7 +91,7 @@ def check_positive(value: Point, name: str) -> Fraction:
     """Check a number above 0."""
     exact = exact_number(value, name)
     if exact <= 0:
-        raise InvalidInputError(f"{name} must lie above 0; found {value}", argument=name)
+        raise InvalidInputError(f"{name} must lie above 0; found {value}")
     return exact
 
 
@@ -102,14 +100,12 @@ def check_range(score_range: tuple[Point, Point]) -> tuple[Fraction, Fraction]:
     bounds = entries_of(score_range, "score_range", "a number")
     if not isinstance(bounds, list) or len(bounds) != 2:
         raise InvalidTypeError(
-            f"score_range must be a pair of numbers; found {short_repr(score_range)}",
-            argument="score_range",
+            f"score_range must be a pair of numbers; found {short_repr(score_range)}"
         )
     low, high = (exact_number(bound, "score_range") for bound in bounds)
     if not -_LARGEST_SCORE <= low < high <= _LARGEST_SCORE:
         raise InvalidInputError(
-            f"score_range must rise within float64; found {short_repr(score_range)}",
-            argument="score_range",
+            f"score_range must rise within float64; found {short_repr(score_range)}"
         )
     return low, high
 
@@ -121,14 +117,12 @@ def exact_number(value: Any, name: str) -> Fraction:
     if type(value) is Fraction and max(abs(value.numerator), value.denominator) < _LARGE:
         return value
     if not _is_number(value, Real):
-        raise InvalidTypeError(
-            f"{name} must be a number; found {type(value).__name__}", argument=name
-        )
+        raise InvalidTypeError(f"{name} must be a number; found {type(value).__name__}")
     if isinstance(value, Rational):
         _refuse_endless(value, name)
         return Fraction(int(value.numerator), int(value.denominator))
     if not math.isfinite(value):
-        raise InvalidInputError(f"{name} must be finite; found {value}", argument=name)
+        raise InvalidInputError(f"{name} must be finite; found {value}")
     # str of a NumPy float is its shortest decimal at its own precision.
     return Fraction(str(value) if isinstance(value, np.floating) else repr(float(value)))
 
@@ -144,16 +138,14 @@ def check_count(value: Any, name: str) -> int:
     if type(value) is int and 0 < value < _LARGE:  # a tenth of the time of what follows
         return value
     if not _is_number(value, Real):
-        raise InvalidTypeError(
-            f"{name} must be an integer; found {type(value).__name__}", argument=name
-        )
+        raise InvalidTypeError(f"{name} must be an integer; found {type(value).__name__}")
     _refuse_endless(value, name)
     if not isinstance(value, Integral) and not (
         math.isfinite(value) and value == math.floor(value)
     ):
-        raise InvalidTypeError(f"{name} must be an integer; found {value}", argument=name)
+        raise InvalidTypeError(f"{name} must be an integer; found {value}")
     if value < 1:
-        raise InvalidInputError(f"{name} must be at least 1; found {value}", argument=name)
+        raise InvalidInputError(f"{name} must be at least 1; found {value}")
     number: Any = value
     return int(number)
 
@@ -166,12 +158,10 @@ def check_threshold(value: Any, name: str = "threshold") -> Threshold:
     if isinstance(value, np.bool_):
         value = bool(value)
     if isinstance(value, np.timedelta64) or not isinstance(value, Real):
-        raise InvalidTypeError(
-            f"{name} must be a number; found {type(value).__name__}", argument=name
-        )
+        raise InvalidTypeError(f"{name} must be a number; found {type(value).__name__}")
     _refuse_endless(value, name)
     if value != value:
-        raise InvalidInputError(f"{name} must be a number; found NaN", argument=name)
+        raise InvalidInputError(f"{name} must be a number; found NaN")
     number: Any = value
     if isinstance(number, np.integer):
         return int(number)
@@ -195,27 +185,21 @@ def check_thresholds(value: Any) -> list[Threshold] | dict[str, Threshold]:
 def check_flag(value: object, name: str) -> bool:
     """Check an option that is on or off."""
     if not isinstance(value, bool | np.bool_):
-        raise InvalidTypeError(
-            f"{name} must be True or False; found {type(value).__name__}", argument=name
-        )
+        raise InvalidTypeError(f"{name} must be True or False; found {type(value).__name__}")
     return bool(value)
 
 
 def check_type(value: object, kind: type | tuple[type, ...], name: str, expected: str) -> None:
     """Check that an argument is of a type, or of one of several; ``expected`` says it in words."""
     if not isinstance(value, kind):
-        raise InvalidTypeError(
-            f"{name} must be {expected}; found {type(value).__name__}", argument=name
-        )
+        raise InvalidTypeError(f"{name} must be {expected}; found {type(value).__name__}")
 
 
 def check_choice(value: Word, choices: Sequence[str], name: str) -> Word:
     """Check that an option is one of a closed set of words."""
     if not isinstance(value, str) or value not in choices:
         expected = ", ".join(repr(choice) for choice in choices)
-        raise InvalidInputError(
-            f"{name} must be one of {expected}; found {short_repr(value)}", argument=name
-        )
+        raise InvalidInputError(f"{name} must be one of {expected}; found {short_repr(value)}")
     return value
 
 
@@ -229,9 +213,7 @@ def check_mapping(values: object, name: str, what: str) -> dict[str, Any]:
         )
     named = {str(key): value for key, value in values.items()}
     if len(named) < len(values):
-        raise InvalidInputError(
-            f"{name} must have names that differ as strings; found equal ones", argument=name
-        )
+        raise InvalidInputError(f"{name} must have names that differ as strings; found equal ones")
     return named
 
 
@@ -243,8 +225,7 @@ def check_generator(rng: int | np.random.Generator | None) -> np.random.Generato
         return np.random.default_rng()
     if not _is_number(rng, Integral):
         raise InvalidTypeError(
-            f"rng must be an int, a numpy.random.Generator or None; found {type(rng).__name__}",
-            argument="rng",
+            f"rng must be an int, a numpy.random.Generator or None; found {type(rng).__name__}"
         )
     return np.random.default_rng(check_seed(rng, "rng"))
 
@@ -252,13 +233,9 @@ def check_generator(rng: int | np.random.Generator | None) -> np.random.Generato
 def check_seed(value: Any, name: str) -> int:
     """Check a seed that is kept, so that the same numbers can be drawn again."""
     if not _is_number(value, Integral):
-        raise InvalidTypeError(
-            f"{name} must be an integer; found {short_repr(value)}", argument=name
-        )
+        raise InvalidTypeError(f"{name} must be an integer; found {short_repr(value)}")
     if value < 0:
-        raise InvalidInputError(
-            f"{name} must not be negative; found {short_repr(value)}", argument=name
-        )
+        raise InvalidInputError(f"{name} must not be negative; found {short_repr(value)}")
     return int(value)
 
 
@@ -285,7 +262,7 @@ def _refuse_endless(value: Real, name: str) -> None:
     try:
         str(value)
     except ValueError as error:
-        raise InvalidInputError(f"{name} must have fewer digits: {error}", argument=name) from None
+        raise InvalidInputError(f"{name} must have fewer digits: {error}") from None
 
 
 def entries_of(value: Any, name: str, expected: str) -> Any:
@@ -300,8 +277,7 @@ def entries_of(value: Any, name: str, expected: str) -> Any:
         return array[()]
     if array.ndim > 1 or array.size == 0:
         raise InvalidInputError(
-            f"{name} must be {expected} or a sequence of at least one; found shape {array.shape}",
-            argument=name,
+            f"{name} must be {expected} or a sequence of at least one; found shape {array.shape}"
         )
     as_they_came = isinstance(value, Sequence) and not isinstance(value, memoryview)
     return list(value if as_they_came else array)
@@ -312,7 +288,6 @@ def check_column_names(value: object, argument: str) -> list[str]:
     names = [value] if isinstance(value, str) else value
     if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
         raise InvalidTypeError(
-            f"{argument} must be the name of a column, or several; found {short_repr(value)}",
-            argument=argument,
+            f"{argument} must be the name of a column, or several; found {short_repr(value)}"
         )
     return list(names)

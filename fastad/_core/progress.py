@@ -66,8 +66,7 @@ def reporting(
         yield None
     elif progress is not True:
         raise InvalidTypeError(
-            f"progress must be True, False or a function; found {type(progress).__name__}",
-            argument="progress",
+            f"progress must be True, False or a function; found {type(progress).__name__}"
         )
     elif importlib.util.find_spec("rich") is not None:
         # Here, because rich is an optional extra.

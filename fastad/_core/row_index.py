@@ -55,8 +55,7 @@ class RowIndex:
             f"{name} must have the index of {of}; found {np.count_nonzero(differing)} rows of "
             f"other names, the first at index {first}: {plain_repr(other[first])} where {of} has "
             f"{plain_repr(index[first])}. Use {name}.reindex({of}.index), or {name}.to_numpy() if "
-            "rows are in the same order",
-            argument=name,
+            "rows are in the same order"
         )
 
     def _index_of(self, values: Any) -> Any:

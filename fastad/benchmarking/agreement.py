@@ -139,8 +139,7 @@ def pairwise_agreement(
     if not isinstance(higher_is_better, tuple | list) or len(higher_is_better) != 2:
         raise InvalidTypeError(
             "higher_is_better must be a pair of True or False, for a and for b; "
-            f"found {short_repr(higher_is_better)}",
-            argument="higher_is_better",
+            f"found {short_repr(higher_is_better)}"
         )
     up = [check_flag(flag, f"higher_is_better[{i}]") for i, flag in enumerate(higher_is_better)]
     up += [True, True]  # the references
@@ -278,21 +277,17 @@ def _datasets(values: ArrayLike, name: str) -> list[ScoreVector]:
             array = np.asarray(values)
         except ValueError as error:
             raise InvalidInputError(
-                f"{name} must have as many values for each data set; found {error}",
-                argument=name,
+                f"{name} must have as many values for each data set; found {error}"
             ) from None
     else:
         array = as_array(values, name)
     if array.ndim not in (1, 2):
         raise InvalidInputError(
             f"{name} must have shape (n_detectors,) or (n_datasets, n_detectors); "
-            f"found {array.shape}",
-            argument=name,
+            f"found {array.shape}"
         )
     if array.size == 0:
-        raise InvalidInputError(
-            f"{name} must not be empty; found shape {array.shape}", argument=name
-        )
+        raise InvalidInputError(f"{name} must not be empty; found shape {array.shape}")
     # A list is validated as it is: in an array its integers may have been rounded.
     rows: Any = values if isinstance(values, list | tuple) else array
     if array.ndim == 1:
@@ -314,9 +309,7 @@ def _read_criteria(
 def _reference_pair(references: Sequence[ArrayLike]) -> dict[str, ArrayLike]:
     check_type(references, (tuple, list), "references", "a pair of arrays")
     if len(references) != 2:
-        raise InvalidTypeError(
-            f"references must be a pair of arrays; found {len(references)}", argument="references"
-        )
+        raise InvalidTypeError(f"references must be a pair of arrays; found {len(references)}")
     return {f"references[{i}]": values for i, values in enumerate(references)}
 
 
@@ -327,8 +320,7 @@ def _check_one_shape(criteria: dict[str, list[ScoreVector]]) -> None:
         if shape != shapes[first]:
             raise InvalidInputError(
                 f"{name} must have the shape of {first}; found {_describe(shape)} and "
-                f"{_describe(shapes[first])}",
-                argument=name,
+                f"{_describe(shapes[first])}"
             )
 
 

@@ -120,8 +120,7 @@ def find_columns(
     """
     if not isinstance(detector_column, str):
         raise InvalidTypeError(
-            f"detector_column must be the name of a column; found {short_repr(detector_column)}",
-            argument="detector_column",
+            f"detector_column must be the name of a column; found {short_repr(detector_column)}"
         )
     keys = {
         "dataset": check_column_names(dataset_columns, _ARGUMENTS["dataset"]),
@@ -142,8 +141,7 @@ def find_columns(
             if name not in names:
                 raise InvalidInputError(
                     f"{argument} must name a column of the table; found {name!r}, and the "
-                    f"columns {', '.join(names)}{_wide_hint(key, name, names, keys)}",
-                    argument=argument,
+                    f"columns {', '.join(names)}{_wide_hint(key, name, names, keys)}"
                 )
     used = [name for key_columns in keys.values() for name in key_columns]
     if len(set(used)) < len(used):
@@ -176,15 +174,13 @@ def find_measures(
         if column is not None and defined.setdefault(column.key, column) is not column:
             raise InvalidInputError(
                 f"table must have one column for each measure; found {defined[column.key].column} "
-                f"and {name}, which are both {column.key}",
-                argument="table",
+                f"and {name}, which are both {column.key}"
             )
     if measures is None:
         if not defined:
             raise InvalidInputError(
                 "table must have a column of a measure, such as auc or tpr@0.05; found "
-                f"{', '.join(names)}: name others with higher_is_better={{name: True}}",
-                argument="table",
+                f"{', '.join(names)}: name others with higher_is_better={{name: True}}"
             )
         return list(defined.values())
     selected: dict[str, MeasureColumn] = {}
@@ -193,8 +189,7 @@ def find_measures(
         if not meant and name in candidates:
             raise InvalidInputError(
                 f"measures must be known, or say which way is better, with "
-                f"higher_is_better={{{name!r}: True}}; found {name!r}{suggestion_for(name)}",
-                argument="measures",
+                f"higher_is_better={{{name!r}: True}}; found {name!r}{suggestion_for(name)}"
             )
         if not meant:
             _refuse_candidate(name, candidates, "measures")
@@ -227,8 +222,7 @@ def columns_by_rate(measures: Sequence[MeasureColumn], name: str) -> list[Measur
     for first, second in pairwise(columns):
         if first.rate == second.rate:
             raise InvalidInputError(
-                f"results must have one column for each rate; found {first.key} and {second.key}",
-                argument="results",
+                f"results must have one column for each rate; found {first.key} and {second.key}"
             )
     return columns
 
@@ -244,33 +238,25 @@ def tpr_column(measures: Sequence[MeasureColumn], operating_fpr: Point) -> Measu
     known = some_of(names, _MAX_NAMES) if names else "which has none"
     raise InvalidInputError(
         f"operating_fpr must be the rate of a column tpr@ of the table, {known}; found "
-        f"{operating_fpr}: evaluate with fpr=({float(rate):g},) to get it",
-        argument="operating_fpr",
+        f"{operating_fpr}: evaluate with fpr=({float(rate):g},) to get it"
     )
 
 
 def key_list(keys: Any, argument: str) -> list[str]:
     """Check a sequence of keys; return each once."""
     if isinstance(keys, str):
-        raise InvalidTypeError(
-            f"{argument} must be a sequence of keys; found {keys!r} alone", argument=argument
-        )
+        raise InvalidTypeError(f"{argument} must be a sequence of keys; found {keys!r} alone")
     try:
         names = list(keys)
     except TypeError:
         raise InvalidTypeError(
-            f"{argument} must be a sequence of keys; found {short_repr(keys)}",
-            argument=argument,
+            f"{argument} must be a sequence of keys; found {short_repr(keys)}"
         ) from None
     for name in names:
         if not isinstance(name, str):
-            raise InvalidTypeError(
-                f"{argument} must contain keys; found {short_repr(name)}", argument=argument
-            )
+            raise InvalidTypeError(f"{argument} must contain keys; found {short_repr(name)}")
     if not names:
-        raise InvalidInputError(
-            f"{argument} must name at least one measure; found none", argument=argument
-        )
+        raise InvalidInputError(f"{argument} must name at least one measure; found none")
     return list(dict.fromkeys(names))
 
 
@@ -334,8 +320,7 @@ def _directions(given: Mapping[str, bool] | None) -> dict[str, bool]:
         return {}
     if not isinstance(given, Mapping):
         raise InvalidTypeError(
-            f"higher_is_better must map names to True or False; found {type(given).__name__}",
-            argument="higher_is_better",
+            f"higher_is_better must map names to True or False; found {type(given).__name__}"
         )
     return {name: check_flag(flag, f"higher_is_better[{name!r}]") for name, flag in given.items()}
 
@@ -344,6 +329,5 @@ def _refuse_candidate(name: str, candidates: Sequence[str], argument: str) -> No
     known = ", ".join(candidates) or "which has none"
     near = did_you_mean(str(name), {each: each for each in candidates})
     raise InvalidInputError(
-        f"{argument} must name columns of the table, {known}; found {name!r}{near}",
-        argument=argument,
+        f"{argument} must name columns of the table, {known}; found {name!r}{near}"
     )

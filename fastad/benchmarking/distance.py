@@ -162,9 +162,7 @@ def rank_distance(
         else table.select(measures, "measures")
     )
     if not others:
-        raise InvalidInputError(
-            f"results must have a measure beside {target.key}; found none", argument="results"
-        )
+        raise InvalidInputError(f"results must have a measure beside {target.key}; found none")
     goal = rank_rows(best_merits(table, target))
     ranks = np.stack([rank_rows(best_merits(table, column)) for column in others], axis=1)
     distances = np.sqrt(np.sum((ranks - goal[:, None, :]) ** 2, axis=2))

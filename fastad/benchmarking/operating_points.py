@@ -159,15 +159,13 @@ class Discriminability(TableResult):
         check_choice(correction, WELCH_CORRECTIONS, "correction")
         if not isinstance(dataset, str) or dataset not in self._values:
             raise InvalidInputError(
-                f"dataset must be one of {', '.join(self._values)}; found {short_repr(dataset)}",
-                argument="dataset",
+                f"dataset must be one of {', '.join(self._values)}; found {short_repr(dataset)}"
             )
         rate = float(exact_rate(fpr, "fpr"))
         if rate not in self.fpr:
             raise InvalidInputError(
                 f"fpr must be one of the {len(self.fpr)} rates from {self.fpr[0]:g} to "
-                f"{self.fpr[-1]:g}; found {fpr}",
-                argument="fpr",
+                f"{self.fpr[-1]:g}; found {fpr}"
             )
         level = int(np.searchsorted(self.fpr, rate))
         return pair_p_values(self._values[dataset][:, :, level], test=test, correction=correction)
@@ -327,14 +325,12 @@ def discriminate(table: ResultTable, measure: str, resampling: Resampling) -> Di
     if not levels:
         raise InvalidInputError(
             f"results must have columns {measure}@ at false positive rates; found "
-            f"{', '.join(table.measure_keys)}",
-            argument="results",
+            f"{', '.join(table.measure_keys)}"
         )
     if len(table.folds) < 2:
         raise InvalidInputError(
             "results must have at least two folds, over which models vary; found "
-            f"{len(table.folds)}",
-            argument="results",
+            f"{len(table.folds)}"
         )
     rates = np.array([float(level.rate) for level in levels if level.rate is not None])
     set_all_readonly(rates)
@@ -365,8 +361,7 @@ def discriminate(table: ResultTable, measure: str, resampling: Resampling) -> Di
     if not tests:
         raise InvalidInputError(
             "results must have a data set with two models that have a value on every fold; found "
-            f"none of {table.n_datasets}: {left_out[0]}",
-            argument="results",
+            f"none of {table.n_datasets}: {left_out[0]}"
         )
     selected = {
         name: {criterion: _select(rates, [of_dataset], criterion) for criterion in CRITERIA}

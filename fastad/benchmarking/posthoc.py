@@ -284,8 +284,7 @@ def check_control(table: ResultTable, control: str | None) -> None:
     """Check the name of the detector to compare the others with."""
     if control is not None and (not isinstance(control, str) or control not in table.detectors):
         raise InvalidInputError(
-            f"control must be one of {', '.join(table.detectors)}; found {short_repr(control)}",
-            argument="control",
+            f"control must be one of {', '.join(table.detectors)}; found {short_repr(control)}"
         )
 
 

@@ -195,8 +195,7 @@ def check_detectors(results: ResultTable) -> None:
     if len(results.detectors) < 2:
         raise InvalidInputError(
             f"results must contain at least two detectors to rank; found {results.detectors[0]},"
-            f" with {len(results.models)} models",
-            argument="results",
+            f" with {len(results.models)} models"
         )
 
 

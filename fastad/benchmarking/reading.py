@@ -31,8 +31,7 @@ def table_of(table: Any, argument: str = "table") -> dict[str, Any]:
     if columns is None:
         raise InvalidTypeError(
             f"{argument} must be a data frame, a mapping of columns or an evaluation of groups; "
-            f"found {type(table).__name__}",
-            argument=argument,
+            f"found {type(table).__name__}"
         )
     return dict(columns)
 
@@ -47,8 +46,7 @@ def _in_order(
     models, folds = names["models"], names["folds"]
     if len(models) < 2:
         raise InvalidInputError(
-            f"table must contain at least two models to compare; found {len(models)}",
-            argument="table",
+            f"table must contain at least two models to compare; found {len(models)}"
         )
     run = (problem * len(models) + model) * len(folds) + fold
     order = np.argsort(run, kind="stable")
@@ -59,16 +57,13 @@ def _in_order(
         raise InvalidInputError(
             "table must contain each data set, detector, params and fold once; found "
             f"{count_text(len(repeated), 'repeated row')}, the first at row {row}: "
-            f"{names['datasets'][problem[row]]}, {models[model[row]]}, fold {folds[fold[row]]}",
-            argument="table",
+            f"{names['datasets'][problem[row]]}, {models[model[row]]}, fold {folds[fold[row]]}"
         )
     problems = problem_names(names["datasets"], names["anomaly_classes"])
     for noun, each in (("model", models), ("data set", problems)):
         if len(set(each)) < len(each):
             twice = next(name for name in each if each.count(name) > 1)
-            raise InvalidInputError(
-                f"table must name each {noun} once; found two {twice!r}", argument="table"
-            )
+            raise InvalidInputError(f"table must name each {noun} once; found two {twice!r}")
     starts = np.zeros(len(problems) * len(models) + 1, np.int64)
     kernels.group_starts(as_readonly(run // len(folds)), starts)
     return order, starts
@@ -138,19 +133,17 @@ def check_lengths(table: Mapping[str, Any], key: str) -> int:
             lengths[name] = len(column)
         except TypeError:
             raise InvalidInputError(
-                f"table[{name!r}] must be a column; found {type(column).__name__}",
-                argument=f"table[{name!r}]",
+                f"table[{name!r}] must be a column; found {type(column).__name__}"
             ) from None
     n_rows = lengths[key]
     for name, n in lengths.items():
         if n != n_rows:
             raise InvalidInputError(
                 f"table must have columns of one length; found {n_rows} rows of {key!r} and "
-                f"{n} of {name!r}",
-                argument="table",
+                f"{n} of {name!r}"
             )
     if n_rows == 0:
-        raise InvalidInputError("table must not be empty; found no row", argument="table")
+        raise InvalidInputError("table must not be empty; found no row")
     check_rows({f"table[{name!r}]": column for name, column in table.items()})
     return n_rows
 
@@ -164,11 +157,10 @@ def numbers(column: Any, name: str, *, kind: str = _COLUMN) -> FloatVector:
             flat = [np.nan if _is_missing(cell) else cell for cell in values.reshape(-1).tolist()]
             values = np.asarray(flat).reshape(values.shape)
     except (ValueError, TypeError) as error:
-        raise InvalidInputError(f"{name} must be {kind}; found {error}", argument=name) from None
+        raise InvalidInputError(f"{name} must be {kind}; found {error}") from None
     if values.dtype.kind not in "biuf" or (kind == _COLUMN and values.ndim != 1):
         raise InvalidInputError(
-            f"{name} must be {kind}; found {values.dtype} of shape {values.shape}",
-            argument=name,
+            f"{name} must be {kind}; found {values.dtype} of shape {values.shape}"
         )
     return values.astype(np.float64)
 
@@ -186,9 +178,7 @@ def strings(column: Any, name: str) -> list[str | None]:
     values = np.asarray(column)
     refuse_merged(column, values, name)
     if values.ndim != 1:
-        raise InvalidInputError(
-            f"{name} must be a column; found shape {values.shape}", argument=name
-        )
+        raise InvalidInputError(f"{name} must be a column; found shape {values.shape}")
     if values.dtype.kind in "fMm":  # of a float32 its own digits, of a date no number
         return [None if cell != cell else _string(cell) for cell in values]
     return [None if _is_missing(cell) else _string(cell) for cell in values.tolist()]
@@ -197,9 +187,7 @@ def strings(column: Any, name: str) -> list[str | None]:
 def refuse_masked(column: Any, name: str) -> None:
     """Refuse a masked array, which would lose its mask."""
     if isinstance(column, np.ma.MaskedArray):
-        raise InvalidInputError(
-            f"{name} must not be masked; found a masked array: fill it", argument=name
-        )
+        raise InvalidInputError(f"{name} must not be masked; found a masked array: fill it")
 
 
 def _string(cell: Any) -> str:
@@ -244,12 +232,10 @@ def given_names(given: Any, n: int, argument: str) -> npt.NDArray[Any]:
         names = list(range(n)) if given is None else list(given)
     except TypeError:
         raise InvalidTypeError(
-            f"{argument} must be a sequence of names; found {short_repr(given)}", argument=argument
+            f"{argument} must be a sequence of names; found {short_repr(given)}"
         ) from None
     if len(names) != n:
-        raise InvalidInputError(
-            f"{argument} must have {count_text(n, 'name')}; found {len(names)}", argument=argument
-        )
+        raise InvalidInputError(f"{argument} must have {count_text(n, 'name')}; found {len(names)}")
     entries = np.empty(n, object)
     entries[:] = names
     return entries

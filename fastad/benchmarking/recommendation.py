@@ -247,8 +247,7 @@ def recommend(
     if (operating_fpr is None) == (target_measure is None):
         raise InvalidInputError(
             "target_measure must be given, or operating_fpr, and not both; found "
-            f"{'neither' if target_measure is None else 'both'}",
-            argument="target_measure",
+            f"{'neither' if target_measure is None else 'both'}"
         )
     table = as_results(results, None)
     if operating_fpr is not None:
@@ -260,8 +259,7 @@ def recommend(
     if unseen_anomaly_classes and table.anomaly_classes is None:
         raise InvalidInputError(
             "unseen_anomaly_classes must be False without the column anomaly_class of the classes "
-            "of anomalies; found True",
-            argument="unseen_anomaly_classes",
+            "of anomalies; found True"
         )
     resampling = check_resampling(table.clusters, confidence_level, n_resamples, rng)
     best = best_models(table.merits(candidates))

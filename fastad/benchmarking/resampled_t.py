@@ -222,8 +222,7 @@ def _problem(table: ResultTable, dataset: str | None) -> int:
         more = f", and {len(problems)} data sets" if dataset is None else ""
         raise InvalidInputError(
             f"dataset must be one of {some_of(problems, _MAX_NAMES)}; found "
-            f"{short_repr(dataset)}{more}",
-            argument="dataset",
+            f"{short_repr(dataset)}{more}"
         )
     return problems.index(dataset)
 

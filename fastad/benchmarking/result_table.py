@@ -230,14 +230,9 @@ class ResultTable:
         (3, ['knn', 'lof'])
         """
         if not isinstance(values, Mapping):
-            raise InvalidTypeError(
-                f"values must map keys to arrays; found {type(values).__name__}",
-                argument="values",
-            )
+            raise InvalidTypeError(f"values must map keys to arrays; found {type(values).__name__}")
         if not values:
-            raise InvalidInputError(
-                "values must contain at least one measure; found none", argument="values"
-            )
+            raise InvalidInputError("values must contain at least one measure; found none")
         arrays = {
             name: numbers(array, f"values[{name!r}]", kind="an array of numbers")
             for name, array in values.items()
@@ -245,16 +240,14 @@ class ResultTable:
         for name in ("dataset", "anomaly_class", "detector", "params", "fold"):
             if name in arrays:
                 raise InvalidInputError(
-                    f"values must contain measures; found the key {short_repr(name)}",
-                    argument="values",
+                    f"values must contain measures; found the key {short_repr(name)}"
                 )
         shape = next(iter(arrays.values())).shape
         for name, array in arrays.items():
             if array.shape != shape or array.ndim not in (2, 3) or not array.size:
                 raise InvalidInputError(
                     f"values[{name!r}] must have shape (n_datasets, n_models) or (n_datasets, "
-                    f"n_models, n_folds), the same for all; found {array.shape} and {shape}",
-                    argument=f"values[{name!r}]",
+                    f"n_models, n_folds), the same for all; found {array.shape} and {shape}"
                 )
         check_rows({f"values[{name!r}]": array for name, array in values.items()})
         n_datasets, n_models, n_folds = (*shape, 1)[:3]
@@ -304,15 +297,12 @@ class ResultTable:
     def measure(self, key: str, argument: str = "measure") -> MeasureColumn:
         """Return a measure by its key, or the name of its function."""
         if not isinstance(key, str):
-            raise InvalidTypeError(
-                f"{argument} must be a key; found {short_repr(key)}", argument=argument
-            )
+            raise InvalidTypeError(f"{argument} must be a key; found {short_repr(key)}")
         meant = self._meant(key, argument)
         if len(meant) > 1:
             names = ", ".join(column.key for column in meant)
             raise InvalidInputError(
-                f"{argument} must be one of {names}; found {short_repr(key)}, which is all of them",
-                argument=argument,
+                f"{argument} must be one of {names}; found {short_repr(key)}, which is all of them"
             )
         return meant[0]
 
@@ -326,8 +316,7 @@ class ResultTable:
         if len(self.measures) > 1:
             raise InvalidInputError(
                 f"measure must be one of {some_of(self.measure_keys, _MAX_LISTED)}; found None, "
-                f"and {len(self.measures)} measures",
-                argument="measure",
+                f"and {len(self.measures)} measures"
             )
         return self.measures[0]
 
@@ -340,8 +329,7 @@ class ResultTable:
             near = did_you_mean(key, {each: each for each in self.measure_keys})
             raise InvalidInputError(
                 f"{argument} must be one of {known}; found {short_repr(key)}"
-                f"{near or suggestion_for(key)}",
-                argument=argument,
+                f"{near or suggestion_for(key)}"
             )
         return meant
 

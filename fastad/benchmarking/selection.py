@@ -185,8 +185,7 @@ def class_sensitivity(
     table = as_results(results, measures)
     if table.anomaly_classes is None:
         raise InvalidInputError(
-            "results must have a column of the classes of anomalies, anomaly_class; found none",
-            argument="results",
+            "results must have a column of the classes of anomalies, anomaly_class; found none"
         )
     n_classes = np.bincount(table.clusters)
     n_datasets = int(np.count_nonzero(n_classes > 1))

@@ -23,8 +23,7 @@ def check_pair(threshold_from: Any) -> None:
     """Check that labels and scores were given; their values are checked as in a call."""
     if not isinstance(threshold_from, tuple) or len(threshold_from) != 2:
         raise InvalidInputError(
-            f"threshold_from must be a tuple (y_true, y_score); found {short_repr(threshold_from)}",
-            argument="threshold_from",
+            f"threshold_from must be a tuple (y_true, y_score); found {short_repr(threshold_from)}"
         )
 
 
@@ -40,8 +39,7 @@ def with_chosen_thresholds(
         keys = some_of([bound.key for bound in request.measures], _MAX_NAMES)
         raise InvalidInputError(
             "threshold_from must be given with measures that choose a threshold, such as "
-            f"'f1_best' or 'tpr@0.01'; found {keys}",
-            argument="threshold_from",
+            f"'f1_best' or 'tpr@0.01'; found {keys}"
         )
     y_true, y_score = threshold_from
     try:
@@ -50,8 +48,7 @@ def with_chosen_thresholds(
         if scores.keys() != set(detectors):
             raise InvalidInputError(
                 f"y_score must have the detectors {some_of(list(detectors), _MAX_NAMES)}; found "
-                f"{some_of(list(scores), _MAX_NAMES)}",
-                argument="y_score",
+                f"{some_of(list(scores), _MAX_NAMES)}"
             )
         own = {
             name: _measures_of(name, scores[name], labels, request.of_detector(name))
@@ -59,8 +56,7 @@ def with_chosen_thresholds(
         }
     except InvalidInputError as error:
         raise InvalidInputError(
-            f"threshold_from must have labels and scores of the same detectors; found that {error}",
-            argument="threshold_from",
+            f"threshold_from must have labels and scores of the same detectors; found that {error}"
         ) from None
     first = next(iter(own.values()))
     return replace(request, measures=first, own_measures=own, chosen_elsewhere=rules)

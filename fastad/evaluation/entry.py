@@ -244,15 +244,13 @@ def evaluate(
     check_flag(chance, "chance")
     if check_flag(curves, "curves") and groups is not None:
         raise InvalidInputError(
-            "curves must not be True with groups, whose pages show none; found True",
-            argument="curves",
+            "curves must not be True with groups, whose pages show none; found True"
         )
     hidden = Fraction(0) if contamination is None else check_contamination(contamination)
     if hidden and chance:
         raise InvalidInputError(
             "chance must not be True with contamination, for which no chance level is derived; "
-            "found True",
-            argument="chance",
+            "found True"
         )
     if hidden:
         correct = partial(corrected, contamination=hidden, or_undefined=measures is None)
@@ -263,8 +261,7 @@ def evaluate(
         if hidden:
             raise InvalidInputError(
                 "contamination must not be given with threshold_from, whose thresholds it would "
-                "move; found both",
-                argument="contamination",
+                "move; found both"
             )
     request = EvaluationRequest(
         bound, on_error, nan_policy, own_measures=own_measures, contamination=hidden
@@ -325,8 +322,7 @@ def _check_names(thresholds: Iterable[str], detectors: Sequence[str]) -> None:
         found = f"none for {missing[0]!r}" if missing else f"one for {unknown[0]!r}"
         raise InvalidInputError(
             f"threshold must have one number for each of {some_of(detectors, _MAX_NAMES)}; "
-            f"found {found}",
-            argument="threshold",
+            f"found {found}"
         )
 
 
@@ -335,12 +331,10 @@ def _check_beside_design(request: EvaluationRequest) -> None:
     if request.intervals is None and request.chance is None:
         raise InvalidInputError(
             "confidence_level must be given with clusters or blocks, which change intervals and "
-            "chance levels alone; found None",
-            argument="confidence_level",
+            "chance levels alone; found None"
         )
     if request.contamination:
         raise InvalidInputError(
             "contamination must not be given with clusters or blocks, for which it is not "
-            "derived; found both",
-            argument="contamination",
+            "derived; found both"
         )

@@ -171,9 +171,7 @@ class GroupedEvaluation(TableResult, Mapping[Any, Evaluation]):
         """
         if over is not None and over not in self._columns:
             known = ", ".join(self._columns)
-            raise InvalidInputError(
-                f"over must be one of {known}; found {short_repr(over)}", argument="over"
-            )
+            raise InvalidInputError(f"over must be one of {known}; found {short_repr(over)}")
         columns = self.to_columns()
         kept = [name for name in self._columns if over is not None and name != over]
         by = {name: columns[name] for name in dict.fromkeys([*kept, "detector"]) if name != over}

@@ -97,8 +97,7 @@ class RankedScores(MeasureMethods):
         if self._contamination != 0:
             raise InvalidInputError(
                 f"contamination must not be given for {name}: no correction is derived; found "
-                f"{self.contamination:g}",
-                argument="contamination",
+                f"{self.contamination:g}"
             )
 
     @property
@@ -283,9 +282,7 @@ def rank_scores(
         if kept is None:
             return _ranked(count_scores(scores, labels), 0, hidden)
         if not kept.any():
-            raise InvalidInputError(
-                f"y_score must contain numbers; found {scores.shape[0]} NaN", argument="y_score"
-            )
+            raise InvalidInputError(f"y_score must contain numbers; found {scores.shape[0]} NaN")
         some = labels.keep(kept)
         n_omitted = scores.shape[0] - some.values.shape[0]
         return _ranked(count_scores(scores[kept], some), n_omitted, hidden)

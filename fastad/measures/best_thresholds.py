@@ -342,8 +342,7 @@ def _best_threshold(
         if name not in _OPTIONS[criterion]:
             raise InvalidInputError(
                 f"{name} must not be given with criterion={criterion!r}, which does not read it; "
-                f"found {float(given[name]):g}",
-                argument=name,
+                f"found {float(given[name]):g}"
             )
     if criterion == "closest":
         return counts.threshold(_closest_point(counts))

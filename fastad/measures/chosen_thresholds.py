@@ -49,8 +49,7 @@ def rule_of(bound: BoundMeasure) -> str:
     if bound.parameters.get("prevalence") is not None and bound.measure is not MIN_DETECTION_COST:
         raise InvalidInputError(
             "prevalence must not be given with threshold_from, because rates at a threshold are "
-            f"those of the samples; found one for {bound.key!r}",
-            argument="prevalence",
+            f"those of the samples; found one for {bound.key!r}"
         )
     return bound.key if bound.fpr is None else f"fpr {nearest_float(bound.fpr):g}"
 

@@ -45,9 +45,7 @@ def check_contamination(value: Point, name: str = "contamination") -> Fraction:
     """Check a fraction of anomalies among the normals, in [0, 1)."""
     fraction = exact_number(value, name)
     if not 0 <= fraction < 1:
-        raise InvalidInputError(
-            f"{name} must lie in [0, 1); found {short_repr(value)}", argument=name
-        )
+        raise InvalidInputError(f"{name} must lie in [0, 1); found {short_repr(value)}")
     return fraction
 
 
@@ -60,15 +58,13 @@ def check_contamination_range(
         return fraction, fraction
     if len(value) != 2:
         raise InvalidInputError(
-            f"{name} must be a number or a pair (lowest, highest); found {len(value)} entries",
-            argument=name,
+            f"{name} must be a number or a pair (lowest, highest); found {len(value)} entries"
         )
     low, high = (check_contamination(x, f"{name}[{i}]") for i, x in enumerate(value))
     if low > high:
         raise InvalidInputError(
             f"{name} must not fall from its lowest to its highest; found {float(low):g} > "
-            f"{float(high):g}",
-            argument=name,
+            f"{float(high):g}"
         )
     return low, high
 
@@ -104,8 +100,7 @@ def corrected_measure(measure: Measure[Result], contamination: Fraction) -> Meas
         raise InvalidInputError(
             f"contamination must not be given for {name}: no correction is derived for a "
             "measure that is not a function of the ROC curve and the classes' sizes alone; "
-            f"found {float(contamination):g}",
-            argument="contamination",
+            f"found {float(contamination):g}"
         )
     facts = {field.name: getattr(measure, field.name) for field in fields(Measure)}
     facts |= {
@@ -202,8 +197,7 @@ def refuse_impossible(
         raise InvalidInputError(
             f"{name} must not exceed what the data allow: fewer normal samples score as high as "
             f"anomalies than so many hidden ones would, and the fraction is at most {largest:.4g} "
-            f"(confidence {1 - ALPHA:g}); found {float(contamination):g}",
-            argument=name,
+            f"(confidence {1 - ALPHA:g}); found {float(contamination):g}"
         )
 
 

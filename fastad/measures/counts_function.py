@@ -79,8 +79,7 @@ class CountsFunction:
             if result.shape != tp.shape or result.dtype.kind not in "biuf":
                 raise InvalidInputError(
                     f"function must return one number for each of {tp.shape[0]} points; found "
-                    f"shape {result.shape} of {result.dtype}, the first at {text(part.start)}",
-                    argument="function",
+                    f"shape {result.shape} of {result.dtype}, the first at {text(part.start)}"
                 )
             return result.astype(np.float64)
 
@@ -96,8 +95,7 @@ class CountsFunction:
             alone = f"at {text(i)}" if i >= 0 else "for several points at once, and for none alone"
             raise InvalidInputError(
                 f"function must return one number for each of {tps.shape[0]} points; it raised "
-                f"{type(error).__name__} ({error}) {alone}",
-                argument="function",
+                f"{type(error).__name__} ({error}) {alone}"
             ) from error
         self._check(values, points[0], points[1], *sizes)
         return values
@@ -120,8 +118,7 @@ class CountsFunction:
                 i = int(np.argmax(where))
                 raise InvalidInputError(
                     f"function must return {expected}; found {values[i]:g} at "
-                    f"{_counts_text(tp[i], fp[i], n, m)}",
-                    argument="function",
+                    f"{_counts_text(tp[i], fp[i], n, m)}"
                 )
 
     def value(
@@ -176,8 +173,7 @@ class CountsFunction:
                 raise InvalidInputError(
                     "function must be one of each point by itself; found "
                     f"{alone[0]:g} alone and {values[i]:g} among {tps.shape[0]} points at "
-                    f"{_counts_text(tps[i], fps[i], n, m)}",
-                    argument="function",
+                    f"{_counts_text(tps[i], fps[i], n, m)}"
                 )
         if not monotone:
             return
@@ -189,8 +185,7 @@ class CountsFunction:
                 raise InvalidInputError(
                     f"monotone must be False for a function that gets "
                     f"{'worse' if what == 'anomaly' else 'better'} with one flagged {what} more; "
-                    f"found True, and such a function at {_counts_text(tp, fp, n, m)}",
-                    argument="monotone",
+                    f"found True, and such a function at {_counts_text(tp, fp, n, m)}"
                 )
 
 

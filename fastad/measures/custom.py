@@ -127,9 +127,7 @@ def from_counts(
     _check_name(name)
     check_choice(at, _POINTS, "at")
     if not callable(function):
-        raise InvalidTypeError(
-            f"function must be callable; found {short_repr(function)}", argument="function"
-        )
+        raise InvalidTypeError(f"function must be callable; found {short_repr(function)}")
     if higher_is_better is not None:
         higher_is_better = check_flag(higher_is_better, "higher_is_better")
     of = CountsFunction(
@@ -143,15 +141,11 @@ def from_counts(
     if rises and (higher_is_better is None or (of.takes_threshold and at != "threshold")):
         reason = "takes_threshold is True" if of.takes_threshold else "higher_is_better is None"
         raise InvalidInputError(
-            f"monotone must be False where {reason} and at is {at!r}; found True",
-            argument="monotone",
+            f"monotone must be False where {reason} and at is {at!r}; found True"
         )
     of.try_out(monotone=rises)
     if at == "best" and higher_is_better is None:
-        raise InvalidInputError(
-            "higher_is_better must be True or False for at='best'; found None",
-            argument="higher_is_better",
-        )
+        raise InvalidInputError("higher_is_better must be True or False for at='best'; found None")
     return _declare(of, at, monotone=rises)
 
 
@@ -162,8 +156,7 @@ def _check_name(name: Any) -> None:
     reserved |= {each.prefix.partition("@")[0] for each in declared}
     if not name.isidentifier() or name in reserved:
         raise InvalidInputError(
-            f"name must be an identifier that no measure of fastad has; found {name!r}",
-            argument="name",
+            f"name must be an identifier that no measure of fastad has; found {name!r}"
         )
 
 
@@ -172,17 +165,14 @@ def _check_value_range(value_range: Any) -> tuple[float, float]:
         low, high = value_range
     except (TypeError, ValueError):
         raise InvalidTypeError(
-            f"value_range must be a pair of numbers; found {short_repr(value_range)}",
-            argument="value_range",
+            f"value_range must be a pair of numbers; found {short_repr(value_range)}"
         ) from None
     ends = [
         each if each in (math.inf, -math.inf) else nearest_float(exact_number(each, "value_range"))
         for each in (low, high)
     ]
     if not ends[0] < ends[1]:
-        raise InvalidInputError(
-            f"value_range must rise; found {short_repr(value_range)}", argument="value_range"
-        )
+        raise InvalidInputError(f"value_range must rise; found {short_repr(value_range)}")
     return ends[0], ends[1]
 
 

@@ -229,8 +229,7 @@ def _confusion_at(
     if (threshold is None) == (k is None):
         raise InvalidInputError(
             "threshold must be given, or k, and not both; found "
-            f"{'neither' if k is None else 'both'}",
-            argument="threshold",
+            f"{'neither' if k is None else 'both'}"
         )
     if threshold is not None:
         return confusion(counts, points_flagged(counts, threshold))

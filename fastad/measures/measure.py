@@ -310,9 +310,7 @@ class Measure(Generic[Result]):
         Random parameters stay at their defaults: they would draw anew in every resample.
         """
         if self.kind != "value":
-            raise InvalidInputError(
-                f"measure must return one number; found {self.name}", argument="measure"
-            )
+            raise InvalidInputError(f"measure must return one number; found {self.name}")
         checked = self._check(parameters, self.number_parameters)
         point = None if self.operating_point is None else checked[self.operating_point]
         return BoundMeasure(self.key_at(point), self, checked)
@@ -333,8 +331,7 @@ class Measure(Generic[Result]):
                 raise InvalidTypeError(
                     f"{name} must be an option of {of}{self.name}, which has "
                     f"{', '.join(allowed) or 'none'}; found {name}={short_repr(value)}"
-                    f"{did_you_mean(name, known)}",
-                    argument=name,
+                    f"{did_you_mean(name, known)}"
                 )
 
     def key_at(self, point: Any) -> str:
@@ -385,9 +382,7 @@ class Measure(Generic[Result]):
         for name, parameter in declared.items():
             value = parameters.get(name, parameter.default)
             if value is REQUIRED:
-                raise InvalidTypeError(
-                    f"{name} must be given for {self.name}; found none", argument=name
-                )
+                raise InvalidTypeError(f"{name} must be given for {self.name}; found none")
             if name == self.operating_point and not parameter.sequence:
                 _refuse_several(value, name)
             checked[name] = parameter.check(value, name)
@@ -399,8 +394,7 @@ def _refuse_several(value: Any, name: str) -> None:
     if getattr(value, "ndim", isinstance(value, list | tuple | range)):
         raise InvalidTypeError(
             f"{name} must be one operating point; for several, evaluate makes a table, and "
-            f"rank_scores orders the scores once for all; found {short_repr(value)}",
-            argument=name,
+            f"rank_scores orders the scores once for all; found {short_repr(value)}"
         )
 
 

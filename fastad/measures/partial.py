@@ -275,8 +275,7 @@ def check_width(low: Fraction, high: Fraction, low_name: str, high_name: str) ->
     width = high - low
     if width.numerator < 0:
         raise InvalidInputError(
-            f"{high_name} must not be less than {low_name}; found {float(high)} < {float(low)}",
-            argument=high_name,
+            f"{high_name} must not be less than {low_name}; found {float(high)} < {float(low)}"
         )
     if not width:
         raise UndefinedMeasureError(

@@ -258,8 +258,7 @@ def need_integer_weights(counts: OrderedCounts, measure: str) -> None:
     if counts.weighting == "real":
         raise InvalidInputError(
             f"sample_weight must contain integers for {measure}, which counts whole samples; "
-            "found other values",
-            argument="sample_weight",
+            "found other values"
         )
 
 
@@ -274,8 +273,7 @@ def need_finite(counts: OrderedCounts, measure: str) -> None:
     """Raise where a score is infinite."""
     if not (np.isfinite(counts.threshold(1)) and np.isfinite(counts.threshold(len(counts.keys)))):
         raise InvalidInputError(
-            f"y_score must be finite for {measure}, which reads its values; found an infinity",
-            argument="y_score",
+            f"y_score must be finite for {measure}, which reads its values; found an infinity"
         )
 
 

@@ -83,17 +83,14 @@ def bind(
         declaration = declared
     else:
         raise InvalidTypeError(
-            "measure must be a string, a Measure or a BoundMeasure; found "
-            f"{type(measure).__name__}",
-            argument="measure",
+            f"measure must be a string, a Measure or a BoundMeasure; found {type(measure).__name__}"
         )
     declaration.refuse_unknown(options, declaration.number_parameters, function)
     for name in given:
         if name in options:
             raise InvalidInputError(
                 f"{name} must not be given beside the measure {text!r}, which has one; found "
-                f"{name}={short_repr(options[name])}",
-                argument=name,
+                f"{name}={short_repr(options[name])}"
             )
     return measure if isinstance(measure, BoundMeasure) else declaration.bind(**given, **options)
 
@@ -168,23 +165,18 @@ def listed_measures(measures: MeasureLike | Iterable[MeasureLike]) -> list[Measu
         listed = [measures] if isinstance(measures, kinds) else list(measures)
     except TypeError:  # an array without axes says that it is iterable
         raise InvalidTypeError(
-            f"measures must be a sequence of strings; found {type(measures).__name__}",
-            argument="measures",
+            f"measures must be a sequence of strings; found {type(measures).__name__}"
         ) from None
     if not listed:
-        raise InvalidInputError(
-            "measures must name at least one measure; found none", argument="measures"
-        )
+        raise InvalidInputError("measures must name at least one measure; found none")
     for each in listed:
         if not isinstance(each, kinds):
             raise InvalidTypeError(
-                f"measures must contain strings, or declarations; found {type(each).__name__}",
-                argument="measures",
+                f"measures must contain strings, or declarations; found {type(each).__name__}"
             )
         if isinstance(each, Measure) and each.kind != "value":
             raise InvalidInputError(
-                f"measures must return one number; found {each.name}, which does not",
-                argument="measures",
+                f"measures must return one number; found {each.name}, which does not"
             )
     return listed
 
@@ -205,8 +197,7 @@ def _at_thresholds(
     if not thresholds:
         raise InvalidInputError(
             f"threshold must be given for {measure.name!r}, or in its key, such as "
-            f"{measure.key_at(0.5)!r}; found None",
-            argument="threshold",
+            f"{measure.key_at(0.5)!r}; found None"
         )
     return [_Named(measure, {"threshold": x}, own_thresholds) for x in thresholds]
 
@@ -257,8 +248,7 @@ def _parse(text: str, fpr: Sequence[Fraction], argument: str = "measures") -> li
     expected = "contain keys or names" if argument == "measures" else "be a key or a name"
     raise InvalidInputError(
         f"{argument} must {expected} such as 'tpr@0.01' or 'roc_auc', of what returns a value; "
-        f"found {text!r}{suggestion_for(text)}",
-        argument=argument,
+        f"found {text!r}{suggestion_for(text)}"
     )
 
 
@@ -269,8 +259,7 @@ def _at_points(measure: Measure[Any], fpr: Sequence[Fraction], argument: str) ->
     if measure.default_points == ():
         raise InvalidInputError(
             f"{argument} must give {measure.operating_point} in the key of {measure.name!r}, "
-            f"such as {example_key(measure)!r}; found none",
-            argument=argument,
+            f"such as {example_key(measure)!r}; found none"
         )
     points = fpr if measure.default_points is None else measure.default_points
     return [_at(measure, x) for x in points]
@@ -327,8 +316,7 @@ def _read_point(measure: Measure[Any], number: str, text: str, argument: str) ->
         raise InvalidInputError(str(error), argument=argument) from None
     except ValueError:
         raise InvalidInputError(
-            f"{argument} must end in a finite number behind the @; found {text!r}",
-            argument=argument,
+            f"{argument} must end in a finite number behind the @; found {text!r}"
         ) from None
 
 
@@ -347,8 +335,7 @@ def _bind_all(
     ]
     if lacking:
         raise InvalidInputError(
-            f"score_range must be given for {', '.join(dict.fromkeys(lacking))}; found None",
-            argument="score_range",
+            f"score_range must be given for {', '.join(dict.fromkeys(lacking))}; found None"
         )
     bound: dict[str, BoundMeasure] = {}
     for each in named:
@@ -356,8 +343,7 @@ def _bind_all(
         first = bound.setdefault(new.key, new)
         if first.measure is not new.measure:
             raise InvalidInputError(
-                f"measures must have keys of their own; found two for {new.key!r}",
-                argument="measures",
+                f"measures must have keys of their own; found two for {new.key!r}"
             )
         if first.parameters != new.parameters:
             _refuse_same_key(repr(new.key))

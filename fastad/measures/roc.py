@@ -204,8 +204,7 @@ def _weighted_auc(counts: OrderedCounts, *, quadrature: Quadrature) -> float:
         if counts.weighting != "none":
             raise InvalidInputError(
                 "sample_weight must not be given with quadrature='exact', which starts at "
-                "1 / (number of normals); found weights",
-                argument="sample_weight",
+                "1 / (number of normals); found weights"
             )
         if counts.n_normals == 1:
             raise UndefinedMeasureError(

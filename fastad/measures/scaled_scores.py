@@ -316,8 +316,7 @@ def scaled_scores(counts: OrderedCounts, score_range: _Bounds, measure: str) -> 
     if outside:
         raise InvalidInputError(
             f"y_score must lie in score_range=({float(low)}, {float(high)}); "
-            f"found scores from {scores[-1]} to {scores[0]}",
-            argument="y_score",
+            f"found scores from {scores[-1]} to {scores[0]}"
         )
     if scores.dtype.kind != "f" and max(abs(int(scores[0])), abs(int(scores[-1]))) > 2**53:
         # A float64 would merge neighbours.

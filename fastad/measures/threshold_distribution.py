@@ -81,8 +81,7 @@ def threshold_distribution(m: int, h: int, k: int) -> _Distribution:
         if last - first > _MOST_RATES:
             raise InvalidInputError(
                 "y_true must have so few normal samples that the rates of subsamples can be "
-                f"listed one by one, up to {_MOST_RATES}; found more for {h} of {m}",
-                argument="y_true",
+                f"listed one by one, up to {_MOST_RATES}; found more for {h} of {m}"
             )
         likelihoods = _likelihoods(m, h, k, first, last)
         kept = np.flatnonzero(likelihoods > _NEGLIGIBLE * likelihoods.max())

@@ -230,8 +230,7 @@ def _bounds(
     """Return bounds on the masses and on the fractions of the box, as `roc_band` does."""
     if levels.n_uniform is None:
         raise InvalidInputError(
-            "curve must be made of counted volumes, whose distribution is known; found estimates",
-            argument="curve",
+            "curve must be made of counted volumes, whose distribution is known; found estimates"
         )
     alpha = float(1 - level)
     if not simultaneous:

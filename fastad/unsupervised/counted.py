@@ -38,9 +38,7 @@ def counted_level_sets(
     """Return level sets as they are, or level sets of scores of test and of uniform points."""
     if not isinstance(y_score, LevelSets):
         if uniform_score is None:
-            raise InvalidInputError(
-                "uniform_score must be given beside y_score; found None", argument="uniform_score"
-            )
+            raise InvalidInputError("uniform_score must be given beside y_score; found None")
         return level_sets_of_scores(y_score, uniform_score, check_extent(volume, log_volume))
     if uniform_score is not None or volume is not None or log_volume is not None:
         raise InvalidInputError(

@@ -150,14 +150,10 @@ def check_criteria(
 ) -> CriteriaPlan:
     """Check which areas to compute, and how their intervals."""
     if not isinstance(mass, tuple | list) or len(mass) != 2:
-        raise InvalidTypeError(
-            f"mass must be a pair of masses; found {short_repr(mass)}", argument="mass"
-        )
+        raise InvalidTypeError(f"mass must be a pair of masses; found {short_repr(mass)}")
     low, high = (exact_rate(end, "mass") for end in mass)
     if low >= high:
-        raise InvalidInputError(
-            f"mass must be a pair of rising masses; found {short_repr(mass)}", argument="mass"
-        )
+        raise InvalidInputError(f"mass must be a pair of rising masses; found {short_repr(mass)}")
     return CriteriaPlan(
         (low, high),
         check_inside(excess_mass, "excess_mass"),

@@ -212,11 +212,10 @@ def check_levels(level: Any, name: str, lowest: float = -math.inf) -> npt.NDArra
     if levels.dtype.kind not in "iuf" or levels.ndim > 1 or np.isnan(levels).any():
         raise InvalidInputError(
             f"{name} must be a number or a sequence of them; found {levels.dtype} of shape "
-            f"{levels.shape}",
-            argument=name,
+            f"{levels.shape}"
         )
     if (levels < lowest).any():
-        raise InvalidInputError(f"{name} must not be negative; found {levels.min()}", argument=name)
+        raise InvalidInputError(f"{name} must not be negative; found {levels.min()}")
     return levels.astype(np.float64)
 
 

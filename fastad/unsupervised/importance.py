@@ -163,8 +163,7 @@ def feature_importance(
     if k >= n_varying:
         raise InvalidInputError(
             f"n_features must be less than the {n_varying} features that vary in X, so that "
-            f"one can be left out; found {k}",
-            argument="n_features",
+            f"one can be left out; found {k}"
         )
     with reporting(progress, "subspaces") as report:
         rows = evaluate_subspaces(subspaces, plan, jobs, report)

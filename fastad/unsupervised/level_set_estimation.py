@@ -115,7 +115,7 @@ def level_sets(
     """
     lowest = exact_rate(lowest_mass, "lowest_mass")
     if lowest == 1:
-        raise InvalidInputError("lowest_mass must lie in [0, 1); found 1", argument="lowest_mass")
+        raise InvalidInputError("lowest_mass must lie in [0, 1); found 1")
     options = LevelSetOptions.of(method, n_draws, lowest)
     samples, region = check_data(X, box)
     generator = check_generator(rng)
@@ -132,12 +132,11 @@ def check_data(X: ArrayLike, box: Box | None) -> tuple[npt.NDArray[Any], Box]:
     """Check test points and the box, by default theirs."""
     samples = check_samples(X, None)
     if samples.shape[0] == 0:
-        raise InvalidInputError("X must contain at least one row; found none", argument="X")
+        raise InvalidInputError("X must contain at least one row; found none")
     region = Box.from_data(samples) if box is None else check_box(box)
     if region.n_features != samples.shape[1]:
         raise InvalidInputError(
-            f"box must have {samples.shape[1]} features as X; found {region.n_features}",
-            argument="box",
+            f"box must have {samples.shape[1]} features as X; found {region.n_features}"
         )
     return samples, region
 
@@ -148,7 +147,7 @@ def empty_scores(n_draws: int) -> FloatVector:
         return np.empty(n_draws)
     except (MemoryError, ValueError):
         raise InvalidInputError(
-            f"n_draws must fit into memory, 8 bytes each; found {n_draws}", argument="n_draws"
+            f"n_draws must fit into memory, 8 bytes each; found {n_draws}"
         ) from None
 
 
@@ -262,8 +261,7 @@ class LevelSetEstimator:
         if not reached.any():
             raise InvalidInputError(
                 "n_draws must let all repeats reach the highest test score; found "
-                f"{options.budget()}",
-                argument="n_draws",
+                f"{options.budget()}"
             )
         empty = np.full((logs.shape[0], 1), -np.inf)
         return LevelSets(

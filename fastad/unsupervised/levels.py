@@ -82,8 +82,7 @@ def check_either(value: Any, log_value: Any, name: str) -> None:
     if (value is None) == (log_value is None):
         raise InvalidInputError(
             f"{name} must be given, or log_{name}, and not both; found "
-            f"{'neither' if value is None else 'both'}",
-            argument=name,
+            f"{'neither' if value is None else 'both'}"
         )
 
 

@@ -124,8 +124,7 @@ def emmv(
         if len(y_score) > 1:
             raise InvalidInputError(
                 "y_score must name level sets of one detector, as they do not tell which points "
-                f"detectors share; found {', '.join(map(str, y_score))}",
-                argument="y_score",
+                f"detectors share; found {', '.join(map(str, y_score))}"
             )
         ((name, levels),) = y_score.items()
         counted_level_sets(levels, uniform_score, volume, log_volume)
@@ -139,8 +138,7 @@ def emmv(
         sizes = {len(scores) for scores in columns.values()}
         if len(sizes) > 1:
             raise InvalidInputError(
-                f"{name} must contain equally many scores for each detector; found {sorted(sizes)}",
-                argument=name,
+                f"{name} must contain equally many scores for each detector; found {sorted(sizes)}"
             )
     estimates = {}
     with thread_limit(n_threads):
@@ -310,15 +308,11 @@ def _refuse(options: Mapping[str, object], where: str) -> None:
     """Refuse options that are given beside or without another one."""
     for name, value in options.items():
         if value is not None:
-            raise InvalidInputError(
-                f"{name} must not be given {where}; found {short_repr(value)}", argument=name
-            )
+            raise InvalidInputError(f"{name} must not be given {where}; found {short_repr(value)}")
 
 
 def _named(scores: Any, name: str) -> dict[str, Any]:
     columns = table_columns(scores, name)
     if columns is None:
-        raise InvalidTypeError(
-            f"{name} must name scores; found {type(scores).__name__}", argument=name
-        )
+        raise InvalidTypeError(f"{name} must name scores; found {type(scores).__name__}")
     return dict(columns)

@@ -179,9 +179,7 @@ class Window:
         """Check two masses, and measure them in points."""
         lowest, highest = exact_rate(low, "low"), exact_rate(high, "high")
         if lowest >= highest:
-            raise InvalidInputError(
-                f"low must lie below high; found {low} and {high}", argument="low"
-            )
+            raise InvalidInputError(f"low must lie below high; found {low} and {high}")
         first, before = divmod(lowest * n_test, 1)
         last, behind = divmod(highest * n_test, 1)
         return cls(first, last, before, behind)

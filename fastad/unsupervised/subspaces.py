@@ -84,9 +84,7 @@ def check_subspaces(
     test_rows = check_samples(X, train_rows.shape[1], "X").astype(np.float64)
     for rows, name in ((train_rows, "X_train"), (test_rows, "X")):
         if rows.shape[0] == 0:
-            raise InvalidInputError(
-                f"{name} must contain at least one row; found none", argument=name
-            )
+            raise InvalidInputError(f"{name} must contain at least one row; found none")
     d, n = check_count(n_features, "n_features"), check_count(n_subspaces, "n_subspaces")
     # A box that has no width has no volume. To draw again until none is such a box is to draw from
     # the features that vary.
@@ -94,8 +92,7 @@ def check_subspaces(
     if d > varying.shape[0]:
         raise InvalidInputError(
             f"n_features must be at most the number of features that vary in X, "
-            f"{varying.shape[0]}; found {d}",
-            argument="n_features",
+            f"{varying.shape[0]}; found {d}"
         )
     features = np.stack([np.sort(rng.choice(varying, d, replace=False)) for _ in range(n)])
     seeds = rng.integers(2**63, size=n)
@@ -114,13 +111,10 @@ def check_jobs(n_jobs: int | None) -> int | None:
     if n_jobs is None:
         return None
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral):
-        raise InvalidTypeError(
-            f"n_jobs must be an integer or None; found {type(n_jobs).__name__}", argument="n_jobs"
-        )
+        raise InvalidTypeError(f"n_jobs must be an integer or None; found {type(n_jobs).__name__}")
     if n_jobs == 0:
         raise InvalidInputError(
-            "n_jobs must not be 0, but None for one process or -1 for all; found 0",
-            argument="n_jobs",
+            "n_jobs must not be 0, but None for one process or -1 for all; found 0"
         )
     return int(n_jobs)
 
@@ -130,8 +124,7 @@ def check_factory(factory: Factory, name: str) -> None:
     if not hasattr(factory, "fit") and not callable(factory):
         raise InvalidTypeError(
             f"{name} must have a method fit, or be a function of the data that returns a score; "
-            f"found {short_repr(factory)}",
-            argument=name,
+            f"found {short_repr(factory)}"
         )
 
 

@@ -196,14 +196,12 @@ def pair_p_values(
     if test == "tukey" and correction != "none":
         raise InvalidInputError(
             "correction must be 'none' for Tukey's test, which corrects itself; "
-            f"found {correction!r}",
-            argument="correction",
+            f"found {correction!r}"
         )
     if correction == "shaffer" and n_models > LARGEST_CORRECTED:
         raise InvalidInputError(
             f"correction must not be 'shaffer' for more than {LARGEST_CORRECTED} models; found "
-            f"{n_models}",
-            argument="correction",
+            f"{n_models}"
         )
     models = Models.of(values)
     if test == "tukey":
