@@ -26,6 +26,7 @@ from fastad.benchmarking import (
     wilcoxon_holm,
 )
 from fastad.errors import InvalidInputError, InvalidTypeError
+from tests.support.comparison_oracles import bits_of
 from tests.support.loops import loop
 
 Columns = dict[str, list[Any]]
@@ -141,6 +142,24 @@ def test_a_table_that_is_read_is_as_good_as_its_columns(function: Callable[..., 
     assert result_of(function, ResultTable.from_table(table)) == result_of(function, table)
 
 
+@pytest.mark.one_in(3)
+@pytest.mark.parametrize("what", ["data sets", "models", "measures"])
+@pytest.mark.parametrize("function", [kendall_matrix, selection_loss])
+def test_order_and_names_change_no_bit(function: Callable[..., Any], what: str) -> None:
+    """Of tables with many ties, whose means are of other orders of data sets and models."""
+    rng, down = np.random.default_rng(3), {"cost": False}
+    for _ in range(30):
+        arrays = {name: rng.integers(1, 6, (7, 6)) / 10 for name in ("auc", "ap", "cost")}
+        turned = dict(reversed(arrays.items()))
+        if what != "measures":
+            axis = ["data sets", "models"].index(what)
+            order = rng.permutation(arrays["auc"].shape[axis])
+            turned = {name: np.take(array, order, axis) for name, array in arrays.items()}
+        tables = (ResultTable.from_arrays(x, higher_is_better=down) for x in (arrays, turned))
+        one, other = (bits_of(function(table, n_resamples=1)) for table in tables)
+        assert one == other
+
+
 def arrays_of(result: Any) -> list[np.ndarray[Any, Any]]:
     if isinstance(result, np.ndarray):
         return [result]
@@ -242,7 +261,8 @@ def test_arguments_that_are_refused(function: Callable[..., Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["average_ranks", "friedman", "nemenyi", "wilcoxon_holm", "rank_distance"]
+    "name",
+    ["average_ranks", "friedman", "mean_values", "nemenyi", "wilcoxon_holm", "rank_distance"],
 )
 def test_models_of_one_detector_are_not_ranked(name: str) -> None:
     rows = {"dataset": ["a"] * 2, "detector": ["k"] * 2, "params": [1, 2]}

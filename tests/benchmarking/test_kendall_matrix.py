@@ -189,46 +189,6 @@ def test_rising_maps_of_measures_leave_tau(rows: list[dict[str, Any]]) -> None:
     assert bits_of(one) == bits_of(other)
 
 
-def test_the_number_of_threads_changes_no_bit() -> None:
-    rng = np.random.default_rng(0)
-    arrays = {label: rng.integers(0, 9, (100, 30)) / 8 for label in LABELS}
-    table = ResultTable.from_arrays(arrays, higher_is_better=DOWN)
-    expected = kendall_matrix(table, rng=3, n_threads=1)
-    for n_threads in (2, 3, 8, None):
-        result = kendall_matrix(table, rng=3, n_threads=n_threads)
-        for name in ("value", "low", "high", "by_dataset"):
-            assert getattr(result, name).tobytes() == getattr(expected, name).tobytes()
-
-
-def test_the_order_and_names_of_models_change_no_bit() -> None:
-    rng = np.random.default_rng(3)
-    for _ in range(20):
-        arrays = {label: rng.integers(1, 6, (5, 9)) / 10 for label in LABELS}
-        order = rng.permutation(9)
-        turned = {label: array[:, order] for label, array in arrays.items()}
-        one, other = (
-            kendall_matrix(ResultTable.from_arrays(values, higher_is_better=DOWN), n_resamples=1)
-            for values in (arrays, turned)
-        )
-        assert bits_of(one) == bits_of(other)
-
-
-@pytest.mark.parametrize("what", ["data sets", "measures"])
-def test_the_order_and_names_of_data_sets_and_measures_change_no_bit(what: str) -> None:
-    rng = np.random.default_rng(3)
-    for _ in range(60):
-        arrays = {label: rng.integers(1, 6, (7, 6)) / 10 for label in LABELS}
-        turned = dict(reversed(arrays.items()))
-        if what == "data sets":
-            order = rng.permutation(7)
-            turned = {label: array[order] for label, array in arrays.items()}
-        one, other = (
-            kendall_matrix(ResultTable.from_arrays(values, higher_is_better=DOWN), n_resamples=1)
-            for values in (arrays, turned)
-        )
-        assert bits_of(one) == bits_of(other)
-
-
 # What it prints and refuses.
 
 

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fastad
-from fastad.benchmarking import average_ranks, mean_values
-from fastad.errors import InvalidInputError
+from fastad.benchmarking import mean_values
 
 nan = math.nan
 
@@ -141,16 +140,3 @@ def test_markdown_and_latex_mark_the_best() -> None:
     result = mean_values(table_of([[0.5, 0.6]], datasets=["wine"], detectors=["a", "b"]))
     assert "| auc | wine | 0.5000 | **0.6000** |" in result.to_markdown()
     assert r"auc & wine & 0.5000 & \cellcolor[gray]{0.70}0.6000 \\" in result.to_latex()
-
-
-def test_it_is_the_values_that_are_ranked() -> None:
-    values = [[[0.2, 0.4], [0.4, 0.1]], [[0.6, 0.3], [0.4, 0.9]]]
-    table = table_of(values, detectors=["knn", "lof"])
-    ranks = average_ranks(table, n_resamples=10, rng=0).ranks["auc"]
-    best = [[table.detectors[j] for j in range(2) if row[j] == 1] for row in ranks.tolist()]
-    assert marked(mean_values(table)) == best
-
-
-def test_one_detector_alone_is_refused() -> None:
-    with pytest.raises(InvalidInputError, match="results must contain at least two detectors"):
-        mean_values(table_of([[0.5, 0.6]], detectors=["a", "a"], params=["1", "2"]))

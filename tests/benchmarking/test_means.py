@@ -102,13 +102,6 @@ def test_detectors_tie_where_their_sums_over_folds_do(rows: list[list[Fraction]]
     assert result.tolist() == [float(rank) for rank in ranks]
 
 
-def test_the_sums_of_the_issue_tie() -> None:
-    # And not by floats, whose sums differ.
-    assert 0.1 + 0.7 != 0.4 + 0.4
-    table = ResultTable.from_arrays({"tpr@0.05": [[[0.1, 0.7], [0.4, 0.4]]]})
-    assert average_ranks(table, n_resamples=1, rng=0).mean.tolist() == [[1.5, 1.5]]
-
-
 @given(st.lists(st.lists(rates, min_size=3, max_size=3), min_size=2, max_size=5))
 def test_recommend_selects_all_models_of_equal_sums(rows: list[list[Fraction]]) -> None:
     if not any(map(mean, rows)):

@@ -221,18 +221,6 @@ def test_wilcoxon_agrees_with_scipy(n: int, bits: int) -> None:
     np.testing.assert_array_equal(result.adjusted_p_values, result.p_values)
 
 
-def test_ties_of_few_data_sets_are_counted_where_scipy_uses_the_normal_distribution() -> None:
-    differences = np.array([1, 1, 1, 2, 2, -1, 3, 3, 4, 4, 5, 0, -2, 6.0])
-    result, _ = signed_ranks(
-        np.column_stack([differences, np.zeros(14)]), np.array([0]), np.array([1])
-    )
-    ranks = stats.rankdata(np.abs(differences))
-    signs = np.array(list(itertools.product([-1, 1], repeat=14)))
-    sums = signs @ (ranks * (differences != 0))
-    assert result[0] == np.mean(np.abs(sums) >= np.sign(differences) @ ranks)
-    assert result[0] != pytest.approx(stats.wilcoxon(differences, zero_method="pratt").pvalue)
-
-
 @pytest.mark.parametrize("correction", ["holm", "benjamini-hochberg", "bonferroni"])
 def test_corrections_are_over_the_pairs_compared(correction: Any) -> None:
     rng = np.random.default_rng(2)
@@ -308,21 +296,17 @@ def test_groups_are_the_maximal_runs(n: int, data: st.DataObject) -> None:
 @pytest.mark.parametrize(
     "function", [fastad.benchmarking.nemenyi, fastad.benchmarking.wilcoxon_holm]
 )
-def test_neither_the_order_of_rows_nor_of_measures_matters(function: Any) -> None:
+def test_direction_and_ranks_are_those_of_the_measure(function: Any) -> None:
     rng = np.random.default_rng(4)
     frame = pd.DataFrame(
         itertools.product("vwxyz", "cabd"), columns=["dataset", "detector"]
-    ).assign(auc=np.round(rng.random(20), 1), em=rng.random(20))
+    ).assign(auc=np.round(rng.random(20), 1))
     result = function(frame, measure="auc", rng=1)
-    other = function(frame[::-1], measure="auc", rng=1)
-    assert result.to_columns() == other.to_columns()
-    for name in ("low", "high", "mean_ranks", "p_values", "wins"):
-        np.testing.assert_array_equal(getattr(result, name), getattr(other, name))
     turned = fastad.ResultTable.from_table(
         frame.assign(cost=-frame["auc"]), measures=["cost"], higher_is_better={"cost": False}
     )
     assert function(turned, measure="cost", rng=1).to_columns() == result.to_columns()
-    ranks = fastad.benchmarking.average_ranks(frame, measures=["auc"], rng=1)
+    ranks = fastad.benchmarking.average_ranks(frame, rng=1)
     order = [ranks.detectors.index(name) for name in result.detectors]
     for one, same in ((ranks.mean, result.mean_ranks), (ranks.low, result.low)):
         np.testing.assert_array_equal(one[0, order], same)

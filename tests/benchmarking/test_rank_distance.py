@@ -122,19 +122,6 @@ def test_ties_share_their_mean_rank() -> None:
     assert rank_distance(table, reference="tpr@0.4", rng=0).distances.tolist() == [[math.sqrt(2)]]
 
 
-def test_each_detector_stands_with_its_best_model_by_each_measure() -> None:
-    rows = {
-        "dataset": ["a"] * 4,
-        "detector": ["knn", "knn", "lof", "lof"],
-        "params": [1, 2, 1, 2],
-        "fpr@tpr0.8": [0.5, 0.1, 0.2, 0.3],  # knn, by its second
-        "auc": [0.9, 0.1, 0.2, 0.3],  # knn, by its first
-        "ap": [0.2, 0.1, 0.3, 0.0],  # lof
-    }
-    result = rank_distance(rows, reference="fpr@tpr0.8", rng=0)
-    assert result.distances.tolist() == [[0, math.sqrt(2)]]
-
-
 def test_closest_shares_ties_and_leaves_out_what_none_has() -> None:
     values: dict[str, Any] = {
         "tpr@0.4": [[1, 2, 3], [1, 2, 3], [1, 2, 3], [nan, 2, 3]],

@@ -121,12 +121,6 @@ def test_what_has_no_value_is_left_out_and_named() -> None:
     assert str(nothing).splitlines()[1].split() == ["auc", "-", "-", "-"]
 
 
-def test_all_ties_share_the_mean_rank() -> None:
-    result = fastad.benchmarking.average_ranks(results_of(np.ones((4, 3))), rng=0)
-    assert result.mean.tolist() == [[2, 2, 2]]
-    assert result.std.tolist() == [[0, 0, 0]]
-
-
 @pytest.mark.evidence
 def test_the_interval_of_a_mean_rank_covers_the_true_value() -> None:
     """Detectors a and b of equal merit, c worse: the true mean ranks by symmetry and by c."""
@@ -229,8 +223,6 @@ def test_ranks_as_tables() -> None:
         fastad.benchmarking.average_ranks(results_of([[3, 2, 1], [2, 3, 1], [3, 2, 1]]), rng=0)
     )
     assert [three.count(mark) for mark in "¹²³"] == [1, 0, 0]
-    with pytest.raises(ValueError, match="read-only"):
-        result.mean[0, 0] = 0
 
 
 # Friedman.

@@ -210,17 +210,6 @@ def test_tau_is_that_of_the_loops(rows: Rows) -> None:
 # By hand.
 
 
-def test_all_folds_but_one_select_and_that_one_evaluates() -> None:
-    # Without fold 0 auc chooses model 1, without fold 1 and without fold 2 model 0.
-    auc = [[[1.5, 0.1, 0.1], [0.8, 0.2, 0.2]]]
-    tpr = [[[0.3, 0.5, 0.9], [0.6, 0.8, 0.4]]]
-    # On the folds left out these have 0.6, 0.5 and 0.9; the best mean of all folds is 0.6.
-    result = recommend(arrays(auc=auc, tpr=tpr), operating_fpr=0.1, measures=["auc"], rng=0)
-    assert result.losses["other folds"].value[0] == pytest.approx((0.6 - 2 / 3) / 0.6)
-    assert result.losses["same folds"].value[0] == pytest.approx((0.6 - 1.7 / 3) / 0.6)
-    assert np.isnan(result.losses["other folds"].low).all()  # one data set has no interval
-
-
 def test_a_noisy_target_measure_loses_on_other_folds() -> None:
     rng = np.random.default_rng(1)
     quality = rng.uniform(0.4, 0.9, (40, 6, 1))
@@ -413,11 +402,3 @@ def test_rates_are_the_decimals_as_written(rate: Any) -> None:
     names = ["auc@0.29", "fpr@tpr0.29", "tpr@0.28", "tpr@0.29"]
     table = ResultTable.from_arrays({name: rng.uniform(size=(3, 3)) for name in names})
     assert recommend(table, operating_fpr=rate, rng=0).target_measure == "tpr@0.29"
-
-
-def test_a_mapping_with_a_measure_where_lower_is_better() -> None:
-    rows = new_rows(**{"fpr@tpr0.8": [0.2, 0.1] * 4})
-    del rows["anomaly_class"]
-    rows["dataset"] = list("aabbccdd")
-    result = recommend(rows, target_measure="fpr@tpr0.8", measures=["auc"], rng=0)
-    assert result.losses["same folds"].value.tolist() == [1.0]  # twice as many false alarms

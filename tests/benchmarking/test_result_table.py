@@ -88,53 +88,35 @@ def test_equal_multisets_of_folds_have_equal_means(
     assert abs(Fraction(one_cell(folds)) - exact) <= roundings / 2**53
 
 
-def test_a_mean_loses_nothing_to_rounding() -> None:
-    # Left to right, 1e16 + 1 + 1 is 1e16.
-    assert one_cell([1.0, 1e16, 1.0, -1e16]) == 0.5
-    assert one_cell([0.1] * 10) == 0.1
-    assert one_cell([0.3, 0.6, 0.9]) == one_cell([0.9, 0.3, 0.6]) == one_cell([0.6] * 3)
-
-
 def test_no_order_of_folds_moves_a_bit_where_rounding_is_heavy() -> None:
     # Errors of 1 and of 1e50 do not fit in one correction.
     orders = itertools.permutations([1e100, -1e100, 1e50, -1e50, 1.0, 0.1])
     assert len({one_cell(list(order)).hex() for order in orders}) == 1
 
 
-def test_undefined_folds_are_left_out_of_the_mean() -> None:
-    assert one_cell([math.nan, 0.25, 0.5]) == 0.375
-    assert one_cell([0.5, math.nan, math.nan]) == 0.5
-    assert math.isnan(one_cell([math.nan, math.nan]))
+INF, NAN = math.inf, math.nan
 
 
-def test_infinite_folds() -> None:
-    assert one_cell([math.inf, 1.0, 2.0]) == math.inf
-    assert one_cell([2.0, -math.inf, 1.0]) == -math.inf
-    assert math.isnan(one_cell([math.inf, -math.inf, 1.0]))
-    assert one_cell([math.inf, math.nan]) == math.inf
-
-
-def test_subnormal_folds() -> None:
-    assert one_cell([5e-324, 5e-324]) == 5e-324
-    assert one_cell([-0.0, 0.0]) == 0.0
-
-
-@pytest.mark.parametrize("folds", [[1e308] * 3, [-1e308, -1e308, 1.7e308], [1.7e308, 1.7e308]])
-def test_the_mean_of_finite_folds_is_finite(folds: list[float]) -> None:
-    exact = sum(map(Fraction, folds), Fraction(0)) / len(folds)
-    assert one_cell(folds) == pytest.approx(float(exact), rel=1e-15)
-
-
-@given(result_rows(["auc"]), st.randoms(use_true_random=False))
-def test_the_order_of_rows_changes_nothing(
-    rows: list[dict[str, Any]], shuffler: random.Random
-) -> None:
-    turned = rows.copy()
-    shuffler.shuffle(turned)
-    one, other = (ResultTable.from_table(as_columns(order)) for order in (rows, turned))
-    assert (one.problems, one.models, one.folds) == (other.problems, other.models, other.folds)
-    assert one.means("auc").tobytes() == other.means("auc").tobytes()
-    assert one.by_fold("auc").tobytes() == other.by_fold("auc").tobytes()
+@pytest.mark.parametrize(
+    ("folds", "mean"),
+    [
+        ([1.0, 1e16, 1.0, -1e16], 0.5),  # left to right, 1e16 + 1 + 1 is 1e16
+        ([0.1] * 10, 0.1),
+        ([NAN, 0.25, 0.5], 0.375),
+        ([0.5, NAN, NAN], 0.5),
+        ([NAN, NAN], NAN),
+        ([INF, 1.0, 2.0], INF),
+        ([2.0, -INF, 1.0], -INF),
+        ([INF, -INF, 1.0], NAN),
+        ([INF, NAN], INF),
+        ([5e-324, 5e-324], 5e-324),
+        ([-0.0, 0.0], 0.0),
+        ([1e308] * 3, 1e308),
+        ([-1e308, -1e308, 1.7e308], -1e307),
+    ],
+)
+def test_means_of_some_folds(folds: list[float], mean: float) -> None:
+    assert one_cell(folds) == pytest.approx(mean, rel=1e-15, abs=0, nan_ok=True)
 
 
 # What holds a table.
@@ -346,12 +328,6 @@ def test_as_results() -> None:
     assert part.means("tpr@0.05").tolist() == table.means("tpr@0.05").tolist()
     assert table.measure_keys == ["auc", "tpr@0.05"]
     assert as_results(TABLE, ["auc"]).measure_keys == ["auc"]
-    with pytest.raises(InvalidInputError, match=r"measures must be one of auc, tpr@0\.05; found"):
-        as_results(table, ["ap"])
-    with pytest.raises(InvalidInputError, match="measures must name at least one"):
-        as_results(table, [])
-    with pytest.raises(TypeError, match="measures must be a sequence of keys; found 'auc' alone"):
-        as_results(table, "auc")
 
 
 def test_means_are_kept_and_cannot_be_written() -> None:

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from fastad import ResultTable
 from fastad.benchmarking import class_sensitivity, selection_loss
 from fastad.benchmarking.resampling import check_resampling
-from fastad.benchmarking.selection import best_models
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from tests.support.comparison_oracles import (
     Rows,
@@ -184,8 +183,6 @@ def test_given_rows_and_columns() -> None:
     ("options", "message"),
     [
         ({"evaluated_by": "auc"}, "^evaluated_by must be a sequence of keys; found 'auc' alone"),
-        ({"measures": "auc"}, "^measures must be a sequence of keys; found 'auc' alone"),
-        ({"measures": 3}, "^measures must be a sequence of keys; found 3"),
         ({"evaluated_by": 3}, "^evaluated_by must be a sequence of keys; found 3"),
     ],
 )
@@ -203,8 +200,6 @@ def test_class_sensitivity_refuses() -> None:
         class_sensitivity(columns)
     with pytest.raises(UndefinedMeasureError, match=r"at least two classes .* found none in 1"):
         class_sensitivity({**columns, "anomaly_class": ["x", "x"]})
-    with pytest.raises(TypeError, match="measures must be a sequence of keys; found 'auc' alone"):
-        class_sensitivity(columns, measures="auc")
 
 
 def test_data_sets_of_several_columns_have_names_as_elsewhere() -> None:
@@ -241,23 +236,6 @@ def renamed(rows: Rows, key: str, names: list[str]) -> Rows:
     return [{**row, key: names[known.index(row[key])]} for row in rows]
 
 
-@pytest.mark.one_in(2)
-@pytest.mark.parametrize("axis", [0, 1], ids=["data sets", "models"])
-def test_the_order_and_names_of_data_sets_and_models_change_no_bit(axis: int) -> None:
-    rng = np.random.default_rng(3)
-    for _ in range(60):
-        arrays = {label: rng.integers(1, 6, (7, 6)) / 10 for label in LABELS}
-        order = rng.permutation(arrays["auc"].shape[axis])
-        turned = {label: np.take(array, order, axis) for label, array in arrays.items()}
-        one, other = (
-            selection_loss(
-                ResultTable.from_arrays(values, higher_is_better={"cost": False}), n_resamples=1
-            )
-            for values in (arrays, turned)
-        )
-        assert bits_of(one) == bits_of(other)
-
-
 @given(result_rows(LABELS))
 def test_names_change_no_loss(rows: Rows) -> None:
     turned = renamed(renamed(rows, "dataset", list("wvut")), "detector", list("cab"))
@@ -287,15 +265,6 @@ def test_a_unit_of_the_evaluating_measure_leaves_the_loss(rows: Rows, power: int
     turned = [{**row, "cost": row["cost"] * 2.0**power} for row in rows]
     one, other = (selection_loss(table_of(order), rng=1, n_resamples=3) for order in (rows, turned))
     assert bits_of(one) == bits_of(other)
-
-
-def test_every_measure_with_a_value_chooses_a_best_model() -> None:
-    merits = np.random.default_rng(1).integers(0, 3, (20, 9, 4)) / 2.0
-    merits[3, :, 1] = math.nan
-    chosen = best_models(merits)
-    expected = merits == np.where(np.isnan(merits), -1, merits).max(axis=1, keepdims=True)
-    assert (chosen == expected).all()
-    assert not chosen[3, :, 1].any()
 
 
 # Intervals.
