@@ -82,7 +82,12 @@ def test_p_values_are_those_of_the_data_set_and_rate() -> None:
         expected = pair_p_values(values[f"tpr@{rate}"][d])
         assert np.array_equal(result.p_values(names[d], fpr=rate), expected)
     one = values["tpr@0.3"][2]
-    for options in ({"test": "tukey"}, {"correction": "shaffer"}, {"correction": "holm"}):
+    changed: list[dict[str, Any]] = [
+        {"test": "tukey"},
+        {"correction": "shaffer"},
+        {"correction": "holm"},
+    ]
+    for options in changed:
         got = result.p_values("wine", fpr=np.float32(0.3), **options)
         assert np.array_equal(got, pair_p_values(one, **options))
 

@@ -1,5 +1,6 @@
 """Section ``values``: the means of each detector on each data set, by one measure at a time."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -36,7 +37,7 @@ class ValuesByMeasure(TableResult):
     noun: str
 
     @property
-    def notes(self) -> list[str]:
+    def notes(self) -> Sequence[str]:
         """Which rows are missing, and which cells lack some or all folds."""
         return self.values.notes
 
