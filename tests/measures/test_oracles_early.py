@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable
 from decimal import Decimal, localcontext
 from fractions import Fraction
-from itertools import pairwise, permutations, product
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +20,11 @@ from hypothesis import strategies as st
 from sklearn.metrics import roc_curve
 
 import fastad
-from fastad import InvalidInputError, UndefinedMeasureError
+from fastad import InvalidInputError
 from tests.support import oracles
-from tests.support.agreement import assert_close, assert_equal
+from tests.support.agreement import assert_measure
 from tests.support.loops import loop
-from tests.support.oracles import UndefinedError
+from tests.support.oracles import UndefinedError, written
 from tests.support.strategies import rates_of, samples
 
 PEERS = json.loads((Path(__file__).parents[1] / "golden" / "low_fpr.json").read_text("utf-8"))
@@ -73,20 +73,16 @@ def log_auc(data: oracles.Rows, low: Fraction, high: Fraction) -> Decimal:
 @WEIGHTS
 @given(data=st.data())
 def test_log_auc(weights: str, data: st.DataObject) -> None:
-    sample = data.draw(samples(weights=weights))
-    rows = oracles.rows(sample.y, sample.s, sample.w)
-    low, high = sorted(
-        data.draw(
-            st.lists(st.sampled_from([1e-6, 0.01, 0.2, 0.3, 0.5, 0.8]), min_size=2, max_size=2)
-        )
-    )
-    assert_close(
-        lambda: fastad.measures.log_auc(
-            sample.y, sample.s, min_fpr=low, max_fpr=high, sample_weight=sample.w
-        ),
-        lambda: log_auc(rows, oracles.written(low), oracles.written(high)),
-        RELATIVE,
-        1e-300,
+    ends = st.lists(st.sampled_from([1e-6, 0.01, 0.2, 0.3, 0.5, 0.8]), min_size=2, max_size=2)
+    low, high = sorted(data.draw(ends))
+    assert_measure(
+        "log_auc",
+        data.draw(samples(weights=weights)),
+        lambda rows: log_auc(rows, written(low), written(high)),
+        relative=RELATIVE,
+        absolute=1e-300,
+        min_fpr=low,
+        max_fpr=high,
     )
 
 
@@ -203,13 +199,12 @@ def enrichment_factor(data: oracles.Rows, fraction: Fraction) -> Fraction:
 @given(data=st.data())
 def test_enrichment_factor(weights: str, data: st.DataObject) -> None:
     sample = data.draw(samples(weights=weights))
-    rows = oracles.rows(sample.y, sample.s, sample.w)
-    fraction = data.draw(rates_of(len(sample.y)))
-    assert_equal(
-        lambda: fastad.measures.enrichment_factor(
-            sample.y, sample.s, fraction=fraction, sample_weight=sample.w
-        ),
-        lambda: enrichment_factor(rows, oracles.written(fraction)),
+    part = data.draw(rates_of(len(sample.y)))
+    assert_measure(
+        "enrichment_factor",
+        sample,
+        lambda rows: enrichment_factor(rows, written(part)),
+        fraction=part,
     )
 
 
@@ -258,46 +253,22 @@ def bedroc(data: oracles.Rows, alpha: Fraction) -> Decimal:
 
 @WEIGHTS
 @given(data=st.data(), alpha=alphas)
-def test_robust_initial_enhancement(weights: str, data: st.DataObject, alpha: float) -> None:
+def test_early_recognition(weights: str, data: st.DataObject, alpha: float) -> None:
     sample = data.draw(samples(weights=weights))
-    rows = oracles.rows(sample.y, sample.s, sample.w)
-    assert_close(
-        lambda: fastad.measures.robust_initial_enhancement(
-            sample.y, sample.s, alpha=alpha, sample_weight=sample.w
-        ),
-        lambda: enhancement(rows, oracles.written(alpha)),
-        # The exponential of 1000 has 1000 times the error of its argument.
-        RELATIVE + 1e-16 * alpha,
-        1e-300,
-    )
-
-
-@WEIGHTS
-@given(data=st.data(), alpha=alphas)
-def test_bedroc(weights: str, data: st.DataObject, alpha: float) -> None:
-    sample = data.draw(samples(weights=weights))
-    rows = oracles.rows(sample.y, sample.s, sample.w)
-    assert_close(
-        lambda: fastad.measures.bedroc(sample.y, sample.s, alpha=alpha, sample_weight=sample.w),
-        lambda: bedroc(rows, oracles.written(alpha)),
-        RELATIVE + 1e-16 * alpha,
-        1e-30,  # the oracle's last digits
-    )
-
-
-@pytest.mark.parametrize("alpha", [0.5, 20.0])
-@pytest.mark.parametrize("s", [[3, 2, 2, 2, 1, 1], [2, 2, 2, 2, 2, 2], [3, 3, 2, 2, 1, 0]])
-def test_ties_count_by_expectation_over_all_orders(s: list[int], alpha: float) -> None:
-    y = [0, 1, 0, 1, 0, 1]
-    values = []
-    for order in permutations(range(6)):
-        if all(s[a] >= s[b] for a, b in pairwise(order)):
-            ranks = [r for r, i in enumerate(order, 1) if y[i]]
-            everything = [math.exp(-alpha * r / 6) for r in range(1, 7)]
-            mean = math.fsum(everything) / 6
-            values.append(math.fsum(everything[r - 1] for r in ranks) / 3 / mean)
-    result = fastad.measures.robust_initial_enhancement(y, s, alpha=alpha)
-    assert result == pytest.approx(math.fsum(values) / len(values), rel=1e-14)
+    # The exponential of 1000 has 1000 times the error of its argument.
+    error = RELATIVE + 1e-16 * alpha
+    for name, oracle, last_digits in (
+        ("robust_initial_enhancement", enhancement, 1e-300),
+        ("bedroc", bedroc, 1e-30),  # those of the oracle
+    ):
+        assert_measure(
+            name,
+            sample,
+            lambda rows, oracle=oracle: oracle(rows, written(alpha)),
+            relative=error,
+            absolute=last_digits,
+            alpha=alpha,
+        )
 
 
 @loop(("n", "m"), [(1, 1), (3, 1), (1, 100_000), (100_000, 1), (5000, 5000)])
@@ -359,8 +330,8 @@ def test_the_versions_of_the_other_libraries() -> None:
 def cost(point: oracles.Point, n: Fraction, m: Fraction, options: dict[str, Any]) -> Fraction:
     """NIST's C_norm, written out."""
     fp, tp = Fraction(point[0]), Fraction(point[1])
-    p = oracles.written(options["prevalence"]) if options.get("prevalence") else n / (n + m)
-    miss, alarm = (oracles.written(options[f"cost_{x}"]) for x in ("miss", "false_alarm"))
+    p = written(options["prevalence"]) if options.get("prevalence") else n / (n + m)
+    miss, alarm = (written(options[f"cost_{x}"]) for x in ("miss", "false_alarm"))
     detection = miss * p * (1 - tp / n) + alarm * (1 - p) * fp / m
     return detection / min(miss * p, alarm * (1 - p))
 
@@ -374,72 +345,29 @@ cost_options = st.fixed_dictionaries(
 @given(data=st.data(), options=cost_options)
 def test_detection_cost(weights: str, data: st.DataObject, options: dict[str, Any]) -> None:
     sample = data.draw(samples(weights=weights))
-    rows = oracles.rows(sample.y, sample.s, sample.w)
     threshold = data.draw(st.sampled_from(sample.s.tolist()))
     if isinstance(threshold, bool):
         threshold = int(threshold)
 
-    def expected() -> Fraction:
+    def expected(rows: oracles.Rows) -> Fraction:
         n, m = oracles.both_classes(rows)
-        reached = [row for row in rows if row[1] >= threshold]
-        tp, fp = oracles.totals(reached)
+        tp, fp = oracles.totals([row for row in rows if row[1] >= threshold])
         return cost((fp, tp, threshold), n, m, options)
 
-    assert_equal(
-        lambda: fastad.measures.detection_cost(
-            sample.y, sample.s, threshold=threshold, sample_weight=sample.w, **options
-        ),
-        expected,
-    )
+    assert_measure("detection_cost", sample, expected, threshold=threshold, **options)
 
 
 @WEIGHTS
 @given(data=st.data(), options=cost_options)
 def test_min_detection_cost(weights: str, data: st.DataObject, options: dict[str, Any]) -> None:
-    sample = data.draw(samples(weights=weights))
-    rows = oracles.rows(sample.y, sample.s, sample.w)
-
-    def found() -> Any:
-        return fastad.measures.min_detection_cost(
-            sample.y, sample.s, sample_weight=sample.w, **options
-        )
-
-    try:
+    def expected(rows: oracles.Rows) -> tuple[Fraction, oracles.Number]:
         n, m = oracles.both_classes(rows)
-    except UndefinedError:
-        with pytest.raises(UndefinedMeasureError):
-            found()
-        return
-    path = oracles.points(rows)
-    values = [cost(point, n, m, options) for point in path]
-    best = found()
-    assert float(best) == float(min(values))
-    assert best.threshold == path[values.index(min(values))][2]
+        path = oracles.points(rows)
+        values = [cost(point, n, m, options) for point in path]
+        return min(values), path[values.index(min(values))][2]
 
-
-@EVERY_SET
-@loop("prevalence", [0.001, 0.01, 0.05, 0.5])
-def test_min_detection_cost_written_out_in_floats(prevalence: float, i: int) -> None:
-    y, s = (np.array(each) for each in SETS[i])
-    cuts = [math.inf, *s, -math.inf]
-    misses = np.array([np.mean(s[y == 1] < cut) for cut in cuts])
-    alarms = np.array([np.mean(s[y == 0] >= cut) for cut in cuts])
-    for miss, alarm in ((1, 1), (10, 1), (1, 100)):
-        values = miss * prevalence * misses + alarm * (1 - prevalence) * alarms
-        expected = values.min() / min(miss * prevalence, alarm * (1 - prevalence))
-        result = fastad.measures.min_detection_cost(
-            y, s, prevalence=prevalence, cost_miss=miss, cost_false_alarm=alarm
-        )
-        assert result == pytest.approx(expected, rel=1e-12)
-        at = fastad.measures.detection_cost(
-            y,
-            s,
-            threshold=result.threshold,
-            prevalence=prevalence,
-            cost_miss=miss,
-            cost_false_alarm=alarm,
-        )
-        assert at == result
+    sample = data.draw(samples(weights=weights))
+    assert_measure("min_detection_cost", sample, expected, **options)
 
 
 def test_costs_that_no_float_can_weigh_together() -> None:
@@ -484,29 +412,22 @@ def test_costs_are_positive(name: str, wrong: float) -> None:
 def test_precision_at_recall(weights: str, data: st.DataObject, prevalence: Any) -> None:
     sample = data.draw(samples(weights=weights))
     recall = data.draw(rates_of(int(np.sum(sample.y))))
-    rows = oracles.rows(sample.y, sample.s, sample.w)
-    n, m = oracles.totals(rows)
 
-    def found() -> Any:
-        return fastad.measures.precision_at_recall(
-            sample.y, sample.s, recall=recall, prevalence=prevalence, sample_weight=sample.w
-        )
+    def expected(rows: oracles.Rows) -> tuple[Fraction, oracles.Number]:
+        n, m = oracles.totals(rows)
+        if n == 0 or (prevalence is not None and m == 0):
+            raise UndefinedError
+        p = n / (n + m) if prevalence is None else written(prevalence)
+        weight = (1 - p) / p * n / m if m else Fraction(1)
+        candidates = [
+            (tp / (tp + weight * fp), threshold)
+            for fp, tp, threshold in oracles.points(rows)
+            if fp + tp > 0 and tp / n >= written(recall)
+        ]
+        best = max(value for value, _ in candidates)
+        return best, next(cut for value, cut in candidates if value == best)
 
-    if n == 0 or (prevalence is not None and m == 0):
-        with pytest.raises(UndefinedMeasureError):
-            found()
-        return
-    p = n / (n + m) if prevalence is None else oracles.written(prevalence)
-    weight = (1 - p) / p * n / m if m else Fraction(1)
-    candidates = [
-        (tp / (tp + weight * fp), threshold)
-        for fp, tp, threshold in oracles.points(rows)
-        if fp + tp > 0 and tp / n >= oracles.written(recall)
-    ]
-    best = max(value for value, _ in candidates)
-    result = found()
-    assert float(result) == float(best)
-    assert result.threshold == next(cut for value, cut in candidates if value == best)
+    assert_measure("precision_at_recall", sample, expected, recall=recall, prevalence=prevalence)
 
 
 def test_precision_at_recall_where_precisions_differ_by_less_than_a_rounding() -> None:

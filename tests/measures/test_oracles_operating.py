@@ -1,7 +1,9 @@
 """Thresholds and what they flag against their definitions."""
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,10 +13,11 @@ from hypothesis import strategies as st
 
 import fastad
 from tests.support import oracles
-from tests.support.agreement import assert_equal
+from tests.support.agreement import assert_measure
 from tests.support.strategies import Sample, rates_of, samples
 
 INTERPOLATIONS = st.sampled_from(["linear", "conservative"])
+RATES = ("tpr", "recall", "fpr", "tnr", "fnr", "precision", "npv", "fdr", "fomr", "accuracy")
 WEIGHTS = pytest.mark.parametrize("weights", ["none", "integer"])
 
 
@@ -51,36 +54,28 @@ def rounded_up(exact: Fraction, dtype: Any) -> float:
 
 @WEIGHTS
 @given(data=st.data(), interpolation=INTERPOLATIONS)
-def test_threshold_at_fpr(weights: str, data: st.DataObject, interpolation: Any) -> None:
+def test_threshold_at_a_rate(weights: str, data: st.DataObject, interpolation: Any) -> None:
+    """Of normals, and where all samples are normal."""
     sample = data.draw(samples(weights=weights))
-    rows = oracles.rows(sample.y, sample.s, sample.w)
-    fpr = data.draw(rates_of(sample.n_normals))
-    alpha = oracles.written(fpr)
-    exact = oracles.attempt(lambda: oracles.threshold_at_fpr(rows, alpha, interpolation))
-    if exact is None:
-        with pytest.raises(fastad.UndefinedMeasureError):
-            fastad.threshold_at_fpr(sample.y, sample.s, fpr=fpr, sample_weight=sample.w)
-        return
-    result = fastad.threshold_at_fpr(
-        sample.y, sample.s, fpr=fpr, interpolation=interpolation, sample_weight=sample.w
-    )
-    _, following = oracles.ends_at_fpr(rows, alpha)
-    assert_threshold(result, exact, following[2] if following else -math.inf, sample.s)
-
-
-@given(sample=samples(), data=st.data(), interpolation=INTERPOLATIONS)
-def test_threshold_at_rate(sample: Sample, data: st.DataObject, interpolation: Any) -> None:
-    rate = data.draw(rates_of(len(sample.s)))
+    rate = data.draw(rates_of(sample.n_normals))
+    options: Any = {"interpolation": interpolation, "sample_weight": sample.w}
+    calls: list[tuple[Callable[[], Any], oracles.Rows]] = [
+        (lambda: fastad.threshold_at_fpr(sample.y, sample.s, fpr=rate, **options), sample.rows)
+    ]
+    if weights == "none":
+        at_rate = partial(fastad.measures.threshold_at_rate, interpolation=interpolation)
+        calls.append((lambda: at_rate(sample.s, rate=rate), oracles.all_normal(sample.s)))
     alpha = oracles.written(rate)
-    rows = oracles.all_normal(sample.s)
-    exact = oracles.attempt(lambda: oracles.threshold_at_fpr(rows, alpha, interpolation))
-    if exact is None:
-        with pytest.raises(fastad.UndefinedMeasureError):
-            fastad.measures.threshold_at_rate(sample.s, rate=rate)
-        return
-    result = fastad.measures.threshold_at_rate(sample.s, rate=rate, interpolation=interpolation)
-    _, following = oracles.ends_at_fpr(rows, alpha)
-    assert_threshold(result, exact, following[2] if following else -math.inf, sample.s)
+    for call, rows in calls:
+        exact = oracles.attempt(
+            lambda rows=rows: oracles.threshold_at_fpr(rows, alpha, interpolation)
+        )
+        if exact is None:
+            with pytest.raises(fastad.UndefinedMeasureError):
+                call()
+            continue
+        _, following = oracles.ends_at_fpr(rows, alpha)
+        assert_threshold(call(), exact, following[2] if following else -math.inf, sample.s)
 
 
 @pytest.mark.parametrize("interpolation", ["linear", "conservative"])
@@ -105,10 +100,9 @@ def test_a_rate_that_infinite_scores_exceed() -> None:
 def test_flagged_rate_never_exceeds_what_was_requested(
     sample: Sample, data: st.DataObject, interpolation: Any
 ) -> None:
-    rows = oracles.rows(sample.y, sample.s)
     fpr = data.draw(rates_of(sample.n_normals))
     alpha = oracles.written(fpr)
-    expected = oracles.attempt(lambda: oracles.flagged(rows, alpha))
+    expected = oracles.attempt(lambda: oracles.flagged(sample.rows, alpha))
     assume(expected is not None)
     threshold = fastad.threshold_at_fpr(sample.y, sample.s, fpr=fpr, interpolation=interpolation)
     # NumPy's own comparison with the array as it came: the flagged set is that of L.
@@ -122,12 +116,8 @@ def test_flagged_rate_never_exceeds_what_was_requested(
 @given(data=st.data())
 def test_what_is_flagged_at_fpr(name: str, weights: str, data: st.DataObject) -> None:
     sample = data.draw(samples(weights=weights))
-    fpr = data.draw(rates_of(sample.n_normals))
-    rows = oracles.rows(sample.y, sample.s, sample.w)
-    assert_equal(
-        lambda: getattr(fastad, name)(sample.y, sample.s, fpr=fpr, sample_weight=sample.w),
-        lambda: getattr(oracles, name)(rows, oracles.written(fpr)),
-    )
+    fpr, oracle = data.draw(rates_of(sample.n_normals)), getattr(oracles, name)
+    assert_measure(name, sample, lambda rows: oracle(rows, oracles.written(fpr)), fpr=fpr)
 
 
 @WEIGHTS
@@ -172,10 +162,9 @@ def test_confusion_under_real_weights(sample: Sample, data: st.DataObject) -> No
 @given(data=st.data())
 def test_confusion_of_the_k_highest_shares_out_ties(weights: str, data: st.DataObject) -> None:
     sample = data.draw(samples(weights=weights))
-    rows = oracles.rows(sample.y, sample.s, sample.w)
-    n, m = oracles.totals(rows)
+    n, m = oracles.totals(sample.rows)
     k = data.draw(st.integers(1, int(n + m) + 1))
-    expected = oracles.attempt(lambda: oracles.top(rows, k))
+    expected = oracles.attempt(lambda: oracles.top(sample.rows, k))
     if expected is None:
         with pytest.raises(fastad.UndefinedMeasureError):
             fastad.confusion_at(sample.y, sample.s, k=k, sample_weight=sample.w)
@@ -212,25 +201,15 @@ def test_rates_of_a_confusion_are_ratios_of_counts(counts: tuple[int, int, int, 
     y = [1] * tp + [0] * fp + [0] * tn + [1] * fn
     s = [1] * (tp + fp) + [0] * (tn + fn)
     result = fastad.confusion_at(y, s, threshold=1)
-
-    def ratio(part: int, whole: int) -> Any:
-        return pytest.approx(part / whole if whole else math.nan, rel=1e-15, nan_ok=True)
-
     assert result.n_flagged == tp + fp
-    assert result.tpr == ratio(tp, tp + fn)
-    assert result.recall == ratio(tp, tp + fn)
-    assert result.fpr == ratio(fp, fp + tn)
-    assert result.tnr == ratio(tn, fp + tn)
-    assert result.fnr == ratio(fn, tp + fn)
-    assert result.precision == ratio(tp, tp + fp)
-    assert result.npv == ratio(tn, tn + fn)
-    assert result.fdr == ratio(fp, tp + fp)
-    assert result.fomr == ratio(fn, tn + fn)
-    assert result.accuracy == ratio(tp + tn, sum(counts))
-    assert result.f1 == ratio(2 * tp, 2 * tp + fp + fn)
-    balanced = (Fraction(tp, tp + fn) + Fraction(tn, fp + tn)) / 2 if tp + fn and fp + tn else None
-    expected = math.nan if balanced is None else float(balanced)
-    assert result.balanced_accuracy == pytest.approx(expected, rel=1e-15, nan_ok=True)
     margins = (tp + fp) * (tp + fn) * (tn + fp) * (tn + fn)
-    matthews = (tp * tn - fp * fn) / math.sqrt(margins) if margins else math.nan
-    assert result.mcc == pytest.approx(matthews, rel=1e-15, nan_ok=True)
+    both = tp * (fp + tn) + tn * (tp + fn)
+    expected = {
+        **{rate: oracles.trials(rate, tp, fp, tn, fn) for rate in RATES},
+        "f1": (2 * tp, 2 * tp + fp + fn),
+        "balanced_accuracy": (both, 2 * (tp + fn) * (fp + tn)),
+        "mcc": (tp * tn - fp * fn, math.sqrt(margins)),
+    }
+    for name, (part, whole) in expected.items():
+        ratio = part / whole if whole else math.nan
+        assert getattr(result, name) == pytest.approx(ratio, rel=1e-15, nan_ok=True), name

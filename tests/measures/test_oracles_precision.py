@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import fastad
 from tests.support import oracles
-from tests.support.agreement import assert_close, assert_equal
+from tests.support.agreement import assert_measure
 from tests.support.strategies import Sample, samples
 
 WEIGHTS = pytest.mark.parametrize("weights", ["none", "integer"])
@@ -20,20 +20,14 @@ WEIGHTS = pytest.mark.parametrize("weights", ["none", "integer"])
 @given(data=st.data())
 def test_average_precision(weights: str, data: st.DataObject) -> None:
     sample = data.draw(samples(weights=weights))
-    rows = oracles.rows(sample.y, sample.s, sample.w)
-    assert_close(
-        lambda: fastad.average_precision(sample.y, sample.s, sample_weight=sample.w),
-        lambda: oracles.average_precision(rows),
-        1e-15,
-    )
+    assert_measure("average_precision", sample, oracles.average_precision, relative=1e-15)
 
 
 @WEIGHTS
 @given(data=st.data())
 def test_precision_recall_curve_holds_every_point(weights: str, data: st.DataObject) -> None:
     sample = data.draw(samples(weights=weights))
-    rows = oracles.rows(sample.y, sample.s, sample.w)
-    expected = oracles.attempt(lambda: oracles.precision_recall(rows))
+    expected = oracles.attempt(lambda: oracles.precision_recall(sample.rows))
     if expected is None:
         with pytest.raises(fastad.UndefinedMeasureError):
             fastad.precision_recall_curve(sample.y, sample.s, sample_weight=sample.w)
@@ -48,31 +42,19 @@ def test_precision_recall_curve_holds_every_point(weights: str, data: st.DataObj
 @given(data=st.data())
 def test_precision_at_k_and_recall_at_k(weights: str, data: st.DataObject) -> None:
     sample = data.draw(samples(weights=weights))
-    rows = oracles.rows(sample.y, sample.s, sample.w)
-    size = int(sum(oracles.totals(rows)))
+    size = int(sum(oracles.totals(sample.rows)))
     k = data.draw(st.one_of(st.none(), st.integers(1, size + 1)))
-    assert_equal(
-        lambda: fastad.precision_at_k(sample.y, sample.s, k=k, sample_weight=sample.w),
-        lambda: oracles.precision_at_k(rows, k),
-    )
-    assert_equal(
-        lambda: fastad.recall_at_k(sample.y, sample.s, k=k, sample_weight=sample.w),
-        lambda: oracles.recall_at_k(rows, k),
-    )
+    assert_measure("precision_at_k", sample, lambda rows: oracles.precision_at_k(rows, k), k=k)
+    assert_measure("recall_at_k", sample, lambda rows: oracles.recall_at_k(rows, k), k=k)
 
 
 @given(sample=samples(weights="real"))
 def test_precision_at_n_under_real_weights(sample: Sample) -> None:
-    rows = oracles.rows(sample.y, sample.s, sample.w)
-    try:
-        expected = oracles.precision_at_k(rows, None)
-    except oracles.UndefinedError:
-        with pytest.raises(fastad.UndefinedMeasureError):
-            fastad.precision_at_k(sample.y, sample.s, sample_weight=sample.w)
-        return
-    result = fastad.precision_at_k(sample.y, sample.s, sample_weight=sample.w)
     # The cut is a difference of sums of weights between 0.001 and 1000.
-    assert result == pytest.approx(float(expected), rel=1e-13, abs=1e-13)
+    to_1e_13: Any = {"relative": 1e-13, "absolute": 1e-13}
+    assert_measure(
+        "precision_at_k", sample, lambda rows: oracles.precision_at_k(rows, None), **to_1e_13
+    )
 
 
 @pytest.mark.parametrize("weights", [(0.7, 0.3), (0.9, 0.1), (0.1, 0.9), (0.6, 0.4), (1.9, 0.1)])
@@ -106,17 +88,19 @@ def test_precision_at_p_is_the_mean_over_all_subsamples(
     weights: str, data: st.DataObject, p: Any
 ) -> None:
     sample = data.draw(samples(weights=weights, max_size=9 if weights == "none" else 5))
-    rows = oracles.rows(sample.y, sample.s, sample.w)
-    assert_close(
-        lambda: fastad.precision_at_p(sample.y, sample.s, p=p, sample_weight=sample.w),
-        lambda: oracles.precision_at_p(rows, oracles.written(p)),
-        1e-14,
+    exact = oracles.written(p)
+    assert_measure(
+        "precision_at_p",
+        sample,
+        lambda rows: oracles.precision_at_p(rows, exact),
+        relative=1e-14,
+        p=p,
     )
 
 
 @given(sample=samples(max_size=9), p=FRACTIONS)
 def test_three_definitions_of_precision_at_p_agree(sample: Sample, p: Any) -> None:
-    rows, fraction = oracles.rows(sample.y, sample.s), oracles.written(p)
+    rows, fraction = sample.rows, oracles.written(p)
     expected = oracles.attempt(lambda: oracles.precision_at_p(rows, fraction))
     assert oracles.attempt(lambda: oracles.precision_at_p_groups(rows, fraction)) == expected
     # The distribution in MEASURES.md is that without ties: every row gets a score of its own.

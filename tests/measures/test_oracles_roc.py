@@ -13,7 +13,8 @@ from fastad.measures.registry import MEASURES
 from fastad.measures.requests import bind
 from fastad.ordering.counts import count
 from tests.support import oracles, strategies
-from tests.support.agreement import assert_close, assert_equal
+from tests.support.agreement import assert_measure
+from tests.support.oracles import written
 from tests.support.strategies import Sample, rates_of, samples
 
 INTERPOLATIONS = st.sampled_from(["linear", "conservative"])
@@ -21,56 +22,25 @@ NORMALIZATIONS = st.sampled_from(["width", "none", "mcclish"])
 WEIGHTS = pytest.mark.parametrize("weights", ["none", "integer"])
 
 
-def data_of(sample: Sample) -> oracles.Rows:
-    return oracles.rows(sample.y, sample.s, sample.w)
-
-
-@given(sample=samples())
-def test_auc_is_the_fraction_of_ordered_pairs(sample: Sample) -> None:
-    assert_equal(
-        lambda: fastad.roc_auc(sample.y, sample.s), lambda: oracles.roc_auc(data_of(sample))
-    )
-
-
-@given(sample=samples(weights="integer"))
-def test_auc_under_whole_weights_is_exact(sample: Sample) -> None:
-    assert_equal(
-        lambda: fastad.roc_auc(sample.y, sample.s, sample_weight=sample.w),
-        lambda: oracles.roc_auc(data_of(sample)),
-    )
+@WEIGHTS
+@given(data=st.data())
+def test_auc_is_the_fraction_of_ordered_pairs(weights: str, data: st.DataObject) -> None:
+    assert_measure("roc_auc", data.draw(samples(weights=weights)), oracles.roc_auc)
 
 
 @given(sample=samples(weights="real"))
 def test_areas_under_real_weights_to_1e_14(sample: Sample) -> None:
     # The weight of a step is a difference of sums, exact to a unit in the last place of the
     # total: an area that is a small fraction of 1 has this absolute, not relative, error.
-    data, given_data = data_of(sample), (sample.y, sample.s)
-    assert_close(
-        lambda: fastad.roc_auc(*given_data, sample_weight=sample.w),
-        lambda: oracles.roc_auc(data),
-        1e-14,
-        1e-14,
-    )
-    assert_close(
-        lambda: fastad.weighted_auc(*given_data, sample_weight=sample.w),
-        lambda: oracles.weighted_auc(data),
-        1e-14,
-        1e-14,
-    )
-    assert_close(
-        lambda: fastad.average_precision(*given_data, sample_weight=sample.w),
-        lambda: oracles.average_precision(data),
-        1e-14,
-        1e-14,
-    )
+    for name in ("roc_auc", "weighted_auc", "average_precision"):
+        assert_measure(name, sample, getattr(oracles, name), relative=1e-14, absolute=1e-14)
 
 
 @WEIGHTS
 @given(data=st.data())
 def test_roc_curve_holds_every_point(weights: str, data: st.DataObject) -> None:
     sample = data.draw(samples(weights=weights))
-    rows = data_of(sample)
-    expected = oracles.attempt(lambda: oracles.rates(rows))
+    expected = oracles.attempt(lambda: oracles.rates(sample.rows))
     if expected is None:
         with pytest.raises(fastad.UndefinedMeasureError):
             fastad.roc_curve(sample.y, sample.s, sample_weight=sample.w)
@@ -78,18 +48,13 @@ def test_roc_curve_holds_every_point(weights: str, data: st.DataObject) -> None:
     curve = fastad.roc_curve(sample.y, sample.s, sample_weight=sample.w)
     assert curve.fpr.tolist() == [float(x) for x, _ in expected]
     assert curve.tpr.tolist() == [float(y) for _, y in expected]
-    assert_thresholds(curve.thresholds, [t for _, _, t in oracles.points(rows)])
-
-
-def assert_thresholds(result: Any, expected: list[Any]) -> None:
-    """Thresholds are the scores themselves, exact for integers of any size."""
-    assert result[0] == np.inf
-    assert result.tolist() == expected
+    # The scores themselves, exact for integers of any size.
+    assert curve.thresholds.tolist() == [t for _, _, t in oracles.points(sample.rows)]
 
 
 @given(sample=samples(both=True))
 def test_dropping_collinear_points_keeps_corners_and_area(sample: Sample) -> None:
-    full = oracles.rates(data_of(sample))
+    full = oracles.rates(sample.rows)
     corners = [full[0]]
     for before, here, after in zip(full, full[1:], full[2:], strict=False):
         turn = (here[0] - before[0]) * (after[1] - here[1]) - (here[1] - before[1]) * (
@@ -104,97 +69,79 @@ def test_dropping_collinear_points_keeps_corners_and_area(sample: Sample) -> Non
 
 
 @WEIGHTS
-@given(data=st.data(), interpolation=INTERPOLATIONS)
-def test_tpr_at_fpr(weights: str, data: st.DataObject, interpolation: Any) -> None:
+@given(data=st.data(), how=INTERPOLATIONS)
+def test_rates_at_a_rate(weights: str, data: st.DataObject, how: Any) -> None:
     sample = data.draw(samples(weights=weights))
-    fpr = data.draw(rates_of(sample.n_normals))
-    assert_equal(
-        lambda: fastad.tpr_at_fpr(
-            sample.y, sample.s, fpr=fpr, interpolation=interpolation, sample_weight=sample.w
-        ),
-        lambda: oracles.tpr_at_fpr(data_of(sample), oracles.written(fpr), interpolation),
-    )
-
-
-@WEIGHTS
-@given(data=st.data(), interpolation=INTERPOLATIONS)
-def test_fpr_at_tpr(weights: str, data: st.DataObject, interpolation: Any) -> None:
-    sample = data.draw(samples(weights=weights))
-    tpr = data.draw(rates_of(len(sample.y) - sample.n_normals))
-    assert_equal(
-        lambda: fastad.fpr_at_tpr(
-            sample.y, sample.s, tpr=tpr, interpolation=interpolation, sample_weight=sample.w
-        ),
-        lambda: oracles.fpr_at_tpr(data_of(sample), oracles.written(tpr), interpolation),
-    )
+    for name, given_rate, total in (
+        ("tpr_at_fpr", "fpr", sample.n_normals),
+        ("fpr_at_tpr", "tpr", len(sample.y) - sample.n_normals),
+    ):
+        rate, oracle = data.draw(rates_of(total)), getattr(oracles, name)
+        assert_measure(
+            name,
+            sample,
+            lambda rows, oracle=oracle, rate=rate: oracle(rows, written(rate), how),
+            **{given_rate: rate, "interpolation": how},
+        )
 
 
 @WEIGHTS
 @given(data=st.data(), normalize=NORMALIZATIONS)
-def test_auc_at_fpr(weights: str, data: st.DataObject, normalize: Any) -> None:
+def test_partial_areas(weights: str, data: st.DataObject, normalize: Any) -> None:
     sample = data.draw(samples(weights=weights))
     ends = [data.draw(rates_of(sample.n_normals)) for _ in range(2)]
-    low, high = sorted(ends, key=oracles.written)
-    assert_equal(
-        lambda: fastad.auc_at_fpr(
-            sample.y, sample.s, fpr=high, min_fpr=low, normalize=normalize, sample_weight=sample.w
-        ),
-        lambda: oracles.auc_at_fpr(
-            data_of(sample), oracles.written(high), oracles.written(low), normalize
-        ),
+    low, high = sorted(ends, key=written)
+    assert_measure(
+        "auc_at_fpr",
+        sample,
+        lambda rows: oracles.auc_at_fpr(rows, written(high), written(low), normalize),
+        fpr=high,
+        min_fpr=low,
+        normalize=normalize,
     )
-
-
-@WEIGHTS
-@given(data=st.data(), normalize=NORMALIZATIONS)
-def test_auc_at_tpr(weights: str, data: st.DataObject, normalize: Any) -> None:
-    sample = data.draw(samples(weights=weights))
     ends = [data.draw(rates_of(len(sample.y) - sample.n_normals)) for _ in range(2)]
-    low, high = sorted(ends, key=oracles.written)
-    assert_equal(
-        lambda: fastad.measures.auc_at_tpr(
-            sample.y,
-            sample.s,
-            min_tpr=low,
-            max_tpr=high,
-            normalize=normalize,
-            sample_weight=sample.w,
-        ),
-        lambda: oracles.auc_at_tpr(
-            data_of(sample), oracles.written(low), oracles.written(high), normalize
-        ),
+    least, most = sorted(ends, key=written)
+    assert_measure(
+        "auc_at_tpr",
+        sample,
+        lambda rows: oracles.auc_at_tpr(rows, written(least), written(most), normalize),
+        min_tpr=least,
+        max_tpr=most,
+        normalize=normalize,
     )
 
 
 @settings(max_examples=30)
-@given(data=st.data(), normalize=st.sampled_from(["width", "none"]))
-def test_partial_areas_and_rates_under_real_weights(data: st.DataObject, normalize: Any) -> None:
-    sample = data.draw(samples(weights="real"))
-    rows, arguments = data_of(sample), (sample.y, sample.s)
+@given(
+    sample=samples(weights="real"), k=st.integers(1, 996), how=st.sampled_from(["width", "none"])
+)
+def test_partial_areas_and_rates_under_real_weights(sample: Sample, k: int, how: Any) -> None:
     # At a point of the curve a sum of floats may fall to either side: the curve is continuous
     # there unless it is vertical, and this rate is no fraction of sums of the drawn weights.
-    alpha = Fraction(data.draw(st.integers(1, 996)), 997)
-    assert_close(
-        lambda: fastad.auc_at_fpr(
-            *arguments, fpr=alpha, normalize=normalize, sample_weight=sample.w
-        ),
-        lambda: oracles.auc_at_fpr(rows, alpha, Fraction(0), normalize),
-        1e-13,
-        1e-13,
+    alpha = Fraction(k, 997)
+    to_1e_13 = {"relative": 1e-13, "absolute": 1e-13}
+    assert_measure(
+        "auc_at_fpr",
+        sample,
+        lambda rows: oracles.auc_at_fpr(rows, alpha, Fraction(0), how),
+        **to_1e_13,
+        fpr=alpha,
+        normalize=how,
     )
-    assert_close(
-        lambda: fastad.measures.auc_at_tpr(
-            *arguments, min_tpr=alpha, normalize=normalize, sample_weight=sample.w
-        ),
-        lambda: oracles.auc_at_tpr(rows, alpha, Fraction(1), normalize),
-        1e-13,
-        1e-13,
+    assert_measure(
+        "auc_at_tpr",
+        sample,
+        lambda rows: oracles.auc_at_tpr(rows, alpha, Fraction(1), how),
+        **to_1e_13,
+        min_tpr=alpha,
+        normalize=how,
     )
-    assert_close(
-        lambda: fastad.tpr_at_fpr(*arguments, fpr=alpha, sample_weight=sample.w),
-        lambda: oracles.tpr_at_fpr(rows, alpha, "linear"),
-        1e-13,
-        1e-13,
+    assert_measure(
+        "tpr_at_fpr",
+        sample,
+        lambda rows: oracles.tpr_at_fpr(rows, alpha, "linear"),
+        **to_1e_13,
+        fpr=alpha,
     )
 
 
@@ -221,21 +168,13 @@ def test_the_range_of_an_area_that_is_not_normalised_is_its_exact_width(name: st
 @given(data=st.data())
 def test_weighted_auc_by_the_right_end(weights: str, data: st.DataObject) -> None:
     sample = data.draw(samples(weights=weights))
-    assert_close(
-        lambda: fastad.weighted_auc(sample.y, sample.s, sample_weight=sample.w),
-        lambda: oracles.weighted_auc(data_of(sample)),
-        1e-15,
-    )
+    assert_measure("weighted_auc", sample, oracles.weighted_auc, relative=1e-15)
 
 
 @given(sample=samples(max_size=25))
 def test_weighted_auc_in_closed_form(sample: Sample) -> None:
-    rows = data_of(sample)
-    assert_close(
-        lambda: fastad.weighted_auc(sample.y, sample.s, quadrature="exact"),
-        lambda: oracles.weighted_auc_exact(rows),
-        1e-14,
-    )
+    exact = oracles.weighted_auc_exact
+    assert_measure("weighted_auc", sample, exact, relative=1e-14, quadrature="exact")
 
 
 @given(size=st.integers(1, 12), data=st.data())

@@ -49,15 +49,10 @@ def test_areas(data: Data) -> None:
     assert fastad.roc_auc(y, s, sample_weight=w) == pytest.approx(expected, rel=CLOSE)
     expected = metrics.average_precision_score(y, s, sample_weight=w)
     assert fastad.average_precision(y, s, sample_weight=w) == pytest.approx(expected, rel=CLOSE)
-
-
-@SETS
-@loop("fpr", [0.013, 0.05, 0.3, 0.77])
-def test_standardized_partial_area(data: Data, fpr: float) -> None:
-    y, s, w = data
-    expected = metrics.roc_auc_score(y, s, max_fpr=fpr, sample_weight=w)
-    result = fastad.auc_at_fpr(y, s, fpr=fpr, normalize="mcclish", sample_weight=w)
-    assert result == pytest.approx(expected, rel=CLOSE)
+    for fpr in (0.013, 0.05, 0.3, 0.77):
+        expected = metrics.roc_auc_score(y, s, max_fpr=fpr, sample_weight=w)
+        result = fastad.auc_at_fpr(y, s, fpr=fpr, normalize="mcclish", sample_weight=w)
+        assert result == pytest.approx(expected, rel=CLOSE)
 
 
 @SETS
@@ -145,16 +140,6 @@ def test_f1_and_precision_of_what_a_threshold_flags(data: Data, fpr: float) -> N
     expected = metrics.precision_score(y, alarm, sample_weight=w)
     result = fastad.precision_at_fpr(y, s, fpr=fpr, sample_weight=w)
     assert result == pytest.approx(expected, rel=CLOSE)
-
-
-@SETS
-def test_detection_error_trade_off(data: Data) -> None:
-    y, s, w = data
-    fpr, fnr, _ = metrics.det_curve(y, s, sample_weight=w)
-    curve = fastad.measures.det_curve(y, s, sample_weight=w)
-    ours = set(zip(np.round(curve.fpr, 10), np.round(curve.fnr, 10), strict=True))
-    theirs = set(zip(np.round(fpr, 10), np.round(fnr, 10), strict=True))
-    assert theirs - ours <= {(0.0, 1.0)}
 
 
 # Deliberate differences (docs/start/other_libraries.md).

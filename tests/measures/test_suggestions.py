@@ -63,48 +63,28 @@ def test_errors_name_the_argument_that_the_function_has(name: str, key: str) -> 
 
 Y, S = LABELS, SCORES
 RANKED = fastad.rank_scores(Y, S)
+INTERVAL = partial(fastad.interval, Y, S, measure="auc")
+COMPARE = partial(fastad.compare, Y, S, S, measure="auc")
+COMPARE_ALL = partial(fastad.compare_all, Y, {"a": S}, measure="ap")
+CHANCE = partial(fastad.chance_level, Y, S, measure="auc")
+COVARIANCE = partial(fastad.uncertainty.delong_covariance, Y, [S])
 
 
-@pytest.mark.parametrize(
+@loop(
     ("call", "function", "option", "suggested"),
     [
-        (
-            partial(fastad.interval, Y, S, measure="auc"),
-            "interval",
-            "confidence",
-            "confidence_level",
-        ),
-        (
-            partial(fastad.compare, Y, S, S, measure="auc"),
-            "compare",
-            "smallest_difference",
-            "min_difference",
-        ),
-        (
-            partial(fastad.compare_all, Y, {"a": S}, measure="ap"),
-            "compare_all",
-            "corection",
-            "correction",
-        ),
-        (
-            partial(fastad.chance_level, Y, S, measure="auc"),
-            "chance_level",
-            "n_resample",
-            "n_resamples",
-        ),
-        (
-            partial(fastad.uncertainty.delong_covariance, Y, [S]),
-            "delong_covariance",
-            "pos_labels",
-            "pos_label",
-        ),
+        (INTERVAL, "interval", "confidence", "confidence_level"),
+        (INTERVAL, "interval", "random_state", "rng"),
+        (INTERVAL, "interval", "seed", "rng"),
+        (INTERVAL, "interval", "n_jobs", "n_threads"),
+        (COMPARE, "compare", "smallest_difference", "min_difference"),
+        (COMPARE, "compare", "n_iter", "n_resamples"),
+        (COMPARE_ALL, "compare_all", "corection", "correction"),
+        (CHANCE, "chance_level", "n_resample", "n_resamples"),
+        (COVARIANCE, "delong_covariance", "pos_labels", "pos_label"),
         (partial(RANKED.interval, measure="tpr_at_fpr"), "interval", "frp", "fpr"),
         (partial(RANKED.chance_level, measure="tpr_at_fpr"), "chance_level", "frp", "fpr"),
         (RANKED.tpr_at_fpr, "tpr_at_fpr", "frp", "fpr"),
-        (partial(fastad.interval, Y, S, measure="auc"), "interval", "random_state", "rng"),
-        (partial(fastad.interval, Y, S, measure="auc"), "interval", "seed", "rng"),
-        (partial(fastad.interval, Y, S, measure="auc"), "interval", "n_jobs", "n_threads"),
-        (partial(fastad.compare, Y, S, S, measure="auc"), "compare", "n_iter", "n_resamples"),
         (RANKED.precision_at_p, "precision_at_p", "random_state", "rng"),
     ],
 )
@@ -118,7 +98,7 @@ def test_unknown_options_are_named_with_the_function_that_was_called(
     assert f"; did you mean {suggested!r}" in str(caught.value)
 
 
-@pytest.mark.parametrize(("key", "meant"), MISSPELT.items())
+@loop(("key", "meant"), MISSPELT.items())
 def test_what_is_meant_is_among_the_suggestions(key: str, meant: str) -> None:
     assert meant in message(READERS["evaluate"], key).partition("; did you mean ")[2]
 

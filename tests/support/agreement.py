@@ -2,14 +2,15 @@
 
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass
-from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 
 import fastad
-from tests.support.oracles import UndefinedError
+from tests.support import oracles
+from tests.support.strategies import Sample
 
 
 def outcome(function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
@@ -47,30 +48,32 @@ def numbers(result: Any) -> list[float]:
     return [float(result)]
 
 
-def assert_equal(function: Callable[[], Any], oracle: Callable[[], Fraction]) -> None:
-    """The result is the fraction, rounded once; or both are undefined."""
-    try:
-        expected = oracle()
-    except UndefinedError:
-        with pytest.raises(fastad.UndefinedMeasureError):
-            function()
-        return
-    result = function()
-    assert type(result) is float
-    assert result == float(expected)
-
-
-def assert_close(
-    function: Callable[[], Any],
-    oracle: Callable[[], Fraction | float],
-    relative: float,
+def assert_measure(
+    name: str,
+    sample: Sample,
+    oracle: Callable[[oracles.Rows], Any],
+    *,
+    relative: float = 0,
     absolute: float = 0,
+    **options: Any,
 ) -> None:
-    """The result is the expected number to an error; or both are undefined."""
+    """A measure is what an oracle finds in the rows, to an error; or both are undefined.
+
+    Of an oracle without an error the result is the fraction, rounded once. Some also return the
+    threshold.
+    """
+    measure = getattr(fastad.measures, name)
+    call = partial(measure, sample.y, sample.s, sample_weight=sample.w, **options)
     try:
-        expected = float(oracle())
-    except UndefinedError:
+        expected = oracle(sample.rows)
+    except oracles.UndefinedError:
         with pytest.raises(fastad.UndefinedMeasureError):
-            function()
+            call()
         return
-    assert function() == pytest.approx(expected, rel=relative, abs=absolute)
+    result = call()
+    if isinstance(expected, tuple):
+        expected, threshold = expected
+        assert result.threshold == threshold
+    else:
+        assert type(result) is float
+    assert result == pytest.approx(float(expected), rel=relative, abs=absolute)

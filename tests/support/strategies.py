@@ -8,6 +8,8 @@ import numpy as np
 import numpy.typing as npt
 from hypothesis import strategies as st
 
+from tests.support import oracles
+
 FLOATS = (np.float16, np.float32, np.float64)
 INTEGERS = tuple(np.dtype(code).type for code in ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"))
 LAYOUTS = ("plain", "strided", "reversed", "read-only", "big-endian")
@@ -24,6 +26,10 @@ class Sample:
     @property
     def n_normals(self) -> int:
         return int(np.sum(self.y == 0))
+
+    @property
+    def rows(self) -> oracles.Rows:
+        return oracles.rows(self.y, self.s, self.w)
 
 
 def in_layout(values: npt.NDArray[Any], layout: str) -> npt.NDArray[Any]:
