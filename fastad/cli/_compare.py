@@ -1,18 +1,17 @@
-"""``fastad compare`` and ``fastad compare-runs``: detectors on one data set, and on many."""
+"""``fastad compare``: detectors on the same samples, or each on two independent samples."""
 
-import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import typer
 
-from fastad._core.files import save_text, written_aside
+from fastad._core.parameters import check_choice
 from fastad._core.progress import LATE
-from fastad._core.results import json_text, plain_rows, with_versions
-from fastad.benchmarking.overview import compare_runs
-from fastad.benchmarking.runs_overview import RunsOverview
+from fastad._core.text_tables import format_p
 from fastad.cli._console import (
     DataError,
     data_from,
@@ -20,19 +19,14 @@ from fastad.cli._console import (
     print_result,
     print_table,
     progress_bar,
-    warnings_as_messages,
 )
-from fastad.cli._result_tables import ResultColumns, file_names, read_results
-from fastad.cli._saving import check_output, save_columns, save_results
+from fastad.cli._saving import check_output, deliver, versioned_json
 from fastad.cli._scored_tables import ScoreColumns, ScoredTable, read_scored_table
-from fastad.errors import InvalidTypeError, MissingExtraError, UndefinedMeasureError
+from fastad.errors import InvalidTypeError, UndefinedMeasureError
 from fastad.uncertainty.comparisons.comparison import compare_all
-from fastad.uncertainty.comparisons.comparison_results import Comparisons
+from fastad.uncertainty.comparisons.comparison_results import Comparisons, IndependentComparison
 from fastad.uncertainty.comparisons.corrections import CORRECTIONS
-
-_DPI = 150
-# Tables of more rows are saved, and not printed.
-_LONG = 20
+from fastad.uncertainty.comparisons.independent import compare_independent
 
 
 def run_compare(
@@ -49,36 +43,94 @@ def run_compare(
     if len(table.scores) < 2:
         reason = f"; {table.message}" if table.message else ""
         raise typer.BadParameter(f"two columns of scores are needed{reason}", param_hint="--score")
-    with data_from(path, table.columns):
-        try:
-            with progress_bar("replicates", after=LATE) as progress:
-                results, skipped = _compare_groups(table, {**options, "progress": progress})
-        except InvalidTypeError as error:
-            # A function in place of the key of a measure.
-            raise typer.BadParameter(str(error), param_hint="--measure") from None
+    with (
+        data_from(path, table.columns),
+        _measures_as_keys(),
+        progress_bar("replicates", after=LATE) as progress,
+    ):
+        results, skipped = _compare_groups(table, {**options, "progress": progress})
     for message in filter(None, [table.message, *skipped]):
         print_message(message)
-    if output is not None:
-        titles = {_group_text(table.groups, group) or str(path): group for group in results}
-        keys = {
+
+    def print_text() -> None:
+        for group, result in results.items():
+            if group:
+                print_result(_group_text(table.groups, group))
+            if len(result) > 1:
+                print_table(result.text_table())
+            for comparison in result.values():
+                print_result(comparison.summary)
+            sampling = next(iter(result.values())).sampling
+            if sampling is not None:
+                print_result(f"sampling: {sampling}")
+
+    titles = {group: _group_text(table.groups, group) or str(path) for group in results}
+    deliver(
+        {titles[group]: result for group, result in results.items()},
+        lambda: _comparisons_json(results, table.groups),
+        print_text,
+        as_json=as_json,
+        output=output,
+        keys={
             title: dict(zip(table.groups, group, strict=True)) or {"file": title}
-            for title, group in titles.items()
-        }
-        saved = {title: results[group] for title, group in titles.items()}
-        save_results(saved, output, lambda: _comparisons_json(results, table.groups), keys=keys)
+            for group, title in titles.items()
+        },
+    )
+
+
+def run_compare_independent(
+    files: tuple[Path, Path],
+    columns: ScoreColumns,
+    options: Mapping[str, Any],
+    *,
+    correction: str,
+    as_json: bool,
+) -> None:
+    """Compare each detector's measure on the samples of two files, and print where it is better."""
+    check_choice(correction, tuple(CORRECTIONS), "correction")
+    first, second = tables = [read_scored_table(path, columns) for path in files]
+    detectors = [name for name in first.scores if name in second.scores]
+    if not detectors:
+        raise DataError(
+            f"{files[1]}: it must have a column of scores of {files[0]}; found "
+            f"{', '.join(second.scores) or 'none'} beside {', '.join(first.scores)}"
+        )
+    stems = files[0].stem, files[1].stem
+    names = stems if stems[0] != stems[1] else (str(files[0]), str(files[1]))
+    results: dict[str, IndependentComparison] = {}
+    with (
+        progress_bar("replicates", after=LATE) as progress,
+        data_from(" and ".join(map(str, files))),
+        _measures_as_keys(),
+    ):
+        for name in detectors:
+            samples = [(table.labels, table.scores[name]) for table in tables]
+            result = compare_independent(*samples, **options, progress=progress)
+            results[name] = replace(result, names=names)
+    adjusted = CORRECTIONS[correction](np.array([each.p_value for each in results.values()]))
+    p_values = dict(zip(results, adjusted.tolist(), strict=True))
+    for table in tables:
+        if table.message:
+            print_message(table.message)
     if as_json:
-        print_result(_comparisons_json(results, table.groups))
+        rows = [
+            {"detector": name, **result.to_dict(), "adjusted_p_value": p_values[name]}
+            for name, result in results.items()
+        ]
+        print_result(versioned_json(correction=correction, comparisons=rows))
         return
-    for group, result in results.items():
-        if group:
-            print_result(_group_text(table.groups, group))
-        if len(result) > 1:
-            print_table(result.text_table())
-        for comparison in result.values():
-            print_result(comparison.summary)
-        sampling = next(iter(result.values())).sampling
-        if sampling is not None:
-            print_result(f"sampling: {sampling}")
+    for name, result in results.items():
+        suffix = f" Of {len(results)} comparisons, {correction}: {format_p(p_values[name], 'p')}."
+        print_result(f"{name}: {result.summary}{suffix if len(results) > 1 else ''}")
+
+
+@contextmanager
+def _measures_as_keys() -> Iterator[None]:
+    """Refuse a function in place of the key of a measure."""
+    try:
+        yield
+    except InvalidTypeError as error:
+        raise typer.BadParameter(str(error), param_hint="--measure") from None
 
 
 def _compare_groups(
@@ -89,13 +141,7 @@ def _compare_groups(
     Without groups there is one, of no name. What is undefined in a group is a message.
     """
     if not table.groups:
-        comparisons = compare_all(
-            table.labels,
-            table.scores,
-            clusters=table.clusters,
-            **options,
-        )
-        return {(): comparisons}, []
+        return {(): compare_all(table.labels, table.scores, clusters=table.clusters, **options)}, []
     rows_of: dict[tuple[Any, ...], list[int]] = {}
     keys = zip(*(values.tolist() for values in table.groups.values()), strict=True)
     for row, key in enumerate(keys):
@@ -143,126 +189,4 @@ def _comparisons_json(
         for row in result.to_dict()["comparisons"]
     ]
     correction = next(iter(results.values())).correction
-    return json_text(with_versions({"correction": correction, "comparisons": rows}), indent=2)
-
-
-def run_compare_runs(
-    files: Sequence[Path],
-    columns: ResultColumns,
-    options: Mapping[str, Any],
-    *,
-    output: Path | None,
-    as_json: bool,
-) -> None:
-    """Compare the results of all files, print what they show, and save it."""
-    for name in columns.higher:
-        if name in columns.lower:
-            raise typer.BadParameter(
-                f"{name!r} is also --higher-is-better", param_hint="--lower-is-better"
-            )
-    for option, names in (
-        ("--higher-is-better", columns.higher),
-        ("--lower-is-better", columns.lower),
-    ):
-        for name in names if options["measures"] is not None else ():
-            if name not in options["measures"]:
-                raise typer.BadParameter(
-                    f"would be ignored: {name!r} is not among --measure", param_hint=option
-                )
-    table = read_results(files, columns, options["measures"])
-    if output is not None:
-        _check_folder(output)
-    with (
-        data_from(file_names(files)),
-        warnings_as_messages(),
-        progress_bar("comparisons") as progress,
-    ):
-        overview = compare_runs(table, **options, progress=progress)
-    if not overview:
-        raise DataError(
-            f"{file_names(files)}: nothing can be compared: {'; '.join(overview.reasons())}"
-        )
-    if output is not None:
-        _save(overview, output)
-    if as_json:
-        print_result(_as_json(overview, files))
-        return
-    if overview.answer():
-        print_result("\n".join([*overview.answer(), ""]))
-    for note in overview.notes:
-        print_message(note)
-    for name, notes in overview.new_notes().items():
-        shown = overview[name].text_table()
-        # Not as the title of the table, which breaks it where the table is narrow.
-        print_result(overview.title(name))
-        if len(shown.rows) > _LONG:
-            where = "--output saves it" if output is None else f"it is in {output / f'{name}.md'}"
-            print_result(f"a table of {len(shown.rows)} rows; {where}\n")
-        else:
-            print_table(shown)
-        if notes:
-            print_result("\n".join([*notes, ""]))
-    for reason in overview.reasons():
-        print_message(reason)
-
-
-def _check_folder(folder: Path) -> None:
-    """Make the folder, and check that a file can be made in it."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            pass
-    except OSError as error:
-        raise DataError(f"{folder}: the folder cannot be written to: {error.strerror}") from None
-
-
-def _save(overview: RunsOverview, folder: Path) -> None:
-    """Save each comparison as a table and as a picture, and a page of all."""
-    try:
-        for name, section in overview.items():
-            save_columns(section.to_columns(), folder / f"{name}.csv")
-            notes = [f"- {note}" for note in overview.notes_of(name)]
-            text = "\n".join([section.text_table().markdown(), *notes])
-            save_text(text.rstrip("\n") + "\n", folder / f"{name}.md")
-            save_text(section.to_latex(), folder / f"{name}.tex")
-        pictures = _save_pictures(overview, folder)
-        save_text(overview.to_markdown(pictures), folder / "index.md")
-    except OSError as error:
-        raise DataError(f"{folder}: files cannot be written: {error.strerror}") from None
-
-
-def _save_pictures(overview: RunsOverview, folder: Path) -> dict[str, str]:
-    """Save pictures where matplotlib is installed; return their names."""
-    # Matplotlib is slow to load: only when pictures are saved.
-    from fastad.plot.overview import draw_overview
-
-    pictures: dict[str, str] = {}
-    try:
-        with progress_bar("pictures") as progress:
-            for name, figure in draw_overview(overview):
-                import matplotlib as mpl
-
-                progress(len(pictures), None)
-                # The same bits whenever they are drawn.
-                with mpl.rc_context({"svg.hashsalt": "fastad"}):
-                    for extension, metadata in ((".png", {}), (".svg", {"Date": None})):
-                        with written_aside(folder / f"{name}{extension}") as aside:
-                            figure.savefig(aside, dpi=_DPI, metadata=metadata)
-                pictures[name] = f"{name}.png"
-    except MissingExtraError as error:
-        print_message(f"There are no pictures: {error}")
-    return pictures
-
-
-def _as_json(overview: RunsOverview, files: Sequence[Path]) -> str:
-    content = {
-        "files": [str(path) for path in files],
-        "measure": overview.measure,
-        "measures": list(overview.measures),
-        "answer": overview.answer(),
-        "notes": overview.notes,
-        "sections": {name: plain_rows(section.to_columns()) for name, section in overview.items()},
-        "notes_of_sections": {name: overview.notes_of(name) for name in overview},
-        "skipped": dict(overview.skipped),
-    }
-    return json_text(with_versions(content), indent=2)
+    return versioned_json(correction=correction, comparisons=rows)

@@ -76,8 +76,7 @@ def compare(
     output: Output = None,
 ) -> None:
     """Compare two or more detectors on the same data, or each on two data sets."""
-    from fastad.cli._compare import run_compare
-    from fastad.cli._compare_independent import run_compare_independent
+    from fastad.cli._compare import run_compare, run_compare_independent
     from fastad.cli._scored_tables import ScoreColumns
 
     columns = ScoreColumns(label, score or None, group or [], pos_label, clusters=clusters)
@@ -168,20 +167,22 @@ def compare_runs(
     as_json: AsJson = False,
 ) -> None:
     """Compare detectors, measures and operating points on many data sets."""
-    from fastad.cli._compare import run_compare_runs
-    from fastad.cli._result_tables import ResultColumns
+    from fastad.cli._compare_runs import run_compare_runs
 
+    columns = {
+        "dataset_columns": dataset,
+        "detector_column": detector,
+        "params_columns": params,
+        "fold_columns": fold,
+        "anomaly_class_column": anomaly_class,
+    }
     run_compare_runs(
         files,
-        ResultColumns(
-            dataset or [],
-            detector,
-            params or [],
-            fold or [],
-            anomaly_class,
-            higher_is_better or [],
-            lower_is_better or [],
-        ),
+        {argument: names for argument, names in columns.items() if names},
+        {
+            "--higher-is-better": higher_is_better or [],
+            "--lower-is-better": lower_is_better or [],
+        },
         {
             "measures": measure or None,
             "measure": by,

@@ -148,7 +148,7 @@ def evaluate_unsupervised(
 ) -> None:
     """Rank detectors on data without labels, with the differences that are significant."""
     from fastad.cli._detectors import Detectors, FeatureColumns
-    from fastad.cli._unsupervised import Subspaces, run
+    from fastad.cli._unsupervised import run
 
     run(
         file,
@@ -163,7 +163,8 @@ def evaluate_unsupervised(
             "confidence_level": confidence_level,
             "rng": seed,
         },
-        Subspaces(n_subspaces, n_features),
+        n_subspaces=n_subspaces,
+        n_features=n_features,
         as_json=as_json,
         output=output,
     )

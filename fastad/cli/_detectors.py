@@ -2,9 +2,9 @@
 
 import importlib
 import importlib.util
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -97,17 +97,11 @@ class FeatureOrder:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Features:
-    """Samples of a file, and the names of the columns; none of a matrix."""
+    """Samples of a file, the names of the columns (none of a matrix), and 1 for each anomaly."""
 
     X: FloatMatrix
     names: Sequence[str]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Samples(Features):
-    """Samples of a file, and 1 for each anomaly."""
-
-    anomalous: AnyVector
+    anomalous: AnyVector = field(default_factory=lambda: np.empty(0, np.uint8))
 
 
 def check_usage(detectors: Detectors) -> None:
@@ -156,19 +150,34 @@ def unfitted(name: str, seed: int, *, standardize: bool) -> Any:
     return make_pipeline(StandardScaler(), detector)
 
 
-def fit(name: str, X: FloatMatrix, seed: int, *, standardize: bool) -> CompiledScorer:
-    """Fit a detector by its name, and compile it."""
-    detector = unfitted(name, seed, standardize=standardize)
-    try:
-        with warnings_as_messages():
-            fitted = detector.fit(X)
-    except ValueError as error:
-        raise DataError(f"{name} cannot be fitted: {error}") from None
-    return compile_named(name, fitted)
+def make_scorers(
+    path: Path,
+    data: Features,
+    loaded: Mapping[str, Any],
+    detectors: Detectors,
+    X_train: FloatMatrix,
+    seed: int,
+) -> dict[str, CompiledScorer]:
+    """Compile loaded detectors, and those named once they are fitted; check their features."""
+    scorers = {name: _compiled(name, fitted) for name, fitted in loaded.items()}
+    for name in detectors.names:
+        detector = unfitted(name, seed, standardize=detectors.standardize)
+        try:
+            with warnings_as_messages():
+                fitted = detector.fit(X_train)
+        except ValueError as error:
+            raise DataError(f"{name} cannot be fitted: {error}") from None
+        scorers[name] = _compiled(name, fitted)
+    for name, scorer in scorers.items():
+        if scorer.n_features != data.X.shape[1]:
+            raise DataError(
+                f"{path}: there are {data.X.shape[1]} features; {name} was fitted on "
+                f"{scorer.n_features}"
+            )
+    return scorers
 
 
-def compile_named(name: str, fitted: Any) -> CompiledScorer:
-    """Compile a fitted detector."""
+def _compiled(name: str, fitted: Any) -> CompiledScorer:
     try:
         with warnings_as_messages():
             return compile_scorer(fitted)
@@ -212,13 +221,25 @@ def _check_order(features: Sequence[str], model: str, names: Sequence[str]) -> N
         )
 
 
-def order_to_train(path: Path, data: Features, order: FeatureOrder) -> FeatureOrder:
-    """Return the columns that a file to train on must have: the columns of the data."""
-    return FeatureOrder(data.names, str(path)) if data.names else order
+def read_train(
+    detectors: Detectors,
+    path: Path,
+    data: Features,
+    order: FeatureOrder,
+    read: Callable[[Path, FeatureOrder], Features],
+) -> Features:
+    """Read the file to train on, with the columns that the data have."""
+    assert detectors.train is not None
+    train = read(detectors.train, FeatureOrder(data.names, str(path)) if data.names else order)
+    if train.X.shape[1] != data.X.shape[1]:
+        raise DataError(
+            f"{detectors.train}: there are {train.X.shape[1]} features, in {path} {data.X.shape[1]}"
+        )
+    return train
 
 
 def read_features(
-    path: Path, columns: FeatureColumns, order: FeatureOrder, *, need_label: bool
+    columns: FeatureColumns, path: Path, order: FeatureOrder, *, need_label: bool
 ) -> Features:
     """Read features only, whatever the labels are."""
     table = Table(path)
@@ -232,7 +253,7 @@ def read_features(
     return Features(*_stack(path, _read(table, dict.fromkeys(names, Numbers()))))
 
 
-def read_samples(path: Path, columns: FeatureColumns, order: FeatureOrder) -> Samples:
+def read_samples(columns: FeatureColumns, path: Path, order: FeatureOrder) -> Features:
     """Read features and labels; without labels all rows are normal."""
     table = Table(path)
     label = _label_in(table, columns)
@@ -244,7 +265,7 @@ def read_samples(path: Path, columns: FeatureColumns, order: FeatureOrder) -> Sa
         read = _read(table, {**roles, **dict.fromkeys(labels, Labels(columns.pos_label))})
     X, names = _stack(path, {name: read[name] for name in features})
     if label is None:
-        return Samples(X, names, np.zeros(X.shape[0], np.uint8))
+        return Features(X, names, np.zeros(X.shape[0], np.uint8))
     anomalous = read[label]
     if anomalous.shape[0] != X.shape[0]:
         raise DataError(f"{path}: {X.shape[0]} rows of features, {anomalous.shape[0]} labels")
@@ -252,7 +273,7 @@ def read_samples(path: Path, columns: FeatureColumns, order: FeatureOrder) -> Sa
         raise DataError(f"{path}: column {label!r} has no label {columns.pos_label!r}")
     if anomalous.all():
         raise DataError(f"{path}: there are no normal rows")
-    return Samples(X, names, anomalous)
+    return Features(X, names, anomalous)
 
 
 def _read(table: Table, roles: Mapping[str, Role]) -> dict[str, AnyVector]:
@@ -359,21 +380,3 @@ def _stack(path: Path, columns: Mapping[str, AnyVector]) -> tuple[FloatMatrix, S
         raise DataError(f"{path}: the columns of the features must be of one length")
     named = all(column.ndim == 1 for column in columns.values())
     return np.concatenate(parts, axis=1), list(columns) if named else []
-
-
-def check_same_width(train_path: Path, train: Features, path: Path, data: Features) -> None:
-    """Check that two files have equally many features."""
-    if train.X.shape[1] != data.X.shape[1]:
-        raise DataError(
-            f"{train_path}: there are {train.X.shape[1]} features, in {path} {data.X.shape[1]}"
-        )
-
-
-def check_n_features(path: Path, data: Features, scorers: Mapping[str, CompiledScorer]) -> None:
-    """Check that detectors were fitted on as many features as there are."""
-    for name, scorer in scorers.items():
-        if scorer.n_features != data.X.shape[1]:
-            raise DataError(
-                f"{path}: there are {data.X.shape[1]} features; {name} was fitted on "
-                f"{scorer.n_features}"
-            )

@@ -4,9 +4,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from fastad._core.results import json_text, with_versions
 from fastad.cli._console import data_from, print_message, print_result, print_table
-from fastad.cli._saving import check_output, save_results
+from fastad.cli._saving import check_output, deliver, versioned_json
 from fastad.cli._scored_tables import ScoreColumns, read_scored_table
 from fastad.explain.explanation import Explanation, explain
 
@@ -28,47 +27,40 @@ def run(
             # The function takes the scores of one detector.
             named = {**table.columns, "y_score": name}
             with data_from(path, named):
-                explanation = explain(
-                    table.labels,
-                    scores,
-                    groups=table.groups or None,
-                    **options,
-                )
+                explanation = explain(table.labels, scores, groups=table.groups or None, **options)
             results.append((path, name, explanation))
         if table.message:
             print_message(table.message)
-    if output is not None:
-        titles = {f"{path}, {name}": explanation for path, name, explanation in results}
-        keys = {
+
+    def make_json() -> str:
+        # Versions stand above all.
+        rows = [
+            {"file": str(path), "detector": name, **_without_versions(explanation)}
+            for path, name, explanation in results
+        ]
+        return versioned_json(explanations=rows)
+
+    def print_text() -> None:
+        for path, name, explanation in results:
+            where = f"{path}, " if len(files) > 1 else ""
+            head = f"{where}{name}: " if len(results) > 1 else ""
+            print_result(f"{head}{explanation.summary}\n")
+            print_table(explanation.text_table())
+            if explanation.notes:
+                print_result("\n".join([*explanation.notes, ""]))
+
+    deliver(
+        {f"{path}, {name}": explanation for path, name, explanation in results},
+        make_json,
+        print_text,
+        as_json=as_json,
+        output=output,
+        keys={
             f"{path}, {name}": {"file": str(path), "detector": name} for path, name, _ in results
-        }
-        save_results(titles, output, lambda: _as_json(results), keys=keys)
-    if as_json:
-        print_result(_as_json(results))
-        return
-    for path, name, explanation in results:
-        where = f"{path}, " if len(files) > 1 else ""
-        print_result(
-            f"{where}{name}: {explanation.summary}" if len(results) > 1 else explanation.summary
-        )
-        print_result("")
-        print_table(explanation.text_table())
-        if explanation.notes:
-            print_result("\n".join([*explanation.notes, ""]))
-
-
-def _as_json(results: Sequence[tuple[Path, str, Explanation]]) -> str:
-    rows = [
-        {"file": str(path), "detector": name, **_without_versions(explanation)}
-        for path, name, explanation in results
-    ]
-    return json_text(with_versions({"explanations": rows}), indent=2)
+        },
+    )
 
 
 def _without_versions(explanation: Explanation) -> dict[str, object]:
-    """Return the plain values of an explanation, of which versions stand above all."""
-    return {
-        name: part
-        for name, part in explanation.to_dict().items()
-        if name not in ("schema_version", "fastad_version")
-    }
+    versions = "schema_version", "fastad_version"
+    return {name: part for name, part in explanation.to_dict().items() if name not in versions}

@@ -40,7 +40,6 @@ class Excludes:
 
 Rule: TypeAlias = Needs | Excludes
 
-_FREE: Sequence[Rule] = ()
 _TO_FIT = [Needs(["detector"])]
 _UNCERTAIN = [Needs(["ci", "chance"])]
 _PAIRED = [Excludes("independent", "it is for detectors on the same samples")]
@@ -51,29 +50,25 @@ _NO_RUNS = "mean ± std over runs has neither intervals nor chance levels"
 _ONE_DESIGN = "rows come in clusters or in time"
 _NO_DRAWS = "the exact method draws nothing"
 
+
+def _free(parameters: str) -> dict[str, Sequence[Rule]]:
+    """Return parameters, separated by spaces, that need and exclude nothing."""
+    return dict.fromkeys(parameters.split(), ())
+
+
 # Which detectors, of which rows and columns: the parameters of `fastad.cli._detector_commands`.
 _OF_DETECTORS: Mapping[str, Sequence[Rule]] = {
-    "file": _FREE,
-    "model": _FREE,
+    **_free("file model detector feature label"),
     "trust": [Needs(["model"])],
-    "detector": _FREE,
     "train": _TO_FIT,
     "standardize": _TO_FIT,
-    "feature": _FREE,
-    "label": _FREE,
 }
 
 # By command, then by parameter; every parameter of every command stands here.
 RULES: Mapping[str, Mapping[str, Sequence[Rule]]] = {
     "evaluate": {
-        "files": _FREE,
-        "label": _FREE,
-        "score": _FREE,
-        "pos_label": _FREE,
-        "group": _FREE,
+        **_free("files label score pos_label group fpr measure as_json memory output"),
         "summary": [*_NOT_STREAMED, Needs(["group"])],
-        "fpr": _FREE,
-        "measure": _FREE,
         "threshold": _NOT_STREAMED,
         "score_range": [*_NOT_STREAMED, Needs(["measure"])],
         "nan_policy": _NOT_STREAMED,
@@ -89,112 +84,52 @@ RULES: Mapping[str, Mapping[str, Sequence[Rule]]] = {
         "blocks": [*_UNCERTAIN, Excludes("clusters", _ONE_DESIGN)],
         "n_resamples": _UNCERTAIN,
         "seed": _UNCERTAIN,
-        "as_json": _FREE,
-        "memory": _FREE,
         "exact": [Needs(["memory"])],
-        "output": _FREE,
     },
     "compare": {
-        "file": _FREE,
-        "label": _FREE,
-        "score": _FREE,
-        "pos_label": _FREE,
+        **_free("file label score pos_label independent measure method correction"),
+        **_free("confidence_level as_json"),
         "group": _PAIRED,
-        "independent": _FREE,
-        "measure": _FREE,
-        "method": _FREE,
         "clusters": _PAIRED,
         "blocks": [*_PAIRED, Excludes("clusters", _ONE_DESIGN)],
-        "correction": _FREE,
-        "confidence_level": _FREE,
         "min_difference": _PAIRED,
         "n_resamples": _NOT_DELONG,
         "seed": _NOT_DELONG,
-        "as_json": _FREE,
         "output": [Excludes("independent", "a sentence for each detector is no table")],
     },
-    "explain": {
-        "files": _FREE,
-        "value": _FREE,
-        "measure": _FREE,
-        "label": _FREE,
-        "score": _FREE,
-        "pos_label": _FREE,
-        "group": _FREE,
-        "as_json": _FREE,
-        "output": _FREE,
-    },
+    "explain": _free("files value measure label score pos_label group as_json output"),
     "compare-runs": {
-        "files": _FREE,
-        "dataset": _FREE,
-        "detector": _FREE,
-        "params": _FREE,
-        "fold": _FREE,
-        "anomaly_class": _FREE,
-        "measure": _FREE,
-        "higher_is_better": _FREE,
-        "lower_is_better": _FREE,
-        "by": _FREE,
-        "operating_fpr": _FREE,
-        "reference": _FREE,
-        "control": _FREE,
-        "confidence_level": _FREE,
-        "n_resamples": _FREE,
-        "seed": _FREE,
-        "output": _FREE,
-        "as_json": _FREE,
+        **_free("files dataset detector params fold anomaly_class measure higher_is_better"),
+        **_free("lower_is_better by operating_fpr reference control confidence_level"),
+        **_free("n_resamples seed output as_json"),
     },
     "volume": {
         **_OF_DETECTORS,
-        "pos_label": _FREE,
-        "fpr": _FREE,
-        "method": _FREE,
+        **_free("pos_label fpr method rtol margin as_json output"),
         "n_draws": [Excludes("method", _NO_DRAWS, ["exact"])],
-        "rtol": _FREE,
-        "margin": _FREE,
         "confidence_level": [Excludes("method", "an exact volume has no interval", ["exact"])],
         # Detectors are fitted with it too.
         "seed": [Excludes("method", _NO_DRAWS, ["exact"], unless="detector")],
-        "as_json": _FREE,
-        "output": _FREE,
     },
     "evaluate-unsupervised": {
         **_OF_DETECTORS,
-        "method": _FREE,
-        "n_draws": _FREE,
+        **_free("method n_draws mass excess_mass n_resamples confidence_level seed as_json output"),
         "n_features": [
             Excludes(
                 "model", "detectors are trained anew in each subspace, which a saved one cannot be"
             ),
         ],
         "n_subspaces": [Needs(["n_features"])],
-        "mass": _FREE,
-        "excess_mass": _FREE,
-        "n_resamples": _FREE,
-        "confidence_level": _FREE,
-        "seed": _FREE,
-        "as_json": _FREE,
-        "output": _FREE,
     },
-    "demo": {"output": _FREE},
+    "demo": _free("output"),
     "warmup": {},
     "doctor": {},
     "study run": {
-        "config": _FREE,
+        **_free("config data output jobs timeout retry_failed"),
         "profile": [Excludes("config", "the configuration says what is run")],
-        "data": _FREE,
-        "output": _FREE,
-        "jobs": _FREE,
-        "timeout": _FREE,
-        "retry_failed": _FREE,
     },
-    "study status": {"folder": _FREE},
-    "study report": {
-        "folder": _FREE,
-        "output": _FREE,
-        "n_resamples": _FREE,
-        "seed": _FREE,
-    },
+    "study status": _free("folder"),
+    "study report": _free("folder output n_resamples seed"),
 }
 
 

@@ -1,11 +1,15 @@
-"""Options that several commands have."""
+"""Options that several commands have, and help in sections, with whole lines."""
 
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import typer
+from typer.core import TyperGroup
 
 from fastad._core.types import Blocks
+
+# Spellings of the option that prints help.
+HELP_OPTIONS = {"help_option_names": ["-h", "--help"]}
 
 
 def read_count(text: str | int) -> int:
@@ -101,3 +105,22 @@ def block_length(text: str | None) -> Blocks | None:
         raise typer.BadParameter(
             f"must be an integer, or auto; found {text!r}", param_hint="--blocks"
         ) from None
+
+
+class SectionedGroup(TyperGroup):
+    """Commands below the title of their section, where Typer would cut their lines off."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write each section, in the order of its first command."""
+        names = self.list_commands(ctx)
+        width = max(map(len, names))
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for name in names:
+            command = self.commands[name]
+            line = str(command.help).partition("\n\n")[0]
+            title = getattr(command, "rich_help_panel", None) or "Commands"
+            # Of one width, so that the lines of all sections begin below each other.
+            sections.setdefault(title, []).append((name.ljust(width), line))
+        for title, rows in sections.items():
+            with formatter.section(title):
+                formatter.write_dl(rows)

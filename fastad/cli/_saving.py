@@ -11,8 +11,8 @@ import typer
 from fastad._core.files import save_text, written_aside
 from fastad._core.frames import frame
 from fastad._core.page import html_page
-from fastad._core.results import TableResult
-from fastad.cli._console import DataError
+from fastad._core.results import TableResult, json_text, with_versions
+from fastad.cli._console import DataError, print_result
 
 # File extensions that results are saved under.
 SAVED_FORMATS = (".csv", ".json", ".parquet", ".arrow", ".feather")
@@ -38,44 +38,68 @@ def check_output(output: Path | None) -> None:
         )
 
 
-def save_results(
+def deliver(
     results: Mapping[str, TableResult],
-    output: Path,
-    as_json: Callable[[], str],
+    make_json: Callable[[], str],
+    print_text: Callable[[], None],
     *,
+    as_json: bool,
+    output: Path | None,
     keys: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> None:
-    """Save results in the format that the name of the output says.
+    """Save results to the output, if there is one; print them as JSON or as text.
 
     Parameters
     ----------
     results : mapping of str to TableResult
         By the titles of their tables.
-    output : Path
-        File to save to.
-    as_json : callable
-        Returns the JSON of all.
+    make_json, print_text : callable
+        Return the JSON of all, and print the text of all.
+    as_json : bool
+        Whether to print JSON.
+    output : Path or None
+        File to save to, in the format that its name says.
     keys : mapping of str to mappings, optional
         For each title, the cells by which rows of the result are known in columns; by default the
         title is the name of a file.
     """
+    if output is not None:
+        keys = {name: {"file": name} for name in results} if keys is None else keys
+        try:
+            _save(results, output, make_json, keys)
+        except OSError as error:
+            # Its own message names a file that was written aside.
+            raise DataError(f"{output}: the file cannot be written: {error.strerror}") from None
+    if as_json:
+        print_result(make_json())
+    else:
+        print_text()
+
+
+def versioned_json(**content: Any) -> str:
+    """Return JSON that names the version of fastad."""
+    return json_text(with_versions(content), indent=2)
+
+
+def _save(
+    results: Mapping[str, TableResult],
+    output: Path,
+    make_json: Callable[[], str],
+    keys: Mapping[str, Mapping[str, Any]],
+) -> None:
     extension = output.suffix.lower()
-    try:
-        if extension == ".json":
-            save_text(as_json() + "\n", output)
-        elif extension in TYPESET:
-            save_text(_typeset(results, extension), output)
-        elif extension == PAGE:
-            title = next(iter(results)) if len(results) == 1 else "Evaluation"
-            bodies = {name: each.page_body() for name, each in results.items()}
-            save_text(html_page(title, bodies), output)
-        else:
-            keys = {name: {"file": name} for name in results} if keys is None else keys
-            tables = [(keys[name], each.to_columns()) for name, each in results.items()]
-            save_columns(_joined_columns(tables), output)
-    except OSError as error:
-        # Its own message names a file that was written aside.
-        raise DataError(f"{output}: the file cannot be written: {error.strerror}") from None
+    if extension == ".json":
+        save_text(make_json() + "\n", output)
+    elif extension in TYPESET:
+        save_text(_typeset(results, extension), output)
+    elif extension == PAGE:
+        title = next(iter(results)) if len(results) == 1 else "Evaluation"
+        save_text(
+            html_page(title, {name: each.page_body() for name, each in results.items()}), output
+        )
+    else:
+        tables = [(keys[name], each.to_columns()) for name, each in results.items()]
+        save_columns(_joined_columns(tables), output)
 
 
 def _typeset(results: Mapping[str, TableResult], extension: str) -> str:

@@ -21,9 +21,8 @@ from fastad.cli._console import (
     print_table,
     warnings_as_messages,
 )
-from fastad.cli._help import SectionedGroup
 from fastad.cli._option_rules import CheckedCommand
-from fastad.cli._options import read_count
+from fastad.cli._options import SectionedGroup, read_count
 
 if TYPE_CHECKING:
     from fastad.study.config import StudyConfig

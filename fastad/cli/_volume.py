@@ -1,6 +1,7 @@
 """``fastad volume``: the fraction of the data's box that detectors classify as normal."""
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,6 @@ import numpy as np
 
 from fastad._core.results import json_text
 from fastad._core.text_tables import TextTable
-from fastad._core.types import FloatMatrix
 from fastad.cli._console import (
     data_from,
     print_result,
@@ -19,19 +19,15 @@ from fastad.cli._console import (
 from fastad.cli._detectors import (
     Detectors,
     FeatureColumns,
-    Samples,
-    check_n_features,
-    check_same_width,
+    Features,
     check_usage,
-    compile_named,
-    fit,
     fitted_order,
     load,
-    order_to_train,
+    make_scorers,
     read_samples,
+    read_train,
 )
-from fastad.cli._saving import check_output, save_results
-from fastad.detectors.scorer import CompiledScorer
+from fastad.cli._saving import check_output, deliver
 from fastad.regions.at_fpr import Volumes, volumes
 from fastad.regions.box import Box
 from fastad.regions.results import format_exp
@@ -52,40 +48,24 @@ def run(
     check_usage(detectors)
     loaded = {str(model): load(model) for model in detectors.models}
     order = fitted_order(columns, loaded)
-    data = read_samples(path, columns, order)
-    rows = data.X
-    scorers = {name: compile_named(name, fitted) for name, fitted in loaded.items()}
-    if detectors.names:
-        train = data
-        if detectors.train is not None:
-            train = read_samples(detectors.train, columns, order_to_train(path, data, order))
-            check_same_width(detectors.train, train, path, data)
-            rows = np.concatenate([train.X, data.X])
-        for name in detectors.names:
-            normals, seed = train.X[train.anomalous == 0], int(options["rng"])
-            scorers[name] = fit(name, normals, seed, standardize=detectors.standardize)
-    table = _measure(path, data, scorers, rows, options, margin)
-    if output is not None:
-        save_results({str(path): table}, output, lambda: _as_json(table, path, data))
-    if as_json:
-        print_result(_as_json(table, path, data))
-    else:
-        _print(table)
-
-
-def _measure(
-    path: Path,
-    data: Samples,
-    scorers: Mapping[str, CompiledScorer],
-    rows: FloatMatrix,
-    options: Mapping[str, Any],
-    margin: float,
-) -> Volumes:
-    check_n_features(path, data, scorers)
+    data = read_samples(columns, path, order)
+    train, rows = data, data.X
+    if detectors.names and detectors.train is not None:
+        train = read_train(detectors, path, data, order, partial(read_samples, columns))
+        rows = np.concatenate([train.X, data.X])
+    normals, seed = train.X[train.anomalous == 0], int(options["rng"])
+    scorers = make_scorers(path, data, loaded, detectors, normals, seed)
     with data_from(path):
         box = Box.from_data(rows, margin=margin)
         with warnings_as_messages(), progress_bar() as progress:
-            return volumes(scorers, data.X, data.anomalous, box=box, progress=progress, **options)
+            table = volumes(scorers, data.X, data.anomalous, box=box, progress=progress, **options)
+    deliver(
+        {str(path): table},
+        lambda: _as_json(table, path, data),
+        lambda: _print(table),
+        as_json=as_json,
+        output=output,
+    )
 
 
 def _print(table: Volumes) -> None:
@@ -122,7 +102,7 @@ def _print(table: Volumes) -> None:
             print_result(f"{name}: by uniform draws alone {', '.join(wide)}")
 
 
-def _as_json(table: Volumes, path: Path, data: Samples) -> str:
+def _as_json(table: Volumes, path: Path, data: Features) -> str:
     n_anomalies = int(np.count_nonzero(data.anomalous))
     content = {
         **table.to_dict(),

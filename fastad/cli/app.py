@@ -3,7 +3,7 @@
 # Commands import what does their work in their own functions, so that each starts fast.
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -11,9 +11,9 @@ import fastad
 from fastad.cli._comparison_commands import compare, compare_runs
 from fastad.cli._console import handle_errors, print_result
 from fastad.cli._detector_commands import evaluate_unsupervised, volume
-from fastad.cli._help import HELP_OPTIONS, SectionedGroup
 from fastad.cli._option_rules import CheckedCommand
 from fastad.cli._options import (
+    HELP_OPTIONS,
     AsJson,
     BlockLength,
     Clusters,
@@ -25,6 +25,7 @@ from fastad.cli._options import (
     Rates,
     Resamples,
     ScoreColumn,
+    SectionedGroup,
     Seed,
     block_length,
 )
@@ -138,54 +139,38 @@ def evaluate(
     output: Output = None,
 ) -> None:
     """Print the measures of detectors whose scores and labels are in files."""
-    from fastad.cli import _streamed
-    from fastad.cli._evaluate import Task, Uncertainty, run
-    from fastad.cli._saving import check_output
+    from fastad.cli import _evaluate
     from fastad.cli._scored_tables import ScoreColumns
 
-    columns = ScoreColumns(
-        label,
-        score or None,
-        group or [],
-        pos_label,
-        may_miss=nan_policy == "omit",
-        clusters=clusters,
-    )
+    may_miss = nan_policy == "omit"
+    columns = ScoreColumns(label, score or None, group or [], pos_label, may_miss, clusters)
+    options: dict[str, Any] = {"measures": measure or None, "fpr": fpr or None}
     in_memory = ci or chance or threshold or score_range or summary or nan_policy != "raise"
     in_memory = in_memory or contamination is not None
-    if memory is not None or (not in_memory and _streamed.needs_passes(files)):
-        check_output(output)
-        _streamed.run(
-            files,
-            columns,
-            _streamed.Passes(memory, exact),
-            measures=measure or None,
-            fpr=fpr or None,
-            as_json=as_json,
-            output=output,
+    if memory is not None or (not in_memory and _evaluate.needs_passes(files)):
+        passes = {"memory": memory or _evaluate.DEFAULT_MEMORY, "exact": exact}
+        _evaluate.run_streamed(
+            files, columns, {**options, **passes}, as_json=as_json, output=output
         )
         return
-    run(
+    options |= {
+        "score_range": score_range,
+        "nan_policy": nan_policy,
+        "contamination": contamination,
+        "confidence_level": confidence_level if ci else None,
+        "chance": chance,
+        "n_resamples": n_resamples,
+        "rng": seed,
+        "blocks": block_length(blocks),
+    }
+    _evaluate.run(
         files,
-        Task(
-            columns=columns,
-            fpr=fpr or None,
-            measures=measure or None,
-            thresholds=threshold or [],
-            score_range=score_range,
-            nan_policy=nan_policy,
-            contamination=contamination,
-            uncertainty=Uncertainty(
-                confidence_level if ci else None,
-                chance=chance,
-                n_resamples=n_resamples,
-                seed=seed,
-                blocks=block_length(blocks),
-            ),
-            summary=summary,
-            as_json=as_json,
-            output=output,
-        ),
+        columns,
+        options,
+        thresholds=threshold or [],
+        summary=summary,
+        as_json=as_json,
+        output=output,
     )
 
 
