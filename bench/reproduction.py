@@ -29,9 +29,9 @@ from fastad.benchmarking.matrix import RowMeans
 from fastad.benchmarking.operating_points import CriterionName
 from fastad.benchmarking.resampling import check_resampling
 from fastad.study import read_study
+from fastad.study.papers.criteria_section import count_pairs
 from fastad.study.papers.goix_data import SETTINGS
 from fastad.study.papers.goix_results import GoixBenchmark, GoixRow
-from fastad.study.papers.pair_counts import count_pairs
 from fastad.study.results import KEYS, StudyTables
 
 HERE = EVIDENCE / "reproduction"

@@ -24,8 +24,8 @@ from fastad.study.configurations import (
     detector_presets,
     read_detectors,
 )
+from fastad.study.digests import own_code
 from fastad.study.extensions import ExtraPlan, extensions
-from fastad.study.own_code import own_code
 from fastad.study.problems import DataSelection
 from fastad.study.split import Protocol
 

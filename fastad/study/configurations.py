@@ -17,19 +17,20 @@ from fastad.detectors.knn import Kind as Score
 from fastad.detectors.neighbours import Rule
 from fastad.detectors.scorer import CompiledScorer
 from fastad.errors import InvalidInputError, InvalidTypeError
+from fastad.study.digests import digest_of, named_text, own_code, value_text
 from fastad.study.extensions import extensions
 from fastad.study.factories import (
+    HIGHER_IS,
     SEED,
+    HigherIs,
     check_estimator,
     check_options,
     described,
     import_class,
     make,
+    scorer_of,
     set_seed,
 )
-from fastad.study.own_code import own_code
-from fastad.study.stated_scores import HIGHER_IS, HigherIs, scorer_of
-from fastad.study.value_texts import digest_of, named_text, value_text
 
 Options: TypeAlias = tuple[tuple[str, Any], ...]
 

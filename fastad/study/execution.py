@@ -1,22 +1,41 @@
-"""Execution of batches: in this process, on worker processes, or on joblib's configured backend."""
+"""Execution of batches: in this process, on worker processes, or on joblib's configured backend.
 
+On worker processes a batch that ends its process, or takes too long, stops no other. Neither joblib
+nor `concurrent.futures` says which task broke a pool, and both give up all others; so each worker
+has a pipe of its own, and is given one batch at a time.
+"""
+
+import contextlib
 import os
+import pickle
 import signal
 import threading
 import warnings
-from collections.abc import Generator, Sequence
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Sequence
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
+from time import monotonic
 from typing import Any, TypeAlias
 
 from fastad._core.threads import thread_limit
 from fastad.errors import InvalidInputError
 from fastad.study.extensions import Batch, BatchResult
-from fastad.study.workers import WorkCall, run_on_workers
+from fastad.study.fitting import reason_of
 
 Results: TypeAlias = Generator[tuple[Batch, BatchResult], None, None]
 
 # The warning of loky when a worker has grown by 300 MB since its first batch and is started anew.
 # Data, and code that is compiled on first use, can do that; no batch is lost.
 _RESTARTED = "A worker stopped while some jobs were given to the executor"
+# Called with the batches at work when they change, and every `_TICK_S` seconds.
+WorkCall: TypeAlias = Callable[[Sequence[Batch]], object]
+RunCall: TypeAlias = Callable[[Batch], BatchResult]
+_TICK_S = 0.5
+# Time for the import of libraries, which is no part of a task.
+_IMPORT_S = 60.0
+_STARTED, _BEGAN, _RESULT, _ERROR = "started", "began", "result", "error"
+_TOO_LONG = "took longer than "
 
 
 def runs_here(n_jobs: int | None) -> bool:
@@ -128,3 +147,217 @@ def _is_local(backend: Any) -> bool:
     from joblib._parallel_backends import LokyBackend
 
     return isinstance(backend, LokyBackend)
+
+
+def run_on_workers(
+    batches: Iterable[Batch],
+    run: RunCall,
+    *,
+    n_workers: int,
+    timeout: float | None,
+    at_work: WorkCall,
+) -> Generator[tuple[Batch, BatchResult], None, None]:
+    """Run batches on processes, and give each result when it is there.
+
+    A batch whose process ends, which raises SystemExit or KeyboardInterrupt, or takes longer than
+    its tasks may, is put aside. When all others are done, its parts run one by one, with nothing
+    beside them: another failure is a failure of its own.
+
+    Parameters
+    ----------
+    batches : iterable of Batch
+        Batches to run, in this order.
+    run : callable
+        Runs a batch in a worker; a function of a module.
+    n_workers : int
+        Processes.
+    timeout : float or None
+        Seconds that a task may take.
+    at_work : callable
+        Called with the batches at work.
+    """
+    pool = _Pool(run, n_workers, timeout, at_work)
+    try:
+        aside: list[Batch] = []
+        for batch, result in pool.results(batches, n_workers):
+            if isinstance(result, str):
+                if result.startswith(_TOO_LONG) and len(batch.parts()) == 1:
+                    yield batch, batch.failed(result)
+                else:
+                    aside.append(batch)
+            else:
+                yield batch, result
+        for batch in aside:
+            parts: list[BatchResult] = []
+            for part, result in pool.results(batch.parts(), 1):
+                parts.append(part.failed(result) if isinstance(result, str) else result)
+            yield batch, BatchResult.joined(parts)
+    finally:
+        pool.close()
+
+
+@dataclass(slots=True, eq=False)
+class _Worker:
+    """A process, the pipe to it, and its current batch."""
+
+    process: Any
+    pipe: Connection
+    # Closed when this process ends, however it does: the worker ends too.
+    life: Connection
+    ready: bool = False
+    batch: Batch | None = None
+    began: float = 0.0
+
+
+class _Pool:
+    def __init__(
+        self, run: RunCall, n_workers: int, timeout: float | None, at_work: WorkCall
+    ) -> None:
+        self._run, self._n_workers, self._timeout, self._at_work = run, n_workers, timeout, at_work
+        self._workers: list[_Worker] = []
+
+    def results(
+        self, batches: Iterable[Batch], n_at_once: int
+    ) -> Generator[tuple[Batch, BatchResult | str], None, None]:
+        """Give each batch with its result, or why it has none."""
+        queue = deque(batches)
+        while queue or any(worker.batch is not None for worker in self._workers):
+            self._give(queue, n_at_once)
+            self._at_work([worker.batch for worker in self._workers if worker.batch is not None])
+            pipes = [worker.pipe for worker in self._workers]
+            ready = set(wait(pipes, _TICK_S))
+            for worker in list(self._workers):
+                batch = worker.batch
+                outcome: BatchResult | str | None = None
+                if worker.pipe in ready or not worker.process.is_alive():
+                    outcome = self._receive(worker)
+                elif batch is not None and self._timeout is not None:
+                    limit = batch.time_limit(self._timeout)
+                    if monotonic() - worker.began > limit:
+                        self._end(worker)
+                        outcome = f"{_TOO_LONG}{limit:g} s"
+                if outcome is not None and batch is not None:
+                    worker.batch = None
+                    yield batch, outcome
+
+    def close(self) -> None:
+        """End all workers, whatever they are at."""
+        for worker in list(self._workers):
+            self._end(worker)
+
+    def _give(self, queue: deque[Batch], n_at_once: int) -> None:
+        """Give batches to workers that have none; start those that are missing."""
+        while len(self._workers) < min(n_at_once, self._n_workers, len(self._workers) + len(queue)):
+            self._workers.append(_start(self._run))
+        busy = sum(worker.batch is not None for worker in self._workers)
+        for worker in self._workers:
+            if queue and worker.ready and worker.batch is None and busy < n_at_once:
+                worker.batch, worker.began = queue.popleft(), monotonic() + _IMPORT_S
+                busy += 1
+                # One that has just ended is noticed when it is asked for the result.
+                with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+                    worker.pipe.send_bytes(_dumps(worker.batch))
+
+    def _receive(self, worker: _Worker) -> BatchResult | str | None:
+        """Return a worker's message, or how it ended."""
+        message: tuple[str, Any] | None = None
+        # An OSError where it ended in the middle of a message.
+        with contextlib.suppress(EOFError, OSError):
+            message = worker.pipe.recv() if worker.pipe.poll() else None
+        if message is None:
+            self._end(worker, patience_s=_TICK_S)  # it is ending, and its exit code comes last
+            if not worker.ready:
+                raise RuntimeError(
+                    f"a worker process cannot be started: it {_end_of(worker.process.exitcode)}"
+                )
+            return _end_of(worker.process.exitcode)
+        kind, value = message
+        if kind == _STARTED:
+            worker.ready = True
+            return None
+        if kind == _BEGAN:
+            worker.began = monotonic()
+            return None
+        if kind == _ERROR:
+            raise value
+        result: BatchResult | str = value
+        return result
+
+    def _end(self, worker: _Worker, patience_s: float = 0.0) -> None:
+        self._workers.remove(worker)
+        worker.process.join(patience_s)
+        with contextlib.suppress(ProcessLookupError):
+            if worker.process.is_alive():
+                os.kill(worker.process.pid, getattr(signal, "SIGKILL", signal.SIGTERM))
+        worker.process.join()
+        worker.pipe.close()
+        worker.life.close()
+
+
+def _start(run: RunCall) -> _Worker:
+    """Start a worker; like joblib's workers it need not import the program that runs the study."""
+    from joblib.externals.loky.backend import get_context
+
+    context = get_context("loky")
+    ours, theirs = context.Pipe()
+    watched, life = context.Pipe(duplex=False)
+    process = context.Process(target=_work, args=(theirs, watched, run))
+    process.start()
+    theirs.close()
+    watched.close()
+    return _Worker(process, ours, life)
+
+
+def _work(pipe: Connection, watched: Connection, run: RunCall) -> None:
+    """Run batches that come through a pipe, until it is closed."""
+    # A terminal's Ctrl-C reaches workers too: the runner is told, and ends them.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_runner, args=(watched,), daemon=True).start()
+    pipe.send((_STARTED, None))
+    while True:
+        try:
+            content = pipe.recv_bytes()
+        except EOFError:
+            return
+        pipe.send_bytes(_dumps(_outcome(content, run, pipe)))
+
+
+def _end_with_runner(watched: Connection) -> None:
+    with contextlib.suppress(EOFError, OSError):
+        watched.recv_bytes()
+    os._exit(1)
+
+
+def _outcome(content: bytes, run: RunCall, pipe: Connection) -> tuple[str, Any]:
+    """Return the result of a batch, its exception that ends the process, or an error."""
+    try:
+        batch = pickle.loads(content)
+        pipe.send((_BEGAN, None))
+        return _RESULT, run(batch)
+    except (SystemExit, KeyboardInterrupt) as error:
+        return _RESULT, f"raised {reason_of(error)}"
+    except Exception as error:
+        return _ERROR, _sendable(error)
+
+
+def _sendable(error: Exception) -> Exception:
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:  # whatever an error of a library does
+        return RuntimeError(reason_of(error))
+    return error
+
+
+def _dumps(value: Any) -> bytes:
+    """Pickle definitions of the program that runs the study, too."""
+    from joblib.externals.loky.backend.reduction import dumps
+
+    return bytes(dumps(value))
+
+
+def _end_of(code: int | None) -> str:
+    if code is None or code >= 0:
+        return f"ended its process: exit code {code}"
+    if -code == getattr(signal, "SIGKILL", None):
+        return f"ended its process: signal {-code}, as where memory runs out"
+    return f"ended its process: signal {-code}"

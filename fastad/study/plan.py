@@ -1,25 +1,34 @@
-"""The plan of a study: its batches in their order, and its manifest."""
+"""The plan of a study: its batches in their order, its manifest, and a trial of its detectors."""
 
 import platform
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import datetime, timezone
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
+from typing import Any, TypeAlias
 
+from fastad._core.text_tables import some_of
 from fastad._core.version import __version__
-from fastad.study.config import StudyConfig
+from fastad.errors import InvalidInputError
+from fastad.study.config import StudyConfig, VolumePlan
 from fastad.study.configurations import Configuration
-from fastad.study.extensions import Batch
+from fastad.study.digests import digest_of, library_versions, own_code
+from fastad.study.extensions import Batch, BatchResult
 from fastad.study.fitting import group_of
 from fastad.study.manifest import AXES, SETTINGS, Manifest
-from fastad.study.own_code import library_versions, own_code
 from fastad.study.problems import FoundProblems, Problem
+from fastad.study.results import EQUAL_SCORES, is_failure
 from fastad.study.tasks import Settings, TaskBatch
-from fastad.study.value_texts import digest_of
 
 # Libraries whose versions are noted, beside the detectors' own libraries.
 _LIBRARIES = ("numpy", "scipy", "numba", "scikit-learn", "pyod")
+RunCall: TypeAlias = Callable[[Sequence[Batch]], Iterable[tuple[Batch, BatchResult]]]
+
+# Rows that train and rows of each kind that test, and uniform points.
+_ROWS, _TEST_ROWS, _DRAWS = 40, 20, 100
+# Detectors that a message names.
+_MAX_NAMES = 5
 
 
 def plan_batches(config: StudyConfig, problems: Sequence[Problem]) -> list[Batch]:
@@ -135,3 +144,78 @@ def _common_settings(config: Mapping[str, Any]) -> dict[str, Any]:
             value = {key: x for key, x in value.items() if f"{name}.{key}" not in AXES}
         common[name] = value
     return common
+
+
+def try_detectors(
+    config: StudyConfig,
+    problems: Sequence[Problem],
+    configurations: Sequence[Configuration],
+    run: RunCall,
+) -> None:
+    """Fit and score detectors on a few rows; those that fail there, on all rows of a split.
+
+    Rules of neighbours are not tried: all that can fail is checked without.
+
+    Parameters
+    ----------
+    config : StudyConfig
+        Configuration to run.
+    problems : sequence of Problem
+        Problems of its data; the largest is taken.
+    configurations : sequence of Configuration
+        Configurations to try.
+    run : callable
+        Runs batches.
+
+    Raises
+    ------
+    InvalidInputError
+        If a detector fails in both; the message names it with its reason.
+    """
+    candidates = [each for each in configurations if each.factory is not None]
+    problem = max(problems, key=lambda each: each.n_normals)
+    few: dict[str, Any] = {"max_train": _ROWS, "max_test": _TEST_ROWS}
+    failed = dict.fromkeys(candidates, "")
+    for limits in (few, {}):
+        if not failed:
+            return
+        batches = [
+            _batch(config, problem, configuration, number, limits)
+            for number, configuration in enumerate(failed)
+        ]
+        detectors = {batch.tasks: batch.configurations[0] for batch in batches}
+        reasons: dict[Configuration, str] = {}
+        for batch, result in run(batches):
+            (reason,) = result.rows["reason"]
+            if is_failure(reason) and not reason.startswith(EQUAL_SCORES):
+                reasons[detectors[batch.tasks]] = reason
+        failed = {each: reasons[each] for each in failed if each in reasons}
+    if failed:
+        named_failures = [f"{each.key} ({reason})" for each, reason in failed.items()]
+        raise InvalidInputError(
+            f"detectors must be able to fit and score; on {problem.name} {len(failed)} of "
+            f"{len(candidates)} cannot: {some_of(named_failures, _MAX_NAMES)}",
+            argument="detectors",
+        )
+
+
+def _batch(
+    config: StudyConfig,
+    problem: Problem,
+    configuration: Configuration,
+    number: int,
+    limits: dict[str, Any],
+) -> TaskBatch:
+    protocol = config.protocol
+    settings = Settings.of(
+        replace(config, volumes=VolumePlan(_DRAWS), protocol=replace(protocol, **limits))
+    )
+    return TaskBatch(
+        (f"trial-{number}",),
+        problem,
+        float(protocol.contaminations[0]),
+        1,
+        (configuration,),
+        settings,
+        with_curves=False,
+    )

@@ -11,17 +11,19 @@ import numpy as np
 
 from fastad.benchmarking.result_table import ResultTable
 from fastad.errors import InvalidInputError
-from fastad.study.lock import active_runner, noted_work
-from fastad.study.manifest import MANIFEST, Manifest, read_manifest
-from fastad.study.parquet_files import (
+from fastad.study.files import (
     ArrowTable,
     DamagedFileError,
+    TaskRows,
+    active_runner,
     arrow,
     check_beside,
     make_table,
+    noted_work,
     read_table,
+    read_tasks,
 )
-from fastad.study.task_log import TaskRows, read_tasks
+from fastad.study.manifest import MANIFEST, Manifest, read_manifest
 
 # The table of tasks, whose batches have the columns of three files.
 TASKS = "results"

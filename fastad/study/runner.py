@@ -17,15 +17,14 @@ from fastad._core.threads import available_threads
 from fastad.errors import InvalidInputError
 from fastad.study.config import StudyConfig
 from fastad.study.configurations import Configuration
+from fastad.study.digests import own_code
 from fastad.study.execution import check_timeout, run_batches, runs_here
 from fastad.study.extensions import Batch, BatchResult
 from fastad.study.manifest import Manifest, read_manifest
-from fastad.study.own_code import own_code
-from fastad.study.plan import make_manifest, plan_batches
+from fastad.study.plan import make_manifest, plan_batches, try_detectors
 from fastad.study.problems import find_problems
 from fastad.study.results import StudyTables, read_study
 from fastad.study.store import StudyStore, open_store
-from fastad.study.trial import try_detectors
 from fastad.unsupervised.subspaces import check_jobs
 
 # Weight of the first guess of the speed, in seconds of work.

@@ -15,7 +15,18 @@ from typing import Any, TypeAlias
 
 from fastad._core.text_tables import some_of
 from fastad.errors import InvalidInputError
-from fastad.study.lock import LOCK, RUNNER, file_lock, runner_lock
+from fastad.study.files import (
+    LOCK,
+    LOG,
+    RUNNER,
+    TaskRows,
+    append_tasks,
+    arrow,
+    file_lock,
+    read_tasks,
+    runner_lock,
+    write_table,
+)
 from fastad.study.manifest import (
     MANIFEST,
     MAX_DIFFERENCES,
@@ -26,7 +37,6 @@ from fastad.study.manifest import (
     version_changes,
     write_manifest,
 )
-from fastad.study.parquet_files import arrow, write_table
 from fastad.study.results import (
     CURVES_FILE,
     TASKS,
@@ -37,7 +47,6 @@ from fastad.study.results import (
     split_tasks,
     table_file,
 )
-from fastad.study.task_log import LOG, TaskRows, append_tasks, read_tasks
 
 # Files that a folder may contain before a study begins there, beside hidden files.
 _HARMLESS = (LOCK, RUNNER, "report")

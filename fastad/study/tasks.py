@@ -16,6 +16,7 @@ from fastad.regions.box import Box
 from fastad.regions.uniform import Draws
 from fastad.study.config import StudyConfig, VolumePlan, keys_of
 from fastad.study.configurations import Configuration
+from fastad.study.digests import check_code
 from fastad.study.extensions import BatchResult
 from fastad.study.fitting import (
     FAILURES,
@@ -29,7 +30,6 @@ from fastad.study.fitting import (
     scores_of_rows,
 )
 from fastad.study.measuring import EM, MV, Measured, cvol_key, measure_scores
-from fastad.study.own_code import check_code
 from fastad.study.problems import Problem
 from fastad.study.results import CURVES, EQUAL_SCORES, TASKS, is_failure
 from fastad.study.split import Protocol, Split, split_problem

@@ -15,9 +15,8 @@ from typing import Any
 import pytest
 
 from fastad.errors import InvalidInputError, MissingExtraError
-from fastad.study.lock import file_lock
+from fastad.study.files import file_lock, make_table
 from fastad.study.manifest import Manifest, changes, conflicts
-from fastad.study.parquet_files import make_table
 from fastad.study.results import read_study, study_status
 from fastad.study.store import open_store
 from tests.support.processes import environment

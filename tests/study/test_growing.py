@@ -20,8 +20,8 @@ from fastad.errors import InvalidInputError
 from fastad.study import runner
 from fastad.study.config import StudyConfig, read_config
 from fastad.study.configurations import read_detectors
+from fastad.study.digests import check_code, library_versions, own_code
 from fastad.study.fitting import fit_batch, scores_of_rows
-from fastad.study.own_code import check_code, library_versions, own_code
 from fastad.study.papers.goix_plan import GoixBatch
 from fastad.study.results import KEYS, StudyTables, read_study
 from fastad.study.runner import Progress, run_study

@@ -11,7 +11,7 @@ from fastad.errors import InvalidInputError
 from fastad.measures import from_counts
 from fastad.study import StudyConfig, make_config, run_study
 from fastad.study.config import keys_of
-from fastad.study.own_code import own_code
+from fastad.study.digests import own_code
 from fastad.study.plan import plan_batches
 from fastad.study.problems import find_problems
 from tests.support import custom

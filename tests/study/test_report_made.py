@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fastad.study.plan import versions_here
-from fastad.study.report.made import made_section
 from fastad.study.report.make import make_sections
+from fastad.study.report.overview import made_section
 from fastad.study.report.study_results import StudyResults
 from fastad.study.results import StudyTables
 from tests.support.study_sections import OPTIONS, table

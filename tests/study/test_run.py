@@ -25,7 +25,7 @@ from fastad.study.papers import GoixPlan, goix_cell
 from fastad.study.papers.goix_plan import GoixBatch
 from fastad.study.plan import plan_batches
 from fastad.study.problems import find_problems
-from fastad.study.report.made import made_section
+from fastad.study.report.overview import made_section
 from fastad.study.report.study_results import StudyResults
 from fastad.study.results import StudyTables, read_study, study_status
 from fastad.study.runner import Progress, run_study

@@ -12,12 +12,12 @@ import pytest
 from joblib import parallel_config
 
 from fastad.errors import InvalidInputError
+from fastad.study.execution import _Pool, _Worker
 from fastad.study.papers.goix_plan import GoixBatch
 from fastad.study.plan import plan_batches
 from fastad.study.problems import find_problems
 from fastad.study.results import study_status
 from fastad.study.runner import Progress, run_study
-from fastad.study.workers import _Pool, _Worker
 from tests.support.study_runs import GOOD, Centre, Ends, Waits, few
 
 HOWS = {

@@ -8,13 +8,13 @@ from typing import Any
 from fastad._core.parameters import check_choice, short_repr
 from fastad.errors import InvalidInputError, InvalidTypeError
 from fastad.study.configurations import check_keys
+from fastad.study.digests import digest_of
 from fastad.study.extensions import BatchResult
 from fastad.study.fitting import ignore_warnings, reason_of
 from fastad.study.papers.goix import goix_cell, undefined_rows
 from fastad.study.papers.goix_data import SETTINGS, GoixProtocol, Setting
 from fastad.study.papers.goix_results import GoixBenchmark
 from fastad.study.problems import Problem
-from fastad.study.value_texts import digest_of
 
 # About how long a batch takes: seconds a subspace, and a subspace and uniform point.
 _SUBSPACE_COST = (0.3, 1e-5)

@@ -11,7 +11,7 @@ from fastad._core.text_tables import count_text, number_text, some_of
 from fastad.benchmarking.rank_comparison import RankComparison
 from fastad.benchmarking.reading import problems_text
 from fastad.benchmarking.values import mean_values
-from fastad.study.parquet_files import ArrowTable
+from fastad.study.files import ArrowTable
 from fastad.study.report.sections import Section, SectionBuilder, SimpleTable
 from fastad.study.report.study_results import Cell, StudyResults
 from fastad.study.results import (

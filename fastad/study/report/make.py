@@ -18,8 +18,7 @@ from fastad._core.temporary import temporary_folder
 from fastad.study.extensions import extensions
 from fastad.study.report.answer import answer_section
 from fastad.study.report.curves import curves_section, scores_section
-from fastad.study.report.made import made_section
-from fastad.study.report.overview import overview_section
+from fastad.study.report.overview import made_section, overview_section
 from fastad.study.report.page import (
     PageChoice,
     PagePart,

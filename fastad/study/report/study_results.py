@@ -15,8 +15,8 @@ from fastad.benchmarking.recommendation import Recommendation, recommend
 from fastad.benchmarking.result_table import ResultTable
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.study.extensions import extensions
+from fastad.study.files import ArrowTable
 from fastad.study.measuring import EM, MV
-from fastad.study.parquet_files import ArrowTable
 from fastad.study.report.sections import SectionBuilder
 from fastad.study.results import StudyTables
 
