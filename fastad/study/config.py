@@ -15,12 +15,10 @@ from fastad.benchmarking.columns import key_list
 from fastad.errors import InvalidInputError, InvalidTypeError
 from fastad.measures.measure import BoundMeasure, Measure, MeasureLike
 from fastad.measures.requests import function_of, parse_measures, read_key, suggestion_for
+from fastad.study.checks import check_keys, check_table, check_tables, mistyped, refused
 from fastad.study.configurations import (
     Configuration,
     check_configurations,
-    check_keys,
-    check_table,
-    check_tables,
     detector_presets,
     read_detectors,
 )
@@ -71,23 +69,14 @@ class VolumePlan:
     def __post_init__(self) -> None:
         object.__setattr__(self, "n_draws", check_count(self.n_draws, "volumes.n_draws"))
         if self.n_draws < _MIN_DRAWS:
-            raise InvalidInputError(
-                f"volumes.n_draws must be at least {_MIN_DRAWS}; found {self.n_draws}",
-                argument="volumes.n_draws",
-            )
+            raise refused("volumes.n_draws", f"be at least {_MIN_DRAWS}", self.n_draws)
         rates = check_rate(self.fpr, "volumes.fpr")
         if not isinstance(rates, list):
-            raise InvalidTypeError(
-                f"volumes.fpr must be a list of numbers; found {short_repr(self.fpr)}",
-                argument="volumes.fpr",
-            )
+            raise mistyped("volumes.fpr", "be a list of numbers", short_repr(self.fpr))
         fpr = tuple(float(rate) for rate in rates)
         # Columns of volumes have them in their names.
         if len({f"{rate:g}" for rate in fpr}) < len(set(fpr)):
-            raise InvalidInputError(
-                f"volumes.fpr must differ in six digits; found {short_repr(self.fpr)}",
-                argument="volumes.fpr",
-            )
+            raise refused("volumes.fpr", "differ in six digits", short_repr(self.fpr))
         object.__setattr__(self, "fpr", fpr)
 
 
@@ -138,9 +127,7 @@ class StudyConfig:
 
     def __post_init__(self) -> None:
         if not isinstance(self.title, str):
-            raise InvalidTypeError(
-                f"title must be a string; found {short_repr(self.title)}", argument="title"
-            )
+            raise mistyped("title", "be a string", short_repr(self.title))
         object.__setattr__(self, "seed", check_seed(self.seed, "seed"))
         object.__setattr__(
             self, "measures", check_measures(self.measures, self.volumes.fpr, "measures")
@@ -252,9 +239,7 @@ def make_config(values: Mapping[str, Any], *, folder: Path | None = None) -> Stu
     # Extra plans of a profile can be left out.
     merged = {key: value for key, value in merged.items() if key in keys or value is not False}
     if "data" not in merged:
-        raise InvalidInputError(
-            "data must name the data sets to run; found no such table", argument="data"
-        )
+        raise refused("data", "name the data sets to run", "no such table")
     options: dict[str, Any] = {
         key: merged[key] for key in ("title", "seed", "measures") if key in merged
     }
@@ -306,10 +291,10 @@ def check_measures(
             continue
         named = read_key(key)
         if named is None or named[0].higher_is_better is None:
-            raise InvalidInputError(
-                f"{name} must contain keys of measures such as auc or tpr@0.05; "
-                f"found {short_repr(key)}{suggestion_for(key)}",
-                argument=name,
+            raise refused(
+                name,
+                "contain keys of measures such as auc or tpr@0.05",
+                f"{short_repr(key)}{suggestion_for(key)}",
             )
         keys[key] = None
     return tuple(key if bound is None else bound for key, bound in keys.items())
@@ -318,14 +303,9 @@ def check_measures(
 def _check_own(bound: BoundMeasure, keys: Mapping[str, BoundMeasure | None], name: str) -> None:
     """Check a declared measure: it has a direction, and a key of its own."""
     if bound.measure.higher_is_better is None:
-        raise InvalidInputError(
-            f"{name} must be ones of which more, or less, is better; found {bound.key}",
-            argument=name,
-        )
+        raise refused(name, "be ones of which more, or less, is better", bound.key)
     if bound.key in keys and keys[bound.key] != bound:
-        raise InvalidInputError(
-            f"{name} must have keys of their own; found two for {bound.key!r}", argument=name
-        )
+        raise refused(name, "have keys of their own", f"two for {bound.key!r}")
 
 
 def _profile(values: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -334,10 +314,7 @@ def _profile(values: Mapping[str, Any]) -> Mapping[str, Any]:
         return {}
     name = values["profile"]
     if not isinstance(name, str) or name not in _PROFILES:
-        raise InvalidInputError(
-            f"profile must be one of {', '.join(_PROFILES)}; found {short_repr(name)}",
-            argument="profile",
-        )
+        raise refused("profile", f"be one of {', '.join(_PROFILES)}", short_repr(name))
     filled = dict(_PROFILES[name])
     for extension in extensions():
         filled |= extension.profiles().get(name, {})

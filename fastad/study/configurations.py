@@ -1,10 +1,9 @@
 """Which detectors a study compares, and with which parameters."""
 
 import copy
-import difflib
 import itertools
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias, cast, get_args
@@ -16,7 +15,8 @@ from fastad._core.types import FloatMatrix
 from fastad.detectors.knn import Kind as Score
 from fastad.detectors.neighbours import Rule
 from fastad.detectors.scorer import CompiledScorer
-from fastad.errors import InvalidInputError, InvalidTypeError
+from fastad.errors import InvalidInputError
+from fastad.study.checks import check_keys, mistyped, refused
 from fastad.study.digests import digest_of, named_text, own_code, value_text
 from fastad.study.extensions import extensions
 from fastad.study.factories import (
@@ -164,16 +164,12 @@ def read_detectors(
         If scikit-learn is needed and not installed.
     """
     if not isinstance(entries, Sequence) or isinstance(entries, str):
-        raise InvalidTypeError(
-            f"detectors must be a list of tables; found {short_repr(entries)}", argument="detectors"
-        )
+        raise mistyped("detectors", "be a list of tables", short_repr(entries))
     configurations: dict[tuple[str, frozenset[str]], Configuration] = {}
     for i, entry in enumerate(entries):
         where = f"detectors[{i}]"
         if not isinstance(entry, Mapping):
-            raise InvalidTypeError(
-                f"{where} must be a table; found {short_repr(entry)}", argument=where
-            )
+            raise mistyped(where, "be a table", short_repr(entry))
         for configuration in _read(dict(entry), where, folder):
             # Whatever the order of the parameters.
             identity = (
@@ -181,16 +177,12 @@ def read_detectors(
                 frozenset(_named(*option, where) for option in configuration.options),
             )
             if identity in configurations:
-                raise InvalidInputError(
-                    f"{where} must differ from those before; found {configuration.key} a "
-                    "second time",
-                    argument=where,
+                raise refused(
+                    where, "differ from those before", f"{configuration.key} a second time"
                 )
             configurations[identity] = configuration
     if not configurations:
-        raise InvalidInputError(
-            "detectors must contain at least one table; found none", argument="detectors"
-        )
+        raise refused("detectors", "contain at least one table", "none")
     return tuple(configurations.values())
 
 
@@ -201,50 +193,14 @@ def detector_presets() -> dict[str, Sequence[Mapping[str, Any]]]:
     }
 
 
-def check_table(values: Any, name: str) -> Mapping[str, Any]:
-    """Check that a value of a configuration is a table."""
-    if not isinstance(values, Mapping):
-        raise InvalidTypeError(f"{name} must be a table; found {short_repr(values)}", argument=name)
-    return values
-
-
-def check_tables(values: Any, name: str) -> Sequence[Mapping[str, Any]]:
-    """Check that a value of a configuration is an array of tables."""
-    if not isinstance(values, list | tuple):
-        raise InvalidTypeError(
-            f"{name} must be an array of tables; found {short_repr(values)}", argument=name
-        )
-    return [check_table(value, f"{name}[{i}]") for i, value in enumerate(values)]
-
-
-def check_keys(
-    values: Mapping[str, Any], allowed: Iterable[str], prefix: str, *, of: str = "study"
-) -> None:
-    """Check the keys of a table; messages put ``prefix`` before a key."""
-    names = list(allowed)
-    for key in values:
-        if key not in names:
-            close = difflib.get_close_matches(str(key), names, n=1)
-            meant = f"did you mean {prefix}{close[0]}? " if close else ""
-            known = f"Known are {', '.join(names)}" if names else "no other key is known here"
-            raise InvalidInputError(
-                f"{prefix}{key} is no key of a {of}; {meant}{known}", argument=f"{prefix}{key}"
-            )
-
-
 def check_configurations(values: Any, name: str) -> tuple[Configuration, ...]:
     """Check that values are configurations, at least one, all different."""
     if not isinstance(values, Sequence) or isinstance(values, str):
-        raise InvalidTypeError(
-            f"{name} must be a sequence of Configuration; found {short_repr(values)}", argument=name
-        )
+        raise mistyped(name, "be a sequence of Configuration", short_repr(values))
     seen: set[tuple[str, str]] = set()
     for i, value in enumerate(values):
         if not isinstance(value, Configuration):
-            raise InvalidTypeError(
-                f"{name}[{i}] must be a Configuration; found {short_repr(value)}",
-                argument=f"{name}[{i}]",
-            )
+            raise mistyped(f"{name}[{i}]", "be a Configuration", short_repr(value))
         if (value.detector, value.params) in seen:
             raise InvalidInputError(
                 f"{name}[{i}] must differ from those before; found {value.key} a second time",
@@ -252,9 +208,7 @@ def check_configurations(values: Any, name: str) -> tuple[Configuration, ...]:
             )
         seen.add((value.detector, value.params))
     if not seen:
-        raise InvalidInputError(
-            f"{name} must contain at least one Configuration; found none", argument=name
-        )
+        raise refused(name, "contain at least one Configuration", "none")
     return tuple(values)
 
 
@@ -262,9 +216,7 @@ def _read(entry: dict[str, Any], where: str, folder: Path | None) -> Iterator[Co
     if "estimator" in entry:  # whose parameters may have the names of other keys
         name = entry.pop("name", None)
         if not isinstance(name, str) or not name.isprintable() or not name.strip():
-            raise InvalidInputError(
-                f"{where}.name must be a name; found {short_repr(name)}", argument=f"{where}.name"
-            )
+            raise refused(f"{where}.name", "be a name", short_repr(name))
         yield from _of_estimator(name, entry.pop("estimator"), entry, where, folder)
     elif "preset" in entry:
         presets = detector_presets()
@@ -280,10 +232,10 @@ def _read(entry: dict[str, Any], where: str, folder: Path | None) -> Iterator[Co
         else:
             yield from _of_estimator(*_ESTIMATORS[kind], entry, where, None)
     else:
-        raise InvalidInputError(
-            f"{where} must have one of the keys preset, kind and estimator; "
-            f"found {', '.join(map(str, entry)) or 'none'}",
-            argument=where,
+        raise refused(
+            where,
+            "have one of the keys preset, kind and estimator",
+            ", ".join(map(str, entry)) or "none",
         )
 
 
@@ -341,10 +293,7 @@ def _combinations(values: Mapping[str, Any], where: str) -> Iterator[Options]:
         several = isinstance(value, list | tuple | range | np.ndarray)
         grids.append(list(value) if several else [value])
         if not grids[-1]:
-            raise InvalidInputError(
-                f"{where}.{name} must contain at least one value; found none",
-                argument=f"{where}.{name}",
-            )
+            raise refused(f"{where}.{name}", "contain at least one value", "none")
     for combination in itertools.product(*grids):
         yield tuple(zip(values, combination, strict=True))
 
@@ -362,6 +311,4 @@ def _check_keys(
 ) -> None:
     check_keys(entry, allowed, f"{where}.", of="detector")
     if needed is not None and needed not in entry:
-        raise InvalidInputError(
-            f"{where}.{needed} must be given; found no such key", argument=f"{where}.{needed}"
-        )
+        raise refused(f"{where}.{needed}", "be given", "no such key")

@@ -20,6 +20,7 @@ from fastad._tables.columns import Names, Numbers, Role
 from fastad._tables.errors import TableError
 from fastad._tables.table import Table
 from fastad.errors import InvalidInputError
+from fastad.study.checks import refused
 
 Strings: TypeAlias = npt.NDArray[np.str_]
 SUFFIXES = (".npz", ".csv", ".parquet")
@@ -166,10 +167,8 @@ def checked_data(
     lengths = {name: len(values) for name, values in strings.items()}
     for name, length in {"y": labels.shape[0], **lengths}.items():
         if length != samples.shape[0]:
-            raise InvalidInputError(
-                f"{name} must have a value for each of the {samples.shape[0]} rows of X; "
-                f"found {length}",
-                argument=name,
+            raise refused(
+                name, f"have a value for each of the {samples.shape[0]} rows of X", length
             )
     classes = _checked_classes(strings["cls"], labels) if "cls" in strings else None
     grades = _checked_grades(strings["difficulty"], labels) if "difficulty" in strings else None
@@ -188,20 +187,14 @@ def _from_arrays(path: Path) -> LabelledData:
         )
     X, y = arrays.pop("X"), arrays.pop("y")
     if X.ndim != 2 or X.shape[1] == 0:
-        raise InvalidInputError(
-            f"X must have the shape (n_rows, n_features); found {X.shape}", argument="X"
-        )
+        raise refused("X", "have the shape (n_rows, n_features)", X.shape)
     if X.dtype.kind not in "biuf":
-        raise InvalidInputError(f"X must contain numbers; found {X.dtype}", argument="X")
+        raise refused("X", "contain numbers", X.dtype)
     for name, array in (("y", y), *arrays.items()):
         if array.ndim != 1:
-            raise InvalidInputError(
-                f"{name} must be one-dimensional; found shape {array.shape}", argument=name
-            )
+            raise refused(name, "be one-dimensional", f"shape {array.shape}")
     if y.dtype.kind not in "biuf":
-        raise InvalidInputError(
-            f"y must contain 0 (normal) and 1 (anomaly); found {y.dtype}", argument="y"
-        )
+        raise refused("y", "contain 0 (normal) and 1 (anomaly)", y.dtype)
     strings = {name: array.tolist() for name, array in arrays.items()}
     return checked_data(X, y, strings, [str(i) for i in range(X.shape[1])])
 
@@ -227,14 +220,12 @@ def _check_names(names: Sequence[str]) -> None:
     """Check the names of columns: one for each, a y among them, and no index of pandas."""
     for name, times in Counter(names).items():
         if times > 1:
-            raise InvalidInputError(
-                f"columns must have different names; found {times} of {name!r}", argument="columns"
-            )
+            raise refused("columns", "have different names", f"{times} of {name!r}")
         if not name or name.startswith("__index_level_"):
-            raise InvalidInputError(
-                f"columns must be y, cls, difficulty or features; found {name!r}, which pandas "
-                "calls an index: write the file without it",
-                argument="columns",
+            raise refused(
+                "columns",
+                "be y, cls, difficulty or features",
+                f"{name!r}, which pandas calls an index: write the file without it",
             )
     if "y" not in names or set(names) <= set(_NO_FEATURES):
         raise InvalidInputError(
@@ -249,11 +240,11 @@ def _checked_samples(X: npt.NDArray[Any], columns: Sequence[str]) -> FloatMatrix
     bad = ~(np.abs(samples) <= _LARGEST)
     if bad.any():
         row, column = (int(index) for index in np.argwhere(bad)[0])
-        raise InvalidInputError(
-            f"features must be finite numbers of size {_LARGEST:g} at most; found "
+        raise refused(
+            "features",
+            f"be finite numbers of size {_LARGEST:g} at most",
             f"{np.count_nonzero(bad)} that are missing, NaN, infinite or larger, the first at row "
             f"{row}, column {columns[column]}: {samples[row, column]}",
-            argument="features",
         )
     return samples
 
@@ -262,10 +253,10 @@ def _checked_labels(y: npt.NDArray[Any]) -> LabelVector:
     bad = (y != 0) & (y != 1)
     if bad.any():
         first = int(np.argmax(bad))
-        raise InvalidInputError(
-            f"y must contain 0 (normal) and 1 (anomaly); found {np.count_nonzero(bad)} other "
-            f"values, the first at row {first}: {y[first]}",
-            argument="y",
+        raise refused(
+            "y",
+            "contain 0 (normal) and 1 (anomaly)",
+            f"{np.count_nonzero(bad)} other values, the first at row {first}: {y[first]}",
         )
     labels: LabelVector = y.astype(np.uint8)
     return labels
@@ -275,23 +266,20 @@ def _checked_classes(values: Sequence[object], labels: LabelVector) -> Strings:
     classes = _strings(values, "cls")
     unnamed = classes == ""
     if unnamed.any():
-        raise InvalidInputError(
-            f"cls must name the class of each row; found {np.count_nonzero(unnamed)} without, the "
-            f"first at row {np.argmax(unnamed)}",
-            argument="cls",
+        raise refused(
+            "cls",
+            "name the class of each row",
+            f"{np.count_nonzero(unnamed)} without, the first at row {np.argmax(unnamed)}",
         )
     normal = np.unique(classes[labels == 0]).tolist()
     if len(normal) > 1:
-        raise InvalidInputError(
-            f"cls must be one class for all normal rows (y = 0); found {some_of(normal, 5)}",
-            argument="cls",
-        )
+        raise refused("cls", "be one class for all normal rows (y = 0)", some_of(normal, 5))
     both = np.flatnonzero((labels == 1) & np.isin(classes, normal))
     if both.size:
-        raise InvalidInputError(
-            f"cls must tell anomalies (y = 1) from the normal class {normal[0]!r}; found it on "
-            f"{both.size} of them, the first at row {both[0]}",
-            argument="cls",
+        raise refused(
+            "cls",
+            f"tell anomalies (y = 1) from the normal class {normal[0]!r}",
+            f"it on {both.size} of them, the first at row {both[0]}",
         )
     return set_readonly(classes)
 
@@ -301,11 +289,11 @@ def _checked_grades(values: Sequence[object], labels: LabelVector) -> Strings:
     bad = np.where(labels == 1, ~np.isin(grades, DIFFICULTIES), grades != "")
     if bad.any():
         first = int(np.argmax(bad))
-        raise InvalidInputError(
-            f"difficulty must be {', '.join(DIFFICULTIES)} for an anomaly and empty for a normal "
-            f"row; found {np.count_nonzero(bad)} other values, the first at row {first}: "
+        raise refused(
+            "difficulty",
+            f"be {', '.join(DIFFICULTIES)} for an anomaly and empty for a normal row",
+            f"{np.count_nonzero(bad)} other values, the first at row {first}: "
             f"{str(grades[first])!r}",
-            argument="difficulty",
         )
     return set_readonly(grades)
 
@@ -314,8 +302,5 @@ def _strings(values: Sequence[object], name: str) -> Strings:
     """Return names of classes or grades as strings; integers may be such names."""
     for row, value in enumerate(values):
         if isinstance(value, bool) or not isinstance(value, str | int):
-            raise InvalidInputError(
-                f"{name} must contain strings or integers; found {value!r} at row {row}",
-                argument=name,
-            )
+            raise refused(name, "contain strings or integers", f"{value!r} at row {row}")
     return np.array([str(value) for value in values], np.str_)

@@ -22,6 +22,7 @@ import numpy as np
 
 from fastad._core.parameters import short_repr
 from fastad.errors import InvalidInputError
+from fastad.study.checks import refused
 
 # Longer ones are cut, and a digest of the whole follows.
 _MAX_TEXT = 200
@@ -147,10 +148,11 @@ def _imported_name(value: Any) -> str | None:
 
 
 def _refuse(value: Any, where: str) -> None:
-    raise InvalidInputError(
-        f"{where} must be a value whose text is the same in every process, such as a function "
-        f"that can be imported by its name; found {short_repr(value)}",
-        argument=where,
+    raise refused(
+        where,
+        "be a value whose text is the same in every process, such as a function that can be "
+        "imported by its name",
+        short_repr(value),
     )
 
 

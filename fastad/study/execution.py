@@ -19,7 +19,7 @@ from time import monotonic
 from typing import Any, TypeAlias
 
 from fastad._core.threads import thread_limit
-from fastad.errors import InvalidInputError
+from fastad.study.checks import refused
 from fastad.study.extensions import Batch, BatchResult
 from fastad.study.fitting import reason_of
 
@@ -54,16 +54,16 @@ def check_timeout(n_jobs: int | None) -> None:
     """
     backend = _backend()[0]
     if runs_here(n_jobs):
-        raise InvalidInputError(
-            "n_jobs must be given with timeout, which needs worker processes, such as n_jobs=1; "
-            "found None",
-            argument="n_jobs",
+        raise refused(
+            "n_jobs",
+            "be given with timeout, which needs worker processes, such as n_jobs=1",
+            "None",
         )
     if not _is_local(backend):
-        raise InvalidInputError(
-            "timeout must be None on a backend of joblib whose processes cannot be ended one by "
-            f"one; found {type(backend).__name__}",
-            argument="timeout",
+        raise refused(
+            "timeout",
+            "be None on a backend of joblib whose processes cannot be ended one by one",
+            type(backend).__name__,
         )
 
 

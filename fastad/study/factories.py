@@ -18,6 +18,7 @@ from fastad.detectors.compilation import check_single_points, compile_scorer
 from fastad.detectors.orientation import Kind, detector_scores, kind_of
 from fastad.detectors.scorer import CompiledScorer
 from fastad.errors import InvalidInputError
+from fastad.study.checks import refused
 from fastad.study.digests import class_name, object_text
 
 SEED = "random_state"
@@ -43,10 +44,10 @@ def import_class(path: str, folder: str | None, where: str) -> Any:
     except Exception as error:  # whatever a library does when it is imported
         if isinstance(error, ModuleNotFoundError) and error.name == "sklearn":
             raise missing_extra(where, "scikit-learn", extra="study") from None
-        raise InvalidInputError(
-            f"{where} must name a class that can be imported, as 'package.module.Class'; "
-            f"found {path!r}: {error}",
-            argument=where,
+        raise refused(
+            where,
+            "name a class that can be imported, as 'package.module.Class'",
+            f"{path!r}: {error}",
         ) from None
     _check_file(imported, module, folder, where)
     return kind
@@ -65,24 +66,20 @@ def _check_file(imported: Any, module: str, folder: str | None, where: str) -> N
     if beside is None or beside.is_dir() or file is None:
         return
     if Path(file).resolve() != beside.resolve():
-        raise InvalidInputError(
-            f"{where} must name one module; found {beside} and {file}, which Python imports: "
-            "give the first another name",
-            argument=where,
+        raise refused(
+            where,
+            "name one module",
+            f"{beside} and {file}, which Python imports: give the first another name",
         )
 
 
 def check_estimator(factory: Any, where: str) -> None:
     """Check that a maker's detectors can fit and score single points."""
     if not callable(getattr(factory, "fit", None)):
-        raise InvalidInputError(
-            f"{where} must have a method fit; found {class_name(factory)}", argument=where
-        )
+        raise refused(where, "have a method fit", class_name(factory))
     if not any(hasattr(factory, name) for name in SCORE_METHODS):
-        raise InvalidInputError(
-            f"{where} must have a method score_samples or decision_function; found "
-            f"{class_name(factory)}",
-            argument=where,
+        raise refused(
+            where, "have a method score_samples or decision_function", class_name(factory)
         )
     kind = factory if isinstance(factory, type) else type(factory)
     check_single_points((kind.__module__.partition(".")[0], kind.__name__), where)
@@ -178,20 +175,21 @@ def scorer_of(fitted: Any, higher_is: HigherIs | None) -> CompiledScorer:
     if higher_is is not None and of_kind is None:
         return _StatedScorer(fitted, negate=higher_is == "normal")
     if higher_is not in (None, of_kind):
-        raise InvalidInputError(
-            f"higher_is must be {of_kind!r} for {type(fitted).__name__}, which is of the kind "
-            f"{kind}; found {short_repr(higher_is)}",
-            argument="higher_is",
+        raise refused(
+            "higher_is",
+            f"be {of_kind!r} for {type(fitted).__name__}, which is of the kind {kind}",
+            short_repr(higher_is),
         )
     try:
         return compile_scorer(fitted)
     except InvalidInputError:
         if of_kind is not None or higher_is is not None or _is_compiled(fitted):
             raise
-        raise InvalidInputError(
-            f"higher_is must say whether higher scores of {type(fitted).__name__} are 'anomalous' "
-            "or 'normal', as it is no outlier detector of scikit-learn or PyOD; found none",
-            argument="higher_is",
+        raise refused(
+            "higher_is",
+            f"say whether higher scores of {type(fitted).__name__} are 'anomalous' or 'normal', "
+            "as it is no outlier detector of scikit-learn or PyOD",
+            "none",
         ) from None
 
 

@@ -15,7 +15,8 @@ from fastad._core.parameters import check_choice, check_count, check_flag
 from fastad._core.random import string_seed
 from fastad._core.text_tables import some_of
 from fastad._core.types import FloatMatrix, LabelVector
-from fastad.errors import InvalidInputError, InvalidTypeError
+from fastad.errors import InvalidInputError
+from fastad.study.checks import mistyped, refused
 from fastad.study.data import (
     BUNDLED,
     BUNDLED_COLLECTION,
@@ -181,9 +182,8 @@ def find_problems(selection: DataSelection, *, folder: Path, seed: int) -> Found
     """
     sources = sorted(_sources(selection, folder))
     if not sources:
-        raise InvalidInputError(
-            "data.paths must name files or folders of data, or data.bundled be true; found neither",
-            argument="data.paths",
+        raise refused(
+            "data.paths", "name files or folders of data, or data.bundled be true", "neither"
         )
     notes = _check_patterns(selection, [source.name for source in sources])
     selected = [source for source in sources if _is_selected(source.name, selection)]
@@ -217,16 +217,13 @@ def _sources(selection: DataSelection, folder: Path) -> set[_Source]:
 
 def _files(location: Path, path: str) -> list[Path]:
     if not location.exists():
-        raise InvalidInputError(
-            f"data.paths must name files or folders that are there; found no {path!r} ({location})",
-            argument="data.paths",
+        raise refused(
+            "data.paths", "name files or folders that are there", f"no {path!r} ({location})"
         )
     extensions = " or ".join(SUFFIXES)
     if location.is_file():
         if location.suffix.lower() not in SUFFIXES:
-            raise InvalidInputError(
-                f"data.paths must name {extensions} files; found {path!r}", argument="data.paths"
-            )
+            raise refused("data.paths", f"name {extensions} files", repr(path))
         return [location]
     # Results of studies are no data, whatever folder they were put into.
     studies = {file.parent for file in location.rglob(MANIFEST)}
@@ -239,10 +236,8 @@ def _files(location: Path, path: str) -> list[Path]:
         and studies.isdisjoint(file.parents)
     ]
     if not files:
-        raise InvalidInputError(
-            f"data.paths must name folders with {extensions} files; found none in {path!r} "
-            f"({location})",
-            argument="data.paths",
+        raise refused(
+            "data.paths", f"name folders with {extensions} files", f"none in {path!r} ({location})"
         )
     return files
 
@@ -274,10 +269,10 @@ def _check_names(sources: Sequence[_Source]) -> None:
     locations: dict[str, str] = {}
     for source in sources:
         if source.name in locations:
-            raise InvalidInputError(
-                "data.paths must lead to data sets of different names; found "
+            raise refused(
+                "data.paths",
+                "lead to data sets of different names",
                 f"{source.name!r} twice: {locations[source.name]} and {source.location}",
-                argument="data.paths",
             )
         locations[source.name] = source.location
 
@@ -322,9 +317,7 @@ def _check_sizes(y: LabelVector, min_anomalies: int) -> None:
     n_normals = y.shape[0] - n_anomalies
     if not n_normals or not n_anomalies:
         only = f"only {0 if n_normals else 1}" if y.shape[0] else "no rows"
-        raise InvalidInputError(
-            f"y must contain both 0 (normal) and 1 (anomaly); found {only}", argument="y"
-        )
+        raise refused("y", "contain both 0 (normal) and 1 (anomaly)", only)
     if n_normals < MIN_NORMALS:
         raise InvalidInputError(f"needs at least {MIN_NORMALS} normal rows; found {n_normals}")
     if n_anomalies < min_anomalies:
@@ -375,17 +368,10 @@ def _loaded(source: str, digest: str) -> LabelledData:
 def _strings(values: Any, name: str) -> tuple[str, ...]:
     """Check a list of strings."""
     if not isinstance(values, list | tuple):
-        raise InvalidTypeError(
-            f"{name} must be a list of strings; found {type(values).__name__}", argument=name
-        )
+        raise mistyped(name, "be a list of strings", type(values).__name__)
     for i, value in enumerate(values):
         if not isinstance(value, str):
-            raise InvalidTypeError(
-                f"{name}[{i}] must be a string; found {type(value).__name__}",
-                argument=f"{name}[{i}]",
-            )
+            raise mistyped(f"{name}[{i}]", "be a string", type(value).__name__)
         if not value:
-            raise InvalidInputError(
-                f"{name}[{i}] must not be empty; found ''", argument=f"{name}[{i}]"
-            )
+            raise refused(f"{name}[{i}]", "not be empty", "''")
     return tuple(values)

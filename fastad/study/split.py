@@ -9,7 +9,7 @@ import numpy as np
 
 from fastad._core.parameters import check_count, check_flag, check_inside, exact_rate
 from fastad._core.types import FloatMatrix, IntVector, LabelVector, Point
-from fastad.errors import InvalidInputError, InvalidTypeError
+from fastad.study.checks import mistyped, refused
 
 # With ten normal rows and these two there are always two normal rows to train on.
 _MIN_FRACTION = Fraction(2, 10)
@@ -47,10 +47,10 @@ class Protocol:
 
     def __post_init__(self) -> None:
         if check_inside(self.train_fraction, "protocol.train_fraction") < _MIN_FRACTION:
-            raise InvalidInputError(
-                f"protocol.train_fraction must be at least {float(_MIN_FRACTION)}; found "
-                f"{self.train_fraction}",
-                argument="protocol.train_fraction",
+            raise refused(
+                "protocol.train_fraction",
+                f"be at least {float(_MIN_FRACTION)}",
+                self.train_fraction,
             )
         object.__setattr__(self, "contaminations", _contaminations(self.contaminations))
         for name in ("repeats", "max_train", "max_test"):
@@ -58,10 +58,7 @@ class Protocol:
             if value is not None or name == "repeats":
                 object.__setattr__(self, name, check_count(value, f"protocol.{name}"))
         if self.max_train is not None and self.max_train < _MIN_TRAIN:
-            raise InvalidInputError(
-                f"protocol.max_train must be at least {_MIN_TRAIN}; found {self.max_train}",
-                argument="protocol.max_train",
-            )
+            raise refused("protocol.max_train", f"be at least {_MIN_TRAIN}", self.max_train)
         check_flag(self.standardize, "protocol.standardize")
 
 
@@ -137,10 +134,10 @@ def split_problem(
     n_train = _limited(n_allotted, ratio, most_anomalies, protocol.max_train)
     n_train_anomalies = min(math.floor(ratio * n_train), most_anomalies)
     if n_train < 2 or not anomalies.shape[0]:
-        raise InvalidInputError(
-            "X must have 2 normal rows to train on, and an anomaly to test on; found "
+        raise refused(
+            "X",
+            "have 2 normal rows to train on, and an anomaly to test on",
             f"{normals.shape[0]} normal rows and {anomalies.shape[0]} anomalies",
-            argument="X",
         )
     rng = np.random.default_rng(np.random.SeedSequence([*seed_key, repeat]))
     normals, anomalies = rng.permutation(normals), rng.permutation(anomalies)
@@ -191,14 +188,9 @@ def _contaminations(values: object) -> tuple[float, ...]:
     """Check contaminations, which must differ; integers become floats."""
     name = "protocol.contaminations"
     if not isinstance(values, list | tuple):
-        raise InvalidTypeError(
-            f"{name} must be a list of numbers; found {type(values).__name__}", argument=name
-        )
+        raise mistyped(name, "be a list of numbers", type(values).__name__)
     rates = tuple(float(exact_rate(value, f"{name}[{i}]")) for i, value in enumerate(values))
     # Reports show six digits.
     if not rates or len({f"{rate:g}" for rate in rates}) < len(rates):
-        raise InvalidInputError(
-            f"{name} must be numbers that differ in six digits, at least one; found {values}",
-            argument=name,
-        )
+        raise refused(name, "be numbers that differ in six digits, at least one", values)
     return rates

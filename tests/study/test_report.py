@@ -138,7 +138,7 @@ def test_places_are_shown_as_they_are(data: st.DataObject) -> None:
     places = places.reshape(4, 4)[:n_rows, :n_columns]
     rows = [["name", *["0.5"] * n_columns] for _ in range(n_rows)]
     text = TextTable(["a"] * (n_columns + 1), rows, places.tolist())
-    shown = [[style for _, style in row[1:]] for row in PageTable("a", "A", text, (), {}).rows]
+    shown = [[style for _, style in row[1:]] for row in PageTable(text).rows]
     assert shown == [[f"p{place}" if place else "" for place in row] for row in places]
 
 
@@ -188,7 +188,7 @@ def test_sections_without_parts_are_there(page: Page) -> None:
 )
 def test_columns_of_words_stand_to_the_left(cells: Sequence[str], style: str) -> None:
     text = TextTable(["name", "head"], [["a", cell] for cell in cells])
-    result = PageTable("a", "A", text, (), {})
+    result = PageTable(text)
     assert result.heads[1] == ("head", style)
     assert [row[1] for row in result.rows] == [(cell, style) for cell in cells]
 

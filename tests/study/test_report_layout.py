@@ -158,7 +158,7 @@ def test_tables_fit_into_their_cards_whole(data: st.DataObject) -> None:
         for i in range(n_rows)
     ]
     heads = [f"head {i}" for i in range(n_words + n_columns)]
-    table = PageTable("t", "T", TextTable(heads, cells), (), {})
+    table = PageTable(TextTable(heads, cells))
     seen = []
     for block_heads, rows in table.blocks:
         names = [head for head, _ in block_heads]
@@ -178,7 +178,7 @@ def test_tables_fit_into_their_cards_whole(data: st.DataObject) -> None:
 
 
 def test_narrow_tables_are_one() -> None:
-    table = PageTable("t", "T", TextTable(["a", "b"], [["x", "0.5"]]), (), {})
+    table = PageTable(TextTable(["a", "b"], [["x", "0.5"]]))
     assert len(table.blocks) == 1
 
 
@@ -259,7 +259,7 @@ def test_marks_stay_with_their_cells() -> None:
     marks = (np.arange(40).reshape(2, 20) % 4).tolist()
     heads = ["a", *(f"h{i}" for i in range(20))]
     rows = [["r", *["0.12345"] * 20] for _ in range(2)]
-    blocks = PageTable("t", "T", TextTable(heads, rows, marks), (), {}).blocks
+    blocks = PageTable(TextTable(heads, rows, marks)).blocks
     assert len(blocks) > 1
     for block_heads, block_rows in blocks:
         for row, own in zip(block_rows, marks, strict=True):

@@ -10,11 +10,12 @@ from fastad._core.extras import missing_extra
 from fastad._core.parameters import check_choice, check_generator, check_mapping
 from fastad._core.random import random_seed, string_seed
 from fastad._core.types import ArrayLike, FloatMatrix, LabelVector, ScoreVector
-from fastad.errors import InvalidInputError, UndefinedMeasureError
+from fastad.errors import UndefinedMeasureError
 from fastad.measures.precision import pr_auc
 from fastad.measures.roc import roc_auc
 from fastad.regions.box import Box
 from fastad.regions.scores import block_score
+from fastad.study.checks import refused
 from fastad.study.papers.goix_data import SETTINGS, GoixProtocol, GoixSplit, Setting, split_goix
 from fastad.study.papers.goix_results import SEPARATOR, GoixBenchmark, GoixRow
 from fastad.unsupervised.criteria import Criteria, Criterion, CriterionName
@@ -276,10 +277,7 @@ def _check_detectors(detectors: Mapping[str, Factory]) -> dict[str, Factory]:
     for name, factory in makers.items():
         check_factory(factory, f"detectors[{name!r}]")
         if SEPARATOR in name:
-            raise InvalidInputError(
-                f"detectors must have names without {SEPARATOR!r}; found {name!r}",
-                argument="detectors",
-            )
+            raise refused("detectors", f"have names without {SEPARATOR!r}", repr(name))
     return makers
 
 

@@ -16,6 +16,7 @@ from fastad._core.types import ArrayLike, FloatMatrix, IntVector, LabelVector, P
 from fastad.detectors.scorer import check_samples
 from fastad.errors import InvalidInputError
 from fastad.ordering.labels import check_labels
+from fastad.study.checks import refused
 
 Setting: TypeAlias = Literal["novelty", "unsupervised"]
 SETTINGS: tuple[Setting, ...] = ("novelty", "unsupervised")
@@ -189,17 +190,12 @@ def split_goix(
     samples = check_samples(X, None).astype(np.float64)
     labels = check_labels(y).values
     if labels.shape[0] != samples.shape[0]:
-        raise InvalidInputError(
-            f"y must have a label for each of the {samples.shape[0]} rows; found {labels.shape[0]}",
-            argument="y",
-        )
+        raise refused("y", f"have a label for each of the {samples.shape[0]} rows", labels.shape[0])
     check_rows({"y": y, "X": X})
     kept = [np.unique(column).shape[0] >= protocol.min_distinct for column in samples.T]
     if not any(kept):
-        raise InvalidInputError(
-            f"X must have a feature with at least {protocol.min_distinct} distinct values; "
-            "found none",
-            argument="X",
+        raise refused(
+            "X", f"have a feature with at least {protocol.min_distinct} distinct values", "none"
         )
     rows = np.arange(samples.shape[0])
     if setting == "unsupervised":
@@ -213,7 +209,7 @@ def split_goix(
     evaluated = test if setting == "unsupervised" else test[labels[test] == 0]
     for left, name in ((train, "train on"), (evaluated, "evaluate on")):
         if left.shape[0] == 0:
-            raise InvalidInputError(f"X must leave rows to {name}; found none", argument="X")
+            raise refused("X", f"leave rows to {name}", "none")
     table = samples[:, kept]
     if protocol.standardize:
         table = _standardized(table, table[train])

@@ -7,7 +7,7 @@ from typing import Any
 
 from fastad._core.parameters import check_choice, short_repr
 from fastad.errors import InvalidInputError, InvalidTypeError
-from fastad.study.configurations import check_keys
+from fastad.study.checks import check_keys, mistyped, refused
 from fastad.study.digests import digest_of
 from fastad.study.extensions import BatchResult
 from fastad.study.fitting import ignore_warnings, reason_of
@@ -37,10 +37,7 @@ class GoixPlan:
 
     def __post_init__(self) -> None:
         if not self.settings:
-            raise InvalidInputError(
-                "goix.settings must contain at least one setting; found none",
-                argument="goix.settings",
-            )
+            raise refused("goix.settings", "contain at least one setting", "none")
         for setting in self.settings:
             check_choice(setting, SETTINGS, "goix.settings")
         object.__setattr__(self, "settings", tuple(dict.fromkeys(self.settings)))
@@ -154,10 +151,7 @@ def read_goix_plan(values: Mapping[str, Any]) -> GoixPlan:
     options = dict(values)
     settings = options.pop("settings", list(SETTINGS))
     if not isinstance(settings, list):
-        raise InvalidTypeError(
-            f"goix.settings must be an array; found {short_repr(settings)}",
-            argument="goix.settings",
-        )
+        raise mistyped("goix.settings", "be an array", short_repr(settings))
     check_keys(options, [option.name for option in dataclasses.fields(GoixProtocol)], "goix.")
     try:
         protocol = GoixProtocol(**options)

@@ -19,16 +19,8 @@ from fastad.study.extensions import extensions
 from fastad.study.report.answer import answer_section
 from fastad.study.report.curves import curves_section, scores_section
 from fastad.study.report.overview import made_section, overview_section
-from fastad.study.report.page import (
-    PageChoice,
-    PagePart,
-    PagePicture,
-    PageSection,
-    PageTable,
-    check_jinja2,
-    render_page,
-)
-from fastad.study.report.sections import Part, Picture, Section, Table
+from fastad.study.report.page import PagePicture, PageTable, check_jinja2, render_page
+from fastad.study.report.sections import Picture, Section, Table
 from fastad.study.report.study_results import StudyResults
 from fastad.study.report.values import values_section
 from fastad.study.results import StudyTables, read_study
@@ -177,15 +169,19 @@ def write_report(
         for kind in (_TABLES, _FIGURES):
             (aside / kind).mkdir()
             (folder / kind).mkdir(exist_ok=True)
-        shown = []
+        written = []
+        shown: dict[str, PageTable | PagePicture] = {}
         for section in sections:
             if progress is not None:
                 progress(section.title)
-            parts = [_write_part(part, aside) for part in section.parts]
-            shown.append(
-                PageSection(section.name, section.title, section.paragraphs, parts, section.lists)
-            )
-        _write_text(aside / _PAGE, render_page(study, shown))
+            written.append(section)
+            for part in section.parts:
+                if isinstance(part, Picture):
+                    shown[part.name] = _write_picture(part, aside)
+                else:
+                    tables = [part] if isinstance(part, Table) else part.tables.values()
+                    shown |= {table.name: _write_table(table, aside) for table in tables}
+        _write_text(aside / _PAGE, render_page(study, written, shown))
         _replace_report(folder, aside)
     return folder / _PAGE
 
@@ -210,15 +206,6 @@ def _linked_files(page: Path) -> set[str]:
         return set()
 
 
-def _write_part(part: Part, folder: Path) -> PagePart:
-    if isinstance(part, Picture):
-        return _write_picture(part, folder)
-    if isinstance(part, Table):
-        return _write_table(part, folder)
-    tables = {option: _write_table(table, folder) for option, table in part.tables.items()}
-    return PageChoice(part.name, part.title, part.option, tables, part.group)
-
-
 def _write_table(table: Table, folder: Path) -> PageTable:
     content = table.content
     stem = folder / _TABLES / table.name
@@ -239,12 +226,7 @@ def _write_table(table: Table, folder: Path) -> PageTable:
     for suffix, body in files.values():
         _write_text(stem.with_name(stem.name + suffix), body)
     links = {kind: f"{_TABLES}/{table.name}{suffix}" for kind, (suffix, _) in files.items()}
-    notes = [*content.notes, *table.notes]
-    return PageTable(
-        *(table.name, table.title, content.text_table(), notes, links),
-        group=table.group,
-        folded=table.folded,
-    )
+    return PageTable(content.text_table(), [*content.notes, *table.notes], links)
 
 
 def _write_picture(picture: Picture, folder: Path) -> PagePicture:
@@ -261,10 +243,7 @@ def _write_picture(picture: Picture, folder: Path) -> PagePicture:
             figure.savefig(folder / links[kind], dpi=_DPI, metadata=metadata)
     image = (folder / links["PNG"]).read_bytes()
     width, height = (round(inches * _SCREEN) for inches in figure.get_size_inches())
-    return PagePicture(
-        *(picture.name, picture.title, _compress(image), width, height, picture.notes, links),
-        group=picture.group,
-    )
+    return PagePicture(_compress(image), width, height, picture.notes, links)
 
 
 def _compress(image: bytes) -> bytes:

@@ -3,12 +3,13 @@
 import base64
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, TypeAlias
 
 from fastad._core.extras import missing_extra
 from fastad._core.text_tables import TextTable, count_text
+from fastad.study.report.sections import Choice, Part, Picture, Section, Table
 from fastad.study.results import StudyTables, count_reasons
 
 _TEMPLATE = "page.html.jinja"
@@ -33,31 +34,11 @@ Block: TypeAlias = tuple[list[Cell], list[list[Cell]]]
 
 @dataclass(frozen=True, slots=True)
 class PageTable:
-    """A table on the page.
+    """A table as the page shows it: cells, notes below it, and links to its files by kind."""
 
-    Attributes
-    ----------
-    name, title : str
-        Address and caption.
-    text : TextTable
-        Its cells.
-    notes : sequence of str
-        Remarks below it.
-    links : mapping of str to str
-        Addresses of its files, by kind.
-    group : str
-        The collection that it is of; empty if it is of none alone.
-    folded : bool
-        Whether it is a click away.
-    """
-
-    name: str
-    title: str
     text: TextTable
-    notes: Sequence[str]
-    links: Mapping[str, str]
-    group: str = ""
-    folded: bool = False
+    notes: Sequence[str] = ()
+    links: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def heads(self) -> list[tuple[str, str]]:
@@ -114,26 +95,13 @@ class PageTable:
 
 @dataclass(frozen=True, slots=True)
 class PagePicture:
-    """A picture on the page.
+    """A picture as the page shows it: a PNG file, and its size on the screen in pixels."""
 
-    Attributes
-    ----------
-    name, title, notes, links, group
-        As of a `PageTable`.
-    image : bytes
-        A PNG file.
-    width, height : int
-        Size on the screen, in pixels; the file may have another.
-    """
-
-    name: str
-    title: str
     image: bytes
     width: int
     height: int
     notes: Sequence[str]
     links: Mapping[str, str]
-    group: str = ""
 
     @property
     def address(self) -> str:
@@ -146,99 +114,41 @@ class PagePicture:
         return round(_MIN_FRACTION * self.width)
 
 
-@dataclass(frozen=True, slots=True)
-class PageChoice:
-    """Tables of which one is shown at a time.
-
-    Attributes
-    ----------
-    name, title, group
-        As of a `PageTable`.
-    option : str
-        What is chosen.
-    tables : mapping of str to PageTable
-        By the options.
-    """
-
-    name: str
-    title: str
-    option: str
-    tables: Mapping[str, PageTable]
-    group: str = ""
-
-
-PagePart: TypeAlias = PageTable | PagePicture | PageChoice
-
-
-@dataclass(frozen=True, slots=True)
-class PageSection:
-    """A section on the page.
-
-    Attributes
-    ----------
-    name, title : str
-        Address and heading.
-    paragraphs : sequence of str
-        Below the heading.
-    parts : sequence of PageTable, PagePicture or PageChoice
-        Tables and pictures in their order.
-    lists : sequence of (str, sequence of str)
-        Lists below the paragraphs, with their headings.
-    """
-
-    name: str
-    title: str
-    paragraphs: Sequence[str]
-    parts: Sequence[PagePart]
-    lists: Sequence[tuple[str, Sequence[str]]] = ()
-
-    @property
-    def groups(self) -> dict[str, list[PagePart]]:
-        """The parts of each collection, for the contents."""
-        groups: dict[str, list[PagePart]] = {}
-        for part in self.parts:
-            groups.setdefault(part.group, []).append(part)
-        return groups
-
-    @property
-    def folded(self) -> bool:
-        """Whether there are too many pictures to show them all at once."""
-        return sum(isinstance(part, PagePicture) for part in self.parts) > _OPEN
-
-
 def check_jinja2() -> None:
     """Raise where jinja2 is not installed: before all work, as the page comes last."""
     _template()
 
 
-def render_page(study: StudyTables, sections: Sequence[PageSection]) -> str:
-    """Return the page of a study.
-
-    Parameters
-    ----------
-    study : StudyTables
-        Results of the study.
-    sections : sequence of PageSection
-        Sections to show.
-
-    Returns
-    -------
-    str
-        HTML.
-
-    Raises
-    ------
-    MissingExtraError
-        If jinja2 is not installed.
-    """
+def render_page(
+    study: StudyTables, sections: Sequence[Section], shown: Mapping[str, PageTable | PagePicture]
+) -> str:
+    """Return the HTML of the page of a study; ``shown`` has tables and pictures by their names."""
     text: str = _template().render(
         title=study.manifest["config"]["title"],
         summary=_summary(study),
         sections=sections,
+        shown=shown,
+        groups=_groups,
+        is_folded=_is_folded,
         n_notes=_NOTES,
-        has_choices=any(isinstance(part, PageChoice) for one in sections for part in one.parts),
+        has_choices=any(isinstance(part, Choice) for one in sections for part in one.parts),
     )
     return text
+
+
+def _groups(parts: Sequence[Part]) -> dict[str, list[Part]]:
+    """Return the parts of each collection, for the contents."""
+    groups: dict[str, list[Part]] = {}
+    for part in parts:
+        groups.setdefault(part.group, []).append(part)
+    return groups
+
+
+def _is_folded(part: Table | Picture, section: Section) -> bool:
+    """Tell whether a part is a click away; pictures are where there are too many of them."""
+    if isinstance(part, Table):
+        return part.folded
+    return sum(isinstance(each, Picture) for each in section.parts) > _OPEN
 
 
 def _style(cells: Sequence[str]) -> str:
