@@ -69,12 +69,8 @@ class _LocatedError(Exception):
 def data_from(files: object, columns: Mapping[str, str] | None = None) -> Iterator[None]:
     """Let messages about arguments name the files, and the columns, that these come from.
 
-    Parameters
-    ----------
-    files : object
-        What messages about the data start with.
-    columns : mapping of str to str, optional
-        Column of each argument, such as ``{"y_score['a']": "a"}``.
+    Messages about the data start with ``files``; ``columns`` has the column of each argument, such
+    as ``{"y_score['a']": "a"}``.
     """
     try:
         yield

@@ -49,19 +49,8 @@ def deliver(
 ) -> None:
     """Save results to the output, if there is one; print them as JSON or as text.
 
-    Parameters
-    ----------
-    results : mapping of str to TableResult
-        By the titles of their tables.
-    make_json, print_text : callable
-        Return the JSON of all, and print the text of all.
-    as_json : bool
-        Whether to print JSON.
-    output : Path or None
-        File to save to, in the format that its name says.
-    keys : mapping of str to mappings, optional
-        For each title, the cells by which rows of the result are known in columns; by default the
-        title is the name of a file.
+    Results are named by the titles of their tables. ``keys`` are the cells by which rows of each
+    are known in columns; by default the title is the name of a file.
     """
     if output is not None:
         keys = {name: {"file": name} for name in results} if keys is None else keys

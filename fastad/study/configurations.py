@@ -101,17 +101,7 @@ class Configuration:
     def fit(self, X_train: FloatMatrix, seed: int) -> Any:
         """Return a new detector, fitted; its warnings are not shown.
 
-        Parameters
-        ----------
-        X_train : numpy.ndarray of shape (n_train, n_features)
-            Training rows.
-        seed : int
-            From 0 to 2**32 - 1, for each parameter ``random_state`` that the detector has.
-
-        Returns
-        -------
-        object
-            The estimator.
+        The seed, from 0 to 2**32 - 1, is for each parameter ``random_state`` that the detector has.
         """
         if self.factory is None:
             raise TypeError(f"{self.key} is a rule of neighbours: a Neighbourhood follows it")
@@ -135,33 +125,15 @@ def read_detectors(
 ) -> tuple[Configuration, ...]:
     """Return the configurations that tables of a study's file describe.
 
-    Parameters
-    ----------
-    entries : sequence of mapping
-        Each is one of: ``preset``, such as "paper"; ``kind="knn"`` with ``k`` and ``score``
-        ("kappa" by default); ``kind="lof"`` with ``n_neighbors``; ``kind="iforest"`` or
-        ``kind="ocsvm"`` with parameters of scikit-learn's estimator; ``name`` and ``estimator``
-        with parameters of that, a class by its name as "package.module.Class", or in Python a
-        class or an estimator, which is copied. A list is tried value by value, together with all
-        values of the others.
-        A parameter that is a list itself is put into a list. ``higher_is``, "anomalous" or
-        "normal", is the meaning of higher scores of an estimator that is none of scikit-learn's
-        outlier detectors or PyOD's detectors.
-    folder : Path, optional
-        Folder that is searched for modules of estimators after Python's path.
-
-    Returns
-    -------
-    tuple of Configuration
-        In the order written; of several lists the last changes first.
-
-    Raises
-    ------
-    InvalidInputError
-        If a key or a value is invalid, two configurations are equal, or a class cannot
-        be imported, does not fit and score, or lacks a parameter. The message names the key.
-    MissingExtraError
-        If scikit-learn is needed and not installed.
+    Each table is one of: ``preset``, such as "paper"; ``kind="knn"`` with ``k`` and ``score``
+    ("kappa" by default); ``kind="lof"`` with ``n_neighbors``; ``kind="iforest"`` or
+    ``kind="ocsvm"`` with parameters of scikit-learn's estimator; ``name`` and ``estimator`` with
+    parameters of that, a class by its name as "package.module.Class", or in Python a class or an
+    estimator, which is copied. A list is tried value by value, together with all values of the
+    others; of several lists the last changes first. A parameter that is a list itself is put into a
+    list. ``higher_is``, "anomalous" or "normal", is the meaning of higher scores of an estimator
+    that is none of scikit-learn's outlier detectors or PyOD's detectors. Modules of estimators are
+    searched for in Python's path, then in ``folder``.
     """
     if not isinstance(entries, Sequence) or isinstance(entries, str):
         raise mistyped("detectors", "be a list of tables", short_repr(entries))

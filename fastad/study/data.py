@@ -86,24 +86,10 @@ class LabelledData:
 def read_data(path: Path) -> LabelledData:
     """Read a data set from a file.
 
-    Parameters
-    ----------
-    path : pathlib.Path
-        A ``.npz`` file with arrays ``X`` and ``y``, or a ``.csv`` or ``.parquet`` file with a
-        column ``y`` and features. ``cls``, the class of each row, and ``difficulty``, the grade
-        of each anomaly, are optional in each.
-
-    Returns
-    -------
-    LabelledData
-
-    Raises
-    ------
-    InvalidInputError
-        If the file cannot be read or contains something else; the message names the file and the
-        value at fault. Rows and columns without names count from 0.
-    MissingExtraError
-        If ``.csv`` or ``.parquet`` files need pyarrow, which is not there.
+    A ``.npz`` file has arrays ``X`` and ``y``, a ``.csv`` or ``.parquet`` file a column ``y`` and
+    features. ``cls``, the class of each row, and ``difficulty``, the grade of each anomaly, are
+    optional in each. An `InvalidInputError` names the file and the value at fault; rows and columns
+    without names count from 0.
     """
     try:
         read = _from_arrays if path.suffix.lower() == ".npz" else _from_table
@@ -115,26 +101,12 @@ def read_data(path: Path) -> LabelledData:
 
 
 def load_bundled(name: str) -> LabelledData:
-    """Read a data set that comes with scikit-learn.
+    """Read a data set that comes with scikit-learn, by its name in `BUNDLED`.
 
     ``breast-cancer``: malignant tumours are the anomalies. ``diabetes``, a regression: anomalies
     are the tenth of the patients whose disease has progressed furthest, those above the 90th
     percentile of the target. ``digits``, ``iris`` and ``wine``: the largest class is normal, the
     first among equals; each of the others is a class of anomalies.
-
-    Parameters
-    ----------
-    name : {"breast-cancer", "diabetes", "digits", "iris", "wine"}
-        Name of the data set.
-
-    Returns
-    -------
-    LabelledData
-
-    Raises
-    ------
-    MissingExtraError
-        If scikit-learn is not there.
     """
     try:
         from sklearn import datasets

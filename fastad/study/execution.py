@@ -45,13 +45,7 @@ def runs_here(n_jobs: int | None) -> bool:
 
 
 def check_timeout(n_jobs: int | None) -> None:
-    """Check that batches run where they can be ended.
-
-    Raises
-    ------
-    InvalidInputError
-        If they would run in this process, or on another backend of joblib.
-    """
+    """Check that batches run where they can be ended: not in this process, nor elsewhere."""
     backend = _backend()[0]
     if runs_here(n_jobs):
         raise refused(
@@ -72,16 +66,8 @@ def run_batches(
 ) -> Results:
     """Run batches, and give each with its result when that is there.
 
-    Parameters
-    ----------
-    batches : sequence of Batch
-        Batches to run.
-    n_jobs : int or None
-        Worker processes, as for `run_study`.
-    timeout : float or None
-        Seconds that a task may take; on worker processes only.
-    at_work : callable
-        Called with the batches at work, where that is known.
+    ``n_jobs`` is as for `run_study`; ``timeout`` are the seconds that a task may take, on worker
+    processes only; ``at_work`` is called with the batches at work, where that is known.
     """
     from joblib import effective_n_jobs
 
@@ -157,24 +143,11 @@ def run_on_workers(
     timeout: float | None,
     at_work: WorkCall,
 ) -> Generator[tuple[Batch, BatchResult], None, None]:
-    """Run batches on processes, and give each result when it is there.
+    """Run batches on processes, in this order, and give each result when it is there.
 
     A batch whose process ends, which raises SystemExit or KeyboardInterrupt, or takes longer than
     its tasks may, is put aside. When all others are done, its parts run one by one, with nothing
-    beside them: another failure is a failure of its own.
-
-    Parameters
-    ----------
-    batches : iterable of Batch
-        Batches to run, in this order.
-    run : callable
-        Runs a batch in a worker; a function of a module.
-    n_workers : int
-        Processes.
-    timeout : float or None
-        Seconds that a task may take.
-    at_work : callable
-        Called with the batches at work.
+    beside them: another failure is a failure of its own. ``run`` is a function of a module.
     """
     pool = _Pool(run, n_workers, timeout, at_work)
     try:

@@ -158,17 +158,8 @@ def described(factory: Any, where: str = "estimator") -> str:
 def scorer_of(fitted: Any, higher_is: HigherIs | None) -> CompiledScorer:
     """Return the score of a fitted detector, higher is more anomalous; compiled where possible.
 
-    Parameters
-    ----------
-    fitted : object
-        With ``score_samples`` or ``decision_function``.
-    higher_is : {"anomalous", "normal"} or None
-        Meaning of its higher scores; None where its kind determines it.
-
-    Raises
-    ------
-    InvalidInputError
-        If neither or both say it, differently.
+    ``higher_is`` is the meaning of its higher scores; None where its kind determines it. If neither
+    or both say it, differently, it is refused.
     """
     kind = kind_of(fitted)
     of_kind = _OF_KIND.get(kind)

@@ -55,15 +55,8 @@ def file_lock() -> "type[BaseFileLock]":
 def runner_lock(folder: Path) -> Iterator[Callable[[Mapping[str, str]], None]]:
     """Hold the lock of a folder, which the system gives back however the process ends.
 
-    Yields
-    ------
-    callable
-        Writes the work in progress: start by title. The note of a runner that is killed stays.
-
-    Raises
-    ------
-    InvalidInputError
-        If another runner has it.
+    Yields a function that writes the work in progress: start by title. The note of a runner that is
+    killed stays. Another runner is an `InvalidInputError`.
     """
     lock = _lock(folder, _PATIENCE_S)
     with contextlib.ExitStack() as stack:
@@ -148,16 +141,9 @@ class TaskRows(NamedTuple):
 
 
 def append_tasks(root: Path, tasks: Sequence[str], rows: Mapping[str, Sequence[Any]]) -> None:
-    """Append the rows of tasks: all, or after an error nothing.
+    """Append the rows of tasks, as many for each: all, or after an error nothing.
 
-    Parameters
-    ----------
-    root : Path
-        Folder of the study.
-    tasks : sequence of str
-        Finished tasks.
-    rows : mapping of str to sequence
-        A column for each name, as many rows for each task; none to do the tasks again.
+    Without columns the tasks are to be done again.
     """
     path = root / LOG
     content = json.dumps([list(tasks), dict(rows)]).encode()
@@ -255,13 +241,7 @@ def write_table(path: Path, table: ArrowTable, beside: Mapping[str, int] | None 
 
 
 def check_beside(path: Path, table: ArrowTable) -> None:
-    """Check that the files are there which a table that was read from a file needs beside it.
-
-    Raises
-    ------
-    DamagedFileError
-        If one is missing, or belongs to another table.
-    """
+    """Check that the files are there which a table that was read from a file needs beside it."""
     pa = arrow()
     noted: dict[str, int] = json.loads((table.schema.metadata or {}).get(_ROWS, b"{}"))
     for name, n_rows in noted.items():

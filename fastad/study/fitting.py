@@ -71,20 +71,9 @@ def ignore_warnings() -> Iterator[None]:
 def fit_batch(
     configurations: Sequence[Configuration], X_train: FloatMatrix, seeds: Sequence[int]
 ) -> Fitted:
-    """Fit the configurations of a batch; those that cannot be fitted have a reason.
+    """Fit the configurations of a batch, all of one group, with a seed for each.
 
-    Parameters
-    ----------
-    configurations : sequence of Configuration
-        All of one group.
-    X_train : numpy.ndarray of shape (n_train, n_features)
-        Training rows.
-    seeds : sequence of int
-        A seed for each configuration.
-
-    Returns
-    -------
-    Fitted
+    Those that cannot be fitted have a reason.
     """
     fitted = Fitted()
     with ignore_warnings():

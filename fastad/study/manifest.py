@@ -108,13 +108,7 @@ class Manifest:
 
     @classmethod
     def from_json(cls, content: str | bytes) -> "Manifest":
-        """Return the manifest of the content of ``study.json``.
-
-        Raises
-        ------
-        InvalidInputError
-            If the content is no manifest, or one of another fastad.
-        """
+        """Return the manifest of the content of ``study.json``, unless it is of another fastad."""
         try:
             values = json.loads(content)
         except ValueError as error:
@@ -131,13 +125,7 @@ class Manifest:
 
 
 def read_manifest(root: Path) -> Manifest | None:
-    """Return the manifest of a folder, None where there is none.
-
-    Raises
-    ------
-    InvalidInputError
-        If it cannot be read.
-    """
+    """Return the manifest of a folder, None where there is none."""
     path = root / MANIFEST
     try:
         return Manifest.from_json(path.read_bytes())
@@ -159,15 +147,7 @@ def write_manifest(root: Path, manifest: Manifest) -> None:
 def conflicts(here: Manifest, there: Manifest) -> list[str]:
     """Return why a study cannot go on in the folder of another, whose results it cannot share.
 
-    Parameters
-    ----------
-    here, there : Manifest
-        The study, and the one of the folder.
-
-    Returns
-    -------
-    list of str
-        A sentence for each difference; empty where results can be shared.
+    A sentence for each difference; none where results can be shared.
     """
     settings = (_settings(manifest.config) for manifest in (here, there))
     differences = list(_of_values(*settings))

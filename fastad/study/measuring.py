@@ -61,31 +61,12 @@ def measure_scores(
     with_curves: bool = False,
     without_uniform: str = "",
 ) -> Measured:
-    """Measure one detector.
+    """Measure the scores of one detector: of the test rows, and of uniform points in the box.
 
-    Parameters
-    ----------
-    y_test : numpy.ndarray of shape (n_test,)
-        1 for an anomaly.
-    y_score : numpy.ndarray of shape (n_test,)
-        Its anomaly scores of the test rows.
-    uniform_score : numpy.ndarray of shape (n_draws,) or None
-        Anomaly scores of points drawn uniformly in the box; None if there are none.
-    keys : sequence of str and BoundMeasure
-        Measures with keys.
-    rates : sequence of float
-        False positive rates of the volumes.
-    with_curves : bool, default False
-        Whether curves are kept too.
-    without_uniform : str, default ""
-        Reason why there are no scores of uniform points: without them, all volumes are undefined.
-
-    Returns
-    -------
-    Measured
-        Measures with keys; ``cvol@`` at each rate, the fraction of uniform points that score
-        at or above the threshold; ``em`` and ``mv`` of the normal test rows, the volume of the box
-        being 1.
+    Values are the measures of ``keys``; ``cvol@`` at each rate, the fraction of uniform points that
+    score at or above the threshold; ``em`` and ``mv`` of the normal test rows, the volume of the
+    box being 1. Without scores of uniform points all volumes are undefined, and ``without_uniform``
+    is the reason.
     """
     evaluated = evaluate(y_test, y_score, measures=keys)["score"]
     values, undefined = dict(evaluated), dict(evaluated.undefined)

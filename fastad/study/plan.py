@@ -34,18 +34,8 @@ _MAX_NAMES = 5
 def plan_batches(config: StudyConfig, problems: Sequence[Problem]) -> list[Batch]:
     """Return the batches of a study in the order of its results.
 
-    Parameters
-    ----------
-    config : StudyConfig
-        Configuration to run.
-    problems : sequence of Problem
-        Problems of its data.
-
-    Returns
-    -------
-    list of Batch
-        Batches of one split are next to each other, so that a process reads its rows once; those
-        of extensions come last.
+    Batches of one split are next to each other, so that a process reads its rows once; those of
+    extensions come last.
     """
     batches: list[Batch] = list(_task_batches(config, problems))
     for plan in config.extra.values():
@@ -154,23 +144,8 @@ def try_detectors(
 ) -> None:
     """Fit and score detectors on a few rows; those that fail there, on all rows of a split.
 
-    Rules of neighbours are not tried: all that can fail is checked without.
-
-    Parameters
-    ----------
-    config : StudyConfig
-        Configuration to run.
-    problems : sequence of Problem
-        Problems of its data; the largest is taken.
-    configurations : sequence of Configuration
-        Configurations to try.
-    run : callable
-        Runs batches.
-
-    Raises
-    ------
-    InvalidInputError
-        If a detector fails in both; the message names it with its reason.
+    Rules of neighbours are not tried: all that can fail is checked without. The largest problem is
+    taken. If a detector fails in both, an `InvalidInputError` names it with its reason.
     """
     candidates = [each for each in configurations if each.factory is not None]
     problem = max(problems, key=lambda each: each.n_normals)

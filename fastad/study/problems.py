@@ -115,12 +115,8 @@ class Problem:
     def load(self) -> tuple[FloatMatrix, LabelVector]:
         """Return samples and labels, 1 for an anomaly; both read-only.
 
-        The last data sets stay in memory, so that sub-problems in a row read a file once.
-
-        Raises
-        ------
-        InvalidInputError
-            If the file has changed since the problem was found, or cannot be read.
+        The last data sets stay in memory, so that sub-problems in a row read a file once. A file
+        that has changed since the problem was found is refused.
         """
         data = _loaded(self.source, self.digest)
         keep = data.kept(self.difficulties, self.anomaly_class)
@@ -160,25 +156,9 @@ class _Source(NamedTuple):
 def find_problems(selection: DataSelection, *, folder: Path, seed: int) -> FoundProblems:
     """Find the problems of a study; each file is read and checked.
 
-    Parameters
-    ----------
-    selection : DataSelection
-        Data to find.
-    folder : pathlib.Path
-        Folder that paths are relative to.
-    seed : int
-        Not negative; with the name of a data set it draws classes, where there are too many.
-
-    Returns
-    -------
-    FoundProblems
-
-    Raises
-    ------
-    InvalidInputError
-        If there are no data, a file cannot be used, or two data sets have one name.
-    MissingExtraError
-        If a data set needs a library that is not there.
+    Paths are relative to ``folder``. The seed, with the name of a data set, draws classes where
+    there are too many. It is an `InvalidInputError` if there are no data, a file cannot be used, or
+    two data sets have one name.
     """
     sources = sorted(_sources(selection, folder))
     if not sources:

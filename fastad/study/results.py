@@ -181,15 +181,7 @@ def is_failure(reason: str) -> bool:
 def count_reasons(reasons: Iterable[str]) -> tuple[dict[str, int], dict[str, int]]:
     """Count the reasons of tasks that failed, and of those whose detector is not applicable.
 
-    Parameters
-    ----------
-    reasons : iterable of str
-        Reason of each task, empty where it succeeded.
-
-    Returns
-    -------
-    (dict of str to int, dict of str to int)
-        The most frequent first.
+    Reasons are empty where tasks succeeded; of each kind the most frequent come first.
     """
     counts = Counter(filter(None, reasons)).most_common()
     return (

@@ -99,30 +99,8 @@ def split_problem(
     rows of one repeat are in the same order for each contamination: the same rows test. Where
     ``max_train`` makes n smaller, the rows that it takes from training go nowhere.
 
-    Parameters
-    ----------
-    X : numpy.ndarray of shape (n_samples, n_features)
-        Samples; finite numbers.
-    y : numpy.ndarray of shape (n_samples,)
-        1 for anomalies, 0 for normal samples.
-    contamination : float
-        Ratio of anomalies to normal rows in training, in [0, 1].
-    repeat : int
-        Number of the split, from 1.
-    seed_key : tuple of int
-        Seeds of the problem, not negative; with ``repeat`` they determine the shuffle.
-    protocol : Protocol
-        The numbers.
-
-    Returns
-    -------
-    Split
-        New arrays.
-
-    Raises
-    ------
-    InvalidInputError
-        If too few rows are left to train or test on.
+    ``repeat`` is the number of the split, from 1; with ``seed_key``, seeds of the problem that are
+    not negative, it determines the shuffle. Too few rows to train or test on are refused.
     """
     repeat = check_count(repeat, "repeat")
     normals, anomalies = (np.flatnonzero(y == label) for label in (0, 1))

@@ -101,20 +101,11 @@ class StudyStore:
             self.done.difference_update(failed)
 
     def save(self, tasks: Sequence[str], rows: Mapping[str, Sequence[Any]]) -> None:
-        """Keep the rows of tasks, which are done then.
+        """Keep the rows of planned tasks of one table, which are done then.
 
-        Parameters
-        ----------
-        tasks : sequence of str
-            Planned tasks of one table.
-        rows : mapping of str to sequence
-            A column for each name; the same columns for all tasks of a table, but for columns of
-            curves, which may be left out. As many rows for each task.
-
-        Raises
-        ------
-        OSError
-            If it cannot be written, for example to a full disk; nothing is left of it then.
+        All tasks of a table have as many rows, in the same columns, but for columns of curves,
+        which may be left out. After an OSError, for example of a full disk, nothing is left of
+        them.
         """
         with _on_full_disk(self.folder):
             append_tasks(self.folder, tasks, rows)
@@ -128,14 +119,8 @@ class StudyStore:
         """Write all rows, in the order of the plan, to the files of the results.
 
         Their bytes depend on the rows and the version of pyarrow only; times have a file of their
-        own, with the columns that distinguish tasks.
-
-        Raises
-        ------
-        InvalidInputError
-            If a batch is not done.
-        OSError
-            If they cannot be written; nothing is left of the file that failed.
+        own, with the columns that distinguish tasks. It is an `InvalidInputError` if a batch is not
+        done; after an OSError nothing is left of the file that failed.
         """
         done = self._read()
         self.done = done.keys() & self._planned
@@ -174,24 +159,9 @@ class StudyStore:
 def open_store(folder: str | os.PathLike[str], manifest: Manifest) -> Iterator[StudyStore]:
     """Begin a study in a folder, or go on with the one that is there; lock the folder meanwhile.
 
-    Parameters
-    ----------
-    folder : path
-        New, empty, or with the same study, perhaps with other detectors or data.
-    manifest : Manifest
-        The study.
-
-    Yields
-    ------
-    StudyStore
-
-    Raises
-    ------
-    InvalidInputError
-        If the folder cannot be written, contains something else or another study, or another
-        runner is at work there.
-    MissingExtraError
-        If pyarrow or filelock is not installed.
+    The folder is new, empty, or has the same study, perhaps with other detectors or data. It is an
+    `InvalidInputError` if it cannot be written, contains something else or another study, or
+    another runner is at work there.
     """
     arrow(), file_lock()  # before anything is made
     root = Path(folder)
@@ -203,20 +173,10 @@ def open_store(folder: str | os.PathLike[str], manifest: Manifest) -> Iterator[S
 
 
 def _begin_study(root: Path, manifest: Manifest) -> tuple[Manifest, list[str]]:
-    """Write the manifest of a new study, or resume the one that is there.
+    """Write the manifest of a new study, or resume the one that is there; with notes to the user.
 
     Common tasks are not run again, new ones are, and the results contain the present tasks alone;
     saved rows of other tasks are left in the folder, for a configuration that names them again.
-
-    Returns
-    -------
-    (Manifest, list of str)
-        The manifest of the folder, and notes to the user.
-
-    Raises
-    ------
-    InvalidInputError
-        If the folder contains another study.
     """
     old = read_manifest(root)
     if old is None:
@@ -265,13 +225,7 @@ def _on_full_disk(folder: Path) -> Iterator[None]:
 
 
 def _check_folder(root: Path) -> None:
-    """Make a folder and try to write there, unless it contains something else.
-
-    Raises
-    ------
-    InvalidInputError
-        If it cannot be written, or contains something else.
-    """
+    """Make a folder and try to write there, unless it contains something else."""
     try:
         _refuse_others(root)
         root.mkdir(parents=True, exist_ok=True)

@@ -228,23 +228,7 @@ def distance_section(results: StudyResults) -> Section:
 
 
 def draw_distances(result: RankDistances) -> "Figure":
-    """Draw the distance of each measure on each data set.
-
-    Parameters
-    ----------
-    result : RankDistances
-        Result of `fastad.benchmarking.rank_distance`.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        pyplot does not know of it, and need not close it.
-
-    Raises
-    ------
-    MissingExtraError
-        If matplotlib is not installed.
-    """
+    """Draw the distance of each measure on each data set; pyplot does not know of the figure."""
     # Here, because matplotlib is loaded only where a picture is drawn.
     from fastad.plot import drawing
 

@@ -96,17 +96,8 @@ def count_pairs(
 ) -> PairCounts:
     """Count pairs of models of different detectors on each problem.
 
-    Parameters
-    ----------
-    criterion : numpy.ndarray of shape (n_problems, n_models)
-        The higher the better.
-    references : sequence of one or two such arrays
-        Orders that the criterion is compared with; of two the pairs count that both strictly order
-        the same way.
-    detector_of : numpy.ndarray of shape (n_models,)
-        Detector of each model.
-    resampling : Resampling
-        Draws of the data sets of the problems.
+    Arrays have the shape (n_problems, n_models), higher is better. Of two references the pairs
+    count that both strictly order the same way. Data sets of the problems are drawn again.
     """
     missing: npt.NDArray[np.bool_] = np.any(np.isnan([criterion, *references]), axis=0)
     counts = [

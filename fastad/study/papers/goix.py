@@ -228,23 +228,7 @@ def goix_cell(
 def undefined_rows(
     dataset: str, setting: Setting, protocol: GoixProtocol, reason: str
 ) -> tuple[GoixRow, ...]:
-    """Return the rows of the paper's detectors on data that do not allow the protocol.
-
-    Parameters
-    ----------
-    dataset : str
-        Name of the data set.
-    setting : {"novelty", "unsupervised"}
-        The setting.
-    protocol : GoixProtocol
-        Its numbers.
-    reason : str
-        Reason why everything is undefined.
-
-    Returns
-    -------
-    tuple of GoixRow
-    """
+    """Return the rows of the paper's detectors on data that do not allow the protocol."""
     em, mv = _undefined(reason, 0, protocol)
     return tuple(
         GoixRow(

@@ -162,29 +162,8 @@ def split_goix(
     """Cut a data set as the paper does.
 
     Features with few distinct values are dropped, surplus anomalies left out (unsupervised), rows
-    shuffled; the first half trains, without its anomalies (novelty), the second half tests.
-
-    Parameters
-    ----------
-    X : array-like of shape (n_samples, n_features)
-        Samples; finite numbers.
-    y : array-like of shape (n_samples,)
-        1 for anomalies, 0 for normal samples.
-    setting : {"novelty", "unsupervised"}
-        Whether detectors are trained on normal samples only.
-    protocol : GoixProtocol
-        The numbers.
-    rng : numpy.random.Generator
-        Generator of the order.
-
-    Returns
-    -------
-    GoixSplit
-
-    Raises
-    ------
-    InvalidInputError
-        If no feature or no row is left.
+    shuffled; the first half trains, without its anomalies (novelty), the second half tests. It is
+    an `InvalidInputError` if no feature or no row is left.
     """
     check_choice(setting, SETTINGS, "setting")
     samples = check_samples(X, None).astype(np.float64)

@@ -80,16 +80,8 @@ def draw_curves(
     """Draw the ROC, precision-recall, mass-volume and excess-mass curves of detectors.
 
     The ROC curve has two panels, the second with a logarithmic false positive rate, where
-    detectors work.
-
-    Parameters
-    ----------
-    detectors : sequence of DetectorCurves
-        The detectors.
-    title : str
-        The title above the panels.
-    anomaly_fraction : float
-        Fraction of anomalies among the test points: the precision of chance; NaN draws none.
+    detectors work. The fraction of anomalies among the test points is the precision of chance; NaN
+    draws none.
     """
     height = _TOP + 2 * _PANEL[1] + _BETWEEN + _BOTTOM
     columns = [_LEFT + (_PANEL[0] + _ACROSS) * i for i in range(3)]
@@ -120,14 +112,8 @@ def draw_curves(
 def draw_scores(detectors: Sequence[DetectorCurves], title: str) -> "Figure":
     """Draw percentiles of the scores of both classes, and the distances between them.
 
-    Each detector's scores are scaled to [0, 1] by the range of them all.
-
-    Parameters
-    ----------
-    detectors : sequence of DetectorCurves
-        The detectors; those without percentiles are named.
-    title : str
-        The title above the panels.
+    Each detector's scores are scaled to [0, 1] by the range of them all; detectors without
+    percentiles are named.
     """
     missing = [
         detector

@@ -59,18 +59,7 @@ class _Dataset:
 
 
 def curves_section(study: StudyTables) -> Section:
-    """Return the section of the ROC, precision-recall, mass-volume and excess-mass curves.
-
-    Parameters
-    ----------
-    study : StudyTables
-        Results of the study.
-
-    Returns
-    -------
-    Section
-        With a picture for each data set that has curves.
-    """
+    """Return the ROC, precision-recall, mass-volume and excess-mass curves of each data set."""
     paragraphs = [
         "Curves with labels and without them, in the manner of goix (2016): a detector whose "
         "level sets have much mass in little volume is to have a high ROC curve too. Mass is that "
@@ -87,18 +76,7 @@ def curves_section(study: StudyTables) -> Section:
 
 
 def scores_section(study: StudyTables) -> Section:
-    """Return the section of the distributions of scores and their RP distances.
-
-    Parameters
-    ----------
-    study : StudyTables
-        Results of the study.
-
-    Returns
-    -------
-    Section
-        With a picture for each data set that has curves.
-    """
+    """Return the distributions of scores and their RP distances on each data set."""
     paragraphs = [
         "How far the scores of anomalies lie above those of normal points, after balabit (2017). "
         "A bar reaches from the 25th to the 75th percentile, its line from the 10th to the 90th, "

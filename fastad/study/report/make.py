@@ -83,32 +83,12 @@ def make_report(
 def make_sections(
     study: StudyTables, *, n_resamples: int = N_RESAMPLES, rng: int = 0
 ) -> Iterator[Section]:
-    """Make the sections of a study lazily, in order.
+    """Make the sections of a study, which need not be finished, lazily and in order.
 
-    A section that a study does not allow is no error: it names the missing results, and the reason.
+    The results in short, an overview, values, sections of extensions, curves, and the provenance.
+    Pictures are drawn where they are shown. A section that a study does not allow is no error: it
+    names the missing results, and the reason. Every comparison starts with the seed anew.
 
-    Parameters
-    ----------
-    study : StudyTables
-        Its results; it need not be finished.
-    n_resamples : int, default 2000
-        Number of times that data sets are drawn again.
-    rng : int, default 0
-        Seed of the intervals, with which every comparison starts anew.
-
-    Returns
-    -------
-    iterator of Section
-        The results in short, an overview, values, sections of extensions, curves, and the
-        provenance. Pictures are drawn where they are shown.
-
-    Raises
-    ------
-    InvalidInputError
-        If ``n_resamples`` or ``rng`` is invalid.
-
-    Notes
-    -----
     Takes the time of the comparisons, of which those at all false positive rates are the slowest:
     O(n_models^2) for each data set and rate, for AUC and for TPR.
     """
@@ -136,31 +116,11 @@ def write_report(
     *,
     progress: Callable[[str], object] | None = None,
 ) -> Path:
-    """Write a report.
+    """Write a report, and return the path of its page, which shows everything without other files.
 
-    Parameters
-    ----------
-    study : StudyTables
-        Results of the study.
-    folder : Path
-        Folder of the report. It takes the place of an earlier one, whose files are removed; other
-        files stay.
-    sections : iterable of Section
-        Sections in the order of the page.
-    progress : callable, optional
-        Called with the title of each section that is being written.
-
-    Returns
-    -------
-    Path
-        Path of the page, which shows everything without any other file.
-
-    Raises
-    ------
-    MissingExtraError
-        If a library of the extra ``study`` is not installed.
-    OSError
-        If a file cannot be written; the earlier report is as it was.
+    It takes the place of an earlier one in the folder, whose files are removed; other files stay.
+    After an OSError the earlier report is as it was. ``progress`` is called with the title of each
+    section that is being written.
     """
     check_jinja2()
     folder.mkdir(parents=True, exist_ok=True)

@@ -139,12 +139,7 @@ class StudyResults:
     def cells(self, builder: SectionBuilder, *, lowest: bool = True) -> Iterator[Cell]:
         """Yield the results of each collection, at the lowest contamination or at all.
 
-        Parameters
-        ----------
-        builder : SectionBuilder
-            Builder that notes which of them cannot be compared, and why.
-        lowest : bool, default True
-            Whether one contamination alone is meant.
+        The builder notes which of them cannot be compared, and why.
         """
         if not self.collections:
             builder.paragraphs.append("Nothing can be shown yet: no task of the study is done.")
@@ -210,13 +205,7 @@ class StudyResults:
         return [key for key in _TARGETS if key in keys] or rates[:1]
 
     def comparison(self, cell: Cell, measure: str) -> RankComparison:
-        """Compare detectors by their ranks, once.
-
-        Raises
-        ------
-        InvalidInputError, UndefinedMeasureError
-            As `fastad.benchmarking.nemenyi`; also if all results are of one data set.
-        """
+        """Compare detectors by their ranks, once; of one data set alone it is undefined."""
         if not cell.has_several_datasets:
             raise UndefinedMeasureError("a single data set is no sample of data sets to test on")
         key = (cell.key, measure)
@@ -225,13 +214,7 @@ class StudyResults:
         return self._comparisons[key]
 
     def recommendation(self, cell: Cell, target: str) -> Recommendation:
-        """Return which measure to select models by where another counts, once.
-
-        Raises
-        ------
-        InvalidInputError, UndefinedMeasureError
-            As `fastad.benchmarking.recommend`.
-        """
+        """Return which measure to select models by where another counts, once."""
         key = (cell.key, target)
         if key not in self._recommendations:
             self._recommendations[key] = recommend(
@@ -281,20 +264,10 @@ def file_names(texts: Iterable[str]) -> list[str]:
 
 
 def reasons_by_measure(cells: Iterable[str], keys: Sequence[str]) -> dict[str, Counter[str]]:
-    """Return how often each measure is undefined for each reason.
+    """Return how often each measure is undefined for each reason; empty where it is defined.
 
-    Parameters
-    ----------
-    cells : iterable of str
-        Column ``undefined`` of tasks: key and reason of each measure, such as
-        ``"auc: no anomaly; em: no volume"``.
-    keys : sequence of str
-        All measures that may occur in them.
-
-    Returns
-    -------
-    dict of str to Counter
-        Reasons by key; empty where a measure is defined.
+    Cells are those of the column ``undefined``, with key and reason of each measure, such as
+    ``"auc: no anomaly; em: no volume"``; ``keys`` are all measures that may occur in them.
     """
     alternatives = "|".join(re.escape(key) for key in sorted(keys, key=len, reverse=True))
     # A reason may contain a semicolon, but no key after it.
