@@ -5,9 +5,10 @@ false positive rates from 0.001 to 0.2; the true value is the measure on the dis
 themselves. The area under the ROC curve is tried at sizes between, too, and by closed forms on more
 samples, because several of them are nearly right. It is the table that ``method="auto"`` follows;
 `bench.coverage_page` puts it into the documentation. Every cell has its own fixed seeds, so that a
-run gives the same table. Finished cells are kept: a run that was stopped continues.
+run gives the same table. Finished cells are kept: a run that was stopped continues. Methods that
+are given are measured alone.
 
-    python -m bench.coverage [PROCESSES]
+    python -m bench.coverage [PROCESSES [METHOD ...]]
 """
 
 import itertools
@@ -15,15 +16,16 @@ import json
 import math
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from bench.families import ALL_FAMILIES, FAMILIES
-from bench.pages import read_finished, write_rows
+from bench.pages import read_finished, read_rows, write_rows
 from fastad.errors import UndefinedMeasureError
 from fastad.measures.measure import BoundMeasure
 from fastad.measures.requests import bind
@@ -36,7 +38,10 @@ from fastad.uncertainty.intervals.interval_estimation import (
     estimate_interval,
 )
 from fastad.uncertainty.intervals.methods import (
+    COMBINED,
+    METHODS,
     NEWCOMBE_OR_LOGIT,
+    OF_CURVES,
     RESAMPLING,
     limits_of,
     methods_of,
@@ -60,7 +65,8 @@ RATES = (0.001, 0.01, 0.05, 0.2)
 N_SEEDS = 200
 # Closed forms of the area under the ROC curve take a millisecond.
 N_SEEDS_OF_AREA = 2000
-# Random curves are costly, and valid by construction: they are drawn for so many data sets.
+# Random curves are costly, and valid by construction: they are drawn for so many data sets, but of
+# measures with a kernel for them.
 N_SEEDS_OF_CURVES = 40
 N_RESAMPLES = 150
 # Samples whose mean is the true value where a measure depends on their size by definition.
@@ -74,7 +80,9 @@ SLOW = {"smooth_roc": 200}
 # Sizes at which the measures that few use are tried.
 FEW_SIZES = ((30, 100), (100, 1000))
 # Methods that draw replicates or curves.
-DRAWN = (*RESAMPLING, "fiducial")
+DRAWN = (*OF_CURVES, *RESAMPLING)
+ALL_METHODS = (*METHODS, NEWCOMBE_OR_LOGIT)
+CLOSED_OF_AREA = ("delong", "logit", "newcombe", NEWCOMBE_OR_LOGIT)
 NEARLY_PERFECT = ("nearly perfect", "nearly perfect, heavy-tailed")
 AREA = bind("auc", {})
 TABLE = Path(__file__).parent.parent / "fastad" / "uncertainty" / "coverage.csv"
@@ -152,12 +160,14 @@ def _is_whole(bound: BoundMeasure) -> bool:
     return bound.measure.weights == "integer"
 
 
-def measure(cell: Cell) -> list[dict[str, Any]]:
+def measure(cell: Cell, methods: Collection[str] = ALL_METHODS) -> list[dict[str, Any]]:
     """Return the rows of a cell."""
     true, bound = true_values(cell), measures(cell)
     cases: dict[tuple[int, str], list[tuple[bool, float]]] = {}
     area = bound.index(AREA)
     for seed in range(N_SEEDS_OF_AREA):
+        if not {*methods}.intersection(CLOSED_OF_AREA):
+            break
         for method, (low, high) in closed_intervals_of_area(cell.sample(seed)).items():
             covers = low - 1e-12 <= true[area] <= high + 1e-12
             cases.setdefault((area, method), []).append((covers, high - low))
@@ -165,7 +175,7 @@ def measure(cell: Cell) -> list[dict[str, Any]]:
         counts = cell.sample(seed)
         options = check_options("auto", 0.95, N_RESAMPLES, seed)
         for (i, method), (low, high) in intervals(
-            counts, bound, options, with_curves=seed < N_SEEDS_OF_CURVES
+            counts, bound, options, methods, with_curves=seed < N_SEEDS_OF_CURVES
         ).items():
             # Means over samples are known to three digits.
             slack = 1e-3 * abs(true[i]) if bound[i].measure.name in DEPENDENT else 1e-12
@@ -198,6 +208,7 @@ def intervals(
     counts: OrderedCounts,
     measures: Sequence[BoundMeasure],
     options: InferenceOptions,
+    methods: Collection[str],
     *,
     with_curves: bool,
 ) -> dict[tuple[int, str], tuple[float, float]]:
@@ -211,28 +222,27 @@ def intervals(
         except UndefinedMeasureError:
             continue
     resamples = plan(counts, options.n_resamples, options.key, stratified=options.stratified)
-    replicates = dict(
-        zip(
-            defined,
-            replicate_values(
-                IndependentSample(counts), [bound for bound, _ in defined.values()], resamples
-            ),
-            strict=True,
+    replicates = {}
+    if {*methods}.intersection(RESAMPLING):
+        values = replicate_values(
+            IndependentSample(counts), [bound for bound, _ in defined.values()], resamples
         )
-    )
-    enclosed = [i for i, (bound, _) in defined.items() if "fiducial" in methods_of(bound)]
-    curves = {}
-    if with_curves:
-        measures_of_curves = [defined[i][0] for i in enclosed]
-        values = fiducial_values(counts, measures_of_curves, options.n_resamples, options.key)
-        curves = dict(zip(enclosed, values, strict=True))
+        replicates = dict(zip(defined, values, strict=True))
+    enclosed = [
+        i for i, (bound, _) in defined.items() if {*methods_of(bound)} & {*methods} & {*OF_CURVES}
+    ]
+    if not with_curves:
+        enclosed = [i for i in enclosed if defined[i][0].measure.name in COMBINED]
+    measures_of_curves = [defined[i][0] for i in enclosed]
+    drawn_curves = fiducial_values(counts, measures_of_curves, options.n_resamples, options.key)
+    curves = dict(zip(enclosed, drawn_curves, strict=True))
     ends = {}
     for i, (bound, value) in defined.items():
         for method in methods_of(bound):
-            if bound == AREA and method not in DRAWN:
+            if method not in methods or (bound == AREA and method not in DRAWN):
                 continue
             drawn = replicates[i] if method in RESAMPLING else None
-            if method == "fiducial":
+            if method in OF_CURVES:
                 if i not in curves:
                     continue
                 drawn = curves[i]
@@ -284,18 +294,33 @@ def table(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def main() -> None:
-    """Measure the cells that are lacking, and write the tables."""
+    """Measure the cells that are lacking, or methods alone in all cells, and write the table."""
+    methods = sys.argv[2:] or ALL_METHODS
     sizes = sorted([*SIZES, *SIZES_OF_AREA])
     cells = [Cell(n, m, family) for (n, m), family in itertools.product(sizes, FAMILIES)]
     notes = TABLE.with_suffix(".partial")
     done = {Cell(*entry["cell"]): entry["rows"] for entry in read_finished(notes)}
     todo = [cell for cell in cells if cell not in done]
     with notes.open("a", encoding="utf-8") as file:
-        for cell, rows in zip(todo, rows_of_cells(measure, todo), strict=True):
+        measured = rows_of_cells(partial(measure, methods=methods), todo)
+        for cell, rows in zip(todo, measured, strict=True):
             done[cell] = rows
             print(json.dumps({"cell": cell, "rows": rows}), file=file, flush=True)
-    rows = [row for cell in cells for row in done[cell]]
-    write_rows(TABLE, table(rows))
+    result = table([row for cell in cells for row in done[cell]])
+    if sys.argv[2:]:
+        result += [row for row in read_rows(TABLE) if row["method"] not in methods]
+        order = [
+            (bound.key, method)
+            for bound in measures(Cell(*FEW_SIZES[0], "Gaussian"))
+            for method in ((*CLOSED_OF_AREA, *DRAWN) if bound == AREA else methods_of(bound))
+        ]
+        result.sort(
+            key=lambda row: (
+                *(int(row[name]) for name in ("n_anomalies", "n_normals")),
+                order.index((row["key"], row["method"])),
+            )
+        )
+    write_rows(TABLE, result)
     notes.unlink()
 
 

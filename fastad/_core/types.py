@@ -54,6 +54,7 @@ IntervalMethod: TypeAlias = Literal[
     "logit",
     "newcombe",
     "fiducial",
+    "combined",
     "order",
     "inversion",
     "wilson",

@@ -1,9 +1,12 @@
 """Measures of many ROC curves at once, each with the same number of points."""
 
+import math
+
 import numpy as np
 
 from fastad._core.jit import kernel
 from fastad._core.types import FloatMatrix, FloatVector, IntMatrix
+from fastad._kernels.curves.area import log1p_less
 
 
 @kernel
@@ -96,4 +99,38 @@ def areas(
                 total += (right - left) * (y + (middle - x) * slope)
             x = next_x
             y = next_y
+        values[row] = total
+
+
+@kernel
+def precisions(
+    xs: FloatMatrix,  # (n_curves, k) rising in each row, within (0, 1)
+    ys: FloatMatrix,  # (n_curves, k) likewise
+    ratio: float,  # of normals to anomalies
+    interpolate: bool,  # noqa: FBT001 - kernels take no keywords
+    values: FloatVector,  # (n_curves,) written here
+) -> None:
+    """Write the mean precision over the TPR: of each piece at its end, or along the piece.
+
+    Along it, see `area.precision_area`.
+    """
+    k = xs.shape[1]
+    for row in range(xs.shape[0]):
+        total, before_x, before_y = 0.0, 0.0, 0.0
+        for i in range(k + 1):
+            x = ratio * (xs[row, i] if i < k else 1.0)
+            y = ys[row, i] if i < k else 1.0
+            rise = y - before_y
+            if rise > 0.0:
+                start = before_x + before_y
+                if not interpolate:
+                    total += rise * y / (x + y)
+                elif start == 0.0:
+                    total += rise * rise / (rise + x)
+                else:
+                    a = 1.0 + (x - before_x) / rise
+                    u = (x - before_x + rise) / start
+                    along = before_y / a * math.log1p(u) + start / (a * a) * log1p_less(u)
+                    total += along
+            before_x, before_y = x, y
         values[row] = total

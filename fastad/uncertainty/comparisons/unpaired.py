@@ -37,6 +37,7 @@ from fastad.uncertainty.intervals.interval_estimation import (
 )
 from fastad.uncertainty.intervals.methods import (
     MANY,
+    OF_CURVES,
     RESAMPLING,
     delong_keeps_level,
     limits_of,
@@ -179,7 +180,7 @@ def _side(
         raise task
     options = replace(options, method=method, key=pair.keys[i])
     drawn = None
-    if method == "fiducial":
+    if method in OF_CURVES:
         drawn = fiducial_values(counts, [bound], options.n_resamples, options.key, progress)[0]
     elif method in RESAMPLING:
         drawn = _replicates(counts, bound, options, pair.keys[i], progress)

@@ -377,6 +377,14 @@ def _kernel_of(
             ]
 
         return equal_rates
+    if name in ("average_precision", "pr_auc"):
+        prevalence = parameters["prevalence"]
+        ratio = n_normals / n_anomalies if prevalence is None else float((1 - prevalence) / prevalence)
+
+        def mean_precision(xs: FloatMatrix, ys: FloatMatrix, values: FloatVector) -> None:
+            many.precisions(xs, ys, ratio, name == "pr_auc", values)
+
+        return mean_precision
     low, high, width = 0.0, 1.0, 1.0
     if name == "auc_at_fpr" and parameters["normalize"] != "mcclish":
         low, high = float(parameters["min_fpr"]), float(parameters["fpr"])

@@ -28,6 +28,7 @@ from fastad.uncertainty.intervals.inversion import inversion
 from fastad.uncertainty.intervals.methods import (
     ANY_SIZE,
     METHODS,
+    OF_CURVES,
     RESAMPLING,
     limits_of,
     methods_of,
@@ -139,7 +140,7 @@ def intervals_of(
     tasks = [_task(sample, observed_area(bound), options) for bound in measures]
     drawn: dict[int, npt.NDArray[np.float64]] = {}
     resampled = [task for task in tasks if isinstance(task, Task) and task.method in RESAMPLING]
-    enclosed = [task for task in tasks if isinstance(task, Task) and task.method == "fiducial"]
+    enclosed = [task for task in tasks if isinstance(task, Task) and task.method in OF_CURVES]
     n_parts = bool(resampled) + bool(enclosed)
     if resampled:
         values = sample.replicates(
@@ -236,13 +237,14 @@ def estimate_interval(
 ) -> Interval | UndefinedMeasureError:
     """Return the interval of a measure, from its replicates where its method needs them."""
     n_resamples = n_undefined = 0
+    method, reason = task.method, None
     if drawn is None:
         (low, high), standard_error = _closed_form(sample, task, options)
-    elif task.method == "fiducial":
+    elif task.method in OF_CURVES:
         n_resamples = drawn.shape[1]
-        low, high = fiducial(task.bound, drawn, options.alpha)
         middle = drawn.mean(axis=0)
         standard_error = _deviation(middle[~np.isnan(middle)])
+        method, (low, high) = _of_curves(sample, task, options, drawn, middle)
     else:
         defined = drawn[~np.isnan(drawn)]
         n_resamples = drawn.shape[0]
@@ -253,7 +255,6 @@ def estimate_interval(
         defined = widened(defined, task.value, sample.widening(task.df, options.alpha))
         low, high = _from_replicates(sample.counts, task, defined, options.alpha)
         standard_error = _deviation(defined)
-    method, reason = task.method, None
     if low == high and task.bound.measure.name == "roc_auc" and sample.kind is None:
         method, standard_error = "pairs", math.nan
         low, high = pairs_interval(task.value, sample.counts, options.alpha)
@@ -272,6 +273,27 @@ def estimate_interval(
         n_undefined=n_undefined,
         selection=reason,
     )
+
+
+def _of_curves(
+    sample: Sample,
+    task: Task,
+    options: InferenceOptions,
+    curves: npt.NDArray[np.float64],
+    middle: FloatVector,
+) -> tuple[str, Bounds]:
+    """Return the method and the ends of an interval from random curves.
+
+    Combined, it contains those of `logit`, which knows the variance that the sample shows, and of
+    the middles of both curves, which know that one more sample may be above all. A sample without
+    variance does not tell in which direction, and has the whole range from the lower curve on.
+    """
+    if task.method == "combined":
+        (low, high), standard_error = _closed_form(sample, replace(task, method="logit"), options)
+        if standard_error > 0:
+            ends = fiducial(task.bound, np.stack([middle, middle]), options.alpha)
+            return "combined", (min(low, ends[0]), max(high, ends[1]))
+    return "fiducial", fiducial(task.bound, curves, options.alpha)
 
 
 def _deviation(values: FloatVector) -> float:

@@ -27,7 +27,7 @@ from fastad.uncertainty.samples.sampling import Sample
 
 RESAMPLING = ("bootstrap", "basic", "bca")
 METHODS = (
-    *("delong", "logit", "newcombe", "order", *BINOMIAL, "fiducial", "inversion"),
+    *("delong", "logit", "newcombe", "order", *BINOMIAL, "combined", "fiducial", "inversion"),
     *RESAMPLING,
 )
 # From exact distributions for any numbers of samples; `fiducial` where the curve has no step.
@@ -38,6 +38,11 @@ _WITH_INVERSION = ("tpr_at_fpr", "fpr_at_tpr", *RATES)
 # classes of one kind each, DeLong's is too small where few samples decide: by itself, either method
 # is much too narrow for scores of other families than those of the table.
 NEWCOMBE_OR_LOGIT = "newcombe or logit"
+# Measures of which the same holds for `logit`, and random curves know what few samples at the top
+# leave open.
+COMBINED = ("average_precision", "pr_auc", "auc_at_fpr")
+# Random curves by which intervals are computed.
+OF_CURVES = ("fiducial", "combined")
 
 # The lowest of four families of 200 intervals each with a coverage of 95 % lies at 93 % by chance.
 # With many samples beyond the operating point nothing else makes it lower; areas under the ROC
@@ -49,6 +54,9 @@ _WIDTH_TOLERANCE = 1.05
 # With fewer samples beyond an operating point the normal distribution of an estimate is not a good
 # description, although some measured rates are low. A score interval estimates no variance.
 _FEWEST_FOR_NORMAL = 20
+# Methods with more than the variance of the sample, and measures of which both classes are read.
+_FOR_FEW = (NEWCOMBE_OR_LOGIT, "combined")
+_OF_WHOLE_CLASSES = ("roc_auc", "average_precision", "pr_auc")
 # Samples beyond an operating point, in both classes, from which on the bootstrap is valid.
 MANY = 100
 # DeLong's method is not selected with more false positives than this at 95 %: the highest of five
@@ -137,6 +145,8 @@ def methods_of(bound: BoundMeasure, kind: str | None = None) -> list[str]:
             closed.append("logit")
     if name == "roc_auc":
         closed.append("newcombe")
+    if name in COMBINED:
+        closed.append("combined")
     if has_fiducial(bound):
         closed.append("fiducial")
     return [*closed, *(RESAMPLING if smooth else ("bootstrap", "basic"))]
@@ -183,8 +193,6 @@ def select_method(bound: BoundMeasure, counts: OrderedCounts) -> tuple[str, floa
         limits = limits_of(bound, float(counts.n_anomalies), float(counts.n_normals))
         is_known = isinstance(bound.measure, CorrectedMeasure) and min(limits) >= MANY
         return "bootstrap", None if is_known else math.nan
-    if bound.measure is ROC_AUC:
-        rows = [row for row in rows if row.method in (NEWCOMBE_OR_LOGIT, "fiducial")]
     method, coverage = best_method(rows)
     return newcombe_or_logit(bound, counts) if method == NEWCOMBE_OR_LOGIT else method, coverage
 
@@ -246,11 +254,12 @@ def best_method(rows: Sequence[Coverage]) -> tuple[str, float]:
     sufficient = _SUFFICIENT_WITH_MANY if by_chance else _SUFFICIENT_COVERAGE
     good = [method for method in methods if method in ANY_SIZE]
     few = bool(good) and limit < _FEWEST_FOR_NORMAL
+    for_few = _FOR_FEW if rows[0].measure in _OF_WHOLE_CLASSES else ()
     good = [
         method
         for method in methods
         if method in good
-        or (coverage[method] >= sufficient and (method == NEWCOMBE_OR_LOGIT or not few))
+        or (coverage[method] >= sufficient and (method in for_few or not few))
     ]
     if not good:
         best = max(coverage, key=lambda method: coverage[method])
@@ -406,7 +415,11 @@ def _nearest_rows(bound: BoundMeasure, counts: OrderedCounts) -> list[Coverage]:
         return []
     table = coverage_table(nearly_perfect=_area(counts) >= _NEARLY_PERFECT)
     limits = limits_of(bound, float(counts.n_anomalies), float(counts.n_normals))
-    return _nearest(table[bound.measure.name], limits)
+    rows = _nearest(table[bound.measure.name], limits)
+    # By themselves, the other methods are too narrow for families that are not in the table.
+    if bound.measure is ROC_AUC or bound.measure.name in COMBINED:
+        return [row for row in rows if row.method in (NEWCOMBE_OR_LOGIT, *OF_CURVES)]
+    return rows
 
 
 def _nearest(rows: Sequence[Row], limits: Limits) -> list[Row]:
