@@ -45,7 +45,6 @@ from fastad.uncertainty.intervals.methods import (
     RESAMPLING,
     limits_of,
     methods_of,
-    newcombe_or_logit,
 )
 from fastad.uncertainty.results import Interval
 from fastad.uncertainty.samples.bootstrap import IndependentSample, plan, replicate_values
@@ -258,13 +257,12 @@ def closed_intervals_of_area(counts: OrderedCounts) -> dict[str, tuple[float, fl
     """Return the intervals of the area under the ROC curve for which nothing is drawn."""
     options = check_options("auto", 0.95, 1, 0)
     ends = {}
-    for method in methods_of(AREA):
-        if method not in DRAWN:
-            task = Task(AREA, AREA.value(counts), method)
-            interval = estimate_interval(IndependentSample(counts), task, options, None)
-            assert isinstance(interval, Interval)
-            ends[method] = interval.low, interval.high
-    return {**ends, NEWCOMBE_OR_LOGIT: ends[newcombe_or_logit(AREA, counts)]}
+    for method in CLOSED_OF_AREA:
+        task = Task(AREA, AREA.value(counts), method)
+        interval = estimate_interval(IndependentSample(counts), task, options, None)
+        assert isinstance(interval, Interval)
+        ends[method] = interval.low, interval.high
+    return ends
 
 
 def table(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

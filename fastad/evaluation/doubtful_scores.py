@@ -1,15 +1,12 @@
 """Notes on scores that look like a mistake: all equal, decisions, or of the wrong orientation."""
 
-import math
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from fastad._core.text_tables import some_of
 from fastad._core.types import Count
+from fastad.measures.roc import is_far_below_chance
 
-# An area is far below chance if it is below the first, and below 0.5 by the second number of
-# standard deviations of an area by chance.
-_FAR_BELOW_CHANCE, _DEVIATIONS = 0.4, 3
 # Of fewer samples two values are no sign of decisions.
 _FEWEST_FOR_DECISIONS = 10
 _MAX_NAMES = 8
@@ -102,13 +99,4 @@ def _have_two_values(run: ScoredRun) -> bool:
 
 
 def _is_far_below_chance(runs: Iterable[ScoredRun]) -> bool:
-    """Tell whether the area is, on all data sets where it is defined, and beyond chance."""
-    defined = [run for run in runs if not math.isnan(run.auc)]
-    if not defined or max(run.auc for run in defined) >= _FAR_BELOW_CHANCE:
-        return False
-    # Mann and Whitney's variance of an area by chance.
-    variance = sum(
-        (run.n_anomalies + run.n_normals + 1) / (12 * run.n_anomalies * run.n_normals)
-        for run in defined
-    )
-    return sum(0.5 - run.auc for run in defined) > _DEVIATIONS * math.sqrt(variance)
+    return is_far_below_chance((run.auc, run.n_anomalies, run.n_normals) for run in runs)

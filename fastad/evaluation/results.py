@@ -14,6 +14,7 @@ from fastad._core.text_tables import (
     TextTable,
     best_detectors,
     fixed_text,
+    format_p,
     html_text,
     intervals_text,
 )
@@ -345,7 +346,7 @@ class Evaluation(TableResult, Mapping[str, DetectorEvaluation]):
                 f"{result.mark(key)}{level.value:.4f}",
                 f"{level.expected:.4f}",
                 f"{level.standard_deviation:.4f}",
-                f"{level.p_value:.2g}",
+                format_p(level.p_value),
                 f"{level.adjusted:.4f}",
             ]
             for result in self._detectors.values()

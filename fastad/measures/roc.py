@@ -1,6 +1,7 @@
 """The receiver operating characteristic, areas under the whole of it, and rates at a point."""
 
 import math
+from collections.abc import Iterable
 from fractions import Fraction
 
 import numpy as np
@@ -8,7 +9,15 @@ import numpy as np
 from fastad._core.arrays import as_readonly
 from fastad._core.declared import Choice, Flag, Rate
 from fastad._core.threads import thread_map
-from fastad._core.types import ArrayLike, BoolVector, Interpolation, Label, Point, Quadrature
+from fastad._core.types import (
+    ArrayLike,
+    BoolVector,
+    Count,
+    Interpolation,
+    Label,
+    Point,
+    Quadrature,
+)
 from fastad._kernels.curves import area as kernels
 from fastad._kernels.ordering import cell_curves
 from fastad.errors import InvalidInputError, UndefinedMeasureError
@@ -33,6 +42,10 @@ from fastad.measures.points import (
 from fastad.measures.results import RocCurve
 from fastad.ordering.counts import OrderedCounts
 from fastad.ordering.orders import PackedOrder, Range
+
+# An area is far below chance if it is below the first, and below 0.5 by the second number of
+# standard deviations of an area by chance.
+_FAR_BELOW_CHANCE, _DEVIATIONS = 0.4, 3
 
 
 def _roc_curve(counts: OrderedCounts, *, drop_collinear: bool) -> RocCurve:
@@ -144,6 +157,27 @@ ROC_AUC = Measure(
     rises_with_curve=True,
     extremes=AREA,
 )
+
+
+def area_or_chance(counts: OrderedCounts) -> float:
+    """Return the area under the ROC curve; 1/2 without a class."""
+    try:
+        return _roc_auc(counts)
+    except UndefinedMeasureError:
+        return 0.5
+
+
+def is_far_below_chance(areas: Iterable[tuple[float, Count, Count]]) -> bool:
+    """Tell whether areas on some data sets are, all of them, and together beyond chance.
+
+    Each comes with the numbers of anomalies and normals; those that are not defined do not count.
+    """
+    defined = [each for each in areas if not math.isnan(each[0])]
+    if not defined or max(area for area, _, _ in defined) >= _FAR_BELOW_CHANCE:
+        return False
+    # Mann and Whitney's variance of an area by chance.
+    variance = sum((n + m + 1) / (12 * n * m) for _, n, m in defined)
+    return sum(0.5 - area for area, _, _ in defined) > _DEVIATIONS * math.sqrt(variance)
 
 
 def roc_auc(

@@ -15,8 +15,9 @@ from fastad._core.results import Record, ShortRepr
 NO_WIDTH = "the estimated variance is zero and the interval has no width"
 # Intervals at 95 % that cover less often than this are reported as unreliable.
 _LEAST_COVERAGE = 0.92
-# Clusters or blocks from which on the variance between them is known well enough.
-ENOUGH_UNITS = 30
+# Clusters or blocks from which on the variance between them is known well enough: of 30 or 40, of
+# which every twentieth is far from the others, intervals covered in 78 to 91 % of samples.
+ENOUGH_UNITS = 50
 
 
 @dataclass(frozen=True, slots=True)

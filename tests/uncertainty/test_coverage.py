@@ -28,7 +28,6 @@ from fastad.uncertainty.intervals.methods import (
     delong_keeps_level,
     limits_of,
     methods_of,
-    newcombe_or_logit,
     select_method,
 )
 from fastad.uncertainty.results import Interval
@@ -54,8 +53,6 @@ def row_of(key: str, method: str, cell: study.Cell) -> dict[str, str]:
 
 def interval_by(counts: OrderedCounts, method: str, bound: BoundMeasure = study.AREA) -> Interval:
     """Return the interval of a sample by a method that draws nothing."""
-    if method == NEWCOMBE_OR_LOGIT:
-        method = newcombe_or_logit(bound, counts)
     options = check_options("auto", 0.95, 1, 0)
     task = Task(bound, bound.value(counts), method)
     interval = estimate_interval(IndependentSample(counts), task, options, None)
@@ -211,7 +208,7 @@ def test_equal_detectors_seldom_differ(key: str, sizes: tuple[int, int]) -> None
 
 
 def row(method: str, coverage: float, width: float, limit: int = 30) -> Coverage:
-    return Coverage("auc", method, Limits(limit, 1000), coverage, width)
+    return Coverage("average_precision", method, Limits(limit, 1000), coverage, width)
 
 
 @pytest.mark.parametrize(
@@ -224,7 +221,7 @@ def row(method: str, coverage: float, width: float, limit: int = 30) -> Coverage
         ([row("a", 0.95, 1.0), row("a", 0.8, 1.0), row("b", 0.93, 3.0)], "b", 0.93),
         # With many samples the lowest of some families is as low by chance.
         ([row("a", 0.95, 2.0, 100), row("b", 0.92, 1.0, 100)], "b", 0.92),
-        # With few samples beyond an operating point, what is valid for any size, or newcombe.
+        # With few samples, what is valid for any size, or has more than the sample's variance.
         ([row("fiducial", 0.99, 2.0, 19), row("b", 0.95, 1.0, 19)], "fiducial", 0.99),
         (
             [row("fiducial", 0.99, 2.0, 15), row(NEWCOMBE_OR_LOGIT, 0.95, 1.0, 15)],
@@ -232,6 +229,7 @@ def row(method: str, coverage: float, width: float, limit: int = 30) -> Coverage
             0.95,
         ),
         ([row("fiducial", 0.99, 2.0, 15), row(NEWCOMBE_OR_LOGIT, 0.92, 1.0, 15)], "fiducial", 0.99),
+        ([row("fiducial", 0.99, 2.0, 15), row("combined", 0.95, 1.0, 15)], "combined", 0.95),
         ([row("fiducial", 0.99, 2.0, 20), row("b", 0.95, 1.0, 20)], "b", 0.95),
         ([row("a", 0.93, 2.0, 3), row("b", 0.95, 1.0, 3)], "b", 0.95),
         # Valid by theory; a table of some data sets does not refute it.
@@ -258,7 +256,7 @@ def test_a_method_is_selected_for_all_data(n: int, m: int, shift: float) -> None
     cell = study.Cell(*study.FEW_SIZES[0], "Gaussian")
     for bound in [*study.measures(cell), bind("precision", {"threshold": 1.0})]:
         method, coverage = choose(bound, n, m, shift)
-        assert method in methods_of(bound)
+        assert method in (*methods_of(bound), NEWCOMBE_OR_LOGIT)
         if coverage is None:
             assert method in ANY_SIZE
         else:
@@ -301,11 +299,7 @@ def test_the_selection_follows_the_largest_data_within_both_limits(key: str, shi
         nearest = max(within)
         assert all(limits.anomalies <= nearest.anomalies for limits in within)
         rows = [row for row in table if row.limits == nearest]
-        if bound == study.AREA:
-            rows = [row for row in rows if row.method in (NEWCOMBE_OR_LOGIT, "fiducial")]
-        method, coverage = best_method(rows)
-        either = ["newcombe", "logit"] if method == NEWCOMBE_OR_LOGIT else [method]
-        expected: list[tuple[str, float | None]] = [(each, coverage) for each in either]
+        expected: list[tuple[str, float | None]] = [best_method(rows)]
         if "order" in methods_of(bound):
             # Of few samples a step cannot be ruled out.
             expected.append(("order", None))
@@ -320,13 +314,14 @@ def test_the_method_of_the_larger_variance_is_selected(kinds: int, method: str) 
     shift = 1.5 if kinds == 1 else 3.0 * (np.arange(n) % 2)
     counts = count(np.arange(n + m) >= m, np.concatenate([middle[0], middle[1] + shift]))
     selected, coverage = select_method(study.AREA, counts)
-    assert selected == method
+    assert selected == NEWCOMBE_OR_LOGIT
     assert coverage is not None
     assert coverage >= 0.93
     variances = {
         each: interval_by(counts, each).standard_error ** 2 for each in ("newcombe", "logit")
     }
     assert max(variances, key=lambda each: variances[each]) == method
+    assert interval_by(counts, NEWCOMBE_OR_LOGIT) == interval_by(counts, method)
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,9 @@
 """Intervals from curves that enclose that of the population, against literal constructions."""
 
+import math
 from fractions import Fraction
 from itertools import pairwise
+from typing import Any
 from unittest import mock
 
 import numpy as np
@@ -11,6 +13,8 @@ from hypothesis import strategies as st
 from scipy.special import ndtri
 from scipy.stats import beta
 
+import fastad
+from fastad._core.random import random_key
 from fastad._core.types import FloatMatrix, FloatVector
 from fastad.measures.measure import BoundMeasure
 from fastad.measures.registry import MEASURES
@@ -377,6 +381,12 @@ def test_measures_of_many_curves_are_those_of_each(
         measures += [
             bind("auc_at_fpr", {"fpr": rate, "normalize": each}) for each in ("width", "none")
         ]
+    prevalences = [None, rate] if 0 < rate < 1 else [None]
+    measures += [
+        bind(name, {"prevalence": each})
+        for name in ("average_precision", "pr_auc")
+        for each in prevalences
+    ]
     counts = count(sample.y, sample.s)
     values = fiducial_values(counts, measures, 5, np.uint64(1))
     with mock.patch.object(enclosing_curves, "_kernel_of", return_value=None):
@@ -384,6 +394,39 @@ def test_measures_of_many_curves_are_those_of_each(
     np.testing.assert_allclose(values, expected, atol=1e-6)
     # It is read from the same counts, and divided once.
     np.testing.assert_array_equal(values[1], expected[1])
+
+
+@pytest.mark.parametrize("key", ["ap", "auc_pr", "auc@0.3"])
+def test_combined_intervals_contain_the_logit_and_the_middles_of_both_curves(key: str) -> None:
+    """For a sample that the other one covers on each side, in quantiles of the means."""
+    bound = bind(key, {})
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        y = np.arange(130) < 30
+        scores = rng.standard_t(2, 130) + (1 + seed) * y
+        counts = count(y, scores)
+        options: Any = {"confidence_level": 0.9, "n_resamples": 300, "rng": 5}
+        logit = fastad.interval(y, scores, measure=key, method="logit", confidence_level=0.9)
+        curves = fiducial_values(counts, [bound], 300, random_key(5))[0]
+        middles = np.sort((curves[0] + curves[1]) / 2)
+        result = fastad.interval(y, scores, measure=key, method="combined", **options)
+        # 5 % of 300 are 15, beyond which the quantiles are the next ones.
+        assert result.low == min(logit.low, middles[math.floor(0.05 * 299)])
+        assert result.high == max(logit.high, middles[math.ceil(0.95 * 299)])
+        whole = fastad.interval(y, scores, measure=key, method="fiducial", **options)
+        assert result.method == "combined"
+        assert result.standard_error == whole.standard_error
+
+
+@pytest.mark.parametrize("key", ["ap", "auc_pr", "auc@0.3"])
+def test_without_variance_a_combined_interval_is_fiducial(key: str) -> None:
+    y = np.arange(50) < 20
+    results = [
+        fastad.interval(y, y * 1.0, measure=key, method=method, n_resamples=200, rng=0)
+        for method in ("combined", "fiducial")
+    ]
+    assert results[0] == results[1]
+    assert results[0].method == "fiducial"
 
 
 def test_random_curves_do_not_depend_on_how_many_are_drawn_together() -> None:

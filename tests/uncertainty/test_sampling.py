@@ -331,7 +331,7 @@ def test_too_few_clusters() -> None:
     one = np.where(Y, 0, np.arange(N) % 20)
     with pytest.raises(UndefinedMeasureError, match="anomalies in two clusters at least"):
         fastad.interval(Y, S, measure="auc", clusters=one)
-    with pytest.warns(LowCoverageWarning, match="with 20 clusters, fewer than 30") as caught:
+    with pytest.warns(LowCoverageWarning, match="with 20 clusters, fewer than 50") as caught:
         fastad.interval(Y, S, measure="auc", clusters=np.arange(N) % 20)
     assert [warning.filename for warning in caught] == [__file__]
 

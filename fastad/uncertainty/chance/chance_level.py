@@ -7,6 +7,7 @@ from typing import Any, Literal, ParamSpec, TypeVar
 
 import numpy as np
 
+from fastad._core.p_values import positive_p
 from fastad._core.parameters import check_count
 from fastad._core.progress import LATE, Progress, ProgressOption, reporting
 from fastad._core.random import random_key
@@ -54,7 +55,7 @@ class ChanceLevel(Record):
     standard_deviation : float
         Over all permutations of the labels.
     p_value : float
-        Probability of a value at least as good.
+        Probability of a value at least as good; never 0, but at least 2.2e-308.
     adjusted : float
         ``(value - expected) / (best - expected)``: 1 for a perfect order, 0 at chance level,
         negative below it. NaN where the best value is the expected one, or undefined.
@@ -269,7 +270,7 @@ def _without_draws(
         value=value,
         expected=normal.expected,
         standard_deviation=normal.standard_deviation,
-        p_value=normal.at_least(value),
+        p_value=positive_p(normal.at_least(value)),
         adjusted=_adjusted(value, normal.expected, _best(counts, bound)),
         method="normal",
         n_resamples=0,
@@ -308,7 +309,7 @@ def _from_distribution(
     if n_drawn:
         p_value = (1 + int(np.count_nonzero(better))) / (1 + values.shape[0])
     else:
-        p_value = min(math.fsum(probabilities[better]), 1.0)
+        p_value = positive_p(min(math.fsum(probabilities[better]), 1.0))
     expected, deviation = _mean_and_deviation(values, probabilities)
     exact = moments(counts, bound) if one_by_one else None
     if exact is not None:

@@ -26,7 +26,7 @@ class Comparison(Record):
         Ends of its interval.
     p_value : float
         Two-sided p-value of the hypothesis that the measure is the same for both; by permutations,
-        that the detectors are exchangeable on each sample.
+        that the detectors are exchangeable on each sample. Never 0, but at least 2.2e-308.
     method : str
         How interval and p-value were computed: never "auto", "exact permutation" where all
         permutations were enumerated, and "pairs" where the samples leave no variance to estimate.
@@ -118,7 +118,8 @@ class IndependentComparison(Record):
         Ends of its interval.
     p_value : float
         Two-sided p-value of the hypothesis that the measure is the same for both; by
-        permutations, that the scores of each class are distributed equally.
+        permutations, that the scores of each class are distributed equally. Never 0, but at least
+        2.2e-308.
     method : str
         How interval and p-value were computed: never "auto", "exact permutation" where all
         permutations were enumerated, and "pairs" where the samples leave no variance to estimate.

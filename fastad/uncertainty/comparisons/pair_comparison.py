@@ -131,7 +131,11 @@ def _note(
         return NO_VARIANCE
     if sampling is not None:
         return sampling.reliability_note
-    if options.method == "auto" and estimate.variance > 0 and estimate.df < _FEWEST_DF:
+    if options.method != "auto":
+        return None
+    if estimate.doubt is not None:
+        return estimate.doubt
+    if estimate.variance > 0 and estimate.df < _FEWEST_DF:
         return (
             "how much the difference varies is hardly known: too few samples decide "
             f"({estimate.df:.2g} degrees of freedom)"

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import ndtr, ndtri, stdtr
 
+from fastad._core.p_values import positive_p
 from fastad._core.types import FloatVector, Point
 from fastad.errors import InvalidInputError
 from fastad.measures.measure import BoundMeasure
@@ -72,6 +73,8 @@ class PairEstimate(NamedTuple):
         Intervals of both values, where the difference's is made of them.
     coverage : float or None
         Coverage of these intervals, where it was measured.
+    doubt : str or None
+        Why the difference is not distributed as its variance says.
     """
 
     low: float
@@ -84,6 +87,7 @@ class PairEstimate(NamedTuple):
     n_undefined: int = 0
     intervals: tuple[Interval, ...] = ()
     coverage: float | None = None
+    doubt: str | None = None
 
 
 def range_of_difference(bound: BoundMeasure) -> float:
@@ -106,7 +110,7 @@ def student_test(
     By Student's distribution, which for infinite degrees of freedom is the normal one.
     """
     ratio = -abs(difference) / deviation
-    p_value = 2 * float(ndtr(ratio) if math.isinf(df) else stdtr(df, ratio))
+    p_value = positive_p(2 * float(ndtr(ratio) if math.isinf(df) else stdtr(df, ratio)))
     half = student_quantile(alpha, df) * deviation
     return within_range((difference - half, difference + half), bound), p_value
 
@@ -122,7 +126,7 @@ def pairs_test(
     every pair and the other wrong, this is the sign test.
     """
     reach = range_of_difference(bound)
-    p_value = min(1.0, 2 * (1 + abs(difference) / reach) ** -n_pairs)
+    p_value = positive_p(min(1.0, 2 * (1 + abs(difference) / reach) ** -n_pairs))
     if math.isinf(reach):
         return (-reach, reach), p_value
     others = -math.expm1(math.log(alpha / 2) / n_pairs)
@@ -155,7 +159,7 @@ def estimate_of_replicates(
     alpha = options.alpha
     if not math.isinf(df_of_data):
         alpha = 2 * float(ndtr(-student_quantile(alpha, df_of_data)))
-        p_value = 2 * float(stdtr(df_of_data, ndtri(p_value / 2)))
+        p_value = positive_p(2 * float(stdtr(df_of_data, ndtri(p_value / 2))))
     # Number of replicates beyond 0 up to which the p-value is at most alpha.
     n_beyond = math.floor(alpha * (1 + defined.shape[0]) / 2 + _ROUNDING) - 1
     reach = range_of_difference(bound)

@@ -20,6 +20,7 @@ from fastad._kernels.random import bits
 from fastad._kernels.resampling import resample
 from fastad.errors import InvalidInputError
 from fastad.measures.measure import BoundMeasure
+from fastad.measures.roc import area_or_chance, is_far_below_chance
 from fastad.ordering.counts import OrderedCounts, count_rows
 from fastad.ordering.labels import Labels, check_labels, check_scores
 from fastad.ordering.named_scores import named_scores, score_name
@@ -43,6 +44,8 @@ from fastad.uncertainty.samples.sampling import (
     needs_design,
 )
 
+# A detector whose value has most of the variance of both, and is nearer to an end of the range.
+_DECIDING_PART, _DEVIATIONS_FROM_END = 0.75, 1.96
 # Lowest number of samples that degrees of freedom are computed from: without any there are none.
 _FEW = 1e-3
 
@@ -144,6 +147,8 @@ def _by_variance(
 ) -> list[PairEstimate]:
     samples = detectors.samples
     contributions = thread_map(lambda sample: sample.contributions(bound), samples)
+    n = detectors.n_anomalies
+    doubt_of = _doubts(detectors, bound, [_variance(each[:n], each[n:]) for each in contributions])
     estimates = []
     for (i, j), difference in zip(pairs, differences, strict=True):
         # Contributions to the difference: equal detectors leave no rounding.
@@ -155,18 +160,58 @@ def _by_variance(
             variance, df_of_test = variances.total, variances.df
             df = min(df_of_test, sample.n_independent)
         else:
-            n = detectors.n_anomalies
             of_classes = change[:n], change[n:]
-            variance = sum(float(np.var(values, ddof=1)) / values.shape[0] for values in of_classes)
+            variance = _variance(*of_classes)
             df = _df_of_influences(detectors, bound, of_classes, variance)
             df_of_test = df if method == "student" else math.inf
         deviation = math.sqrt(variance)
         if deviation > rounding_of(bound):
             ends, p_value = student_test(difference, deviation, df_of_test, bound, options.alpha)
-            estimates.append(PairEstimate(*ends, p_value, variance, df, method))
+            doubt = doubt_of(i, j)
+            estimates.append(PairEstimate(*ends, p_value, variance, df, method, doubt=doubt))
         else:
             estimates.append(PairEstimate(difference, difference, 1.0, 0.0, df, method))
     return estimates
+
+
+def _variance(*of_classes: FloatVector) -> float:
+    """Return the variance of a measure from the influences on it."""
+    return math.fsum(float(np.var(values, ddof=1)) / values.shape[0] for values in of_classes)
+
+
+def _doubts(
+    detectors: Detectors, bound: BoundMeasure, variances: Sequence[float]
+) -> Callable[[int, int], str | None]:
+    """Return a function that tells why a pair's difference does not vary as its variance says.
+
+    The influences of a detector in the reversed order, and of one so near an end of the range that
+    its normal interval would leave it, are skewed. Differences of two such detectors are less so.
+    """
+    counts = [sample.counts for sample in detectors.samples]
+    is_reversed = [
+        is_far_below_chance([(area_or_chance(each), each.n_anomalies, each.n_normals)])
+        for each in counts
+    ]
+    low, high = bound.bounds
+    values = [bound.value_or_nan(each) for each in counts]
+    is_near_end = [
+        0 < min(value - low, high - value) < _DEVIATIONS_FROM_END * math.sqrt(variance)
+        for value, variance in zip(values, variances, strict=True)
+    ]
+
+    def doubt(i: int, j: int) -> str | None:
+        for each in (i, j):
+            name = detectors.names[each]
+            if is_reversed[each]:
+                return (
+                    f"the AUC of {name} is far below 0.5: the order of its scores may be reversed"
+                )
+            decides = variances[each] >= _DECIDING_PART * (variances[i] + variances[j])
+            if decides and is_near_end[each]:
+                return f"{name} is so near an end of the range that its value varies to one side"
+        return None
+
+    return doubt
 
 
 def _df_of_influences(

@@ -143,7 +143,7 @@ def difference_band(
     -----
     LowCoverageWarning
         If at some threshold fewer than 20 samples are flagged by one detector alone, or there are
-        fewer than 30 clusters or blocks, or as few by size.
+        fewer than 50 clusters or blocks, or as few by size.
 
     Notes
     -----

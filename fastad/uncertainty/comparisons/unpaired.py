@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fastad._core.arrays import as_readonly
+from fastad._core.p_values import SMALLEST_P
 from fastad._core.pace import fill_in_steps
 from fastad._core.progress import Progress, part_of
 from fastad._core.random import numbered_generator
@@ -48,8 +49,8 @@ from fastad.uncertainty.samples.bootstrap import IndependentSample
 from fastad.uncertainty.samples.closed_forms import Bounds, rounding_of, variance
 from fastad.uncertainty.samples.influence import has_influence, influence
 
-# Below this no p-value is searched, and so often a search is halved.
-_SMALLEST_P, _HALVINGS = 1e-300, 60
+# So often a search of a p-value is halved.
+_HALVINGS = 60
 # More permutations than 2 to this power are never enumerated.
 _MOST_BITS = 63
 
@@ -131,7 +132,7 @@ def _hybrid(
     first, second = (side(options.level) for side in sides)
     low, high = hybrid_ends(first, second)
     n_resamples = max(first.n_resamples, second.n_resamples)
-    floor = 1 / (1 + n_resamples) if n_resamples else _SMALLEST_P
+    floor = 1 / (1 + n_resamples) if n_resamples else SMALLEST_P
 
     def excludes_zero(alpha: float) -> bool:
         lower, upper = hybrid_ends(*(side(1 - Fraction(alpha)) for side in sides))

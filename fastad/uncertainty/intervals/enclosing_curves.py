@@ -379,7 +379,9 @@ def _kernel_of(
         return equal_rates
     if name in ("average_precision", "pr_auc"):
         prevalence = parameters["prevalence"]
-        ratio = n_normals / n_anomalies if prevalence is None else float((1 - prevalence) / prevalence)
+        ratio = (
+            n_normals / n_anomalies if prevalence is None else float((1 - prevalence) / prevalence)
+        )
 
         def mean_precision(xs: FloatMatrix, ys: FloatMatrix, values: FloatVector) -> None:
             many.precisions(xs, ys, ratio, name == "pr_auc", values)

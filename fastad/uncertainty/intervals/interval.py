@@ -102,6 +102,11 @@ def interval(
             distribution of the rates at all ranks. Wide where few samples lie beyond an operating
             point. Where the curve steps at that point, or scores have few levels, it covers the
             true value less often than stated, and ``"auto"`` takes ``"order"``.
+        ``"combined"``
+            For average precision and areas under the PR curve and up to an FPR: contains
+            ``"logit"``, which knows the variance that the samples show, and the quantiles of the
+            values halfway between the lower and the upper curves of ``"fiducial"``, which know that
+            one more sample may lie above all.
         ``"bootstrap"``, ``"basic"``
             Percentile and basic bootstrap, for every measure.
         ``"bca"``
@@ -169,8 +174,9 @@ def interval(
     Scores are ordered once, in O(n log n); a replicate takes O(n). Everything else is O(n). All
     samples are assumed to be independent, unless ``clusters`` or ``blocks`` say otherwise; then
     the result's ``sampling`` says what they are worth. Fewer than 10 clusters or blocks are
-    refused, and of fewer than 30 a warning is given. An area under the ROC curve of 1 gets an
-    interval too: a lower bound from disjoint pairs of samples (method ``"pairs"``).
+    refused, and of fewer than 50 a warning is given. An area under the ROC curve of 1 gets an
+    interval too: a lower bound from disjoint pairs of samples (method ``"pairs"``). Where
+    ``"combined"`` has no variance, the interval is that of ``"fiducial"``.
 
     References
     ----------

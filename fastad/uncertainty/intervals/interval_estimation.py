@@ -28,6 +28,7 @@ from fastad.uncertainty.intervals.inversion import inversion
 from fastad.uncertainty.intervals.methods import (
     ANY_SIZE,
     METHODS,
+    NEWCOMBE_OR_LOGIT,
     OF_CURVES,
     RESAMPLING,
     limits_of,
@@ -239,7 +240,7 @@ def estimate_interval(
     n_resamples = n_undefined = 0
     method, reason = task.method, None
     if drawn is None:
-        (low, high), standard_error = _closed_form(sample, task, options)
+        method, (low, high), standard_error = _closed_form(sample, task, options)
     elif task.method in OF_CURVES:
         n_resamples = drawn.shape[1]
         middle = drawn.mean(axis=0)
@@ -289,7 +290,9 @@ def _of_curves(
     variance does not tell in which direction, and has the whole range from the lower curve on.
     """
     if task.method == "combined":
-        (low, high), standard_error = _closed_form(sample, replace(task, method="logit"), options)
+        _, (low, high), standard_error = _closed_form(
+            sample, replace(task, method="logit"), options
+        )
         if standard_error > 0:
             ends = fiducial(task.bound, np.stack([middle, middle]), options.alpha)
             return "combined", (min(low, ends[0]), max(high, ends[1]))
@@ -315,28 +318,37 @@ def _from_replicates(
     return max(low, lowest), min(high, highest)
 
 
-def _closed_form(sample: Sample, task: Task, options: InferenceOptions) -> tuple[Bounds, float]:
-    """Return the ends of an interval that needs no replicates, and the standard error."""
+def _closed_form(
+    sample: Sample, task: Task, options: InferenceOptions
+) -> tuple[str, Bounds, float]:
+    """Return the method of an interval that needs no replicates, its ends and standard error."""
     counts, bound, value, alpha = sample.counts, task.bound, task.value, options.alpha
-    if task.method == "inversion":
-        return inversion(counts, bound, alpha), math.nan
-    if task.method in BINOMIAL and has_box(bound):
-        return box_interval(counts, bound, alpha), math.nan
-    if task.method in BINOMIAL:
+    method = task.method
+    if method == "inversion":
+        return method, inversion(counts, bound, alpha), math.nan
+    if method in BINOMIAL and has_box(bound):
+        return method, box_interval(counts, bound, alpha), math.nan
+    if method in BINOMIAL:
         confusion = confusion_at_threshold(counts, bound.parameters["threshold"])
         k, n = TRIALS[bound.measure.name](confusion)
-        low, high = BINOMIAL[task.method](k, n, alpha)
+        low, high = BINOMIAL[method](k, n, alpha)
         standard_error = math.sqrt(k * (n - k) / n) / n
         if bound.measure.name in OF_PROPORTION:
             value_of, slope = OF_PROPORTION[bound.measure.name]
-            return (value_of(low, n), value_of(high, n)), standard_error * slope(k / n, n)
-        return (low, high), standard_error
-    if task.method == "newcombe":
-        n, m = counts.n_anomalies, counts.n_normals
-        return newcombe(value, n, m, alpha), math.sqrt(newcombe_variance(value, n, m))
-    if task.method == "order":
-        return order_interval(counts, bound, options.level), math.nan
+            return method, (value_of(low, n), value_of(high, n)), standard_error * slope(k / n, n)
+        return method, (low, high), standard_error
+    if method == "order":
+        return method, order_interval(counts, bound, options.level), math.nan
+    n, m = counts.n_anomalies, counts.n_normals
+    if method == "newcombe":
+        return method, newcombe(value, n, m, alpha), math.sqrt(newcombe_variance(value, n, m))
     standard_error = standard_error_of(sample.variance(bound), bound)
-    ends = symmetric_ends if task.method == "delong" else logit_ends
+    if method == NEWCOMBE_OR_LOGIT:
+        allowed = math.sqrt(newcombe_variance(value, n, m))
+        # The larger variance; without any, the interval is one of disjoint pairs.
+        if 0 < standard_error <= allowed:
+            return "newcombe", newcombe(value, n, m, alpha), allowed
+        method = "logit"
+    ends = symmetric_ends if method == "delong" else logit_ends
     half = student_quantile(alpha, task.df) * standard_error
-    return ends(value, half, bound.bounds), standard_error
+    return method, ends(value, half, bound.bounds), standard_error

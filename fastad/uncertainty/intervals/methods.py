@@ -9,20 +9,16 @@ from importlib.resources import files
 from statistics import fmean
 from typing import NamedTuple, TypeVar
 
-from fastad.errors import InvalidInputError, UndefinedMeasureError
+from fastad.errors import InvalidInputError
 from fastad.measures.contamination import CorrectedMeasure, observed_area
+from fastad.measures.early import exponent_of
 from fastad.measures.measure import BoundMeasure
 from fastad.measures.rates import RATES, TRIALS
-from fastad.measures.roc import ROC_AUC
+from fastad.measures.roc import ROC_AUC, area_or_chance
 from fastad.ordering.counts import OrderedCounts
 from fastad.uncertainty.intervals.enclosing_curves import has_box, has_fiducial, has_order, step_at
-from fastad.uncertainty.samples.closed_forms import (
-    BINOMIAL,
-    newcombe_variance,
-    standard_error_of,
-    variance,
-)
-from fastad.uncertainty.samples.influence import INFLUENCES, has_influence, influence
+from fastad.uncertainty.samples.closed_forms import BINOMIAL
+from fastad.uncertainty.samples.influence import INFLUENCES, has_influence
 from fastad.uncertainty.samples.sampling import Sample
 
 RESAMPLING = ("bootstrap", "basic", "bca")
@@ -41,8 +37,9 @@ NEWCOMBE_OR_LOGIT = "newcombe or logit"
 # Measures of which the same holds for `logit`, and random curves know what few samples at the top
 # leave open.
 COMBINED = ("average_precision", "pr_auc", "auc_at_fpr")
-# Random curves by which intervals are computed.
+# Methods that draw random curves.
 OF_CURVES = ("fiducial", "combined")
+_SELECTED = (NEWCOMBE_OR_LOGIT, *OF_CURVES)
 
 # The lowest of four families of 200 intervals each with a coverage of 95 % lies at 93 % by chance.
 # With many samples beyond the operating point nothing else makes it lower; areas under the ROC
@@ -67,6 +64,8 @@ _FEWEST_TRIED = (10, 30)
 # With fewer samples of the smaller class on the wrong side, on average over the other class, of the
 # best and of the worst detector, more than 8 % of the intervals missed the difference.
 _FEWEST_MISPLACED = (0.5, 2.5)
+# With fewer normals for each unit of alpha, up to 38 % missed it.
+_FEWEST_EARLY = 10
 # From this area under the ROC curve on, few samples are on the wrong side.
 _NEARLY_PERFECT = 0.985
 _NEARLY_PERFECT_FAMILIES = ("nearly perfect", "nearly perfect, heavy-tailed")
@@ -169,7 +168,7 @@ def check_method(method: str, bound: BoundMeasure, kind: str | None = None) -> N
 
 
 def select_method(bound: BoundMeasure, counts: OrderedCounts) -> tuple[str, float | None]:
-    """Return the method that `auto` selects, and its coverage.
+    """Return the method that `auto` selects, or two of which one is, and its coverage.
 
     The coverage is None where theory bounds it and none was measured, and NaN where nothing is
     known of it.
@@ -193,19 +192,7 @@ def select_method(bound: BoundMeasure, counts: OrderedCounts) -> tuple[str, floa
         limits = limits_of(bound, float(counts.n_anomalies), float(counts.n_normals))
         is_known = isinstance(bound.measure, CorrectedMeasure) and min(limits) >= MANY
         return "bootstrap", None if is_known else math.nan
-    method, coverage = best_method(rows)
-    return newcombe_or_logit(bound, counts) if method == NEWCOMBE_OR_LOGIT else method, coverage
-
-
-def newcombe_or_logit(bound: BoundMeasure, counts: OrderedCounts) -> str:
-    """Return which of both methods has the larger variance of the area under the ROC curve.
-
-    The second one without a variance, too: its interval is then one of disjoint pairs.
-    """
-    n, m = int(counts.n_anomalies), int(counts.n_normals)
-    observed = standard_error_of(variance(counts, influence(counts, bound)), bound)
-    allowed = math.sqrt(newcombe_variance(bound.value(counts), n, m))
-    return "newcombe" if 0 < observed <= allowed else "logit"
+    return best_method(rows)
 
 
 def limits_of(bound: BoundMeasure, n_anomalies: float, n_normals: float) -> Limits:
@@ -258,8 +245,7 @@ def best_method(rows: Sequence[Coverage]) -> tuple[str, float]:
     good = [
         method
         for method in methods
-        if method in good
-        or (coverage[method] >= sufficient and (method in for_few or not few))
+        if method in good or (coverage[method] >= sufficient and (method in for_few or not few))
     ]
     if not good:
         best = max(coverage, key=lambda method: coverage[method])
@@ -293,7 +279,10 @@ def select_paired_method(bound: BoundMeasure, samples: Sequence[Sample]) -> tupl
         return method, few
     if "prevalence" in bound.parameters and n_normals < MANY:
         return method, f"with fewer than {MANY} normal samples differences of precisions are biased"
-    misplaced = [min(n_anomalies, n_normals) * (1 - _area(each)) for each in counts]
+    is_early = bound.measure.name in ("bedroc", "robust_initial_enhancement")
+    if is_early and n_normals < _FEWEST_EARLY * exponent_of(bound.parameters["alpha"]):
+        return method, "too few normal samples are among the ranks that have nearly all weight"
+    misplaced = [min(n_anomalies, n_normals) * (1 - area_or_chance(each)) for each in counts]
     is_strong = min(misplaced) < _FEWEST_MISPLACED[0] and max(misplaced) < _FEWEST_MISPLACED[1]
     if method == "student" and is_strong:
         return method, (
@@ -317,14 +306,6 @@ def note_of_few(method: str, sizes: tuple[float, float], fewest: tuple[int, int]
         f"with fewer than {fewest[0]} anomalies or {fewest[1]} normal samples "
         f"how reliable comparisons by {method!r} are is not known"
     )
-
-
-def _area(counts: OrderedCounts) -> float:
-    """Return the area under the ROC curve; 1/2 without a class."""
-    try:
-        return ROC_AUC.compute(counts)
-    except UndefinedMeasureError:
-        return 0.5
 
 
 def delong_keeps_level(bound: BoundMeasure, n_anomalies: float, n_normals: float) -> bool:
@@ -385,7 +366,7 @@ def false_positives() -> list[FalsePositives]:
 
 @cache
 def coverage_table(*, nearly_perfect: bool = False) -> Mapping[str, list[Coverage]]:
-    """Return the coverage of every method by the names of the measures, lowest of the families.
+    """Return the coverage of methods by the names of the measures, lowest of the families.
 
     For methods that are valid for any size the mean: they were tried on fewer data sets. Where
     scores separate the classes nearly perfectly, the families of such scores are others.
@@ -395,6 +376,9 @@ def coverage_table(*, nearly_perfect: bool = False) -> Mapping[str, list[Coverag
     suffix = "_nearly_perfect" if nearly_perfect else ""
     table: dict[str, list[Coverage]] = {}
     for row in csv.DictReader(text.splitlines()):
+        # By themselves, the other methods are too narrow for families that are not in the table.
+        if row["measure"] in (ROC_AUC.name, *COMBINED) and row["method"] not in _SELECTED:
+            continue
         coverages = [float(row[family]) for family in families if row[family]]
         if coverages and row[f"width{suffix}"]:
             table.setdefault(row["measure"], []).append(
@@ -413,13 +397,9 @@ def _nearest_rows(bound: BoundMeasure, counts: OrderedCounts) -> list[Coverage]:
     """Return the rows of the largest data, whose limits are within the limits of these samples."""
     if bound.measure.name not in coverage_table():
         return []
-    table = coverage_table(nearly_perfect=_area(counts) >= _NEARLY_PERFECT)
+    table = coverage_table(nearly_perfect=area_or_chance(counts) >= _NEARLY_PERFECT)
     limits = limits_of(bound, float(counts.n_anomalies), float(counts.n_normals))
-    rows = _nearest(table[bound.measure.name], limits)
-    # By themselves, the other methods are too narrow for families that are not in the table.
-    if bound.measure is ROC_AUC or bound.measure.name in COMBINED:
-        return [row for row in rows if row.method in (NEWCOMBE_OR_LOGIT, *OF_CURVES)]
-    return rows
+    return _nearest(table[bound.measure.name], limits)
 
 
 def _nearest(rows: Sequence[Row], limits: Limits) -> list[Row]:

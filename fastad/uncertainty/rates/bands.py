@@ -136,7 +136,7 @@ def roc_band(
     Warns
     -----
     LowCoverageWarning
-        If a class is in fewer than 30 clusters or blocks, or as few by size.
+        If a class is in fewer than 50 clusters or blocks, or as few by size.
 
     Notes
     -----
@@ -233,7 +233,7 @@ def precision_recall_band(
     Warns
     -----
     LowCoverageWarning
-        If a class is in fewer than 30 clusters or blocks, or as few by size.
+        If a class is in fewer than 50 clusters or blocks, or as few by size.
 
     Notes
     -----

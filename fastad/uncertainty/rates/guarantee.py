@@ -108,7 +108,7 @@ def threshold_with_guarantee(
     Warns
     -----
     LowCoverageWarning
-        If there are fewer than 30 clusters or blocks, or as few by size.
+        If there are fewer than 50 clusters or blocks, or as few by size.
 
     Notes
     -----

@@ -1,0 +1,96 @@
+"""Comparisons whose variance says too little, and p-values that are too small for floats."""
+
+import json
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fastad
+from fastad.errors import LowCoverageWarning
+
+MANY = np.arange(8000) < 4000
+
+
+def sample(n: int, m: int, *shifts: float) -> tuple[np.ndarray, list[np.ndarray]]:
+    rng = np.random.default_rng(0)
+    labels = np.arange(n + m) < n
+    return labels, [rng.normal(size=n + m) + shift * labels for shift in shifts]
+
+
+@pytest.mark.parametrize("measure", ["ap", "auc", "bedroc@20"])
+def test_a_difference_to_a_detector_in_the_reversed_order_has_a_note(measure: str) -> None:
+    """Of average precision the interval was 0.0004 wide, and missed the true value always."""
+    labels, (good, reverse) = sample(20, 400, 9.0, -3.0)
+    with pytest.warns(LowCoverageWarning, match="AUC of b is far below 0.5"):
+        fastad.compare(labels, good, reverse, measure=measure, rng=0)
+    with pytest.warns(LowCoverageWarning, match="AUC of a is far below 0.5"):
+        fastad.compare(labels, reverse, good, measure=measure, rng=0)
+
+
+def test_a_value_near_an_end_that_has_most_of_the_variance_has_a_note() -> None:
+    labels, (perfect, strong, weak) = sample(100, 300, 9.0, 3.9, 1.5)
+    with pytest.warns(LowCoverageWarning, match="b is so near an end of the range"):
+        fastad.compare(labels, perfect, strong, measure="ap")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", LowCoverageWarning)
+        fastad.compare(labels, perfect, weak, measure="ap")
+        fastad.compare(labels, strong, weak, measure="ap")
+        # Asked for by name.
+        fastad.compare(labels, perfect, strong, measure="ap", method="delong")
+
+
+def test_only_pairs_with_a_reversed_detector_have_its_note() -> None:
+    labels, (a, b, c) = sample(100, 300, 1.5, 1.4, -2.0)
+    with pytest.warns(LowCoverageWarning, match="AUC of c is far below"):
+        result = fastad.compare_all(labels, {"a": a, "b": b, "c": c}, measure="auc")
+    notes = {names: each.reliability_note for names, each in result.items()}
+    assert notes["a", "b"] is None
+    assert "AUC of c" in str(notes["a", "c"])
+    assert "AUC of c" in str(notes["b", "c"])
+
+
+def test_measures_of_the_highest_ranks_need_normals_among_them() -> None:
+    labels, (a, b) = sample(100, 150, 1.5, 1.2)
+    with pytest.warns(LowCoverageWarning, match="too few normal samples are among the ranks"):
+        fastad.compare(labels, a, b, measure="bedroc@20")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", LowCoverageWarning)
+        fastad.compare(labels, a, b, measure="bedroc@5")
+
+
+@pytest.mark.filterwarnings("ignore::fastad.errors.LowCoverageWarning")
+@pytest.mark.parametrize("method", ["auto", "delong", "student", "bootstrap", "permutation"])
+@pytest.mark.parametrize("is_perfect", [True, False])
+def test_no_p_value_of_a_comparison_is_0(method: Any, is_perfect: bool) -> None:
+    rng = np.random.default_rng(0)
+    a = 9.0 * MANY + (0 if is_perfect else rng.normal(size=8000))
+    b = -a if is_perfect else rng.normal(size=8000) - a
+    scores = {"a": a, "b": b}
+    result = fastad.compare_all(MANY, scores, measure="auc", method=method, n_resamples=20, rng=0)
+    assert result["a", "b"].to_dict()["p_value"] >= 2.2e-308
+    (content,) = json.loads(result.to_json())["comparisons"]
+    assert content["p_value"] >= 2.2e-308
+    assert min(result.adjusted_p_values.values()) >= 2.2e-308
+    assert result.to_frame()["p_value"].min() >= 2.2e-308
+
+
+@pytest.mark.filterwarnings("ignore::fastad.errors.LowCoverageWarning")
+@pytest.mark.parametrize("method", ["auto", "delong", "hybrid", "bootstrap", "permutation"])
+def test_no_p_value_of_independent_samples_is_0(method: Any) -> None:
+    rng = np.random.default_rng(0)
+    a = 9.0 * MANY + rng.normal(size=8000)
+    result = fastad.compare_independent(
+        (MANY, a), (MANY, -a), measure="auc", method=method, n_resamples=20, rng=0
+    )
+    assert result.p_value >= 2.2e-308
+
+
+@pytest.mark.parametrize("measure", ["auc", "tpr@0.1", "ap"])
+def test_no_p_value_of_the_chance_level_is_0(measure: str) -> None:
+    scores = 9.0 * MANY + np.random.default_rng(0).normal(size=8000)
+    assert fastad.chance_level(MANY, scores, measure=measure, rng=0).p_value >= 2.2e-308
+    table = fastad.evaluate(MANY, scores, measures=["auc"], chance=True)
+    assert "< 1e-16" in str(table)
+    assert table.to_frame()["auc_p_value"].min() >= 2.2e-308
