@@ -14,7 +14,7 @@ import pytest
 from pyarrow import csv, feather, parquet
 
 from fastad import streaming
-from fastad.cli import _streamed
+from fastad.cli import _evaluate
 from tests.support.command_line import FASTAD, error_of, invoke, json_of, on_terminal, shown_on
 from tests.support.command_line import stdout_of as run
 from tests.support.processes import environment
@@ -38,7 +38,7 @@ def scores(tmp_path: Path) -> Path:
 
 
 def little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_streamed, "available_memory", lambda: 1000)
+    monkeypatch.setattr(_evaluate, "available_memory", lambda: 1000)
 
 
 def values_of(rows: list[dict[str, Any]]) -> dict[str, dict[str, streaming.BoundedValue]]:
@@ -176,7 +176,7 @@ def test_a_threshold_that_is_infinite_is_json(tmp_path: Path) -> None:
 def test_a_file_that_would_not_fit_is_read_in_batches(
     scores: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    in_batches = run("evaluate", scores, *ASKED, "--memory", _streamed.DEFAULT_MEMORY)
+    in_batches = run("evaluate", scores, *ASKED, "--memory", _evaluate.DEFAULT_MEMORY)
     little_memory(monkeypatch)
     result = invoke("evaluate", scores, *ASKED)
     assert result.exit_code == 0
