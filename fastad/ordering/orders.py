@@ -153,16 +153,13 @@ def pack_values(
     raw: RawScores, labels: Labels, name: str
 ) -> tuple[KeyVector, int, KeyCodec] | None:
     """Return keys where their rows are, and their centre; None where they span too much."""
-    low, high, base = raw.scan()
-    raw.refuse_nan(low, high, labels, name)
-    codec = KeyCodec(raw.scores.dtype, base)
-    lowest, highest = codec.fold(low), codec.fold(high)
-    if _too_wide(raw, lowest, highest):
-        return None
-    centre = lowest + (highest - lowest) // 2
     packed = borrow_buffer("packed", raw.values.shape[0], raw.values.dtype)
-    keys.pack(raw.values, labels.values, codec.base, centre, raw.largest, raw.signed, packed)
-    return packed, centre, codec
+    low, high, base, centre, fits = keys.pack(
+        raw.values, labels.values, raw.largest, raw.signed, packed
+    )
+    # Without compilation these are NumPy's integers, which overflow.
+    raw.refuse_nan(int(low), int(high), labels, name)
+    return (packed, int(centre), KeyCodec(raw.scores.dtype, int(base))) if fits else None
 
 
 def _order_ranges(raw: RawScores, labels: Labels, name: str, cuts: Cuts) -> PackedOrder:

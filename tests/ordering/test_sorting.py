@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import fastad
 from fastad._core.threads import thread_limit
 from fastad._core.types import KeyVector
 from fastad._kernels.ordering import radix
@@ -165,3 +166,20 @@ def test_the_trial_compares_the_fastest_runs_of_both_sorts(
     monkeypatch.setattr(sorting, "perf_counter", lambda: now)
     monkeypatch.setattr(sorting, "sort_ratio", sorting.sort_ratio.__wrapped__)
     assert sorting.numpy_sorts_fast() == expected
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+@pytest.mark.parametrize("low", [-1, 0])
+@pytest.mark.parametrize("distance", [-(2**13), -(2**12) - 1, -(2**12), -1, 0, 1])
+def test_keys_are_packed_as_far_as_they_leave_a_bit_for_the_label(
+    dtype: type, low: int, distance: int
+) -> None:
+    limit = 2 ** (8 * np.dtype(dtype).itemsize - 1)
+    high = low + limit + distance
+    if high >= limit:
+        low, high = low - limit // 2, high - limit // 2
+    scores = np.array([low, low + 1, high - 1, high, low + (high - low) // 2], dtype)
+    packed = pack_values(view_raw(scores), check_labels([0, 1, 0, 1, 1]), "y_score")
+    assert packed is None or distance < 0
+    assert packed is not None or distance >= -(2**12) - 1024
+    assert fastad.roc_auc([0, 1, 0, 1, 1], scores) == 4 / 6

@@ -159,22 +159,45 @@ def positions_of_normals(
 
 
 @kernel
+def fold(bits: int, base: int) -> int:
+    """Return the fold of rank bits, in the range taken out the nearest one to it."""
+    return max(bits - base, 0) if bits > 0 else min(bits + base, 0)
+
+
+@kernel
 def pack(
     values: KeyVector,  # (n,)
     labels: LabelVector,  # (n,)
-    base: int,
-    centre: int,
     largest: int,
     signed: int,
-    packed: KeyVector,  # (n,) written here
-) -> None:
-    """Write the falling key of each score, doubled, with its label in the lowest bit."""
+    packed: KeyVector,  # (n,) written here if the keys leave a bit for the label
+) -> tuple[int, int, int, int, bool]:
+    """Write the falling key of each score, doubled, with its label in the lowest bit.
+
+    Return the extremes of the rank bits, the base, the centre, and whether there is such a bit. Of
+    NaN, which shows in the extremes, keys mean nothing.
+    """
+    low: Any = np.int64(values[0])
+    high: Any = np.int64(values[0])
+    base: Any = 0
+    if signed:
+        low, high, base = scan_floats(values, largest)
+    else:
+        for i in range(values.shape[0]):
+            low = min(low, np.int64(values[i]))
+            high = max(high, np.int64(values[i]))
+    lowest, highest = fold(low, base), fold(high, base)
+    # As floats, whose difference does not overflow; they are rounded by less than the margin.
+    if float(highest) - float(lowest) >= 2.0 ** (8 * packed.itemsize - 1) - 2.0**12:
+        return low, high, base, 0, False
+    centre = lowest + (highest - lowest) // 2
     for i in range(values.shape[0]):
         value = np.int64(values[i])
         magnitude = value & largest
         sign = (value >> 63) & signed
         reduced = magnitude - base if magnitude != 0 else 0
         packed[i] = ((centre - ((reduced ^ sign) - sign)) << 1) | labels[i]
+    return low, high, base, centre, True
 
 
 @kernel
