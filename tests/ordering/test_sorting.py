@@ -178,7 +178,9 @@ def test_keys_are_packed_as_far_as_they_leave_a_bit_for_the_label(
     high = low + limit + distance
     if high >= limit:
         low, high = low - limit // 2, high - limit // 2
-    scores = np.array([low, low + 1, high - 1, high, low + (high - low) // 2], dtype)
+    scores: npt.NDArray[Any] = np.array(
+        [low, low + 1, high - 1, high, low + (high - low) // 2], dtype
+    )
     packed = pack_values(view_raw(scores), check_labels([0, 1, 0, 1, 1]), "y_score")
     assert packed is None or distance < 0
     assert packed is not None or distance >= -(2**12) - 1024
