@@ -147,25 +147,6 @@ class Neighbourhood:
     is tied. A training point is its own neighbour, at the distance 0, as are its duplicates; where
     the densities of a local outlier factor are computed it is not, its duplicates still are.
 
-    Parameters
-    ----------
-    X_train : array-like of shape (n_train, n_features)
-        Finite numbers.
-    rules : sequence of Rule
-        At least one rule; scores come in their order.
-
-    Attributes
-    ----------
-    n_features : int
-        Length of a point.
-    rules : tuple of Rule
-        Rules as given.
-
-    Raises
-    ------
-    InvalidInputError
-        If X_train is no table of finite numbers, or has fewer rows than a rule needs.
-
     Examples
     --------
     >>> from fastad.detectors.neighbours import Neighbourhood, Rule

@@ -60,21 +60,11 @@ _SHADED: "WeakKeyDictionary[Patch, float]" = WeakKeyDictionary()
 
 
 class Display:
-    """Base of all displays: the attributes of a drawn one.
+    """Base of all displays: the attributes of a drawn one."""
 
-    Attributes
-    ----------
-    ax_ : matplotlib.axes.Axes
-        The axes.
-    figure_ : matplotlib.figure.Figure or SubFigure
-        The figure of the axes.
-    lines_ : dict of str to matplotlib.lines.Line2D
-        The line of each detector.
-    """
-
-    ax_: "Axes"
-    figure_: "Figure | SubFigure"
-    lines_: "dict[str, Line2D]"
+    ax_: "Axes"  # the axes
+    figure_: "Figure | SubFigure"  # the figure of the axes
+    lines_: "dict[str, Line2D]"  # the line of each detector
 
     @property
     def line_(self) -> "Line2D":

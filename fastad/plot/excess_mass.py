@@ -54,10 +54,8 @@ class ExcessMassCurveDisplay(LevelSetsDisplay[ExcessMassCurve, ExcessMassBand, P
 
     Attributes
     ----------
-    curves : dict of str to ExcessMassCurve
-        Curves by detector.
-    bands : dict of str to ExcessMassBand
-        Bands by detector.
+    curves, bands : dict
+        As given, by detector.
     ax_, figure_, lines_, line_
         Axes, figure, line of each detector, line of the first; once drawn.
     bands_ : dict of str to matplotlib.collections.FillBetweenPolyCollection

@@ -52,10 +52,8 @@ class MassVolumeCurveDisplay(LevelSetsDisplay[MassVolumeCurve, MassVolumeBand, _
 
     Attributes
     ----------
-    curves : dict of str to MassVolumeCurve
-        Curves by detector.
-    bands : dict of str to MassVolumeBand
-        Bands by detector.
+    curves, bands : dict
+        As given, by detector.
     ax_, figure_, lines_, line_
         Axes, figure, line of each detector, line of the first; once drawn.
     bands_ : dict of str to matplotlib.collections.FillBetweenPolyCollection

@@ -57,12 +57,8 @@ class PrecisionRecallDisplay(LabelledCurvesDisplay[PrecisionRecallCurve]):
 
     Attributes
     ----------
-    curves : dict of str to PrecisionRecallCurve
-        Curves by detector.
-    bands : dict of str to PrecisionRecallBand
-        Bands by detector.
-    false_alarms : dict of str to numpy.ndarray of shape (n_points,)
-        Flagged normals per anomaly by detector.
+    curves, bands, false_alarms : dict
+        As given, by detector.
     ax_, figure_, lines_, line_
         Axes, figure, line of each detector, line of the first; once drawn.
     bands_ : dict of str to matplotlib.collections.FillBetweenPolyCollection

@@ -91,12 +91,8 @@ class RocCurveDisplay(LabelledCurvesDisplay[RocCurve]):
 
     Attributes
     ----------
-    curves : dict of str to RocCurve
-        Curves by detector.
-    marks : dict of str to list of RocMark
-        Operating points by detector.
-    bands : dict of str to RocBand
-        Bands by detector.
+    curves, marks, bands : dict
+        As given, by detector.
     n_normals : float or None
         Number of normal samples, where it is known.
     ax_, figure_, lines_, line_

@@ -62,15 +62,6 @@ class Scorer(ABC, Generic[_Result]):
 
     Called as ``scorer(estimator, X, y_true, sample_weight=None)`` with a fitted estimator. Higher
     is better, as everywhere in scikit-learn: measures of which lower is better are negated.
-
-    Attributes
-    ----------
-    options : dict
-        Keyword arguments of the measure.
-    pos_label : label or None
-        Label of the anomalies; None stands for 1.
-    response_method : str
-        Method of the estimator that gives scores.
     """
 
     def __init__(
