@@ -192,11 +192,7 @@ def _groups(table: PartitionedTable, columns: Columns) -> list[Any]:
     return in_order(name for names in dask_module().compute(*tasks) for name in names)
 
 
-def _count(
-    table: PartitionedTable,
-    counters: Counters,
-    columns: Columns,
-) -> Counters:
+def _count(table: PartitionedTable, counters: Counters, columns: Columns) -> Counters:
     """Count all rows, each partition apart, and merge along a tree."""
     dask = dask_module()
     # One object for all tasks of a worker, as anomalies may go with it.
@@ -227,10 +223,7 @@ def _groups_of(batches: Iterable[Batch], columns: Columns) -> set[Any]:
 
 
 def _count_rows(
-    batches: Iterable[Batch],
-    empty: Counters,
-    columns: Columns,
-    versions: Versions,
+    batches: Iterable[Batch], empty: Counters, columns: Columns, versions: Versions
 ) -> _Counted:
     """Count the rows of some partitions; the task of a worker."""
     versions.check()

@@ -40,10 +40,7 @@ _COMPILERS = {
             knn.compile_local_outlier_factor,
         ),
         _Compiler(
-            "sklearn.neighbors",
-            "NearestNeighbors",
-            "n_samples_fit_",
-            knn.compile_nearest_neighbors,
+            "sklearn.neighbors", "NearestNeighbors", "n_samples_fit_", knn.compile_nearest_neighbors
         ),
         _Compiler("sklearn.neighbors", "KernelDensity", "tree_", density.DensityScorer),
         _Compiler("sklearn.covariance", "EllipticEnvelope", "offset_", density.MahalanobisScorer),

@@ -10,13 +10,7 @@ from numba.core.dispatcher import Dispatcher
 
 from fastad._core.arrays import as_readonly
 from fastad._core.frames import as_array
-from fastad._core.threads import (
-    current_threads,
-    in_steps,
-    points_at_once,
-    thread_limit,
-    thread_map,
-)
+from fastad._core.threads import current_threads, in_steps, points_at_once, thread_limit, thread_map
 from fastad._core.types import ArrayLike, FloatMatrix, FloatVector, IntVector
 from fastad._kernels.geometry.draws import add_below, write_coordinates
 from fastad.errors import InvalidInputError

@@ -7,13 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from fastad._core.types import FloatVector, IntVector, LabelVector
-from fastad.explain.points import (
-    Points,
-    best_f1_of,
-    roc_area,
-    step_area,
-    trapezoid_area,
-)
+from fastad.explain.points import Points, best_f1_of, roc_area, step_area, trapezoid_area
 from fastad.ordering.counts import OrderedCounts
 
 

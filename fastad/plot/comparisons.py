@@ -240,9 +240,7 @@ class DiscriminabilityDisplay(drawing.Display):
         highest = max((x for values in single for x in values if x > mean), default=mean)
         drawing.set_limits(axes, "y", 0.0, float(min(1.1 * highest, _ROOM * mean)))
         axes.set(
-            xscale=xscale,
-            xlabel="False positive rate",
-            ylabel=f"{criterion} of {result.measure}",
+            xscale=xscale, xlabel="False positive rate", ylabel=f"{criterion} of {result.measure}"
         )
         return self._finish(axes, legend="best" if legend else None)
 

@@ -100,12 +100,7 @@ def open_axes(
 
 
 def open_panels(
-    ax: Any,
-    counts: Sequence[int],
-    *,
-    n_rows: int = 0,
-    columns: int = 1,
-    size: Size | None = None,
+    ax: Any, counts: Sequence[int], *, n_rows: int = 0, columns: int = 1, size: Size | None = None
 ) -> "list[Axes]":
     """Return one of several allowed numbers of axes: the user's, or those of a new figure.
 

@@ -56,10 +56,7 @@ class TestFolds(dict[str, tuple[npt.NDArray[np.int64], ScoreVector]]):
 
 
 def fold_scores(
-    cv_results: Mapping[str, Any],
-    X: Any,
-    response_method: ResponseMethod,
-    pos_label: Label | None,
+    cv_results: Mapping[str, Any], X: Any, response_method: ResponseMethod, pos_label: Label | None
 ) -> TestFolds:
     """Score the test points of each fold by the estimator that was fitted to the others."""
     return TestFolds(
@@ -92,10 +89,7 @@ def with_labels(
 
 
 def rank_detectors(
-    y_true: ArrayLike,
-    y_score: Any,
-    sample_weight: ArrayLike | None,
-    pos_label: Label | None,
+    y_true: ArrayLike, y_score: Any, sample_weight: ArrayLike | None, pos_label: Label | None
 ) -> dict[str, RankedScores]:
     """Check labels and the scores of one detector or many, and order each."""
     ranked = {}

@@ -240,11 +240,7 @@ class DecisionRegionDisplay(drawing.Display):
 
     @classmethod
     def from_estimator(
-        cls,
-        estimator: Any,
-        X: ArrayLike,
-        y_true: ArrayLike | None = None,
-        **options: Any,
+        cls, estimator: Any, X: ArrayLike, y_true: ArrayLike | None = None, **options: Any
     ) -> "Self":
         """Draw a fitted detector, as `fastad.compile_scorer` takes it.
 

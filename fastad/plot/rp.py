@@ -9,12 +9,7 @@ from fastad._core.types import ArrayLike, Label, Point
 from fastad.evaluation.ranked_scores import RankedScores
 from fastad.measures.results import RpCurve
 from fastad.plot import drawing
-from fastad.plot.curves import (
-    LabelledCurvesDisplay,
-    evaluate_each,
-    map_detectors,
-    read_measures,
-)
+from fastad.plot.curves import LabelledCurvesDisplay, evaluate_each, map_detectors, read_measures
 from fastad.plot.folds import rank_detectors
 from fastad.plot.legends import legend_labels
 

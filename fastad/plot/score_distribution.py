@@ -194,10 +194,7 @@ class ScoreDistributionDisplay(LabelledDisplay):
         return cls(distributions).plot(ax, legend=legend)
 
     def plot(
-        self,
-        ax: "Axes | Sequence[Axes] | npt.NDArray[Any] | None" = None,
-        *,
-        legend: bool = True,
+        self, ax: "Axes | Sequence[Axes] | npt.NDArray[Any] | None" = None, *, legend: bool = True
     ) -> "Self":
         """Draw the distributions; return the display.
 
@@ -253,10 +250,7 @@ def _distribution_of(
     widths = np.diff(edges)
     anomalous, normal = (
         np.histogram(scores, edges, weights=np.diff(cumulative))[0] / (total * widths)
-        for cumulative, total in (
-            (counts.tps, counts.n_anomalies),
-            (counts.fps, counts.n_normals),
-        )
+        for cumulative, total in ((counts.tps, counts.n_anomalies), (counts.fps, counts.n_normals))
     )
     return ScoreDistribution(edges, anomalous, normal, marked, spans)
 

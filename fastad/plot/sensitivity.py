@@ -56,8 +56,7 @@ class ContaminationSensitivityDisplay(LabelledDisplay, drawing.Display):
     """
 
     def __init__(
-        self,
-        sensitivities: "ContaminationSensitivity | Mapping[str, ContaminationSensitivity]",
+        self, sensitivities: "ContaminationSensitivity | Mapping[str, ContaminationSensitivity]"
     ) -> None:
         # Here, because SciPy's functions take a sixth of a second to import.
         from fastad.uncertainty.intervals.sensitivity import ContaminationSensitivity

@@ -17,9 +17,7 @@ if TYPE_CHECKING:
     from fastad.streaming.sketches.results import BoundedEvaluation as BoundedEvaluation
     from fastad.streaming.sketches.results import BoundedInterval as BoundedInterval
     from fastad.streaming.sketches.results import BoundedValue as BoundedValue
-    from fastad.streaming.sketches.results import (
-        StreamedEvaluation as StreamedEvaluation,
-    )
+    from fastad.streaming.sketches.results import StreamedEvaluation as StreamedEvaluation
     from fastad.streaming.sketches.sketch import ScoreSketch as ScoreSketch
 
 __getattr__, __dir__, __all__ = lazy_names()

@@ -11,12 +11,7 @@ from sklearn.cluster import Birch
 
 from fastad.detectors.compilation import compile_scorer
 from fastad.errors import BatchScorerWarning, InvalidInputError
-from tests.support.compiled_points import (
-    assert_compiled,
-    assert_robust,
-    queries,
-    training,
-)
+from tests.support.compiled_points import assert_compiled, assert_robust, queries, training
 
 pytest.importorskip("pyod")
 

@@ -249,9 +249,7 @@ def test_counts_of_scores_without_a_kernel_of_their_own() -> None:
 
 
 _COORDINATES = st.one_of(
-    st.integers(-3, 3).map(float),
-    st.floats(-1e3, 1e3),
-    st.floats(-1e-150, 1e-150),
+    st.integers(-3, 3).map(float), st.floats(-1e3, 1e3), st.floats(-1e-150, 1e-150)
 )
 
 

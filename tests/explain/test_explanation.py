@@ -19,6 +19,8 @@ from tests.support.loops import loop
 AUC = "area under the ROC curve"
 AP = "average precision"
 TRAPEZOID = "trapezoid area under the precision-recall curve"
+SORTED = f"{TRAPEZOID} sorted by recall"
+PARTLY = f"{AUC} of the sigmoid of those scores that lie outside [0, 1]"
 FLIPPED = f"{AUC} with scores negated, or classes exchanged"
 
 
@@ -63,43 +65,13 @@ RARE = np.repeat([0, 1], [1900, 100])
 LOGITS = [98.0950, 98.4612, 98.1145, 98.1506, 97.6037, 98.9425, 99.2644, 99.5014]
 LOGITS += [99.7280, 99.6595, 99.6931, 99.4667, 99.9623, 99.8949, 99.8768]
 PUBLIC: dict[str, tuple[Any, Any, str, str]] = {
-    "anomalib#3781, docstring": (
-        [0, 0, 1, 1],
-        [0.1, 0.2, 0.8, 0.9],
-        "0.8750",
-        f"{TRAPEZOID} sorted by recall",
-    ),
-    "anomalib#3797, docstring": (
-        TEN,
-        TEN_SCORES,
-        "0.4899",
-        f"{TRAPEZOID} sorted by recall",
-    ),
-    "anomalib#3781, constant": (
-        RARE,
-        np.full(2000, 0.5),
-        "0.5250",
-        f"{TRAPEZOID} sorted by recall",
-    ),
-    "anomalib#3781, inverted": (RARE, 1 - RARE, "0.5250", f"{TRAPEZOID} sorted by recall"),
-    "anomalib#3781, perfect": (
-        RARE,
-        np.arange(2000) / 2000,
-        "0.9952",
-        f"{TRAPEZOID} sorted by recall",
-    ),
-    "anomalib#2003": (
-        np.arange(-2, 2, 0.2) > 0,
-        np.arange(-2, 2, 0.2),
-        "0.8990",
-        f"{AUC} of the sigmoid of those scores that lie outside [0, 1]",
-    ),
-    "torchmetrics#1989": (
-        [1, 0, 1],
-        [1.2, 0.9678, 1.7],
-        "0.",
-        f"{AUC} of the sigmoid of those scores that lie outside [0, 1]",
-    ),
+    "anomalib#3781, docstring": ([0, 0, 1, 1], [0.1, 0.2, 0.8, 0.9], "0.8750", SORTED),
+    "anomalib#3797, docstring": (TEN, TEN_SCORES, "0.4899", SORTED),
+    "anomalib#3781, constant": (RARE, np.full(2000, 0.5), "0.5250", SORTED),
+    "anomalib#3781, inverted": (RARE, 1 - RARE, "0.5250", SORTED),
+    "anomalib#3781, perfect": (RARE, np.arange(2000) / 2000, "0.9952", SORTED),
+    "anomalib#2003": (np.arange(-2, 2, 0.2) > 0, np.arange(-2, 2, 0.2), "0.8990", PARTLY),
+    "torchmetrics#1989": ([1, 0, 1], [1.2, 0.9678, 1.7], "0.", PARTLY),
     "torchmetrics#2819": (
         [0] + [1] * 14,
         LOGITS,
@@ -249,7 +221,7 @@ def test_every_definition_is_found_by_its_value(seed: int) -> None:
 
 def test_definitions_that_cannot_be_told_apart_are_all_named() -> None:
     result = explain([0, 0, 0, 1], [1, 1, 1, 1], value="0.625")
-    assert {TRAPEZOID, f"{TRAPEZOID} sorted by recall"} <= set(names(result))
+    assert {TRAPEZOID, SORTED} <= set(names(result))
     assert "cannot tell apart" in result.summary
 
 
@@ -337,7 +309,7 @@ def test_one_class_is_undefined_and_bad_data_are_named() -> None:
 def test_it_prints_the_answer_first() -> None:
     result = explain(TEN, TEN_SCORES, value="0.4899")
     lines = str(result).splitlines()
-    assert lines[0] == f"0.4899 is the {TRAPEZOID} sorted by recall."
+    assert lines[0] == f"0.4899 is the {SORTED}."
     assert "0.4899  ap 0.4610" in lines[3]
     assert "anomalib#3781" in lines[4]
     assert result.summary in result._repr_html_()

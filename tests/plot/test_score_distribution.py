@@ -74,10 +74,7 @@ def test_weights_count_rows() -> None:
     rows = np.repeat(np.arange(90), weights)
     weighted, plain = (
         picture(ScoreDistributionDisplay, y, s, bins=5, sample_weight=w)
-        for y, s, w in (
-            (LABELS, SCORES["b"], weights),
-            (LABELS[rows], SCORES["b"][rows], None),
-        )
+        for y, s, w in ((LABELS, SCORES["b"], weights), (LABELS[rows], SCORES["b"][rows], None))
     )
     for one, other in zip(weighted.steps_["score"], plain.steps_["score"], strict=True):
         np.testing.assert_allclose(data_of(one).values, data_of(other).values)

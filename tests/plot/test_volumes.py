@@ -10,10 +10,7 @@ from fastad.plot import VolumeCurveDisplay, VolumeDisplay
 from tests.support.drawn import legend_of, new_axes, x_of, y_of
 
 X = np.random.default_rng(0).normal(size=(400, 2))
-SCORES = {
-    "round": lambda rows: np.hypot(*rows.T),
-    "square": lambda rows: abs(rows).max(axis=1),
-}
+SCORES = {"round": lambda rows: np.hypot(*rows.T), "square": lambda rows: abs(rows).max(axis=1)}
 RATES = [0.2, 0.01, 0.05]
 VOLUMES = fastad.volumes(SCORES, X, np.zeros(400), fpr=RATES, n_draws=4096, rng=0)
 

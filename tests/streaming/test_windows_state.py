@@ -158,9 +158,7 @@ def test_a_snapshot_is_of_one_moment_and_nobody_waits_for_it(
     assert evaluation.groups == ["b"]
 
 
-def test_a_window_is_of_one_moment_and_nobody_waits_for_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_window_is_of_one_moment_and_nobody_waits_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
     evaluation = two_hours()
     evaluation.update([0, 1, 0, 1], [0.1, 0.2, 0.3, 0.4], time=[0, 0, HOUR, HOUR])
     before = evaluation.sketch().to_bytes()

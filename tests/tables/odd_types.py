@@ -19,9 +19,7 @@ ODD_TYPES = {
         for suffix in ((".npz",) if kind[0] == ">" else (".parquet", ".npz"))
     },
     "uint64": typed(
-        ".parquet",
-        np.array([2**64 - 1, 2**64 - 2, 0, 1], "u8"),
-        [2**64 - 1, 2**64 - 2, 0, 1],
+        ".parquet", np.array([2**64 - 1, 2**64 - 2, 0, 1], "u8"), [2**64 - 1, 2**64 - 2, 0, 1]
     ),
     "float32": typed(
         ".arrow",

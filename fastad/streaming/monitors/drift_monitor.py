@@ -122,11 +122,7 @@ class DriftMonitor:
     )
 
     def __init__(
-        self,
-        reference: ScoreSketch,
-        *,
-        window: int | None = None,
-        confidence_level: Point = 0.95,
+        self, reference: ScoreSketch, *, window: int | None = None, confidence_level: Point = 0.95
     ) -> None:
         check_type(reference, ScoreSketch, "reference", "a ScoreSketch")
         if reference.dtype is None:

@@ -227,11 +227,7 @@ class SlidingEvaluation:
             uninterrupted(lambda: self._label(points, panes, group))
 
     def sketch(
-        self,
-        *,
-        window: Duration | None = None,
-        end: Time | None = None,
-        group: Group | None = None,
+        self, *, window: Duration | None = None, end: Time | None = None, group: Group | None = None
     ) -> ScoreSketch:
         """Return one sketch of all points of a window: every measure, `interval` and more.
 

@@ -169,10 +169,7 @@ class StreamedEvaluation(TableResult, Mapping[Any, BoundedEvaluation]):
     __slots__ = ("_tables", "group_columns", "n_passes")
 
     def __init__(
-        self,
-        tables: Mapping[Any, BoundedEvaluation],
-        group_columns: Sequence[str],
-        n_passes: int,
+        self, tables: Mapping[Any, BoundedEvaluation], group_columns: Sequence[str], n_passes: int
     ) -> None:
         self._tables = dict(tables)
         self.group_columns = tuple(group_columns)

@@ -70,8 +70,7 @@ class ScoreSketch(BoundedMeasureMethods):
         size = check_memory(memory)
         if CellTable.most_cells(size) < 2:
             raise InvalidInputError(
-                f"memory must suffice for two cells; found {short_repr(memory)}",
-                argument="memory",
+                f"memory must suffice for two cells; found {short_repr(memory)}", argument="memory"
             )
         self._lock = StateLock("ScoreSketch")
         self._table = CellTable(size)
