@@ -210,6 +210,10 @@ def test_a_snapshot_goes_on_as_if_nothing_had_happened(tmp_path: Path, n_batches
         if i % 3:
             going.label(S[rows], Y[rows], time=T[rows], group=("t", i % 2))
     restored = SlidingEvaluation.load(path)
+    if n_batches:
+        # In a group of its own, too.
+        with pytest.raises(InvalidInputError, match="y_score must contain float64 as before"):
+            restored.update([0, 1], np.array([1, 2]), time=START, group="new")
     for i, rows in list(enumerate(batches))[n_batches:]:
         restored.update(y_score=S[rows], time=T[rows], group=("t", i % 2))
         if i % 3:
@@ -217,8 +221,6 @@ def test_a_snapshot_goes_on_as_if_nothing_had_happened(tmp_path: Path, n_batches
     assert restored.to_bytes() == going.to_bytes()
     assert pickle.loads(pickle.dumps(going)).to_bytes() == going.to_bytes()
     assert list(tmp_path.iterdir()) == [path]
-    with pytest.raises(InvalidInputError, match="y_score must contain float64 as before"):
-        restored.update([0, 1], np.array([1, 2]), time=START)
 
 
 def small() -> bytes:
