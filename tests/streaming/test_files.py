@@ -81,20 +81,6 @@ def test_formats(tmp_path: Path, suffix: str, *, exact: bool) -> None:
             check_bounds(table, Y, COLUMNS[name])
 
 
-@pytest.mark.one_in(3)
-@pytest.mark.parametrize("suffix", FORMATS)
-def test_folders_and_lists_of_files_are_one_table(tmp_path: Path, suffix: str) -> None:
-    folder = save_parts(tmp_path / "lake", COLUMNS, [1, 700, 1200], suffix)
-    (folder / "inner").mkdir()
-    (folder / f"part-3{suffix}").rename(folder / "inner" / f"z{suffix}")
-    (folder / "_SUCCESS").touch()
-    (folder / "notes.txt").write_text("not scores")
-    paths = sorted(path for path in folder.rglob("*") if path.name.startswith(("part", "z")))
-    sources: list[Any] = [folder, str(folder), paths[::-1], [folder / "inner", *paths[1:]]]
-    for source in sources:
-        check_exact(evaluate(source, exact=True, memory="60kB"))
-
-
 @pytest.mark.parametrize("late", [0, 1])
 def test_one_class_may_come_late(tmp_path: Path, late: int) -> None:
     order = np.argsort(late == Y, kind="stable")
