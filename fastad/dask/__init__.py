@@ -7,10 +7,10 @@ from fastad._core.lazy import lazy_names
 if TYPE_CHECKING:
     from fastad.dask.evaluation import evaluate as evaluate
     from fastad.dask.evaluation import sketch as sketch
-    from fastad.dask.particles import volume_curve as volume_curve
+    from fastad.dask.regions import volume as volume
+    from fastad.dask.regions import volume_at_fpr as volume_at_fpr
+    from fastad.dask.regions import volume_curve as volume_curve
+    from fastad.dask.regions import volumes as volumes
     from fastad.dask.replicates import interval as interval
-    from fastad.dask.uniform_draws import volume as volume
-    from fastad.dask.uniform_draws import volume_at_fpr as volume_at_fpr
-    from fastad.dask.uniform_draws import volumes as volumes
 
 __getattr__, __dir__, __all__ = lazy_names()

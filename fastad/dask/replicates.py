@@ -8,9 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from fastad._core.parameters import check_count
-from fastad._core.threads import thread_limit
 from fastad._core.types import ArrayLike
-from fastad.dask.tasks import Versions, dask_module, now_or_later
+from fastad.dask.tasks import Versions, dask_module, now_or_later, on_worker
 from fastad.measures.measure import BoundMeasure, MeasureLike
 from fastad.uncertainty.intervals import interval as intervals
 from fastad.uncertainty.results import Interval
@@ -104,7 +103,5 @@ def _values_of(
     shared: tuple[IndependentSample, list[BoundMeasure]], resamples: Resamples, versions: Versions
 ) -> npt.NDArray[np.float64]:
     """Return the measures of some replicates; the task of a worker."""
-    versions.check()
-    # A thread may have the context of the caller, which draws elsewhere.
-    with replicated_elsewhere.use(None), thread_limit(1):
+    with on_worker(versions, replicated_elsewhere):
         return replicate_values(*shared, resamples)

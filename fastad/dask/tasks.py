@@ -1,12 +1,15 @@
 """Shared by all computations on Dask: the library, laziness, and versions."""
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from fastad._core.extras import missing_extra
+from fastad._core.remote_hook import RemoteHook
+from fastad._core.threads import thread_limit
 from fastad._core.version import __version__
 from fastad.errors import InvalidInputError
 
@@ -61,3 +64,15 @@ class Versions(NamedTuple):
                 f"fastad {here.fastad} and NumPy {here.numpy}, and fastad {self.fastad} and NumPy "
                 f"{self.numpy} of the client"
             )
+
+
+@contextmanager
+def on_worker(versions: Versions, hook: RemoteHook[..., Any]) -> Iterator[None]:
+    """Check the versions of a worker, which computes a task here and on one thread.
+
+    Its other threads have tasks of their own, and may have the context of the caller, in which the
+    hook computes elsewhere.
+    """
+    versions.check()
+    with hook.use(None), thread_limit(1):
+        yield

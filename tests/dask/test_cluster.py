@@ -84,7 +84,7 @@ def test_intervals_sketches_and_curves_are_those_of_one_machine(
 
 def test_models_and_functions_score_on_workers(client: Any, monkeypatch: Any) -> None:
     pytest.importorskip("onnxruntime", reason="the extra onnx is not installed")
-    monkeypatch.setattr("fastad.dask.uniform_draws._FEWEST", 10_000)
+    monkeypatch.setattr("fastad.dask.regions._FEWEST", 10_000)
     rng = np.random.default_rng(0)
     content = autoencoder(rng.normal(size=(3, 9)), rng.normal(size=(9, 3)) / 3)
     box, pid = fastad.Box([-1] * 3, [1] * 3), os.getpid()

@@ -45,7 +45,7 @@ def test_curves_are_those_of_one_machine(
 ) -> None:
     expected = fastad.regions.volume_curve(score, threshold, BOX, **OPTIONS)
     # Batches so small that there are several of them.
-    monkeypatch.setattr("fastad.dask.particles.points_at_once", lambda _: 64)
+    monkeypatch.setattr("fastad.dask.regions.points_at_once", lambda _: 64)
     for n_tasks in (1, 7):
         result = fastad.dask.volume_curve(score, threshold, BOX, n_tasks=n_tasks, **OPTIONS)
         assert result.to_columns() == expected.to_columns()

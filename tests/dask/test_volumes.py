@@ -9,7 +9,7 @@ import pytest
 from sklearn.ensemble import IsolationForest
 
 import fastad
-from fastad.dask import uniform_draws
+from fastad.dask import regions
 
 dask = pytest.importorskip("dask", reason="the extra dask is not installed")
 
@@ -30,7 +30,7 @@ def batch(rows: Any) -> Any:
 
 @pytest.fixture(autouse=True)
 def small_tasks(monkeypatch: Any) -> Iterator[None]:
-    monkeypatch.setattr(uniform_draws, "_FEWEST", 1000)
+    monkeypatch.setattr(regions, "_FEWEST", 1000)
     with dask.config.set(scheduler="threads"):
         yield
 

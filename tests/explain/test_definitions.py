@@ -244,6 +244,8 @@ def test_rounding_merges_scores() -> None:
     half = s.astype(np.float16)
     name = f"{AUC} of scores in half precision"
     assert value_of(name, y, s) == pytest.approx(metrics.roc_auc_score(y, half), abs=1e-12)
+    # Where it merges none, it is the usual area.
+    assert np.isnan(value_of(name, [0, 1], [1, 2]))
 
 
 def test_axes_may_be_exchanged() -> None:
