@@ -35,7 +35,7 @@ from fastad.measures.partial import AUC_AT_FPR
 from fastad.measures.points import need_both
 from fastad.measures.precision import AVERAGE_PRECISION
 from fastad.measures.roc import ROC_AUC
-from fastad.ordering.counts import counted
+from fastad.ordering.counts import OrderedCounts, counted
 
 __all__ = [
     "average_precision_score",
@@ -131,26 +131,10 @@ def _weights(sample_weight: Any) -> AnyVector | None:
     return None if sample_weight is None else _vector(sample_weight, "iuf")
 
 
-class _Points(NamedTuple):
-    """Points of a curve, from the highest score down."""
-
-    fps: CountVector
-    tps: CountVector
-    thresholds: ScoreVector
-
-    def only(self, kept: IntVector | slice) -> "_Points":
-        return _Points(*(each[kept] for each in self))
-
-    def ends_of_levels(self) -> "_Points":
-        """Return the first and the last point of each number of true positives, and both ends."""
-        rises = np.diff(self.tps) != 0
-        return self.only(_with_ends(rises[:-1] | rises[1:], self.tps.shape[0]))
-
-
-def _points(
+def _counts(
     y_true: Any, y_score: Any, pos_label: Any, sample_weight: Any, drop_intermediate: Any
-) -> _Points:
-    """Check the arguments of a curve, and count at each distinct score, and above all."""
+) -> OrderedCounts:
+    """Check the arguments of a curve, and count at each distinct score."""
     _require(isinstance(drop_intermediate, bool))
     pair, scores = _TwoLabels.of(y_true), _finite_scores(y_score)
     if pos_label is None:
@@ -159,7 +143,7 @@ def _points(
     weights = _weights(sample_weight)
     with counted(pair.equal(pos_label), scores, sample_weight=weights) as counts:
         need_both(counts, "a curve")
-        return _Points(counts.fps, counts.tps, np.append(np.inf, counts.thresholds()))
+        return counts
 
 
 def _corners(fps: CountVector, tps: CountVector) -> IntVector:
@@ -167,6 +151,12 @@ def _corners(fps: CountVector, tps: CountVector) -> IntVector:
     widths, heights = np.diff(fps), np.diff(tps)
     differ = (widths[1:] != widths[:-1]) | (heights[1:] != heights[:-1])
     return _with_ends(differ, fps.shape[0])
+
+
+def _ends_of_levels(tps: CountVector) -> IntVector:
+    """Return the first and the last point of each number of true positives, and both ends."""
+    rises = np.diff(tps) != 0
+    return _with_ends(rises[:-1] | rises[1:], tps.shape[0])
 
 
 def _with_ends(inner: BoolVector, n_points: int) -> IntVector:
@@ -233,11 +223,12 @@ def roc_curve(
 
     More than two labels, and one class only, are left to scikit-learn.
     """
-    points = _points(y_true, y_score, pos_label, sample_weight, drop_intermediate)
+    counts = _counts(y_true, y_score, pos_label, sample_weight, drop_intermediate)
+    fps, tps, thresholds = counts.fps, counts.tps, np.append(np.inf, counts.thresholds())
     if drop_intermediate:
         # scikit-learn looks for corners before it puts the origin in front.
-        points = points.only(np.append(0, 1 + _corners(points.fps[1:], points.tps[1:])))
-    fps, tps, thresholds = points
+        kept = np.append(0, 1 + _corners(fps[1:], tps[1:]))
+        fps, tps, thresholds = fps[kept], tps[kept], thresholds[kept]
     return fps / fps[-1], tps / tps[-1], thresholds
 
 
@@ -254,9 +245,11 @@ def precision_recall_curve(
 
     More than two labels, and one class only, are left to scikit-learn.
     """
-    points = _points(y_true, y_score, pos_label, sample_weight, drop_intermediate)
-    points = points.only(slice(1, None))
-    fps, tps, thresholds = points.ends_of_levels() if drop_intermediate else points
+    counts = _counts(y_true, y_score, pos_label, sample_weight, drop_intermediate)
+    fps, tps, thresholds = counts.fps[1:], counts.tps[1:], counts.thresholds()
+    if drop_intermediate:
+        kept = _ends_of_levels(tps)
+        fps, tps, thresholds = fps[kept], tps[kept], thresholds[kept]
     precision, recall = tps / (tps + fps), tps / tps[-1]
     return np.append(precision[::-1], 1.0), np.append(recall[::-1], 0.0), thresholds[::-1]
 
@@ -273,13 +266,15 @@ def det_curve(
 
     More than two labels, and one class only, are left to scikit-learn.
     """
-    points = _points(y_true, y_score, pos_label, sample_weight, drop_intermediate)
-    fps, tps, thresholds = points.ends_of_levels() if drop_intermediate else points
-    n_normals = points.fps[-1]
+    counts = _counts(y_true, y_score, pos_label, sample_weight, drop_intermediate)
+    fps, tps, thresholds = counts.fps, counts.tps, np.append(np.inf, counts.thresholds())
+    if drop_intermediate:
+        kept = _ends_of_levels(tps)
+        fps, tps, thresholds = fps[kept], tps[kept], thresholds[kept]
     # From the first point without false negatives to the last one without false positives.
     first, last = np.searchsorted(fps, 0, side="right") - 1, np.searchsorted(tps, tps[-1])
     fps, fns, thresholds = (x[first : last + 1][::-1] for x in (fps, tps[-1] - tps, thresholds))
-    return fps / n_normals, fns / tps[-1], thresholds
+    return fps / counts.fps[-1], fns / tps[-1], thresholds
 
 
 @_else_scikit_learn
