@@ -173,7 +173,8 @@ class RateMonitor:
         if expected_rate is not None:
             self._expected_rate = check_inside(expected_rate, "expected_rate")
             self.expected_range = float(self._expected_rate), float(self._expected_rate)
-        elif reference is not None:
+        else:
+            assert reference is not None
             self._reference = _check_reference(reference, alternative)
             self._of_reference = self._alpha / 2
             self.expected_range = self._range_of_reference(*self._reference)
