@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-import fastad
-from fastad.unsupervised import Criteria, LevelSets, UnsupervisedEvaluation
+from fastad.unsupervised import Criteria, LevelSets, UnsupervisedEvaluation, emmv
 from tests.support.volumes import norm
 
 Array = npt.NDArray[Any]
@@ -24,13 +23,11 @@ def evaluate(scores: Scores, X: Array, U: Array, **options: Any) -> Unsupervised
     test = {name: score(X) for name, score in scores.items()}
     uniform = {name: score(U) for name, score in scores.items()}
     volume = (2 * HALF) ** X.shape[1]
-    return fastad.unsupervised.emmv(
-        test, uniform, volume, **{"rng": 0, "n_resamples": 200, **options}
-    )
+    return emmv(test, uniform, volume, **{"rng": 0, "n_resamples": 200, **options})
 
 
 def criteria_of(levels: LevelSets, **options: Any) -> Criteria:
-    return fastad.unsupervised.emmv({"it": levels}, **options)["it"]
+    return emmv({"it": levels}, **options)["it"]
 
 
 def criteria_of_normal(seed: int = 0, n: int = 500, m: int = 5000, **options: Any) -> Criteria:

@@ -14,6 +14,7 @@ import fastad
 from fastad import InvalidInputError, UndefinedMeasureError
 from fastad._kernels.random import bits
 from fastad._kernels.resampling.draws import draw_evenly
+from fastad.unsupervised import emmv, level_sets, required_uniform_draws
 from fastad.unsupervised.criteria import CriteriaPlan
 from fastad.unsupervised.criteria_estimation import (
     PointLevels,
@@ -41,9 +42,7 @@ from tests.support.volumes import norm, norm_of_point
 @given(slow.small_floats())
 def test_values_are_the_areas_of_the_curves(scored: Scored) -> None:
     both = scored.test, scored.uniform
-    result = fastad.unsupervised.emmv({"a": both[0]}, {"a": both[1]}, 3.0, rng=0, n_resamples=20)[
-        "a"
-    ]
+    result = emmv({"a": both[0]}, {"a": both[1]}, 3.0, rng=0, n_resamples=20)["a"]
     mass = fastad.mass_volume_curve(*both, 3.0)
     excess = fastad.excess_mass_curve(*both, 3.0)
     assert result.mv.value == mass.area()
@@ -99,12 +98,8 @@ def test_logarithms_are_those_of_the_ends() -> None:
 @pytest.mark.parametrize("log_volume", [-2000.0, 900.0, 1e5])
 def test_beyond_all_floats_the_logarithms_of_the_intervals_stay(log_volume: float) -> None:
     X, U = points(0, 300, 3000)
-    expected = fastad.unsupervised.emmv({"a": norm(X)}, {"a": norm(U)}, 1.0, rng=0, n_resamples=50)[
-        "a"
-    ]
-    result = fastad.unsupervised.emmv(
-        {"a": norm(X)}, {"a": norm(U)}, log_volume=log_volume, rng=0, n_resamples=50
-    )["a"]
+    expected = emmv({"a": norm(X)}, {"a": norm(U)}, 1.0, rng=0, n_resamples=50)["a"]
+    result = emmv({"a": norm(X)}, {"a": norm(U)}, log_volume=log_volume, rng=0, n_resamples=50)["a"]
     for sign, a, b in zip((-1, 1), result, expected, strict=True):
         for name in ("log_value", "log_low", "log_high"):
             shift = getattr(a, name) - getattr(b, name)
@@ -223,20 +218,20 @@ def test_how_many_uniform_points_a_wish_needs() -> None:
 
 def test_how_many_uniform_points_a_fraction_needs() -> None:
     fraction, rtol = 0.02, 0.05
-    m = fastad.unsupervised.required_uniform_draws(fraction, rtol=rtol)
+    m = required_uniform_draws(fraction, rtol=rtol)
     assert m == math.ceil(0.98 / (0.02 * 0.0025))
     rng = np.random.default_rng(0)
     result = rng.binomial(m, fraction, size=4000) / m
     assert np.std(result) / fraction == pytest.approx(rtol, rel=0.05)
     for bad in (0, 1, -0.1, math.nan):
         with pytest.raises(InvalidInputError):
-            fastad.unsupervised.required_uniform_draws(bad, rtol=0.1)
+            required_uniform_draws(bad, rtol=0.1)
         with pytest.raises(InvalidInputError):
-            fastad.unsupervised.required_uniform_draws(0.1, rtol=bad)
+            required_uniform_draws(0.1, rtol=bad)
 
 
 def test_of_estimates_by_splitting_no_number_of_uniform_points_follows() -> None:
-    levels = fastad.unsupervised.level_sets(
+    levels = level_sets(
         norm_of_point, points(0, 300, 1)[0], method="splitting", n_draws=50_000, rng=0
     )
     result = criteria_of(levels, rng=0, n_resamples=50)
@@ -264,12 +259,10 @@ def test_only_the_order_of_the_scores_counts(shift: int) -> None:
     X, U = points(0, 400, 4000)
     test, uniform = (np.round(norm(rows) * 100).astype(np.int64) for rows in (X, U))
     options: dict[str, Any] = {"rng": 0, "n_resamples": 50}
-    expected = fastad.unsupervised.emmv({"a": test}, {"a": uniform}, 1.0, **options)
-    moved = fastad.unsupervised.emmv({"a": test + shift}, {"a": uniform + shift}, 1.0, **options)
+    expected = emmv({"a": test}, {"a": uniform}, 1.0, **options)
+    moved = emmv({"a": test + shift}, {"a": uniform + shift}, 1.0, **options)
     assert moved.to_json() == expected.to_json()
-    floats = fastad.unsupervised.emmv(
-        {"a": np.expm1(test / 50)}, {"a": np.expm1(uniform / 50)}, 1.0, **options
-    )
+    floats = emmv({"a": np.expm1(test / 50)}, {"a": np.expm1(uniform / 50)}, 1.0, **options)
     assert floats.to_json() == expected.to_json()
 
 
@@ -277,9 +270,7 @@ def test_only_the_order_of_the_scores_counts(shift: int) -> None:
 
 
 def test_where_no_uniform_point_falls_inside_mv_has_an_upper_bound() -> None:
-    result = fastad.unsupervised.emmv(
-        {"a": np.arange(20.0)}, {"a": np.full(1000, 50.0)}, 7.0, rng=0
-    )["a"].mv
+    result = emmv({"a": np.arange(20.0)}, {"a": np.full(1000, 50.0)}, 7.0, rng=0)["a"].mv
     assert result.value == result.low == 0.0
     assert result.log_value == result.log_low == -math.inf
     # None of 1000, at 97.5 %, over the width of 0.099.
@@ -296,7 +287,7 @@ def test_an_undefined_em_has_a_reason_and_is_left_out_of_rankings() -> None:
     X, U = points(0, 300, 3000)
     test = {"a": norm(X), "b": first(X), "far": np.arange(300.0) - 1000}
     uniform = {"a": norm(U), "b": first(U), "far": norm(U)}
-    result = fastad.unsupervised.emmv(test, uniform, 100.0, rng=0, n_resamples=100)
+    result = emmv(test, uniform, 100.0, rng=0, n_resamples=100)
     em = result["far"].em
     assert all(math.isnan(x) for x in (em.value, em.low, em.high, em.log_value, em.log_low))
     assert "score below all uniform points; found 300 of 300" in em.reason
@@ -317,7 +308,7 @@ def test_an_undefined_em_has_a_reason_and_is_left_out_of_rankings() -> None:
 def test_a_value_without_an_interval_is_told() -> None:
     """EM is defined, most of its replicates are not."""
     test, uniform = {"a": np.arange(10.0)}, {"a": [8.5, *[20.0] * 100]}
-    result = fastad.unsupervised.emmv(test, uniform, 1.0, rng=0)
+    result = emmv(test, uniform, 1.0, rng=0)
     em = result["a"].em
     assert em.value > 0
     assert 2 * em.n_undefined > em.n_resamples
@@ -352,6 +343,6 @@ def test_intervals_of_few_replicates_are_those_of_student(n_resamples: int) -> N
 
 @pytest.mark.parametrize(("test", "uniform"), [([1.0], [0.0]), ([1.0], [2.0]), ([1.0], [1.0])])
 def test_one_point_of_each_kind(test: list[float], uniform: list[float]) -> None:
-    result = fastad.unsupervised.emmv({"a": test}, {"a": uniform}, 1.0, rng=0, n_resamples=10)
+    result = emmv({"a": test}, {"a": uniform}, 1.0, rng=0, n_resamples=10)
     assert len(str(result).splitlines()) >= 3
     assert result.summary() == "EM and MV: fewer than two detectors to compare"

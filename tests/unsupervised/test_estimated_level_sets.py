@@ -9,7 +9,7 @@ import pytest
 
 import fastad
 from fastad import Box, InvalidInputError
-from fastad.unsupervised import LevelSets
+from fastad.unsupervised import LevelSets, level_sets
 from fastad.unsupervised.levels import Extent
 from tests.support import levels as slow
 from tests.support.criteria import criteria_of
@@ -41,10 +41,8 @@ def relative_errors(levels: LevelSets, masses: list[float]) -> dict[float, float
 @pytest.mark.parametrize("method", ["sobol", "importance", "splitting"])
 def test_in_two_features_all_methods_find_what_counting_finds(method: Any) -> None:
     X = normal(1000, 2)
-    counted = fastad.unsupervised.level_sets(norm, X, method="uniform", n_draws=200_000, rng=0)
-    split = fastad.unsupervised.level_sets(
-        norm, X, method=method, n_draws=200_000, lowest_mass=0.1, rng=0
-    )
+    counted = level_sets(norm, X, method="uniform", n_draws=200_000, rng=0)
+    split = level_sets(norm, X, method=method, n_draws=200_000, lowest_mass=0.1, rng=0)
     masses = [0.15, 0.3, 0.6, 0.9, 0.99]
     errors = relative_errors(split, masses)
     one, other = fastad.mass_volume_curve(counted), fastad.mass_volume_curve(split)
@@ -67,7 +65,7 @@ def test_in_two_features_all_methods_find_what_counting_finds(method: Any) -> No
 def test_in_many_features_the_volumes_are_those_of_balls(d: int, method: Any) -> None:
     """No uniform draw comes near: the box has volume 14^d."""
     X, box = normal(2000, d), Box([-7.0] * d, [7.0] * d)
-    levels = fastad.unsupervised.level_sets(
+    levels = level_sets(
         norm_of_point, X, box=box, method=method, n_draws=100_000, lowest_mass=0.5, rng=1
     )
     assert levels.n_uniform is None
@@ -89,7 +87,7 @@ def test_in_many_features_the_volumes_are_those_of_balls(d: int, method: Any) ->
 def test_the_areas_of_a_normal_distribution_in_many_features() -> None:
     d = 10
     X, box = normal(4000, d, seed=5), Box([-7.0] * d, [7.0] * d)
-    levels = fastad.unsupervised.level_sets(
+    levels = level_sets(
         norm_of_point, X, box=box, method="splitting", n_draws=100_000, lowest_mass=0.9, rng=1
     )
     em, mv = slow.normal_areas(d)
@@ -104,13 +102,13 @@ def test_the_areas_of_a_normal_distribution_in_many_features() -> None:
 def test_volumes_below_the_lowest_mass_are_that_of_the_smallest_set_found() -> None:
     X = normal(500, 2)
     options: dict[str, Any] = {"method": "splitting", "n_draws": 50_000, "rng": 0}
-    levels = fastad.unsupervised.level_sets(norm, X, lowest_mass=0.9, **options)
+    levels = level_sets(norm, X, lowest_mass=0.9, **options)
     assert levels.masses[:3].tolist() == [0, 450, 451]
     curve = fastad.mass_volume_curve(levels)
     assert curve(0.001) == curve(0.5) == curve(0.9) < curve(0.902)
     assert curve(0) == 0.0
     # Neither area asks for less.
-    whole = fastad.unsupervised.level_sets(norm, X, lowest_mass=0, **options)
+    whole = level_sets(norm, X, lowest_mass=0, **options)
     assert whole.masses.shape == (501,)
     for one, other in (
         (curve.area(), fastad.mass_volume_curve(whole).area()),
@@ -121,7 +119,7 @@ def test_volumes_below_the_lowest_mass_are_that_of_the_smallest_set_found() -> N
 
 def test_the_lowest_mass_is_the_decimal_that_was_written() -> None:
     """0.07 of 100 points are 7, and a float above it."""
-    levels = fastad.unsupervised.level_sets(
+    levels = level_sets(
         norm, normal(100, 2), method="splitting", n_draws=20_000, lowest_mass=0.07, rng=0
     )
     assert levels.masses[1] == 7
@@ -130,9 +128,7 @@ def test_the_lowest_mass_is_the_decimal_that_was_written() -> None:
 def test_the_lowest_mass_of_uniform_draws_changes_nothing() -> None:
     X = normal(200, 2)
     one, other = (
-        fastad.unsupervised.level_sets(
-            norm, X, method="uniform", n_draws=1000, lowest_mass=lowest, rng=0
-        )
+        level_sets(norm, X, method="uniform", n_draws=1000, lowest_mass=lowest, rng=0)
         for lowest in (0, 0.9)
     )
     assert bits(one) == bits(other)
@@ -146,7 +142,7 @@ def test_closed_sets_contain_their_plateau() -> None:
         result: Array = np.floor(rows[:, 0] * 4)
         return result
 
-    levels = fastad.unsupervised.level_sets(stairs, X, method="splitting", n_draws=50_000, rng=0)
+    levels = level_sets(stairs, X, method="splitting", n_draws=50_000, rng=0)
     assert levels.thresholds.tolist() == [-math.inf, 0.0, 1.0, 2.0, 3.0, 4.0]
     expected = [0.25, 0.5, 0.75, 1.0, 1.0]
     assert levels.absolute_volumes()[1:] == pytest.approx(expected, rel=0.03)
@@ -159,8 +155,8 @@ def test_the_set_of_an_infinite_score_holds_all() -> None:
     def score(rows: Array) -> Array:
         return np.where(rows[:, 0] > 0.5, np.inf, np.abs(rows[:, 0]))
 
-    counted = fastad.unsupervised.level_sets(score, X, method="uniform", rng=0)
-    split = fastad.unsupervised.level_sets(score, X, method="splitting", n_draws=50_000, rng=0)
+    counted = level_sets(score, X, method="uniform", rng=0)
+    split = level_sets(score, X, method="splitting", n_draws=50_000, rng=0)
     assert fastad.mass_volume_curve(counted)(1.0) == pytest.approx(Box.from_data(X).volume)
     assert fastad.mass_volume_curve(split)(1.0) == pytest.approx(Box.from_data(X).volume, rel=1e-6)
     assert split.masses[-1] == 200
@@ -170,7 +166,7 @@ def test_the_set_of_an_infinite_score_holds_all() -> None:
 def test_a_detector_that_says_one_thing(constant: float) -> None:
     X = normal(50, 2)
     for method in ("auto", "uniform", "splitting"):
-        levels = fastad.unsupervised.level_sets(
+        levels = level_sets(
             lambda rows: np.full(len(rows), constant), X, method=method, n_draws=20_000, rng=0
         )
         assert levels.masses.tolist() == [0, 50]
@@ -181,7 +177,7 @@ def test_a_detector_that_says_one_thing(constant: float) -> None:
 def test_easy_cases_do_not_warn(d: int) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        levels = fastad.unsupervised.level_sets(
+        levels = level_sets(
             square_of_point, normal(500, d), method="splitting", n_draws=100_000, rng=2
         )
     assert levels.masses[-1] == 500
@@ -190,9 +186,7 @@ def test_easy_cases_do_not_warn(d: int) -> None:
 @pytest.mark.filterwarnings("ignore::fastad.errors.InsufficientMixingWarning")
 def test_a_small_budget_leaves_out_small_sets() -> None:
     box = Box([-10.0] * 10, [10.0] * 10)
-    levels = fastad.unsupervised.level_sets(
-        norm, normal(500, 10), box=box, method="splitting", n_draws=10_000, rng=0
-    )
+    levels = level_sets(norm, normal(500, 10), box=box, method="splitting", n_draws=10_000, rng=0)
     assert 0 == levels.masses[0] < 1 < levels.masses[1] < levels.masses[-1] == 500
     assert np.isfinite(levels.log_volumes()[1:]).all()
 
@@ -203,7 +197,7 @@ def test_where_not_even_the_largest_set_is_reached_the_budget_is_named(
 ) -> None:
     X = np.full((5, 6), 0.5)
     with pytest.raises(InvalidInputError, match=f"^n_draws must let .* test score; found {found}$"):
-        fastad.unsupervised.level_sets(
+        level_sets(
             lambda rows: np.where((rows == 0.5).all(axis=1), 0.0, 1.0),
             X,
             box=Box([0.0] * 6, [1.0] * 6),
@@ -220,7 +214,7 @@ def test_where_the_volume_of_the_box_overflows_logarithms_stay() -> None:
     X = np.random.default_rng(0).uniform(0.25 - 62, 0.25 + 62, size=(300, d))
     box = Box([0.25 - half] * d, [0.25 + half] * d)
     assert math.isinf(box.volume)
-    split = fastad.unsupervised.level_sets(
+    split = level_sets(
         largest_of_point,
         X,
         box=box,
@@ -242,9 +236,7 @@ def test_where_the_volume_of_the_box_overflows_logarithms_stay() -> None:
     result = criteria_of(split, rng=0, n_resamples=100)
     assert result.mv.log_low < result.mv.log_value < result.mv.log_high
     assert result.mv.value == result.mv.low == math.inf
-    counted = fastad.unsupervised.level_sets(
-        first_of_point, X, box=box, method="uniform", rng=0, n_draws=10_000
-    )
+    counted = level_sets(first_of_point, X, box=box, method="uniform", rng=0, n_draws=10_000)
     fraction = math.log(
         (fastad.mass_volume_curve(counted).threshold_at(0.5) - 0.25 + half) / (2 * half)
     )

@@ -11,6 +11,7 @@ import pytest
 import fastad
 from fastad import Box, InvalidInputError
 from fastad.errors import InsufficientMixingWarning
+from fastad.unsupervised import level_sets
 from tests.support.detector_levels import Array, Keeper, bits, normal, scorer
 from tests.support.volumes import KINDS, norm, norm_of_point
 
@@ -19,7 +20,7 @@ from tests.support.volumes import KINDS, norm, norm_of_point
 
 def test_uniform_draws_are_scores_of_points_in_the_box() -> None:
     X, keeper = normal(500, 3), Keeper()
-    levels = fastad.unsupervised.level_sets(keeper, X, method="uniform", n_draws=7000, rng=3)
+    levels = level_sets(keeper, X, method="uniform", n_draws=7000, rng=3)
     U = keeper.drawn(500)
     assert U.shape == (7000, 3)
     assert Box.from_data(X).contains(U).all()
@@ -29,7 +30,7 @@ def test_uniform_draws_are_scores_of_points_in_the_box() -> None:
 
 def test_curves_of_level_sets_are_those_of_their_scores() -> None:
     X, keeper = normal(400, 2), Keeper()
-    levels = fastad.unsupervised.level_sets(keeper, X, method="uniform", n_draws=3000, rng=3)
+    levels = level_sets(keeper, X, method="uniform", n_draws=3000, rng=3)
     both = norm(X), norm(keeper.drawn(400))
     box = Box.from_data(X)
     mass, other = fastad.mass_volume_curve(levels), fastad.mass_volume_curve(*both, box)
@@ -48,7 +49,7 @@ def test_scores_of_every_kind_give_the_same_level_sets(kind: str, method: Any) -
             # So few particles need not mix.
             warnings.simplefilter("ignore", InsufficientMixingWarning)
             return bits(
-                fastad.unsupervised.level_sets(
+                level_sets(
                     scorer(kind, 3),
                     X,
                     method=method,
@@ -78,15 +79,13 @@ def test_a_compiled_forest_is_a_detector() -> None:
     def batch(rows: Array) -> Array:
         return np.asarray(-forest.score_samples(rows))
 
-    one = fastad.unsupervised.level_sets(compiled, X[200:], method="uniform", n_draws=5000, rng=0)
-    other = fastad.unsupervised.level_sets(batch, X[200:], method="uniform", n_draws=5000, rng=0)
+    one = level_sets(compiled, X[200:], method="uniform", n_draws=5000, rng=0)
+    other = level_sets(batch, X[200:], method="uniform", n_draws=5000, rng=0)
     assert one.masses.shape[0] <= 201
     # The forest's own scores take a logarithm in another order of operations.
     np.testing.assert_allclose(one.thresholds, other.thresholds, rtol=1e-12)
     np.testing.assert_array_equal(one.inside, other.inside)
-    by_splitting = fastad.unsupervised.level_sets(
-        compiled, X[200:], method="splitting", n_draws=50_000, rng=0
-    )
+    by_splitting = level_sets(compiled, X[200:], method="splitting", n_draws=50_000, rng=0)
     ratio = fastad.mass_volume_curve(by_splitting).area() / fastad.mass_volume_curve(one).area()
     assert 0.8 < ratio < 1.25
 
@@ -94,9 +93,7 @@ def test_a_compiled_forest_is_a_detector() -> None:
 def test_a_box_of_ones_own() -> None:
     X, box = normal(300, 2), Box([-10.0, -10.0], [10.0, 10.0])
     keeper = Keeper()
-    levels = fastad.unsupervised.level_sets(
-        keeper, X, box=box, method="uniform", n_draws=5000, rng=0
-    )
+    levels = level_sets(keeper, X, box=box, method="uniform", n_draws=5000, rng=0)
     U = keeper.drawn(300)
     assert U.min() < -9.5
     assert U.max() > 9.5
@@ -105,7 +102,7 @@ def test_a_box_of_ones_own() -> None:
 
 def test_points_outside_of_the_box_count_with_their_score() -> None:
     X = np.array([[0.5], [3.0]])
-    levels = fastad.unsupervised.level_sets(
+    levels = level_sets(
         lambda rows: np.abs(rows[:, 0]), X, box=Box([0.0], [1.0]), method="uniform", rng=0
     )
     curve = fastad.mass_volume_curve(levels)
@@ -118,15 +115,13 @@ def test_discrete_features_are_drawn_from_their_values() -> None:
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.normal(size=1000), rng.integers(0, 3, size=1000), np.ones(1000)])
     keeper = Keeper(lambda rows: np.abs(rows[:, 0]) + rows[:, 1])
-    levels = fastad.unsupervised.level_sets(keeper, X, method="uniform", n_draws=9000, rng=0)
+    levels = level_sets(keeper, X, method="uniform", n_draws=9000, rng=0)
     U = keeper.drawn(1000)
     assert np.unique(U[:, 1]).tolist() == [0.0, 1.0, 2.0]
     assert (U[:, 2] == 1).all()
     width = X[:, 0].max() - X[:, 0].min()
     assert levels.box.times(1) == pytest.approx(3 * width, rel=1e-14)
-    split = fastad.unsupervised.level_sets(
-        keeper.batch, X, method="splitting", n_draws=50_000, rng=0
-    )
+    split = level_sets(keeper.batch, X, method="splitting", n_draws=50_000, rng=0)
     assert fastad.mass_volume_curve(split)(0.5) == pytest.approx(
         fastad.mass_volume_curve(levels)(0.5), rel=0.1
     )
@@ -136,9 +131,7 @@ def test_all_features_discrete() -> None:
     """Nine cells: the volumes are integers of them."""
     grid = np.array([[i, j] for i in range(3) for j in range(3)], float)
     X = np.repeat(grid, [60, 30, 10] * 3, axis=0)
-    levels = fastad.unsupervised.level_sets(
-        lambda rows: rows[:, 1], X, method="uniform", n_draws=90_000, rng=1
-    )
+    levels = level_sets(lambda rows: rows[:, 1], X, method="uniform", n_draws=90_000, rng=1)
     assert fastad.mass_volume_curve(levels).volume == pytest.approx([0, 3, 6, 9], rel=0.03)
     assert levels.masses.tolist() == [0, 180, 270, 300]
 
@@ -148,24 +141,20 @@ def test_all_features_discrete() -> None:
 
 def test_auto_counts_where_draws_hit_and_splits_where_they_do_not() -> None:
     X = normal(300, 2)
-    easy = fastad.unsupervised.level_sets(norm, X, n_draws=4000, rng=0)
+    easy = level_sets(norm, X, n_draws=4000, rng=0)
     assert easy.n_uniform == 4000
-    assert bits(easy) == bits(
-        fastad.unsupervised.level_sets(norm, X, method="uniform", n_draws=4000, rng=0)
-    )
+    assert bits(easy) == bits(level_sets(norm, X, method="uniform", n_draws=4000, rng=0))
     wide = Box([-1e4, -1e4], [1e4, 1e4])
     options: dict[str, Any] = {"n_draws": 100_000, "lowest_mass": 0.5, "rng": 0, "box": wide}
-    hard = fastad.unsupervised.level_sets(norm_of_point, X, **options)
+    hard = level_sets(norm_of_point, X, **options)
     assert hard.n_uniform is None
-    assert bits(hard) == bits(
-        fastad.unsupervised.level_sets(norm_of_point, X, method="splitting", **options)
-    )
-    same = fastad.unsupervised.level_sets(norm_of_point, X, method="importance", **options)
+    assert bits(hard) == bits(level_sets(norm_of_point, X, method="splitting", **options))
+    same = level_sets(norm_of_point, X, method="importance", **options)
     assert 0.7 < fastad.mass_volume_curve(hard).area() / fastad.mass_volume_curve(same).area() < 1.4
 
 
 def test_by_default_so_many_points_are_scored() -> None:
-    levels = fastad.unsupervised.level_sets(norm_of_point, normal(100, 2), rng=0)
+    levels = level_sets(norm_of_point, normal(100, 2), rng=0)
     assert levels.n_uniform == 100_000
 
 
@@ -173,9 +162,7 @@ def test_the_same_seed_gives_the_same_level_sets() -> None:
     X = normal(100, 2)
 
     def found(rng: Any) -> list[Any]:
-        return bits(
-            fastad.unsupervised.level_sets(norm, X, method="uniform", n_draws=1000, rng=rng)
-        )
+        return bits(level_sets(norm, X, method="uniform", n_draws=1000, rng=rng))
 
     assert found(5) == found(5) == found(np.random.default_rng(5))
     assert found(5) != found(6)
@@ -184,7 +171,7 @@ def test_the_same_seed_gives_the_same_level_sets() -> None:
 def test_progress_ends_with_all_points() -> None:
     for method, n in (("uniform", 300_000), ("splitting", 30_000)):
         seen: list[tuple[int, int | None]] = []
-        fastad.unsupervised.level_sets(
+        level_sets(
             norm_of_point,
             normal(100, 2),
             method=method,  # type: ignore[arg-type]
@@ -209,41 +196,41 @@ def some_rows() -> Array:
 
 def test_what_the_data_must_be(X: Array) -> None:
     with pytest.raises(InvalidInputError, match="X must contain at least one row"):
-        fastad.unsupervised.level_sets(norm, X[:0], rng=0)
+        level_sets(norm, X[:0], rng=0)
     with pytest.raises(InvalidInputError, match="X must have the shape"):
-        fastad.unsupervised.level_sets(norm, X[:, 0], rng=0)
+        level_sets(norm, X[:, 0], rng=0)
     bad = X.copy()
     bad[3, 1] = math.nan
     with pytest.raises(InvalidInputError, match="X must contain finite numbers"):
-        fastad.unsupervised.level_sets(norm, bad, rng=0)
+        level_sets(norm, bad, rng=0)
     with pytest.raises(InvalidInputError, match="box must have 2 features as X; found 3"):
-        fastad.unsupervised.level_sets(norm, X, box=Box([0] * 3, [1] * 3), rng=0)
+        level_sets(norm, X, box=Box([0] * 3, [1] * 3), rng=0)
 
 
 def test_what_the_options_must_be(X: Array) -> None:
     with pytest.raises(InvalidInputError, match="method must be one of 'auto', 'uniform'"):
-        fastad.unsupervised.level_sets(norm, X, method="exact", rng=0)  # type: ignore[arg-type]
+        level_sets(norm, X, method="exact", rng=0)  # type: ignore[arg-type]
     with pytest.raises(InvalidInputError, match="n_draws must be at least 1; found 0"):
-        fastad.unsupervised.level_sets(norm, X, n_draws=0, rng=0)
+        level_sets(norm, X, n_draws=0, rng=0)
     with pytest.raises(TypeError, match="n_draws must be an integer"):
-        fastad.unsupervised.level_sets(norm, X, n_draws=0.5, rng=0)  # type: ignore[arg-type]
+        level_sets(norm, X, n_draws=0.5, rng=0)  # type: ignore[arg-type]
     for bad in (-0.1, 1.1, math.nan):
         with pytest.raises(InvalidInputError, match="lowest_mass must"):
-            fastad.unsupervised.level_sets(norm, X, lowest_mass=bad, rng=0)
+            level_sets(norm, X, lowest_mass=bad, rng=0)
     with pytest.raises(TypeError, match="box must"):
-        fastad.unsupervised.level_sets(norm, X, box=[[0, 0], [1, 1]], rng=0)  # type: ignore[arg-type]
+        level_sets(norm, X, box=[[0, 0], [1, 1]], rng=0)  # type: ignore[arg-type]
 
 
 def test_a_lowest_mass_of_one_is_outside_of_what_is_documented(X: Array) -> None:
     with pytest.raises(InvalidInputError, match="lowest_mass"):
-        fastad.unsupervised.level_sets(norm, X, lowest_mass=1, rng=0)
+        level_sets(norm, X, lowest_mass=1, rng=0)
 
 
 def test_what_the_score_must_return(X: Array) -> None:
     with pytest.raises(InvalidInputError, match="NaN"):
-        fastad.unsupervised.level_sets(lambda rows: np.full(len(rows), np.nan), X, rng=0)
+        level_sets(lambda rows: np.full(len(rows), np.nan), X, rng=0)
     with pytest.raises(InvalidInputError, match="shape"):
-        fastad.unsupervised.level_sets(lambda rows: rows, X, rng=0)
+        level_sets(lambda rows: rows, X, rng=0)
 
     def sometimes(rows: Array) -> Array:
         # On the data it is a number.
@@ -251,7 +238,7 @@ def test_what_the_score_must_return(X: Array) -> None:
 
     for method in ("uniform", "splitting"):
         with pytest.raises(InvalidInputError, match="NaN"):
-            fastad.unsupervised.level_sets(sometimes, X, method=method, rng=0)
+            level_sets(sometimes, X, method=method, rng=0)
 
 
 def test_an_error_of_the_score_is_told(X: Array) -> None:
@@ -259,7 +246,7 @@ def test_an_error_of_the_score_is_told(X: Array) -> None:
         raise RuntimeError("out of order")
 
     with pytest.raises(InvalidInputError, match="out of order"):
-        fastad.unsupervised.level_sets(broken, X, rng=0)
+        level_sets(broken, X, rng=0)
 
 
 def test_a_jitted_score_of_float32() -> None:
@@ -270,6 +257,6 @@ def test_a_jitted_score_of_float32() -> None:
         return np.float32(abs(x[0]))
 
     X = normal(50, 1)
-    levels = fastad.unsupervised.level_sets(narrow, X, method="uniform", n_draws=1000, rng=0)
+    levels = level_sets(narrow, X, method="uniform", n_draws=1000, rng=0)
     expected = np.unique(np.abs(X[:, 0]).astype(np.float32))
     assert levels.thresholds[1:].tolist() == expected.tolist()

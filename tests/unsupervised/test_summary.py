@@ -8,8 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-import fastad
-from fastad.unsupervised import UnsupervisedEvaluation
+from fastad.unsupervised import UnsupervisedEvaluation, emmv
 from fastad.unsupervised.criteria import Criteria, Criterion
 from fastad.unsupervised.criteria_estimation import CriterionEstimates
 from tests.support.criteria import Array
@@ -144,7 +143,7 @@ def test_a_detector_of_the_core_and_one_of_the_tail() -> None:
     rng = np.random.default_rng(0)
     X, U = rng.normal(size=4000), rng.uniform(-60, 60, size=40_000)
     detectors = {"core": core, "tail": tail}
-    result = fastad.unsupervised.emmv(
+    result = emmv(
         {name: score(X) for name, score in detectors.items()},
         {name: score(U) for name, score in detectors.items()},
         120.0,
