@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fastad
+from fastad.benchmarking import discriminability, selection_loss
 from fastad.benchmarking import overview as module
 from fastad.benchmarking.overview import compare_runs
 from fastad.benchmarking.pairwise_tests.pairs import CRITERIA
@@ -77,13 +78,9 @@ def test_each_comparison_is_what_its_function_returns_with_the_same_seed(
         "wilcoxon": fastad.benchmarking.wilcoxon_holm(table, measure="auc", **OPTIONS),
         "values": fastad.benchmarking.mean_values(table, measures=usual),
         "kendall": fastad.benchmarking.kendall_matrix(table, **several),
-        "selection_loss": fastad.benchmarking.selection_loss(table, **several),
-        "discriminability_auc": fastad.benchmarking.discriminability(
-            table, measure="auc", **OPTIONS
-        ),
-        "discriminability_tpr": fastad.benchmarking.discriminability(
-            table, measure="tpr", **OPTIONS
-        ),
+        "selection_loss": selection_loss(table, **several),
+        "discriminability_auc": discriminability(table, measure="auc", **OPTIONS),
+        "discriminability_tpr": discriminability(table, measure="tpr", **OPTIONS),
         "rank_distance": fastad.benchmarking.rank_distance(
             table, reference="tpr@0.05", measures=usual[:-1], **OPTIONS
         ),
@@ -116,9 +113,7 @@ def test_tests_are_at_one_minus_the_confidence_level(table: fastad.ResultTable) 
     result: Any = compare_runs(table, confidence_level=0.9, **OPTIONS)
     assert result["discriminability_auc"].confidence_level == 0.9
     assert result["loss_at_tukey-q"].confidence_level == result["nemenyi"].confidence_level == 0.9
-    wanted = fastad.benchmarking.discriminability(
-        table, measure="tpr", confidence_level=0.9, **OPTIONS
-    )
+    wanted = discriminability(table, measure="tpr", confidence_level=0.9, **OPTIONS)
     assert numbers(result["discriminability_tpr"]) == numbers(wanted)
 
 
@@ -276,7 +271,7 @@ def test_a_generator_is_a_seed_too() -> None:
 
 def test_a_seed_is_a_seed_whatever_its_type() -> None:
     table = results("auc", "tpr@0.05")
-    alone = fastad.benchmarking.selection_loss(table, rng=3)
+    alone = selection_loss(table, rng=3)
     for seed in (3, np.int64(3), np.uint8(3)):
         result = compare_runs(table, rng=seed)
         assert numbers(result["selection_loss"]) == numbers(alone)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import fastad
+from fastad.benchmarking import nemenyi, wilcoxon_holm
 from fastad.benchmarking.rank_comparison import runs_without_difference
 from fastad.benchmarking.rank_distributions import range_quantile, range_tail, signed_ranks
 from tests.support.demsar import DEMSAR, demsar, results_of
@@ -42,7 +43,7 @@ def names_of(
 @pytest.mark.parametrize("alpha", ["0.05", "0.10"])
 def test_critical_differences_of_demsar(method: str, alpha: str) -> None:
     control = None if method == "nemenyi" else "C4.5"
-    result = fastad.benchmarking.nemenyi(
+    result = nemenyi(
         demsar(), measure="auc", control=control, confidence_level=1 - float(alpha), rng=0
     )
     assert result.method == method
@@ -54,7 +55,7 @@ def test_critical_differences_of_demsar(method: str, alpha: str) -> None:
         # Of two the test is exact, and the critical value is reached with many data sets.
         n = 10_000 if k == 2 else 1
         results = results_of(np.ones((n, k)))
-        one = fastad.benchmarking.nemenyi(
+        one = nemenyi(
             results,
             measure="auc",
             control=None if control is None else "a",
@@ -73,9 +74,7 @@ def test_two_detectors_have_the_sign_test(n: int, control: str | None) -> None:
     for n_better, n_tied in itertools.product(range(n + 1), (0, 2)):
         values = np.array([[0.9, 0.8]] * n_better + [[0.8, 0.9]] * (n - n_better))
         values = np.concatenate([values, np.full((n_tied, 2), 0.5)])
-        result = fastad.benchmarking.nemenyi(
-            results_of(values), measure="auc", control=control, n_resamples=1
-        )
+        result = nemenyi(results_of(values), measure="auc", control=control, n_resamples=1)
         expected = stats.binomtest(n_better, n).pvalue
         p_value = float(np.nanmin(np.asarray(result.adjusted_p_values)))
         assert p_value == pytest.approx(expected, rel=1e-12)
@@ -87,7 +86,7 @@ def test_two_detectors_have_the_sign_test(n: int, control: str | None) -> None:
 
 
 def test_significant_pairs_of_demsar() -> None:
-    at_5 = fastad.benchmarking.nemenyi(demsar(), measure="auc", rng=0)
+    at_5 = nemenyi(demsar(), measure="auc", rng=0)
     assert at_5.detectors == ["C4.5+m+cf", "C4.5+m", "C4.5+cf", "C4.5"]
     assert [f"{mean:.3f}" for mean in at_5.mean_ranks] == ["1.964", "2.000", "2.893", "3.143"]
     assert at_5.significant_pairs == []
@@ -95,7 +94,7 @@ def test_significant_pairs_of_demsar() -> None:
     assert at_5.summary == (
         "no two detectors differ significantly (auc, 14 data sets, nemenyi, 95 %)"
     )
-    at_10 = fastad.benchmarking.nemenyi(demsar(), measure="auc", confidence_level=0.9, rng=0)
+    at_10 = nemenyi(demsar(), measure="auc", confidence_level=0.9, rng=0)
     assert at_10.significant_pairs == [("C4.5+m+cf", "C4.5"), ("C4.5+m", "C4.5")]
     assert at_10.groups == [("C4.5+m+cf", "C4.5+m", "C4.5+cf"), ("C4.5+cf", "C4.5")]
     assert at_10.summary == (
@@ -106,7 +105,7 @@ def test_significant_pairs_of_demsar() -> None:
 
 def test_the_control_of_demsar() -> None:
     control = DEMSAR["control"]
-    result = fastad.benchmarking.nemenyi(demsar(), measure="auc", control=control["name"], rng=0)
+    result = nemenyi(demsar(), measure="auc", control=control["name"], rng=0)
     by_name = names_of(result, result.p_values)
     for name, printed in control["p_values"].items():
         assert f"{by_name[control['name'], name]:.3f}" == printed
@@ -150,9 +149,7 @@ def test_p_values_and_the_critical_difference_agree() -> None:
     for k, n in ((2, 9), (3, 20), (8, 30)):
         values = rng.normal(size=(n, k)) + np.linspace(0, 1.5, k)
         for control in (None, "b"):
-            result = fastad.benchmarking.nemenyi(
-                results_of(values), measure="auc", control=control, rng=0
-            )
+            result = nemenyi(results_of(values), measure="auc", control=control, rng=0)
             ranks = stats.rankdata(-values, axis=1).mean(axis=0)
             means = [ranks["abcdefgh".index(name)] for name in result.detectors]
             np.testing.assert_allclose(result.mean_ranks, means)
@@ -179,9 +176,7 @@ def test_signed_ranks_of_demsar() -> None:
     names = example["of"]
     columns = [DEMSAR["detectors"].index(name) for name in names]
     auc = [[row[column] for column in columns] for row in DEMSAR["auc"].values()]
-    result = fastad.benchmarking.wilcoxon_holm(
-        results_of(auc, detectors=names), measure="auc", rng=0
-    )
+    result = wilcoxon_holm(results_of(auc, detectors=names), measure="auc", rng=0)
     assert result.p_values[0, 1] == 2 * fraction
     assert result.significant_pairs == [tuple(names)]
     assert result.critical_difference is None
@@ -210,9 +205,7 @@ def test_wilcoxon_agrees_with_scipy(n: int, bits: int) -> None:
     rng = np.random.default_rng(n + bits)
     # Dyadic, so that equal differences are equal.
     values = np.round((rng.normal(size=(n, 3)) + np.linspace(0, 1, 3)) * 2**bits) / 2**bits
-    result = fastad.benchmarking.wilcoxon_holm(
-        results_of(values), measure="auc", correction="none", rng=0
-    )
+    result = wilcoxon_holm(results_of(values), measure="auc", correction="none", rng=0)
     columns = dict(zip("abc", values.T, strict=True))
     for (a, b), p_value in names_of(result, result.p_values).items():
         # Pratt's variance is that without zeros; SciPy's for split ones is too large.
@@ -226,7 +219,7 @@ def test_corrections_are_over_the_pairs_compared(correction: Any) -> None:
     rng = np.random.default_rng(2)
     results = results_of(rng.normal(size=(12, 5)) + np.linspace(0, 2, 5))
     for control, n_pairs in ((None, 10), ("c", 4)):
-        result = fastad.benchmarking.wilcoxon_holm(
+        result = wilcoxon_holm(
             results, measure="auc", control=control, correction=correction, rng=0
         )
         assert result.method == f"wilcoxon-{correction}"
@@ -256,7 +249,7 @@ def test_the_larger_sum_wins_also_against_the_mean_rank() -> None:
     """a is a little better on most data sets, b much better on some."""
     values = np.column_stack([np.arange(100.0), np.arange(100.0)])
     values[:, 1] += np.where(np.arange(100) < 55, -0.5, 100)
-    result = fastad.benchmarking.wilcoxon_holm(results_of(values), measure="auc", rng=0)
+    result = wilcoxon_holm(results_of(values), measure="auc", rng=0)
     assert result.detectors == ["a", "b"]
     assert result.significant_pairs == [("b", "a")]
     assert result.to_columns()["better"] == ["b"]
@@ -264,13 +257,13 @@ def test_the_larger_sum_wins_also_against_the_mean_rank() -> None:
 
 def test_infinite_values_and_no_differences() -> None:
     values = [[math.inf, math.inf], [math.inf, 0.0], [1.0, -math.inf], [2.0, 1.0], [5.0, 5.0]]
-    result = fastad.benchmarking.wilcoxon_holm(results_of(values), measure="auc", rng=0)
+    result = wilcoxon_holm(results_of(values), measure="auc", rng=0)
     # Three of three with a difference are in favour of a.
     assert result.p_values[0, 1] == 0.25
-    even = fastad.benchmarking.wilcoxon_holm(results_of(np.ones((60, 3))), measure="auc", rng=0)
+    even = wilcoxon_holm(results_of(np.ones((60, 3))), measure="auc", rng=0)
     assert upper(even.p_values) == [1, 1, 1]
     assert even.groups == [("a", "b", "c")]
-    few = fastad.benchmarking.wilcoxon_holm(results_of(np.ones((3, 2))), measure="auc", rng=0)
+    few = wilcoxon_holm(results_of(np.ones((3, 2))), measure="auc", rng=0)
     assert few.p_values[0, 1] == 1
 
 
@@ -293,9 +286,7 @@ def test_groups_are_the_maximal_runs(n: int, data: st.DataObject) -> None:
     assert runs_without_difference(differ) == maximal
 
 
-@pytest.mark.parametrize(
-    "function", [fastad.benchmarking.nemenyi, fastad.benchmarking.wilcoxon_holm]
-)
+@pytest.mark.parametrize("function", [nemenyi, wilcoxon_holm])
 def test_direction_and_ranks_are_those_of_the_measure(function: Any) -> None:
     rng = np.random.default_rng(4)
     frame = pd.DataFrame(
@@ -314,7 +305,7 @@ def test_direction_and_ranks_are_those_of_the_measure(function: Any) -> None:
 
 def test_comparisons_as_tables() -> None:
     values = [[4, 3, 2, 1.0]] * 8 + [[1, 3, 2, 4.0]]
-    result = fastad.benchmarking.nemenyi(results_of(values, names="w_yz"), measure="auc", rng=0)
+    result = nemenyi(results_of(values, names="w_yz"), measure="auc", rng=0)
     head, *rows = str(result).splitlines()
     assert head.split("  ")[0] == "auc"
     assert "p against w" in head
@@ -333,9 +324,7 @@ def test_comparisons_as_tables() -> None:
     assert rows[5] == f"critical difference: {result.critical_difference:.4g}"
     assert "| w | **1.33** |" in result.to_markdown()
     assert r"\_ & \cellcolor[gray]{0.82}2.00" in result.to_latex()
-    against = str(
-        fastad.benchmarking.wilcoxon_holm(results_of(values), measure="auc", control="c", rng=0)
-    )
+    against = str(wilcoxon_holm(results_of(values), measure="auc", control="c", rng=0))
     assert "p against c" in against
     assert "p, wilcoxon-holm" in against
     assert "critical" not in against
@@ -353,7 +342,7 @@ def test_comparisons_as_tables() -> None:
 def test_many_names_are_cut_short_and_problems_left_out_are_named() -> None:
     values = np.tile(np.arange(1, 11.0), (40, 1))
     values[7, 3] = math.nan
-    result = fastad.benchmarking.nemenyi(results_of(values), measure="auc", rng=0)
+    result = nemenyi(results_of(values), measure="auc", rng=0)
     assert result.n_datasets == 39
     assert result.summary.startswith("j is better than g, f, e, d, c and 2 more; i is better")
     assert "; … (auc, 39 data sets" in result.summary
@@ -363,7 +352,7 @@ def test_many_names_are_cut_short_and_problems_left_out_are_named() -> None:
 
 
 def test_one_data_set_or_two_detectors() -> None:
-    for function in (fastad.benchmarking.nemenyi, fastad.benchmarking.wilcoxon_holm):
+    for function in (nemenyi, wilcoxon_holm):
         one = function(results_of([[1, 2, 3]]), measure="auc", rng=0)
         assert one.significant_pairs == []
         assert np.isnan(one.low).all()
@@ -371,7 +360,7 @@ def test_one_data_set_or_two_detectors() -> None:
         assert two.significant_pairs == [("b", "a")]
         assert two.summary.startswith("b is better than a (")
     of_two = [
-        fastad.benchmarking.nemenyi(results_of([[1, 2]] * 9), measure="auc", control=control, rng=0)
+        nemenyi(results_of([[1, 2]] * 9), measure="auc", control=control, rng=0)
         for control in (None, "a")
     ]
     assert of_two[0].critical_difference == pytest.approx(of_two[1].critical_difference, rel=1e-12)
@@ -385,9 +374,7 @@ def test_too_few_data_sets_for_a_significant_difference_are_noted(
     # Each detector better than the next on every data set: the least p-values that there are.
     def compared(n: int) -> Any:
         values = -np.arange(n_detectors) * (1 + np.arange(n)[:, np.newaxis])
-        return fastad.benchmarking.wilcoxon_holm(
-            results_of(values), correction=correction, rng=0, n_resamples=20
-        )
+        return wilcoxon_holm(results_of(values), correction=correction, rng=0, n_resamples=20)
 
     enough = next(n for n in range(2, 20) if compared(n).significant_pairs)
     assert not any("would do" in note for note in compared(enough).notes)
@@ -406,7 +393,7 @@ def test_too_few_data_sets_for_the_critical_difference_are_noted(
         values = np.tile(-np.arange(n_detectors), (n, 1))
         results = results_of(values)
         control = results.detectors[0] if has_control else None
-        return fastad.benchmarking.nemenyi(results, control=control, rng=0, n_resamples=20)
+        return nemenyi(results, control=control, rng=0, n_resamples=20)
 
     enough = next(n for n in range(1, 20) if compared(n).significant_pairs)
     assert enough > 1

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import fastad
+from fastad.benchmarking import average_ranks, friedman
 from fastad.benchmarking.ranks import rank_rows
 from tests.support.demsar import DEMSAR, demsar, results_of
 
@@ -52,7 +53,7 @@ def slow_friedman(rows: list[list[float]]) -> tuple[Fraction, Fraction]:
 
 
 def test_ranks_of_demsar() -> None:
-    result = fastad.benchmarking.average_ranks(demsar(), rng=0, n_resamples=FEW_RESAMPLES)
+    result = average_ranks(demsar(), rng=0, n_resamples=FEW_RESAMPLES)
     columns = [result.detectors.index(name) for name in DEMSAR["detectors"]]
     by_name = dict(zip(demsar().problems, result.ranks["auc"][:, columns].tolist(), strict=True))
     assert by_name == DEMSAR["ranks"]
@@ -83,7 +84,7 @@ def test_the_best_model_of_a_detector_counts_by_the_mean_of_its_folds() -> None:
             cells = (dataset, detector, params, fold, auc[fold], volume[fold])
             for name, cell in zip(table, cells, strict=True):
                 table[name].append(cell)
-    result = fastad.benchmarking.average_ranks(table, rng=0, n_resamples=FEW_RESAMPLES)
+    result = average_ranks(table, rng=0, n_resamples=FEW_RESAMPLES)
     assert result.detectors == ["knn", "lof", "svm"]
     assert result.ranks["auc"].tolist() == [[2, 3, 1]]
     # A volume is better when it is lower: the least of knn's two is 0.1; lof and svm are equal.
@@ -91,11 +92,11 @@ def test_the_best_model_of_a_detector_counts_by_the_mean_of_its_folds() -> None:
     higher = fastad.ResultTable.from_table(
         {**table, "new": table["auc"]}, measures=["new"], higher_is_better={"new": False}
     )
-    assert fastad.benchmarking.average_ranks(higher, rng=0).ranks["new"].tolist() == [[1, 2, 3]]
+    assert average_ranks(higher, rng=0).ranks["new"].tolist() == [[1, 2, 3]]
 
 
 def test_one_data_set_has_ranks_without_spread() -> None:
-    result = fastad.benchmarking.average_ranks(results_of([[0.5, 0.9]]), rng=0)
+    result = average_ranks(results_of([[0.5, 0.9]]), rng=0)
     assert result.mean.tolist() == [[2, 1]]
     for spread in (result.std, result.low, result.high):
         assert np.isnan(spread).all()
@@ -105,7 +106,7 @@ def test_one_data_set_has_ranks_without_spread() -> None:
 def test_what_has_no_value_is_left_out_and_named() -> None:
     nan = math.nan
     rows = [[0.1, 0.2], [nan, 0.2], [0.3, nan], [nan, nan], [0.5, nan]]
-    result = fastad.benchmarking.average_ranks(
+    result = average_ranks(
         results_of(rows, datasets=["v", "w", "x", "y", "z"]), rng=0, n_resamples=FEW_RESAMPLES
     )
     assert result.n_datasets.tolist() == [1]
@@ -115,7 +116,7 @@ def test_what_has_no_value_is_left_out_and_named() -> None:
         "auc: 4 of 5 data sets are left out, where a detector has no value "
         "(w for a; x for b; y for a; …)"
     ]
-    nothing = fastad.benchmarking.average_ranks(results_of(np.full((2, 3), nan)), rng=0)
+    nothing = average_ranks(results_of(np.full((2, 3), nan)), rng=0)
     assert np.isnan(nothing.mean).all()
     assert nothing.n_datasets.tolist() == [0]
     assert str(nothing).splitlines()[1].split() == ["auc", "-", "-", "-"]
@@ -132,7 +133,7 @@ def test_the_interval_of_a_mean_rank_covers_the_true_value() -> None:
     true_ranks = [1.5 + better, 1.5 + better, 3 - 2 * better]
     for _ in range(n_tried):
         values = rng.normal(size=(15, 3)) - shift
-        result = fastad.benchmarking.average_ranks(results_of(values), rng=rng, n_resamples=200)
+        result = average_ranks(results_of(values), rng=rng, n_resamples=200)
         n_covered += (result.low[0] <= true_ranks) & (true_ranks <= result.high[0])
     assert (n_covered / n_tried > 0.93).all()
     assert (n_covered / n_tried < 0.995).all()
@@ -143,7 +144,7 @@ def test_of_two_detectors_the_interval_is_that_of_clopper_and_pearson(
     n_wins: int, n_losses: int
 ) -> None:
     values = [[1, 0]] * n_wins + [[0, 1]] * n_losses
-    result = fastad.benchmarking.average_ranks(results_of(values), rng=0, n_resamples=100_000)
+    result = average_ranks(results_of(values), rng=0, n_resamples=100_000)
     exact = stats.binomtest(n_losses, n_wins + n_losses).proportion_ci(0.95)
     assert result.low[0, 0] == pytest.approx(1 + exact.low, abs=0.005)
     assert result.high[0, 0] == pytest.approx(1 + exact.high, abs=0.005)
@@ -151,9 +152,7 @@ def test_of_two_detectors_the_interval_is_that_of_clopper_and_pearson(
 
 def test_an_interval_of_equal_ranks_has_a_length() -> None:
     # A data set that was not drawn may have the worst rank; P(0 of 4) is 2.5 % at this proportion.
-    result = fastad.benchmarking.average_ranks(
-        results_of([[5, 4, 3, 2, 1]] * 4), rng=0, n_resamples=100_000
-    )
+    result = average_ranks(results_of([[5, 4, 3, 2, 1]] * 4), rng=0, n_resamples=100_000)
     unseen = 1 - 0.025**0.25
     assert result.low[0, 0] == 1
     assert result.high[0, 0] == pytest.approx(1 + 4 * unseen, abs=0.02)
@@ -169,7 +168,7 @@ def test_the_interval_covers_the_rank_of_a_detector_that_fails_at_times(n_datase
     for _ in range(n_tried):
         values = rng.normal(size=(n_datasets, 6))
         values[:, 0] = np.where(rng.random(n_datasets) < 0.9, math.inf, -math.inf)
-        result = fastad.benchmarking.average_ranks(results_of(values), rng=rng, n_resamples=200)
+        result = average_ranks(results_of(values), rng=rng, n_resamples=200)
         n_covered += result.low[0, 0] <= 1.5 <= result.high[0, 0]
     assert n_covered / n_tried > 0.92
 
@@ -182,11 +181,11 @@ def test_classes_of_a_data_set_are_drawn_together() -> None:
         "detector": ["a", "b"] * 3,
         "auc": values,
     }
-    result = fastad.benchmarking.average_ranks(table, rng=0, n_resamples=500)
+    result = average_ranks(table, rng=0, n_resamples=500)
     assert result.mean.tolist() == [[4 / 3, 5 / 3]]
     # Two data sets: one of them, or one that was not drawn, may have almost all of the weight.
     assert (result.low[0, 0], result.high[0, 0]) == pytest.approx((1, 2), abs=0.03)
-    notes = fastad.benchmarking.friedman(table).notes
+    notes = friedman(table).notes
     assert notes == [
         "auc: W has no interval below 3 data sets; found 2 data sets",
         "p-values take the 3 problems for independent, which come from 2 data sets; intervals do "
@@ -198,7 +197,7 @@ def test_ranks_as_tables() -> None:
     rng = np.random.default_rng(1)
     values = {"auc": rng.random((31, 4)), "vol@0.05": rng.random((31, 4))}
     results = fastad.ResultTable.from_arrays(values, detectors=["svm", "lof", "knn", "i_f"])
-    result = fastad.benchmarking.average_ranks(results, rng=0, n_resamples=FEW_RESAMPLES)
+    result = average_ranks(results, rng=0, n_resamples=FEW_RESAMPLES)
     head, auc, volume = str(result).splitlines()
     assert head.split() == ["measure", "i_f", "knn", "lof", "svm"]
     for row, line in enumerate((auc, volume)):
@@ -219,9 +218,7 @@ def test_ranks_as_tables() -> None:
     assert frame["mean_rank"].tolist() == result.mean.ravel().tolist()
     assert (frame["n_datasets"] == 31).all()
     # Of three, only the best is marked.
-    three = str(
-        fastad.benchmarking.average_ranks(results_of([[3, 2, 1], [2, 3, 1], [3, 2, 1]]), rng=0)
-    )
+    three = str(average_ranks(results_of([[3, 2, 1], [2, 3, 1], [3, 2, 1]]), rng=0))
     assert [three.count(mark) for mark in "¹²³"] == [1, 0, 0]
 
 
@@ -230,18 +227,18 @@ def test_ranks_as_tables() -> None:
 
 def test_ties_are_corrected_or_not() -> None:
     with pytest.raises(TypeError, match="correct_ties must be True or False; found int"):
-        fastad.benchmarking.friedman(results_of([[0.1, 0.2]]), correct_ties=1)  # type: ignore[arg-type]
+        friedman(results_of([[0.1, 0.2]]), correct_ties=1)  # type: ignore[arg-type]
 
 
 def test_friedman_of_demsar() -> None:
-    test = fastad.benchmarking.friedman(demsar(), correct_ties=False)["auc"]
+    test = friedman(demsar(), correct_ties=False)["auc"]
     assert f"{test.statistic:.2f}" == DEMSAR["chi_square"]
     assert f"{test.f_statistic:.2f}" == DEMSAR["f_statistic"]
     assert list(test.f_df) == DEMSAR["f_degrees"]
     assert test.f_p_value == pytest.approx(stats.f.sf(test.f_statistic, *test.f_df))
     assert test.p_value == pytest.approx(stats.chi2.sf(test.statistic, 3))
     assert test.kendall_w == pytest.approx(test.statistic / (14 * 3))
-    corrected = fastad.benchmarking.friedman(demsar())["auc"]
+    corrected = friedman(demsar())["auc"]
     assert corrected.statistic > test.statistic
 
 
@@ -250,7 +247,7 @@ def test_friedman_is_the_slow_definition(rows: list[list[float]]) -> None:
     plain, correction = slow_friedman(rows)
     n, k = len(rows), len(rows[0])
     for corrected in (False, True):
-        test = fastad.benchmarking.friedman(results_of(rows), correct_ties=corrected)["auc"]
+        test = friedman(results_of(rows), correct_ties=corrected)["auc"]
         if correction == 0:
             assert math.isnan(test.statistic)
             assert test.reason == "all detectors are tied on all data sets"
@@ -277,26 +274,26 @@ def test_friedman_agrees_with_scipy(decimals: int) -> None:
     for n, k in ((2, 3), (14, 4), (30, 7)):
         values = np.round(rng.normal(size=(n, k)) + np.linspace(0, 1, k), decimals)
         expected = stats.friedmanchisquare(*values.T)
-        test = fastad.benchmarking.friedman(results_of(values))["auc"]
+        test = friedman(results_of(values))["auc"]
         assert test.statistic == pytest.approx(expected.statistic, rel=1e-12)
         assert test.p_value == pytest.approx(expected.pvalue, rel=1e-12)
 
 
 def test_data_sets_that_agree_or_not() -> None:
-    agreed = fastad.benchmarking.friedman(results_of([[3, 2, 2]] * 5))
+    agreed = friedman(results_of([[3, 2, 2]] * 5))
     test = agreed["auc"]
     assert (test.kendall_w, test.f_statistic, test.f_p_value) == (1, math.inf, 3.0**-4)
     # With half of the data sets of the opposite order, all five would agree in 1 of 16 samples.
     assert (test.low, test.high) == (0, 1)
     # The root s of the concordance is as Wilson bounds the mean of signs: 1 - s = z²/20 (1 + s).
     ratio = stats.norm.ppf(0.975) ** 2 / 20
-    many = fastad.benchmarking.friedman(results_of([[3, 2, 2]] * 20))["auc"]
+    many = friedman(results_of([[3, 2, 2]] * 20))["auc"]
     assert many.low == pytest.approx(((1 - ratio) / (1 + ratio)) ** 2, rel=1e-6)
     assert "F(2, 8) = ∞" in str(agreed)
     # Not without the correction: ties bound the statistic.
-    plain = fastad.benchmarking.friedman(results_of([[3, 2, 2]] * 5), correct_ties=False)["auc"]
+    plain = friedman(results_of([[3, 2, 2]] * 5), correct_ties=False)["auc"]
     assert plain.kendall_w == 0.75
-    even = fastad.benchmarking.friedman(results_of([[1, 2], [2, 1]]))["auc"]
+    even = friedman(results_of([[1, 2], [2, 1]]))["auc"]
     assert (even.statistic, even.p_value, even.f_statistic, even.kendall_w) == (0, 1, 0, 0)
 
 
@@ -306,7 +303,7 @@ def test_the_exact_p_value_counts_all_orders(n: int, k: int) -> None:
     rng = np.random.default_rng(n)
     for _ in range(5):
         values = rng.integers(0, 4, (n, k)).astype(float)
-        test = fastad.benchmarking.friedman(results_of(values))["auc"]
+        test = friedman(results_of(values))["auc"]
         if test.reason == "all detectors are tied on all data sets":
             continue
         orders = [list(permutations(slow_ranks(row))) for row in values.tolist()]
@@ -322,13 +319,13 @@ def test_the_exact_p_value_counts_all_orders(n: int, k: int) -> None:
 
 
 def test_two_detectors_in_one_order_have_the_exact_p_value() -> None:
-    test = fastad.benchmarking.friedman(results_of([[2, 1]] * 3))["auc"]
+    test = friedman(results_of([[2, 1]] * 3))["auc"]
     assert (test.f_statistic, test.f_p_value, test.exact_p_value) == (math.inf, 0.25, 0.25)
     # Too many orders are not counted, but those of which all agree.
     rng = np.random.default_rng(0)
-    many = fastad.benchmarking.friedman(results_of(rng.normal(size=(30, 8))))["auc"]
+    many = friedman(results_of(rng.normal(size=(30, 8))))["auc"]
     assert math.isnan(many.exact_p_value)
-    alike = fastad.benchmarking.friedman(results_of([[3, 2, 1, 0, -1, -2, -3, -4]] * 3))["auc"]
+    alike = friedman(results_of([[3, 2, 1, 0, -1, -2, -3, -4]] * 3))["auc"]
     assert alike.f_p_value == pytest.approx(math.factorial(8) ** -2)
 
 
@@ -339,8 +336,8 @@ def test_means_over_fewer_folds_are_named() -> None:
         {"auc": auc}, datasets=["x", "y", "z"], detectors=["a", "b"]
     )
     note = "auc: 1 of 4 values are of fewer than 2 folds (x, b: 1)"
-    assert note in fastad.benchmarking.average_ranks(results, rng=0).notes
-    assert note in fastad.benchmarking.friedman(results).notes
+    assert note in average_ranks(results, rng=0).notes
+    assert note in friedman(results).notes
     assert note in fastad.benchmarking.nemenyi(results, rng=0).notes
     assert note in fastad.benchmarking.wilcoxon_holm(results, rng=0).notes
 
@@ -353,7 +350,7 @@ def test_friedman_where_it_is_undefined() -> None:
         "ap": [[1, 2], [1, 2]],
     }
     results = fastad.ResultTable.from_arrays(values, detectors=["a", "b"])
-    result = fastad.benchmarking.friedman(results)
+    result = friedman(results)
     assert list(result) == ["auc", "tpr@0.1", "ap"]
     assert [result[label].n_datasets for label in result] == [1, 2, 2]
     for label in ("auc", "tpr@0.1"):

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import fastad
+from fastad.measures import threshold_at_rate
 from tests.support.loops import loop
 
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -94,5 +95,5 @@ def test_thresholds_at_the_ends() -> None:
     assert fastad.threshold_at_fpr(y, s, fpr=0) == math.inf
     assert fastad.f1_at_fpr(y, s, fpr=0) == 0
     assert fastad.threshold_at_fpr(y, s, fpr=1) == 0.1
-    assert fastad.measures.threshold_at_rate(s, rate=0.5) == pytest.approx(0.3, rel=2**-52)
-    assert fastad.measures.threshold_at_rate([1, 2, 3, 4], rate=0.25) == 4
+    assert threshold_at_rate(s, rate=0.5) == pytest.approx(0.3, rel=2**-52)
+    assert threshold_at_rate([1, 2, 3, 4], rate=0.25) == 4

@@ -13,6 +13,7 @@ import numpy.typing as npt
 import pytest
 
 import fastad
+from fastad.measures import auc_at_tpr
 from fastad.measures.registry import MEASURES
 from tests.support.agreement import numbers, outcome
 from tests.support.loops import Test, loop
@@ -342,7 +343,7 @@ def test_negated_scores_with_swapped_labels_mirror_the_curve() -> None:
     assert mirrored.fpr.tolist() == pytest.approx((1 - curve.tpr)[::-1], abs=1e-15)
     assert mirrored.tpr.tolist() == pytest.approx((1 - curve.fpr)[::-1], abs=1e-15)
     for rate in (0.2, 0.55, 0.9):
-        direct = fastad.measures.auc_at_tpr(y, s, min_tpr=1 - rate, normalize="none")
+        direct = auc_at_tpr(y, s, min_tpr=1 - rate, normalize="none")
         turned = fastad.auc_at_fpr(1 - y, -s, fpr=rate, normalize="none")
         assert turned == pytest.approx(direct, rel=1e-14)
 
@@ -353,13 +354,11 @@ def test_partial_areas_add_up(seed: int) -> None:
     ends: list[Any] = [0, 0.05, Fraction(1, 3), 0.5, 0.77, 1]
     spans = list(pairwise(ends))
     under = [fastad.auc_at_fpr(y, s, fpr=b, min_fpr=a, normalize="none") for a, b in spans]
-    beside = [
-        fastad.measures.auc_at_tpr(y, s, min_tpr=a, max_tpr=b, normalize="none") for a, b in spans
-    ]
+    beside = [auc_at_tpr(y, s, min_tpr=a, max_tpr=b, normalize="none") for a, b in spans]
     assert sum(under) == pytest.approx(fastad.roc_auc(y, s), rel=1e-14)
     assert sum(beside) == pytest.approx(fastad.roc_auc(y, s), rel=1e-14)
     assert fastad.auc_at_fpr(y, s, fpr=1) == fastad.roc_auc(y, s)
-    assert fastad.measures.auc_at_tpr(y, s) == fastad.roc_auc(y, s)
+    assert auc_at_tpr(y, s) == fastad.roc_auc(y, s)
 
 
 @loop("weights", ["none", "integer", "real"])

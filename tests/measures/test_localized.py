@@ -16,6 +16,12 @@ from scipy.integrate import quad
 
 import fastad
 from fastad import InvalidInputError, UndefinedMeasureError
+from fastad.measures import (
+    beta_weighted_auc,
+    gaussian_weighted_auc,
+    histogram_weighted_auc,
+    localized_auc,
+)
 from tests.support import oracles
 from tests.support.loops import loop
 
@@ -103,7 +109,7 @@ def test_histogram_weights_are_all_subsamples(sample: Sample, rate: float, part:
     weights = distribution(sample[0].count(0), rate, part)
     data = oracles.rows(*sample)
     expected = sum(p * oracles.tpr_at_fpr(data, x, "linear") for x, p in weights.items())
-    result = fastad.measures.histogram_weighted_auc(*sample, fpr=rate, subsample=part)
+    result = histogram_weighted_auc(*sample, fpr=rate, subsample=part)
     assert result == pytest.approx(float(expected), rel=1e-14, abs=1e-15)
 
 
@@ -126,10 +132,10 @@ def test_localized_is_the_central_part_of_all_subsamples(
     options = {"fpr": rate, "subsample": part, "coverage": coverage}
     if low == high:
         with pytest.raises(UndefinedMeasureError, match="no width"):
-            fastad.measures.localized_auc(*sample, **options)
+            localized_auc(*sample, **options)
         return
     expected = oracles.auc_at_fpr(oracles.rows(*sample), high, low, "width")
-    assert fastad.measures.localized_auc(*sample, **options) == float(expected)
+    assert localized_auc(*sample, **options) == float(expected)
 
 
 @settings(max_examples=25, deadline=None)
@@ -140,7 +146,7 @@ def test_beta_weights_have_the_moments_of_all_subsamples(
     mean, variance = map(float, moments(distribution(sample[0].count(0), rate, part)))
     strength = mean * (1 - mean) / variance - 1
     density = stats.beta(mean * strength, (1 - mean) * strength).pdf
-    result = fastad.measures.beta_weighted_auc(*sample, fpr=rate, subsample=part)
+    result = beta_weighted_auc(*sample, fpr=rate, subsample=part)
     # Densities that are infinite at an end are hard for the quadrature alone.
     assert result == pytest.approx(integral(sample, density), abs=1e-6)
 
@@ -151,7 +157,7 @@ def test_gaussian_weights(sample: Sample, rate: float) -> None:
     assume(rate > 0)
     spread = math.sqrt(rate * (1 - rate) / sample[0].count(0))
     density = stats.truncnorm(-rate / spread, (1 - rate) / spread, rate, spread).pdf
-    result = fastad.measures.gaussian_weighted_auc(*sample, fpr=rate)
+    result = gaussian_weighted_auc(*sample, fpr=rate)
     assert result == pytest.approx(integral(sample, density), abs=1e-9)
 
 
@@ -164,24 +170,24 @@ S = [0.1, 0.2, 0.3, 0.4, 0.6, 0.8, 0.5, 0.7, 0.9]
 def test_six_normals_by_hand() -> None:
     # h = 3, k = 0: J = 0, 1, 2, 3 in 10, 6, 3, 1 of 20 subsamples. TPR there: 1/3, 2/3, 1, 1.
     expected = Fraction(10 * 1 + 6 * 2 + 3 * 3 + 1 * 3, 60)
-    result = fastad.measures.histogram_weighted_auc(Y, S, fpr=0.1)
+    result = histogram_weighted_auc(Y, S, fpr=0.1)
     assert result == pytest.approx(float(expected), rel=2**-52, abs=0)
-    assert fastad.measures.localized_auc(Y, S, fpr=0.1) == 2 / 3  # J up to 3
-    assert fastad.measures.localized_auc(Y, S, fpr=0.1, coverage=0.75) == 0.5  # J up to 2
+    assert localized_auc(Y, S, fpr=0.1) == 2 / 3  # J up to 3
+    assert localized_auc(Y, S, fpr=0.1, coverage=0.75) == 0.5  # J up to 2
     # An eighth and a twentieth lie beyond 2; exactly a tenth and more do not.
-    assert fastad.measures.localized_auc(Y, S, fpr=0.1, coverage=0.9) == 0.5
-    assert fastad.measures.localized_auc(Y, S, fpr=0.1, coverage=0.901) == 2 / 3
+    assert localized_auc(Y, S, fpr=0.1, coverage=0.9) == 0.5
+    assert localized_auc(Y, S, fpr=0.1, coverage=0.901) == 2 / 3
 
 
 def test_two_normals_by_hand() -> None:
     # J = 0 or 1, mean rate 1/4, variance 1/16: beta with a = 1/2, b = 3/2, whose mass below 1/2
     # is 1/2 + 1/pi. TPR is 1/2 below 1/2, then 1.
     y, s = [1, 0, 1, 0], [4, 3, 2, 1]
-    assert fastad.measures.histogram_weighted_auc(y, s, fpr=0.1) == 0.75
-    result = fastad.measures.beta_weighted_auc(y, s, fpr=0.1)
+    assert histogram_weighted_auc(y, s, fpr=0.1) == 0.75
+    result = beta_weighted_auc(y, s, fpr=0.1)
     assert result == pytest.approx(0.75 - 1 / (2 * math.pi), rel=1e-15)
     # Half a standard deviation of sqrt(1/8) to each side of 1/2, and all in [0, 1].
-    assert fastad.measures.gaussian_weighted_auc(y, s, fpr=0.5) == pytest.approx(0.75, rel=1e-15)
+    assert gaussian_weighted_auc(y, s, fpr=0.5) == pytest.approx(0.75, rel=1e-15)
 
 
 # Limits.
@@ -193,7 +199,7 @@ def test_perfect_and_reversed_order(name: str, rate: float) -> None:
     y = [0] * 31 + [1] * 7
     assert getattr(fastad.measures, name)(y, y, fpr=rate) == 1
     assert getattr(fastad.measures, name)(y, [-label for label in y], fpr=rate) < 0.2
-    nearly = fastad.measures.beta_weighted_auc(y, [*range(31), *range(32, 39)], fpr=rate)
+    nearly = beta_weighted_auc(y, [*range(31), *range(32, 39)], fpr=rate)
     assert nearly == 1
 
 
@@ -206,14 +212,14 @@ def test_constant_scores_have_the_mean_rate_of_the_weights(
     weights = distribution(m, rate, part)
     mean = float(moments(weights)[0])
     options = {"fpr": rate, "subsample": part}
-    assert fastad.measures.histogram_weighted_auc(y, s, **options) == pytest.approx(mean, rel=1e-14)
-    assert fastad.measures.beta_weighted_auc(y, s, **options) == pytest.approx(mean, rel=1e-13)
+    assert histogram_weighted_auc(y, s, **options) == pytest.approx(mean, rel=1e-14)
+    assert beta_weighted_auc(y, s, **options) == pytest.approx(mean, rel=1e-13)
     low, high = central(weights, Fraction(95, 100))
-    assert fastad.measures.localized_auc(y, s, **options) == float((low + high) / 2)
+    assert localized_auc(y, s, **options) == float((low + high) / 2)
     if rate:
         spread = math.sqrt(rate * (1 - rate) / m)
         inside = stats.truncnorm(-rate / spread, (1 - rate) / spread, rate, spread)
-        result = fastad.measures.gaussian_weighted_auc(y, s, fpr=rate)
+        result = gaussian_weighted_auc(y, s, fpr=rate)
         assert result == pytest.approx(inside.mean(), rel=1e-12)
 
 
@@ -250,16 +256,16 @@ def test_random_subsamples_agree_with_the_distribution() -> None:
     ranked = fastad.rank_scores(y, s)
     tpr = [ranked.tpr_at_fpr(fpr=rate / m) for rate in flagged]
     error = float(np.std(tpr)) / math.sqrt(n_draws)
-    result = fastad.measures.histogram_weighted_auc(y, s, fpr=rate)
+    result = histogram_weighted_auc(y, s, fpr=rate)
     assert abs(result - float(np.mean(tpr))) < 4 * error < 0.003
     # Constant scores show the mean rate, and the middle of the central part.
     low, high = np.quantile(flagged, [0.025, 0.975], method="inverted_cdf")
-    mean = fastad.measures.histogram_weighted_auc(y, 0 * s, fpr=rate)
+    mean = histogram_weighted_auc(y, 0 * s, fpr=rate)
     assert abs(mean - flagged.mean() / m) < 4 * flagged.std() / math.sqrt(n_draws) / m
-    middle = fastad.measures.localized_auc(y, 0 * s, fpr=rate)
+    middle = localized_auc(y, 0 * s, fpr=rate)
     assert abs(middle * m - (low + high) / 2) <= 1
     part = fastad.auc_at_fpr(y, s, min_fpr=low / m, fpr=high / m)
-    assert fastad.measures.localized_auc(y, s, fpr=rate) == pytest.approx(part, abs=0.003)
+    assert localized_auc(y, s, fpr=rate) == pytest.approx(part, abs=0.003)
     # The authors fit a beta density to the rates of their draws.
     centre, variance = np.mean(flagged / m), np.var(flagged / m)
     strength = centre * (1 - centre) / variance - 1
@@ -268,7 +274,7 @@ def test_random_subsamples_agree_with_the_distribution() -> None:
     weights = fitted.pdf(grid)
     curve = fastad.roc_curve(y, s)
     expected = np.sum(np.interp(grid, curve.fpr, curve.tpr) * weights) / np.sum(weights)
-    assert fastad.measures.beta_weighted_auc(y, s, fpr=rate) == pytest.approx(expected, abs=0.002)
+    assert beta_weighted_auc(y, s, fpr=rate) == pytest.approx(expected, abs=0.002)
 
 
 # Ends of the distribution.
@@ -277,7 +283,7 @@ def test_random_subsamples_agree_with_the_distribution() -> None:
 @pytest.mark.parametrize(("coverage", "high"), [(Fraction(2, 3), 1), (0.666, 1), (0.667, 2)])
 def test_a_tail_that_is_exactly_the_bound_lies_outside(coverage: Any, high: int) -> None:
     # J = 0, 1, 2 with probabilities 1/2, 1/3, 1/6; constant scores show the middle of the range.
-    result = fastad.measures.localized_auc([0, 0, 0, 0, 1], [1] * 5, fpr=0, coverage=coverage)
+    result = localized_auc([0, 0, 0, 0, 1], [1] * 5, fpr=0, coverage=coverage)
     assert result == high / 8
 
 
@@ -288,7 +294,7 @@ def test_bounds_next_to_a_tail_are_distinguished() -> None:
     y, s = [0] * m + [1], [1] * (m + 1)
     tiny = Fraction(1, 10**20)
     for bound, high in ((tail, 2), (tail - tiny, 3), (tail + tiny, 2)):
-        result = fastad.measures.localized_auc(y, s, fpr=0, coverage=1 - 2 * bound)
+        result = localized_auc(y, s, fpr=0, coverage=1 - 2 * bound)
         assert result == high / (2 * m)
 
 
@@ -296,7 +302,7 @@ def test_subsample_is_the_decimal_that_is_written() -> None:
     # 0.29 of 100 normals are 29, of which 0.07 are 2.03; floats would make 28 of 0.29 * 100.
     y, s = [0] * 100 + [1], [1] * 101
     mean = (Fraction(3 * 101, 30) - 1) / 100
-    result = fastad.measures.histogram_weighted_auc(y, s, fpr=0.07, subsample=0.29)
+    result = histogram_weighted_auc(y, s, fpr=0.07, subsample=0.29)
     assert result == pytest.approx(float(mean), rel=1e-14)
 
 
@@ -312,16 +318,16 @@ def test_no_normal_is_drawn(name: str) -> None:
 
 
 def test_rates_0_and_1() -> None:
-    assert fastad.measures.histogram_weighted_auc(Y, S, fpr=1) == 1
+    assert histogram_weighted_auc(Y, S, fpr=1) == 1
     for name in ("localized_auc", "beta_weighted_auc", "gaussian_weighted_auc"):
         with pytest.raises(UndefinedMeasureError, match=f"{name} is undefined at fpr = 1"):
             getattr(fastad.measures, name)(Y, S, fpr=1)
     with pytest.raises(UndefinedMeasureError, match="at fpr = 0, where the weights have no var"):
-        fastad.measures.gaussian_weighted_auc(Y, S, fpr=0)
+        gaussian_weighted_auc(Y, S, fpr=0)
     for tiny in (1e-310, Fraction(1, 10**300)):
-        assert fastad.measures.gaussian_weighted_auc(Y, S, fpr=tiny) == pytest.approx(1 / 3)
+        assert gaussian_weighted_auc(Y, S, fpr=tiny) == pytest.approx(1 / 3)
     with pytest.raises(UndefinedMeasureError, match="no variance"):
-        fastad.measures.gaussian_weighted_auc(Y, S, fpr=Fraction(1, 10**700))
+        gaussian_weighted_auc(Y, S, fpr=Fraction(1, 10**700))
     for name in OF_SUBSAMPLES:
         assert 1 / 3 < getattr(fastad.measures, name)(Y, S, fpr=0) < 1
 
@@ -331,8 +337,8 @@ def test_a_distribution_of_a_single_rate_has_no_width() -> None:
     with pytest.raises(
         UndefinedMeasureError, match=r"fraction 0\.95 .* at fpr = 0 has the .* rate 0$"
     ):
-        fastad.measures.localized_auc(y, s, fpr=0, subsample=0.99)
-    assert fastad.measures.beta_weighted_auc(y, s, fpr=0, subsample=0.99) == 1
+        localized_auc(y, s, fpr=0, subsample=0.99)
+    assert beta_weighted_auc(y, s, fpr=0, subsample=0.99) == 1
 
 
 @loop("option", ["subsample", "coverage"])

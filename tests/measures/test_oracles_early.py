@@ -21,6 +21,12 @@ from sklearn.metrics import roc_curve
 
 import fastad
 from fastad import InvalidInputError
+from fastad.measures import (
+    detection_cost,
+    min_detection_cost,
+    precision_at_recall,
+    robust_initial_enhancement,
+)
 from tests.support import oracles
 from tests.support.agreement import assert_measure
 from tests.support.loops import loop
@@ -254,21 +260,18 @@ def bedroc(data: oracles.Rows, alpha: Fraction) -> Decimal:
 @WEIGHTS
 @given(data=st.data(), alpha=alphas)
 def test_early_recognition(weights: str, data: st.DataObject, alpha: float) -> None:
-    sample = data.draw(samples(weights=weights))
+    sample, exact = data.draw(samples(weights=weights)), written(alpha)
     # The exponential of 1000 has 1000 times the error of its argument.
-    error = RELATIVE + 1e-16 * alpha
-    for name, oracle, last_digits in (
-        ("robust_initial_enhancement", enhancement, 1e-300),
-        ("bedroc", bedroc, 1e-30),  # those of the oracle
-    ):
-        assert_measure(
-            name,
-            sample,
-            lambda rows, oracle=oracle: oracle(rows, written(alpha)),
-            relative=error,
-            absolute=last_digits,
-            alpha=alpha,
-        )
+    options: Any = {"relative": RELATIVE + 1e-16 * alpha, "alpha": alpha}
+    assert_measure(
+        "robust_initial_enhancement",
+        sample,
+        lambda rows: enhancement(rows, exact),
+        absolute=1e-300,
+        **options,
+    )
+    # The last digits of the oracle.
+    assert_measure("bedroc", sample, lambda rows: bedroc(rows, exact), absolute=1e-30, **options)
 
 
 @loop(("n", "m"), [(1, 1), (3, 1), (1, 100_000), (100_000, 1), (5000, 5000)])
@@ -295,7 +298,7 @@ def test_bedroc_approaches_the_area_under_the_roc(alpha: float) -> None:
     y, s = rng.integers(0, 2, 90), rng.integers(0, 30, 90)
     area = fastad.roc_auc(y, s)
     assert fastad.measures.bedroc(y, s, alpha=alpha) == pytest.approx(area, rel=1e-8)
-    assert fastad.measures.robust_initial_enhancement(y, s, alpha=alpha) == pytest.approx(1)
+    assert robust_initial_enhancement(y, s, alpha=alpha) == pytest.approx(1)
 
 
 def test_extreme_exponents_keep_only_the_first_rank() -> None:
@@ -372,27 +375,21 @@ def test_min_detection_cost(weights: str, data: st.DataObject, options: dict[str
 
 def test_costs_that_no_float_can_weigh_together() -> None:
     y, s = [0, 1, 0, 1, 1], [5, 4, 3, 2, 1]
-    result = fastad.measures.min_detection_cost(
-        y, s, prevalence=1e-90, cost_miss=1e-80, cost_false_alarm=1e300
-    )
+    result = min_detection_cost(y, s, prevalence=1e-90, cost_miss=1e-80, cost_false_alarm=1e300)
     assert (float(result), result.threshold) == (1, math.inf)
-    cheap = fastad.measures.min_detection_cost(
-        y, s, prevalence=0.5, cost_miss=1e300, cost_false_alarm=1e-300
-    )
+    cheap = min_detection_cost(y, s, prevalence=0.5, cost_miss=1e300, cost_false_alarm=1e-300)
     assert (float(cheap), cheap.threshold) == (1, 1)
     assert (
-        fastad.measures.detection_cost(
-            y, s, threshold=6, prevalence=0.5, cost_miss=1e300, cost_false_alarm=1e-300
-        )
+        detection_cost(y, s, threshold=6, prevalence=0.5, cost_miss=1e300, cost_false_alarm=1e-300)
         == math.inf
     )
 
 
 def test_costs_at_the_prevalence_of_weights_of_which_one_is_nothing_beside_the_other() -> None:
     y, s, w = [0, 1, 1], [2, 3, 1], [1e-100, 1e100, 1e100]
-    at_3 = fastad.measures.detection_cost(y, s, threshold=3, sample_weight=w)
+    at_3 = detection_cost(y, s, threshold=3, sample_weight=w)
     assert at_3 == pytest.approx(1e200, rel=1e-14)  # 1e100 of misses beside 1e-100 of alarms
-    best = fastad.measures.min_detection_cost(y, s, sample_weight=w)
+    best = min_detection_cost(y, s, sample_weight=w)
     assert (float(best), best.threshold) == (1, 1)
 
 
@@ -400,7 +397,7 @@ def test_costs_at_the_prevalence_of_weights_of_which_one_is_nothing_beside_the_o
 @pytest.mark.parametrize("wrong", [0, -1, math.nan, math.inf])
 def test_costs_are_positive(name: str, wrong: float) -> None:
     with pytest.raises(InvalidInputError) as caught:
-        fastad.measures.min_detection_cost([0, 1], [0, 1], **{name: wrong})
+        min_detection_cost([0, 1], [0, 1], **{name: wrong})
     assert caught.value.argument == name
 
 
@@ -436,16 +433,16 @@ def test_precision_at_recall_where_precisions_differ_by_less_than_a_rounding() -
     # Points (1, big), (2, 2 * big - 1) and (3, 3 * big + 1): precisions agree to 1e-18.
     y, s = [0, 1, 0, 1, 0, 1], [6, 6, 5, 5, 4, 4]
     w = [1, big, 1, big - 1, 1, big + 2]
-    result = fastad.measures.precision_at_recall(y, s, recall=0, sample_weight=w)
+    result = precision_at_recall(y, s, recall=0, sample_weight=w)
     assert result.threshold == 4
     w = [1, big, 1, big - 1, 1, big]
-    assert fastad.measures.precision_at_recall(y, s, recall=0, sample_weight=w).threshold == 6
+    assert precision_at_recall(y, s, recall=0, sample_weight=w).threshold == 6
 
 
 def test_many_perfect_points_are_not_compared_one_by_one() -> None:
     n = 300_000
     y = np.r_[np.ones(n, int), 0]
-    result = fastad.measures.precision_at_recall(y, -np.arange(n + 1), recall=0.5)
+    result = precision_at_recall(y, -np.arange(n + 1), recall=0.5)
     assert (float(result), result.threshold) == (1, -(n // 2 - 1))
     result = fastad.measures.recall_at_precision(y, -np.arange(n + 1), precision=1)
     assert (float(result), result.threshold) == (1, 1 - n)
@@ -477,19 +474,19 @@ def test_many_points(proportion: float, decimals: int) -> None:
         ratio = n / (n + m)
         highest = -math.expm1(-alpha * ratio) / (ratio * -math.expm1(-alpha))
         lowest = math.expm1(alpha * ratio) / (ratio * math.expm1(alpha))
-        result = fastad.measures.robust_initial_enhancement(y, s, alpha=alpha)
+        result = robust_initial_enhancement(y, s, alpha=alpha)
         assert result == pytest.approx(rie, rel=1e-11)
         scaled = (rie - lowest) / (highest - lowest)
         assert fastad.measures.bedroc(y, s, alpha=alpha) == pytest.approx(scaled, rel=1e-10)
     for prevalence in (0.001, 0.1, 0.9):
         values = prevalence * (1 - tps / n) + (1 - prevalence) * fps / m
-        best = fastad.measures.min_detection_cost(y, s, prevalence=prevalence)
+        best = min_detection_cost(y, s, prevalence=prevalence)
         assert best == pytest.approx(values.min() / min(prevalence, 1 - prevalence), rel=1e-11)
         assert best.threshold == curve.thresholds[np.argmin(np.round(values, 14))]
     precision = tps[1:] / (tps[1:] + fps[1:])
     for recall in (0.0, 0.5, 0.99):
         reached = tps[1:] >= recall * n
-        best = fastad.measures.precision_at_recall(y, s, recall=recall)
+        best = precision_at_recall(y, s, recall=recall)
         assert best == precision[reached].max()
         assert best.threshold == curve.thresholds[1:][reached][np.argmax(precision[reached])]
     f1 = 2 * tps / (tps + fps + n)

@@ -12,6 +12,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 import fastad
+from fastad.measures import threshold_at_rate
 from tests.support import oracles
 from tests.support.agreement import assert_measure
 from tests.support.strategies import Sample, rates_of, samples
@@ -63,13 +64,11 @@ def test_threshold_at_a_rate(weights: str, data: st.DataObject, interpolation: A
         (lambda: fastad.threshold_at_fpr(sample.y, sample.s, fpr=rate, **options), sample.rows)
     ]
     if weights == "none":
-        at_rate = partial(fastad.measures.threshold_at_rate, interpolation=interpolation)
+        at_rate = partial(threshold_at_rate, interpolation=interpolation)
         calls.append((lambda: at_rate(sample.s, rate=rate), oracles.all_normal(sample.s)))
     alpha = oracles.written(rate)
     for call, rows in calls:
-        exact = oracles.attempt(
-            lambda rows=rows: oracles.threshold_at_fpr(rows, alpha, interpolation)
-        )
+        exact = oracles.attempt(partial(oracles.threshold_at_fpr, rows, alpha, interpolation))
         if exact is None:
             with pytest.raises(fastad.UndefinedMeasureError):
                 call()
@@ -91,7 +90,7 @@ def test_thresholds_of_boolean_scores_are_whole(interpolation: Any, fpr: float) 
 def test_a_rate_that_infinite_scores_exceed() -> None:
     message = "rate of at most 0.1: every threshold flags scores of .inf, .* the lowest rate 0.25$"
     with pytest.raises(fastad.UndefinedMeasureError, match=message):
-        fastad.measures.threshold_at_rate([math.inf, 1, 2, 3], rate=0.1)
+        threshold_at_rate([math.inf, 1, 2, 3], rate=0.1)
     with pytest.raises(fastad.UndefinedMeasureError, match=message):
         fastad.threshold_at_fpr([0, 0, 0, 0, 1], [math.inf, 1, 2, 3, 4], fpr=0.1)
 

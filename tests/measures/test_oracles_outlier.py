@@ -17,6 +17,16 @@ from hypothesis import strategies as st
 
 import fastad
 from fastad import InvalidInputError, UndefinedMeasureError
+from fastad.measures import (
+    cost_auc,
+    np_curve,
+    np_score,
+    pr_auc,
+    rank_power,
+    recall_at_precision,
+    rp_distance,
+    smooth_roc,
+)
 from tests.support.oracles import written
 
 Points = tuple[list[int], list[int]]
@@ -96,8 +106,8 @@ def test_cost_auc_compares_ranks_in_a_ratio(sample: Points, cost_ratio: float) -
         for j in range(len(y))
         if y[i] and not y[j]
     ]
-    assert fastad.measures.cost_auc(y, s, cost_ratio=cost_ratio) == float(sum(pairs) / len(pairs))
-    assert fastad.measures.cost_auc(y, s, cost_ratio=1) == fastad.roc_auc(y, s)
+    assert cost_auc(y, s, cost_ratio=cost_ratio) == float(sum(pairs) / len(pairs))
+    assert cost_auc(y, s, cost_ratio=1) == fastad.roc_auc(y, s)
 
 
 @settings(max_examples=25)
@@ -113,11 +123,11 @@ def test_rank_power_is_the_mean_over_orders_of_ties(sample: Points, k: int) -> N
             j = len(results)
             if j == 0:
                 with pytest.raises(UndefinedMeasureError, match="rank_power"):
-                    fastad.measures.rank_power(y, s, k=k)
+                    rank_power(y, s, k=k)
                 return
             values.append(Fraction(j * (j + 1)) / (2 * sum(ranks[i] for i in results)))
     expected = float(sum(values) / len(values))
-    assert fastad.measures.rank_power(y, s, k=k) == pytest.approx(expected, rel=1e-14)
+    assert rank_power(y, s, k=k) == pytest.approx(expected, rel=1e-14)
 
 
 @given(points(), positive)
@@ -128,8 +138,8 @@ def test_np_score_is_the_lowest_on_the_curve(sample: Points, alpha: float) -> No
         max(Fraction(fp, len(normals)) - a, Fraction(0)) / a + 1 - Fraction(tp, len(anomalies))
         for fp, tp in curve(sample)
     ]
-    assert fastad.measures.np_score(*sample, alpha=alpha) == float(min(scores))
-    result = fastad.measures.np_curve(*sample, alpha=alpha).score
+    assert np_score(*sample, alpha=alpha) == float(min(scores))
+    result = np_curve(*sample, alpha=alpha).score
     np.testing.assert_allclose(result, [float(x) for x in scores], rtol=1e-15, atol=1e-15)
 
 
@@ -184,10 +194,10 @@ def test_recall_at_precision(sample: Points, bound: float, prevalence: float | N
     ]
     if not good:
         with pytest.raises(UndefinedMeasureError, match="recall_at_precision"):
-            fastad.measures.recall_at_precision(*sample, precision=bound, prevalence=prevalence)
+            recall_at_precision(*sample, precision=bound, prevalence=prevalence)
         return
     tp, i = max(good)
-    result = fastad.measures.recall_at_precision(*sample, precision=bound, prevalence=prevalence)
+    result = recall_at_precision(*sample, precision=bound, prevalence=prevalence)
     assert (result, result.threshold) == (tp / n, cuts[-i])
 
 
@@ -213,7 +223,7 @@ def test_pr_auc_integrates_precision_along_the_straight_roc(
                 log = (Decimal(ratio.numerator) / ratio.denominator).ln()
                 term -= Decimal((b / a**2).numerator) / (b / a**2).denominator * log
             total += term
-    result = fastad.measures.pr_auc(*sample, prevalence=prevalence)
+    result = pr_auc(*sample, prevalence=prevalence)
     assert result == pytest.approx(float(total) / sum(sample[0]), rel=2e-15)
 
 
@@ -225,7 +235,7 @@ def test_pr_auc_keeps_its_digits_where_the_closed_form_cancels() -> None:
     with localcontext() as context:
         context.prec = 40
         expected = float(1 - 99_999 * (Decimal(100_000) / 99_999).ln())
-    assert fastad.measures.pr_auc(y, np.arange(100_000)) == pytest.approx(expected, rel=1e-14)
+    assert pr_auc(y, np.arange(100_000)) == pytest.approx(expected, rel=1e-14)
 
 
 @given(points())
@@ -263,7 +273,7 @@ def test_rp_distance_is_that_of_inverted_cdf_percentiles(sample: Points, p: floa
     anomalies, normals = classes(sample)
     fraction = written(p) / 100
     expected = percentile(anomalies, 1 - fraction) - percentile(normals, fraction)
-    assert fastad.measures.rp_distance(*sample, p=p) == expected
+    assert rp_distance(*sample, p=p) == expected
     result = fastad.measures.class_percentiles(*sample, p=[p])
     assert result.normals.tolist() == [percentile(normals, fraction)]
     assert result.anomalies.tolist() == [percentile(anomalies, fraction)]
@@ -272,9 +282,7 @@ def test_rp_distance_is_that_of_inverted_cdf_percentiles(sample: Points, p: floa
 @given(points())
 def test_the_zero_of_the_rp_curve_is_where_it_stops_being_positive(sample: Points) -> None:
     result = fastad.measures.rp_curve(*sample)
-    assert result.distance.tolist() == [
-        fastad.measures.rp_distance(*sample, p=p) for p in range(101)
-    ]
+    assert result.distance.tolist() == [rp_distance(*sample, p=p) for p in range(101)]
     y, s = sample
     n, m = sum(y), len(y) - sum(y)
     # All jumps of the two percentiles, and the middles between them.
@@ -282,7 +290,7 @@ def test_the_zero_of_the_rp_curve_is_where_it_stops_being_positive(sample: Point
         {Fraction(100 * i, n) for i in range(n + 1)} | {Fraction(100 * j, m) for j in range(m + 1)}
     )
     middles = [(a + b) / 2 for a, b in pairwise(jumps)]
-    good = [p for p in sorted(jumps + middles) if fastad.measures.rp_distance(y, s, p=p) <= 0]
+    good = [p for p in sorted(jumps + middles) if rp_distance(y, s, p=p) <= 0]
     if not good:
         assert math.isnan(result.zero)
     elif good[0] in middles:
@@ -300,10 +308,7 @@ def test_rp_auc_is_ferris_auc(sample: Points, below: int, above: int) -> None:
     jumps = sorted(
         {Fraction(100 * i, n) for i in range(n + 1)} | {Fraction(100 * j, m) for j in range(m + 1)}
     )
-    integral = sum(
-        (b - a) * Fraction(fastad.measures.rp_distance(y, s, p=(a + b) / 2))
-        for a, b in pairwise(jumps)
-    )
+    integral = sum((b - a) * Fraction(rp_distance(y, s, p=(a + b) / 2)) for a, b in pairwise(jumps))
     expected = HALF + integral / (200 * (high - low))
     anomalies, normals = classes(sample)
     scaled = [[Fraction(v - low, high - low) for v in values] for values in (anomalies, normals)]
@@ -340,9 +345,9 @@ def test_smooth_roc_walks_from_the_top(sample: Points) -> None:
         x, height = x + dx, height + dy
     if x * height == 0:
         with pytest.raises(UndefinedMeasureError, match="smooth_roc"):
-            fastad.measures.smooth_roc(y, s, score_range=(-4, 4))
+            smooth_roc(y, s, score_range=(-4, 4))
         return
-    result = fastad.measures.smooth_roc(y, s, score_range=(-4, 4))
+    result = smooth_roc(y, s, score_range=(-4, 4))
     assert result == pytest.approx(float(area / (x * height)), rel=1e-14)
 
 
@@ -362,11 +367,11 @@ def test_a_range_that_scores_violate_is_refused(name: str) -> None:
 @pytest.mark.parametrize("alpha", [2e-309, Fraction(1, 10**400)])
 def test_a_bound_near_zero_makes_infinite_scores_without_a_warning(alpha: Any) -> None:
     y, s = [0, 1, 0, 1], [1, 2, 3, 4]
-    assert fastad.measures.np_curve(y, s, alpha=alpha).score.tolist() == [1, 0.5] + [np.inf] * 3
-    assert fastad.measures.np_score(y, s, alpha=alpha) == 0.5
+    assert np_curve(y, s, alpha=alpha).score.tolist() == [1, 0.5] + [np.inf] * 3
+    assert np_score(y, s, alpha=alpha) == 0.5
 
 
 def test_a_bound_beyond_all_floats_makes_false_positives_free() -> None:
     y, s = [0, 1, 0, 1], [1, 2, 3, 4]
-    assert fastad.measures.np_curve(y, s, alpha=10**400).score.tolist() == [1, 0.5, 0.5, 0, 0]
-    assert fastad.measures.np_score(y, s, alpha=10**400) == 0
+    assert np_curve(y, s, alpha=10**400).score.tolist() == [1, 0.5, 0.5, 0, 0]
+    assert np_score(y, s, alpha=10**400) == 0

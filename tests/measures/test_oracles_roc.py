@@ -72,17 +72,22 @@ def test_dropping_collinear_points_keeps_corners_and_area(sample: Sample) -> Non
 @given(data=st.data(), how=INTERPOLATIONS)
 def test_rates_at_a_rate(weights: str, data: st.DataObject, how: Any) -> None:
     sample = data.draw(samples(weights=weights))
-    for name, given_rate, total in (
-        ("tpr_at_fpr", "fpr", sample.n_normals),
-        ("fpr_at_tpr", "tpr", len(sample.y) - sample.n_normals),
-    ):
-        rate, oracle = data.draw(rates_of(total)), getattr(oracles, name)
-        assert_measure(
-            name,
-            sample,
-            lambda rows, oracle=oracle, rate=rate: oracle(rows, written(rate), how),
-            **{given_rate: rate, "interpolation": how},
-        )
+    fpr = data.draw(rates_of(sample.n_normals))
+    tpr = data.draw(rates_of(len(sample.y) - sample.n_normals))
+    assert_measure(
+        "tpr_at_fpr",
+        sample,
+        lambda rows: oracles.tpr_at_fpr(rows, written(fpr), how),
+        fpr=fpr,
+        interpolation=how,
+    )
+    assert_measure(
+        "fpr_at_tpr",
+        sample,
+        lambda rows: oracles.fpr_at_tpr(rows, written(tpr), how),
+        tpr=tpr,
+        interpolation=how,
+    )
 
 
 @WEIGHTS
