@@ -40,24 +40,14 @@ REQUIRED = _Required()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameter:
-    """How the value of a parameter is checked.
+    """How the value of a parameter is checked."""
 
-    Attributes
-    ----------
-    default : object
-        Default value, as a user would write it; `REQUIRED` where there is none.
-    sequence : bool
-        Whether it may be a sequence of values, whose result is an array.
-    random : bool
-        Whether it only tells how to draw, so that a measure without it is still one number.
-    example : object
-        A value that stands for others, where it may be an operating point.
-    """
-
+    # Default value, as a user would write it; `REQUIRED` where there is none.
     default: Any = REQUIRED
-    sequence: bool = False
+    sequence: bool = False  # whether it may be a sequence of values, whose result is an array
+    # Whether it only tells how to draw, so that a measure without it is still one number.
     random: bool = False
-    example: Any = None
+    example: Any = None  # a value that stands for others, where it may be an operating point
 
     @property
     def is_required(self) -> bool:

@@ -51,27 +51,14 @@ class ShortRepr:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a result, which frames and printed tables share.
+    """A column of a result, which frames and printed tables share."""
 
-    Attributes
-    ----------
-    name : str or None
-        Name in frames, None of a column that is only printed.
-    cells : iterable
-        The values.
-    form : str, callable or None, default None
-        Format of numbers, or a function from a value to its text; columns without are not printed.
-    head : str, optional
-        Head of the printed column, by default the name.
-    marks : sequence of int, optional
-        1, 2 or 3 for each cell that is among the best three, else 0.
-    """
-
-    name: str | None
+    name: str | None  # name in frames, None of a column that is only printed
     cells: Iterable[Any]
+    # Format of numbers, or a function from a value to its text; columns without are not printed.
     form: str | Callable[[Any], str] | None = None
-    head: str | None = None
-    marks: Sequence[int] = ()
+    head: str | None = None  # head of the printed column, by default the name
+    marks: Sequence[int] = ()  # 1, 2 or 3 for each cell that is among the best three, else 0
 
     def values(self) -> list[Any]:
         """Return the cells as plain values."""

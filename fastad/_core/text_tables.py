@@ -49,21 +49,12 @@ def format_p(p_value: float, name: str = "") -> str:
 
 @dataclass(frozen=True, slots=True)
 class TextTable:
-    """Cells as strings, and which of them are among the best three.
+    """Cells as strings, and which of them are among the best three."""
 
-    Attributes
-    ----------
-    header : sequence of str
-        Heads of the columns.
-    rows : sequence of sequences of str
-        Cells, the first of each row its name.
-    marks : sequence of sequences of int
-        1, 2 or 3 for each cell after the first that is among the best three, else 0; empty
-        where nothing is marked.
-    """
-
-    header: Sequence[str]
-    rows: Sequence[Sequence[str]]
+    header: Sequence[str]  # heads of the columns
+    rows: Sequence[Sequence[str]]  # cells, the first of each row its name
+    # 1, 2 or 3 for each cell after the first that is among the best three, else 0; empty where
+    # nothing is marked.
     marks: Sequence[Sequence[int]] = field(default_factory=list)
 
     def marked_cells(self) -> list[list[str]]:

@@ -45,24 +45,13 @@ ONE_CLASS = "anomalies"
 
 @dataclass(frozen=True, slots=True)
 class MeasureColumn:
-    """A column of the values of a measure.
+    """A column of the values of a measure."""
 
-    Attributes
-    ----------
-    key : str
-        Short name of the measure.
-    higher_is_better : bool
-        Direction of merit.
-    rate : Fraction or None
-        The false positive rate, or the fraction of anomalies, at which it is read.
-    column : str
-        Name of the column in the table: its key, or the name of the function.
-    """
-
-    key: str
+    key: str  # short name of the measure
     higher_is_better: bool
+    # The false positive rate, or the fraction of anomalies, at which it is read.
     rate: Fraction | None = None
-    column: str = ""
+    column: str = ""  # name of the column in the table: its key, or the name of the function
 
     @property
     def sign(self) -> float:
@@ -72,22 +61,14 @@ class MeasureColumn:
 
 @dataclass(frozen=True, slots=True)
 class TableColumns:
-    """The columns of a table of results, by their part.
+    """The columns of a table of results, by their part."""
 
-    Attributes
-    ----------
-    keys : mapping of str to sequence of str
-        Columns of ``dataset``, ``detector``, ``anomaly_class``, ``params`` and ``fold``; none where
-        the table has none.
-    measures : sequence of MeasureColumn
-        Columns of measures.
-    unknown : sequence of str
-        Columns that are neither, and that fastad does not write itself; none where measures were
-        named.
-    """
-
+    # Columns of ``dataset``, ``detector``, ``anomaly_class``, ``params`` and ``fold``; none where
+    # the table has none.
     keys: Mapping[str, Sequence[str]]
     measures: Sequence[MeasureColumn]
+    # Columns that are neither, and that fastad does not write itself; none where measures were
+    # named.
     unknown: Sequence[str] = ()
 
     @property

@@ -38,35 +38,18 @@ class Means(ShortRepr):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Averages:
-    """Means over data sets and their replicates.
+    """Means over data sets and their replicates."""
 
-    Attributes
-    ----------
-    value : numpy.ndarray
-        Means; NaN where no data set is defined.
-    replicates : numpy.ndarray of shape (n_resamples, ...)
-        Means of resampled data sets.
-    n, n_undefined : numpy.ndarray
-        Numbers of problems behind each mean, and left out.
-    n_clusters : numpy.ndarray
-        Number of data sets behind each mean.
-    error : numpy.ndarray
-        Standard error of each mean, from the data sets.
-    studentized : numpy.ndarray of shape (n_resamples, ...)
-        Distance of each replicate from the mean, over its own standard error; NaN where it
-        has none.
-    levels : numpy.ndarray of shape (n_datasets, ...)
-        Mean of each data set.
-    """
-
-    value: npt.NDArray[np.float64]
-    replicates: npt.NDArray[np.float64]
+    value: npt.NDArray[np.float64]  # means; NaN where no data set is defined
+    replicates: npt.NDArray[np.float64]  # means of resampled data sets
+    # Numbers of problems behind each mean, and left out.
     n: npt.NDArray[np.int64]
     n_undefined: npt.NDArray[np.int64]
-    n_clusters: npt.NDArray[np.int64]
-    error: npt.NDArray[np.float64]
+    n_clusters: npt.NDArray[np.int64]  # number of data sets behind each mean
+    error: npt.NDArray[np.float64]  # standard error of each mean, from the data sets
+    # Distance of each replicate from the mean, over its own standard error; NaN where it has none.
     studentized: npt.NDArray[np.float64]
-    levels: npt.NDArray[np.float64]
+    levels: npt.NDArray[np.float64]  # mean of each data set
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,26 +57,13 @@ class Resampling:
     """Data sets drawn again and again, with replacement.
 
     Problems of one data set share their normal samples: they are drawn together.
-
-    Attributes
-    ----------
-    clusters : numpy.ndarray of shape (n_problems,)
-        Data set of each problem.
-    n_resamples : int
-        Number of replicates.
-    confidence_level : float
-        Confidence level of each interval.
-    generator : numpy.random.Generator
-        Source of the replicates.
-    counts : numpy.ndarray of shape (n_resamples, n_datasets)
-        Number of draws of each data set.
     """
 
-    clusters: IntVector
+    clusters: IntVector  # data set of each problem
     n_resamples: int
     confidence_level: float
-    generator: np.random.Generator
-    counts: FloatMatrix
+    generator: np.random.Generator  # source of the replicates
+    counts: FloatMatrix  # number of draws of each data set
 
     @classmethod
     def draw(

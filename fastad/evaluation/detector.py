@@ -43,54 +43,31 @@ _NO_THRESHOLD = "the samples of threshold_from leave the threshold undefined"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EvaluationRequest:
-    """Measures and options that are the same for each detector.
+    """Measures and options that are the same for each detector."""
 
-    Attributes
-    ----------
-    measures : sequence of BoundMeasure
-        The measures, in the order of the table.
-    on_error : {"raise", "record"}
-        What to do about invalid scores.
-    nan_policy : {"raise", "omit"}
-        Whether scores that are NaN are invalid, or their rows are left out.
-    intervals : InferenceOptions or None
-        Options of the intervals beside the values.
-    chance : InferenceOptions or None
-        Options of the resamples that tell the chance level of the values.
-    own_measures : mapping of str to sequence of BoundMeasure
-        By detector the measures with a threshold of its own; empty where all have the same.
-    chosen_elsewhere : mapping of str to str
-        Rule of the threshold of each measure, by key, that was chosen on other samples.
-    progress : SharedProgress or None
-        Progress reporter shared by all interval and chance-level computations.
-    contamination : Fraction
-        Fraction of anomalies among the normals, for which the measures are corrected.
-    design : SamplingDesign or None
-        Clusters or blocks of all rows, for intervals and chance levels.
-    keeps_curves : bool
-        Whether to keep points of the ROC curves, for a page.
-    rates : sequence of Fraction
-        False positive rates in use, each once.
-    thresholds : mapping of str to float or int
-        Thresholds in use that were given, by what stands behind the @ in keys, or that were chosen
-        on other samples, by their rule.
-    resolutions : mapping of str to Resolution
-        How many samples the measures need at their operating points.
-    """
-
-    measures: Sequence[BoundMeasure]
-    on_error: OnError
+    measures: Sequence[BoundMeasure]  # the measures, in the order of the table
+    on_error: OnError  # what to do about invalid scores
+    # Whether scores that are NaN are invalid, or their rows are left out.
     nan_policy: NanPolicy = "raise"
-    intervals: "InferenceOptions | None" = None
+    intervals: "InferenceOptions | None" = None  # options of the intervals beside the values
+    # Options of the resamples that tell the chance level of the values.
     chance: "InferenceOptions | None" = None
+    # By detector the measures with a threshold of its own; empty where all have the same.
     own_measures: Mapping[str, Sequence[BoundMeasure]] = field(default_factory=dict)
+    # Rule of the threshold of each measure, by key, that was chosen on other samples.
     chosen_elsewhere: Mapping[str, str] = field(default_factory=dict)
+    # Progress reporter shared by all interval and chance-level computations.
     progress: SharedProgress | None = None
+    # Fraction of anomalies among the normals, for which the measures are corrected.
     contamination: Fraction = Fraction(0)
+    # Clusters or blocks of all rows, for intervals and chance levels.
     design: "SamplingDesign | None" = None
-    keeps_curves: bool = False
-    rates: Sequence[Fraction] = field(init=False)
+    keeps_curves: bool = False  # whether to keep points of the ROC curves, for a page
+    rates: Sequence[Fraction] = field(init=False)  # false positive rates in use, each once
+    # Thresholds in use that were given, by what stands behind the @ in keys, or that were chosen on
+    # other samples, by their rule.
     thresholds: Mapping[str, Threshold] = field(init=False)
+    # How many samples the measures need at their operating points.
     resolutions: Mapping[str, Resolution] = field(init=False)
 
     def __post_init__(self) -> None:

@@ -20,25 +20,14 @@ _REVERSED = (
 
 
 class ScoredRun(NamedTuple):
-    """What notes on the scores of one detector, on one data set, are made of.
-
-    Attributes
-    ----------
-    detector : str
-        Its name.
-    n_distinct : int or None
-        Number of distinct scores; None where it is not known.
-    n_anomalies, n_normals : int or float
-        Numbers of samples, or total weights.
-    auc : float
-        Area under the ROC curve; NaN where it is undefined or was not asked for.
-    """
+    """What notes on the scores of one detector, on one data set, are made of."""
 
     detector: str
-    n_distinct: int | None
+    n_distinct: int | None  # number of distinct scores; None where it is not known
+    # Numbers of samples, or total weights.
     n_anomalies: Count
     n_normals: Count
-    auc: float
+    auc: float  # area under the ROC curve; NaN where it is undefined or was not asked for
 
 
 def lines_of_scores(runs: Iterable[ScoredRun]) -> list[str]:

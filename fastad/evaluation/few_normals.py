@@ -21,19 +21,10 @@ class FewNormals:
     """The highest normals of a detector, and the measures that rest on a few of them.
 
     Made with each evaluation, where it takes no time; intervals are computed when they are shown.
-
-    Attributes
-    ----------
-    counts : OrderedCounts
-        The ends of the curve: up to a few normals, and its last point.
-    measures : sequence of BoundMeasure
-        Measures of one point of the curve there.
-    values : sequence of float
-        Their values.
     """
 
-    counts: OrderedCounts
-    measures: Sequence[BoundMeasure]
+    counts: OrderedCounts  # the ends of the curve: up to a few normals, and its last point
+    measures: Sequence[BoundMeasure]  # measures of one point of the curve there
     values: Sequence[float]
 
     @cached_property

@@ -30,21 +30,13 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RocPoints:
-    """Some points of the ROC curve of a detector, with their exact counts.
+    """Some points of the ROC curve of a detector, with their exact counts."""
 
-    Attributes
-    ----------
-    counts : OrderedCounts
-        Counts at these points alone.
-    bound : float
-        How far the curve through them is from the curve of all scores at most, in TPR at any FPR; 0
-        where it is the same.
-    is_independent : bool
-        Whether rows are independent and count as integers, so that rates are binomial.
-    """
-
-    counts: OrderedCounts
+    counts: OrderedCounts  # counts at these points alone
+    # How far the curve through them is from the curve of all scores at most, in TPR at any FPR; 0
+    # where it is the same.
     bound: float
+    # Whether rows are independent and count as integers, so that rates are binomial.
     is_independent: bool
 
     def simplify(self, max_points: int) -> "RocPoints":

@@ -75,17 +75,11 @@ class CorrectedMeasure(Measure[Result]):
 
     It has another name than the measure of counts as they are, for which alone the influences, the
     coverage of intervals and the part of the curve that is read are known.
-
-    Attributes
-    ----------
-    plain : Measure
-        The measure of counts as they are.
-    contamination : Fraction
-        Fraction of anomalies among the normals.
     """
 
+    # The measure of counts as they are.
     plain: Measure[Any] = None  # type: ignore[assignment]
-    contamination: Fraction = Fraction(0)
+    contamination: Fraction = Fraction(0)  # fraction of anomalies among the normals
 
 
 def corrected_measure(measure: Measure[Result], contamination: Fraction) -> Measure[Result]:

@@ -17,14 +17,9 @@ _COSTS = {"cost_miss": Positive(default=1.0), "cost_false_alarm": Positive(defau
 
 
 class Weights(NamedTuple):
-    """Cost of each error rate; the lower one of both costs is 1.
+    """Cost of each error rate; the lower one of both costs is 1."""
 
-    Attributes
-    ----------
-    misses, false_alarms : Fraction
-        Weights of the false negative and of the false positive rate.
-    """
-
+    # Weights of the false negative and of the false positive rate.
     misses: Fraction
     false_alarms: Fraction
 

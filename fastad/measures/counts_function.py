@@ -30,26 +30,12 @@ _ROUNDING = 1e-9
 # Without slots: a study finds the function among its attributes, and notes its code.
 @dataclass(frozen=True)
 class CountsFunction:
-    """A function of confusion counts, checked wherever it is called.
-
-    Attributes
-    ----------
-    name : str
-        Name of the measure.
-    function : callable
-        Function as the user gave it.
-    takes_threshold : bool
-        Whether it takes thresholds, too.
-    value_range : (float, float)
-        Lowest and highest value that it may return.
-    higher_is_better : bool or None
-        Direction of merit.
-    """
+    """A function of confusion counts, checked wherever it is called."""
 
     name: str
-    function: Any
+    function: Any  # as the user gave it
     takes_threshold: bool
-    value_range: tuple[float, float]
+    value_range: tuple[float, float]  # lowest and highest value that it may return
     higher_is_better: bool | None
 
     def values(

@@ -39,21 +39,11 @@ FEW = 5
 
 
 class Resolution(NamedTuple):
-    """How many samples a measure at an operating point needs.
-
-    Attributes
-    ----------
-    samples : {"anomalies", "normals"}
-        Class of the samples.
-    n_required : int
-        Number of samples that the point needs.
-    note : str
-        Note for fewer samples.
-    """
+    """How many samples a measure at an operating point needs."""
 
     samples: Literal["anomalies", "normals"]
     n_required: int
-    note: str
+    note: str  # for fewer samples
 
     def unresolved(self, counts: OrderedCounts) -> str | None:
         """Return the note where the samples are too few, else None.
@@ -67,24 +57,13 @@ class Resolution(NamedTuple):
 
 
 class Tail(NamedTuple):
-    """Class tail beyond an operating point.
-
-    Attributes
-    ----------
-    samples : {"anomalies", "normals"}
-        The class.
-    fraction : callable
-        Fraction of the class, as a function of the operating point.
-    note : str
-        Note for fewer than ``n`` samples at the point ``x``.
-    n_beyond : int
-        Number of samples that the fraction must contain.
-    """
+    """Class tail beyond an operating point."""
 
     samples: Literal["anomalies", "normals"]
+    # Fraction of the class, as a function of the operating point.
     fraction: Callable[[Fraction], Fraction]
-    note: str
-    n_beyond: int = 1
+    note: str  # for fewer than ``n`` samples at the point ``x``
+    n_beyond: int = 1  # number of samples that the fraction must contain
 
     def resolution(self, point: Fraction) -> Resolution | None:
         """Return the need of a point; None at an end of the rate, which needs nothing."""
@@ -144,28 +123,18 @@ class Extremes:
     In each range, a *cell*, the order of the samples and their ties are unknown. The curve then
     lies between the best one, on which each cell has its anomalies first, and the worst one, on
     which it has its normals first. These are the limits of a measure between both, ties included.
-
-    Attributes
-    ----------
-    reads : {"curve", "threshold", "confusion"}
-        ``curve``: the values on the best and on the worst curve are the extremes, whatever the
-        ties. ``threshold``: it is a score. ``confusion``: it rises or falls with each of the
-        flagged anomalies and the flagged normals, which take both ends apart from each other.
-    local : bool
-        Whether it depends on few cells.
-    exact : bool
-        Whether it is a quotient of exact numbers that is rounded once.
-    corners : bool
-        Whether its bits are the same whatever the scores of normals between two anomalies.
-    lowest, highest : callable or None
-        The extreme where neither the best nor the worst curve has it: a function of the counts at
-        the cells' edges, of which cells are a single score, and of the parameters.
     """
 
+    # ``curve``: the values on the best and on the worst curve are the extremes, whatever the ties.
+    # ``threshold``: it is a score. ``confusion``: it rises or falls with each of the flagged
+    # anomalies and the flagged normals, which take both ends apart from each other.
     reads: Literal["curve", "threshold", "confusion"] = "curve"
-    local: bool = False
-    exact: bool = True
+    local: bool = False  # whether it depends on few cells
+    exact: bool = True  # whether it is a quotient of exact numbers that is rounded once
+    # Whether its bits are the same whatever the scores of normals between two anomalies.
     corners: bool = False
+    # The extreme where neither the best nor the worst curve has it: a function of the counts at the
+    # cells' edges, of which cells are a single score, and of the parameters.
     lowest: Extreme | None = None
     highest: Extreme | None = None
 

@@ -57,14 +57,9 @@ TRIALS: Mapping[str, Callable[[Confusion], tuple[Count, Count]]] = MappingProxyT
 
 
 class OfProportion(NamedTuple):
-    """A value that rises with a proportion p of n trials.
+    """A value that rises with a proportion p of n trials."""
 
-    Attributes
-    ----------
-    value, slope : callable
-        The value and its derivative as functions of p and n.
-    """
-
+    # The value and its derivative as functions of p and n.
     value: Callable[[float, float], float]
     slope: Callable[[float, float], float]
 

@@ -118,27 +118,13 @@ class Criteria(NamedTuple):
 
 
 class CriteriaPlan(NamedTuple):
-    """Which areas, and how their intervals are computed; checked.
+    """Which areas, and how their intervals are computed; checked."""
 
-    Attributes
-    ----------
-    mass : (Fraction, Fraction)
-        Masses between which MV is the area.
-    excess_mass : Fraction
-        Excess mass at which the area EM ends.
-    n_resamples : int
-        Replicates.
-    level : float
-        Confidence level.
-    key : numpy.uint64
-        Seeds the random numbers.
-    """
-
-    mass: tuple[Fraction, Fraction]
-    excess_mass: Fraction
+    mass: tuple[Fraction, Fraction]  # masses between which MV is the area
+    excess_mass: Fraction  # excess mass at which the area EM ends
     n_resamples: int
     level: float
-    key: np.uint64
+    key: np.uint64  # seeds the random numbers
 
 
 def check_criteria(

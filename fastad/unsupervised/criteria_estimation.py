@@ -31,21 +31,12 @@ _POINTS_A_STEP = 10_000_000
 
 
 class PointLevels(NamedTuple):
-    """Which level each point belongs to: the first one that contains it.
+    """Which level each point belongs to: the first one that contains it."""
 
-    Attributes
-    ----------
-    test : numpy.ndarray of int32 of shape (n_test,)
-        Level of each test point, from 1.
-    uniform : numpy.ndarray of int32 of shape (n_uniform,) or None
-        Level of each uniform point; one more than there are levels if none contains it.
-    number : int
-        Number of the detector: repeats of an estimate are drawn for each detector.
-    """
-
-    test: ShortVector
+    test: ShortVector  # level of each test point, from 1
+    # Level of each uniform point; one more than there are levels if none contains it.
     uniform: ShortVector | None
-    number: int = 0
+    number: int = 0  # number of the detector: repeats of an estimate are drawn for each detector
 
     @classmethod
     def of(
@@ -78,23 +69,12 @@ def _first_levels(levels: LevelSets, scores: ScoreVector) -> ShortVector:
 
 
 class CriterionEstimates(NamedTuple):
-    """The criteria of a detector, and their replicates.
+    """The criteria of a detector, and their replicates."""
 
-    Attributes
-    ----------
-    criteria : Criteria
-        Both, with intervals.
-    logs : numpy.ndarray of shape (2,)
-        Logarithms that are compared with other detectors' logarithms.
-    replicates : numpy.ndarray of shape (n_resamples, 2)
-        Logarithms of the replicates of both.
-    degrees_of_freedom : numpy.ndarray of shape (2,)
-        Degrees of freedom of their errors; inf where many points estimate them.
-    """
-
-    criteria: Criteria
-    logs: FloatVector
-    replicates: FloatMatrix
+    criteria: Criteria  # both, with intervals
+    logs: FloatVector  # logarithms that are compared with other detectors' logarithms
+    replicates: FloatMatrix  # logarithms of the replicates of both
+    # Degrees of freedom of their errors; inf where many points estimate them.
     degrees_of_freedom: FloatVector
 
 

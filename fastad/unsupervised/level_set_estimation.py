@@ -152,24 +152,12 @@ def empty_scores(n_draws: int) -> FloatVector:
 
 
 class LevelSetOptions(NamedTuple):
-    """How volumes are estimated, checked.
+    """How volumes are estimated, checked."""
 
-    Attributes
-    ----------
-    method : str
-        One of the methods, or "auto".
-    n_draws : int or None
-        Points that are scored; None for the usual number.
-    lowest_mass : Fraction
-        Mass down to which volumes are found.
-    progress : callable or None
-        Called with the numbers of points scored and to be scored.
-    """
-
-    method: str
-    n_draws: int | None
-    lowest_mass: Fraction
-    progress: Progress | None
+    method: str  # one of the methods, or "auto"
+    n_draws: int | None  # points that are scored; None for the usual number
+    lowest_mass: Fraction  # mass down to which volumes are found
+    progress: Progress | None  # called with the numbers of points scored and to be scored
 
     @classmethod
     def of(

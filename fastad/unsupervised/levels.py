@@ -25,18 +25,11 @@ LARGEST_LOG = 600.0
 
 
 class Extent(NamedTuple):
-    """A volume, also where no float is as large or as small.
+    """A volume, also where no float is as large or as small."""
 
-    Attributes
-    ----------
-    value : Fraction or None
-        The float or fraction that it was given as; None where only its logarithm is known.
-    log : float
-        Its natural logarithm.
-    """
-
+    # The float or fraction that it was given as; None where only its logarithm is known.
     value: Fraction | None
-    log: float
+    log: float  # its natural logarithm
 
     def times(self, number: Fraction | float) -> float:
         """Return the product with a number that is not negative; 0 or inf beyond all floats."""
@@ -218,21 +211,11 @@ class LevelSets:
 
 
 class Volumes(NamedTuple):
-    """Volumes of level sets in multiples of a unit.
+    """Volumes of level sets in multiples of a unit."""
 
-    Attributes
-    ----------
-    each : numpy.ndarray of shape (n_levels + 1,)
-        Uniform points (int64), or estimates (float64), rising from 0.
-    unit : Extent
-        The volume for which 1 stands.
-    repeats : numpy.ndarray of shape (n_repeats, n_levels + 1) or None
-        Natural logarithms of estimates by each repeat.
-    """
-
-    each: CountVector
-    unit: Extent
-    repeats: FloatMatrix | None
+    each: CountVector  # uniform points (int64), or estimates (float64), rising from 0
+    unit: Extent  # the volume for which 1 stands
+    repeats: FloatMatrix | None  # natural logarithms of estimates by each repeat
 
     def hull(self, masses: IntVector) -> IntVector:
         """Return the levels whose mass less some multiple of their volume is the largest."""

@@ -154,18 +154,12 @@ class MassVolumeCurve(Curve):
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Masses between two, in test points.
+    """Masses between two, in test points."""
 
-    Attributes
-    ----------
-    first, last : int
-        Numbers of points, rounded down, at or below the two.
-    before, behind : Fraction
-        Parts of a point by which these lie below the two.
-    """
-
+    # Numbers of points, rounded down, at or below the two.
     first: int
     last: int
+    # Parts of a point by which these lie below the two.
     before: Fraction
     behind: Fraction
 

@@ -43,28 +43,15 @@ _LARGEST_SEED = 2**32
 
 
 class Subspaces(NamedTuple):
-    """Data and detectors, and the features of each subspace; checked.
+    """Data and detectors, and the features of each subspace; checked."""
 
-    Attributes
-    ----------
-    detectors : mapping of str to Factory
-        Training method of each detector.
-    X_train, X_test : numpy.ndarray of shape (n_train, n_features), (n_test, n_features)
-        Rows to train on, and to evaluate on.
-    features : numpy.ndarray of int64 of shape (n_subspaces, n_features_drawn)
-        Features of each subspace, rising.
-    seeds : numpy.ndarray of shape (n_subspaces,)
-        Seed of all random numbers of each subspace.
-    n_draws : int
-        Uniform points of each subspace.
-    """
-
-    detectors: Mapping[str, Factory]
+    detectors: Mapping[str, Factory]  # training method of each detector
+    # Rows to train on, and to evaluate on.
     X_train: FloatMatrix
     X_test: FloatMatrix
-    features: IntMatrix
-    seeds: npt.NDArray[np.int64]
-    n_draws: int
+    features: IntMatrix  # features of each subspace, rising
+    seeds: npt.NDArray[np.int64]  # seed of all random numbers of each subspace
+    n_draws: int  # uniform points of each subspace
 
 
 def check_subspaces(
@@ -152,21 +139,13 @@ def train(factory: Factory, X: FloatMatrix, rng: np.random.Generator) -> Detecto
 
 
 class SubspaceCriteria(NamedTuple):
-    """Logarithms of both criteria of a detector in a subspace.
+    """Logarithms of both criteria of a detector in a subspace."""
 
-    Attributes
-    ----------
-    log_em, log_mv : float
-        NaN where undefined, -inf of 0.
-    reason : str
-        Reason of an undefined EM.
-    insufficient_mixing : bool
-        Whether particles of splitting may have missed parts of a region.
-    """
-
+    # NaN where undefined, -inf of 0.
     log_em: float
     log_mv: float
-    reason: str = ""
+    reason: str = ""  # reason of an undefined EM
+    # Whether particles of splitting may have missed parts of a region.
     insufficient_mixing: bool = False
 
 

@@ -29,21 +29,13 @@ class Models:
     """Means and standard deviations over folds, by rising mean, where these tie by deviation.
 
     In units of a power of two that makes the largest value at most 1: no statistic depends on it.
-
-    Attributes
-    ----------
-    means, deviations : numpy.ndarray of shape (n_models,)
-        Deviations with k - 1; exactly 0 for equal values.
-    order : numpy.ndarray of shape (n_models,)
-        Index of each model among those that were given.
-    n_folds : int
-        Number of folds k.
     """
 
+    # Deviations with k - 1; exactly 0 for equal values.
     means: FloatVector
     deviations: FloatVector
-    order: IntVector
-    n_folds: int
+    order: IntVector  # index of each model among those that were given
+    n_folds: int  # number of folds k
 
     @classmethod
     def of(cls, values: FloatMatrix) -> "Models":
@@ -135,20 +127,11 @@ class Terms:
     Welch's degrees of freedom are between n - 1 and 2 (n - 1), so that one number
     of terms is enough for all pairs. Fewer terms for pairs that lie far apart saved a tenth of the
     time and were left out.
-
-    Attributes
-    ----------
-    half : float
-        Half of the least number of degrees of freedom, (n - 1) / 2.
-    weights : numpy.ndarray of shape (n_terms,)
-        Weights of the terms; their number is 1 modulo 4.
-    scale : float
-        A power of two next to the reciprocal of the factors.
     """
 
-    half: float
-    weights: FloatVector
-    scale: float
+    half: float  # half of the least number of degrees of freedom, (n - 1) / 2
+    weights: FloatVector  # weights of the terms; their number is 1 modulo 4
+    scale: float  # a power of two next to the reciprocal of the factors
 
 
 @lru_cache(maxsize=8)
