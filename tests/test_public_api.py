@@ -9,7 +9,6 @@ import inspect
 import itertools
 import pkgutil
 import py_compile
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -28,6 +27,7 @@ from tests.support.method_stubs import (
     make_stubs,
     stub,
 )
+from tests.support.processes import run
 
 PACKAGES = {
     name: importlib.import_module(f"fastad.{name}")
@@ -62,16 +62,8 @@ DATA_WITHOUT_LABELS = {
     **dict.fromkeys(
         (
             *("average_ranks", "class_sensitivity", "compare_runs", "discriminability", "friedman"),
-            *(
-                "kendall_matrix",
-                "loss_at_selected_fpr",
-                "mean_values",
-                "nemenyi",
-                "rank_distance",
-                "recommend",
-                "resampled_t_test",
-            ),
-            *("selection_loss", "wilcoxon_holm"),
+            *("kendall_matrix", "loss_at_selected_fpr", "mean_values", "nemenyi", "rank_distance"),
+            *("recommend", "resampled_t_test", "selection_loss", "wilcoxon_holm"),
         ),
         ("results",),
     ),
@@ -105,14 +97,6 @@ def sections(docstring: str) -> list[str]:
     """Return the headings that are underlined as numpydoc has it."""
     lines = inspect.cleandoc(docstring).splitlines()
     return [head for head, line in itertools.pairwise(lines) if head and line == "-" * len(head)]
-
-
-def in_a_new_process(code: str) -> str:
-    result = subprocess.run(
-        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False
-    )
-    assert result.returncode == 0, result.stderr
-    return result.stdout
 
 
 # Names.
@@ -157,7 +141,7 @@ for package in packages:
         assert getattr(package, name) is first[package.__name__, name], name
         assert package is fastad or not isinstance(getattr(package, name), types.ModuleType), name
 """
-    in_a_new_process(code)
+    run(code)
 
 
 @pytest.mark.system
@@ -171,7 +155,7 @@ for home in {[*PACKAGES]!r}:
     for name in package.__all__:
         assert not isinstance(getattr(package, name), types.ModuleType), name
 """
-    in_a_new_process(code)
+    run(code)
 
 
 @loop("name", HOMES)
@@ -250,7 +234,7 @@ HEAVY = ("numba", "numpy", "scipy", "sklearn", "matplotlib", "pandas", "polars",
 
 
 def test_importing_the_package_loads_nothing_heavy() -> None:
-    loaded = in_a_new_process("import sys, fastad; print(*sys.modules)").split()
+    loaded = run("import sys, fastad; print(*sys.modules)").split()
     assert not set(HEAVY) & set(loaded)
     inner = {name for name in loaded if name.startswith("fastad.")}
     assert inner == {"fastad._core", "fastad._core.lazy", "fastad._core.version"}
@@ -258,7 +242,7 @@ def test_importing_the_package_loads_nothing_heavy() -> None:
 
 def test_measuring_loads_no_learning_plotting_or_frame_library() -> None:
     code = "import sys, fastad; fastad.evaluate([0, 1], [1, 2]).to_json(); print(*sys.modules)"
-    loaded = in_a_new_process(code).split()
+    loaded = run(code).split()
     assert "numba" in loaded
     assert not {"sklearn", "matplotlib", "pandas", "polars", "pyarrow", "typer", "rich"} & set(
         loaded
@@ -276,12 +260,12 @@ try:
 except fastad.errors.MissingExtraError as error:
     print(error)
 """
-    assert "fastad.dask needs dask: pip install dask, or in a clone" in in_a_new_process(code)
+    assert "fastad.dask needs dask: pip install dask, or in a clone" in run(code)
 
 
 def test_errors_load_neither_numpy_nor_numba() -> None:
     code = "import sys, fastad; fastad.InvalidInputError; print(*sys.modules)"
-    assert not set(HEAVY) & set(in_a_new_process(code).split())
+    assert not set(HEAVY) & set(run(code).split())
 
 
 # Docstrings.
@@ -371,20 +355,9 @@ def test_every_function_of_labels_and_scores_is_in_the_registry() -> None:
     """Beside those about any measure, bands, and one whose scores are all of one class."""
     single = {name for name in FUNCTIONS if "y_score" in inspect.signature(PUBLIC[name]).parameters}
     others = {
-        *(
-            "evaluate",
-            "explain",
-            "rank_scores",
-            "interval",
-            "chance_level",
-            "best_f1_optimism",
-            "compare_all",
-            "delong_covariance",
-            "contamination_sensitivity",
-            "cross_validated_interval",
-            "tail_model",
-            "best_threshold",
-        ),
+        *("evaluate", "explain", "rank_scores", "interval", "chance_level", "best_f1_optimism"),
+        *("compare_all", "delong_covariance", "contamination_sensitivity"),
+        *("cross_validated_interval", "tail_model", "best_threshold"),
         *("roc_band", "precision_recall_band", "threshold_with_guarantee", "volume_at_fpr"),
         *("mass_volume_curve", "excess_mass_curve", "mass_volume_from_roc", "emmv"),
     }
@@ -445,4 +418,4 @@ def test_the_command_is_installed_and_runs_as_a_module() -> None:
     module: ModuleType = importlib.import_module(script.module)
     assert getattr(module, script.attr) is importlib.import_module("fastad.cli").main
     code = "import runpy, sys; sys.argv = ['fastad', '--version']; runpy.run_module('fastad')"
-    in_a_new_process(code)
+    run(code)

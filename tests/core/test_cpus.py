@@ -165,24 +165,19 @@ def test_the_smaller_of_affinity_and_quota(
 
 @pytest.mark.usefixtures("no_cached_quota")
 @pytest.mark.parametrize(("count", "expected"), [(6, 6), (None, 1)])
+@pytest.mark.parametrize("is_refused", [False, True])
 def test_without_an_affinity_all_processors_count(
-    monkeypatch: pytest.MonkeyPatch, count: int | None, expected: int
+    monkeypatch: pytest.MonkeyPatch, is_refused: bool, count: int | None, expected: int
 ) -> None:
-    monkeypatch.delattr(os, "sched_getaffinity", raising=False)
-    monkeypatch.setattr(os, "cpu_count", lambda: count)
-    monkeypatch.setattr(_limits, "cgroup_quota", lambda: None)
-    assert available_processors() == expected
-
-
-@pytest.mark.usefixtures("no_cached_quota")
-def test_a_refused_affinity_counts_all_processors(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(_: int) -> set[int]:
         raise PermissionError
 
-    monkeypatch.setattr(os, "sched_getaffinity", refuse, raising=False)
-    monkeypatch.setattr(os, "cpu_count", lambda: 3)
+    monkeypatch.delattr(os, "sched_getaffinity", raising=False)
+    if is_refused:
+        monkeypatch.setattr(os, "sched_getaffinity", refuse, raising=False)
+    monkeypatch.setattr(os, "cpu_count", lambda: count)
     monkeypatch.setattr(_limits, "cgroup_quota", lambda: None)
-    assert available_processors() == 3
+    assert available_processors() == expected
 
 
 @pytest.mark.usefixtures("no_cached_quota")

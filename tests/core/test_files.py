@@ -2,6 +2,7 @@
 
 import os
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -9,32 +10,20 @@ import pytest
 from fastad._core.files import written_aside
 
 
-def test_a_new_file_appears_whole(tmp_path: Path) -> None:
+@pytest.mark.parametrize("before", ["old", None])
+def test_readers_see_the_old_file_until_the_new_one_is_whole(
+    tmp_path: Path, before: str | None
+) -> None:
     path = tmp_path / "out.csv"
-    with written_aside(path) as aside:
-        aside.write_text("new")
-        assert not path.exists()
-    assert path.read_text() == "new"
-    assert os.listdir(tmp_path) == ["out.csv"]
-
-
-def test_readers_see_the_old_file_until_the_new_one_is_whole(tmp_path: Path) -> None:
-    path = tmp_path / "out.csv"
-    path.write_text("old")
-    with written_aside(path) as aside:
-        aside.write_text("new")
-        assert path.read_text() == "old"
-    assert path.read_text() == "new"
-    assert os.listdir(tmp_path) == ["out.csv"]
-
-
-def test_an_open_reader_keeps_the_old_file(tmp_path: Path) -> None:
-    path = tmp_path / "out.csv"
-    path.write_text("old")
-    with path.open() as reader:
+    if before is not None:
+        path.write_text(before)
+    with path.open() if before else nullcontext() as reader:
         with written_aside(path) as aside:
             aside.write_text("new")
-        assert reader.read() == "old"
+            assert (path.read_text() if path.exists() else None) == before
+        assert reader is None or reader.read() == before
+    assert path.read_text() == "new"
+    assert os.listdir(tmp_path) == ["out.csv"]
 
 
 @pytest.mark.parametrize("error", [ValueError, OSError, KeyboardInterrupt, SystemExit])

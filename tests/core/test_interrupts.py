@@ -40,23 +40,17 @@ def test_results_and_errors_are_those_of_the_function() -> None:
         uninterrupted(fail)
 
 
-def test_a_thread_that_python_never_interrupts_calls_it_itself() -> None:
-    called: list[threading.Thread] = []
-    worker = threading.Thread(
-        target=lambda: uninterrupted(lambda: called.append(threading.current_thread()))
-    )
-    worker.start()
-    worker.join()
-    assert called == [worker]
-
-
-def test_a_main_thread_without_signals_calls_it_too(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("is_main", [False, True])
+def test_a_thread_that_python_never_interrupts_calls_it_itself(
+    monkeypatch: pytest.MonkeyPatch, is_main: bool
+) -> None:
     """Where Python is embedded, the thread that imports `threading` first is the main one."""
     called: list[threading.Thread] = []
     worker = threading.Thread(
         target=lambda: uninterrupted(lambda: called.append(threading.current_thread()))
     )
-    monkeypatch.setattr(threading, "main_thread", lambda: worker)
+    if is_main:
+        monkeypatch.setattr(threading, "main_thread", lambda: worker)
     worker.start()
     worker.join()
     assert called == [worker]

@@ -14,7 +14,7 @@ import pytest
 
 import fastad
 from fastad import InvalidInputError
-from fastad._core.threads import available_threads, thread_limit, thread_map
+from fastad._core.threads import available_threads, thread_limit
 from fastad._kernels.curves import area
 from fastad._kernels.ordering import sweep
 from fastad.streaming import ScoreSketch
@@ -94,12 +94,6 @@ def test_evaluate_inside_a_worker_of_evaluate_ends() -> None:
     detectors: dict[str, Any] = {f"d{i}": Lazy() for i in range(6)}
     code = fastad.evaluate(Y, detectors, measures=["auc"], n_threads=2)
     assert {x["auc"] for x in code.values()} == {fastad.roc_auc(Y, SCORES["float64"])}
-
-
-def test_results_of_threads_come_in_the_order_of_the_items() -> None:
-    items = list(range(200))
-    with thread_limit(4):
-        assert thread_map(lambda i: i * i, items) == [i * i for i in items]
 
 
 def test_an_error_in_a_thread_is_raised_and_later_calls_work() -> None:

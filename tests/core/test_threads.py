@@ -1,12 +1,9 @@
 """The pool of threads: errors, interruption, busy and absent pools, and who may use it."""
 
-import os
-import subprocess
 import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 from unittest import mock
 
 import numpy as np
@@ -18,6 +15,7 @@ from fastad._core import threads as _threads
 from fastad._core.threads import current_threads, slices, thread_limit, thread_map
 from fastad.measures.registry import MEASURES
 from tests.support.operating import options_of
+from tests.support.processes import run
 
 
 def test_of_several_errors_that_of_the_first_item_is_raised() -> None:
@@ -128,28 +126,6 @@ def test_few_points_are_not_divided() -> None:
     assert slices(0) == [slice(0, 0)]
 
 
-@pytest.mark.parametrize("bad", [0, -1, 1.5, "2", True])
-def test_a_bad_number_of_threads_is_named(bad: Any) -> None:
-    for measure in (fastad.evaluate, fastad.rank_scores):
-        with pytest.raises((ValueError, TypeError), match="n_threads must"):
-            measure([0, 1], [0.0, 1.0], n_threads=bad)
-
-
-def run(program: str) -> str:
-    """Run a program that must end well; return what it prints."""
-    result = subprocess.run(
-        [sys.executable, "-c", program],
-        env={**os.environ, "FASTAD_NUM_THREADS": "2"},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=600,
-    )
-    assert result.returncode == 0, result.stderr
-    assert result.stderr == ""
-    return result.stdout
-
-
 @pytest.mark.system
 def test_measures_work_while_the_interpreter_shuts_down() -> None:
     program = """
@@ -161,7 +137,7 @@ scores = {str(i): s for i in range(6)}
 expected = fastad.evaluate(y, scores, measures=["auc"]).to_json()
 atexit.register(lambda: print(fastad.evaluate(y, scores, measures=["auc"]).to_json() == expected))
 """
-    assert run(program).split() == ["True"]
+    assert run(program, FASTAD_NUM_THREADS="2").split() == ["True"]
 
 
 @pytest.mark.slow
@@ -187,7 +163,7 @@ except KeyboardInterrupt:
     print("interrupted", next(reads) < 1000)
 print(fastad.evaluate(y, few).to_json() == expected)
 """
-    assert run(program).split() == ["interrupted", "True", "True"]
+    assert run(program, FASTAD_NUM_THREADS="2").split() == ["interrupted", "True", "True"]
 
 
 def test_thirty_two_threads_find_the_bits_of_one_in_every_measure() -> None:

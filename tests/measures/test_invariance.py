@@ -282,12 +282,6 @@ def test_method_has_the_signature_of_the_function(name: str) -> None:
     assert data == (["y_score"] if name == "threshold_at_rate" else ["y_true", "y_score"])
 
 
-@loop("name", MEASURES)
-def test_every_row_is_a_public_name(name: str) -> None:
-    assert name in fastad.measures.__all__
-    assert MEASURES[name].name == name
-
-
 @EVERY
 def test_row_names_the_classes_it_needs(name: str, parameters: dict[str, Any]) -> None:
     _, s = dataset(0)

@@ -96,18 +96,6 @@ def test_groups_of_any_shape_equal_their_rows_alone(
         assert estimate["score"].to_dict() == alone["score"].to_dict()
 
 
-def test_any_number_of_threads_gives_the_same() -> None:
-    one = fastad.evaluate(Y, SCORES, groups=FOLD, n_threads=1)
-    assert one.to_dict() == fastad.evaluate(Y, SCORES, groups=FOLD, n_threads=3).to_dict()
-
-
-def test_rows_in_order_and_shuffled_give_the_same() -> None:
-    order = np.argsort(FOLD, kind="stable")
-    shuffled = fastad.evaluate(Y, SCORES["a"], groups=FOLD)
-    sorted_ = fastad.evaluate(Y[order], SCORES["a"][order], groups=FOLD[order])
-    assert shuffled.to_dict() == sorted_.to_dict()
-
-
 @pytest.mark.parametrize(
     "column",
     [
