@@ -154,16 +154,18 @@ def run_on_workers(
         aside: list[Batch] = []
         for batch, result in pool.results(batches, n_workers):
             if isinstance(result, str):
-                if result.startswith(_TOO_LONG) and len(batch.parts()) == 1:
+                if result.startswith(_TOO_LONG) and len(batch.tasks) == 1:
                     yield batch, batch.failed(result)
                 else:
                     aside.append(batch)
             else:
                 yield batch, result
         for batch in aside:
-            parts: list[BatchResult] = []
-            for part, result in pool.results(batch.parts(), 1):
-                parts.append(part.failed(result) if isinstance(result, str) else result)
+            alone = [batch.only([task]) for task in batch.tasks]
+            parts = [
+                part.failed(result) if isinstance(result, str) else result
+                for part, result in pool.results(alone, 1)
+            ]
             yield batch, BatchResult.joined(parts)
     finally:
         pool.close()

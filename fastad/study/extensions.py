@@ -72,9 +72,6 @@ class Batch(Protocol):
     def run(self) -> BatchResult:
         """Return its rows, the same whenever and wherever it runs, but for times."""
 
-    def parts(self) -> "Sequence[Batch]":
-        """Return batches of single tasks, whose rows in their order are the same."""
-
     def failed(self, reason: str) -> BatchResult:
         """Return its rows if it could not be run."""
 

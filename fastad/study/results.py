@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -97,17 +97,17 @@ class StudyTables:
         rows = self.tasks
         # Without rows there are no columns.
         if collection is not None and rows.num_rows:
-            rows = _where(rows, "collection", collection)
+            rows = rows_with(rows, "collection", collection)
         if contamination is None and rows.num_rows:
             contamination = min(rows["contamination"].to_pylist())
         if contamination is not None and rows.num_rows:
-            rows = _where(rows, "contamination", contamination)
+            rows = rows_with(rows, "contamination", contamination)
         if not rows.num_rows:
             raise InvalidInputError(
                 f"collection and contamination must be those of a task; found no task of "
                 f"{collection!r} and {contamination!r}"
             )
-        succeeded = _where(rows, "reason", "")
+        succeeded = rows_with(rows, "reason", "")
         if not succeeded.num_rows:
             raise InvalidInputError(f"all of {rows.num_rows} tasks failed")
         # Columns that describe a split are no measures.
@@ -258,8 +258,7 @@ def study_status(folder: str | os.PathLike[str]) -> StudyStatus:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class TaskTables:
+class TaskTables(NamedTuple):
     """The columns of the batches of tasks as three tables; the last two may lack columns."""
 
     tasks: ArrowTable
@@ -343,5 +342,6 @@ def _read_result(path: Path, columns: Sequence[str] | None = None) -> ArrowTable
         raise InvalidInputError(f"{error}; run the study again to write it anew") from None
 
 
-def _where(table: ArrowTable, column: str, value: object) -> ArrowTable:
+def rows_with(table: ArrowTable, column: str, value: object) -> ArrowTable:
+    """Return the rows that have a value in a column."""
     return table.filter(np.asarray(table[column]) == value)

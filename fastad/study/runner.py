@@ -24,7 +24,7 @@ from fastad.study.manifest import Manifest, read_manifest
 from fastad.study.plan import make_manifest, plan_batches, try_detectors
 from fastad.study.problems import find_problems
 from fastad.study.results import StudyTables, read_study
-from fastad.study.store import StudyStore, open_store
+from fastad.study.store import WorkNote, open_store
 from fastad.unsupervised.subspaces import check_jobs
 
 # Weight of the first guess of the speed, in seconds of work.
@@ -166,13 +166,12 @@ def run_study(
             waiting = _waiting(batches, store.done)
             if waiting:
                 store.remove_results()
-            clock = _Clock(batches, waiting, n_jobs, progress)
-            work = _Work(store, clock, 0.0 if runs_here(n_jobs) else _NOTE_S)
-            results = run(waiting, at_work=work)
+            monitor = _Monitor(batches, waiting, n_jobs, progress, store.note_work)
+            results = run(waiting, at_work=monitor.note)
             with contextlib.closing(results):
                 for batch, result in results:
                     store.save(batch.tasks, result.rows)
-                    clock.tick(batch, result)
+                    monitor.tick(batch, result)
             try:
                 store.finish()
                 break
@@ -210,27 +209,8 @@ def _nobody(_batches: Sequence[Batch]) -> None:
     """Take no note of the work in progress."""
 
 
-class _Work:
-    """Notes the work in progress: in the folder, and with the progress."""
-
-    def __init__(self, store: StudyStore, clock: "_Clock", patience_s: float) -> None:
-        self._store, self._clock, self._patience_s = store, clock, patience_s
-        self._began: dict[str, tuple[str, float]] = {}
-        self._noted: set[str] = set()
-        self._when = -math.inf
-
-    def __call__(self, batches: Sequence[Batch]) -> None:
-        now = perf_counter()
-        since = datetime.now(timezone.utc).isoformat(timespec="seconds")
-        self._began = {batch.title: self._began.get(batch.title, (since, now)) for batch in batches}
-        if self._began.keys() != self._noted and now - self._when >= self._patience_s:
-            self._store.note_work({title: start for title, (start, _) in self._began.items()})
-            self._noted, self._when = set(self._began), now
-        self._clock.wait([(title, now - began) for title, (_, began) in self._began.items()])
-
-
-class _Clock:
-    """Counts finished work, and estimates the time that is left."""
+class _Monitor:
+    """Notes the work in progress in the folder, counts what is done, and estimates what is left."""
 
     def __init__(
         self,
@@ -238,19 +218,35 @@ class _Clock:
         waiting: Sequence[Batch],
         n_jobs: int | None,
         progress: ProgressCall | None,
+        note_work: WorkNote,
     ) -> None:
-        self._progress = progress
-        if progress is None:
-            return
         from joblib import effective_n_jobs
 
-        self._left = sum(batch.estimated_seconds() for batch in waiting)
+        self._progress, self._note_work = progress, note_work
+        self._patience_s = 0.0 if runs_here(n_jobs) else _NOTE_S
+        # Start of each batch at work by its title: to be read, and in seconds.
+        self._at_work: dict[str, tuple[str, float]] = {}
+        self._noted: set[str] = set()
+        self._when = -math.inf
+        self._left = sum(batch.estimated_seconds() for batch in waiting) if progress else 0.0
         self._total, self._done, self._n_failed = len(batches), len(batches) - len(waiting), 0
         # Before the first batch is done, a guess; each that is done counts against it.
         self._speed = effective_n_jobs(n_jobs)
         self._began, self._worked = perf_counter(), 0.0
-        self._at_work: tuple[tuple[str, float], ...] = ()
         self._report()
+
+    def note(self, batches: Sequence[Batch]) -> None:
+        """Note the batches at work, and report them if nothing was reported for a while."""
+        now = perf_counter()
+        since = datetime.now(timezone.utc).isoformat(timespec="seconds")
+        self._at_work = {
+            batch.title: self._at_work.get(batch.title, (since, now)) for batch in batches
+        }
+        if self._at_work.keys() != self._noted and now - self._when >= self._patience_s:
+            self._note_work({title: start for title, (start, _) in self._at_work.items()})
+            self._noted, self._when = set(self._at_work), now
+        if now - self._reported >= _PROGRESS_S:
+            self._report()
 
     def tick(self, batch: Batch, result: BatchResult) -> None:
         """Count a batch that is done."""
@@ -263,19 +259,15 @@ class _Clock:
         self._worked += seconds
         self._report()
 
-    def wait(self, at_work: Sequence[tuple[str, float]]) -> None:
-        """Report the work in progress, if nothing was reported for a while."""
+    def _report(self) -> None:
+        self._reported = perf_counter()
         if self._progress is None:
             return
-        self._at_work = tuple(at_work)
-        if perf_counter() - self._reported >= _PROGRESS_S:
-            self._report()
-
-    def _report(self) -> None:
-        assert self._progress is not None
-        self._reported = perf_counter()
         elapsed = self._reported - self._began
         # The guess weighs as much as some seconds of work.
         speed = (self._worked + _GUESS * self._speed) / (elapsed + _GUESS)
         left = max(self._left, 0.0) / speed
-        self._progress(Progress(self._done, self._total, self._n_failed, left, self._at_work))
+        at_work = tuple(
+            (title, self._reported - began) for title, (_, began) in self._at_work.items()
+        )
+        self._progress(Progress(self._done, self._total, self._n_failed, left, at_work))

@@ -164,10 +164,6 @@ class TaskBatch:
             f"contamination {self.contamination:g}, repeat {self.repeat}"
         )
 
-    def parts(self) -> "Sequence[TaskBatch]":
-        """Return a batch for each of its tasks."""
-        return [self.only([task]) for task in self.tasks]
-
     def only(self, tasks: Collection[str]) -> "TaskBatch":
         """Return the batch of some of its tasks; no row depends on the others."""
         kept = [i for i, task in enumerate(self.tasks) if task in tasks]

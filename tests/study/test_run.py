@@ -452,11 +452,11 @@ def test_time_left_comes_from_what_was_done(
     seconds = [batch.estimated_seconds() / speed for batch in batches]
     now, seen = [100.0], list[Progress]()
     monkeypatch.setattr(runner, "perf_counter", lambda: now[0])
-    clock = runner._Clock(batches, batches, 1, seen.append)
+    monitor = runner._Monitor(batches, batches, 1, seen.append, lambda work: None)
     assert seen[0].seconds_left == pytest.approx(sum(seconds) * speed)
     for batch, took in zip(batches, seconds, strict=True):
         now[0] += took
-        clock.tick(batch, BatchResult(n_failed=1))
+        monitor.tick(batch, BatchResult(n_failed=1))
     half = len(seen) // 2
     assert seen[half].seconds_left == pytest.approx(sum(seconds[half:]), rel=0.15)
     assert (seen[-1].done, seen[-1].n_failed) == (len(batches), len(batches))

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple, get_args
+from typing import Any, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +23,8 @@ from fastad.errors import UndefinedMeasureError
 from fastad.study.papers.goix_data import SETTINGS
 from fastad.study.papers.goix_results import GoixBenchmark, GoixRow, WhichPairs
 from fastad.study.report.sections import Section, SectionBuilder, SimpleTable
-from fastad.study.report.study_results import Cell, StudyResults, reasons_by_measure
+from fastad.study.report.study_results import Cell, StudyResults, undefined_measures
+from fastad.study.results import rows_with
 from fastad.unsupervised.criteria import CRITERIA, CriterionName
 
 _ROC, _PR = "auc", "auc_pr"
@@ -40,13 +41,6 @@ _PAIRS: Mapping[WhichPairs, str] = {
 }
 _ALL, _ONE = "all", "one each"
 _MAX_NOTES = 8
-
-
-class _Pairs(NamedTuple):
-    """Pairs of models on one data set."""
-
-    agreeing: float
-    counted: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,34 +98,32 @@ def count_pairs(
         _count([row, *values], detector_of)
         for row, *values in zip(criterion, *references, strict=True)
     ]
-    agreeing = np.array([pairs.agreeing for pairs in counts])
-    counted = np.array([pairs.counted for pairs in counts])
+    agreeing, counted = map(np.array, zip(*counts, strict=True))
     left_out = _n_different(np.zeros_like(missing), detector_of)
     left_out -= _n_different(missing, detector_of)
     low, high = _interval(agreeing, counted, resampling)
     return PairCounts(float(agreeing.sum()), int(counted.sum()), int(left_out.sum()), low, high)
 
 
-def _count(values: Sequence[FloatVector], detector_of: IntVector) -> _Pairs:
-    """Count the pairs of all models, without the pairs of one detector."""
-    whole = _count_all(values)
-    agreeing, counted = whole
+def _count(values: Sequence[FloatVector], detector_of: IntVector) -> tuple[float, int]:
+    """Return how many pairs of models of different detectors agree, and how many count."""
+    agreeing, counted = _count_all(values)
     for detector in np.unique(detector_of):
         same = _count_all([row[detector_of == detector] for row in values])
-        agreeing, counted = agreeing - same.agreeing, counted - same.counted
-    return _Pairs(agreeing, counted)
+        agreeing, counted = agreeing - same[0], counted - same[1]
+    return agreeing, counted
 
 
-def _count_all(values: Sequence[FloatVector]) -> _Pairs:
+def _count_all(values: Sequence[FloatVector]) -> tuple[float, int]:
     criterion, *references = values
     if len(criterion) < 2:
-        return _Pairs(0.0, 0)
+        return 0.0, 0
     both = (references[0], references[1]) if len(references) > 1 else None
     try:
         agreement = pairwise_agreement(criterion, references[0], references=both)
     except UndefinedMeasureError:  # no pair counts
-        return _Pairs(0.0, 0)
-    return _Pairs(agreement.n_agreeing, agreement.n_pairs)
+        return 0.0, 0
+    return agreement.n_agreeing, agreement.n_pairs
 
 
 def _n_different(missing: npt.NDArray[np.bool_], detector_of: IntVector) -> IntVector:
@@ -275,27 +267,15 @@ def _undefined(
 ) -> Iterator[list[Any]]:
     """Yield the data sets where criteria are undefined, in how many tasks, and why."""
     rows = results.rows_of(cell.collection, cell.contamination)
-    rows = rows.filter(np.asarray(rows["reason"]) == "")
-    names = np.asarray(rows["dataset"])
+    rows = rows_with(rows, "reason", "")
     for dataset in dict.fromkeys(rows["dataset"].to_pylist()):
-        of_dataset = rows.filter(names == dataset)
-        reasons = None
-        for name in criteria:
-            n = int(np.count_nonzero(np.isnan(np.asarray(of_dataset[name].to_numpy(), np.float64))))
-            if n:
-                reasons = reasons or reasons_by_measure(
-                    of_dataset["undefined"].to_pylist(), cell.table.measure_keys
-                )
-                why = [reason for reason, _ in reasons[name].most_common()]
-                features = max(of_dataset["n_features"].to_pylist())
-                yield [
-                    dataset,
-                    features,
-                    name.upper(),
-                    n,
-                    of_dataset.num_rows,
-                    some_of(why, 1) or None,
-                ]
+        of_dataset = rows_with(rows, "dataset", dataset)
+        undefined = undefined_measures(of_dataset, criteria, cell.table.measure_keys)
+        for name, is_undefined, why in undefined:
+            features = max(of_dataset["n_features"].to_pylist())
+            n = int(np.count_nonzero(is_undefined))
+            reason = some_of(why, 1) or None
+            yield [dataset, features, name.upper(), n, of_dataset.num_rows, reason]
 
 
 def _add_goix(builder: SectionBuilder, results: StudyResults) -> None:

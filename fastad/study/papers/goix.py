@@ -9,7 +9,7 @@ import numpy as np
 from fastad._core.extras import missing_extra
 from fastad._core.parameters import check_choice, check_generator, check_mapping
 from fastad._core.random import random_seed, string_seed
-from fastad._core.types import ArrayLike, FloatMatrix, LabelVector, ScoreVector
+from fastad._core.types import ArrayLike, LabelVector, ScoreVector
 from fastad.errors import UndefinedMeasureError
 from fastad.measures.precision import pr_auc
 from fastad.measures.roc import roc_auc
@@ -192,11 +192,7 @@ def goix_cell(
     no_volume = f"the box of the rows has no volume: {n_varying} features vary, {needed} must"
     undefined = _undefined(no_volume, split.evaluated.shape[0], protocol)
     if n_varying >= needed:
-        evaluation = (
-            _direct(scores, split.evaluated, protocol, of_criteria)
-            if is_direct
-            else _subsampled(makers, split, protocol, of_criteria, n_jobs, progress)
-        )
+        evaluation = _criteria(scores, makers, split, protocol, of_criteria, n_jobs, progress)
     rows = []
     for name, score in scores.items():
         y_score = block_score(score, n_features).of_rows(split.X_test)
@@ -273,27 +269,8 @@ def _seed(rng: int | np.random.Generator | None) -> int:
     return int(rng)
 
 
-def _direct(
+def _criteria(
     scores: Mapping[str, Any],
-    evaluated: FloatMatrix,
-    protocol: GoixProtocol,
-    rng: np.random.Generator,
-) -> UnsupervisedEvaluation:
-    """Evaluate fitted detectors in the box of all features."""
-    return evaluate_unsupervised(
-        scores,
-        evaluated,
-        # Unlike the default, no feature is discrete: the paper has none.
-        box=Box.from_data(evaluated, discrete_threshold=None),
-        method="uniform",
-        n_draws=protocol.n_uniform,
-        n_resamples=protocol.n_resamples,
-        confidence_level=protocol.confidence_level,
-        rng=rng,
-    )
-
-
-def _subsampled(
     makers: Mapping[str, Factory],
     split: GoixSplit,
     protocol: GoixProtocol,
@@ -301,19 +278,26 @@ def _subsampled(
     n_jobs: int | None,
     progress: Callable[[int, int | None], object] | None,
 ) -> UnsupervisedEvaluation:
-    """Evaluate detectors that are trained anew in random subspaces."""
+    """Evaluate fitted detectors in the box of all features, or new ones in random subspaces."""
+    options: dict[str, Any] = {
+        "n_draws": protocol.n_uniform,
+        "n_resamples": protocol.n_resamples,
+        "confidence_level": protocol.confidence_level,
+        "rng": rng,
+    }
+    if split.evaluated.shape[1] <= protocol.max_direct:
+        # Unlike the default, no feature is discrete: the paper has none.
+        box = Box.from_data(split.evaluated, discrete_threshold=None)
+        return evaluate_unsupervised(scores, split.evaluated, box=box, method="uniform", **options)
     return evaluate_unsupervised(
         makers,
         split.evaluated,
         X_train=split.X_train,
         n_subspaces=protocol.n_subspaces,
         n_features=protocol.n_features,
-        n_draws=protocol.n_uniform,
-        n_resamples=protocol.n_resamples,
-        confidence_level=protocol.confidence_level,
-        rng=rng,
         n_jobs=n_jobs,
         progress=progress,
+        **options,
     )
 
 

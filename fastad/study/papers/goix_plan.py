@@ -112,10 +112,6 @@ class GoixBatch:
             return self.failed(reason_of(error))
         return BatchResult(GoixBenchmark(rows).to_columns())
 
-    def parts(self) -> "Sequence[GoixBatch]":
-        """Return itself: its detectors have their data in common."""
-        return [self]
-
     def only(self, tasks: Collection[str]) -> "GoixBatch":
         """Return itself."""
         return self

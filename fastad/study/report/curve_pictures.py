@@ -3,7 +3,7 @@
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -64,13 +64,10 @@ class DetectorCurves:
     undefined: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
+class _Row(NamedTuple):
     """A row of the table beside the panels, which is their legend."""
 
-    name: str
-    about: str
-    style: int
+    detector: DetectorCurves
     cells: Sequence[str]
 
 
@@ -95,9 +92,7 @@ def draw_curves(
     _draw_excess(panels[4], detectors)
     rows = [
         _Row(
-            detector.detector,
-            detector.params,
-            detector.style,
+            detector,
             [
                 number_text(detector.values.get(name, np.nan), form)
                 for name, form in (("auc", ".3f"), ("auc_pr", ".3f"), ("mv", ".3g"), ("em", ".3g"))
@@ -140,7 +135,7 @@ def draw_scores(detectors: Sequence[DetectorCurves], title: str) -> "Figure":
         below = np.flatnonzero(distance <= 0)
         zero = f"{below[0]:.0f}" if below.size else number_text(np.nan)
         cells = [f"{area:.3f}", number_text(float(distance[_MARKED]), ".2f"), zero]
-        rows.append(_Row(detector.detector, detector.params, detector.style, cells))
+        rows.append(_Row(detector, cells))
     x = _LABELS + _BARS + _APART + _DISTANCES + 0.2
     _draw_table(figure, (x, _TOP), ("RP-AUC", f"RP@{_MARKED}", "zero"), rows)
     return figure
@@ -366,8 +361,10 @@ def _draw_table(
     axes.text(left, top + 0.08, _in_columns(heads), color="0.35", **fixed)
     for i, row in enumerate(rows):
         y = top + _HEAD + _ROW * i + 0.08
-        axes.plot([0, _SAMPLE], [y, y], **drawing.line_style(row.style))
-        name = textwrap.shorten(f"{row.name} {row.about}", 44, placeholder=" …")
+        axes.plot([0, _SAMPLE], [y, y], **drawing.line_style(row.detector.style))
+        name = textwrap.shorten(
+            f"{row.detector.detector} {row.detector.params}", 44, placeholder=" …"
+        )
         axes.text(left, y, drawing.plain_text(name), fontsize=_SMALL, va="center")
         axes.text(left, y + 0.155, _in_columns(row.cells), color="0.25", **fixed)
 

@@ -2,9 +2,8 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -12,15 +11,13 @@ from fastad._core.text_tables import some_of
 from fastad.study.report.curve_pictures import DetectorCurves, draw_curves, draw_scores
 from fastad.study.report.sections import Picture, Section
 from fastad.study.report.study_results import file_names, reasons_by_measure
-from fastad.study.results import KEYS, StudyTables
+from fastad.study.results import CURVES, KEYS, StudyTables
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _PROBLEM = ("collection", "dataset", "anomaly_class")
 _SHOWN = ("auc", "auc_pr", "mv", "em")
-_CURVES = ("roc", "pr", "mv_mass", "mv_volume", "em_level", "em_mass")
-_SCORES = ("normal_percentiles", "anomaly_percentiles")
 _NONE_KEPT = "The study has no curves."
 _BEST = (
     "Each line is the configuration of its detector that has the highest AUC on the data set, "
@@ -29,27 +26,15 @@ _BEST = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Best:
+class _Best(NamedTuple):
     """A detector's best configuration on a data set: its rows in the two tables."""
 
     curve: int
     task: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class _Dataset:
-    """A data set with curves.
-
-    Attributes
-    ----------
-    title, name, collection : str
-        Title to read, name for a file, and collection of the data set.
-    best : sequence of _Best
-        Best tasks in the order of the study's detectors.
-    failed : sequence of str
-        Detectors that have rows but no curves.
-    """
+class _Dataset(NamedTuple):
+    """A data set with curves: the best tasks, and the detectors that have rows but no curves."""
 
     title: str
     name: str
@@ -69,8 +54,10 @@ def curves_section(study: StudyTables) -> Section:
     ]
 
     def draw(dataset: _Dataset) -> "Figure":
-        curves = _read(study, dataset, _CURVES)
-        return draw_curves(curves, f"{dataset.title}: curves", _anomaly_fraction(dataset))
+        task = dataset.best[0].task
+        n_test = task.get("n_test")
+        fraction = float(task["n_test_anomalies"] / n_test) if n_test else math.nan
+        return draw_curves(_read(study, dataset), f"{dataset.title}: curves", fraction)
 
     return _section(study, "curves", "Curves", paragraphs, draw)
 
@@ -90,7 +77,7 @@ def scores_section(study: StudyTables) -> Section:
     ]
 
     def draw(dataset: _Dataset) -> "Figure":
-        return draw_scores(_read(study, dataset, _SCORES), f"{dataset.title}: scores")
+        return draw_scores(_read(study, dataset), f"{dataset.title}: scores")
 
     return _section(study, "scores", "Scores and RP distances", paragraphs, draw)
 
@@ -105,20 +92,13 @@ def _section(
     datasets = _with_curves(study)
     if not datasets:
         return Section(name, title, [_NONE_KEPT])
-    parts = [
-        Picture(
-            *(f"{name}-{dataset.name}", dataset.title, partial(draw, dataset), _notes(dataset)),
-            group=dataset.collection,
-        )
-        for dataset in datasets
-    ]
+    parts = []
+    for dataset in datasets:
+        failed = some_of(dataset.failed, 5)
+        notes = [f"There are no curves of {failed}: see the failures."] if failed else []
+        stem, make = f"{name}-{dataset.name}", partial(draw, dataset)
+        parts.append(Picture(stem, dataset.title, make, notes, dataset.collection))
     return Section(name, title, paragraphs, parts)
-
-
-def _notes(dataset: _Dataset) -> list[str]:
-    if not dataset.failed:
-        return []
-    return [f"There are no curves of {some_of(dataset.failed, 5)}: see the failures."]
 
 
 def _with_curves(study: StudyTables) -> list[_Dataset]:
@@ -185,14 +165,7 @@ def _positions(study: StudyTables) -> dict[str, int]:
     return {name: i for i, name in enumerate(dict.fromkeys(names))}
 
 
-def _anomaly_fraction(dataset: _Dataset) -> float:
-    """Return the fraction of anomalies among the test points; NaN where it is unknown."""
-    task = dataset.best[0].task
-    n_test = task.get("n_test")
-    return float(task["n_test_anomalies"] / n_test) if n_test else math.nan
-
-
-def _read(study: StudyTables, dataset: _Dataset, names: Sequence[str]) -> list[DetectorCurves]:
+def _read(study: StudyTables, dataset: _Dataset) -> list[DetectorCurves]:
     """Return the curves of a data set."""
     rows = study.curves.take([best.curve for best in dataset.best]).to_pylist()
     order = _positions(study)
@@ -205,7 +178,7 @@ def _read(study: StudyTables, dataset: _Dataset, names: Sequence[str]) -> list[D
             row["detector"],
             row["params"],
             order[row["detector"]],
-            {name: np.array(row[name] or [], np.float64) for name in names},
+            {name: np.array(row[name] or [], np.float64) for name in CURVES},
             {name: best.task.get(name, math.nan) for name in _SHOWN},
             {key: reason for key, own in reasons.items() for reason in own},
         )

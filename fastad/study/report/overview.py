@@ -11,13 +11,14 @@ from fastad.benchmarking.columns import find_measures
 from fastad.study.files import ArrowTable
 from fastad.study.plan import versions_here
 from fastad.study.report.sections import Section, SectionBuilder, SimpleTable
-from fastad.study.report.study_results import StudyResults, reasons_by_measure
+from fastad.study.report.study_results import StudyResults, undefined_measures
 from fastad.study.results import (
     NOT_APPLICABLE,
     StudyTables,
     count_reasons,
     is_failure,
     own_directions,
+    rows_with,
 )
 
 _SPLIT = ("dataset", "anomaly_class", "contamination", "repeat")
@@ -186,23 +187,16 @@ def _undefined(study: StudyTables, rows: Mapping[str, ArrowTable]) -> list[Row]:
     undefined: list[Row] = []
     directions = own_directions(study.manifest)
     for name, table in rows.items():
-        succeeded = table.filter(np.asarray(table["reason"]) == "")
+        succeeded = rows_with(table, "reason", "")
         if not succeeded.num_rows:
             continue
         keys = [*_SPLIT, *_MODEL, "collection", "reason", "undefined"]
         measures = find_measures(succeeded.column_names, keys, None, directions)
         keys = [measure.key for measure in measures]
-        reasons = reasons_by_measure(succeeded["undefined"].to_pylist(), keys)
-        for key in keys:
-            values = np.asarray(succeeded[key].to_numpy(), np.float64)
-            is_undefined = np.isnan(values)
+        for key, is_undefined, why in undefined_measures(succeeded, keys, keys):
             n = int(np.count_nonzero(is_undefined))
-            if n:
-                datasets = succeeded["dataset"].filter(is_undefined).to_pylist()
-                why = [reason for reason, _ in reasons[key].most_common()]
-                undefined.append(
-                    (name, key, n, succeeded.num_rows, _some(datasets), _some(why, 1) or None)
-                )
+            datasets = _some(succeeded["dataset"].filter(is_undefined).to_pylist())
+            undefined.append((name, key, n, succeeded.num_rows, datasets, _some(why, 1) or None))
     return undefined
 
 

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from fastad.benchmarking.posthoc import nemenyi
 from fastad.benchmarking.rank_comparison import RankComparison
@@ -278,3 +279,14 @@ def reasons_by_measure(cells: Iterable[str], keys: Sequence[str]) -> dict[str, C
         for key, reason in zip(parts[1::2], parts[2::2], strict=True):
             reasons[key][reason] += n
     return reasons
+
+
+def undefined_measures(
+    rows: ArrowTable, keys: Sequence[str], all_keys: Sequence[str]
+) -> Iterator[tuple[str, npt.NDArray[np.bool_], list[str]]]:
+    """Yield each measure that is undefined somewhere, in which rows, and why."""
+    reasons = reasons_by_measure(rows["undefined"].to_pylist(), all_keys)
+    for key in keys:
+        is_undefined = np.isnan(np.asarray(rows[key].to_numpy(), np.float64))
+        if is_undefined.any():
+            yield key, is_undefined, [reason for reason, _ in reasons[key].most_common()]
