@@ -9,7 +9,7 @@ from sklearn.metrics import average_precision_score, roc_auc_score, roc_curve
 from sklearn.neighbors import LocalOutlierFactor, NearestNeighbors
 
 from fastad.study.config import OPERATING_RATES
-from fastad.study.papers.extension import RATES
+from fastad.study.papers.grids import RATES
 
 Floats = npt.NDArray[np.float64]
 

@@ -1,4 +1,7 @@
-"""Which columns are detectors where ``--score`` names none, in every format alike."""
+"""Which columns are detectors where ``--score`` names none, in every format alike.
+
+`tests.tables` has more files of which the reader finds the detectors.
+"""
 
 import json
 from pathlib import Path
@@ -6,9 +9,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pytest
 
 from tests.support.command_line import error_of, invoke
+from tests.support.loops import loop
 
 N = 60
 RNG = np.random.default_rng(5)
@@ -27,7 +30,7 @@ OTHERS: dict[str, tuple[Any, str]] = {
     "site": (np.array(["a", "b", "c"])[np.arange(N) % 3], "no numbers"),
     "day": (np.array(["2024-01-01", "2024-01-02"])[np.arange(N) % 2], "no numbers"),
 }
-FORMATS = (".csv", ".parquet", ".feather")
+each_format = loop("extension", [".csv", ".parquet", ".feather"])
 
 
 def save(columns: dict[str, Any], path: Path) -> Path:
@@ -48,20 +51,17 @@ def detectors_of(path: Path, *options: str) -> tuple[list[str], str]:
     return [row["detector"] for row in json.loads(result.stdout)["detectors"]], result.stderr
 
 
-@pytest.mark.one_in(3)
-@pytest.mark.parametrize("extension", FORMATS)
-@pytest.mark.parametrize("name", OTHERS)
-def test_what_is_no_detector_is_left_out_and_named(
-    name: str, extension: str, tmp_path: Path
-) -> None:
-    values, reason = OTHERS[name]
-    path = save({name: values, "y": Y, **DETECTORS}, tmp_path / f"scores{extension}")
+@each_format
+def test_what_is_no_detector_is_left_out_and_named(extension: str, tmp_path: Path) -> None:
+    columns = {name: values for name, (values, _) in OTHERS.items()}
+    path = save({**columns, "y": Y, **DETECTORS}, tmp_path / f"scores{extension}")
     taken, said = detectors_of(path)
     assert taken == list(DETECTORS)
-    assert f"{path}: detectors: forest, lof; left out: {name!r} ({reason}); --score" in said
+    named = ", ".join(f"{name!r} ({reason})" for name, (_, reason) in OTHERS.items())
+    assert said == f"{path}: detectors: forest, lof; left out: {named}; --score names others\n"
 
 
-@pytest.mark.parametrize("extension", FORMATS)
+@each_format
 def test_numbers_of_rows_are_an_index_in_the_first_column_only(
     extension: str, tmp_path: Path
 ) -> None:
@@ -73,31 +73,11 @@ def test_numbers_of_rows_are_an_index_in_the_first_column_only(
         assert detectors_of(last)[0] == [*DETECTORS, "row"]
 
 
-def test_the_unnamed_index_of_pandas(tmp_path: Path) -> None:
-    path = tmp_path / "scores.csv"
-    pd.DataFrame({"y": Y, **DETECTORS}).sample(frac=1, random_state=0).to_csv(path)
-    taken, said = detectors_of(path)
-    assert taken == list(DETECTORS)
-    assert "'' (an index)" in said
-
-
-@pytest.mark.parametrize("extension", FORMATS)
-def test_all_alike_in_every_format(extension: str, tmp_path: Path) -> None:
-    columns = {name: values for name, (values, _) in OTHERS.items()}
-    columns["flag"] = np.arange(N) % 7 == 0
-    path = save({**columns, "y": Y, **DETECTORS}, tmp_path / f"scores{extension}")
-    taken, said = detectors_of(path)
-    assert taken == list(DETECTORS)
-    assert all(f"{name!r} (" in said for name in columns)
-
-
-def test_groups_are_no_detectors(tmp_path: Path) -> None:
-    path = save({"segment": np.arange(N) % 2, "y": Y, **DETECTORS}, tmp_path / "scores.csv")
+def test_groups_and_named_columns_are_taken_as_they_are(tmp_path: Path) -> None:
+    columns = {"id": np.arange(N), "segment": np.arange(N) % 2, "y": Y, **DETECTORS}
+    path = save(columns, tmp_path / "scores.csv")
     assert set(detectors_of(path, "--group", "segment")[0]) == set(DETECTORS)
-
-
-def test_named_columns_are_taken_as_they_are_and_nothing_is_said(tmp_path: Path) -> None:
-    path = save({"id": np.arange(N), "y": Y, **DETECTORS}, tmp_path / "scores.csv")
+    # Then nothing is said.
     assert detectors_of(path, "--score", "id") == (["id"], "")
 
 
@@ -111,8 +91,8 @@ def test_compare_says_what_it_compares(tmp_path: Path) -> None:
     assert "'fold' (tells runs apart)" in message
 
 
-@pytest.mark.parametrize("extension", FORMATS)
-def test_labels_that_are_text_get_the_hint_to_pos_label(extension: str, tmp_path: Path) -> None:
+@each_format
+def test_labels_get_the_hints_to_their_options(extension: str, tmp_path: Path) -> None:
     y = np.array(["normal", "fraud"])[Y]
     path = save({"y": y, **DETECTORS}, tmp_path / f"scores{extension}")
     for command in ("evaluate", "compare"):
@@ -120,10 +100,14 @@ def test_labels_that_are_text_get_the_hint_to_pos_label(extension: str, tmp_path
         assert "the label must be 0 (normal) or 1 (anomaly); found 'fraud'" in message
         assert "--pos-label" in message
     assert detectors_of(path, "--pos-label", "fraud")[0] == list(DETECTORS)
+    path = save({"outlier": Y, **DETECTORS}, path)
+    for command in ("evaluate", "compare"):
+        message = error_of(command, path)
+        assert "no column 'y'; found outlier, forest, lof: --label names" in message
+    assert detectors_of(path, "--label", "outlier")[0] == list(DETECTORS)
 
 
-@pytest.mark.one_in(3)
-@pytest.mark.parametrize("extension", FORMATS)
+@each_format
 def test_labels_may_be_true_and_false_in_text_too(extension: str, tmp_path: Path) -> None:
     printed = []
     for y in (Y, Y == 1, np.array(["False", "True"])[Y], np.array(["false", "true"])[Y]):
@@ -131,17 +115,6 @@ def test_labels_may_be_true_and_false_in_text_too(extension: str, tmp_path: Path
         for memory in ([], ["--memory", "1MB"]):
             printed.append(invoke("evaluate", path, *memory).stdout)
     assert printed == printed[:2] * 4
-    path = save({"y": np.array(["False", "True"])[Y], **DETECTORS}, path)
-    assert invoke("evaluate", path, "--pos-label", "True").stdout == printed[0]
-
-
-@pytest.mark.parametrize("extension", FORMATS)
-def test_a_missing_column_of_labels_gets_the_hint_to_label(extension: str, tmp_path: Path) -> None:
-    path = save({"outlier": Y, **DETECTORS}, tmp_path / f"scores{extension}")
-    for command in ("evaluate", "compare"):
-        message = error_of(command, path)
-        assert "no column 'y'; found outlier, forest, lof: --label names" in message
-    assert detectors_of(path, "--label", "outlier")[0] == list(DETECTORS)
 
 
 def test_arrays_of_another_shape_are_left_out_with_theirs(tmp_path: Path) -> None:

@@ -16,8 +16,8 @@ from fastad.benchmarking.pairwise_tests.pairs import CRITERIA
 from fastad.benchmarking.resampling import check_resampling
 from fastad.study.papers import comparison_sections
 from fastad.study.papers.criteria_section import count_pairs, middle_models, proportion_text
-from fastad.study.papers.extension import TABLE_MEASURES
 from fastad.study.papers.goix_results import GoixBenchmark, GoixRow
+from fastad.study.papers.grids import TABLE_MEASURES
 from fastad.study.report.make import make_sections
 from fastad.study.report.sections import Choice, Picture, Section
 from fastad.study.report.values import ValuesByMeasure

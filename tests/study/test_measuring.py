@@ -13,7 +13,7 @@ from fastad.detectors.support import SupportGroup, compile_one_class_svm
 from fastad.errors import InvalidInputError
 from fastad.study.config import check_measures
 from fastad.study.measuring import Measured, measure_scores
-from fastad.study.papers.extension import RATES, paper_measures
+from fastad.study.papers.grids import RATES, paper_measures
 from fastad.study.results import CURVES
 
 Matrix = npt.NDArray[np.float64]

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fastad.study.papers.extension import TABLE_MEASURES
+from fastad.study.papers.grids import TABLE_MEASURES
 from fastad.study.report.make import make_sections
 from fastad.study.report.overview import overview_section
 from fastad.study.report.sections import Section

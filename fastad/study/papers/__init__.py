@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING
 from fastad._core.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from fastad.study.papers.extension import paper_detectors as paper_detectors
-    from fastad.study.papers.extension import paper_measures as paper_measures
     from fastad.study.papers.goix import goix_benchmark as goix_benchmark
     from fastad.study.papers.goix import goix_cell as goix_cell
     from fastad.study.papers.goix_data import GoixProtocol as GoixProtocol
@@ -19,5 +17,7 @@ if TYPE_CHECKING:
     from fastad.study.papers.goix_results import GoixAgreement as GoixAgreement
     from fastad.study.papers.goix_results import GoixBenchmark as GoixBenchmark
     from fastad.study.papers.goix_results import GoixRow as GoixRow
+    from fastad.study.papers.grids import paper_detectors as paper_detectors
+    from fastad.study.papers.grids import paper_measures as paper_measures
 
 __getattr__, __dir__, __all__ = lazy_names()

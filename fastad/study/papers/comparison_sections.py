@@ -23,7 +23,7 @@ from fastad.benchmarking.ranks import average_ranks
 from fastad.benchmarking.resampling import check_resampling
 from fastad.benchmarking.selected_fpr import loss_at_rates
 from fastad.benchmarking.selection import LossMatrix, class_sensitivity, selection_loss
-from fastad.study.papers.extension import TABLE_MEASURES
+from fastad.study.papers.grids import TABLE_MEASURES
 from fastad.study.report.sections import Section, SectionBuilder, SimpleTable
 from fastad.study.report.study_results import Cell, StudyResults, file_name
 
