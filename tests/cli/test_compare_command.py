@@ -9,6 +9,7 @@ import pytest
 
 import fastad
 from tests.support.command_line import error_of, invoke, stdout_of
+from tests.support.loops import loop
 
 RNG = np.random.default_rng(3)
 Y = np.arange(600) < 80
@@ -74,7 +75,7 @@ def test_saved_columns_hold_the_ends(file: Path, tmp_path: Path) -> None:
         assert column in head.split(",")
 
 
-@pytest.mark.parametrize("order", [1, -1])
+@loop("order", [1, -1])
 def test_a_file_without_intervals_is_saved_beside_others(
     file: Path, tmp_path: Path, order: int
 ) -> None:
@@ -122,7 +123,7 @@ def test_compare_prints_json(file: Path) -> None:
     assert json.loads(shown) == json.loads(expected.to_json())
 
 
-@pytest.mark.parametrize(
+@loop(
     ("options", "said"),
     [
         (("--score", "a"), "two columns of scores"),
@@ -142,7 +143,7 @@ def test_compare_refuses_wrong_options(file: Path, options: tuple[object, ...], 
     assert said in error_of("compare", file, *options, code=2)
 
 
-@pytest.mark.parametrize("level", [0, 1, -0.5, 2, "nan"])
+@loop("level", [0, 1, -0.5, 2, "nan"])
 def test_evaluate_refuses_a_level_outside_of_0_and_1(file: Path, level: object) -> None:
     assert "--confidence-level" in error_of(
         "evaluate", file, "--ci", "--confidence-level", level, code=2

@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 
 import fastad
 from fastad.benchmarking.overview import compare_runs
-from fastad.cli import _compare as command
+from fastad.cli import _compare_runs as command
 from tests.support.command_line import PAGE, examples_of, invoke
 from tests.support.runs import FEW, RUNS, call, read, run, save
 

@@ -15,6 +15,7 @@ import pytest
 
 import fastad
 from tests.support.command_line import error_of, invoke, json_of, save, stdout_of
+from tests.support.loops import loop
 
 # y and s of four points: of the four pairs three are in order, AUC 0.75.
 ROWS = "0,0.1\n0,0.3\n1,0.2\n1,0.4\n"
@@ -46,33 +47,10 @@ def save_table(path: Path) -> Path:
     return path
 
 
-# Reading.
+# Reading; `tests.tables` has more files.
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "y,s\n" + ROWS,
-        "y;s\n" + ROWS.replace(",", ";"),
-        "y\ts\n" + ROWS.replace(",", "\t"),
-        ("y,s\n" + ROWS).replace("\n", "\r\n"),
-        "\ufeffy,s\n" + ROWS,
-        ("y,s\n" + ROWS)[:-1],
-        '"y","s"\n' + ROWS,
-        " y , s \n" + ROWS.replace(",", " , "),
-        "y,s\n\n" + ROWS.replace("\n", "\n\n"),
-        'y,s\n"0","0.1"\n0,0.3\n1,0.2\n1,4e-1\n',
-    ],
-    ids=["comma", "semicolon", "tab", "crlf", "bom", "no-eol", "quoted", "spaces", "gaps", "cells"],
-)
-@pytest.mark.parametrize("ending", [".csv", ".CSV", ".tsv"])
-def test_text_files_are_read_however_they_are_written(
-    tmp_path: Path, text: str, ending: str
-) -> None:
-    assert aucs(save(tmp_path / f"scores{ending}", text)) == {"s": 0.75}
-
-
-@pytest.mark.parametrize(
+@loop(
     "name", ["a, b", 'say ""hi""', "a;b;c;d", "a\tb\tc", "[red]x[/red]", "[/x]", "ünï 中", "y_true"]
 )
 def test_columns_may_have_any_quoted_name(tmp_path: Path, name: str) -> None:
@@ -83,40 +61,12 @@ def test_columns_may_have_any_quoted_name(tmp_path: Path, name: str) -> None:
     assert plain in run(path)
 
 
-@pytest.mark.parametrize(
-    ("low", "high"),
-    [
-        (2**53, 2**53 + 1),
-        (-(2**53) - 1, -(2**53)),
-        (2**63 - 2, 2**63 - 1),
-        (2**64 - 2, 2**64 - 1),
-        (-(2**63), -(2**63) + 1),
-    ],
-)
-def test_neighbouring_large_integers_stay_apart(tmp_path: Path, low: int, high: int) -> None:
-    path = save(tmp_path / "scores.csv", f"y,s,t\n0,{low},0.5\n1,{high},0.25\n")
-    assert aucs(path) == {"s": 1.0, "t": 0.0}
-
-
-def test_large_whole_floats_keep_their_order(tmp_path: Path) -> None:
-    """Numbers such as 1e20 are whole but no integers."""
-    path = save(tmp_path / "scores.csv", "y,s\n0,1e17\n0,1e20\n1,3e20\n1,4e20\n0,2e20\n")
-    assert aucs(path) == {"s": 1.0}
-
-
-def test_infinite_scores_are_ordered(tmp_path: Path) -> None:
-    path = save(tmp_path / "scores.csv", "y,s\n0,-inf\n0,1e308\n1,inf\n1,Infinity\n")
-    assert aucs(path) == {"s": 1.0}
-
-
 def test_columns_are_chosen_by_name_and_come_in_the_order_requested(tmp_path: Path) -> None:
     path = save_table(tmp_path / "scores.csv")
     assert list(aucs(path)) == list(SCORES)
     assert list(aucs(path, "--score", "ties", "--score", "knn")) == ["ties", "knn"]
     assert list(aucs(path, "--score", "knn", "--score", "knn")) == ["knn"]
-
-
-def test_unread_columns_may_hold_anything(tmp_path: Path) -> None:
+    # Columns that are not read may hold anything.
     path = save(tmp_path / "scores.csv", 'name,y,s,s2,s2\n"x,y",0,1,,\nz,1,2,a,b\n')
     assert aucs(path, "--score", "s") == {"s": 1.0}
 
@@ -124,39 +74,15 @@ def test_unread_columns_may_hold_anything(tmp_path: Path) -> None:
 def test_archives_of_arrays_keep_their_types(tmp_path: Path) -> None:
     path = tmp_path / "scores.npz"
     big = np.array([2**60, 2**60 + 1, 2**60 + 2])
-    np.savez(
-        path, y=np.array([False, False, True]), big=big, half=np.array([0.1, 0.2, 0.1], np.float16)
-    )
+    who = np.array(["a", None, "c"], object)
+    half = np.array([0.1, 0.2, 0.1], np.float16)
+    np.savez(path, y=np.array([False, False, True]), big=big, half=half, n=np.array(3), who=who)
     assert aucs(path) == {"big": 1.0, "half": 0.25}
     np.savez_compressed(path, truth=[0, 0, 1], big=big)
     assert aucs(path, "--label", "truth", "--score", "big") == {"big": 1.0}
 
 
-def test_other_arrays_in_an_archive_are_left_alone(tmp_path: Path) -> None:
-    path = tmp_path / "scores.npz"
-    y, s = [0, 0, 1], [0.1, 0.2, 0.3]
-    np.savez(path, y=y, s=s, X=np.zeros((3, 2)), n=np.array(3), who=np.array(["a", "b", "c"]))
-    assert aucs(path) == {"s": 1.0}
-
-
-def test_arrays_of_objects_beside_the_scores_are_left_alone(tmp_path: Path) -> None:
-    path = tmp_path / "scores.npz"
-    np.savez(path, y=[0, 0, 1], s=[0.1, 0.2, 0.3], who=np.array(["a", None, "c"], object))
-    assert aucs(path, "--score", "s") == {"s": 1.0}
-    assert aucs(path) == {"s": 1.0}
-
-
-@pytest.mark.parametrize(("zero", "one", "option"), [("ok", "bad", "bad"), ("1", "-1", "-1")])
-def test_pos_label_names_the_anomalies_of_text(
-    tmp_path: Path, zero: str, one: str, option: str
-) -> None:
-    rows = ROWS.replace("1,0.2", f"{one},0.2").replace("1,0.4", f"{one},0.4")
-    path = save(tmp_path / "scores.csv", "y,s\n" + rows.replace("\n0,", f"\n{zero},"))
-    path.write_text(path.read_text().replace("s\n0,", f"s\n{zero},"))
-    assert aucs(path, "--pos-label", option) == {"s": 0.75}
-
-
-@pytest.mark.parametrize(
+@loop(
     ("labels", "option"),
     [
         (["n", "n", "a"], "a"),
@@ -165,12 +91,11 @@ def test_pos_label_names_the_anomalies_of_text(
         ([2**53, 2**53, 2**53 + 1], f"{2**53 + 1}"),
     ],
 )
-def test_pos_label_names_the_anomalies_of_arrays(
-    tmp_path: Path, labels: list[Any], option: str
-) -> None:
-    path = tmp_path / "scores.npz"
-    np.savez(path, y=labels, s=[0.1, 0.2, 0.3])
-    assert aucs(path, "--pos-label", option) == {"s": 1.0}
+def test_pos_label_names_the_anomalies(tmp_path: Path, labels: list[Any], option: str) -> None:
+    np.savez(tmp_path / "scores.npz", y=labels, s=[0.1, 0.2, 0.3])
+    rows = "\n".join(f"{y},{i}" for i, y in enumerate(labels))
+    for path in (tmp_path / "scores.npz", save(tmp_path / "scores.csv", f"y,s\n{rows}")):
+        assert aucs(path, "--pos-label", option) == {"s": 1.0}
 
 
 # Printing.
@@ -283,7 +208,7 @@ def test_thresholds_are_those_of_the_library(tmp_path: Path) -> None:
     assert [row["values"] for row in results] == [row["values"] for row in expected["detectors"]]
 
 
-@pytest.mark.parametrize(
+@loop(
     ("words", "message"),
     [
         (["x"], "must be a number, or a detector with its number (NAME=0.5); found 'x'"),
@@ -329,7 +254,7 @@ def test_rows_without_a_score_are_left_out_and_counted(tmp_path: Path) -> None:
 GAPS = "y,whole,real,full\n0,1,0.5,1\n0,,,2\n1,3, ,3\n1,4,2.5,4\n"
 
 
-@pytest.mark.parametrize("ending", [".csv", ".parquet", ".feather"])
+@loop("ending", [".csv", ".parquet", ".feather"])
 def test_missing_cells_are_rows_without_a_score(tmp_path: Path, ending: str) -> None:
     path = tmp_path / f"scores{ending}"
     if ending == ".csv":
@@ -348,7 +273,7 @@ def test_missing_cells_are_rows_without_a_score(tmp_path: Path, ending: str) -> 
     assert f"column 'whole', {where} is missing" in message
 
 
-@pytest.mark.parametrize(
+@loop(
     ("text", "message"),
     [
         ("y,s\n0,1\n,2\n1,\n", "column 'y', line 3: the cell is missing"),
@@ -377,3 +302,13 @@ def test_values_are_corrected_for_hidden_anomalies(tmp_path: Path) -> None:
     assert "must not exceed what the data allow" in error_of(
         "evaluate", tmp_path / "s.npz", "--contamination", 0.9, code=2
     )
+
+
+@loop("rate", [2.0, -0.5, float("nan"), float("inf")])
+def test_a_wrong_rate_is_refused_in_the_words_of_the_library(tmp_path: Path, rate: float) -> None:
+    path = save(tmp_path / "scores.csv", "y,s\n" + ROWS)
+    with pytest.raises(fastad.InvalidInputError) as caught:
+        fastad.tpr_at_fpr([0, 1], [0, 1], fpr=rate)
+    expected = str(caught.value).removeprefix("fpr ")
+    for options in (["--fpr"], ["--fpr", "0.1", "--fpr"]):
+        assert f"--fpr: {expected}" in error_of("evaluate", path, *options, rate, code=2)

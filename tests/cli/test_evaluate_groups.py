@@ -14,6 +14,7 @@ from pyarrow import feather, parquet
 
 import fastad
 from tests.support.command_line import error_of, json_of, stdout_of
+from tests.support.loops import loop
 
 N = 400
 RNG = np.random.default_rng(8)
@@ -59,13 +60,6 @@ def test_values_are_those_of_the_columns(path: Path) -> None:
     assert [{k: v for k, v in d.items() if k != "file"} for d in result] == json.loads(
         expected.to_json()
     )["detectors"]
-
-
-def test_columns_of_numbers_are_scores_by_default(tmp_path: Path) -> None:
-    path = tmp_path / "table.parquet"
-    parquet.write_table(pa.table(TABLE), path)
-    result = read(path, "--group", "fold", "--measure", "auc")
-    assert {run["detector"] for run in result["detectors"]} == {"near", "large"}
 
 
 def test_labels_may_be_text(path: Path) -> None:
@@ -173,24 +167,15 @@ def test_several_files_are_evaluated_each_by_itself(path: Path, tmp_path: Path) 
     ]
 
 
-@pytest.mark.parametrize(
-    ("column", "where"),
-    [("y", "column 'y'"), ("near", "column 'near'"), ("dataset", "column 'dataset'")],
-)
-@pytest.mark.parametrize("ending", [".parquet", ".csv"])
-def test_a_missing_value_is_named_with_its_row(
-    tmp_path: Path, column: str, where: str, ending: str
-) -> None:
+@loop("column", ["y", "near", "dataset"])
+def test_a_missing_value_is_named_with_its_row(tmp_path: Path, column: str) -> None:
     frame = pd.DataFrame(TABLE).astype({column: object})
     frame.loc[7, column] = None
-    path = tmp_path / f"table{ending}"
-    if ending == ".csv":
-        frame.to_csv(path, index=False)
-    else:
-        frame.to_parquet(path)
-    stderr = error_of("evaluate", path, "--score", "near", "--group", "dataset")
-    assert where in stderr
-    assert "row 7" in stderr or "line 9" in stderr
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    frame.to_parquet(tmp_path / "t.parquet")
+    for name, place in (("t.csv", "line 9"), ("t.parquet", "row 7")):
+        stderr = error_of("evaluate", tmp_path / name, "--score", "near", "--group", "dataset")
+        assert f"column {column!r}, {place}" in stderr
 
 
 def test_a_file_that_is_not_what_its_name_says_is_refused(tmp_path: Path) -> None:
@@ -201,7 +186,7 @@ def test_a_file_that_is_not_what_its_name_says_is_refused(tmp_path: Path) -> Non
             assert str(path) in error_of("evaluate", path, "--score", "s")
 
 
-@pytest.mark.parametrize(
+@loop(
     ("arguments", "code", "message"),
     [
         (["--group", "seed"], 1, "there is no column 'seed'"),

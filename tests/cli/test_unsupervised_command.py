@@ -13,13 +13,11 @@ from sklearn.ensemble import IsolationForest
 from sklearn.neighbors import LocalOutlierFactor, NearestNeighbors
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.svm import OneClassSVM
 from typer.testing import Result
 
 import fastad
 from tests.support.command_line import (
     PAGE,
-    TouchesWhenLoaded,
     assert_wrong_data,
     assert_wrong_usage,
     examples_of,
@@ -27,6 +25,7 @@ from tests.support.command_line import (
     json_of,
     stdout_of,
 )
+from tests.support.loops import loop
 
 FEW = ("--n-draws", "3000", "--n-resamples", "60")
 DRAWS = ("--n-features", "2", "--n-subspaces", "4")
@@ -89,29 +88,11 @@ def model(tmp_path: Path) -> Path:
 # Detectors.
 
 
-@pytest.mark.parametrize(
-    ("name", "detector"),
-    [
-        ("iforest", IsolationForest(random_state=0)),
-        ("knn", NearestNeighbors()),
-        ("lof", LocalOutlierFactor(novelty=True)),
-        ("ocsvm", OneClassSVM()),
-    ],
-)
-def test_a_detector_is_trained_on_one_half_and_evaluated_on_the_other(
-    table: Path, name: str, detector: Any
-) -> None:
-    train, test = halves()
-    result = read(table, "--detector", name)
-    wanted = expected({name: fitted(detector, train)}, test)
-    assert criteria(result) == criteria(wanted)
-    assert (result["n_train"], result["n_test"]) == (120, 120)
-
-
 def test_several_detectors_share_halves_points_and_replicates(table: Path) -> None:
     train, test = halves()
     result = read(table, "--detector", "knn", "--detector", "mahalanobis", "--detector", "lof")
     assert list(criteria(result)) == ["knn", "mahalanobis", "lof"]
+    assert (result["n_train"], result["n_test"]) == (120, 120)
     scores = {"knn": NearestNeighbors(), "lof": LocalOutlierFactor(novelty=True)}
     wanted = criteria(expected({k: fitted(one, train) for k, one in scores.items()}, test))
     assert {name: criteria(result)[name] for name in wanted} == wanted
@@ -179,19 +160,6 @@ def test_labels_are_no_feature_and_not_used(tmp_path: Path, labels: Any, name: s
     result = read(path, "--detector", "knn", *asked)
     plain = read(write(tmp_path / "plain.csv"), "--detector", "knn")
     assert criteria(result) == criteria(plain)
-
-
-def test_features_may_be_named(table: Path, tmp_path: Path) -> None:
-    two = write(tmp_path / "two.csv", X[:, :2])
-    result = read(table, "--detector", "knn", "--feature", "a", "--feature", "b")
-    assert criteria(result) == criteria(read(two, "--detector", "knn"))
-
-
-def test_arrays_of_an_archive(tmp_path: Path) -> None:
-    path = tmp_path / "points.npz"
-    np.savez(path, X=X, y=np.zeros(240))
-    plain = read(write(tmp_path / "plain.csv"), "--detector", "knn")
-    assert criteria(read(path, "--detector", "knn")) == criteria(plain)
 
 
 # Subspaces.
@@ -308,42 +276,24 @@ def test_undefined_em_is_shown_with_its_reason_on_stderr(cluster: Path) -> None:
     assert "knn: EM is undefined: the area of excess mass" in result.stderr
 
 
-def test_many_features_are_noted(tmp_path: Path) -> None:
+def test_subspaces_are_offered_where_they_would_help(tmp_path: Path) -> None:
+    """Of many features that vary; to detectors that are trained, and by a method that fits."""
     rows = np.random.default_rng(0).normal(size=(100, 9))
     names = [f"f{k}" for k in range(9)]
     nine = write(tmp_path / "nine.csv", rows, names)
+    knn = ("--detector", "knn", *FEW)
+    assert "--n-features 5" in call(nine, *knn).stderr
     eight = write(tmp_path / "eight.csv", rows[:, :8], names[:8])
-    assert "--n-features 5" in call(nine, "--detector", "knn", *FEW).stderr
-    assert call(eight, "--detector", "knn", *FEW).stderr == ""
-    assert call(nine, "--detector", "knn", *FEW, *DRAWS).stderr == ""
-
-
-def test_a_saved_model_is_not_told_to_use_subspaces(tmp_path: Path) -> None:
-    """Which it cannot."""
-    rows = np.random.default_rng(0).normal(size=(100, 9))
-    path = tmp_path / "knn.joblib"
-    joblib.dump(NearestNeighbors().fit(rows), path)
-    table = write(tmp_path / "nine.csv", rows, [f"f{k}" for k in range(9)])
-    result = call(table, "--model", path, "--trust", *FEW)
-    assert result.exit_code == 0
-    assert "--n-features" not in result.stderr
-
-
-@pytest.mark.parametrize("method", ["sobol", "splitting"])
-def test_subspaces_are_not_offered_where_the_method_does_not_fit(
-    tmp_path: Path, method: str
-) -> None:
-    rows = np.random.default_rng(0).normal(size=(100, 9))
-    table = write(tmp_path / "nine.csv", rows, [f"f{k}" for k in range(9)])
-    how = ("--method", method, "--n-draws", 60_000, "--n-resamples", 60)
-    result = call(table, "--detector", "knn", *how)
-    assert result.exit_code == 0
-    assert "--n-features" not in result.stderr
-
-
-def test_constant_features_do_not_count_as_many(tmp_path: Path) -> None:
-    path = write(tmp_path / "points.csv", **{f"constant{k}": 3.0 for k in range(7)})
-    assert call(path, "--detector", "knn", *FEW).stderr == ""
+    constant = write(tmp_path / "points.csv", **{f"constant{k}": 3.0 for k in range(7)})
+    for words in ((eight, *knn), (constant, *knn), (nine, *knn, *DRAWS)):
+        assert call(*words).stderr == ""
+    saved = tmp_path / "knn.joblib"
+    joblib.dump(NearestNeighbors().fit(rows), saved)
+    many = ("--detector", "knn", "--n-draws", 60_000, "--n-resamples", 60, "--method")
+    for words in ((saved, "--trust", *FEW), (*many, "sobol"), (*many, "splitting")):
+        result = call(nine, *(("--model", *words) if words[0] == saved else words))
+        assert result.exit_code == 0
+        assert "--n-features" not in result.stderr
 
 
 def test_one_replicate_has_no_interval_and_is_shown(table: Path) -> None:
@@ -401,30 +351,17 @@ def test_warnings_of_libraries_are_messages(tmp_path: Path) -> None:
         assert result.stderr.count("\n") == 1
 
 
-# Trust, wrong usage and wrong data.
+# Wrong usage.
 
 
-def test_a_detector_is_loaded_only_on_the_user_s_word(table: Path, tmp_path: Path) -> None:
-    path, trace = tmp_path / "bomb.joblib", tmp_path / "trace"
-    joblib.dump(TouchesWhenLoaded(trace), path)
-    result = call(table, "--model", path)
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert "--trust" in result.stderr
-    assert not trace.exists()
-
-
-@pytest.mark.parametrize(
+@loop(
     ("arguments", "message"),
     [
-        ([], "a detector is needed"),
         (["--n-features", "2"], "a detector is needed"),
-        (["--detector", "magic"], "iforest, knn, lof, mahalanobis, ocsvm; found 'magic'"),
-        (["--detector", "knn", "--method", "magic"], "--method"),
         (["--detector", "knn", *DRAWS, "--method", "splitting"], "--method: must be auto"),
         (["--detector", "knn", "--mass", "0.9", "0.1"], "--mass"),
         (["--detector", "knn", "--mass", "0.9", "2"], "--mass"),
         (["--detector", "knn", "--excess-mass", "1"], "--excess-mass"),
-        (["--detector", "knn", "--confidence-level", "1"], "--confidence-level"),
         (["--detector", "knn", "--n-draws", "0"], "--n-draws"),
         (["--detector", "knn", "--n-features", "0"], "--n-features"),
         (["--detector", "knn", "--n-features", "4"], "--n-features"),
@@ -435,38 +372,6 @@ def test_a_detector_is_loaded_only_on_the_user_s_word(table: Path, tmp_path: Pat
 )
 def test_wrong_usage(table: Path, arguments: list[str], message: str) -> None:
     assert_wrong_usage(call(table, *arguments), message)
-
-
-@pytest.mark.parametrize(
-    ("text", "arguments", "message"),
-    [
-        ("a,b\n1,0\nx,0\n", [], "column 'a', line 3: 'x' is not a number"),
-        ("a,b\n1,0\ninf,0\n", [], "column 'a' must contain finite numbers; found 1 others"),
-        ("a,b\n1,0\n2,0\n", ["--feature", "c"], "there is no column 'c'"),
-        ("a,b\n1,0\n2,0\n", ["--label", "z"], "there is no column 'z'"),
-        ("y\n1\n0\n", [], "there is no column of features"),
-        ("a,b\n", [], "there are no rows"),
-    ],
-)
-def test_wrong_data(tmp_path: Path, text: str, arguments: list[str], message: str) -> None:
-    path = tmp_path / "points.csv"
-    path.write_text(text)
-    assert_wrong_data(call(path, "--detector", "iforest", *arguments), message)
-
-
-def test_files_that_are_missing_or_do_not_fit(table: Path, model: Path, tmp_path: Path) -> None:
-    missing, narrow = tmp_path / "no.csv", write(tmp_path / "narrow.csv", X[:, :1])
-    for arguments, message in (
-        ((missing, "--detector", "knn"), f"{missing}: there is no such file"),
-        ((table, "--detector", "knn", "--train", missing), f"{missing}: there is no such file"),
-        ((table, "--model", missing, "--trust"), f"{missing}: there is no such file"),
-        ((table, "--model", table, "--trust"), f"{table}: the detector cannot be read"),
-        ((table, "--detector", "knn", "--train", narrow), f"{narrow}: there are 1 features"),
-        ((narrow, "--model", model, "--trust"), f"{model} was fitted on 3"),
-    ):
-        result = call(*arguments)
-        assert (result.exit_code, result.stdout) == (1, "")
-        assert message in result.stderr
 
 
 @pytest.mark.parametrize("draws", [(), DRAWS])

@@ -1,4 +1,4 @@
-"""Which columns detectors get, in ``fastad volume`` and in ``fastad evaluate-unsupervised``."""
+"""What ``fastad volume`` and ``fastad evaluate-unsupervised`` have in common."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from sklearn.neighbors import NearestNeighbors
 
-from tests.support.command_line import error_of, json_of
+from tests.support.command_line import TouchesWhenLoaded, error_of, json_of, save
 
 COMMANDS = {
     "volume": ("--n-draws", "2000"),
@@ -204,3 +204,65 @@ def test_the_label_cannot_be_a_feature(points: Path, tmp_path: Path) -> None:
     model = saved(tmp_path / "knn.joblib", ["a", "b"])
     message = refused("evaluate-unsupervised", points, "--model", model, "--trust", "--label", "b")
     assert "column 'b' is the label" in message
+
+
+# Trust, wrong usage and wrong data.
+
+
+def test_a_detector_is_loaded_only_on_the_user_s_word(
+    command: str, points: Path, tmp_path: Path
+) -> None:
+    path, trace = tmp_path / "bomb.joblib", tmp_path / "trace"
+    joblib.dump(TouchesWhenLoaded(trace), path)
+    message = refused(command, points, "--model", path, code=2)
+    assert "runs whatever code" in message
+    assert "--trust" in message
+    assert not trace.exists()
+
+
+def test_wrong_options_are_named(command: str, points: Path) -> None:
+    for options, message in (
+        ([], "a detector is needed"),
+        (["--detector", "magic"], "iforest, knn, lof, mahalanobis, ocsvm; found 'magic'"),
+        (["--detector", "knn", "--method", "magic"], "--method"),
+        (["--detector", "knn", "--confidence-level", "1"], "--confidence-level"),
+    ):
+        assert message in refused(command, points, *options, code=2)
+
+
+def test_wrong_tables_are_named_with_their_place(command: str, tmp_path: Path) -> None:
+    forest = ["--detector", "iforest"]
+    for text, options, message in (
+        ("a,b\n1,0\nx,0\n", forest, "column 'a', line 3: 'x' is not a number"),
+        ("a,b\n1,0\ninf,0\n", forest, "column 'a' must contain finite numbers; found 1 others"),
+        ("a,b\n1,0\n2,0\n", [*forest, "--feature", "c"], "there is no column 'c'"),
+        ("a,b\n1,0\n2,0\n", [*forest, "--label", "z"], "there is no column 'z'"),
+        ("y\n1\n0\n", forest, "there is no column of features"),
+        ("a,b\n", forest, "there are no rows"),
+        ("a\n1\n2\n", ["--detector", "knn"], "knn"),
+    ):
+        path = save(tmp_path / "points.csv", text)
+        assert message in refused(command, path, *options)
+
+
+def test_files_that_are_missing_damaged_or_do_not_fit(
+    command: str, points: Path, tmp_path: Path
+) -> None:
+    missing, damaged = tmp_path / "no.csv", save(tmp_path / "m.joblib", "no detector")
+    narrow = table(tmp_path / "narrow.csv", FRAME[["a"]])
+    thing, three = tmp_path / "thing.joblib", saved(tmp_path / "three.joblib", None)
+    joblib.dump({"no": "detector"}, thing)
+    for words, message in (
+        ((missing, "--detector", "knn"), f"{missing}: there is no such file"),
+        ((points, "--detector", "knn", "--train", missing), f"{missing}: there is no such file"),
+        ((points, "--model", missing, "--trust"), f"{missing}: there is no such file"),
+        ((damaged, "--detector", "knn"), "unsupported file extension"),
+        ((points, "--model", damaged, "--trust"), f"{damaged}: the detector cannot be read"),
+        ((points, "--model", thing, "--trust"), f"{thing}: detector must be"),
+        (
+            (points, "--detector", "knn", "--train", narrow, "--feature", "a", "--feature", "b"),
+            f"{narrow}: there is no column 'b'",
+        ),
+        ((narrow, "--model", three, "--trust"), f"1 features; {three} was fitted on 3"),
+    ):
+        assert message in refused(command, *words)
