@@ -1,6 +1,5 @@
 """``fastad demo``: four detectors on drawn data, their table, and their ROC curves."""
 
-import csv
 import importlib.util
 import shlex
 from collections.abc import Mapping
@@ -14,6 +13,7 @@ from fastad._core.extras import missing_extra
 from fastad._core.files import written_aside
 from fastad._core.types import FloatVector, LabelVector
 from fastad.cli._console import print_message, print_result, print_table
+from fastad.cli._saving import save_columns
 from fastad.evaluation.entry import evaluate
 from fastad.plot import RocCurveDisplay
 
@@ -50,7 +50,8 @@ def run(folder: Path) -> None:
         "second\ntable has the thresholds."
     )
     table, picture = folder / "scores.csv", folder / "roc.png"
-    _save_scores(table, y_true, scores)
+    columns = {name: values.tolist() for name, values in scores.items()}
+    save_columns({"y": y_true.tolist(), **columns}, table)
     _draw(picture, y_true, scores)
     print_message(f"\nROC curves: {picture}\nScores: {table}. The same table from this file:")
     names = " ".join(f"--score {name}" for name in scores)
@@ -96,14 +97,6 @@ def _score(train: npt.NDArray[Any], test: npt.NDArray[Any]) -> dict[str, FloatVe
         "iforest": -IsolationForest(random_state=0).fit(train).score_samples(test),
         "ocsvm": -OneClassSVM(nu=0.1, gamma="scale").fit(train).score_samples(test),
     }
-
-
-def _save_scores(path: Path, y_true: LabelVector, scores: Mapping[str, FloatVector]) -> None:
-    columns = [y_true.tolist(), *(values.tolist() for values in scores.values())]
-    with written_aside(path) as aside, aside.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(["y", *scores])
-        writer.writerows(zip(*columns, strict=True))
 
 
 def _draw(path: Path, y_true: LabelVector, scores: Mapping[str, FloatVector]) -> None:

@@ -34,64 +34,36 @@ _DETECTORS: Mapping[str, tuple[str, str, Mapping[str, Any], bool]] = {
 
 @dataclass(frozen=True, slots=True)
 class FeatureColumns:
-    """Columns of files of points.
+    """Columns of files of points."""
 
-    Attributes
-    ----------
-    features : sequence of str or None
-        Columns of the features; None for those that a detector was fitted on, or all others.
-    label : str or None
-        Column of the labels; None for ``y`` where there is one.
-    pos_label : str or None
-        Label of the anomalies.
-    """
-
+    # None for those that a detector was fitted on, or all others.
     features: Sequence[str] | None
+    # None for ``y`` where there is one.
     label: str | None
     pos_label: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class Detectors:
-    """Which detectors, and where they come from.
-
-    Attributes
-    ----------
-    models : sequence of Path
-        Files of fitted detectors.
-    trust : bool
-        Whether these files may run code.
-    names : sequence of str
-        Detectors to fit.
-    train : Path or None
-        File of the rows to fit on; None for the normal rows of the data.
-    standardize : bool
-        Whether to standardise the features before fitting.
-    """
+    """Which detectors, and where they come from."""
 
     models: Sequence[Path]
+    # Whether files of models may run code.
     trust: bool
     names: Sequence[str]
+    # File of the rows to fit on; None for the normal rows of the data.
     train: Path | None
     standardize: bool
 
 
 @dataclass(frozen=True, slots=True)
 class FeatureOrder:
-    """Columns of features in the order in which a detector or another file has them.
+    """Columns of features in the order in which a detector or another file has them."""
 
-    Attributes
-    ----------
-    names : sequence of str
-        The columns; none where their names are unknown.
-    origin : str
-        File of the detector or of the data with this order.
-    unnamed : str
-        File of a detector that is to get the same columns, and does not know their names.
-    """
-
+    # None where their names are unknown; and the file with this order.
     names: Sequence[str] = ()
     origin: str = ""
+    # File of a detector that is to get the same columns, and does not know their names.
     unnamed: str = ""
 
 

@@ -18,23 +18,13 @@ class Needs:
 
 @dataclass(frozen=True, slots=True)
 class Excludes:
-    """The option would be ignored beside another.
-
-    Attributes
-    ----------
-    option : str
-        The other.
-    because : str
-        What the message says.
-    values : sequence of str
-        Values of the other beside which it would be ignored; none for all.
-    unless : str
-        An option beside which it is of use all the same.
-    """
+    """The option would be ignored beside another, for a reason that the message has."""
 
     option: str
     because: str
+    # Values of the other beside which it would be ignored; none for all.
     values: Sequence[str] = ()
+    # An option beside which it is of use all the same.
     unless: str = ""
 
 

@@ -16,28 +16,14 @@ from fastad.ordering.named_scores import score_name
 
 @dataclass(frozen=True, slots=True)
 class ScoreColumns:
-    """Columns of a table of scores.
-
-    Attributes
-    ----------
-    label : str
-        Column of the labels.
-    scores : sequence of str or None
-        Columns of scores; None for all others that may be.
-    groups : sequence of str
-        Columns of the groups.
-    pos_label : str or None
-        Label of the anomalies.
-    may_miss : bool
-        Whether scores that are missing are read, as NaN.
-    clusters : str or None
-        Column of the clusters.
-    """
+    """Columns of a table of scores."""
 
     label: str
+    # None for all others that may be.
     scores: Sequence[str] | None
     groups: Sequence[str]
     pos_label: str | None
+    # Whether scores that are missing are read, as NaN.
     may_miss: bool = False
     clusters: str | None = None
 

@@ -44,23 +44,15 @@ BUNDLED = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LabelledData:
-    """A validated data set; its arrays are read-only.
+    """A validated data set; its arrays are read-only."""
 
-    Attributes
-    ----------
-    X : numpy.ndarray of shape (n_samples, n_features)
-        Finite numbers.
-    y : numpy.ndarray of shape (n_samples,)
-        1 for an anomaly, 0 for a normal row.
-    classes : numpy.ndarray of shape (n_samples,) or None
-        The class of each row, all normal rows in one.
-    difficulty : numpy.ndarray of shape (n_samples,) or None
-        The grade of each anomaly, an empty string for normal rows.
-    """
-
+    # (n_samples, n_features) finite numbers.
     X: FloatMatrix
+    # 1 for an anomaly, 0 for a normal row.
     y: LabelVector
+    # The class of each row, all normal rows in one.
     classes: Strings | None = None
+    # The grade of each anomaly, an empty string for normal rows.
     difficulty: Strings | None = None
 
     def kept(self, difficulties: Sequence[str], anomaly_class: str | None) -> npt.NDArray[np.bool_]:

@@ -20,15 +20,7 @@ _MODULES = ("fastad.study.papers.extension",)
 
 @dataclass(slots=True)
 class BatchResult:
-    """Result of a batch.
-
-    Attributes
-    ----------
-    rows : dict of str to list
-        Columns of its rows.
-    n_failed : int
-        Tasks that failed.
-    """
+    """Columns of the rows of a batch, and how many of its tasks failed."""
 
     rows: Columns = field(default_factory=dict)
     n_failed: int = 0

@@ -32,19 +32,11 @@ _MAX_REASON = 300
 
 @dataclass(slots=True)
 class Fitted:
-    """Fitted configurations of a batch, and reasons of failures.
+    """Fitted configurations of a batch, and reasons of failures."""
 
-    Attributes
-    ----------
-    scorers : list of (ScorerGroup, list of Configuration)
-        Each writes a row for each of its configurations.
-    seconds : dict of Configuration to float
-        Time to fit each; an equal part of the time for common steps.
-    reasons : dict of Configuration to str
-        Reasons of failures.
-    """
-
+    # Each writes a row for each of its configurations.
     scorers: list[tuple[ScorerGroup, list[Configuration]]] = field(default_factory=list)
+    # Time to fit each; an equal part of the time for common steps.
     seconds: dict[Configuration, float] = field(default_factory=dict)
     reasons: dict[Configuration, str] = field(default_factory=dict)
 

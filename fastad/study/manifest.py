@@ -32,42 +32,21 @@ _TYPES |= {"versions": dict, "later_versions": list, "notes": list, "code": dict
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Manifest:
-    """A study as it was planned.
-
-    Attributes
-    ----------
-    config : mapping
-        Plain values: str, int, float, bool, None, lists and mappings of them.
-    problems : sequence of mappings
-        For each problem its ``name``, the ``digest`` of its data, and further facts.
-    batches : mapping of str to sequence of sequence of str
-        Digests of the tasks of each batch, in order, by table.
-    versions : mapping of str to str
-        Versions of the libraries that it began with.
-    created : str
-        Time of planning, in ISO 8601.
-    later_versions : sequence of mappings
-        Other sets of versions that took part.
-    notes : sequence of str
-        Data that were left out, and why.
-    code : mapping of str to str
-        Digests of the code of detectors that belong to no library, by module.
-
-    Raises
-    ------
-    InvalidTypeError
-        If a value is not of its type.
-    TypeError, ValueError
-        If JSON cannot represent it.
-    """
+    """A study as it was planned; values are plain, and those that are not are refused."""
 
     config: Mapping[str, Any]
+    # For each problem its ``name``, the ``digest`` of its data, and further facts.
     problems: Sequence[Mapping[str, Any]]
+    # Digests of the tasks of each batch, in order, by table.
     batches: Mapping[str, Sequence[Sequence[str]]]
+    # Of the libraries that it began with, and the time of planning in ISO 8601.
     versions: Mapping[str, str]
     created: str
+    # Other sets of versions that took part.
     later_versions: Sequence[Mapping[str, str]] = ()
+    # Data that were left out, and why.
     notes: Sequence[str] = ()
+    # Digests of the code of detectors that belong to no library, by module.
     code: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

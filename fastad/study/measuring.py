@@ -34,20 +34,12 @@ def cvol_key(rate: float) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """Measured values and curves.
+    """Measured values and curves."""
 
-    Attributes
-    ----------
-    values : mapping of str to float
-        Values by key; NaN where undefined.
-    undefined : mapping of str to str
-        Reasons by key.
-    curves : mapping of str to list of float
-        Curves of `fastad.study.results.CURVES` by name; empty where they were not kept.
-    """
-
+    # By key; NaN where undefined, with the reasons.
     values: Mapping[str, float]
     undefined: Mapping[str, str]
+    # Curves of `fastad.study.results.CURVES` by name; empty where they were not kept.
     curves: Curves = field(default_factory=dict)
 
 

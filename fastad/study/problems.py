@@ -78,32 +78,21 @@ class DataSelection:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A data set, or all its normal rows against one class of its anomalies.
+    """A data set, or all its normal rows against one class of its anomalies."""
 
-    Attributes
-    ----------
-    collection, dataset : str
-        The folder that contains the file, and the file's name without suffix.
-    anomaly_class : str or None
-        Class of the anomalies; None where the data set has no classes.
-    n_normals, n_anomalies, n_features : int
-        Numbers of rows and features.
-    source : str
-        The file's absolute path, or a name like ``bundled:iris``.
-    digest : str
-        SHA-256 of the content of the whole file.
-    difficulties : tuple of str
-        Grades of the anomalies; empty for all of them.
-    """
-
+    # The folder that contains the file, and the file's name without suffix.
     collection: str
     dataset: str
+    # None where the data set has no classes.
     anomaly_class: str | None
     n_normals: int
     n_anomalies: int
     n_features: int
+    # The file's absolute path, or a name like ``bundled:iris``.
     source: str
+    # SHA-256 of the content of the whole file.
     digest: str
+    # Grades of the anomalies; empty for all of them.
     difficulties: tuple[str, ...] = ()
 
     @property
@@ -127,17 +116,11 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class FoundProblems:
-    """The problems of a study.
+    """The problems of a study."""
 
-    Attributes
-    ----------
-    problems : tuple of Problem
-        Sorted by collection, data set and class.
-    notes : list of str
-        Data that were left out, and why.
-    """
-
+    # Sorted by collection, data set and class.
     problems: tuple[Problem, ...]
+    # Data that were left out, and why.
     notes: list[str] = field(default_factory=list)
 
 

@@ -63,23 +63,13 @@ class Protocol:
 
 
 class Split(NamedTuple):
-    """Rows of a problem; normal ones come before anomalies.
-
-    Attributes
-    ----------
-    X_train : numpy.ndarray of shape (n_train, n_features)
-        Training rows.
-    X_test : numpy.ndarray of shape (n_test, n_features)
-        Test rows.
-    y_test : numpy.ndarray of shape (n_test,)
-        1 for anomalies of the test rows.
-    n_train_anomalies : int
-        Number of anomalies in training, the last rows of ``X_train``.
-    """
+    """Rows of a problem; normal ones come before anomalies."""
 
     X_train: FloatMatrix
     X_test: FloatMatrix
+    # 1 for anomalies of the test rows.
     y_test: LabelVector
+    # The last rows of ``X_train``.
     n_train_anomalies: int
 
 

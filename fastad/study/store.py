@@ -62,20 +62,9 @@ WorkNote: TypeAlias = Callable[[Mapping[str, str]], None]
 class StudyStore:
     """Results of a runner on disk; `open_store` makes one.
 
-    One process uses it, and one thread of that process at a time.
-
-    Attributes
-    ----------
-    folder : Path
-        Folder of the results.
-    manifest : Manifest
-        The study, with all versions of libraries that took part.
-    notes : list of str
-        Notes to the user: other versions of libraries, damaged files.
-    done : set of str
-        The tasks that are done.
-    note_work : callable
-        Writes the work in progress: start by title.
+    One process uses it, and one thread of that process at a time. ``manifest`` has all versions of
+    libraries that took part, ``notes`` are for the user, ``done`` are the tasks that are done, and
+    ``note_work`` writes the work in progress: start by title.
     """
 
     def __init__(

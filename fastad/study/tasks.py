@@ -50,13 +50,7 @@ _OTHER_COST = (0.02, 1.3e-6)
 
 
 class Settings(NamedTuple):
-    """The settings of a study on which its tasks depend.
-
-    Attributes
-    ----------
-    seed, protocol, volumes, measures
-        As of `StudyConfig`.
-    """
+    """The settings of a study on which its tasks depend, as of `StudyConfig`."""
 
     seed: int
     protocol: Protocol
@@ -71,35 +65,19 @@ class Settings(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TaskBatch:
-    """Tasks of one split with a common expensive computation; they are saved together.
+    """Tasks of one split with a common expensive computation; they are saved together."""
 
-    Attributes
-    ----------
-    tasks : tuple of str
-        Digests of all that the row of each task depends on.
-    problem : Problem
-        Data set and class of anomalies.
-    contamination : float
-        Anomalies in training for each normal row.
-    repeat : int
-        Number of the split, from 1.
-    configurations : tuple of Configuration
-        Detectors and parameters, one for each task.
-    settings : Settings
-        Settings of the study.
-    with_curves : bool
-        Whether curves are kept.
-    code : mapping of str to str
-        As of `own_code`, of all of its detectors.
-    """
-
+    # Digests of all that the row of each task depends on.
     tasks: tuple[str, ...]
     problem: Problem
+    # Anomalies in training for each normal row, and number of the split, from 1.
     contamination: float
     repeat: int
+    # One for each task.
     configurations: tuple[Configuration, ...]
     settings: Settings
     with_curves: bool
+    # As of `own_code`, of all of its detectors.
     code: Mapping[str, str] = field(default_factory=dict)
 
     @property

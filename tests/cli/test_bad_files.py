@@ -81,7 +81,6 @@ NO_HEADER = "the first line must name the columns"
         ("y,s\n# 0,0.1\n1,0.2\n", "column 'y', line 2: the label must be 0 (normal) or 1"),
         ("y,s\n0,1\n1,\0\n", "column 's', line 3"),
         ("y,s\n1,0.1\n-1,0.2\n", "column 'y', line 3: the label must be 0"),
-        (f"y,s\n0,1\n1,{'x' * 5000}\n", "there is no column of scores beside 'y'"),
     ],
 )
 def test_bad_text_is_refused_with_its_place(tmp_path: Path, content: str, expected: str) -> None:

@@ -164,8 +164,6 @@ def test_the_folder_is_named_as_the_file(called: Called, file: Path) -> None:
         ('[protocol]\nrepeats = "3"', "täglich.toml: protocol.repeats must be an integer"),
         ("title = ", "täglich.toml: the file is not TOML"),
         (TOML.replace('"toy"', '"nowhere"'), "found no 'nowhere'"),
-        (TOML.replace("ocsvm", "svm"), "detectors[3].kind must be one of"),
-        (TOML.replace("gamma", "gama"), "detectors[3].gama is no parameter of"),
     ],
 )
 def test_errors_of_a_file_come_before_any_work(tmp_path: Path, text: str, says: str) -> None:

@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,10 @@ from pyarrow import parquet
 from fastad.errors import InvalidInputError, MissingExtraError
 from fastad.study.problems import DataSelection, find_problems
 from tests.support.data_files import KINDS, classed, columns, find, graded, table, write
+from tests.support.loops import loop
 
 
-@pytest.mark.parametrize(
+@loop(
     ("options", "message"),
     [
         ({"paths": "uci"}, "data.paths must be a list of strings; found str"),
@@ -128,22 +130,22 @@ def bad_arrays() -> dict[str, tuple[dict[str, Any], str]]:
     }
 
 
-@pytest.mark.one_in(2)
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("case", list(bad_arrays()))
-def test_data_that_are_refused(tmp_path: Path, case: str, kind: str) -> None:
+@loop("case", bad_arrays())
+def test_data_that_are_refused(tmp_path: Path, case: str) -> None:
     arrays, message = bad_arrays()[case]
-    path = write(tmp_path / "own" / f"a.{kind}", arrays)
-    with pytest.raises(InvalidInputError, match=re.escape(message)) as caught:
-        find(tmp_path)
-    assert str(caught.value).startswith(f"{path}: ")
+    for kind in KINDS:
+        path = write(tmp_path / "own" / f"a.{kind}", arrays)
+        with pytest.raises(InvalidInputError, match=re.escape(message)) as caught:
+            find(tmp_path)
+        assert str(caught.value).startswith(f"{path}: ")
+        path.unlink()
 
 
 def without(arrays: dict[str, Any], name: str) -> dict[str, Any]:
     return {key: values for key, values in arrays.items() if key != name}
 
 
-@pytest.mark.parametrize(
+@loop(
     ("arrays", "message"),
     [
         (without(table(), "X"), "must contain the arrays X and y; found no X, but y"),
@@ -187,7 +189,7 @@ def test_arrays_that_are_refused(tmp_path: Path, arrays: dict[str, Any], message
         find(tmp_path)
 
 
-@pytest.mark.parametrize(
+@loop(
     ("text", "message"),
     [
         ("a,b\n1,2\n", "must have a column y and at least one feature; found a, b"),
@@ -235,10 +237,9 @@ def test_columns_of_parquet_files(tmp_path: Path) -> None:
         find(tmp_path)
 
 
-@pytest.mark.parametrize("kind", ["npz", "parquet"])
-@pytest.mark.parametrize("damage", ["cut", "changed", "other"])
+@loop(("kind", "damage"), product(["npz", "parquet"], ["cut", "changed", "other"]))
 def test_damaged_files_are_named(tmp_path: Path, kind: str, damage: str) -> None:
-    path = write(tmp_path / "own" / f"a.{kind}", table(200, 50, 10))
+    path = write(tmp_path / kind / damage / f"a.{kind}", table(200, 50, 10))
     content = bytearray(path.read_bytes())
     if damage == "cut":
         content = content[: len(content) // 2]
@@ -249,7 +250,7 @@ def test_damaged_files_are_named(tmp_path: Path, kind: str, damage: str) -> None
     path.write_bytes(content)
     message = rf"{re.escape(str(path))}: the .* (cannot be read: |is not an archive of arrays)"
     with pytest.raises(InvalidInputError, match=message):
-        find(tmp_path)
+        find(path.parent)
 
 
 def test_missing_libraries_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,6 +22,7 @@ from fastad.detectors.scorer import CompiledScorer
 from fastad.errors import InvalidInputError
 from fastad.study.configurations import Configuration, read_detectors
 from fastad.study.papers import paper_detectors
+from tests.support.loops import loop
 
 Points = npt.NDArray[np.float64]
 KINDS: list[Kind] = ["kappa", "gamma", "delta"]
@@ -88,7 +89,7 @@ def test_lists_are_combined_in_the_order_written() -> None:
     assert len({first, second, read_detectors([entry])[0]}) == 2
 
 
-@pytest.mark.parametrize(
+@loop(
     ("entries", "problem"),
     [
         ([], "detectors must contain at least one table"),

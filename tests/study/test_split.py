@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from fastad.errors import InvalidInputError
 from fastad.study.split import Protocol, Split, split_problem, standardized
+from tests.support.loops import loop
 
 Matrix = npt.NDArray[np.float64]
 
@@ -208,7 +209,7 @@ def test_one_hot_and_label_columns_have_unit_variance_with_test_rows() -> None:
     np.testing.assert_allclose(rows.var(axis=0, ddof=1), 1)
 
 
-@pytest.mark.parametrize(
+@loop(
     ("options", "message"),
     [
         ({"train_fraction": 1.0}, "protocol.train_fraction must lie strictly between 0 and 1"),

@@ -45,24 +45,14 @@ _MAX_NOTES = 8
 
 @dataclass(frozen=True, slots=True)
 class PairCounts:
-    """How many pairs of models of different detectors two criteria order the same way.
+    """How many pairs of models of different detectors two criteria order the same way."""
 
-    Attributes
-    ----------
-    n_agreeing : float
-        Pairs that are ordered the same way; a tie in one of the two is one half.
-    n_pairs : int
-        Pairs that count.
-    n_left_out : int
-        Pairs that do not count, because a value is undefined.
-    low, high : float
-        Ends of the interval of the fraction, from data sets drawn again; NaN where fewer than two
-        data sets count.
-    """
-
+    # A tie in one of the two is one half.
     n_agreeing: float
     n_pairs: int
+    # Pairs that do not count, because a value is undefined.
     n_left_out: int
+    # Interval of the fraction, from data sets drawn again; NaN of fewer than two that count.
     low: float
     high: float
 

@@ -88,23 +88,13 @@ class GoixProtocol:
 
 
 class GoixSplit(NamedTuple):
-    """Rows of a data set in one setting.
-
-    Attributes
-    ----------
-    X_train : numpy.ndarray of shape (n_train, n_features)
-        Training rows.
-    X_test : numpy.ndarray of shape (n_test, n_features)
-        Rows for ROC and PR.
-    y_test : numpy.ndarray of shape (n_test,)
-        1 for its anomalies.
-    evaluated : numpy.ndarray of shape (n_evaluated, n_features)
-        Rows for EM and MV: the test rows, in the novelty setting only the normal ones.
-    """
+    """Rows of a data set in one setting."""
 
     X_train: FloatMatrix
+    # For ROC and PR, with 1 for anomalies.
     X_test: FloatMatrix
     y_test: LabelVector
+    # For EM and MV: the test rows, in the novelty setting only the normal ones.
     evaluated: FloatMatrix
 
 

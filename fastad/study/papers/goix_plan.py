@@ -59,19 +59,7 @@ class GoixPlan:
 
 @dataclass(frozen=True, slots=True)
 class GoixBatch:
-    """A data set in one setting of goix's protocol.
-
-    Attributes
-    ----------
-    problem : Problem
-        The data set with all its anomalies.
-    setting : {"novelty", "unsupervised"}
-        Setting in which detectors are trained.
-    protocol : GoixProtocol
-        Its numbers.
-    seed : int
-        Seed of the study.
-    """
+    """A data set, with all its anomalies, in one setting of goix's protocol."""
 
     problem: Problem
     setting: Setting

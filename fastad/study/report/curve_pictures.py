@@ -38,28 +38,15 @@ _Lines: TypeAlias = list[tuple["DetectorCurves", FloatVector, FloatVector]]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DetectorCurves:
-    """Content of a detector's pictures on a data set.
-
-    Attributes
-    ----------
-    detector, params : str
-        Its configuration.
-    style : int
-        Its position among the detectors of the study: its colour and dashes in all pictures.
-    curves : mapping of str to numpy.ndarray
-        Curves as a study has them: ``roc``, ``pr``, ``mv_mass``, ``mv_volume``, ``em_level``,
-        ``em_mass``, ``normal_percentiles``, ``anomaly_percentiles``; without points where they
-        are undefined.
-    values : mapping of str to float
-        Measures of the configuration: ``auc``, ``auc_pr``, ``mv``, ``em``.
-    undefined : mapping of str to str
-        Reasons of undefined measures.
-    """
+    """Content of a detector's pictures on a data set."""
 
     detector: str
     params: str
+    # Its position among the detectors of the study: its colour and dashes in all pictures.
     style: int
+    # By names of `fastad.study.results.CURVES`; without points where they are undefined.
     curves: Mapping[str, FloatVector]
+    # Measures of the configuration: ``auc``, ``auc_pr``, ``mv``, ``em``; reasons where undefined.
     values: Mapping[str, float] = field(default_factory=dict)
     undefined: Mapping[str, str] = field(default_factory=dict)
 

@@ -19,45 +19,23 @@ _MAX_NAMES = 12
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table of a section.
+    """A table of a section."""
 
-    Attributes
-    ----------
-    name : str
-        Name of its files, without their extensions; unique in the report.
-    title : str
-        Heading above it.
-    content : TableResult
-        The result; its notes are below it.
-    notes : sequence of str
-        Further notes.
-    group : str
-        The collection that it is of; empty if it is of none alone.
-    folded : bool
-        Whether it is a click away: a detail, or the numbers of a picture.
-    """
-
+    # Name of its files, without their extensions; unique in the report.
     name: str
     title: str
     content: TableResult
+    # Beside the notes of the result.
     notes: Sequence[str] = ()
+    # The collection that it is of; empty if it is of none alone.
     group: str = ""
+    # Whether it is a click away: a detail, or the numbers of a picture.
     folded: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A picture of a section, drawn when it is needed.
-
-    Attributes
-    ----------
-    name, title, group
-        As of a `Table`.
-    draw : callable
-        Returns the figure, which pyplot does not know of.
-    notes : sequence of str
-        Notes below it.
-    """
+    """A picture of a section, drawn when it is needed, as a figure that pyplot does not know."""
 
     name: str
     title: str
@@ -68,21 +46,13 @@ class Picture:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Tables of which the page shows one at a time, which the reader chooses.
-
-    Attributes
-    ----------
-    name, title, group
-        As of a `Table`; files have the tables, each under its own name.
-    option : str
-        What is chosen, such as ``"measure"``.
-    tables : mapping of str to Table
-        By the options; the first is shown at the beginning.
-    """
+    """Tables of which the page shows one at a time, which the reader chooses."""
 
     name: str
     title: str
+    # What is chosen, such as ``"measure"``.
     option: str
+    # By the options; the first is shown at the beginning. Each has files of its own.
     tables: Mapping[str, Table]
     group: str = ""
 
@@ -92,48 +62,27 @@ Part: TypeAlias = Table | Picture | Choice
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A section of the report.
+    """A section of the report."""
 
-    Attributes
-    ----------
-    name : str
-        Its address within the page.
-    title : str
-        Its heading.
-    paragraphs : sequence of str
-        Paragraphs below the heading, with the missing results and the reasons.
-    parts : sequence of Table, Picture or Choice
-        Tables and pictures in their order.
-    lists : sequence of (str, sequence of str)
-        Lists of sentences below the paragraphs, each with its heading.
-    """
-
+    # Its address within the page.
     name: str
     title: str
+    # Also of missing results, with the reasons.
     paragraphs: Sequence[str] = ()
     parts: Sequence[Part] = ()
+    # Sentences below the paragraphs, by their headings.
     lists: Sequence[tuple[str, Sequence[str]]] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SimpleTable(TableResult):
-    """A table of counts and names, in which nothing is marked.
-
-    Attributes
-    ----------
-    header : sequence of str
-        Heads of the columns.
-    rows : sequence of sequences
-        Cells: strings, or numbers that read as they are; None is a dash.
-    notes : sequence of str
-        Notes below it.
-    values : mapping of str to list, optional
-        Columns of `to_frame`, where they differ from the printed table's columns.
-    """
+    """A table of counts and names, in which nothing is marked."""
 
     header: Sequence[str]
+    # Cells are strings, or numbers that read as they are; None is a dash.
     rows: Sequence[Sequence[Any]]
     notes: Sequence[str] = ()
+    # Columns of `to_frame`, where they differ from the printed table's columns.
     values: Mapping[str, list[Any]] | None = None
 
     def _declare_table(self) -> list[Column]:
@@ -150,25 +99,8 @@ class SimpleTable(TableResult):
 class SectionBuilder:
     """A section while it is written.
 
-    Parameters
-    ----------
-    name, title : str
-        As of a `Section`.
-    paragraphs : str
-        Its first paragraphs.
-
-    Attributes
-    ----------
-    paragraphs : list of str
-        Paragraphs so far.
-    parts : list of Table, Picture or Choice
-        Tables and pictures in their order.
-    lists : list of (str, sequence of str)
-        Lists of sentences, as of a `Section`.
-    group : str
-        Collection of new parts.
-    without_values : sequence of str
-        Subjects without values in new tables.
+    ``group`` is the collection of new parts, and ``without_values`` names what has no value in new
+    tables.
     """
 
     def __init__(self, name: str, title: str, *paragraphs: str) -> None:

@@ -19,7 +19,7 @@ from fastad.study.extensions import extensions
 from fastad.study.files import ArrowTable
 from fastad.study.measuring import EM, MV
 from fastad.study.report.sections import SectionBuilder
-from fastad.study.results import StudyTables
+from fastad.study.results import StudyTables, rows_with
 
 # Measures that are compared: for tests of detectors, and for the application of a detector.
 _PRINCIPAL = ("auc", "auc@0.05")
@@ -29,26 +29,15 @@ _ALL = "all collections"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cell:
-    """The results of a collection at one contamination.
-
-    Attributes
-    ----------
-    collection : str
-        Its name.
-    contamination : float
-        Anomalies in training for each normal row.
-    key : str
-        Part of the names of its files.
-    table : ResultTable
-        Measures of all tasks that succeeded.
-    planned : collection of str or None
-        Keys of the measures that the configuration lists; None where it lists none.
-    """
+    """The results of a collection at one contamination."""
 
     collection: str
     contamination: float
+    # Part of the names of its files.
     key: str
+    # Measures of all tasks that succeeded.
     table: ResultTable
+    # Keys of the measures that the configuration lists; None where it lists none.
     planned: Collection[str] | None
 
     @property
@@ -77,14 +66,7 @@ class Cell:
 class StudyResults:
     """The results of a study by collection and contamination, each table made once.
 
-    Parameters
-    ----------
-    study : StudyTables
-        Results of the study.
-    seed : int
-        Seed of all intervals.
-    n_resamples : int
-        Number of times that data sets are drawn again.
+    The seed and the number of times that data sets are drawn again are of all intervals.
     """
 
     def __init__(self, study: StudyTables, seed: int, n_resamples: int) -> None:
@@ -131,11 +113,8 @@ class StudyResults:
 
     def rows_of(self, collection: str, contamination: float | None = None) -> ArrowTable:
         """Return the rows of a collection, at one contamination if that is given."""
-        tasks = self.study.tasks
-        kept = np.asarray(tasks["collection"]) == collection
-        if contamination is not None:
-            kept &= np.asarray(tasks["contamination"]) == contamination
-        return tasks.filter(kept)
+        rows = rows_with(self.study.tasks, "collection", collection)
+        return rows if contamination is None else rows_with(rows, "contamination", contamination)
 
     def cells(self, builder: SectionBuilder, *, lowest: bool = True) -> Iterator[Cell]:
         """Yield the results of each collection, at the lowest contamination or at all.

@@ -21,19 +21,12 @@ class ValuesByMeasure(TableResult):
 
     The mean row is over the problems on which every detector has a value that has any. Frames are
     those of the values.
-
-    Attributes
-    ----------
-    values : MeanValues
-        Values of that measure alone.
-    sign : float
-        1 where higher is better, else -1.
-    noun : str
-        Word for a problem.
     """
 
     values: MeanValues
+    # 1 where higher is better, else -1.
     sign: float
+    # Word for a problem.
     noun: str
 
     @property
