@@ -11,6 +11,7 @@ import pytest
 import fastad
 from fastad.explain import explain
 from tests.support.command_line import error_of, json_of, save, stdout_of
+from tests.support.loops import loop
 
 RNG = np.random.default_rng(0)
 N = 300
@@ -25,7 +26,6 @@ DETECTOR = ("--detector", "mahalanobis", "--n-draws", 1000)
 VOLUME = ("volume", "--feature", "a", "--feature", "b", *DETECTOR)
 UNSUPERVISED = ("evaluate-unsupervised", "--feature", "a", "--feature", "b", *DETECTOR)
 COMMANDS = [COMPARE, EXPLAIN, VOLUME, UNSUPERVISED]
-TITLES = [command[0] for command in COMMANDS]
 
 
 @pytest.fixture(scope="module")
@@ -46,21 +46,14 @@ def as_read(columns: dict[str, list[Any]]) -> list[dict[str, str]]:
     return [dict(zip(columns, map(str, row), strict=True)) for row in cells]
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=TITLES)
-def test_json_is_that_which_is_printed(
+@loop("command", COMMANDS)
+def test_files_have_what_is_printed_which_stays_the_same(
     command: tuple[object, ...], table: Path, tmp_path: Path
 ) -> None:
     name, *options = command
     json_of(name, table, *options, "--output", tmp_path / "t.json")
     saved = json.loads((tmp_path / "t.json").read_text("utf-8"))
     assert saved == json_of(name, table, *options)
-
-
-@pytest.mark.parametrize("command", COMMANDS, ids=TITLES)
-def test_what_is_printed_stays_the_same(
-    command: tuple[object, ...], table: Path, tmp_path: Path
-) -> None:
-    name, *options = command
     shown = stdout_of(name, table, *options)
     for extension in (".md", ".tex"):
         output = tmp_path / f"t{extension}"
@@ -107,10 +100,9 @@ def test_saved_explanations_name_file_and_detector(table: Path, tmp_path: Path) 
     assert rows == expected
 
 
-@pytest.mark.parametrize(
+@loop(
     ("command", "keys"),
     [(VOLUME, {"vol@0.01", "vol@0.01_low", "vol@0.05"}), (UNSUPERVISED, {"em", "mv_high"})],
-    ids=["volume", "evaluate-unsupervised"],
 )
 def test_saved_columns_have_the_detectors(
     command: tuple[object, ...], keys: set[str], table: Path, tmp_path: Path
@@ -122,7 +114,7 @@ def test_saved_columns_have_the_detectors(
     assert {(row["file"], row["detector"]) for row in rows} == {(str(table), "mahalanobis")}
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=TITLES)
+@loop("command", COMMANDS)
 def test_an_unsupported_extension_is_refused_before_any_file_is_read(
     command: tuple[object, ...],
 ) -> None:

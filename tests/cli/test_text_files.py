@@ -1,20 +1,19 @@
-"""Text tables for every command: separators, compression, the standard input, large files."""
+"""Text tables for every command: separators, compression, the standard input.
+
+`tests.tables` has odd and large ones.
+"""
 
 import bz2
 import gzip
 import lzma
 from collections.abc import Callable
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 import pandas as pd
 import pytest
 import typer
 
-from fastad._tables.columns import Labels, Names, Numbers
-from fastad._tables.detectors import find_detectors
-from fastad._tables.table import Table
 from fastad.cli.app import app
 from tests.support.command_line import error_of, pipe, save
 from tests.support.runs import RUNS
@@ -88,65 +87,6 @@ def test_the_table_to_train_on_may_come_so_too(command: str, tmp_path: Path) -> 
     results = [pipe(text, command, path, *FEW, "--train", train) for train in (path, packed, "-")]
     assert [result.exit_code for result in results] == [0, 0, 0]
     assert len({result.stdout for result in results}) == 1
-
-
-def test_the_sign_that_separates_may_stand_in_names_too(tmp_path: Path) -> None:
-    for text in (
-        "y;a, in %, b\n0;1\n1;2",
-        "y;a,b\n0;0.1\n1;0.2\n",
-        "y\ta|b, c|d\n0\t0.1\n1\t0.2\n",
-        'y,"a;b;c;d"\n0,0.1\n1,0.2\n',
-    ):
-        path = save(tmp_path / "scores.csv", text.encode())
-        names = Table(path).names
-        assert (len(names), names[0]) == (2, "y"), text
-
-
-# Large files.
-
-
-def large(sep: str = ",", lineterminator: str = "\n", quoting: Literal[0, 1] = 0) -> bytes:
-    n = 40_000
-    table = pd.DataFrame({"y": np.arange(n) % 2, "s": RNG.normal(size=n), "ünï": "text"})
-    text: str = table.to_csv(index=False, sep=sep, lineterminator=lineterminator, quoting=quoting)
-    return text.encode()
-
-
-@pytest.mark.one_in(3)
-@pytest.mark.parametrize(
-    "content",
-    [
-        large(),
-        large(sep=";"),
-        large(sep="\t", lineterminator="\r\n"),
-        large(quoting=1),
-        b"\xef\xbb\xbf" + large(),
-        large().replace(b"text", b'"text\n,"'),
-    ],
-    ids=["plain", "semicolon", "tab", "quotes", "mark", "line break"],
-)
-def test_files_of_many_blocks_are_read(tmp_path: Path, content: bytes) -> None:
-    table = Table(save(tmp_path / "scores.csv", content))
-    columns = table.read({"y": Labels(), "s": Numbers(), "ünï": Names()})
-    frame = pd.read_csv(tmp_path / "scores.csv", sep=None, engine="python", encoding="utf-8-sig")
-    for name, values in columns.items():
-        np.testing.assert_array_equal(values, frame[name])
-    assert find_detectors(table, ["y"]).left_out == {"ünï": "no numbers"}
-
-
-def test_a_bad_cell_of_a_large_file_is_named_with_its_line(tmp_path: Path) -> None:
-    lines = large().decode().splitlines()
-    for bad, message in {
-        "1,high,text": "column 's', line 30001: 'high' is not a number",
-        "1,,text": "column 's', line 30001: the cell is missing",
-        "1,nan(1),text": "column 's', line 30001: 'nan(1)' is not a number",
-        "1,0.5": "column 'ünï', line 30001: the cell is missing",
-        "1,0.5,text,": "line 30001: there are more cells than columns",
-    }.items():
-        text = "\n".join([*lines[:30_000], bad, *lines[30_001:]])
-        path = save(tmp_path / "scores.csv", text.encode())
-        for memory in ([], ["--memory", "1MB"]):
-            assert message in error_of("evaluate", path, "--score", "s", *memory)
 
 
 # Damage, and misuse.
