@@ -4,11 +4,11 @@ Tables and figures of Škvára, Pevný and Šmídl, 2019 and 2020, and of Ning e
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 
+from fastad._core.results import TableResult
 from fastad._core.text_tables import interval_text, number_text
 from fastad.benchmarking.distance import RankDistances, rank_distance
 from fastad.benchmarking.friedman_test import friedman
@@ -66,24 +66,20 @@ def ranks_section(results: StudyResults) -> Section:
     for cell in results.cells(builder):
         cell.present(TABLE_MEASURES, builder)
         measures = results.compared_measures(cell)
-        for name, title, make in (
-            (
-                "ranks",
-                "Mean ranks ± standard deviation over data sets",
-                partial(average_ranks, cell.table, measures=measures, **results.options),
-            ),
-            (
-                "friedman",
-                "Whether detectors differ at all: Friedman's test",
-                partial(friedman, cell.table, measures=measures),
-            ),
-        )[: 1 + cell.has_several_datasets]:
-            result = builder.attempt(cell.where, make)
+        result: TableResult | None = builder.attempt(
+            cell.where, average_ranks, cell.table, measures=measures, **results.options
+        )
+        if result is not None:
+            title = "Mean ranks ± standard deviation over data sets"
+            builder.table(f"ranks-{cell.key}", f"{title}, {cell.where}", result)
+        if cell.has_several_datasets:
+            result = builder.attempt(cell.where, friedman, cell.table, measures=measures)
             if result is not None:
-                builder.table(f"{name}-{cell.key}", f"{title}, {cell.where}", result)
+                title = "Whether detectors differ at all: Friedman's test"
+                builder.table(f"friedman-{cell.key}", f"{title}, {cell.where}", result)
         for measure in results.principal_measures(cell):
             what = f"{cell.where} by {measure}"
-            comparison = builder.attempt(what, partial(results.comparison, cell, measure))
+            comparison = builder.attempt(what, results.comparison, cell, measure)
             if comparison is not None:
                 suffix = f"{file_name(measure)}-{cell.key}"
                 builder.drawn(
@@ -106,10 +102,10 @@ def correlation_section(results: StudyResults) -> Section:
         "all cells are in the files of the table.",
     )
     for cell, measures in _cells_of_measures(results, builder):
-        make = partial(kendall_matrix, cell.table, measures=measures, **results.options)
-        _add_matrix(
-            builder, "correlation", "Kendall's tau", cell, builder.attempt(cell.where, make)
+        matrix = builder.attempt(
+            cell.where, kendall_matrix, cell.table, measures=measures, **results.options
         )
+        _add_matrix(builder, "correlation", "Kendall's tau", cell, matrix)
     return builder.section()
 
 
@@ -125,8 +121,9 @@ def selection_section(results: StudyResults) -> Section:
     )
     by_collection: dict[str, list[tuple[Cell, LossMatrix]]] = {}
     for cell, measures in _cells_of_measures(results, builder, lowest=False):
-        make = partial(selection_loss, cell.table, measures=measures, **results.options)
-        losses = builder.attempt(cell.where, make)
+        losses = builder.attempt(
+            cell.where, selection_loss, cell.table, measures=measures, **results.options
+        )
         _add_matrix(builder, "selection-loss", "Loss from selection", cell, losses)
         if losses is not None:
             by_collection.setdefault(cell.collection, []).append((cell, losses))
@@ -161,8 +158,9 @@ def classes_section(results: StudyResults) -> Section:
             builder.lacks(cell.where, "its data sets have one class of anomalies each")
             continue
         measures = cell.present(_CLASS_MEASURES, builder)
-        make = partial(class_sensitivity, cell.table, measures=measures, **results.options)
-        losses = builder.attempt(cell.where, make)
+        losses = builder.attempt(
+            cell.where, class_sensitivity, cell.table, measures=measures, **results.options
+        )
         _add_matrix(builder, "class-sensitivity", "Loss on other classes", cell, losses)
     return builder.section()
 
@@ -185,11 +183,11 @@ def operating_section(results: StudyResults) -> Section:
         measures = [cell.table.measure(key) for key in cell.present(_RATE_MEASURES, builder)]
         resampling = check_resampling(cell.table.clusters, 0.95, **results.options)
         for criterion in _CRITERIA:
-            make = partial(
+            loss = builder.attempt(
+                f"{criterion} for {cell.where}",
                 loss_at_rates,
                 *(cell.table, measures, comparisons, criterion, "optimal", resampling),
             )
-            loss = builder.attempt(f"{criterion} for {cell.where}", make)
             if loss is not None:
                 title = f"Loss with AUC and TPR at the rate that {criterion} selects"
                 name = f"loss-at-{criterion}-{cell.key}"
@@ -212,14 +210,14 @@ def distance_section(results: StudyResults) -> Section:
             what = f"{reference} of {cell.where}"
             if not cell.present([reference], builder):
                 continue
-            make = partial(
+            result = builder.attempt(
+                what,
                 rank_distance,
                 cell.table,
                 reference=reference,
                 measures=cell.present(labels, builder),
                 **results.options,
             )
-            result = builder.attempt(what, make)
             if result is not None:
                 name = f"rank-distance-{file_name(reference)}-{cell.key}"
                 title = f"Distance from the ranking by {reference}, {cell.where}"
@@ -269,7 +267,7 @@ def recommendation_section(results: StudyResults) -> Section:
         cell.present(TABLE_MEASURES, builder)
         for target in results.targets(cell):
             what = f"{cell.where}, for {target}"
-            recommendation = builder.attempt(what, partial(results.recommendation, cell, target))
+            recommendation = builder.attempt(what, results.recommendation, cell, target)
             if recommendation is not None:
                 builder.paragraphs.append(f"{what}: {recommendation.text}")
                 name = f"recommendation-{file_name(target)}-{cell.key}"
@@ -341,8 +339,9 @@ def _discriminability(
     """Compare models at each rate, once for all criteria: it takes the longest."""
     comparisons: dict[str, Discriminability] = {}
     for measure in get_args(LevelMeasure):
-        make = partial(discriminability, cell.table, measure=measure, **results.options)
-        result = builder.attempt(cell.where, make)
+        result = builder.attempt(
+            cell.where, discriminability, cell.table, measure=measure, **results.options
+        )
         if result is not None:
             comparisons[measure] = result
             title = f"False positive rates where models differ by {measure.upper()}, {cell.where}"

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, get_args
 
 import numpy as np
@@ -158,8 +157,11 @@ def criteria_section(results: StudyResults) -> Section:
         if not {_ROC, _PR} <= set(present):
             continue
         criteria = [name for name in get_args(CriterionName) if name in present]
-        make = partial(_agreement, cell.table, criteria, results.options)
-        table = builder.attempt(cell.where, make) if criteria else None
+        table = (
+            builder.attempt(cell.where, _agreement, cell.table, criteria, results.options)
+            if criteria
+            else None
+        )
         if table is not None:
             builder.table(
                 f"unsupervised-{cell.key}", f"Pairs ordered the same way, {cell.where}", table

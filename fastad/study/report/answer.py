@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -40,9 +39,7 @@ def answer_section(results: StudyResults) -> Section:
     leaders, selection = [], []
     for cell in cells if whole is None else [whole, *cells]:
         for measure in results.principal_measures(cell):
-            leads = builder.attempt(
-                f"{cell.where} by {measure}", partial(_leads, results, cell, measure)
-            )
+            leads = builder.attempt(f"{cell.where} by {measure}", _leads, results, cell, measure)
             if leads is not None:
                 leaders.append(f"{cell.where}: {leads}.")
     if whole is not None:
@@ -50,7 +47,7 @@ def answer_section(results: StudyResults) -> Section:
     for cell in cells:
         for target in results.targets(cell):
             what = f"{cell.where}, for {target}"
-            recommendation = builder.attempt(what, partial(results.recommendation, cell, target))
+            recommendation = builder.attempt(what, results.recommendation, cell, target)
             if recommendation is not None:
                 selection.append(f"{cell.where}: {recommendation.text}")
     lists = {
@@ -89,7 +86,7 @@ def _add_ranks(
         ranks: dict[str, Mapping[str, float]] = {}
         for cell in (whole, *cells):
             comparison = builder.attempt(
-                f"ranks by {measure} of {cell.where}", partial(results.comparison, cell, measure)
+                f"ranks by {measure} of {cell.where}", results.comparison, cell, measure
             )
             ranks[cell.collection] = {} if comparison is None else _mean_ranks(comparison)
         names = list(ranks[whole.collection])

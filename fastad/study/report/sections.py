@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeAlias, TypeVar
 
 from fastad._core.results import Column, TableResult, frame_columns
 from fastad._core.text_tables import DASH, some_of
@@ -12,6 +12,7 @@ from fastad.errors import InvalidInputError, UndefinedMeasureError
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 # Names of missing things listed for one reason.
 _MAX_NAMES = 12
@@ -116,10 +117,16 @@ class SectionBuilder:
         """Note something missing, and the reason."""
         self._missing.setdefault(why.rstrip("."), []).append(what)
 
-    def attempt(self, what: str, make: Callable[[], Result]) -> Result | None:
+    def attempt(
+        self,
+        what: str,
+        make: Callable[Parameters, Result],
+        *args: Parameters.args,
+        **kwargs: Parameters.kwargs,
+    ) -> Result | None:
         """Return a function's result; None where results do not allow it, which is noted."""
         try:
-            return make()
+            return make(*args, **kwargs)
         except (InvalidInputError, UndefinedMeasureError) as error:
             self.lacks(what, str(error))
             return None

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
@@ -81,7 +80,7 @@ def values_section(results: StudyResults) -> Section:
     )
     builder = SectionBuilder("values", "Values", about, means)
     for cell in results.cells(builder):
-        tables = builder.attempt(cell.where, partial(_by_measure, cell))
+        tables = builder.attempt(cell.where, _by_measure, cell)
         if tables is not None:
             name, title = f"values-{cell.key}", f"Values of {cell.where}"
             builder.choice(name, title, tables, file_names(tables))
