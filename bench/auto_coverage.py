@@ -1,17 +1,21 @@
 """Measure the coverage of the intervals that ``method="auto"`` selects, on samples of their own.
 
 The families of `bench.coverage` and curves that step at an operating point, sizes on its grid and
-between, other seeds. An interval that came with a note about its reliability counts apart.
+between, other seeds. An interval that came with a note about its reliability counts apart. Keys
+that are given are measured alone.
 
-    python -m bench.auto_coverage [PROCESSES]
+    python -m bench.auto_coverage [PROCESSES [KEY ...]]
 """
 
 import itertools
+import sys
+from collections.abc import Collection
+from functools import partial
 from typing import Any
 
 from bench.coverage import RATES, Cell, rows_of_cells
 from bench.families import ALL_FAMILIES, STEPPED
-from bench.pages import EVIDENCE, write_rows
+from bench.pages import EVIDENCE, read_rows, write_rows
 from fastad.errors import UndefinedMeasureError
 from fastad.measures.measure import BoundMeasure
 from fastad.measures.requests import bind
@@ -41,12 +45,12 @@ def measures(family: str) -> list[BoundMeasure]:
     return [bind(key, {}) for key in keys]
 
 
-def measure(cell: Cell) -> list[dict[str, Any]]:
+def measure(cell: Cell, keys: Collection[str] = ()) -> list[dict[str, Any]]:
     """Return the coverage of each measure in a cell, of intervals with a note and without."""
     population = ALL_FAMILIES[cell.family].population(
         cell.n_anomalies * SCALE, cell.n_normals * SCALE, whole=False
     )
-    bound = measures(cell.family)
+    bound = [each for each in measures(cell.family) if not keys or each.key in keys]
     true = [each.value_or_nan(population) for each in bound]
     n_without, n_covering, n_noted = ([0] * len(bound) for _ in range(3))
     for seed in range(FIRST_SEED, FIRST_SEED + N_SEEDS):
@@ -75,9 +79,19 @@ def measure(cell: Cell) -> list[dict[str, Any]]:
 
 
 def main() -> None:
-    """Measure all cells, and write the table."""
+    """Measure all cells, or keys alone in all cells, and write the table."""
+    keys = sys.argv[2:]
     cells = [Cell(*cell) for cell in itertools.product(ANOMALIES, NORMALS, ALL_FAMILIES)]
-    write_rows(TABLE, list(itertools.chain(*rows_of_cells(measure, cells))))
+    rows = list(itertools.chain(*rows_of_cells(partial(measure, keys=keys), cells)))
+    if keys:
+        rows += [row for row in read_rows(TABLE) if row["key"] not in keys]
+        order = [(*cell, bound.key) for cell in cells for bound in measures(cell.family)]
+        rows.sort(
+            key=lambda row: order.index(
+                (int(row["n_anomalies"]), int(row["n_normals"]), row["family"], row["key"])
+            )
+        )
+    write_rows(TABLE, rows)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 from bench import area_coverage, auto_coverage, auto_price, coverage, false_positives
-from bench.families import DECIDED_BY_FEW, FAMILIES, STEPPED
+from bench.families import ALL_FAMILIES, DECIDED_BY_FEW, FAMILIES, STEPPED
 from bench.pages import EVIDENCE, fill, read_rows, table
 
 PAGE = EVIDENCE / "coverage.md"
@@ -37,17 +37,20 @@ def auto(families: Collection[str]) -> str:
     return _table(["key"], [f"{n}, {m}" for n, m in sizes], _keys(rows), sizes, cell)
 
 
-def price() -> str:
-    """Return coverage and width of `auto` for the area under the ROC curve."""
-    rows = read_rows(auto_price.TABLE)
+def price(key: str) -> str:
+    """Return coverage and width of `auto` for a measure."""
+    rows = [row for row in read_rows(auto_price.TABLE) if row["key"] == key]
 
     def cell(family: str, size: tuple[int, int]) -> str:
         (row,) = (each for each in rows if each["family"] == family and _size(each) == size)
         ratio = f", {row['ratio']} of {row['narrowest']}" if row["narrowest"] else ""
-        return f"{100 * float(row['coverage']):.1f}{ratio}"
+        noted = (
+            f" ({100 * int(row['noted']) / auto_price.N_SEEDS:.0f})" if row["noted"] != "0" else ""
+        )
+        return f"{100 * float(row['coverage']):.1f}{noted}{ratio}"
 
     sizes = auto_price.SIZES
-    body = [[family, *(cell(family, size) for size in sizes)] for family in FAMILIES]
+    body = [[family, *(cell(family, size) for size in sizes)] for family in ALL_FAMILIES]
     return table(["family", *(f"{n}, {m}" for n, m in sizes)], body)
 
 
@@ -107,7 +110,9 @@ def tables() -> dict[str, str]:
         "auto": auto(FAMILIES),
         "steps": auto(STEPPED),
         "areas": areas(),
-        "price": price(),
+        "few": auto(DECIDED_BY_FEW),
+        "price": price("auc"),
+        "price of ap": price("ap"),
         "methods": methods(),
         "comparisons": comparisons(),
     }

@@ -114,7 +114,7 @@ def test_resampled_rows_come_from_the_study(monkeypatch: pytest.MonkeyPatch) -> 
         assert abs(row["coverage"] - float(whole[cell.family])) < 0.2
         methods.add(row["method"])
     closed = {"delong", "logit", "newcombe", NEWCOMBE_OR_LOGIT}
-    assert methods == {*closed, "fiducial", "bootstrap", "basic", "bca"}
+    assert methods == {*closed, "combined", "fiducial", "bootstrap", "basic", "bca"}
 
 
 def test_the_page_shows_the_tables() -> None:

@@ -30,15 +30,17 @@ def test_a_difference_to_a_detector_in_the_reversed_order_has_a_note(measure: st
 
 
 def test_a_value_near_an_end_that_has_most_of_the_variance_has_a_note() -> None:
-    labels, (perfect, strong, weak) = sample(100, 300, 9.0, 3.9, 1.5)
+    """Three of 100 anomalies below all normals: 1.8 standard deviations from an area of 1."""
+    labels, (perfect, weak) = sample(100, 300, 9.0, 1.5)
+    strong = np.where(np.arange(400) < 3, -9.0, perfect)
     with pytest.warns(LowCoverageWarning, match="b is so near an end of the range"):
-        fastad.compare(labels, perfect, strong, measure="ap")
+        fastad.compare(labels, perfect, strong, measure="auc")
     with warnings.catch_warnings():
         warnings.simplefilter("error", LowCoverageWarning)
-        fastad.compare(labels, perfect, weak, measure="ap")
-        fastad.compare(labels, strong, weak, measure="ap")
+        fastad.compare(labels, perfect, weak, measure="auc")
+        fastad.compare(labels, strong, weak, measure="auc")
         # Asked for by name.
-        fastad.compare(labels, perfect, strong, measure="ap", method="delong")
+        fastad.compare(labels, perfect, strong, measure="auc", method="delong")
 
 
 def test_only_pairs_with_a_reversed_detector_have_its_note() -> None:
@@ -58,6 +60,21 @@ def test_measures_of_the_highest_ranks_need_normals_among_them() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error", LowCoverageWarning)
         fastad.compare(labels, a, b, measure="bedroc@5")
+
+
+@pytest.mark.parametrize(("n", "has_note"), [(10, True), (20, True), (21, False), (100, False)])
+def test_an_area_of_few_anomalies_that_excludes_a_missing_kind_has_a_note(
+    n: int, has_note: bool
+) -> None:
+    """Where 0.05^(1/n) of the area is below the interval: the others are all below the normals."""
+    labels, (strong, weak) = sample(n, 500, 2.5, 0.5)
+    for scores, expected in ((strong, has_note), (weak, False)):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            result = fastad.interval(labels, scores, measure="auc")
+        assert (result.reliability_note is not None) == bool(caught) == expected
+        if n <= 20:
+            assert (result.low > result.value * 0.05 ** (1 / n)) == expected
 
 
 @pytest.mark.filterwarnings("ignore::fastad.errors.LowCoverageWarning")

@@ -94,8 +94,9 @@ def test_a_cluster_for_each_row_changes_nothing(measure: str) -> None:
         plain
     )
     options: dict[str, Any] = {"measure": measure, "rng": 0, "n_resamples": 50}
-    assert repr(fastad.compare(Y, S, -S, clusters=np.arange(N), **options)) == repr(
-        fastad.compare(Y, S, -S, **options)
+    other = np.sin(S)
+    assert repr(fastad.compare(Y, S, other, clusters=np.arange(N), **options)) == repr(
+        fastad.compare(Y, S, other, **options)
     )
 
 
@@ -196,7 +197,7 @@ def test_replicates_are_measures_of_the_rows_that_are_drawn(design: dict[str, An
             assert value == pytest.approx(table["score"][bound.key], rel=1e-12, nan_ok=True)
 
 
-@pytest.mark.parametrize("design", [{"clusters": CLUSTERS}, {"blocks": "auto"}])
+@pytest.mark.parametrize("design", [{"clusters": CLUSTERS}, {"blocks": 2}])
 def test_threads_change_no_bit(design: dict[str, Any]) -> None:
     results = {
         repr(
@@ -297,9 +298,11 @@ def test_tables_have_the_intervals_of_the_function(design: dict[str, Any]) -> No
         Y, S, measures="auc", confidence_level=0.9, groups=np.arange(N) >= 300, **options
     )
     if "clusters" in design:
-        one = fastad.interval(
-            Y[:300], S[:300], measure="auc", confidence_level=0.9, rng=0, clusters=CLUSTERS[:300]
-        )
+        with pytest.warns(LowCoverageWarning, match="30 clusters"):
+            one = fastad.interval(
+                *(Y[:300], S[:300]),
+                **{"measure": "auc", "confidence_level": 0.9, "clusters": CLUSTERS[:300]},
+            )
         assert halves[False]["score"].intervals["auc"].low == one.low
 
 
@@ -455,8 +458,8 @@ def test_detectors_of_support_are_compared_within_blocks() -> None:
         (150, "auc", False),
         (150, "tpr@0.01", True),
         (150, "auc@0.05", False),
-        (31, "ap", False),
-        (31, "auc@0.1", True),
+        (51, "ap", False),
+        (51, "auc@0.09", True),
     ],
 )
 def test_the_note_of_few_clusters_depends_on_their_sizes_alone(

@@ -99,7 +99,7 @@ def compare_pairs(
                 power=float(power),
                 required_anomalies=required[0],
                 required_anomalies_interval=required[1],
-                reliability_note=_note(estimate, sampling, options) or note,
+                reliability_note=_note(estimate, sampling, options, note),
                 n_resamples=estimate.n_resamples,
                 n_undefined=estimate.n_undefined,
                 sampling=sampling,
@@ -124,23 +124,22 @@ def _with_variance(
 
 
 def _note(
-    estimate: PairEstimate, sampling: SamplingEffect | None, options: InferenceOptions
+    estimate: PairEstimate,
+    sampling: SamplingEffect | None,
+    options: InferenceOptions,
+    of_all: str | None,
 ) -> str | None:
-    """Return why a comparison is unreliable by its own estimate, or None."""
+    """Return why a comparison is unreliable, by its own estimate or as all of them, or None."""
     if estimate.method == "pairs":
         return NO_VARIANCE
     if sampling is not None:
         return sampling.reliability_note
-    if options.method != "auto":
-        return None
-    if estimate.doubt is not None:
-        return estimate.doubt
-    if estimate.variance > 0 and estimate.df < _FEWEST_DF:
+    if options.method == "auto" and estimate.variance > 0 and estimate.df < _FEWEST_DF:
         return (
             "how much the difference varies is hardly known: too few samples decide "
             f"({estimate.df:.2g} degrees of freedom)"
         )
-    return None
+    return of_all or (estimate.doubt if options.method == "auto" else None)
 
 
 def named_value(bound: BoundMeasure, counts: OrderedCounts, score_name: str) -> float:

@@ -377,7 +377,7 @@ def _kernel_of(
             ]
 
         return equal_rates
-    if name in ("average_precision", "pr_auc"):
+    if name in ("average_precision", "pr_auc") and n_normals:
         prevalence = parameters["prevalence"]
         ratio = (
             n_normals / n_anomalies if prevalence is None else float((1 - prevalence) / prevalence)

@@ -62,6 +62,9 @@ _WITHOUT_VARIANCE = (*BINOMIAL, *ANY_SIZE, "newcombe")
 # to cover less often than they say. Degrees of freedom estimated from scores do not tell: they are
 # high where the variance happens to be estimated too low.
 _FEWEST_UNITS, _FEWEST_BEYOND = 11, 5
+# Of up to so many anomalies of which a tenth is below all normals, areas with a narrower interval
+# were covered in 83 to 88 % of samples.
+_FEW_ANOMALIES = 20
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -259,8 +262,11 @@ def estimate_interval(
     if low == high and task.bound.measure.name == "roc_auc" and sample.kind is None:
         method, standard_error = "pairs", math.nan
         low, high = pairs_interval(task.value, sample.counts, options.alpha)
+    coverage = task.coverage
+    if task.method == NEWCOMBE_OR_LOGIT and _excludes_a_kind(sample.counts, low, task, options):
+        coverage = math.nan
     if options.method == "auto":
-        reason = reason_of_selection(task.coverage, method, sample.kind)
+        reason = reason_of_selection(coverage, method, sample.kind)
     # Replicates and bounds of a biased measure may all lie on one side of it.
     return Interval(
         value=task.value,
@@ -269,11 +275,23 @@ def estimate_interval(
         standard_error=standard_error,
         confidence_level=float(options.level),
         method=method,
-        coverage=task.coverage,
+        coverage=coverage,
         n_resamples=n_resamples,
         n_undefined=n_undefined,
         selection=reason,
     )
+
+
+def _excludes_a_kind(
+    counts: OrderedCounts, low: float, task: Task, options: InferenceOptions
+) -> bool:
+    """Return whether a kind of anomalies below all normals may be missing, which the end excludes.
+
+    Of few anomalies the sample has none of a kind as frequent as 1 - alpha^(1/n) with a probability
+    of alpha.
+    """
+    n = float(counts.n_anomalies)
+    return n <= _FEW_ANOMALIES and low > task.value * options.alpha ** (1 / n)
 
 
 def _of_curves(
