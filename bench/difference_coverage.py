@@ -27,9 +27,9 @@ from fastad.uncertainty.comparisons.pair_comparison import compare_pairs
 from fastad.uncertainty.comparisons.paired import rank_detectors
 from fastad.uncertainty.intervals.interval_estimation import InferenceOptions
 
-SIZES = ((30, 30), (20, 200), (20, 2000), (100, 300), (300, 300))
-KEYS = ("auc", "ap", "auc@0.05", "tpr@0.05", "fpr@tpr0.95", "precision@n")
-N_SEEDS, N_RESAMPLES = 300, 199
+SIZES = ((30, 30), (20, 200), (20, 2000), (300, 30), (100, 300), (300, 300))
+KEYS = ("auc", "ap", "auc@0.05", "auc@0.2", "bedroc@20", "tpr@0.05", "fpr@tpr0.95", "precision@n")
+N_SEEDS, N_RESAMPLES = 150, 199
 # So many times the size of a sample is its population.
 SCALE = 1000
 TABLE = EVIDENCE / "differences.csv"
@@ -103,6 +103,9 @@ FAMILIES: Mapping[str, PairFamily] = {
     "strong": PairFamily((3.0, 2.5), correlation=0.5),
     "very strong": PairFamily((3.5, 3.0)),
     "nearly perfect": PairFamily((4.52, 4.0), correlation=0.5),
+    "perfect and strong": PairFamily((8.0, 2.5)),
+    "perfect and reversed": PairFamily((8.0, -8.0)),
+    "strong and reversed": PairFamily((3.0, -3.0)),
     "5 levels": PairFamily((1.5, 2.0), n_levels=5),
     "8 levels": PairFamily((1.5, 2.0), n_levels=8),
 }
