@@ -286,7 +286,7 @@ def _resample(kind: npt.DTypeLike) -> None:
         ranked.interval(measure="auc", method="bootstrap", **options)
         for measure in ("auc", "ap"):
             ranked.interval(measure=measure, method="bca", **options)
-        for measure in ("auc", "tpr@0.1", "fpr@tpr0.9"):
+        for measure in ("auc", "ap", "tpr@0.1", "fpr@tpr0.9"):
             ranked.interval(measure=measure, method="fiducial", **options)
         for measure in ("auc", "eer"):
             ranked.chance_level(measure=measure, **options)

@@ -396,7 +396,7 @@ def test_measures_of_many_curves_are_those_of_each(
     np.testing.assert_array_equal(values[1], expected[1])
 
 
-@pytest.mark.parametrize("key", ["ap", "auc_pr", "auc@0.3"])
+@pytest.mark.parametrize("key", ["ap", "auc_pr"])
 def test_combined_intervals_contain_the_logit_and_the_middles_of_both_curves(key: str) -> None:
     """For a sample that the other one covers on each side, in quantiles of the means."""
     bound = bind(key, {})
@@ -418,7 +418,7 @@ def test_combined_intervals_contain_the_logit_and_the_middles_of_both_curves(key
         assert result.standard_error == whole.standard_error
 
 
-@pytest.mark.parametrize("key", ["ap", "auc_pr", "auc@0.3"])
+@pytest.mark.parametrize("key", ["ap", "auc_pr"])
 def test_without_variance_a_combined_interval_is_fiducial(key: str) -> None:
     y = np.arange(50) < 20
     results = [

@@ -103,7 +103,7 @@ def interval(
             point. Where the curve steps at that point, or scores have few levels, it covers the
             true value less often than stated, and ``"auto"`` takes ``"order"``.
         ``"combined"``
-            For average precision and areas under the PR curve and up to an FPR: contains
+            For average precision and the area under the precision-recall curve: contains
             ``"logit"``, which knows the variance that the samples show, and the quantiles of the
             values halfway between the lower and the upper curves of ``"fiducial"``, which know that
             one more sample may lie above all.

@@ -36,7 +36,7 @@ _WITH_INVERSION = ("tpr_at_fpr", "fpr_at_tpr", *RATES)
 NEWCOMBE_OR_LOGIT = "newcombe or logit"
 # Measures of which the same holds for `logit`, and random curves know what few samples at the top
 # leave open.
-COMBINED = ("average_precision", "pr_auc", "auc_at_fpr")
+COMBINED = ("average_precision", "pr_auc")
 # Methods that draw random curves.
 OF_CURVES = ("fiducial", "combined")
 _SELECTED = (NEWCOMBE_OR_LOGIT, *OF_CURVES)
@@ -51,9 +51,8 @@ _WIDTH_TOLERANCE = 1.05
 # With fewer samples beyond an operating point the normal distribution of an estimate is not a good
 # description, although some measured rates are low. A score interval estimates no variance.
 _FEWEST_FOR_NORMAL = 20
-# Methods with more than the variance of the sample, and measures of which both classes are read.
+# Methods with more than the variance of the sample.
 _FOR_FEW = (NEWCOMBE_OR_LOGIT, "combined")
-_OF_WHOLE_CLASSES = ("roc_auc", "average_precision", "pr_auc")
 # Samples beyond an operating point, in both classes, from which on the bootstrap is valid.
 MANY = 100
 # DeLong's method is not selected with more false positives than this at 95 %: the highest of five
@@ -241,11 +240,10 @@ def best_method(rows: Sequence[Coverage]) -> tuple[str, float]:
     sufficient = _SUFFICIENT_WITH_MANY if by_chance else _SUFFICIENT_COVERAGE
     good = [method for method in methods if method in ANY_SIZE]
     few = bool(good) and limit < _FEWEST_FOR_NORMAL
-    for_few = _FOR_FEW if rows[0].measure in _OF_WHOLE_CLASSES else ()
     good = [
         method
         for method in methods
-        if method in good or (coverage[method] >= sufficient and (method in for_few or not few))
+        if method in good or (coverage[method] >= sufficient and (method in _FOR_FEW or not few))
     ]
     if not good:
         best = max(coverage, key=lambda method: coverage[method])
