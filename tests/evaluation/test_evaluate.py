@@ -285,6 +285,23 @@ def test_threads_change_no_bit(n_threads: int) -> None:
     assert many.to_json() == one.to_json()
 
 
+def test_measures_of_many_scores_are_those_of_functions_for_any_number_of_threads() -> None:
+    rng = np.random.default_rng(4)
+    y = rng.random(250_000) < 0.05
+    s = rng.normal(size=len(y)) + y
+    keys = ["precision@k250001", "ap", "auc_w", "precision@k300000", "auc", "tpr@0.01"]
+    one, two = (fastad.evaluate(y, s, measures=keys, n_threads=n) for n in (1, 2))
+    assert one.to_json() == two.to_json()
+    result = two["score"]
+    assert list(result) == keys
+    assert list(result.undefined) == ["precision@k250001", "precision@k300000"]
+    assert result["auc"] == fastad.roc_auc(y, s)
+    assert result["auc_w"] == fastad.weighted_auc(y, s)
+    assert result["ap"] == fastad.average_precision(y, s)
+    with pytest.raises(InvalidInputError, match="y_score must lie in"):
+        fastad.evaluate(y, s, measures=["auc", "auc_smooth"], score_range=(0, 1), n_threads=2)
+
+
 @pytest.mark.parametrize(
     ("n_threads", "error", "found"),
     [(0, InvalidInputError, 0), (-1, InvalidInputError, -1), (1.5, TypeError, 1.5),
