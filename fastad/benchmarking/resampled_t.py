@@ -214,7 +214,6 @@ def resampled_t_test(
 
 
 def _problem(table: ResultTable, dataset: str | None) -> int:
-    """Return the index of the data set."""
     problems = table.problems
     if dataset is None and len(problems) == 1:
         return 0

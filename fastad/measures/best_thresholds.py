@@ -40,7 +40,6 @@ from fastad.ordering.cuts import CurvePart
 
 
 def _best_f1(counts: OrderedCounts, *, prevalence: Fraction | None) -> ValueAtThreshold:
-    """Highest F1 score over all thresholds."""
     need_classes(counts, "best_f1", prevalence)
     n, weight = plain(counts.n_anomalies), counts.normal_weight(prevalence)
     about_n, about = float(n), float(weight)
@@ -140,7 +139,6 @@ def best_f1(
 def _recall_at_precision(
     counts: OrderedCounts, precision: Fraction, *, prevalence: Fraction | None
 ) -> ValueAtThreshold:
-    """Highest recall at a precision or above."""
     need_classes(counts, "recall_at_precision", prevalence)
     scaled = counts.at_prevalence(prevalence)
     reached = scaled.tps[1:] / (scaled.tps[1:] + scaled.fps[1:])
@@ -229,7 +227,6 @@ def recall_at_precision(
 def _precision_at_recall(
     counts: OrderedCounts, recall: Fraction, *, prevalence: Fraction | None
 ) -> ValueAtThreshold:
-    """Highest precision at a recall or above."""
     need_classes(counts, "precision_at_recall", prevalence)
     weight = counts.normal_weight(prevalence)
     # Where nothing is flagged there is no precision.

@@ -51,7 +51,6 @@ def _cost_at(counts: OrderedCounts, point: int, weights: Weights) -> float:
 def _detection_cost(
     counts: OrderedCounts, *, threshold: Threshold, prevalence: Fraction | None, **costs: Fraction
 ) -> float:
-    """Cost of the errors at a threshold."""
     need_both(counts, "detection_cost")
     point = points_flagged(counts, threshold)
     return _cost_at(counts, point, weights_of(counts, prevalence, **costs))
@@ -152,7 +151,6 @@ def detection_cost(
 def _min_detection_cost(
     counts: OrderedCounts, prevalence: Fraction | None, **costs: Fraction
 ) -> ValueAtThreshold:
-    """Lowest cost of the errors over all thresholds."""
     need_both(counts, "min_detection_cost")
     weights = weights_of(counts, prevalence, **costs)
     gain, loss = weights.misses / exact(counts.n_anomalies), weights.false_alarms

@@ -18,7 +18,6 @@ from fastad.ordering.counts import OrderedCounts
 
 
 def _det_curve(counts: OrderedCounts) -> DetCurve:
-    """False negative against false positive rate."""
     need_both(counts, "det_curve")
     fnr = fractions_of(counts.n_anomalies - counts.tps, counts.n_anomalies)
     return DetCurve.of(
@@ -82,7 +81,6 @@ def det_curve(
 
 
 def _equal_error_rate(counts: OrderedCounts) -> float:
-    """Where the curve meets FPR = FNR."""
     need_both(counts, "equal_error_rate")
     n, m = plain(counts.n_anomalies), plain(counts.n_normals)
 

@@ -27,7 +27,6 @@ _LEAST_ALPHA = 1e-100
 
 
 def _enrichment_factor(counts: OrderedCounts, fraction: Fraction) -> float:
-    """How many times the anomalies are more frequent among the highest scores than among all."""
     need_anomalies(counts, "enrichment_factor")
     if fraction == 0:
         raise UndefinedMeasureError("enrichment_factor is undefined for fraction = 0")
@@ -143,7 +142,6 @@ def weights_of_ties(above: FloatVector, sizes: FloatVector, rate: float) -> Floa
 
 
 def _robust_initial_enhancement(counts: OrderedCounts, alpha: Fraction) -> float:
-    """Mean exponential weight of the anomalies' ranks, relative to all samples."""
     need_anomalies(counts, "robust_initial_enhancement")
     about = exponent_of(alpha)
     weight = _gain(counts, about / counts.total, math.inf)
@@ -233,7 +231,6 @@ def robust_initial_enhancement(
 
 
 def _bedroc(counts: OrderedCounts, alpha: Fraction) -> float:
-    """Mean exponential weight of the anomalies' ranks, from 0 for the last to 1 for the first."""
     need_both(counts, "bedroc")
     gain = _gain(counts, exponent_of(alpha) / counts.total, float(counts.n_normals))
     return min(gain / highest_gain(counts, alpha), 1.0)

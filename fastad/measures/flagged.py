@@ -37,7 +37,6 @@ _BEYOND_FLOATS = 2**1024
 
 
 def _f1_at_fpr(counts: OrderedCounts, fpr: Fraction, *, prevalence: Fraction | None) -> float:
-    """F1 score of the samples that a threshold flags."""
     need_both(counts, "f1_at_fpr")
     scaled = counts.at_prevalence(prevalence)
     return confusion(scaled, last_point(counts, fpr)).f1
@@ -143,7 +142,6 @@ def f1_at_fpr(
 def _precision_at_fpr(
     counts: OrderedCounts, fpr: Fraction, *, prevalence: Fraction | None
 ) -> float:
-    """Precision of the samples that a threshold flags."""
     need_both(counts, "precision_at_fpr")
     scaled = counts.at_prevalence(prevalence)
 
@@ -225,7 +223,6 @@ def precision_at_fpr(
 def _confusion_at(
     counts: OrderedCounts, *, threshold: Threshold | None, k: int | None
 ) -> Confusion:
-    """Counts and rates at a threshold or for the k highest scores."""
     if (threshold is None) == (k is None):
         raise InvalidInputError(
             "threshold must be given, or k, and not both; found "

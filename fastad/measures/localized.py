@@ -29,7 +29,6 @@ def _localized_auc(
     coverage: Fraction,
     subsample: Fraction,
 ) -> float:
-    """Mean height over the central part of the distribution."""
     m, h, k = _sizes(counts, fpr, subsample, "localized_auc")
     low, high = central_range(m, h, k, coverage)
     if low == high:
@@ -134,7 +133,6 @@ def localized_auc(
 
 
 def _beta_weighted_auc(counts: OrderedCounts, fpr: Fraction, *, subsample: Fraction) -> float:
-    """Mean height under a beta density."""
     sizes = _sizes(counts, fpr, subsample, "beta_weighted_auc")
     return mean_height(counts, BetaWeights.of(*sizes))
 
@@ -224,7 +222,6 @@ def beta_weighted_auc(
 
 
 def _gaussian_weighted_auc(counts: OrderedCounts, fpr: Fraction) -> float:
-    """Mean height under a normal density."""
     need_both(counts, "gaussian_weighted_auc")
     need_integer_weights(counts, "gaussian_weighted_auc")
     weights = NormalWeights.of(int(counts.n_normals), fpr)
@@ -310,7 +307,6 @@ def gaussian_weighted_auc(
 
 
 def _histogram_weighted_auc(counts: OrderedCounts, fpr: Fraction, *, subsample: Fraction) -> float:
-    """Mean height under the distribution itself."""
     sizes = _sizes(counts, fpr, subsample, "histogram_weighted_auc")
     if fpr == 1:
         return 1.0

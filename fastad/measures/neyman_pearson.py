@@ -15,7 +15,6 @@ from fastad.ordering.counts import OrderedCounts
 
 
 def _np_curve(counts: OrderedCounts, *, alpha: Fraction) -> NpCurve:
-    """Neyman-Pearson score at every point."""
     need_both(counts, "np_curve")
     return NpCurve.of(_scores(counts, alpha), thresholds_from_infinity(counts))
 
@@ -83,7 +82,6 @@ def np_curve(
 
 
 def _np_score(counts: OrderedCounts, alpha: Fraction) -> float:
-    """Lowest Neyman-Pearson score."""
     need_both(counts, "np_score")
     point = int(np.argmin(_scores(counts, alpha)))
     fpr = exact(counts.fps[point]) / exact(counts.n_normals)
@@ -155,7 +153,6 @@ def np_score(
 
 
 def _scores(counts: OrderedCounts, alpha: Fraction) -> FloatVector:
-    """Return the score of each point."""
     fpr, fnr = counts.fps / counts.n_normals, 1 - counts.tps / counts.n_anomalies
     bound = nearest_float(alpha) or math.ulp(0.0)
     with np.errstate(over="ignore"):  # a bound near 0 makes scores infinite

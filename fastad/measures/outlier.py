@@ -20,7 +20,6 @@ _INT64 = 2**63
 
 
 def _cost_auc(counts: OrderedCounts, cost_ratio: Fraction) -> float:
-    """Pairs whose ranks stand in more than a ratio."""
     n, m = _integer_classes(counts, "cost_auc")
     ranks = twice_mean_ranks(counts, len(counts.fps) - 1)
     anomalies, normals = np.diff(counts.tps), np.diff(counts.fps)
@@ -105,7 +104,6 @@ def cost_auc(
 
 
 def _ht_auc(counts: OrderedCounts, alpha: Fraction) -> float:
-    """AUC without the highest normals, which count as won."""
     n, m = _integer_classes(counts, "ht_auc")
     whole = twice_area(counts.fps, counts.tps, 0, len(counts.fps) - 1)
 
@@ -179,7 +177,6 @@ def ht_auc(
 
 
 def _lf_auc(counts: OrderedCounts, alpha: Fraction) -> float:
-    """AUC of the highest anomalies, the others counting as won."""
     n, m = _integer_classes(counts, "lf_auc")
 
     kept = int(alpha * n)

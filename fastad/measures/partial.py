@@ -46,7 +46,6 @@ def _auc_at_fpr(
     min_fpr: Fraction,
     normalize: Normalize,
 ) -> float:
-    """Area over a range of false positive rates."""
     need_both(counts, "auc_at_fpr")
     width = check_width(min_fpr, fpr, "min_fpr", "fpr")
     inside = _area_between(
@@ -146,7 +145,6 @@ def _auc_at_tpr(
     max_tpr: Fraction,
     normalize: Normalize,
 ) -> float:
-    """Area over a range of true positive rates."""
     need_both(counts, "auc_at_tpr")
     passed = as_readonly(counts.n_normals - counts.fps)
 
@@ -312,7 +310,6 @@ def _normalized(
 
 
 def _log_auc(counts: OrderedCounts, min_fpr: Fraction, *, max_fpr: Fraction) -> float:
-    """Area over a range of the logarithm of the false positive rate."""
     need_both(counts, "log_auc")
     check_width(min_fpr, max_fpr, "min_fpr", "max_fpr")
     start, end = (at_fraction(rate, counts.n_normals) for rate in (min_fpr, max_fpr))

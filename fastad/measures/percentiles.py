@@ -29,7 +29,6 @@ from fastad.ordering.counts import OrderedCounts
 
 
 def _class_percentiles(counts: OrderedCounts, p: Fraction | list[Fraction]) -> ClassPercentiles:
-    """Percentiles of each class."""
     need_both(counts, "class_percentiles")
     need_finite(counts, "class_percentiles")
     percentiles = p if isinstance(p, list) else [p]
@@ -104,7 +103,6 @@ def class_percentiles(
 
 
 def _rp_distance(counts: OrderedCounts, p: Fraction) -> float:
-    """Reverse percentile distance."""
     need_both(counts, "rp_distance")
     need_finite(counts, "rp_distance")
     return _distance(counts, p)
@@ -173,7 +171,6 @@ def rp_distance(
 
 
 def _rp_curve(counts: OrderedCounts) -> RpCurve:
-    """Distances at the integer percentiles."""
     need_both(counts, "rp_curve")
     need_finite(counts, "rp_curve")
     distance = np.array([_distance(counts, Fraction(p)) for p in range(101)])

@@ -29,7 +29,6 @@ from fastad.ordering.orders import PackedOrder
 def _precision_recall_curve(
     counts: OrderedCounts, *, prevalence: Fraction | None
 ) -> PrecisionRecallCurve:
-    """All points of the curve."""
     counts = _reweighted(counts, "precision_recall_curve", prevalence)
     precision = np.empty(counts.tps.shape[0])
     np.divide(counts.tps[1:], counts.tps[1:] + counts.fps[1:], out=precision[1:])
@@ -102,7 +101,6 @@ def precision_recall_curve(
 
 
 def _average_precision(counts: OrderedCounts, *, prevalence: Fraction | None) -> float:
-    """Mean precision over the anomalies."""
     counts = _reweighted(counts, "average_precision", prevalence)
     total = sum(area.precision_sum(counts.fps, counts.tps, 0.0, 0.0))
     return min(total / counts.n_anomalies, 1.0)  # which real weights may exceed by rounding
@@ -198,7 +196,6 @@ def average_precision(
 
 
 def _pr_auc(counts: OrderedCounts, *, prevalence: Fraction | None) -> float:
-    """Area under the interpolated curve."""
     counts = _reweighted(counts, "pr_auc", prevalence)
     total = area.precision_area(counts.fps, counts.tps)
     return min(total / counts.n_anomalies, 1.0)  # which real weights may exceed by rounding
@@ -269,7 +266,6 @@ def pr_auc(
 
 
 def _precision_gain_auc(counts: OrderedCounts) -> float:
-    """Area under the precision-recall-gain curve."""
     need_both(counts, "precision_gain_auc")
     n, m = exact(counts.n_anomalies), exact(counts.n_normals)
     # Recall gain is 0 where recall equals the fraction of anomalies; the ROC is straight there.

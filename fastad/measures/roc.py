@@ -49,7 +49,6 @@ _FAR_BELOW_CHANCE, _DEVIATIONS = 0.4, 3
 
 
 def _roc_curve(counts: OrderedCounts, *, drop_collinear: bool) -> RocCurve:
-    """All points of the curve."""
     need_both(counts, "roc_curve")
     fps, tps, thresholds = counts.fps, counts.tps, thresholds_from_infinity(counts)
     if drop_collinear:
@@ -122,7 +121,6 @@ def roc_curve(
 
 
 def _roc_auc(counts: OrderedCounts) -> float:
-    """Area under the curve."""
     need_both(counts, "roc_auc")
     twice = twice_area(counts.fps, counts.tps, 0, counts.fps.shape[0] - 1)
     # Python divides integers of any length with one rounding. The sum of real weights is rounded,
@@ -232,7 +230,6 @@ def roc_auc(
 
 
 def _weighted_auc(counts: OrderedCounts, *, quadrature: Quadrature) -> float:
-    """Area with weight 1 / FPR."""
     need_both(counts, "weighted_auc")
     if quadrature == "exact":
         if counts.weighting != "none":
@@ -337,7 +334,6 @@ def _corners(counts: OrderedCounts) -> BoolVector:
 
 
 def _tpr_at_fpr(counts: OrderedCounts, fpr: Fraction, *, interpolation: Interpolation) -> float:
-    """Height of the curve at a false positive rate."""
     need_both(counts, "tpr_at_fpr")
     tp, divisor = _tp_at(counts, fpr, interpolation)
     return quotient(tp, divisor * plain(counts.n_anomalies))
@@ -411,7 +407,6 @@ def tpr_at_fpr(
 
 
 def _fpr_at_tpr(counts: OrderedCounts, tpr: Fraction, *, interpolation: Interpolation) -> float:
-    """Abscissa of the curve at a true positive rate."""
     need_both(counts, "fpr_at_tpr")
     fp, divisor = _fp_at(counts, tpr, interpolation)
     return quotient(fp, divisor * plain(counts.n_normals))

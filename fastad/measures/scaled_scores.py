@@ -90,7 +90,6 @@ def rp_auc(
 
 
 def _probabilistic_auc(counts: OrderedCounts, *, score_range: _Bounds) -> float:
-    """Mean separation on scaled scores."""
     return _separation(counts, score_range, "probabilistic_auc")
 
 
@@ -154,7 +153,6 @@ def probabilistic_auc(
 
 
 def _scored_auc(counts: OrderedCounts, *, score_range: _Bounds) -> float:
-    """Mean positive difference on scaled scores."""
     need_both(counts, "scored_auc")
     scaled = scaled_scores(counts, score_range, "scored_auc")
     differences = values.positive_differences(scaled, counts.fps, counts.tps)
@@ -222,7 +220,6 @@ def scored_auc(
 
 
 def _smooth_roc(counts: OrderedCounts, *, score_range: _Bounds) -> float:
-    """Area under the smooth ROC."""
     need_both(counts, "smooth_roc")
     scaled = scaled_scores(counts, score_range, "smooth_roc")
     not_above, below = _around_mean(counts, scaled)

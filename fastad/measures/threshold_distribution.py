@@ -63,7 +63,6 @@ class _Weights(Protocol):
 
 
 def _moments(m: int, h: int, k: int) -> tuple[Fraction, Fraction]:
-    """Return mean and variance of the distribution."""
     mean = Fraction((k + 1) * (m + 1), h + 1) - 1
     variance = Fraction((m + 1) * (m - h) * (k + 1) * (h - k), (h + 1) ** 2 * (h + 2))
     return mean, variance

@@ -37,7 +37,6 @@ from fastad.ordering.labels import all_normal, check_labels, check_scores
 def _threshold_at_fpr(
     counts: OrderedCounts, fpr: Fraction, *, interpolation: Interpolation
 ) -> Threshold:
-    """Threshold that flags at most a fraction of the normals."""
     need_normals(counts, "threshold_at_fpr")
     return threshold_from(counts, fpr, last_point(counts, fpr), interpolation)
 
@@ -137,7 +136,6 @@ def thresholds_at(
 def _threshold_at_rate(
     counts: OrderedCounts, rate: Fraction, *, interpolation: Interpolation
 ) -> Threshold:
-    """Threshold that flags at most a fraction of all samples."""
     return _threshold_at_fpr(as_flagged(counts), rate, interpolation=interpolation)
 
 

@@ -24,7 +24,6 @@ from fastad.ordering.counts import OrderedCounts
 
 
 def _precision_at_k(counts: OrderedCounts, k: int | None) -> float:
-    """Fraction of anomalies among the k highest scores."""
     flagged = k_or_anomalies(counts, k, "precision_at_k")
     return quotient(hits_among(counts, flagged, "precision_at_k"), plain(flagged))
 
@@ -94,7 +93,6 @@ def precision_at_k(
 
 
 def _recall_at_k(counts: OrderedCounts, k: int | None) -> float:
-    """Fraction of the anomalies that are among the k highest scores."""
     need_anomalies(counts, "recall_at_k")
     flagged = k_or_anomalies(counts, k, "recall_at_k")
     return quotient(hits_among(counts, flagged, "recall_at_k"), plain(counts.n_anomalies))
@@ -175,7 +173,6 @@ def _precision_at_p(
     n_repeats: int | None = None,
     rng: np.random.Generator | None = None,
 ) -> float:
-    """Precision after anomalies were drawn down to a fraction p."""
     need_both(counts, "precision_at_p")
     need_integer_weights(counts, "precision_at_p")
     k = _n_drawn(counts, p)
@@ -294,7 +291,6 @@ def _drawn_hits(counts: OrderedCounts, k: int, rng: np.random.Generator) -> floa
 
 
 def _rank_power(counts: OrderedCounts, k: int) -> float:
-    """How near to the top the anomalies are."""
     need_integer_weights(counts, "rank_power")
     if k > counts.total:
         raise UndefinedMeasureError(

@@ -216,7 +216,6 @@ class LevelSetEstimator:
         return int(hits[0]) >= ENOUGH_INSIDE
 
     def _scores(self, n_draws: int, progress: Progress | None) -> FloatVector:
-        """Return the scores of uniform draws."""
         scores = empty_scores(n_draws)
 
         def write(part: range) -> None:
