@@ -64,6 +64,22 @@ def test_at_fpr_several_detectors_and_later() -> None:
     assert there.to_dict() == here.to_dict()
 
 
+def test_functions_score_the_batches_of_one_machine() -> None:
+    """In other batches a function may round otherwise."""
+    sizes: list[int] = []
+
+    def score(rows: Any) -> Any:
+        sizes.append(len(rows))
+        return batch(rows)
+
+    fastad.volume(score, 1.0, BOX, method="uniform", **OPTIONS)
+    expected = sorted(sizes)
+    for n_tasks in (2, 7):
+        sizes.clear()
+        fastad.dask.volume(score, 1.0, BOX, n_tasks=n_tasks, **OPTIONS)
+        assert sorted(sizes) == expected
+
+
 def test_errors_of_scores_and_options_are_those_of_one_machine() -> None:
     with pytest.raises(fastad.InvalidInputError, match="NaN"):
         fastad.dask.volume(lambda rows: rows[:, 0] * np.nan, 0.5, BOX, **OPTIONS)
