@@ -1,8 +1,10 @@
 """Execution of batches: in this process, on worker processes, or on joblib's configured backend.
 
 On worker processes a batch that ends its process, or takes too long, stops no other. Neither joblib
-nor `concurrent.futures` says which task broke a pool, and both give up all others; so each worker
-has a pipe of its own, and is given one batch at a time.
+nor `concurrent.futures` says which task broke a pool, and both give up all others; pebble does, but
+its workers load tasks one after the other under one lock, where no limit holds: a batch that loads
+slowly stops all others, and one that ends its process while it is loaded breaks the pool. So each
+worker has a pipe of its own, and is given one batch at a time.
 """
 
 import contextlib

@@ -115,7 +115,7 @@ def test_a_long_bad_cell_is_shown_in_part(tmp_path: Path) -> None:
 
 
 @loop(
-    ("names"),
+    "names",
     [("y", "y_true_s"), ("y", "score", "y_score"), ("y_true", "y_score"), ("y", "pos_label=")],
 )
 def test_messages_quote_the_names_of_columns_as_they_are(

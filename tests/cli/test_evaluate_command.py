@@ -146,11 +146,6 @@ def test_measures_are_those_requested(tmp_path: Path) -> None:
     assert [detector["values"] for detector in result] == [dict(x) for x in expected.values()]
 
 
-def test_a_saved_json_file_is_what_json_prints(tmp_path: Path) -> None:
-    path, output = save_table(tmp_path / "scores.csv"), tmp_path / "out.json"
-    assert run(path, "--json", "--output", output) == output.read_text(encoding="utf-8")
-
-
 def test_a_saved_csv_file_holds_the_values_to_the_last_bit(tmp_path: Path) -> None:
     paths = [save_table(tmp_path / name) for name in ("a.csv", "b.csv")]
     output = save(tmp_path / "out.csv", "an older, longer file\n" * 1000)

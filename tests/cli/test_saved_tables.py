@@ -25,6 +25,7 @@ EXPLAIN = ("explain", "--value", "0.9", "--score", "a", "--score", "b")
 DETECTOR = ("--detector", "mahalanobis", "--n-draws", 1000)
 VOLUME = ("volume", "--feature", "a", "--feature", "b", *DETECTOR)
 UNSUPERVISED = ("evaluate-unsupervised", "--feature", "a", "--feature", "b", *DETECTOR)
+EVALUATE = ("evaluate", "--score", "a", "--measure", "auc")
 COMMANDS = [COMPARE, EXPLAIN, VOLUME, UNSUPERVISED]
 
 
@@ -46,7 +47,7 @@ def as_read(columns: dict[str, list[Any]]) -> list[dict[str, str]]:
     return [dict(zip(columns, map(str, row), strict=True)) for row in cells]
 
 
-@loop("command", COMMANDS)
+@loop("command", [EVALUATE, *COMMANDS])
 def test_files_have_what_is_printed_which_stays_the_same(
     command: tuple[object, ...], table: Path, tmp_path: Path
 ) -> None:
