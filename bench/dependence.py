@@ -1,15 +1,14 @@
 """Coverage of 95 % intervals where samples come in clusters, in time, or with weights.
 
-``python -m bench.dependence [N_SAMPLES] [intervals|bands|guarantees]`` prints a line of CSV for
-each design and measure: how often the intervals that allow for it cover the true value, and how
-often those that take rows as independent and of equal weights do; the same of bands of the ROC
+``python -m bench.dependence [N_SAMPLES] [intervals|bands|guarantees] [DESIGNS]`` prints a line of
+CSV for each design and measure: how often the intervals that allow for it cover the true value, and
+how often those that take rows as independent and of equal weights do; the same of bands of the ROC
 curve, at one FPR and of the whole curve; or how often thresholds with a guarantee have the rate,
-and for how many data sets there is none.
+and for how many data sets there is none. Of designs those whose names contain a text are tried.
 """
 
 import sys
 import warnings
-from collections.abc import Callable
 from functools import cache, partial
 from typing import Any, NamedTuple
 
@@ -47,6 +46,14 @@ def of_sizes(rng: np.random.Generator, sizes: Any, correlation: float, labels: s
     common, single = np.sqrt([correlation, 1 - correlation])
     noise = common * rng.normal(size=n_clusters)[clusters] + single * rng.normal(size=y.shape[0])
     return Sample(y, noise + SHIFT * y, {"clusters": clusters})
+
+
+def with_shocks(rng: np.random.Generator, n_clusters: int, proportion: float) -> Sample:
+    """Clusters of 20 points, of which few have normals far above the others'."""
+    clusters = np.repeat(np.arange(n_clusters), 20)
+    y = rng.random(clusters.shape[0]) < PREVALENCE
+    shock = 3.0 * (rng.random(n_clusters) < proportion)[clusters]
+    return Sample(y, rng.normal(size=y.shape[0]) + SHIFT * y + shock * ~y, {"clusters": clusters})
 
 
 def in_time(rng: np.random.Generator, memory: float, n: int) -> Sample:
@@ -87,7 +94,7 @@ def with_rising_weights(rng: np.random.Generator, n: int, slope: float) -> Sampl
     return Sample(y[chosen], s[chosen], {"sample_weight": 1 / probability[chosen]})
 
 
-DESIGNS: dict[str, Callable[[np.random.Generator], Sample]] = {
+DESIGNS: dict[str, partial[Sample]] = {
     **{
         f"clusters, labels {labels}, correlation {r}": partial(
             in_clusters, correlation=r, labels=labels
@@ -107,6 +114,11 @@ DESIGNS: dict[str, Callable[[np.random.Generator], Sample]] = {
         for r in (0.2, 0.8)
     },
     **{
+        f"{n} clusters, a shock in {p:.0%}": partial(with_shocks, n_clusters=n, proportion=p)
+        for n in (30, 50, 100)
+        for p in (0.05, 0.1)
+    },
+    **{
         f"weights that grow as exp({b} s)": partial(with_rising_weights, n=1000, slope=b)
         for b in (0.5, 1.0)
     },
@@ -114,15 +126,20 @@ DESIGNS: dict[str, Callable[[np.random.Generator], Sample]] = {
 
 
 @cache
-def truth(measure: str) -> float:
-    """Return a measure of the population, to three and a half digits."""
+def truth(measure: str, shocks: float = 0.0) -> float:
+    """Return a measure of the population, to three and a half digits; of clusters to three."""
     rng = np.random.default_rng(0)
-    y = rng.random(10**7) < PREVALENCE
-    ranked = fastad.evaluate(y, rng.normal(size=10**7) + SHIFT * y, measures=[measure])
-    return float(ranked["score"][measure])
+    if shocks:
+        y, scores, _ = with_shocks(rng, 10**5, shocks)
+    else:
+        y = rng.random(10**7) < PREVALENCE
+        scores = rng.normal(size=10**7) + SHIFT * y
+    return float(fastad.evaluate(y, scores, measures=[measure])["score"][measure])
 
 
-def covers(sample: Sample, measure: str, *, plain: bool, seed: int) -> tuple[bool, bool]:
+def covers(
+    sample: Sample, measure: str, true: float, *, plain: bool, seed: int
+) -> tuple[bool, bool]:
     """Tell whether an interval covers the true value, and whether it came with a warning."""
     options = {} if plain else sample.design
     with warnings.catch_warnings(record=True) as caught:
@@ -130,7 +147,7 @@ def covers(sample: Sample, measure: str, *, plain: bool, seed: int) -> tuple[boo
         result = fastad.interval(
             sample.y_true, sample.y_score, measure=measure, rng=seed, n_resamples=500, **options
         )
-    return bool(result.low <= truth(measure) <= result.high), bool(caught)
+    return bool(result.low <= true <= result.high), bool(caught)
 
 
 def band_covers(sample: Sample, *, simultaneous: bool, plain: bool) -> bool:
@@ -149,10 +166,10 @@ def band_covers(sample: Sample, *, simultaneous: bool, plain: bool) -> bool:
     return bool(np.all((band.low <= curve) & (curve <= band.high)))
 
 
-def bands(n_samples: int) -> None:
+def bands(n_samples: int, designs: str) -> None:
     print("design,band,coverage,as_if_independent")
     for name, draw in DESIGNS.items():
-        if "10^5" in name:
+        if "10^5" in name or "shock" in name or designs not in name:
             continue
         hits = np.zeros((2, 2))
         for seed in range(n_samples):
@@ -176,9 +193,11 @@ NORMALS = {
 }
 
 
-def guarantees(n_samples: int) -> None:
+def guarantees(n_samples: int, designs: str) -> None:
     print("design,fpr,holds,as_if_independent,without_threshold")
     for name, draw in NORMALS.items():
+        if designs not in name:
+            continue
         for rate in (0.01, 0.05):
             holds, n_none = np.zeros(2), np.zeros(2)
             for seed in range(n_samples):
@@ -197,17 +216,21 @@ def guarantees(n_samples: int) -> None:
             )
 
 
-def intervals(n_samples: int) -> None:
+def intervals(n_samples: int, designs: str) -> None:
     print("design,measure,coverage,as_if_independent,warned,coverage_without_warning")
     for name, draw in DESIGNS.items():
+        if designs not in name:
+            continue
+        shocks = draw.keywords.get("proportion", 0.0)
         few = max(n_samples // 4, 20) if "10^5" in name else n_samples
         # Covered, covered as if independent, warned, covered without a warning.
         hits = np.zeros((len(MEASURES), 4))
         for seed in range(few):
             sample = draw(np.random.default_rng([seed, len(name)]))
             for i, measure in enumerate(MEASURES):
-                covered, warned = covers(sample, measure, plain=False, seed=seed)
-                plain, _ = covers(sample, measure, plain=True, seed=seed)
+                true = truth(measure, shocks)
+                covered, warned = covers(sample, measure, true, plain=False, seed=seed)
+                plain, _ = covers(sample, measure, true, plain=True, seed=seed)
                 hits[i] += [covered, plain, warned, covered and not warned]
         for measure, (result, plain, warned, silent) in zip(MEASURES, hits / few, strict=True):
             without = silent / (1 - warned) if warned < 1 else np.nan
@@ -220,5 +243,5 @@ def intervals(n_samples: int) -> None:
 if __name__ == "__main__":
     of_what = {"intervals": intervals, "bands": bands, "guarantees": guarantees}
     of_what[sys.argv[2] if len(sys.argv) > 2 else "intervals"](
-        int(sys.argv[1]) if len(sys.argv) > 1 else 400
+        int(sys.argv[1]) if len(sys.argv) > 1 else 400, sys.argv[3] if len(sys.argv) > 3 else ""
     )
