@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from fastad.streaming.large_files.evaluation import evaluate as evaluate
     from fastad.streaming.monitors.drift_monitor import DriftAlarm as DriftAlarm
     from fastad.streaming.monitors.drift_monitor import DriftMonitor as DriftMonitor
+    from fastad.streaming.monitors.panes import Counted as Counted
     from fastad.streaming.monitors.panes import Dropped as Dropped
     from fastad.streaming.monitors.rate_monitor import RateAlarm as RateAlarm
     from fastad.streaming.monitors.rate_monitor import RateMonitor as RateMonitor

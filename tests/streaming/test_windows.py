@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import fastad
 from fastad import InvalidInputError, UndefinedMeasureError
-from fastad.streaming import ScoreSketch, SlidingEvaluation
+from fastad.streaming import Counted, Dropped, ScoreSketch, SlidingEvaluation
 from fastad.streaming.monitors.times import check_duration, check_times
 
 RNG = np.random.default_rng(0)
@@ -161,7 +161,7 @@ def test_what_comes_too_late_is_counted_and_reported() -> None:
     assert evaluation.kept == ("2026-03-01T02:00:00.000Z", "2026-03-01T08:00:00.000Z")
     evaluation.update([0, 1, 1], [0.1, 0.2, 0.3], time=[START, START + HOUR, START + 2 * HOUR])
     evaluation.label([0.5, 1.0], [0, 1], time=[START + 10, START + 7 * HOUR])
-    assert evaluation.dropped == (2, 1, 0, 0)
+    assert evaluation.dropped == Dropped(points=2, labels=1)
     table = evaluation.evaluate(["auc"])
     assert table.notes == (
         "2 points came when their pane had left the window",
@@ -174,13 +174,92 @@ def test_what_comes_too_late_is_counted_and_reported() -> None:
     assert table["auc"].value == fastad.roc_auc(y, s)
 
 
-def test_the_group_without_changes_for_the_longest_time_makes_room() -> None:
+def test_a_time_far_ahead_is_refused_and_counted() -> None:
+    evaluation = counted()
+    before = evaluation.sketch().to_bytes()
+    for far in (250_000_000_000, START + 12 * HOUR):
+        assert evaluation.update([0, 1], [0.1, 0.2], time=far) == Counted(0, ahead=2)
+        assert evaluation.label([0.1], [1], time=far) == Counted(0, ahead=1)
+    assert evaluation.sketch().to_bytes() == before
+    assert evaluation.dropped == Dropped(ahead=4, labels=2)
+    assert evaluation.evaluate(["auc"]).notes[1:] == ("4 points came too far ahead of the window",)
+    # Of a batch, what lies between is counted; one window ahead is not too far.
+    times = [START + 11 * HOUR, START - HOUR, 250_000_000_000]
+    assert evaluation.update([0, 1, 1], [0.1, 0.2, 0.3], time=times) == Counted(1, 1, 1)
+    assert evaluation.kept == ("2026-03-01T06:00:00.000Z", "2026-03-01T12:00:00.000Z")
+
+
+def test_points_ahead_by_steps_of_a_batch_are_counted() -> None:
+    evaluation = six_hours(max_ahead="2h")
+    # The median, 3 h, is where the first batch begins: 5 h is two ahead of it, 8 h three of that.
+    hours = np.array([0, 3, 3, 5, 8])
+    assert evaluation.update(y_score=np.arange(5.0), time=START + hours * HOUR) == Counted(4, 0, 1)
+    evaluation = SlidingEvaluation.from_bytes(evaluation.to_bytes())
+    assert evaluation.update(y_score=[1.0], time=START + 8 * HOUR) == Counted(0, 0, 1)
+    assert (
+        evaluation.update(y_score=[1.0, 2.0], time=START + hours[[3, 4]] * HOUR - HOUR).ahead == 0
+    )
+
+
+def test_a_window_is_advanced_over_a_gap() -> None:
+    evaluation = counted()
+    later = START + 100 * HOUR
+    assert evaluation.update(y_score=[1.0], time=later).ahead == 1
+    evaluation.advance(later - HOUR)
+    evaluation.advance(START)
+    assert evaluation.groups == []
+    assert evaluation.update(y_score=[1.0], time=later) == Counted(1)
+    assert evaluation.sketch().n_points == 1
+
+
+def test_batches_whose_weights_are_all_0_are_empty() -> None:
+    evaluation = counted()
+    before = evaluation.to_bytes()
+    none = {"time": START + 7 * HOUR, "sample_weight": [0, 0]}
+    assert evaluation.update([0, 1], [0.1, math.nan], **none) == Counted(0)
+    assert evaluation.update(y_score=[0.1, 0.2], **none) == Counted(0)
+    assert evaluation.label([0.1, 0.2], [0, 1], **none) == Counted(0)
+    assert evaluation.to_bytes() == before
+    with pytest.raises(InvalidInputError, match="sample_weight"):
+        evaluation.update([0, 1, 1], [0.1, 0.2, 0.3], **none)
+
+
+def test_many_small_groups_do_not_drop_a_large_one() -> None:
+    evaluation = counted(max_groups=10)
+    for i in range(100):
+        assert evaluation.update([0, 1], [0.1, 0.2], time=START, group=i) == Counted(2)
+    assert evaluation.groups == [None, *range(91, 100)]
+    assert evaluation.dropped == Dropped(groups=91, group_points=182)
+    assert evaluation.sketch().n_points == N + 18
+
+
+def test_the_quota_of_a_group_is_kept_as_the_window_slides() -> None:
+    evaluation = six_hours(max_group_points=5)
+    hours = START + HOUR * np.arange(20)
+    assert evaluation.update(y_score=[1.0] * 5, time=hours[2], group="c") == Counted(5)
+    assert evaluation.update(y_score=[1.0] * 3, time=hours[:3], group="a") == Counted(3)
+    assert evaluation.update(y_score=[1.0] * 3, time=hours[:3], group="a") == Counted(0, dropped=3)
+    assert evaluation.update(y_score=[1.0] * 6, time=hours[2], group="b") == Counted(0, dropped=6)
+    evaluation = SlidingEvaluation.from_bytes(evaluation.to_bytes())
+    assert evaluation.dropped == Dropped(over_quota=9)
+    # Their labels come all the same; labels of others are refused.
+    for group, known in (("a", 1), ("b", 0)):
+        labels = evaluation.label([1.0, 2.0], [1, 1], time=hours[2], group=group)
+        assert labels == Counted(known, dropped=2 - known)
+    with pytest.raises(InvalidInputError, match="counted without a label"):
+        evaluation.label([2.0], [1], time=hours[2], group="c")
+    # The first two hours leave.
+    assert evaluation.update(y_score=[1.0] * 4, time=hours[7], group="a") == Counted(4)
+    assert evaluation.update(y_score=[1.0], time=hours[7], group="a").dropped == 1
+
+
+def test_the_smallest_group_makes_room_of_equal_ones_the_one_without_changes() -> None:
     evaluation = counted(max_groups=2)
     evaluation.update([0, 1], [0.1, 0.2], time=START, group="a")
     evaluation.update([0, 1], [0.1, 0.2], time=START)
     evaluation.update([0, 1], [0.3, 0.2], time=START, group=("b", 7))
     assert evaluation.groups == [None, ("b", 7)]
-    assert evaluation.dropped == (0, 0, 1, 2)
+    assert evaluation.dropped == Dropped(groups=1, group_points=2)
     assert evaluation.evaluate(["auc"], group=("b", 7))["auc"].value == 0
     assert evaluation.evaluate(["auc"]).notes == ("1 groups, of 2 points, made room for others",)
     evaluation.label([0.1], [0], time=START, group="a")
@@ -197,6 +276,17 @@ def test_groups_are_evaluated_alone_and_together() -> None:
 
 
 # Snapshots.
+
+
+def test_groups_of_every_type_are_restored() -> None:
+    groups = [None, "", "7", 7, -1, 10**5000, "\ud800x", (), ("7",), (7, "a", -(10**30))]
+    evaluation = six_hours("1kB")
+    for i, group in enumerate(groups):
+        evaluation.update([0, 1], [0.5, i / 10], time=START, group=group)
+    restored = SlidingEvaluation.from_bytes(evaluation.to_bytes())
+    assert restored.groups == groups
+    for group in groups:
+        assert restored.sketch(group=group).to_bytes() == evaluation.sketch(group=group).to_bytes()
 
 
 @pytest.mark.parametrize("n_batches", [0, 1, 4])

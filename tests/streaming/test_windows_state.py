@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from fastad import InvalidInputError
-from fastad.streaming import ScoreSketch, SlidingEvaluation
+from fastad.streaming import Dropped, ScoreSketch, SlidingEvaluation
 
 HOUR = 3600
 WEIGHTS = [1, 2**61]
@@ -101,10 +101,10 @@ def test_labels_of_a_group_that_was_dropped_and_came_back_are_counted() -> None:
     evaluation.update(y_score=[0.1], time=0, group="b")
     evaluation.update(y_score=[0.5, 0.6], time=HOUR, group="a")
     evaluation = SlidingEvaluation.from_bytes(evaluation.to_bytes())
-    assert evaluation.dropped == (0, 0, 2, 4)
+    assert evaluation.dropped == Dropped(groups=2, group_points=4)
     labels = [1, 0, 1, 1, 0]
     evaluation.label([0.1, 0.2, 0.5, 0.6, 0.3], labels, time=[0, HOUR, HOUR, HOUR, HOUR], group="a")
-    assert evaluation.dropped == (0, 3, 2, 4)
+    assert evaluation.dropped == Dropped(labels=3, groups=2, group_points=4)
     sketch = evaluation.sketch(group="a")
     assert (sketch.n_anomalies, sketch.n_normals, sketch.n_unlabelled) == (2, 0, 0)
 
@@ -118,7 +118,7 @@ def test_labels_of_a_group_that_was_there_before_are_still_refused() -> None:
         evaluation.label([0.7], [1], time=0, group="a")
     evaluation.update(y_score=[0.1], time=0, group="d")
     evaluation.label([0.7], [1], time=0, group="d")
-    assert evaluation.dropped == (0, 1, 2, 3)
+    assert evaluation.dropped == Dropped(labels=1, groups=2, group_points=2)
 
 
 # One moment.
@@ -149,7 +149,7 @@ def test_a_snapshot_is_of_one_moment_and_nobody_waits_for_it(
     def change() -> None:
         evaluation.label([0.1], [1], time=0, group="a")
         evaluation.update([0], [0.7], time=HOUR, group="b")
-        evaluation.update([0], [0.7], time=[5 * HOUR], group="b")
+        evaluation.update([0], [0.7], time=[3 * HOUR], group="b")
         evaluation.update([0], [0.7], time=[0], group="b")
 
     monkeypatch.setattr(ScoreSketch, "to_bytes", change_and_write)

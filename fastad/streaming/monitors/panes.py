@@ -1,7 +1,8 @@
 """Groups and panes of a `SlidingEvaluation`: what is kept, what was dropped, points by pane."""
 
 from collections.abc import Sequence
-from typing import NamedTuple, TypeAlias
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -27,21 +28,50 @@ class Dropped(NamedTuple):
         Groups that made room for others.
     group_points : int
         Points of these groups.
+    ahead : int
+        Points that came too far ahead of the window.
+    over_quota : int
+        Points that came when their group had as many as it may have.
     """
 
-    points: int
-    labels: int
-    groups: int
-    group_points: int
+    points: int = 0
+    labels: int = 0
+    groups: int = 0
+    group_points: int = 0
+    ahead: int = 0
+    over_quota: int = 0
 
 
-class KeptGroup(NamedTuple):
+class Counted(NamedTuple):
+    """What became of the points, or of the labels, of a batch.
+
+    Attributes
+    ----------
+    counted : int
+        Those that were counted.
+    late : int
+        Those whose pane had left the window.
+    ahead : int
+        Those too far ahead of the window.
+    dropped : int
+        Points beyond the quota of their group; labels whose points may have been dropped.
+    """
+
+    counted: int
+    late: int = 0
+    ahead: int = 0
+    dropped: int = 0
+
+
+@dataclass(slots=True)
+class KeptGroup:
     """The panes of a group."""
 
     panes: dict[int, ScoreSketch]  # by the number of the pane
-    # Whether groups had been dropped when it began: then it may have been one of them, and the
-    # points of labels that come now may be gone.
+    # Whether points had been dropped that may have been of this group: labels that come now may
+    # be theirs.
     after_drop: bool
+    n_points: int = 0
 
 
 def by_pane(points: StreamedPoints, panes: IntVector | int) -> list[tuple[int, StreamedPoints]]:
@@ -69,9 +99,25 @@ def notes_on(dropped: Dropped) -> Sequence[str]:
             (dropped.points, "points came when their pane had left the window"),
             (dropped.labels, "labels came when their points had left"),
             (dropped.groups, f"groups, of {dropped.group_points} points, made room for others"),
+            (dropped.ahead, "points came too far ahead of the window"),
+            (dropped.over_quota, "points came beyond the quota of their group"),
         )
         if number
     ]
+
+
+def stored_group(group: Group | None) -> Any:
+    """Return the name of a group for JSON, which has no tuples and no integers of any size."""
+    if isinstance(group, tuple):
+        return [stored_group(part) for part in group]
+    return {"hex": hex(group)} if isinstance(group, int) else group
+
+
+def restored_group(stored: Any) -> Group | None:
+    """Return the name of a group from JSON."""
+    if isinstance(stored, list):
+        return tuple(restored_group(part) for part in stored)  # type: ignore[misc]
+    return int(stored["hex"], 16) if isinstance(stored, dict) else stored
 
 
 def check_group(group: object) -> None:

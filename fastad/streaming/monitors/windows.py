@@ -1,6 +1,7 @@
 """`SlidingEvaluation`: measures of the last days, from sketches of an hour each."""
 
 import json
+import math
 import struct
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -19,12 +20,15 @@ from fastad._core.types import ArrayLike, IntVector, Label, Point, Points
 from fastad.errors import InvalidInputError
 from fastad.measures.measure import MeasureLike
 from fastad.streaming.monitors.panes import (
+    Counted,
     Dropped,
     Group,
     KeptGroup,
     by_pane,
     check_group,
     notes_on,
+    restored_group,
+    stored_group,
 )
 from fastad.streaming.monitors.times import (
     Duration,
@@ -40,7 +44,7 @@ from fastad.streaming.sketches.serialization import seal, unfit, unseal
 from fastad.streaming.sketches.sketch import ScoreSketch, never_counted
 
 _MAGIC = b"fastad sliding evaluation\n"
-_VERSION = 1
+_VERSION = 2
 _WHAT = "a SlidingEvaluation"
 # Bytes of the plain part.
 _SIZE = struct.Struct("<Q")
@@ -68,23 +72,36 @@ class SlidingEvaluation:
     memory : int or str, default "128kB"
         Bytes of each pane, at most; see `ScoreSketch`. One that has few points takes less.
     max_groups : int, default 1000
-        Groups that are kept. When there is one more, that to which nothing was added for the
-        longest time is dropped. So all counts take ``memory * (window / pane) * max_groups`` bytes
-        at most, and half as much again while points wait for their label.
+        Groups that are kept. When there is one more, the one of the others with the fewest points
+        is dropped; of equal ones, that to which nothing was added for the longest time. So many
+        small groups drop each other, and no large one. All counts take
+        ``memory * (window / pane) * max_groups`` bytes at most, and half as much again while points
+        wait for their label.
+    max_ahead : str, float, timedelta, optional
+        How far the pane of a point may lie ahead of the latest pane; by default one window. Points
+        beyond are refused and counted in ``dropped``, as one wrong clock would slide all panes
+        away. In a batch, one point after the other may lie so far ahead. The first batch is
+        measured from the pane of its median. After a longer gap, `advance` the window.
+    max_group_points : int, optional
+        Quota of points of each group in the window. A batch that does not fit is refused and
+        counted in ``dropped``.
 
     Attributes
     ----------
     dropped : Dropped
-        Numbers of points and labels that came too late, and of groups that were dropped. The
-        results' ``notes`` say so, too.
+        Numbers of points and labels that came too late or too far ahead, and of groups that were
+        dropped. The results' ``notes`` say so, too.
 
     Examples
     --------
     >>> from fastad.streaming import SlidingEvaluation
     >>> week = SlidingEvaluation(pane="1h", window="7d")
     >>> week.update(y_score=[0.1, 0.4, 0.35, 0.8], time="2026-03-01T10:00")
-    >>> week.update([0, 0, 1], [0.2, 0.3, 0.7], time="2026-03-01T11:30")
-    >>> week.label([0.1, 0.4, 0.35, 0.8], [0, 0, 1, 1], time="2026-03-01T10:00")
+    Counted(counted=4, late=0, ahead=0, dropped=0)
+    >>> week.update([0, 0, 1], [0.2, 0.3, 0.7], time="2026-03-01T11:30").counted
+    3
+    >>> week.label([0.1, 0.4, 0.35, 0.8], [0, 0, 1, 1], time="2026-03-01T10:00").counted
+    4
     >>> print(week.evaluate(["auc", "ap"]))
     auc  0.916667 (exact)
     ap   0.916667 (exact)
@@ -98,6 +115,8 @@ class SlidingEvaluation:
         "_latest",
         "_length",
         "_lock",
+        "_max_ahead",
+        "_max_group_points",
         "_max_groups",
         "_memory",
         "_n_kept",
@@ -111,15 +130,22 @@ class SlidingEvaluation:
         window: Duration,
         memory: int | str = "128kB",
         max_groups: int = 1000,
+        max_ahead: Duration | None = None,
+        max_group_points: int | None = None,
     ) -> None:
         # Length of a pane in microseconds.
         self._length = check_duration(pane, "pane")
         self._n_kept = self._n_panes(window)
         self._memory = ScoreSketch(memory).memory
         self._max_groups = check_count(max_groups, "max_groups")
+        # In microseconds.
+        self._max_ahead = check_duration(window if max_ahead is None else max_ahead, "max_ahead")
+        self._max_group_points = max_group_points
+        if max_group_points is not None:
+            self._max_group_points = check_count(max_group_points, "max_group_points")
         # The latest pane that had a point; it and those before it, `_n_kept` in all, are kept.
         self._latest: int | None = None
-        self._dropped = Dropped(0, 0, 0, 0)
+        self._dropped = Dropped()
         self._lock = StateLock("SlidingEvaluation")
         # The group with the latest change is the last one.
         self._groups: OrderedDict[Group | None, KeptGroup] = OrderedDict()
@@ -138,7 +164,7 @@ class SlidingEvaluation:
 
     @property
     def dropped(self) -> Dropped:
-        """What came too late, and what made room."""
+        """What came too late or too far ahead, and what made room."""
         self._lock.checked()
         return self._dropped
 
@@ -164,7 +190,7 @@ class SlidingEvaluation:
         group: Group | None = None,
         sample_weight: ArrayLike | None = None,
         pos_label: Label | None = None,
-    ) -> None:
+    ) -> Counted:
         """Count points; without ``y_true`` they wait for `label`.
 
         Parameters
@@ -177,6 +203,11 @@ class SlidingEvaluation:
         group : str, int or tuple of these, optional
             What the points belong to, such as ``("tenant", "model")``.
 
+        Returns
+        -------
+        Counted
+            How many points were counted, and how many were not, by reason.
+
         Raises
         ------
         InvalidInputError
@@ -184,12 +215,14 @@ class SlidingEvaluation:
 
         Notes
         -----
-        O(n) time for n samples. A time ahead of all others moves the window.
+        O(n) time for n samples. A time ahead of all others, by ``max_ahead`` at most, moves the
+        window.
         """
         points, panes = self._check(y_true, y_score, sample_weight, pos_label, time)
         check_group(group)
-        if points is not None:
-            uninterrupted(lambda: self._count(points, panes, group))
+        if points is None:
+            return Counted(0)
+        return uninterrupted(lambda: self._count(points, panes, group))
 
     def label(
         self,
@@ -200,7 +233,7 @@ class SlidingEvaluation:
         group: Group | None = None,
         sample_weight: ArrayLike | None = None,
         pos_label: Label | None = None,
-    ) -> None:
+    ) -> Counted:
         """Give labels to points that were counted without one.
 
         Parameters
@@ -209,9 +242,14 @@ class SlidingEvaluation:
             See `ScoreSketch.label`.
         time, group
             When the points happened, and what they belong to, as they were counted. Labels of panes
-            that have left the window, and of groups that were dropped, are counted in ``dropped``;
-            so are those in a group that began after one had been dropped, where too few points wait
-            for them: it may be the same.
+            that have left the window or are too far ahead, and of groups that were dropped, are
+            counted in ``dropped``; so are those in a group that began after one had been dropped or
+            that reached its quota, where too few points wait for them: it may be the same.
+
+        Returns
+        -------
+        Counted
+            How many labels were given, and how many were not, by reason.
 
         Raises
         ------
@@ -223,8 +261,28 @@ class SlidingEvaluation:
             raise InvalidInputError("y_true must be given; found None", argument="y_true")
         points, panes = self._check(y_true, y_score, sample_weight, pos_label, time)
         check_group(group)
-        if points is not None:
-            uninterrupted(lambda: self._label(points, panes, group))
+        if points is None:
+            return Counted(0)
+        return uninterrupted(lambda: self._label(points, panes, group))
+
+    def advance(self, time: Time) -> None:
+        """Slide the window to the pane of a time, if it is later than the latest pane.
+
+        With a clock, points that come after a gap longer than ``max_ahead`` are counted.
+
+        Parameters
+        ----------
+        time : time
+            See `update`.
+        """
+        pane = check_time(time, "time") // self._length
+
+        def slide() -> None:
+            with self._lock.checked():
+                if self._latest is None or pane > self._latest:
+                    self._slide_to(pane)
+
+        uninterrupted(slide)
 
     def sketch(
         self, *, window: Duration | None = None, end: Time | None = None, group: Group | None = None
@@ -304,12 +362,15 @@ class SlidingEvaluation:
         for group, panes, after_drop in groups:
             written = [sketch.to_bytes() for sketch in panes.values()]
             sketches += written
-            listed.append([group, after_drop, list(zip(panes, map(len, written), strict=True))])
+            sizes = list(zip(panes, map(len, written), strict=True))
+            listed.append([stored_group(group), after_drop, sizes])
         plain = {
             "pane": self._length,
             "n_panes": self._n_kept,
             "memory": self._memory,
             "max_groups": self._max_groups,
+            "max_ahead": self._max_ahead,
+            "max_group_points": self._max_group_points,
             "latest": latest,
             "dropped": dropped,
             "groups": listed,
@@ -330,6 +391,8 @@ class SlidingEvaluation:
                 window=plain["n_panes"] * pane,
                 memory=plain["memory"],
                 max_groups=plain["max_groups"],
+                max_ahead=timedelta(microseconds=plain["max_ahead"]),
+                max_group_points=plain["max_group_points"],
             )
             restored._latest, restored._dropped = plain["latest"], Dropped(*plain["dropped"])
             for group, after_drop, sizes in plain["groups"]:
@@ -338,9 +401,8 @@ class SlidingEvaluation:
                     kept[number] = ScoreSketch.from_bytes(content[start : start + size])
                     restored._dtype = kept[number].dtype
                     start += size
-                # JSON makes lists of tuples.
-                name = tuple(group) if isinstance(group, list) else group
-                restored._groups[name] = KeptGroup(kept, after_drop)
+                n_points = sum(sketch.n_points for sketch in kept.values())
+                restored._groups[restored_group(group)] = KeptGroup(kept, after_drop, n_points)
         except (ValueError, TypeError, KeyError, OverflowError):
             raise unfit("a state that none has", _WHAT) from None
         return restored
@@ -441,56 +503,89 @@ class SlidingEvaluation:
     def _shown(self, pane: int) -> str:
         return shown_time(pane * self._length)
 
-    def _count(self, points: StreamedPoints, panes: IntVector | int, group: Group | None) -> None:
+    def _count(
+        self, points: StreamedPoints, panes: IntVector | int, group: Group | None
+    ) -> Counted:
         """Count points of one pane, or of a pane each; all or, where they are refused, none."""
         parts = by_pane(points, panes)
         with self._lock.checked():
             self._expect(points.raw.dtype)
-            latest = parts[-1][0] if self._latest is None else max(self._latest, parts[-1][0])
+            latest = self._latest_with(parts)
             first = latest + 1 - self._n_kept
             late = sum(some.n_points for pane, some in parts if pane < first)
-            parts = [(pane, some) for pane, some in parts if pane >= first]
+            ahead = sum(some.n_points for pane, some in parts if pane > latest)
+            parts = [(pane, some) for pane, some in parts if first <= pane <= latest]
             there = self._groups[group].panes if group in self._groups else {}
             for pane, some in parts:
                 there.get(pane, self._empty).check_room(some.n_points)
-            self._drop(points=late)
+            self._drop(points=late, ahead=ahead)
+            n_points = sum(some.n_points for _, some in parts)
             if not parts:
-                return
+                return Counted(0, late, ahead)
             self._slide_to(latest)
             self._dtype = points.raw.dtype
-            kept = self._groups.setdefault(group, KeptGroup({}, self._dropped.groups > 0))
+            kept = self._kept(group)
+            if kept.n_points + n_points > (self._max_group_points or math.inf):
+                self._drop(over_quota=n_points)
+                kept.after_drop = True
+                return Counted(0, late, ahead, n_points)
+            self._groups[group] = kept
             self._groups.move_to_end(group)
             for pane, some in parts:
                 self._to_change(kept, pane).count_points(some)
+            kept.n_points += n_points
             self._make_room()
+            return Counted(n_points, late, ahead)
 
-    def _label(self, points: StreamedPoints, panes: IntVector | int, group: Group | None) -> None:
+    def _latest_with(self, parts: list[tuple[int, StreamedPoints]]) -> int:
+        """Return the latest pane with those of a batch, each at most so far ahead of the last."""
+        latest = self._latest
+        if latest is None:
+            numbers = np.cumsum([some.n_points for _, some in parts])
+            latest = parts[int(np.searchsorted(numbers, (numbers[-1] + 1) // 2))][0]
+        for pane, _ in parts:
+            if (pane - latest) * self._length <= self._max_ahead:
+                latest = max(latest, pane)
+        return latest
+
+    def _kept(self, group: Group | None) -> KeptGroup:
+        """Return a group, or one that begins."""
+        dropped = self._dropped.groups > 0 or self._dropped.over_quota > 0
+        return self._groups.get(group, KeptGroup({}, dropped))
+
+    def _label(
+        self, points: StreamedPoints, panes: IntVector | int, group: Group | None
+    ) -> Counted:
         """Give labels to points of one pane, or of a pane each; all or none."""
         parts = by_pane(points, panes)
         with self._lock.checked():
             self._expect(points.raw.dtype)
-            first = self._first_kept()
-            kept = self._groups.get(group, KeptGroup({}, self._dropped.groups > 0))
+            first, latest = self._first_kept(), self._latest
+            kept = self._kept(group)
             labelled: list[tuple[int, StreamedPoints]] = []
-            late = 0
+            late = ahead = gone = 0
             for pane, some in parts:
                 if first is not None and pane < first:
                     late += some.n_points
+                    continue
+                if latest is not None and (pane - latest) * self._length > self._max_ahead:
+                    ahead += some.n_points
                     continue
                 unknown = kept.panes.get(pane, self._empty).unknown_points(some)
                 if unknown.shape[0]:
                     if not kept.after_drop:
                         raise never_counted(some, unknown)
                     waiting = some.keep(np.delete(np.arange(some.kinds.shape[0]), unknown))
-                    late += some.n_points - waiting.n_points
+                    gone += some.n_points - waiting.n_points
                     some = waiting
                 if some.kinds.shape[0]:
                     labelled.append((pane, some))
-            self._drop(labels=late)
+            self._drop(labels=late + ahead + gone)
             for pane, some in labelled:
                 self._to_change(kept, pane).label_points(some)
             if group in self._groups:
                 self._groups.move_to_end(group)
+            return Counted(sum(some.n_points for _, some in labelled), late, ahead, gone)
 
     def _expect(self, dtype: np.dtype[Any]) -> None:
         if self._dtype is not None and dtype != self._dtype:
@@ -515,16 +610,19 @@ class SlidingEvaluation:
         first = latest + 1 - self._n_kept
         for kept in self._groups.values():
             for old in [each for each in kept.panes if each < first]:
-                self._unread.discard(kept.panes.pop(old))
+                sketch = kept.panes.pop(old)
+                kept.n_points -= sketch.n_points
+                self._unread.discard(sketch)
         for group in [group for group, kept in self._groups.items() if not kept.panes]:
             del self._groups[group]
 
     def _make_room(self) -> None:
-        while len(self._groups) > self._max_groups:
-            _, kept = self._groups.popitem(last=False)
-            sketches = kept.panes.values()
-            self._unread.difference_update(sketches)
-            self._drop(groups=1, group_points=sum(each.n_points for each in sketches))
+        """Drop the smallest group but the last one, which has just begun."""
+        if len(self._groups) > self._max_groups:
+            *others, _ = self._groups
+            kept = self._groups.pop(min(others, key=lambda name: self._groups[name].n_points))
+            self._unread.difference_update(kept.panes.values())
+            self._drop(groups=1, group_points=kept.n_points)
 
     def _drop(self, **numbers: int) -> None:
         old = self._dropped

@@ -68,6 +68,10 @@ def check_points(
         raise InvalidInputError("y_score must be given; found None", argument="y_score")
     if np.size(y_score) == 0 and (y_true is None or np.size(y_true) == 0):
         return None
+    shapes = {np.shape(each) for each in (y_true, y_score, sample_weight) if each is not None}
+    if sample_weight is not None and len(shapes) == 1 and not np.any(sample_weight):
+        # Rows of weight 0 are left out.
+        return None
     if y_true is None:
         scores = real_vector(y_score, "y_score")
         labels = check_labels(np.zeros(scores.shape[0], np.uint8), sample_weight=sample_weight)
