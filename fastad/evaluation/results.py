@@ -33,7 +33,7 @@ from fastad.evaluation.notes import (
     split_keys,
 )
 from fastad.evaluation.roc_points import RocPoints, curves_html
-from fastad.measures.requests import read_key
+from fastad.measures.requests import key_of, read_key
 from fastad.uncertainty.results import Interval
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ class DetectorEvaluation(Record, Mapping[str, float]):
     chosen_elsewhere: Sequence[str] = ()
 
     def __getitem__(self, key: str) -> float:
-        return self.by_key[key]
+        return self.by_key[key if key in self.by_key else key_of(key)]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.by_key)

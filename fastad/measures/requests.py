@@ -215,6 +215,12 @@ def read_key(text: str, argument: str = "measures") -> _Named | None:
     return None
 
 
+def key_of(name: str) -> str:
+    """Return the key in tables of a function's name; other strings are keys."""
+    measure = MEASURES.get(name)
+    return name if measure is None else measure.key
+
+
 def example_key(measure: Measure[Any]) -> str:
     """Return a key of a measure, at an operating point where it needs one."""
     if measure.default_points:

@@ -14,6 +14,7 @@ import pytest
 
 import fastad
 from fastad import InvalidInputError
+from fastad.streaming import ScoreSketch
 from tests.support.loops import loop
 from tests.support.score_types import of_many_types
 
@@ -197,6 +198,22 @@ def test_a_function_name_stands_for_its_labels(name: str) -> None:
     assert bits(by_name["score"].values()) == bits(
         fastad.evaluate(Y, _RAW, measures=FUNCTIONS[name])["score"].values()
     )
+
+
+def test_a_value_is_found_by_the_name_that_was_asked_for() -> None:
+    names = {"best_f1": "f1_best", "roc_auc": "auc"}
+    result = fastad.evaluate(Y, _RAW, measures=list(names))["score"]
+    sketch = ScoreSketch()
+    sketch.update(Y, _RAW)
+    bounded = sketch.evaluate(list(names))
+    for table in (result, bounded):
+        assert list(table) == list(names.values())
+        for name, key in names.items():
+            assert table[name] == table[key]
+            assert name in table
+        for other in ("tpr_at_fpr", "f1", "average_precision"):
+            with pytest.raises(KeyError):
+                table[other]
 
 
 def test_labels_name_their_own_points_whatever_fpr_is() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
@@ -17,6 +18,7 @@ from fastad._tables.table import Batch, Table
 from fastad.errors import InvalidInputError, InvalidTypeError, MissingExtraError
 from fastad.streaming.large_files.evaluation import split
 from tests.support.loops import loop
+from tests.support.processes import run
 from tests.support.score_files import FORMATS, check_bounds, defined, save, save_parts
 
 RNG = np.random.default_rng(1)
@@ -376,3 +378,19 @@ def test_batches_are_the_rows_of_the_files_in_order(tmp_path: Path) -> None:
     assert {batch.where for batch in batches} == {str(path) for path in folder.iterdir()}
     for name, values in table.read(roles).items():
         np.testing.assert_array_equal(values, COLUMNS[name])
+
+
+@pytest.mark.system
+def test_one_group_of_rows_is_read_in_slices(tmp_path: Path) -> None:
+    path = tmp_path / "scores.parquet"
+    n = 4_000_000
+    columns = {"label": RNG.integers(0, 2, n), "score": RNG.normal(size=n)}
+    parquet.write_table(pa.table(columns), path, row_group_size=n, use_dictionary=False)
+    code = f"""
+import pyarrow as pa
+from fastad import streaming
+streaming.evaluate({str(path)!r}, measures=["auc"], memory="1MB")
+print(pa.default_memory_pool().max_memory())
+"""
+    # Of 64 MB, a few batches of 4 MB.
+    assert int(run(code)) < 20_000_000

@@ -215,7 +215,7 @@ def test_a_window_is_advanced_over_a_gap() -> None:
 def test_batches_whose_weights_are_all_0_are_empty() -> None:
     evaluation = counted()
     before = evaluation.to_bytes()
-    none = {"time": START + 7 * HOUR, "sample_weight": [0, 0]}
+    none: dict[str, Any] = {"time": START + 7 * HOUR, "sample_weight": [0, 0]}
     assert evaluation.update([0, 1], [0.1, math.nan], **none) == Counted(0)
     assert evaluation.update(y_score=[0.1, 0.2], **none) == Counted(0)
     assert evaluation.label([0.1, 0.2], [0, 1], **none) == Counted(0)

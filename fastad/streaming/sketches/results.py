@@ -7,6 +7,7 @@ from typing import Any
 
 from fastad._core.results import Column, Record, Result, TableResult, attribute_columns
 from fastad._core.types import Threshold
+from fastad.measures.requests import key_of
 from fastad.uncertainty.results import Interval
 
 
@@ -118,7 +119,7 @@ class BoundedEvaluation(Result, Mapping[str, BoundedValue]):
         return BoundedEvaluation(self._values, self.undefined, [*self.notes, *notes])
 
     def __getitem__(self, key: str) -> BoundedValue:
-        return self._values[key]
+        return self._values[key if key in self._values else key_of(key)]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._values)
