@@ -65,6 +65,8 @@ def main() -> None:
     """Write made-up files, count them in two runs, and compare."""
     spark = SparkSession.builder.master("local[2]").appName("fastad").getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
+    # `count` is called by other processes.
+    spark.sparkContext.addPyFile(str(Path(__file__).with_name("spark.py")))
     rng = np.random.default_rng(0)
     labels = (rng.random(40_000) < 0.02).astype(np.int32)
     scores = rng.standard_normal(40_000) + 2 * labels
