@@ -53,6 +53,8 @@ class ServiceState:
             window=settings.window,
             memory=settings.memory,
             max_groups=settings.max_groups,
+            # batch.py refuses what is ahead of the clock, so that a gap may be of any length.
+            max_ahead="2920000d",
         )
         self.monitor = RateMonitor(
             "flagged_rate", expected_rate=settings.expected_rate, threshold=settings.threshold
@@ -196,20 +198,18 @@ class ServiceState:
         return size
 
     def _apply(self, batch: Batch, digest: str) -> dict[str, int]:
-        before = self.window.dropped
+        options = {"time": batch.time, "group": batch.group}
         try:
             if batch.kind == "labels":
-                self.window.label(batch.score, batch.label, time=batch.time, group=batch.group)
-                late = self.window.dropped.labels - before.labels
+                done = self.window.label(batch.score, batch.label, **options)
             else:
-                self.window.update(batch.label, batch.score, time=batch.time, group=batch.group)
+                done = self.window.update(batch.label, batch.score, **options)
                 self.monitor.update(y_score=batch.score)
-                late = self.window.dropped.points - before.points
         except (ValueError, TypeError) as error:
             # fastad's messages name the argument, what was expected, and what was found.
             raise RefusedError(str(error)) from error
-        answer = {"counted": batch.score.size - late, "late": late}
-        self.counts["points" if batch.kind == "scores" else "labels"] += answer["counted"]
+        answer = {"counted": done.counted, "late": done.late}
+        self.counts["points" if batch.kind == "scores" else "labels"] += done.counted
         self.counts["batches"] += 1
         if batch.id is not None:
             self._answers[batch.id] = digest, answer
