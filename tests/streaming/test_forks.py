@@ -110,6 +110,7 @@ SHARED = {
         {
             "update": lambda x: x.update(Y, SCORES, time=TIME),
             "label": lambda x: x.label(SCORES, Y, time=TIME),
+            "advance": lambda x: x.advance(TIME),
             "sketch": lambda x: x.sketch(),
             "evaluate": lambda x: x.evaluate(["auc"]),
             "to_bytes": lambda x: x.to_bytes(),
