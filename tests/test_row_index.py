@@ -93,6 +93,8 @@ BY_ROW: dict[str, Any] = {
     "X": pd.DataFrame(COLUMNS, INDEX),
     "low": pd.Series([-9.0, -9.0], ["left", "right"]),
     "high": pd.Series([9.0, 9.0], ["left", "right"]),
+    "mean": pd.Series([0.0, 0.0], ["left", "right"]),
+    "covariance": pd.DataFrame(np.eye(2), ["left", "right"]),
 }
 
 

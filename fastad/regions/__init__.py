@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from fastad.regions.box import Box as Box
     from fastad.regions.curve import VolumeCurve as VolumeCurve
     from fastad.regions.curve import volume_curve as volume_curve
+    from fastad.regions.reference import Normal as Normal
     from fastad.regions.results import VolumeEstimate as VolumeEstimate
     from fastad.regions.volume_estimation import volume as volume
 

@@ -23,6 +23,7 @@ from fastad.detectors.scorer import CompiledScorer, blocks, count_scores_below, 
 from fastad.errors import InvalidInputError, InvalidTypeError
 from fastad.regions.batches import Batches
 from fastad.regions.box import Box
+from fastad.regions.reference import Referred
 
 # A fitted detector, a jitted function of a point, a function of a batch, or a compiled scorer.
 Detector: TypeAlias = Any
@@ -205,6 +206,22 @@ class _Batch(BlockScore):
         return result.astype(np.float64)  # a copy: the function may use its memory again
 
 
+class _OfReference(BlockScore):
+    """Scores of the points that those of the unit cube stand for."""
+
+    def __init__(self, score: BlockScore, referred: Referred) -> None:
+        self.on_threads = score.on_threads
+        self._inner, self._referred = score, referred
+
+    def ranges(self, start: int, stop: int, n_features: int) -> Iterator[range]:
+        yield from self._inner.ranges(start, stop, n_features)
+
+    def write(self, points: FloatMatrix, scores: FloatVector) -> None:
+        # In place: messages name the point that was scored.
+        self._referred.from_cube(points)
+        self._inner.write(points, scores)
+
+
 def block_score(detector: Detector, n_features: int, argument: str = "detector") -> BlockScore:
     """Return the scorer of blocks: a detector, a jitted function, or a function of a batch.
 
@@ -228,6 +245,9 @@ def naming(argument: str) -> Iterator[None]:
 
 
 def _block_score(detector: Detector, n_features: int, argument: str) -> BlockScore:
+    if isinstance(detector, Referred):
+        inner = _block_score(detector.detector, n_features, argument)
+        return _OfReference(inner, detector)
     scorer = scorer_of(detector, argument)
     if scorer is not None:
         if scorer.n_features not in (None, n_features):

@@ -164,6 +164,11 @@ def arguments(draw: st.DrawFn, name: str) -> dict[str, Any]:
         **dict.fromkeys(("a", "b"), lambda: sketch(sample, rng)),
     }
     values = special(name, sample, rng)
+    if name == "volume":
+        d = X.shape[1]
+        reference = fastad.regions.Normal(X.mean(axis=0), np.eye(d) + 1 / d)
+        both = {"box": fastad.Box.from_data(X)}, {"reference": reference}
+        values = draw(st.sampled_from(both))
     if name == "evaluate_unsupervised":
         # Fitted detectors; or those that are trained in subspaces, in the boxes of these.
         values = draw(

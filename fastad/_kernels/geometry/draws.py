@@ -11,8 +11,11 @@ import numpy as np
 
 from fastad._core.jit import kernel, kernel_around, uncached
 from fastad._core.types import FloatMatrix, FloatVector, IntVector
+from fastad._kernels.elementary import to_normal_quantiles
 
 _UNIT = 2.0**-53
+# The least probability that a normal number is found for.
+_LEAST = 1e-300
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -67,6 +70,38 @@ def scale_to_box(ranges: Ranges, points: FloatMatrix) -> None:
             numbers[i] = min(low + (high - low) * numbers[i], high)
     if ranges.special.shape[0] > 0:
         _scale_special(ranges, points)
+
+
+@kernel
+def scale_to_normal(
+    mean: FloatVector,  # (d,)
+    factor: FloatMatrix,  # (d, d) lower triangle of the covariance's Cholesky decomposition
+    points: FloatMatrix,  # (d, n) of the unit cube; overwritten
+) -> None:
+    """Replace uniform numbers by normal ones: mean + factor * quantiles."""
+    d, n = points.shape
+    signs = np.empty(n)
+    for j in range(d):
+        row = points[j]
+        for i in range(n):
+            # The smaller tail, which keeps its digits.
+            signs[i] = 1.0 if row[i] < 0.5 else -1.0
+            row[i] = max(min(row[i], 1.0 - row[i]), _LEAST)
+        to_normal_quantiles(row)
+        for i in range(n):
+            row[i] *= signs[i]
+    # The last coordinates first, which need the others as they are.
+    for j in range(d - 1, -1, -1):
+        row = points[j]
+        f = factor[j, j]
+        m = mean[j]
+        for i in range(n):
+            row[i] = m + f * row[i]
+        for k in range(j):
+            f = factor[j, k]
+            other = points[k]
+            for i in range(n):
+                row[i] += f * other[i]
 
 
 @kernel

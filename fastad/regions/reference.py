@@ -1,0 +1,180 @@
+"""``Normal``: a distribution of points to weigh regions by, in place of the uniform one of a box.
+
+A normal distribution is the image of the unit cube under a map that is monotone in each
+coordinate. A region's mass is the fraction of the cube that the map takes into it, so that all
+methods for boxes hold for it.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from scipy.special import ndtr
+
+from fastad._core.arrays import as_readonly
+from fastad._core.frames import as_array
+from fastad._core.row_index import check_rows
+from fastad._core.types import ArrayLike, FloatMatrix, FloatVector
+from fastad._kernels.geometry.draws import scale_to_normal
+from fastad._kernels.geometry.moves import to_round
+from fastad.detectors.scorer import check_samples
+from fastad.errors import InvalidInputError, InvalidTypeError
+from fastad.regions.algebra import factor_of
+from fastad.regions.box import Box
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+# Relative difference of two entries of a covariance that must be equal.
+_ASYMMETRY = 1e-8
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Normal:
+    """A normal distribution, as reference for the mass of a region.
+
+    Parameters
+    ----------
+    mean : array-like of shape (n_features,)
+        Means, finite.
+    covariance : array-like of shape (n_features, n_features)
+        Symmetric and positive definite.
+
+    Attributes
+    ----------
+    mean : numpy.ndarray of shape (n_features,)
+        Means.
+    factor : numpy.ndarray of shape (n_features, n_features)
+        Lower triangle of the covariance's Cholesky decomposition.
+
+    Raises
+    ------
+    InvalidInputError
+        If the mean is not finite, or the covariance has another shape, or is not symmetric or not
+        positive definite.
+
+    Examples
+    --------
+    >>> import fastad
+    >>> reference = fastad.regions.Normal([0, 0], [[1, 0], [0, 4]])
+    >>> mass = fastad.volume(lambda X: X[:, 1], -2.0, reference=reference, rng=0)
+    >>> bool(mass.low < 0.158655 < mass.high)
+    True
+    """
+
+    mean: FloatVector
+    factor: FloatMatrix
+
+    def __init__(self, mean: ArrayLike, covariance: ArrayLike) -> None:
+        check_rows({"mean": mean, "covariance": covariance})
+        means = _finite(mean, "mean", ndim=1)
+        matrix = _finite(covariance, "covariance", ndim=2)
+        d = means.shape[0]
+        if matrix.shape != (d, d):
+            raise InvalidInputError(
+                f"covariance must have the shape ({d}, {d}) for a mean of {d} features; found "
+                f"{matrix.shape}",
+                argument="covariance",
+            )
+        scale = np.sqrt(np.abs(np.diag(matrix)))
+        if (np.abs(matrix - matrix.T) > _ASYMMETRY * np.outer(scale, scale)).any():
+            raise InvalidInputError(
+                "covariance must be symmetric; found entries that differ from those across the "
+                "diagonal",
+                argument="covariance",
+            )
+        # The factor of a matrix that is not positive definite has NaN or zeros.
+        factor = factor_of((matrix + matrix.T) / 2)
+        if not (np.diag(factor) > 0).all():
+            raise InvalidInputError(
+                "covariance must be positive definite; found a least eigenvalue of "
+                f"{np.linalg.eigvalsh(matrix)[0]:.3g}",
+                argument="covariance",
+            )
+        object.__setattr__(self, "mean", as_readonly(means))
+        object.__setattr__(self, "factor", as_readonly(factor))
+
+    @classmethod
+    def from_data(cls, X: ArrayLike) -> "Self":
+        """Normal distribution with the mean and the covariance of data.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Finite numbers, more rows than features.
+
+        Returns
+        -------
+        Normal
+
+        Raises
+        ------
+        InvalidInputError
+            If X is not finite, or its rows lie in a plane.
+        """
+        samples = check_samples(X, None).astype(np.float64)
+        n, d = samples.shape
+        if n <= d:
+            raise InvalidInputError(
+                f"X must have more rows than features; found {n} and {d}", argument="X"
+            )
+        try:
+            return cls(samples.mean(axis=0), np.cov(samples, rowvar=False).reshape(d, d))
+        except InvalidInputError as error:
+            raise InvalidInputError(f"X must not lie in a plane: {error}", argument="X") from None
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return int(self.mean.shape[0])
+
+    @property
+    def cube(self) -> Box:
+        """Unit cube that stands for the distribution."""
+        return Box(np.zeros(self.n_features), np.ones(self.n_features))
+
+    def to_cube(self, samples: FloatMatrix) -> FloatMatrix:
+        """Return the rows of the cube that stand for samples, of one shape."""
+        normal = np.empty(samples.shape[::-1])
+        to_round(np.ascontiguousarray(samples.T), self.mean, self.factor, normal)
+        rows: FloatMatrix = np.minimum(ndtr(normal), np.nextafter(1.0, 0.0)).T
+        return rows
+
+
+class Referred(NamedTuple):
+    """A detector of the points that those of the unit cube stand for."""
+
+    detector: Any
+    reference: Normal
+
+    def from_cube(self, points: FloatMatrix) -> None:
+        """Replace points of the cube, of shape (n_features, n_points), by those they stand for."""
+        scale_to_normal(self.reference.mean, self.reference.factor, points)
+
+
+def check_reference(reference: object) -> Normal:
+    """Check that a reference is one."""
+    if not isinstance(reference, Normal):
+        raise InvalidTypeError(
+            f"reference must be a fastad.regions.Normal; found {type(reference).__name__}",
+            argument="reference",
+        )
+    return reference
+
+
+def _finite(values: ArrayLike, name: str, *, ndim: int) -> FloatMatrix:
+    array = as_array(values, name)
+    if array.ndim != ndim or array.size == 0 or array.dtype.kind not in "biuf":
+        raise InvalidInputError(
+            f"{name} must be {'a vector' if ndim == 1 else 'a matrix'} of numbers; found shape "
+            f"{array.shape} of {array.dtype}",
+            argument=name,
+        )
+    floats: FloatMatrix = array.astype(np.float64)
+    if not np.isfinite(floats).all():
+        raise InvalidInputError(
+            f"{name} must contain finite numbers; found "
+            f"{np.count_nonzero(~np.isfinite(floats))} others",
+            argument=name,
+        )
+    return floats
