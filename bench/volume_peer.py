@@ -223,15 +223,13 @@ def main(arguments: Sequence[str]) -> None:
     """Measure one cell or all; keep the rows that were measured before."""
     warnings.simplefilter("ignore")
     rows = read_rows(TABLE) if TABLE.exists() else []
+    wanted = [
+        (name, method, d, n_own if method == "fastad" else n_others)
+        for name, d, n_own, n_others in CELLS
+        for method in METHODS
+    ]
     if len(arguments) == 4:
-        method, name, d, n_seeds = arguments
-        wanted = [(name, method, int(d), int(n_seeds))]
-    else:
-        wanted = [
-            (name, method, d, n_own if method == "fastad" else n_others)
-            for name, d, n_own, n_others in CELLS
-            for method in METHODS
-        ]
+        wanted = [(arguments[1], arguments[0], int(arguments[2]), int(arguments[3]))]
     done = {(row["region"], row["method"], int(row["n_features"])) for row in rows}
     for name, method, d, n_seeds in wanted:
         if (name, method, d) not in done:

@@ -308,7 +308,8 @@ def test_data_are_positional_and_options_keyword_only(name: str) -> None:
         if parameter.name in data:
             assert parameter.kind is parameter.POSITIONAL_OR_KEYWORD
             # A volume may be given as its logarithm; level sets are all that a curve needs.
-            optional = {"volume"} | (
+            # A reference takes the place of a box.
+            optional = {"volume", *(["box"] if name == "volume" else [])} | (
                 {"uniform_score"} if DATA_WITHOUT_LABELS.get(name) == SCORES_AND_BOX else set()
             )
             assert parameter.default is (None if parameter.name in optional else parameter.empty)

@@ -114,6 +114,15 @@ def split(
     # Particles have the budget, except the first bridges' share, until these fail.
     n_kept = math.floor((1 - _PARTICLES_PART) * budget)
     n_kept = n_kept if n_kept >= FEWEST_DRAWS else 0
+    left = budget - cube.n_scored
+    if n_kept and n_levels >= _FEW_LEVELS and left < N_REPEATS * each * trial.n_particles:
+        # Of very many levels the trial has more particles than would come down after it: enough
+        # for bridges, which need them in the region only.
+        bridged = bridge(cube, trial, target, left, rng, report, others)
+        if bridged is not None:
+            report()
+            return SplittingRun.of([trial], bridged)
+        n_kept = 0
     while (left := budget - cube.n_scored) > _LEAST_PART * budget:
         left, before = max(left - n_kept, left // 2), cube.n_scored
         n_particles = min(int(left / (N_REPEATS * each)), _LARGEST // (N_REPEATS * cube.n_features))
