@@ -518,7 +518,8 @@ class SlidingEvaluation:
             there = self._groups[group].panes if group in self._groups else {}
             for pane, some in parts:
                 there.get(pane, self._empty).check_room(some.n_points)
-            self._drop(points=late, ahead=ahead)
+            if late or ahead:
+                self._drop(points=late, ahead=ahead)
             n_points = sum(some.n_points for _, some in parts)
             if not parts:
                 return Counted(0, late, ahead)
