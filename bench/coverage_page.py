@@ -44,10 +44,9 @@ def price(key: str) -> str:
     def cell(family: str, size: tuple[int, int]) -> str:
         (row,) = (each for each in rows if each["family"] == family and _size(each) == size)
         ratio = f", {row['ratio']} of {row['narrowest']}" if row["narrowest"] else ""
-        noted = (
-            f" ({100 * int(row['noted']) / auto_price.N_SEEDS:.0f})" if row["noted"] != "0" else ""
-        )
-        return f"{100 * float(row['coverage']):.1f}{noted}{ratio}"
+        noted = int(row["noted"]) / auto_price.N_SEEDS
+        mark = f" ({100 * noted:.0f})" if noted >= 0.005 else ""
+        return f"{100 * float(row['coverage']):.1f}{mark}{ratio}"
 
     sizes = auto_price.SIZES
     body = [[family, *(cell(family, size) for size in sizes)] for family in ALL_FAMILIES]

@@ -72,6 +72,7 @@ _FAMILIES = ("Gaussian", "heavy-tailed", "tied", "half hidden")
 # Operating points whose samples beyond the rate, not the whole class, limit coverage.
 _RATES_OF_NORMALS = ("fpr", "min_fpr", "alpha", "fraction")
 _RATES_OF_ANOMALIES = ("tpr", "min_tpr", "recall")
+_PARTIAL_AREAS = ("auc_at_fpr", "auc_at_tpr")
 # Their rate cuts off the other part of the curve.
 _WITHOUT_A_TAIL = ("ht_auc", "lf_auc")
 
@@ -376,6 +377,9 @@ def coverage_table(*, nearly_perfect: bool = False) -> Mapping[str, list[Coverag
     for row in csv.DictReader(text.splitlines()):
         # By themselves, the other methods are too narrow for families that are not in the table.
         if row["measure"] in (ROC_AUC.name, *COMBINED) and row["method"] not in _SELECTED:
+            continue
+        # The area up to a point where the curve steps may be at an end, which no logit reaches.
+        if row["measure"] in _PARTIAL_AREAS and row["method"] == "logit":
             continue
         coverages = [float(row[family]) for family in families if row[family]]
         if coverages and row[f"width{suffix}"]:
