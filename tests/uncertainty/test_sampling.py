@@ -300,8 +300,12 @@ def test_tables_have_the_intervals_of_the_function(design: dict[str, Any]) -> No
     if "clusters" in design:
         with pytest.warns(LowCoverageWarning, match="30 clusters"):
             one = fastad.interval(
-                *(Y[:300], S[:300]),
-                **{"measure": "auc", "confidence_level": 0.9, "clusters": CLUSTERS[:300]},
+                Y[:300],
+                S[:300],
+                measure="auc",
+                confidence_level=0.9,
+                rng=0,
+                clusters=CLUSTERS[:300],
             )
         assert halves[False]["score"].intervals["auc"].low == one.low
 
