@@ -17,7 +17,12 @@ from fastad.measures.measure import BoundMeasure
 from fastad.measures.registry import MEASURES
 from fastad.measures.requests import bind
 from fastad.ordering.counts import OrderedCounts, count
-from fastad.uncertainty.intervals.interval_estimation import Task, check_options, estimate_interval
+from fastad.uncertainty.intervals.interval_estimation import (
+    Task,
+    check_options,
+    estimate_interval,
+    intervals_of,
+)
 from fastad.uncertainty.intervals.methods import (
     ANY_SIZE,
     NEWCOMBE_OR_LOGIT,
@@ -341,6 +346,19 @@ def test_methods_that_are_selected_where_scores_have_few_levels(key: str, expect
         # Between scores that differ.
         stepped = study.Cell(400, 1000, "stepped").sample(seed)
         assert select_method(bind("tpr@0.05", {}), stepped) == ("order", None)
+
+
+def test_intervals_of_partial_areas_reach_an_end_where_the_curve_steps() -> None:
+    """All anomalies lie below exactly 5 % of the normals, so that the area up to there is 0."""
+    bound = bind("auc@0.05", {})
+    n_covering = 0
+    for seed in range(40):
+        counts = study.Cell(30, 1000, "anomalies between 95 and 5 % of the normals").sample(seed)
+        options = check_options("auto", 0.95, 100, seed)
+        (interval,) = intervals_of(IndependentSample.of(counts), [bound], options)
+        assert isinstance(interval, Interval)
+        n_covering += interval.low == 0
+    assert n_covering >= 35
 
 
 def test_the_best_precision_at_a_recall_of_few_levels_has_a_note() -> None:

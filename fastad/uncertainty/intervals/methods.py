@@ -40,6 +40,7 @@ COMBINED = ("average_precision", "pr_auc")
 # Methods that draw random curves.
 OF_CURVES = ("fiducial", "combined")
 _SELECTED = (NEWCOMBE_OR_LOGIT, *OF_CURVES)
+_RESTRICTED = (ROC_AUC.name, "equal_error_rate", *COMBINED)
 
 # The lowest of four families of 200 intervals each with a coverage of 95 % lies at 93 % by chance.
 # With many samples beyond the operating point nothing else makes it lower; areas under the ROC
@@ -376,7 +377,7 @@ def coverage_table(*, nearly_perfect: bool = False) -> Mapping[str, list[Coverag
     table: dict[str, list[Coverage]] = {}
     for row in csv.DictReader(text.splitlines()):
         # By themselves, the other methods are too narrow for families that are not in the table.
-        if row["measure"] in (ROC_AUC.name, *COMBINED) and row["method"] not in _SELECTED:
+        if row["measure"] in _RESTRICTED and row["method"] not in _SELECTED:
             continue
         # The area up to a point where the curve steps may be at an end, which no logit reaches.
         if row["measure"] in _PARTIAL_AREAS and row["method"] == "logit":
