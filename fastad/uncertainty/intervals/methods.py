@@ -9,6 +9,8 @@ from importlib.resources import files
 from statistics import fmean
 from typing import NamedTuple, TypeVar
 
+import numpy as np
+
 from fastad.errors import InvalidInputError
 from fastad.measures.contamination import CorrectedMeasure, observed_area
 from fastad.measures.early import exponent_of
@@ -74,6 +76,9 @@ _FAMILIES = ("Gaussian", "heavy-tailed", "tied", "half hidden")
 _RATES_OF_NORMALS = ("fpr", "min_fpr", "alpha", "fraction")
 _RATES_OF_ANOMALIES = ("tpr", "min_tpr", "recall")
 _PARTIAL_AREAS = ("auc_at_fpr", "auc_at_tpr")
+# With so many of the anomalies at one score, the best precision at a recall was covered in 79 to
+# 87 % of the samples that have no step at that recall.
+_LARGE_TIE = 0.25
 # Their rate cuts off the other part of the curve.
 _WITHOUT_A_TAIL = ("ht_auc", "lf_auc")
 
@@ -183,6 +188,8 @@ def select_method(bound: BoundMeasure, counts: OrderedCounts) -> tuple[str, floa
         if step.is_tie and bound.parameters.get("interpolation") == "linear":
             return "fiducial", None
         return valid, None if valid == "order" else math.nan
+    if bound.measure.name == "precision_at_recall" and _has_large_tie(counts):
+        return "fiducial", math.nan
     rows = _nearest_rows(bound, counts)
     # With another prevalence a few samples may dominate, which the table does not show, unless it
     # was measured at one.
@@ -194,6 +201,12 @@ def select_method(bound: BoundMeasure, counts: OrderedCounts) -> tuple[str, floa
         is_known = isinstance(bound.measure, CorrectedMeasure) and min(limits) >= MANY
         return "bootstrap", None if is_known else math.nan
     return best_method(rows)
+
+
+def _has_large_tie(counts: OrderedCounts) -> bool:
+    """Return whether a large part of the anomalies has one score, with normals."""
+    ties = np.diff(counts.tps)[np.diff(counts.fps) > 0]
+    return bool(ties.max(initial=0) >= _LARGE_TIE * counts.n_anomalies)
 
 
 def limits_of(bound: BoundMeasure, n_anomalies: float, n_normals: float) -> Limits:
