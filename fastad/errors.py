@@ -3,7 +3,7 @@
 import re
 
 # The name of an argument, perhaps with a field or an index, with which a message begins.
-_ITEM = re.compile(r"(?:X|[a-z])\w*(?:\.\w+|\[.*?\](?=[.\[ ]))*(?= must )")
+_ITEM = re.compile(r"(?:X|[a-z])\w*(?:\.\w+|\[.*?\])*(?= must )")
 
 
 class _ArgumentError(Exception):

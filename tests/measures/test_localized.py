@@ -352,3 +352,14 @@ def test_options_lie_inside(option: str, value: Any) -> None:
         ):
             with pytest.raises((InvalidInputError, TypeError), match=f"^{option} must"):
                 measure(fpr=0.1, **{option: value})
+
+
+def test_labels_in_tables() -> None:
+    labels = ["auc_local@0.1", "auc_beta@0.1", "auc_gauss@0.1", "auc_hist@0.1"]
+    names = ["localized_auc", "beta_weighted_auc", "gaussian_weighted_auc"]
+    names += ["histogram_weighted_auc"]
+    expected = [getattr(fastad.measures, name)(Y, S, fpr=0.1) for name in names]
+    for measures in (labels, names):
+        table = fastad.evaluate(Y, S, measures=measures, fpr=[0.1])
+        assert table.measure_keys == labels
+        assert list(table["score"].values()) == expected
