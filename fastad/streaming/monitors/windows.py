@@ -6,6 +6,7 @@ import struct
 from collections import OrderedDict
 from collections.abc import Sequence
 from datetime import timedelta
+from itertools import islice
 from pathlib import Path
 from typing import Any, cast
 
@@ -512,27 +513,32 @@ class SlidingEvaluation:
             self._expect(points.raw.dtype)
             latest = self._latest_with(parts)
             first = latest + 1 - self._n_kept
-            late = sum(some.n_points for pane, some in parts if pane < first)
-            ahead = sum(some.n_points for pane, some in parts if pane > latest)
-            parts = [(pane, some) for pane, some in parts if first <= pane <= latest]
-            there = self._groups[group].panes if group in self._groups else {}
+            kept = self._kept(group)
+            inside: list[tuple[int, StreamedPoints]] = []
+            late = ahead = n_points = 0
             for pane, some in parts:
-                there.get(pane, self._empty).check_room(some.n_points)
+                n_some = some.n_points
+                if pane < first:
+                    late += n_some
+                elif pane > latest:
+                    ahead += n_some
+                else:
+                    kept.panes.get(pane, self._empty).check_room(n_some)
+                    inside.append((pane, some))
+                    n_points += n_some
             if late or ahead:
                 self._drop(points=late, ahead=ahead)
-            n_points = sum(some.n_points for _, some in parts)
-            if not parts:
+            if not inside:
                 return Counted(0, late, ahead)
             self._slide_to(latest)
             self._dtype = points.raw.dtype
-            kept = self._kept(group)
             if kept.n_points + n_points > (self._max_group_points or math.inf):
                 self._drop(over_quota=n_points)
                 kept.after_drop = True
                 return Counted(0, late, ahead, n_points)
             self._groups[group] = kept
             self._groups.move_to_end(group)
-            for pane, some in parts:
+            for pane, some in inside:
                 self._to_change(kept, pane).count_points(some)
             kept.n_points += n_points
             self._make_room()
@@ -551,8 +557,10 @@ class SlidingEvaluation:
 
     def _kept(self, group: Group | None) -> KeptGroup:
         """Return a group, or one that begins."""
-        dropped = self._dropped.groups > 0 or self._dropped.over_quota > 0
-        return self._groups.get(group, KeptGroup({}, dropped))
+        kept = self._groups.get(group)
+        if kept is None:
+            kept = KeptGroup({}, self._dropped.groups > 0 or self._dropped.over_quota > 0)
+        return kept
 
     def _label(
         self, points: StreamedPoints, panes: IntVector | int, group: Group | None
@@ -620,8 +628,9 @@ class SlidingEvaluation:
     def _make_room(self) -> None:
         """Drop the smallest group but the last one, which has just begun."""
         if len(self._groups) > self._max_groups:
-            *others, _ = self._groups
-            kept = self._groups.pop(min(others, key=lambda name: self._groups[name].n_points))
+            others = islice(self._groups.items(), len(self._groups) - 1)
+            smallest, kept = min(others, key=lambda item: item[1].n_points)
+            del self._groups[smallest]
             self._unread.difference_update(kept.panes.values())
             self._drop(groups=1, group_points=kept.n_points)
 
