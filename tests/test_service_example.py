@@ -3,7 +3,6 @@
 import json
 import math
 import re
-import resource
 import signal
 import socket
 import subprocess
@@ -21,10 +20,9 @@ import fastad
 from tests.support.processes import environment
 from tests.support.services import SERVICE, Service, running, started
 
-pytestmark = [
-    pytest.mark.system,
-    pytest.mark.skipif(sys.platform == "win32", reason="the service locks its folder with flock"),
-]
+pytestmark = pytest.mark.system
+# Not on Windows, as `fcntl`, by which the service locks its folder.
+resource = pytest.importorskip("resource")
 
 RNG = np.random.default_rng(0)
 Y = (RNG.random(4000) < 0.1).astype(int)
@@ -317,6 +315,15 @@ def test_slow_clients_do_not_keep_it_from_ending(tmp_path: Path) -> None:
         with socket.create_connection(("127.0.0.1", service.port)) as slow_one:
             slow_one.sendall(head + b"Content-Length: 99\r\n\r\n{")
             assert slow_one.recv(1000).startswith(b"HTTP/1.1 408 ")
+    with running(folder) as service:
+        before = service.log.stat().st_size
+        with socket.create_connection(("127.0.0.1", service.port)) as gone:
+            gone.sendall(head + b"Content-Length: 99\r\n\r\n{")
+        deadline = time.monotonic() + 60
+        while not metric(service, 'answers_total{status="400"}'):
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+    assert b"exception" not in service.log.read_bytes()[before:]
 
 
 def test_connections_are_limited(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from config import LOGGING, Settings
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -75,6 +75,8 @@ async def change(request: Request) -> Response:
         body = await asyncio.wait_for(_body(request, settings.max_body), settings.body_seconds)
     except asyncio.TimeoutError:
         return _error(408, f"the body must be sent within {settings.body_seconds:g} s")
+    except ClientDisconnect:
+        return _error(400, "the body must be sent to its end")
     if body is None:
         return _error(413, f"the body must have at most {settings.max_body} bytes")
 
