@@ -170,7 +170,7 @@ def test_from_data_has_the_moments_of_the_data() -> None:
 
 
 ONE: Any = np.eye(2)
-EDGES: Any = [[0, np.inf], [[1, 0], [0, np.nan]]]
+EDGES: Any = [[0, np.inf], [[1, 0], [0, np.nan]], [[1, 0.5], [0, 1]]]
 REFUSALS: dict[str, tuple[Any, str, str]] = {
     "a mean in two dimensions": (lambda: Normal(ONE, ONE), "mean", "must be a vector"),
     "no mean": (lambda: Normal([], ONE), "mean", "must be a vector"),
@@ -179,7 +179,7 @@ REFUSALS: dict[str, tuple[Any, str, str]] = {
     "a vector of variances": (lambda: Normal([0, 0], [1, 1]), "covariance", "must be a matrix"),
     "too many features": (lambda: Normal([0, 0], np.eye(3)), "covariance", "shape (2, 2)"),
     "NaN": (lambda: Normal([0, 0], EDGES[1]), "covariance", "finite"),
-    "no symmetry": (lambda: Normal([0, 0], [[1, 0.5], [0, 1]]), "covariance", "symmetric"),
+    "no symmetry": (lambda: Normal([0, 0], EDGES[2]), "covariance", "symmetric"),
     "a negative variance": (lambda: Normal([0], [[-1]]), "covariance", "positive definite"),
     "a plane": (lambda: Normal([0, 0], np.ones((2, 2))), "covariance", "positive definite"),
     "few rows": (lambda: Normal.from_data(np.eye(3)[:2]), "X", "more rows than features"),

@@ -46,8 +46,10 @@ FEWEST_DRAWS, _FEWEST_POINTS = 20_000, 40
 # half the walks the fit to two balls of 50 features was refused for 2 of 5 seeds; now for 0 of 8.
 _PILOT_PART, _WANDERING_PART, _WALKS_PART, _EMPTY_CELLS_PART = 0.04, 0.2, 0.2, 0.1
 # Of a ball in 100 features the efficiency grows from 0.0005 in pilot 3 to 0.01 in pilot 8 and 0.45
-# in pilot 12. What a refused density leaves has no other use; more would leave too few draws.
-_MOST_PILOTS = 13
+# in pilot 12. What a refused density leaves has no other use.
+_MOST_PILOTS = 16
+# Part of the draws that pilots leave: for the last moves, and for draws of the density fitted.
+_LEFT_PART = 0.35
 # Effective draws of a pilot, as a part of its draws: good enough to end with, and required.
 _GOOD_EFFICIENCY, _LEAST_EFFICIENCY = 0.3, 0.01
 # Pilots whose points in the region are fitted together, and points at most.
@@ -154,7 +156,8 @@ def bridge(
         mixture = refine(start(points, n_values, rng), positions, even, n_values)
         labels = (np.arange(some.shape[1]) >= some.shape[1] - distant.shape[1]).astype(np.int64)
     begun = np.concatenate([points, distant], axis=1), positions
-    fitted = _fit(cube, mixture, begun, threshold, int(_PILOT_PART * n_draws), rng, report)
+    most, n_pilot = last - int(_LEFT_PART * n_draws), int(_PILOT_PART * n_draws)
+    fitted = _fit(cube, mixture, begun, threshold, n_pilot, most, rng, report)
     if fitted is None:
         return None
     cells = Cells(some, labels)
@@ -239,6 +242,7 @@ def _fit(
     begun: tuple[FloatMatrix, FloatMatrix],
     threshold: float,
     n_pilot: int,
+    most: int,
     rng: np.random.Generator,
     report: Callable[[], None],
 ) -> Mixture | None:
@@ -252,6 +256,8 @@ def _fit(
     ----------
     begun : tuple of numpy.ndarray of shapes (n_features, n_particles) and (n_features, n_positions)
         Present positions of the particles, and earlier ones.
+    most : int
+        Points scored by the end of the last pilot, at most.
     """
     n_values = cube.n_values
     pilots: list[tuple[FloatMatrix, FloatVector]] = []
@@ -274,7 +280,7 @@ def _fit(
             joined, logs = _joined(positions, *pilots)
             mixture = _each_fitted(mixture, joined, logs, n_values)
         mixture = _evened(mixture)
-        if efficiency >= _GOOD_EFFICIENCY:
+        if efficiency >= _GOOD_EFFICIENCY or cube.n_scored + n_pilot > most:
             break
     return mixture if efficiency >= _LEAST_EFFICIENCY else None
 
