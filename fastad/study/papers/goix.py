@@ -16,7 +16,7 @@ from fastad.measures.roc import roc_auc
 from fastad.regions.box import Box
 from fastad.regions.scores import block_score
 from fastad.study.checks import refused
-from fastad.study.papers.goix_data import SETTINGS, GoixProtocol, GoixSplit, Setting, split_goix
+from fastad.study.papers.goix_data import SETTINGS, GoixProtocol, Setting, split_goix
 from fastad.study.papers.goix_results import SEPARATOR, GoixBenchmark, GoixRow
 from fastad.unsupervised.criteria import Criteria, Criterion, CriterionName
 from fastad.unsupervised.many_detectors import evaluate_unsupervised
@@ -192,7 +192,26 @@ def goix_cell(
     no_volume = f"the box of the rows has no volume: {n_varying} features vary, {needed} must"
     undefined = _undefined(no_volume, split.evaluated.shape[0], protocol)
     if n_varying >= needed:
-        evaluation = _criteria(scores, makers, split, protocol, of_criteria, n_jobs, progress)
+        how: dict[str, Any] = {
+            "X_train": split.X_train,
+            "n_subspaces": protocol.n_subspaces,
+            "n_features": protocol.n_features,
+            "n_jobs": n_jobs,
+            "progress": progress,
+        }
+        if is_direct:
+            # Unlike the default, no feature is discrete: the paper has none.
+            box = Box.from_data(split.evaluated, discrete_threshold=None)
+            how = {"box": box, "method": "uniform"}
+        evaluation = evaluate_unsupervised(
+            scores if is_direct else makers,
+            split.evaluated,
+            n_draws=protocol.n_uniform,
+            n_resamples=protocol.n_resamples,
+            confidence_level=protocol.confidence_level,
+            rng=of_criteria,
+            **how,
+        )
     rows = []
     for name, score in scores.items():
         y_score = block_score(score, n_features).of_rows(split.X_test)
@@ -267,38 +286,6 @@ def _seed(rng: int | np.random.Generator | None) -> int:
     if rng is None or isinstance(rng, np.random.Generator):
         return random_seed(generator)
     return int(rng)
-
-
-def _criteria(
-    scores: Mapping[str, Any],
-    makers: Mapping[str, Factory],
-    split: GoixSplit,
-    protocol: GoixProtocol,
-    rng: np.random.Generator,
-    n_jobs: int | None,
-    progress: Callable[[int, int | None], object] | None,
-) -> UnsupervisedEvaluation:
-    """Evaluate fitted detectors in the box of all features, or new ones in random subspaces."""
-    options: dict[str, Any] = {
-        "n_draws": protocol.n_uniform,
-        "n_resamples": protocol.n_resamples,
-        "confidence_level": protocol.confidence_level,
-        "rng": rng,
-    }
-    if split.evaluated.shape[1] <= protocol.max_direct:
-        # Unlike the default, no feature is discrete: the paper has none.
-        box = Box.from_data(split.evaluated, discrete_threshold=None)
-        return evaluate_unsupervised(scores, split.evaluated, box=box, method="uniform", **options)
-    return evaluate_unsupervised(
-        makers,
-        split.evaluated,
-        X_train=split.X_train,
-        n_subspaces=protocol.n_subspaces,
-        n_features=protocol.n_features,
-        n_jobs=n_jobs,
-        progress=progress,
-        **options,
-    )
 
 
 def _areas(y_test: LabelVector, y_score: ScoreVector) -> tuple[float, float, str]:
