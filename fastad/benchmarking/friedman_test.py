@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from fastad._core.p_values import positive_p
 from fastad._core.parameters import check_flag, check_inside
 from fastad._core.results import Column, TableResult, interval_columns
 from fastad._core.text_tables import DASH, count_text, intervals_text, number_text
@@ -250,11 +251,11 @@ def _test(
     if reason is None:
         w = between / (n * within)
         statistic = (k - 1) * between / within
-        p_value = float(chdtrc(df[0], statistic))
+        p_value = positive_p(float(chdtrc(df[0], statistic)))
         left = n * within - between
         f_statistic = (n - 1) * between / left if left else math.inf
-        exact = _exact_p_value(deviations)
-        f_p_value = float(fdtrc(*df, f_statistic)) if left else exact
+        exact = positive_p(_exact_p_value(deviations))
+        f_p_value = positive_p(float(fdtrc(*df, f_statistic))) if left else exact
         ends = concordance_interval(deviations, clusters[counted], level)
         # Without the correction the concordance is as much lower as W. Not multiplied where it
         # is W: rounding might leave it out.

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastad._core.arrays import set_all_readonly
+from fastad._core.p_values import positive_p, positive_ps
 from fastad._core.parameters import N_RESAMPLES, check_choice, check_inside, short_repr
 from fastad._core.text_tables import count_text
 from fastad._core.types import Correction, FloatMatrix, FloatVector, IntVector, Point
@@ -166,7 +167,7 @@ def _compare_mean_ranks(
         critical = -float(ndtri(alpha / (2 * (k - 1))))
     else:
         critical = range_quantile(alpha, k) / math.sqrt(2)
-    p_values, adjusted = 2 * ndtr(-z)[which], adjust(z)[which]
+    p_values, adjusted = positive_ps(2 * ndtr(-z)[which]), positive_ps(adjust(z)[which])
     return _PairTest(method, p_values, adjusted, difference, critical * error, smallest)
 
 
@@ -175,7 +176,7 @@ def _sign_test(advantage: int, n: int) -> float:
     # Here, because SciPy's special functions take a tenth of a second to import.
     from scipy.special import bdtr
 
-    return min(1.0, 2 * float(bdtr((n - advantage) // 2, n, 0.5)))
+    return positive_p(min(1.0, 2 * float(bdtr((n - advantage) // 2, n, 0.5))))
 
 
 def wilcoxon_holm(

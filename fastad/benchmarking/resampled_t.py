@@ -8,6 +8,7 @@ from itertools import combinations
 import numpy as np
 
 from fastad._core.arrays import set_all_readonly
+from fastad._core.p_values import positive_p
 from fastad._core.parameters import check_choice, check_inside, short_repr, significance_level
 from fastad._core.results import Column, ShortRepr, TableResult, interval_columns
 from fastad._core.text_tables import format_p, intervals_text, some_of
@@ -251,8 +252,8 @@ def _test(
     scaled_error = math.sqrt((1 / n + fraction / (1 - fraction)) * variance)
     error = float(np.ldexp(scaled_error, exponents[0, 0]))
     if error == 0:
-        return mean, 0.0, mean, mean, math.nan, float(mean == 0), n
+        return mean, 0.0, mean, mean, math.nan, positive_p(float(mean == 0)), n
     statistic = mean / error
     half = float(stdtrit(n - 1, 1 - alpha / 2)) * error
-    p_value = 2 * float(stdtr(n - 1, -abs(statistic)))
+    p_value = positive_p(2 * float(stdtr(n - 1, -abs(statistic))))
     return mean, error, mean - half, mean + half, statistic, p_value, n

@@ -2,6 +2,7 @@
 
 import json
 import math
+import sys
 from fractions import Fraction
 from typing import Any
 
@@ -87,7 +88,7 @@ def test_equal_models_do_not_differ_and_constant_differences_do() -> None:
     assert (equal.p_values[0], equal.low[0]) == (1, 0)
     assert math.isnan(equal.statistic[0])
     apart = resampled_t_test(table([[0.75, 0.5], [0.5, 0.25]]), test_fraction=0.5)
-    assert apart.p_values[0] == 0
+    assert apart.p_values[0] == sys.float_info.min
 
 
 def test_differences_are_those_of_fractions() -> None:
@@ -95,7 +96,8 @@ def test_differences_are_those_of_fractions() -> None:
     even = resampled_t_test(table([[0.1, 0.7], [0.4, 0.4]]), test_fraction=0.5)
     assert (even.difference[0], even.p_values[0]) == (0, 1)
     constant = resampled_t_test(table([[0.4, 0.5, 0.7], [0.3, 0.4, 0.6]]), test_fraction=0.5)
-    assert (constant.low[0], constant.high[0], constant.p_values[0]) == (0.1, 0.1, 0)
+    assert (constant.low[0], constant.high[0]) == (0.1, 0.1)
+    assert constant.p_values[0] == sys.float_info.min
 
 
 @pytest.mark.parametrize("unit", [2.0**-700, 2.0**700])

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from fastad._core.jit import kernel
+from fastad._core.p_values import SMALLEST_P
 from fastad._core.types import FloatMatrix, FloatVector, IntVector, ShortVector
 from fastad._kernels.rank_tests.student import two_sided_block
 
@@ -60,7 +61,7 @@ def row_p_values(
     work: FloatMatrix,  # (8, size or more) room
     p_values: FloatVector,  # (size,) written here
 ) -> None:
-    """Find the two-sided p-values of a row; 1 for equal means, 0 for an infinite statistic."""
+    """Find the two-sided p-values of a row; 1 for equal means, never 0."""
     z, ratio = work[6, : t.shape[0]], work[7, : t.shape[0]]
     least = 1.0 / (2.0 * half)
     for c in range(t.shape[0]):
@@ -70,8 +71,8 @@ def row_p_values(
     for c in range(t.shape[0]):
         if t[c] == 0.0:
             p_values[c] = 1.0
-        elif t[c] == np.inf:
-            p_values[c] = 0.0
+        elif t[c] == np.inf or p_values[c] < SMALLEST_P:
+            p_values[c] = SMALLEST_P
 
 
 @kernel

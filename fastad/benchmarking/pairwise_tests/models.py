@@ -8,6 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from fastad._core.p_values import SMALLEST_P, positive_p
 from fastad._core.types import FloatMatrix, FloatVector, IntVector
 from fastad._kernels.rank_tests.folds import summarize
 
@@ -103,7 +104,7 @@ def welch_test(models: Models) -> Overall:
         if means[0] == means[-1]:
             return Overall(0.0, n - 1.0, math.nan, 1.0)
         if constant[0] < constant[-1]:
-            return Overall(math.inf, n - 1.0, math.nan, 0.0)
+            return Overall(math.inf, n - 1.0, math.nan, SMALLEST_P)
         return Overall(math.nan, n - 1.0, math.nan, math.nan)
     smallest = float(deviations.min())
     weights = (smallest / deviations) ** 2
@@ -117,7 +118,7 @@ def welch_test(models: Models) -> Overall:
     uneven = math.fsum((1.0 - weights / total) ** 2) / (k - 1)
     f = between / (1.0 + 2.0 * (n - 2) / (n * n - 1.0) * uneven)
     df_within = (n * n - 1.0) / (3.0 * uneven)
-    return Overall(f, n - 1.0, df_within, float(fdtrc(n - 1.0, df_within, f)))
+    return Overall(f, n - 1.0, df_within, positive_p(float(fdtrc(n - 1.0, df_within, f))))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

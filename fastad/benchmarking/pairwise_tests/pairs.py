@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastad._core.arrays import set_readonly
+from fastad._core.p_values import positive_ps
 from fastad._core.results import ShortRepr
 from fastad._core.threads import in_steps, thread_map
 from fastad._core.types import FloatMatrix, FloatVector, IntVector
@@ -184,8 +185,8 @@ def pair_p_values(
     Returns
     -------
     numpy.ndarray of shape (n_models, n_models)
-        Symmetric, in [0, 1]; 1 on the diagonal and for equal means, 0 for different means without
-        variance.
+        Symmetric, in (0, 1]; 1 on the diagonal and for equal means, the smallest normal float for
+        different means without variance.
 
     Raises
     ------
@@ -241,7 +242,7 @@ def _tukey(models: Models) -> FloatMatrix:
     q = differences[inside] / (unit if unit > 0.0 else 1.0)
     parts = thread_map(lambda step: _range_p_values(q[step.start : step.stop], models), steps)
     p_values[inside] = np.concatenate([np.empty(0), *parts])
-    return _symmetric(p_values[indices], n)
+    return _symmetric(positive_ps(p_values)[indices], n)
 
 
 def _range_p_values(q: FloatVector, models: Models) -> FloatVector:
