@@ -49,7 +49,7 @@ _PILOT_PART, _WANDERING_PART, _WALKS_PART, _EMPTY_CELLS_PART = 0.04, 0.2, 0.2, 0
 # in pilot 12. What a refused density leaves has no other use.
 _MOST_PILOTS = 16
 # Part of the draws that pilots leave: for the last moves, and for draws of the density fitted.
-_LEFT_PART = 0.35
+_LEFT_PART = 0.28
 # Effective draws of a pilot, as a part of its draws: good enough to end with, and required.
 _GOOD_EFFICIENCY, _LEAST_EFFICIENCY = 0.3, 0.01
 # Pilots whose points in the region are fitted together, and points at most.
