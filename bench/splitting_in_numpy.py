@@ -16,8 +16,7 @@ from scipy.special import ndtr, ndtri
 import fastad.regions.algebra
 import fastad.regions.scores
 from fastad._kernels.geometry import moves as kinds
-from fastad.regions.importance_sampling import marginals
-from fastad.regions.splitting import moves
+from fastad.regions.splitting import marginals, moves
 
 _LEAST = 1e-300
 _rng = np.random.default_rng(0)

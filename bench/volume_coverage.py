@@ -1,35 +1,63 @@
-"""Coverage of the methods for tiny regions on shapes of many kinds.
+"""Errors and coverage of volumes whose true value is known, on shapes of many kinds.
 
-95 % intervals, of importance sampling from 50 000 draws with 500 data points, uniform in the
-region, of splitting from 100 000, of Sobol points from 65 536, and of ``auto`` with the data from
-100 000. Of each shape: how many seeds were answered without a warning, how many of these intervals
-covered the true volume, their mean width and the root mean square of the error, both of the
-logarithm of the volume. With a relative error, as in ``importance@0.05``, a method draws until that
-is reached, at most 3 000 000.
+    python -m bench.volume_coverage CALLS SEEDS [METHOD ...] [SHAPE ...]
+    python -m bench.volume_coverage             puts the tables into the page
 
-    python -m bench.volume_coverage METHOD[@RTOL] [SEEDS [SHAPE ...]]
+measures rows of ``docs/evidence/volumes.csv``, one for each shape, method and number of calls.
+Methods are ``auto`` and ``splitting``; with ``+data`` they have 500 points, uniform in the region,
+or in a part of it. Of the seeds it counts those that warned, those that ended in a bound, those
+whose 95 % interval has the true value, those that did neither, and those whose interval by uniform
+draws leaves it out. The errors are of the logarithm of the fraction, over seeds without a bound.
 """
 
 import math
 import sys
 import warnings
 from collections import Counter
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, cast
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
+from scipy.special import betainc, iv
 
 import fastad
-from bench.pages import line, table
+from bench.pages import EVIDENCE, fill, read_rows, table, write_rows
 from fastad import Box
 from fastad.errors import InsufficientMixingWarning
+from tests.support import hidden, rare
 from tests.support.rare import log_ball_volume
 
-N_DRAWS = {"importance": 50_000, "splitting": 100_000, "sobol": 65_536, "auto": 100_000}
-MOST = 3_000_000
-N_DATA, N_SEEDS = 500, 60
+TABLE = EVIDENCE / "volumes.csv"
+PAGE = EVIDENCE / "rare.md"
+METHODS = ("splitting", "splitting+data", "auto")
+# Weighted draws around the data, which were measured once more before they were removed.
+WEIGHTED = "importance+data"
+# Tables of the page, and the columns that they show.
+TABLES = {
+    "volumes": ("splitting", 100_000),
+    "bounds": ("splitting", 10_000),
+    "choices": ("auto", 100_000),
+}
+SHOWN = {
+    "shape": "region",
+    "log_fraction": "ln fraction",
+    "seeds": "seeds",
+    "bounds": "bounds",
+    "warned": "warned",
+    "covered": "covered",
+    "false_unwarned": "false, not warned",
+    "uniform_false": "false by uniform draws",
+    "error": "error",
+    "median_error": "median",
+    "half_width": "half-width",
+    "chosen": "methods",
+}
+N_DATA = 500
 _BLOCK = 1_000_000
+# Centres of far clusters: of features with an even and with an odd number.
+_CENTRES = np.array([[0.2, 0.2], [0.8, 0.8], [0.2, 0.8], [0.8, 0.2], [0.5, 0.5]])
 
 
 class Shape(NamedTuple):
@@ -107,6 +135,27 @@ def _islands(x: Any) -> float:
     return float(math.sqrt(total))
 
 
+@njit(cache=False)
+def _in_logarithms(x: Any) -> float:
+    return float(np.sqrt(np.sum(np.log(x) ** 2)))
+
+
+@njit(cache=False)
+def _far_clusters(x: Any) -> float:
+    nearest = np.inf
+    for k in range(_CENTRES.shape[0]):
+        total = 0.0
+        for j in range(x.shape[0]):
+            total += (x[j] - _CENTRES[k, j % 2]) ** 2
+        nearest = min(nearest, total)
+    return float(math.sqrt(nearest))
+
+
+@njit(cache=False)
+def _in_quarters(x: Any) -> float:
+    return float(np.sqrt(np.sum(((4 * x) % 1 - 0.5) ** 2)))
+
+
 def _cube(d: int) -> Box:
     return Box(np.zeros(d), np.ones(d))
 
@@ -180,26 +229,28 @@ def star(d: int, reach: float = 0.5) -> Shape:
     return Shape(_star, math.sqrt(reach), _cube(d), log_fraction, draw)
 
 
+@njit(cache=False)
+def _n_in_valley(rng: Any, d: int, threshold: float, n: int) -> int:
+    n_inside = 0
+    for _ in range(n):
+        n_inside += _valley(rng.random(d)) < threshold
+    return n_inside
+
+
 def valley(d: int, threshold: float) -> Shape:
     """Return where Rosenbrock's function is low; the fraction is from 10⁸ uniform draws."""
-    low: list[Any] = []
-    n_inside, n = 0, 100_000_000
-    for seed in range(n // _BLOCK):
-        points = np.random.default_rng([7, seed]).random((_BLOCK, d))
-        z = 4 * points - 2
-        scores = np.sum(100 * (z[:, 1:] - z[:, :-1] ** 2) ** 2 + (1 - z[:, :-1]) ** 2, axis=1)
-        inside = scores < threshold
-        n_inside += int(np.count_nonzero(inside))
-        if len(low) < 20:
-            low.append(points[inside])
-    kept = np.concatenate(low)
-    return Shape(
-        _valley,
-        threshold,
-        _cube(d),
-        math.log(n_inside / n),
-        lambda rng, m: kept[rng.choice(kept.shape[0], m, replace=kept.shape[0] < m)],
-    )
+    n = 100_000_000
+
+    def draw(rng: np.random.Generator, m: int) -> Any:
+        kept: list[Any] = []
+        while sum(map(len, kept)) < m:
+            z = 4 * rng.random((_BLOCK // 10, d)) - 2
+            scores = np.sum(100 * (z[:, 1:] - z[:, :-1] ** 2) ** 2 + (1 - z[:, :-1]) ** 2, axis=1)
+            kept.append(z[scores < threshold] / 4 + 0.5)
+        return np.concatenate(kept)[:m]
+
+    log_fraction = math.log(_n_in_valley(np.random.default_rng(7), d, threshold, n) / n)
+    return Shape(_valley, threshold, _cube(d), log_fraction, draw)
 
 
 def mixed_features() -> Shape:
@@ -208,20 +259,15 @@ def mixed_features() -> Shape:
     values = [None] * 5 + [[0.0, 1.0, 2.0, 3.0]] * 5
     box = Box(np.zeros(10), np.array([1.0] * 5 + [3.0] * 5), values=values)
     sums = np.bincount(np.indices((4,) * 5).sum(axis=0).ravel()) / 4**5
+
+    def in_cube(radius: float) -> float:
+        """Return the fraction of the cube in a ball, whose caps outside do not meet."""
+        whole = math.exp(_log_ball(5, radius))
+        outside = betainc(3, 0.5, 1 - (0.5 / radius) ** 2) / 2 if radius > 0.5 else 0.0
+        return float(whole * (1 - 10 * outside))
+
     radii = threshold - 0.05 * np.arange(sums.shape[0])
-    parts = [
-        math.log(p) + _log_ball(5, min(r, 0.5)) if r > 0 else -math.inf
-        for p, r in zip(sums, radii, strict=True)
-    ]
-    # The largest radii leave the cube: the fraction is by integration over the cube there.
-    fractions = [math.exp(x) for x in parts]
-    rng = np.random.default_rng(3)
-    distances = np.concatenate(
-        [np.linalg.norm(rng.random((_BLOCK, 5)) - 0.5, axis=1) for _ in range(100)]
-    )
-    for i, radius in enumerate(radii):
-        if radius > 0.5:
-            fractions[i] = float(sums[i] * np.mean(distances < radius))
+    fraction = math.fsum(p * in_cube(r) for p, r in zip(sums, radii, strict=True) if r > 0)
 
     def draw(rng: np.random.Generator, n: int) -> Any:
         results: list[Any] = []
@@ -231,7 +277,36 @@ def mixed_features() -> Shape:
             results.append(points[score < threshold])
         return np.concatenate(results)[:n]
 
-    return Shape(_mixed, threshold, box, math.log(math.fsum(fractions)), draw)
+    return Shape(_mixed, threshold, box, math.log(fraction), draw)
+
+
+def in_logarithms(d: int, radius: float = 1.0, side: float = 20.0) -> Shape:
+    """Return a ball of the logarithms: the features of data are log-normal, the box is wide."""
+
+    def draw(rng: np.random.Generator, n: int) -> Any:
+        kept: list[Any] = []
+        while sum(map(len, kept)) < n:
+            points = _in_ball(rng, _BLOCK // 10, d, radius) - 0.5
+            likely = np.exp(points.sum(axis=1) - radius * math.sqrt(d))
+            kept.append(np.exp(points[rng.random(points.shape[0]) < likely]))
+        return np.concatenate(kept)[:n]
+
+    # The integral of exp(x_1 + ... + x_d) over the ball.
+    root = math.sqrt(d)
+    log_volume = d / 2 * math.log(2 * math.pi * radius / root)
+    log_volume += math.log(float(iv(d / 2, root * radius)))
+    box = Box(np.full(d, 0.01), np.full(d, side))
+    return Shape(_in_logarithms, radius, box, log_volume - d * math.log(side - 0.01), draw)
+
+
+def far_clusters(d: int, radius: float = 0.05) -> Shape:
+    """Return five small balls, far from one another, with data in one of them alone."""
+
+    def draw(rng: np.random.Generator, n: int) -> Any:
+        return _in_ball(rng, n, d, radius) - 0.5 + _CENTRES[0, 0]
+
+    log_fraction = math.log(_CENTRES.shape[0]) + _log_ball(d, radius)
+    return Shape(_far_clusters, radius, _cube(d), log_fraction, draw)
 
 
 def islands() -> Shape:
@@ -245,71 +320,120 @@ def islands() -> Shape:
     return Shape(_islands, 0.2, _cube(10), math.log(64) + _log_ball(10, 0.2), draw)
 
 
-SHAPES: Mapping[str, Callable[[], Shape]] = {
-    "ball, d = 5": lambda: ball(5),
-    "ball, d = 20": lambda: ball(20),
+def many_islands() -> Shape:
+    """Return 256 balls in four features, of radius 1/400."""
+
+    def draw(rng: np.random.Generator, n: int) -> Any:
+        return 0.125 + 0.25 * rng.integers(0, 4, (n, 4)) + _in_ball(rng, n, 4, 0.0025) - 0.5
+
+    return Shape(_in_quarters, 0.01, _cube(4), math.log(256) + _log_ball(4, 0.0025), draw)
+
+
+def _known(name: str, d: int) -> Shape:
+    region = {**rare.SHAPES, **hidden.SHAPES}[name](d)
+    return Shape(
+        *(region.jitted, region.threshold, region.box, region.log_fraction),
+        lambda rng, n: region.inside(rng, n, d),
+    )
+
+
+def shapes() -> Iterator[tuple[str, Callable[[], Shape]]]:
+    """Yield the makers of shapes, by name."""
+    for name in rare.SHAPES:
+        for d in (5, 10, 20):
+            yield f"{name}, d = {d}", partial(_known, name, d)
+    for name in hidden.SHAPES:
+        yield f"{name}, d = 5", partial(_known, name, 5)
+    yield "needle_in_valley, d = 10", partial(_known, "needle_in_valley", 10)
+    yield from OTHERS.items()
+
+
+OTHERS: Mapping[str, Callable[[], Shape]] = {
+    "small ball, d = 5": lambda: ball(5),
     "diagonal slab, d = 2": lambda: diagonal_slab(2),
+    "thin diagonal slab, d = 2": lambda: diagonal_slab(2, 1e-4),
     "box nearly filled, d = 2": lambda: filled_box(2),
-    "box nearly filled, d = 5": lambda: filled_box(5),
     "box nearly filled, d = 10": lambda: filled_box(10),
     "slab along an axis, d = 10": lambda: slab(10),
     "curved valley, d = 5": lambda: valley(5, 150.0),
+    "lower curved valley, d = 5": lambda: valley(5, 20.0),
     "curved valley, d = 10": lambda: valley(10, 900.0),
     "star, d = 5": lambda: star(5),
     "discrete and continuous features, d = 10": mixed_features,
+    "ball of logarithms, d = 5": lambda: in_logarithms(5),
+    "five far clusters, d = 5": lambda: far_clusters(5),
     "64 islands, d = 10": islands,
+    "256 islands, d = 4": many_islands,
 }
 
 
-def main(method: str = "importance", n_seeds: int = N_SEEDS, *names: str) -> None:
-    """Print a row for each shape."""
-    head = ["shape", "fraction", "answered", "covered", "width", "error", "score calls"]
-    print(table([*head, "methods"], []))
-    for name in names or SHAPES:
-        shape = SHAPES[name]()
-        results = []
-        for seed in range(n_seeds):
-            estimate = estimated(shape, method, seed)
-            if estimate is not None:
-                results.append(estimate)
-        covered = sum(x.log_low <= shape.log_fraction <= x.log_high for x in results)
-        widths = [x.log_high - x.log_low for x in results]
-        errors = [x.log_value - shape.log_fraction for x in results]
-        numbers = [
-            f"{np.mean(widths):.3g}" if results else "-",
-            f"{np.sqrt(np.mean(np.square(errors))):.3g}" if results else "-",
-        ]
-        cells = [name, f"{math.exp(shape.log_fraction):.3g}", f"{len(results)} of {n_seeds}"]
-        methods = Counter(x.method for x in results)
-        cells += [
-            f"{covered} of {len(results)}",
-            *numbers,
-            f"{np.mean([x.n_scored for x in results]):.3g}" if results else "-",
-            ", ".join(f"{method} {n}" for method, n in methods.most_common()),
-        ]
-        print(line(cells), flush=True)
+class Run(NamedTuple):
+    """An estimate of a shape's volume, and whether it warned."""
+
+    estimate: fastad.regions.VolumeEstimate
+    is_warned: bool
 
 
-def estimated(shape: Shape, method: str, seed: int) -> Any:
-    """Return an estimate, or None where it is refused or comes with a warning."""
-    name, _, rtol = method.partition("@")
-    takes_data = name in ("importance", "auto")
-    data = shape.draw(np.random.default_rng([1, seed]), N_DATA) if takes_data else None
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", InsufficientMixingWarning)
-        try:
-            return fastad.volume(
-                shape.score,
-                shape.threshold,
-                shape.box,
-                data=data,
-                method=cast(Any, name),
-                n_draws=MOST if rtol else N_DRAWS[name],
-                rtol=float(rtol) if rtol else None,
-                rng=seed,
-            )
-        except (ValueError, InsufficientMixingWarning):
-            return None
+def run(shape: Shape, method: str, n_draws: int, seed: int) -> Run:
+    """Estimate the volume of a shape."""
+    name, plus, _ = method.partition("+")
+    data = shape.draw(np.random.default_rng([1, seed]), N_DATA) if plus else None
+    options: Any = {"method": name, "n_draws": n_draws, "rng": seed, "data": data}
+    return Run(*volume_and_warning(shape.score, shape.threshold, shape.box, **options))
+
+
+def row(name: str, shape: Shape, method: str, n_draws: int, n_seeds: int) -> dict[str, Any]:
+    """Return a row of the table."""
+    runs = [run(shape, method, n_draws, seed) for seed in range(n_seeds)]
+    truth = shape.log_fraction
+    covered = [x.log_low <= truth <= x.log_high for x, _ in runs]
+    answers = [x for x, _ in runs if not x.is_bound]
+    errors = np.array([x.log_value - truth for x in answers])
+    halves = [(x.log_high - x.log_low) / 2 for x in answers]
+    methods = Counter(x.method for x, _ in runs)
+    return {
+        "shape": name,
+        "d": shape.box.n_features,
+        "log_fraction": f"{truth:.5g}",
+        "method": method,
+        "calls": n_draws,
+        "seeds": n_seeds,
+        "bounds": n_seeds - len(answers),
+        "warned": sum(x.is_warned for x in runs),
+        "covered": sum(covered),
+        "false_unwarned": sum(
+            not has and not x.is_warned for has, x in zip(covered, runs, strict=True)
+        ),
+        "uniform_false": sum(
+            x.uniform_high < math.exp(truth) or math.exp(truth) < x.uniform_low for x, _ in runs
+        ),
+        "error": _short(math.sqrt(np.mean(errors**2))) if answers else "",
+        "median_error": _short(np.median(abs(errors))) if answers else "",
+        "half_width": _short(np.median(halves)) if answers else "",
+        "scored": round(float(np.mean([x.n_scored for x, _ in runs]))),
+        "chosen": " ".join(f"{key} {n}" for key, n in methods.most_common()),
+    }
+
+
+def _short(value: float) -> str:
+    return f"{value:.3g}"
+
+
+def main(n_draws: int, n_seeds: int, *words: str) -> None:
+    """Measure shapes, all by default, and write the table; other rows stay."""
+    methods = [word for word in words if word in METHODS] or METHODS
+    names = [word for word in words if word not in METHODS]
+    for name, make in shapes():
+        if names and name not in names:
+            continue
+        shape = make()
+        for method in methods:
+            rows = read_rows(TABLE) if TABLE.exists() else []
+            key = name, method, str(n_draws)
+            rows = [x for x in rows if (x["shape"], x["method"], x["calls"]) != key]
+            rows.append(row(name, shape, method, n_draws, n_seeds))
+            print(*rows[-1].values(), sep=", ", flush=True)
+            write_rows(TABLE, rows)
 
 
 def volume_and_warning(*region: Any, **options: Any) -> tuple[Any, bool]:
@@ -320,5 +444,36 @@ def volume_and_warning(*region: Any, **options: Any) -> tuple[Any, bool]:
     return estimate, any(issubclass(x.category, InsufficientMixingWarning) for x in caught)
 
 
+def lines(rows: Iterable[Mapping[str, Any]], method: str, n_draws: int) -> str:
+    """Return a table of the page."""
+    shown = [x for x in rows if x["method"] == method and int(x["calls"]) == n_draws]
+    return table(list(SHOWN.values()), [[row[name] for name in SHOWN] for row in shown])
+
+
+def compared(rows: Iterable[Mapping[str, Any]]) -> str:
+    """Return the table of errors by weighted draws, which were removed, and by splitting."""
+    by_method: dict[str, dict[str, Mapping[str, Any]]] = {}
+    for row in rows:
+        if row["calls"] == "100000":
+            by_method.setdefault(row["method"], {})[row["shape"]] = row
+    names = ("error", "covered", "seeds")
+    head = ["region", *(f"{what}, {name}" for what in ("weighted", "splitting") for name in names)]
+    cells = []
+    for shape, weighted in by_method[WEIGHTED].items():
+        both = weighted, by_method["splitting"][shape]
+        cells.append([shape, *(row[name] for row in both for name in names)])
+    return table(head, cells)
+
+
+def tables(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """Return all tables of the page, by name."""
+    return {
+        **{name: lines(rows, *of) for name, of in TABLES.items()},
+        "weighted": compared(rows),
+    }
+
+
 if __name__ == "__main__":
-    main(*(int(x) if x.isdigit() else x for x in sys.argv[1:]))  # type: ignore[arg-type]
+    if len(sys.argv) > 1:
+        main(int(sys.argv[1]), int(sys.argv[2]), *sys.argv[3:])
+    fill(PAGE, tables(read_rows(TABLE)))

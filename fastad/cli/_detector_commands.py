@@ -50,9 +50,7 @@ def volume(
     ] = None,
     pos_label: PosLabel = None,
     fpr: Rates = None,
-    method: Annotated[
-        str, typer.Option(help="auto, uniform, sobol, importance, splitting or exact.")
-    ] = "auto",
+    method: Annotated[str, typer.Option(help="auto, uniform, sobol, splitting or exact.")] = "auto",
     n_draws: Annotated[
         int | None,
         typer.Option(
@@ -114,9 +112,7 @@ def evaluate_unsupervised(
     ] = None,
     method: Annotated[
         str,
-        typer.Option(
-            help="How volumes are estimated: auto, uniform, sobol, importance or splitting."
-        ),
+        typer.Option(help="How volumes are estimated: auto, uniform, sobol or splitting."),
     ] = "auto",
     n_draws: Annotated[
         int | None,

@@ -235,7 +235,7 @@ def _estimate_by_splitting() -> None:
 
 
 def _estimate_by_draws() -> None:
-    _estimate(_norm, 1.0, "uniform", "sobol", "importance")
+    _estimate(_norm, 1.0, "uniform", "sobol")
     _rank_by_volumes("uniform")
 
 

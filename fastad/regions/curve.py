@@ -173,6 +173,6 @@ def volume_curve(
         )
     cube = Cube(box, block_score(detector, box.n_features))
     with thread_limit(n_threads), reporting(progress, "points") as report:
-        run = split(cube, lowest, plan.budget("splitting"), plan.rng, report)
+        run = split(cube, lowest, plan.budget("splitting"), plan.rng, report, curve=True)
     warn_of_mixing(mixing_problems(run, lowest))
     return VolumeCurve(run, lowest, box, plan.level, cube.n_scored)

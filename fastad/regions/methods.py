@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Literal, NamedTuple, TypeAlias, cast
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -15,16 +15,14 @@ from fastad.errors import InvalidInputError
 from fastad.regions import uniform
 from fastad.regions.box import Box
 from fastad.regions.forest_leaves import exact_fractions
-from fastad.regions.importance_sampling import sampling as importance
-from fastad.regions.importance_sampling.weights import RefusedError
 from fastad.regions.results import VolumeEstimate
 from fastad.regions.scores import BlockScore, Cube, into_cube
 from fastad.regions.splitting.diagnostics import warn_of_mixing
-from fastad.regions.splitting.estimation import estimates_of, mixing_problems
+from fastad.regions.splitting.estimation import First, estimates_of, mixing_problems
 from fastad.regions.splitting.repeats import FEWEST_CALLS, split
 from fastad.regions.uniform import Draws
 
-VolumeMethod: TypeAlias = Literal["auto", "uniform", "sobol", "importance", "splitting", "exact"]
+VolumeMethod: TypeAlias = Literal["auto", "uniform", "sobol", "splitting", "exact"]
 
 
 class Candidate(NamedTuple):
@@ -53,7 +51,6 @@ FIRST_DRAWS, ENOUGH_INSIDE = 2**14, 16
 CANDIDATES = {
     "uniform": Candidate("uniform draws", 10**6, FIRST_DRAWS),
     "sobol": Candidate("Sobol points", 2**17, 2**12),
-    "importance": Candidate("importance sampling", 3 * 10**5, 2 * 10**4),
     "splitting": Candidate("splitting", 10**6, 10**5, FEWEST_CALLS),
 }
 METHODS = ("auto", *CANDIDATES, "exact")
@@ -64,11 +61,10 @@ FEWEST_FOR_OTHERS = 2 * FEWEST_CALLS
 # Least and most growth from the draws of one run to the next, and the margin over the number that
 # the error of the last run asks for, which is an estimate itself.
 _LEAST_GROWTH, _MOST_GROWTH, _MARGIN = 2.0, 32.0, 1.2
-_REFUSED_GROWTH = 4.0
 
 
 class Plan(NamedTuple):
-    """How to estimate, checked."""
+    """How to estimate, checked; uniform draws that were counted before count for splitting."""
 
     method: str
     n_draws: int | None
@@ -77,6 +73,7 @@ class Plan(NamedTuple):
     level: float
     rng: np.random.Generator
     progress: Progress | None
+    first: First | None = None
 
     def budget(self, method: str) -> int:
         """Return the number of score calls."""
@@ -110,11 +107,6 @@ def check_plan(
     """Check how to estimate."""
     check_choice(method, METHODS, "method")
     error = None if rtol is None else float(check_inside(rtol, "rtol"))
-    if data is None and method == "importance":
-        raise InvalidInputError(
-            "data must be given for method='importance', normal samples; found None",
-            argument="data",
-        )
     points = None if data is None else check_samples(data, None, "data").astype(np.float64)
     if points is not None and points.shape[0] == 0:
         raise InvalidInputError(
@@ -164,13 +156,9 @@ def _run(
         return quasi.estimate_fractions(box, score, thresholds, *options), []
     cube = Cube(box, score)
     points = None if plan.data is None else into_cube(box, plan.data, rng)
-    if method == "splitting":
-        run = split(cube, min(thresholds), n_draws, rng, progress, points)
-        problems = mixing_problems(run, min(thresholds))
-        return estimates_of(run, thresholds, level, cube.n_scored), problems
-    # A plan of this method has data.
-    points = cast(FloatMatrix, points)
-    return importance.estimate_fractions(cube, thresholds, points, *options), []
+    run = split(cube, min(thresholds), n_draws, rng, progress, points)
+    problems = mixing_problems(run, min(thresholds))
+    return estimates_of(run, thresholds, level, cube.n_scored, plan.first), problems
 
 
 def _until(
@@ -189,17 +177,7 @@ def _until(
     n_draws, n_spent = min(CANDIDATES[method].first_run, plan.most), 0
     while True:
         of_run = plan._replace(n_draws=n_draws, progress=_on_top_of(n_spent, plan.progress))
-        try:
-            estimates, problems = _run(method, score, thresholds, box, of_run)
-        except RefusedError as refused:
-            n_spent += refused.n_scored
-            left = plan.most - n_spent
-            # More draws do not help against few data, nor where many did not.
-            if refused.argument == "data" or n_draws >= min(plan.budget(method), left):
-                refused.n_scored = n_spent
-                raise
-            n_draws = min(int(_REFUSED_GROWTH * n_draws), left)
-            continue
+        estimates, problems = _run(method, score, thresholds, box, of_run)
         n_spent += estimates[0].n_scored
         left = plan.most - n_spent
         error = max(estimate.relative_error for estimate in estimates)

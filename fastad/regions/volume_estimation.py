@@ -83,22 +83,20 @@ def volume(
         Distribution to draw points from, in place of a box: the value is the region's mass under
         it. A flow's or a latent space's mass is that of a function of latent points under their
         normal distribution.
-    method : {"auto", "uniform", "sobol", "importance", "splitting", "exact"}, default "auto"
-        Independent uniform draws, or scrambled Sobol points. For tiny regions and many features
-        draws where ``data`` are, weighted; or particles that come down to the threshold level by
-        level. For a compiled isolation forest of few features or trees its leaves, intersected.
-        ``"auto"`` chooses, and the result's ``reason`` says why.
+    method : {"auto", "uniform", "sobol", "splitting", "exact"}, default "auto"
+        Independent uniform draws, or scrambled Sobol points. For small regions and many features
+        particles that come down to the threshold level by level, and draws from a density that is
+        fitted to them. For a compiled isolation forest of few features or trees its leaves,
+        intersected. ``"auto"`` chooses, and the result's ``reason`` says why.
     n_draws : int, optional
-        Budget of points that are scored; by default 10⁶, 2¹⁷ for Sobol points, and 3·10⁵ for
-        importance sampling. Splitting keeps to it nearly. Sobol points are rounded down to 16 times
-        a power of two, and come on top of the first draws of ``"auto"``.
+        Budget of points that are scored; by default 10⁶, and 2¹⁷ for Sobol points. Splitting keeps
+        to it nearly. Sobol points are rounded down to 16 times a power of two, and come on top of
+        the first draws of ``"auto"``.
     rtol : float, optional
         Relative error to reach: draw until the standard error is at most this fraction of the
         volume, or the budget is used up (10⁹ by default).
     data : array-like of shape (n_samples, n_features), optional
-        Normal samples, which say where the region is. Importance sampling needs them: it misses a
-        part of the region in which there are none. Splitting finds by them parts that its particles
-        have missed.
+        Normal samples, by which splitting finds parts of the region that its particles have missed.
     confidence_level : float, default 0.95
         Confidence level of the interval, in (0, 1).
     rng : int or numpy.random.Generator, optional
@@ -131,20 +129,17 @@ def volume(
 
     Uniform draws of compiled and jitted scores need memory that does not grow with their number.
     Their interval is exact: Clopper and Pearson's, and with ``rtol`` from the negative binomial
-    distribution. Sobol points have Student's interval over 16 scrambled replicates. Importance
-    sampling and splitting have an interval of the logarithm: Student's for the mean weight, and
-    Cox's over repeats of the particles.
+    distribution. Sobol points have Student's interval over 16 scrambled replicates. Splitting
+    has Cox's interval of the logarithm over repeats of the particles.
 
     With ``rtol`` uniform draws end with the hit that ensures the root of the mean squared error,
     whatever the volume. Other methods run anew with the number of draws that the error of the last
     run calls for, until the error of a run is small enough: its draws alone are the estimate.
 
-    ``"auto"`` takes a forest's leaves where that is a matter of a second. It draws 2¹⁴ points (2¹⁰
-    for a function of a batch). Where 16 fall inside, uniform draws come into question, or Sobol
-    points for a function of a batch of up to 12 features, all continuous; with data also importance
-    sampling, if a pilot with a tenth of its budget expects a smaller error and agrees with the
-    first draws. Else importance sampling, if there are data and it finds their weights good enough,
-    and last splitting. The reason names the expected relative errors of the rejected methods.
+    ``"auto"`` takes a forest's leaves where that is a matter of a second. Else it draws 2¹⁰ points,
+    and takes the method with the smallest error that is expected by the fraction of them inside:
+    of uniform draws, of Sobol points for a function of a batch of up to 12 features, all
+    continuous, and of splitting, by a measured table. The reason names these errors.
 
     Warns
     -----

@@ -16,9 +16,8 @@ from fastad._core.types import ArrayLike, FloatMatrix, FloatVector, Point
 from fastad.detectors.scorer import check_samples
 from fastad.errors import InvalidInputError
 from fastad.regions.box import Box, check_box
-from fastad.regions.importance_sampling.sampling import repeat_log_fractions
 from fastad.regions.methods import CANDIDATES, ENOUGH_INSIDE, FIRST_DRAWS
-from fastad.regions.scores import BlockScore, Cube, Detector, block_score, into_cube
+from fastad.regions.scores import BlockScore, Cube, Detector, block_score
 from fastad.regions.splitting.diagnostics import warn_of_mixing
 from fastad.regions.splitting.estimation import log_fractions, mixing_problems
 from fastad.regions.splitting.repeats import split
@@ -26,7 +25,7 @@ from fastad.regions.uniform import Draws, count_draws
 from fastad.unsupervised.counted import level_sets_of_scores
 from fastad.unsupervised.levels import LevelSets, check_extent
 
-LevelMethod: TypeAlias = Literal["auto", "uniform", "sobol", "importance", "splitting"]
+LevelMethod: TypeAlias = Literal["auto", "uniform", "sobol", "splitting"]
 METHODS = ("auto", *CANDIDATES)
 # Uniform draws by default: fewer than for a volume, as their scores are kept.
 _N_UNIFORM = 100_000
@@ -57,15 +56,14 @@ def level_sets(
         Data that the detector was not fitted to; finite numbers.
     box : Box, optional
         Region of the draws; by default the box of X.
-    method : {"auto", "uniform", "sobol", "importance", "splitting"}, default "auto"
+    method : {"auto", "uniform", "sobol", "splitting"}, default "auto"
         Uniform draws, whose scores are counted, or the other methods of `volume`: Sobol points,
-        weighted draws where X is, and multilevel splitting, which find volumes that few uniform
-        draws hit. ``"auto"`` takes uniform draws if 16 of 2¹⁴ fall into the level set that contains
-        0.9 of the data, else splitting. The error of weighted draws may be ten times smaller, in
-        ten times the time.
+        and multilevel splitting, which finds volumes that few uniform draws hit. ``"auto"`` takes
+        uniform draws if 16 of 2¹⁴ fall into the level set that contains 0.9 of the data, else
+        splitting.
     n_draws : int, optional
-        Points that are scored besides X: by default 10⁵, 2¹⁷ Sobol points, 3·10⁵ weighted draws,
-        and 10⁶ for splitting, which keeps to it nearly.
+        Points that are scored besides X: by default 10⁵, 2¹⁷ Sobol points, and 10⁶ for
+        splitting, which keeps to it nearly.
     lowest_mass : float, default 0
         Mass in [0, 1) down to which the methods other than uniform draws find volumes. The volume
         of any smaller set is taken to be the volume of the smallest one found, which is at least
@@ -123,7 +121,7 @@ def level_sets(
     with thread_limit(n_threads), reporting(progress, "points") as report:
         options = options._replace(progress=report)
         estimator = LevelSetEstimator(scored, region, generator)
-        levels, _ = estimator.level_sets(scored.of_rows(samples), samples, options)
+        levels, _ = estimator.level_sets(scored.of_rows(samples), options)
     warn_of_mixing(estimator.mixing_problems)
     return levels
 
@@ -199,7 +197,7 @@ class LevelSetEstimator:
         self._draws = Draws(box, self._rng.integers(2**64, dtype=np.uint64))
 
     def level_sets(
-        self, y_score: FloatVector, X: npt.NDArray[Any], options: LevelSetOptions
+        self, y_score: FloatVector, options: LevelSetOptions
     ) -> tuple[LevelSets, FloatVector | None]:
         """Return the level sets, and the scores of the uniform points if they were counted."""
         if options.method == "auto":
@@ -207,7 +205,7 @@ class LevelSetEstimator:
         if options.method == "uniform":
             drawn = self._scores(options.budget(), options.progress)
             return level_sets_of_scores(y_score, drawn, check_extent(self.box)), drawn
-        return self._repeated(y_score, X, options), None
+        return self._repeated(y_score, options), None
 
     def _is_hit(self, y_score: FloatVector) -> bool:
         """Tell whether uniform draws often fall into the level set of most of the data."""
@@ -228,9 +226,7 @@ class LevelSetEstimator:
                 progress(end, n_draws)
         return scores
 
-    def _repeated(
-        self, y_score: FloatVector, X: npt.NDArray[Any], options: LevelSetOptions
-    ) -> LevelSets:
+    def _repeated(self, y_score: FloatVector, options: LevelSetOptions) -> LevelSets:
         """Return level sets whose volumes independent repeats estimate."""
         distinct, counts = np.unique(y_score, return_counts=True)
         masses = np.cumsum(counts)
@@ -241,7 +237,7 @@ class LevelSetEstimator:
         finite = above[np.isfinite(above)]
         logs = np.zeros((_FEWEST_REPEATS, 0))
         if finite.shape[0]:
-            logs = self._log_fractions(finite, X, options)
+            logs = self._log_fractions(finite, options)
         if finite.shape[0] < above.shape[0]:
             logs = np.concatenate([logs, np.zeros((logs.shape[0], 1))], axis=1)
         reached = np.isfinite(logs).all(axis=0)
@@ -260,9 +256,7 @@ class LevelSetEstimator:
             None,
         )
 
-    def _log_fractions(
-        self, above: FloatVector, X: npt.NDArray[Any], options: LevelSetOptions
-    ) -> FloatMatrix:
+    def _log_fractions(self, above: FloatVector, options: LevelSetOptions) -> FloatMatrix:
         """Return logarithms of the fractions below rising thresholds, by repeats."""
         cube = Cube(self.box, self.score)
         if options.method == "sobol":
@@ -276,11 +270,7 @@ class LevelSetEstimator:
             with np.errstate(divide="ignore"):
                 fractions: FloatMatrix = np.log(counts / size)
             return fractions
-        if options.method == "importance":
-            points = into_cube(self.box, X.astype(np.float64), self._rng)
-            return repeat_log_fractions(
-                cube, above, points, options.budget(), self._rng, options.progress
-            )
-        run = split(cube, float(above[0]), options.budget(), self._rng, options.progress)
-        self.mixing_problems = mixing_problems(run, float(above[0]))
+        lowest = float(above[0])
+        run = split(cube, lowest, options.budget(), self._rng, options.progress, curve=True)
+        self.mixing_problems = mixing_problems(run, lowest)
         return log_fractions(run, above)

@@ -45,11 +45,11 @@ def test_every_rule_of_neighbours(n_train: int, seed: int) -> None:
 
 
 @given(seed=seeds, d=st.integers(1, 6))
-def test_importance_sampling(seed: int, d: int) -> None:
+def test_bridges_of_splitting(seed: int, d: int) -> None:
     X = np.random.default_rng(seed).normal(size=(200, d))
     box = fastad.Box.from_data(X)
-    options: Any = {"n_draws": 4000, "rng": seed, "data": X}
-    result = fastad.volume(lambda x: (x**2).sum(axis=1), 2.0, box, method="importance", **options)
+    options: Any = {"n_draws": 40_000, "rng": seed, "data": X}
+    result = fastad.volume(lambda x: (x**2).sum(axis=1), 0.1, box, method="splitting", **options)
     assert 0 < result.low <= result.value <= result.high
 
 

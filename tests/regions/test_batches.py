@@ -39,11 +39,11 @@ def in_place(rows: Any) -> Any:
 TAKERS: Mapping[str, Callable[..., Any]] = {
     "uniform": lambda score, **options: fastad.volume(score, 1.0, BOX, method="uniform", **options),
     "sobol": lambda score, **options: fastad.volume(score, 1.0, BOX, method="sobol", **options),
-    "importance": lambda score, **options: fastad.volume(
-        score, 1.0, BOX, method="importance", data=X, **options
-    ),
     "splitting": lambda score, **options: fastad.volume(
         score, 1e-2, BOX, method="splitting", **options
+    ),
+    "data": lambda score, **options: fastad.volume(
+        score, 1e-2, BOX, method="splitting", data=X, **options
     ),
     "auto": lambda score, **options: fastad.volume(score, 1e-2, BOX, data=X, **options),
     "curve": lambda score, **options: fastad.regions.volume_curve(score, 1e-2, BOX, **options),
@@ -60,13 +60,13 @@ def test_every_method_keeps_to_its_budget_and_says_what_it_used(name: str, n_dra
     twice = MOST_TWICE if calls > 2**17 else 0
     assert result.n_scored <= calls <= result.n_scored + twice
     # Splitting spends the rest of its budget on whole levels.
-    most = n_draws if name in ("uniform", "sobol", "importance") else 1.2 * n_draws
+    most = n_draws if name in ("uniform", "sobol") else 1.2 * n_draws
     assert calls - twice <= most
 
 
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize("fastest", [256, 16384])
-@pytest.mark.parametrize("name", ["importance", "splitting"])
+@pytest.mark.parametrize("name", ["data", "splitting"])
 def test_numbers_do_not_depend_on_the_size(
     name: str, fastest: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm, truncnorm
 
-from fastad.regions.importance_sampling.marginals import Truncated, fit_marginals
+from fastad.regions.splitting.marginals import Truncated, fit_marginals
 
 
 @pytest.mark.parametrize("low", [True, False])

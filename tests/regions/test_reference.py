@@ -104,7 +104,7 @@ def test_a_tail_of_one_feature() -> None:
 
 
 def test_data_are_taken_to_the_cube() -> None:
-    """Importance sampling draws where data are."""
+    """Points of the region that are found by data are those of the cube."""
     mean, covariance = skewed(3)
     rng = np.random.default_rng(0)
     data = rng.multivariate_normal(mean, covariance, 4000)

@@ -8,9 +8,10 @@ import pytest
 
 import fastad
 from fastad.errors import InsufficientMixingWarning
-from fastad.regions.importance_sampling.proposal import start
 from fastad.regions.scores import Cube, block_score
 from fastad.regions.splitting import bridge as bridges
+from fastad.regions.splitting.bridge import Bridge
+from fastad.regions.splitting.density import start
 from fastad.regions.splitting.estimation import mixing_problems
 from fastad.regions.splitting.repeats import split
 from fastad.regions.splitting.restarts import (
@@ -49,14 +50,18 @@ def test_points_come_down_and_are_uniform_below() -> None:
 def test_single_draws_and_data_find_both_parts() -> None:
     rng = np.random.default_rng(0)
     cube = cube_of(in_two_cubes, 4)
-    result = descend(cube, 0.05, None, 20_000, rng)
+    result, drawn = descend(cube, 0.05, None, 20_000, rng)
+    assert drawn.shape == (15_000,)
+    assert (np.diff(drawn) >= 0).all()
+    # Below s lies a power of s, of which the smaller cube adds a sixteenth.
+    assert np.mean(drawn < 0.5) == pytest.approx(0.5**4 * (1 + 1 / 16), rel=0.15)
     assert 19_000 <= cube.n_scored <= 24_000
     assert (in_two_cubes(result.T) < 0.05).all()
     assert (result[0] < 0.5).any()
     assert (result[0] > 0.5).any()
     data = np.full((4, 3), [[0.01, 0.5, 0.99]])
-    assert descend(cube, 0.05, data, 100, rng)[:, :2].T.tolist() == [[0.01] * 4, [0.99] * 4]
-    assert descend(cube, 1e-9, data[:, :0], 100, rng).shape == (4, 0)
+    assert descend(cube, 0.05, data, 100, rng)[0][:, :2].T.tolist() == [[0.01] * 4, [0.99] * 4]
+    assert descend(cube, 1e-9, data[:, :0], 100, rng)[0].shape == (4, 0)
 
 
 def test_isolated_points_and_components() -> None:
@@ -109,7 +114,7 @@ def test_a_bridge_does_not_mind_in_which_part_the_particles_of_a_repeat_are() ->
     run = split(cube, region.threshold, 100_000, rng)
     levels = [repeat.log_fraction(region.threshold) for repeat in run.repeats]
     assert np.std(levels) > 1.5
-    assert run.bridge is not None
+    assert isinstance(run.bridge, Bridge)
     assert np.abs(run.bridge.log_fractions - region.log_fraction).max() < 0.5
     assert not any("repeats differ" in one for one in mixing_problems(run, region.threshold))
     assert any("repeats differ" in one for one in mixing_problems(run, region.threshold * 1.001))

@@ -7,8 +7,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bench import splitting_bounds
-from bench.pages import filled, read_rows
 from fastad.errors import InsufficientMixingWarning
 from fastad.regions.splitting.estimation import estimates_of
 from fastad.regions.splitting.particles import Particles
@@ -44,44 +42,40 @@ def test_a_budget_that_ends_above_the_threshold_is_warned_of(name: str) -> None:
 @pytest.mark.parametrize("d", [10, 20])
 @pytest.mark.parametrize("name", ["ellipsoid", "box", "rods", "needle_in_valley"])
 def test_bounds_are_above_the_truth(name: str, d: int) -> None:
-    """In regions whose particles see all parts as long as they go; 10 000 calls do not suffice."""
+    """10 000 calls do not suffice."""
     n = 25
     false, bounds, _ = outcomes(ALL[name](d), 10_000, n)
     assert bounds >= n // 2
     assert false <= stats.binom.ppf(0.999, n, 0.05)
 
 
-def test_the_bound_is_of_the_last_level_that_all_have_passed() -> None:
-    """Fractions of levels below it, which some repeats have reached, count for nothing."""
-
-    def passed(*logs: float) -> Particles:
-        one = Particles(np.zeros((1, 50)), np.linspace(0.5, 0.9, 50))
-        for k, log in enumerate(logs):
-            one.levels.append(10.0 - k)
-            one.log_fractions.append(log)
-            one._rising.append(np.sort(one.scores))
-        return one
-
-    first = [-8.0 + 0.1 * k for k in range(8)]
-    near = [passed(log) for log in first]
-    far = [passed(log, *([log - 30] if k else [])) for k, log in enumerate(first)]
-    bounds = [
-        estimates_of(SplittingRun(run, [], []), [0.1], 0.95, 10_000)[0].log_high
-        for run in (near, far)
-    ]
-    assert bounds[0] == pytest.approx(bounds[1])
-    assert bounds[0] > float(np.mean(first))
+def test_a_bound_is_that_of_uniform_draws() -> None:
+    """How far particles came may leave out the part that is most of the region."""
+    region = hidden.needle_in_valley(10)
+    with pytest.warns(InsufficientMixingWarning, match="n_draws was used up"):
+        result = of(region, 10_000, 0)
+    assert result.is_bound
+    assert result.high == pytest.approx(result.uniform_high, rel=1e-12)
+    # Of N draws none was inside; the ends of a Clopper and Pearson interval in closed form.
+    n = math.log(0.025) / math.log1p(-result.uniform_high)
+    assert n == pytest.approx(round(n), rel=1e-9)
+    assert 160 <= round(n) <= 10_000
 
 
 @pytest.mark.parametrize("threshold", [0.1, 0.6, 0.7])
-def test_the_interval_by_uniform_draws_counts_the_first_particles(threshold: float) -> None:
+def test_the_interval_by_uniform_draws_counts_all_of_them(threshold: float) -> None:
     scores = np.linspace(0.5, 0.9, 50)
+    drawn = np.linspace(0.0, 1.0, 101)
     repeats = [Particles(np.zeros((1, 50)), scores) for _ in range(8)]
     for repeat in repeats:
         repeat.lose(0.0)
         repeat._rising.append(scores / 10)  # below the level, where they count for nothing
-    result = estimates_of(SplittingRun(repeats, [], []), [threshold], 0.95, 10_000)[0]
-    oracle = stats.binomtest(8 * int((scores < threshold).sum()), 400).proportion_ci(0.95)
+    before = 20, np.array([3])
+    result = estimates_of(
+        SplittingRun(repeats, [], [], drawn, ""), [threshold], 0.95, 10_000, before
+    )[0]
+    n_below = 8 * int((scores < threshold).sum()) + int((drawn < threshold).sum()) + 3
+    oracle = stats.binomtest(n_below, 400 + 101 + 20).proportion_ci(0.95)
     assert (result.uniform_low, result.uniform_high) == pytest.approx(tuple(oracle), rel=1e-9)
 
 
@@ -130,17 +124,3 @@ def test_the_interval_by_uniform_draws_holds_where_parts_are_missed(name: str) -
             result = of(region, 10_000, seed, n_threads=1)
         false += not result.uniform_low <= truth <= result.uniform_high
     assert false <= stats.binom.ppf(0.999, n, 0.05)
-
-
-def test_the_page_shows_the_measured_table_and_it_holds() -> None:
-    """Silently false are only those that miss the needle, which the page says."""
-    rows = read_rows(splitting_bounds.TABLE)
-    page = splitting_bounds.PAGE.read_text(encoding="utf-8")
-    assert filled(page, {"bounds": splitting_bounds.lines(rows)}) == page
-    assert {row["region"] for row in rows} == set(ALL)
-    for row in rows:
-        n = int(row["seeds"])
-        most = stats.binom.ppf(0.999, n, 0.05)
-        assert int(row["by_uniform_draws_false"]) <= most
-        is_silent = int(row["false_unwarned"]) > most
-        assert is_silent <= (row["region"] == "needle_in_valley")

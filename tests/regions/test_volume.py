@@ -247,7 +247,8 @@ def test_draws_end_with_the_hit_that_is_needed(fraction: float, rtol: float, see
 @pytest.mark.parametrize("fraction", [0.02, 0.3, 0.7])
 def test_ends_of_draws_until_a_relative_error_are_exact(fraction: float, level: float) -> None:
     """As many draws or fewer, and as many or more, are improbable at the ends."""
-    result = volume(first, fraction, Box([0], [1]), rtol=0.2, confidence_level=level, rng=0)
+    options: dict[str, Any] = {"method": "uniform", "rtol": 0.2, "rng": 0}
+    result = volume(first, fraction, Box([0], [1]), confidence_level=level, **options)
     misses, hits = result.n_drawn - result.n_inside, result.n_inside
     assert nbinom.cdf(misses, hits, result.low) == pytest.approx((1 - level) / 2, rel=1e-9)
     assert nbinom.sf(misses - 1, hits, result.high) == pytest.approx((1 - level) / 2, rel=1e-9)

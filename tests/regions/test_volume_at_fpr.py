@@ -77,7 +77,7 @@ def test_undefined_rates() -> None:
         volume_at_fpr(norm, [1, 1], [0.0, 1.0], SQUARE, fpr=0.1)
     with pytest.raises(UndefinedMeasureError):
         volume_at_fpr(norm, [0, 0], [0.0, np.inf], SQUARE, fpr=0.1)
-    for method in ("auto", "uniform", "importance"):
+    for method in ("auto", "uniform", "splitting"):
         with pytest.raises(UndefinedMeasureError, match="volumes is undefined without normal"):
             fastad.volumes({"norm": norm}, np.eye(2), [1, 1], fpr=0.1, method=method)
 

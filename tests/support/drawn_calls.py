@@ -50,8 +50,7 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
 }
 _VOLUME_METHODS = ["auto", "uniform", "sobol", "splitting"]
 METHODS = {
-    "volume": [*_VOLUME_METHODS, "importance"],
-    **dict.fromkeys(("volumes", "level_sets", "evaluate_unsupervised"), _VOLUME_METHODS),
+    **dict.fromkeys(("volume", "volumes", "level_sets", "evaluate_unsupervised"), _VOLUME_METHODS),
     "interval": ["auto", "bootstrap", "basic", "bca", "delong"],
     "compare": ["auto", "delong", "bootstrap", "permutation"],
 }

@@ -14,7 +14,8 @@ for detector in (IsolationForest(), LocalOutlierFactor(novelty=True), OneClassSV
     middle = np.median(scorer.score_samples(X))
     for method in ("uniform", "sobol", "splitting"):
         fastad.volume(scorer, middle, box, method=method, n_draws=10_000)
-fastad.volume(lambda rows: (rows**2).sum(axis=1), 1.0, box, method="importance", data=X / 3)
+options = {"method": "splitting", "n_draws": 50_000, "data": X / 3}
+fastad.volume(lambda rows: (rows**2).sum(axis=1), 0.1, box, **options)
 """
 UNSUPERVISED = """
 import json

@@ -39,7 +39,7 @@ def relative_errors(levels: LevelSets, masses: list[float]) -> dict[float, float
 
 
 @pytest.mark.one_in(3)
-@pytest.mark.parametrize("method", ["sobol", "importance", "splitting"])
+@pytest.mark.parametrize("method", ["sobol", "splitting"])
 def test_in_two_features_all_methods_find_what_counting_finds(method: Any) -> None:
     X = normal(1000, 2)
     counted = level_sets(norm, X, method="uniform", n_draws=200_000, rng=0)
@@ -62,12 +62,12 @@ def test_in_two_features_all_methods_find_what_counting_finds(method: Any) -> No
 
 
 @pytest.mark.one_in(2)
-@pytest.mark.parametrize(("d", "method"), [(20, "splitting"), (6, "importance")])
-def test_in_many_features_the_volumes_are_those_of_balls(d: int, method: Any) -> None:
+@pytest.mark.parametrize("d", [20, 6])
+def test_in_many_features_the_volumes_are_those_of_balls(d: int) -> None:
     """No uniform draw comes near: the box has volume 14^d."""
     X, box = normal(2000, d), Box([-7.0] * d, [7.0] * d)
     levels = level_sets(
-        norm_of_point, X, box=box, method=method, n_draws=100_000, lowest_mass=0.5, rng=1
+        norm_of_point, X, box=box, method="splitting", n_draws=100_000, lowest_mass=0.5, rng=1
     )
     assert levels.n_uniform is None
     for mass, error in relative_errors(levels, [0.5, 0.75, 0.9, 0.99]).items():

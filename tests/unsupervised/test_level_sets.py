@@ -40,7 +40,7 @@ def test_curves_of_level_sets_are_those_of_their_scores() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("method", ["uniform", "sobol", "importance", "splitting"])
+@pytest.mark.parametrize("method", ["uniform", "sobol", "splitting"])
 def test_scores_of_every_kind_give_the_same_level_sets(kind: str, method: Any) -> None:
     X = normal(300, 3)
 
@@ -149,8 +149,9 @@ def test_auto_counts_where_draws_hit_and_splits_where_they_do_not() -> None:
     hard = level_sets(norm_of_point, X, **options)
     assert hard.n_uniform is None
     assert bits(hard) == bits(level_sets(norm_of_point, X, method="splitting", **options))
-    same = level_sets(norm_of_point, X, method="importance", **options)
-    assert 0.7 < fastad.mass_volume_curve(hard).area() / fastad.mass_volume_curve(same).area() < 1.4
+    # The set that has the mass is a disc.
+    curve = fastad.mass_volume_curve(hard)
+    assert 0.7 < curve(0.9) / (np.pi * curve.threshold_at(0.9) ** 2) < 1.4
 
 
 def test_by_default_so_many_points_are_scored() -> None:

@@ -10,14 +10,16 @@ much of q is in the region, and the others how much of the region is in q.
 
 import math
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 from scipy.special import logsumexp
 
-from fastad._core.types import FloatMatrix, FloatVector
+from fastad._core.types import FloatMatrix, FloatVector, IntVector
 from fastad.regions.algebra import dot
-from fastad.regions.importance_sampling.proposal import (
+from fastad.regions.scores import Cube
+from fastad.regions.splitting.density import (
     Mixture,
     adapt,
     components_drawn,
@@ -28,7 +30,7 @@ from fastad.regions.importance_sampling.proposal import (
     start,
     tempered,
 )
-from fastad.regions.scores import Cube
+from fastad.regions.splitting.diagnostics import correlation
 from fastad.regions.splitting.levels import Splitting
 from fastad.regions.splitting.restarts import (
     MOST_COMPARED,
@@ -40,16 +42,18 @@ from fastad.regions.splitting.restarts import (
 )
 
 # A density is fitted with at least this many draws, and to at least this many points.
-FEWEST_DRAWS, _FEWEST_POINTS = 20_000, 40
-# Parts of the draws: for each pilot; for particles that move on in the region, before and after the
-# fit; for random walks in components of the region; for walks in cells without a particle. With
-# half the walks the fit to two balls of 50 features was refused for 2 of 5 seeds; now for 0 of 8.
-_PILOT_PART, _WANDERING_PART, _WALKS_PART, _EMPTY_CELLS_PART = 0.04, 0.2, 0.2, 0.1
+FEWEST_DRAWS, _FEWEST_POINTS = 10_000, 40
+# Parts of the draws: for each pilot; for particles that move on in the region; for random walks in
+# components of the region; for walks in cells without a particle. With half the walks the fit to
+# two balls of 50 features was refused for 2 of 5 seeds; now for 0 of 8.
+_PILOT_PART, _WANDERING_PART, _WALKS_PART, _EMPTY_CELLS_PART = 0.02, 0.25, 0.2, 0.1
 # Of a ball in 100 features the efficiency grows from 0.0005 in pilot 3 to 0.01 in pilot 8 and 0.45
 # in pilot 12. What a refused density leaves has no other use.
 _MOST_PILOTS = 16
-# Part of the draws that pilots leave: for the last moves, and for draws of the density fitted.
+# Part of the draws that pilots leave for the densities fitted.
 _LEFT_PART = 0.28
+# Calls of a particle between two of its places, at least.
+_LEAST_MOVES = 24
 # Effective draws of a pilot, as a part of its draws: good enough to end with, and required.
 _GOOD_EFFICIENCY, _LEAST_EFFICIENCY = 0.3, 0.01
 # Pilots whose points in the region are fitted together, and points at most.
@@ -107,79 +111,169 @@ def bridge(
     splitting: Splitting,
     threshold: float,
     n_draws: int,
+    each: float,
     rng: np.random.Generator,
     report: Callable[[], None],
     others: FloatMatrix,
-) -> Bridge | None:
+) -> Bridge | str:
     """Estimate the region by the particles of each repeat, and by draws for each.
 
     The density also covers parts of the region that particles have missed, and in which ``others``
     were found.
 
     The density is fitted to the particles of all, and then to draws: the particles determine only
-    which parts of the region it covers. None where it does not suit the region, or too few
-    particles are there.
+    which parts of the region it covers. Where it does not suit the region, or too few particles
+    are there, the reason is returned.
+
+    Parameters
+    ----------
+    each : float
+        Calls by which a particle moves until it has forgotten where it was.
     """
     if n_draws < FEWEST_DRAWS:
-        return None
+        return "too few calls were left for one"
     repeats = splitting.repeats
     n_below = [repeat.n_below(threshold) for repeat in repeats]
     if min(n_below) == 0 or sum(n_below) < _FEWEST_POINTS:
-        return None
+        return "too few particles came below the threshold"
     last = cube.n_scored + n_draws
-    inside, visited = splitting.wander(threshold, int(_WANDERING_PART * n_draws))
+    rounds, visited = _wandered(splitting, threshold, int(_WANDERING_PART * n_draws), each)
     report()
-    n_values = cube.n_values
+    inside = [np.concatenate(parts, axis=1) for parts in zip(*rounds, strict=True)]
     points = np.unique(np.concatenate(inside, axis=1), axis=1)
-    # The number of components by particles alone: of the positions that each has been at it would
-    # be the number of particles.
-    positions = np.concatenate(visited, axis=1)
-    distant = isolated(others, positions)[:, :_MOST_ISOLATED]
+    distant = isolated(others, np.concatenate(visited, axis=1))[:, :_MOST_ISOLATED]
     some = np.concatenate([thin(points, MOST_COMPARED), distant], axis=1)
     labels = connected_components(some)
-    n_components = labels.max() + 1
-    if 1 < n_components <= _MOST_COMPONENTS:
-        n_calls = int(_WALKS_PART * n_draws) // n_components
-        spread = [
-            _spread(cube, some[:, labels == k], threshold, n_calls, rng)
-            for k in range(n_components)
-        ]
-        report()
-        if min(part.shape[1] for part in spread) == 0:
-            return None
-        positions = np.concatenate(spread, axis=1)
-        rows = np.repeat(np.eye(n_components), [part.shape[1] for part in spread], axis=1)
-        rows /= rows.sum(axis=1, keepdims=True)
-        mixture = from_responsibilities(rows, positions, n_values)
-    else:
-        even = np.full(positions.shape[1], 1 / positions.shape[1])
-        mixture = refine(start(points, n_values, rng), positions, even, n_values)
+    are_parts = 0 < labels.max() < _MOST_COMPONENTS
+    if not are_parts:
         labels = (np.arange(some.shape[1]) >= some.shape[1] - distant.shape[1]).astype(np.int64)
-    begun = np.concatenate([points, distant], axis=1), positions
-    most, n_pilot = last - int(_LEFT_PART * n_draws), int(_PILOT_PART * n_draws)
-    fitted = _fit(cube, mixture, begun, threshold, n_pilot, most, rng, report)
-    if fitted is None:
-        return None
     cells = Cells(some, labels)
-    # The density is larger at the particles that it was fitted to than at others.
-    part = _WANDERING_PART / 2 if cells.n_empty(inside) else _WANDERING_PART
-    inside, _ = splitting.wander(threshold, int(part * n_draws))
-    report()
+    # A density is larger at the particles that it was fitted to than elsewhere: of each half of the
+    # repeats, for the others.
+    densities = []
+    for half in range(2):
+        own = [np.concatenate(part[half::2], axis=1) for part in (inside, visited)]
+        positions = own[1]
+        if are_parts:
+            walked = _walked(cube, cells, own[0], threshold, int(_WALKS_PART * n_draws) // 2, rng)
+            report()
+            if min(part.shape[1] for part in walked) == 0:
+                return "a part of the region could not be walked in"
+            positions = np.concatenate(walked, axis=1)
+            mixture = _of_parts(walked, cube.n_values)
+        else:
+            mixture = _of_positions(own[0], own[1], cube.n_values, rng)
+        begun = np.concatenate([own[0], distant], axis=1), positions
+        n_pilot = int(_PILOT_PART * n_draws)
+        left = last - int(_LEFT_PART * n_draws) - cube.n_scored
+        most = cube.n_scored + left // (2 - half)
+        fitted = _fit(cube, mixture, begun, threshold, n_pilot, most, rng, report)
+        if fitted is None:
+            return "no density fits the region"
+        densities.append(fitted)
     n_calls = min(int(_EMPTY_CELLS_PART * n_draws), (last - cube.n_scored) // 2)
     n_calls //= max(cells.n_empty(inside), 1)
     near = [_by_cell(cube, cells, particles, threshold, n_calls, rng) for particles in inside]
     logs, variances = np.empty(len(repeats)), np.empty(len(repeats))
-    each = (last - cube.n_scored) // len(repeats)
-    if each <= 0:
-        return None
+    n_each = (last - cube.n_scored) // len(repeats)
+    if n_each <= 0:
+        return "too few calls were left for one"
     for i, particles in enumerate(near):
-        drawn = _draw(cube, fitted, threshold, each, rng, report)
+        drawn = _draw(cube, densities[1 - i % 2], threshold, n_each, rng, report)
         bridged = _bridge_cells(drawn, cells, particles)
         if bridged is None:
-            return None
+            return "the density does not cover the region"
         logs[i], variances[i] = bridged
-    n_particles = sum(particles.shape[1] for particles in inside)
-    return Bridge(threshold, logs, float(variances.mean()), _RULE_OF_THREE / n_particles)
+    n_places = sum(particles.shape[1] for particles in inside)
+    kept = _correlation_of_rounds([np.concatenate(places, axis=1) for places in rounds], cells)
+    n_independent = max(
+        n_places * (1 - kept) / (1 + kept),
+        n_places / len(rounds) / max(len(repeat.levels) for repeat in repeats),
+    )
+    return Bridge(threshold, logs, float(variances.mean()), _RULE_OF_THREE / n_independent)
+
+
+def _wandered(
+    splitting: Splitting, threshold: float, n_calls: int, each: float
+) -> tuple[list[list[FloatMatrix]], list[FloatMatrix]]:
+    """Let particles move on; return their places after each round, and all positions.
+
+    A round is about as long as a particle needs to forget where it was, of ``each`` calls.
+
+    Returns
+    -------
+    list of list of numpy.ndarray
+        Places of the particles, by round and repeat.
+    list of numpy.ndarray
+        Positions of the particles of each repeat.
+    """
+    n_particles = sum(repeat.n_below(threshold) for repeat in splitting.repeats)
+    n_rounds = max(int(n_calls / (n_particles * max(each, _LEAST_MOVES))), 2)
+    rounds = [splitting.wander(threshold, n_calls // n_rounds) for _ in range(n_rounds)]
+    positions = zip(*(visited for _, visited in rounds), strict=True)
+    return [places for places, _ in rounds], [np.concatenate(x, axis=1) for x in positions]
+
+
+def _correlation_of_rounds(rounds: Sequence[FloatMatrix], cells: Cells) -> float:
+    """Return the correlation of places with those a round before, of the slowest coordinate.
+
+    Within cells, whose sizes draws show.
+    """
+    befores, afters = [], []
+    for before, after in pairwise(rounds):
+        labels = cells.of(before)
+        stay = labels == cells.of(after)
+        befores.append(_centred(before[:, stay], labels[stay]))
+        afters.append(_centred(after[:, stay], labels[stay]))
+    pairs = zip(np.concatenate(befores, axis=1), np.concatenate(afters, axis=1), strict=True)
+    return min(max(0.0, *(correlation(before, after) for before, after in pairs)), 1.0)
+
+
+def _centred(points: FloatMatrix, labels: IntVector) -> FloatMatrix:
+    """Return points less the mean of those with the same label."""
+    centred = np.empty_like(points)
+    for label in np.unique(labels):
+        there = labels == label
+        centred[:, there] = points[:, there] - points[:, there].mean(axis=1, keepdims=True)
+    return centred
+
+
+def _walked(
+    cube: Cube,
+    cells: Cells,
+    points: FloatMatrix,
+    threshold: float,
+    n_calls: int,
+    rng: np.random.Generator,
+) -> list[FloatMatrix]:
+    """Return many points of each cell, by walks from some points, or from the cell's own."""
+    labels, walked = cells.of(points), []
+    for k in range(cells.n):
+        begin = points[:, labels == k]
+        begin = begin if begin.shape[1] else cells.points[:, cells.labels == k]
+        walked.append(_spread(cube, begin, threshold, n_calls // cells.n, rng))
+    return walked
+
+
+def _of_parts(parts: Sequence[FloatMatrix], n_values: Sequence[int]) -> Mixture:
+    """Return a mixture with a component for each part."""
+    rows = np.repeat(np.eye(len(parts)), [part.shape[1] for part in parts], axis=1)
+    rows /= rows.sum(axis=1, keepdims=True)
+    return from_responsibilities(rows, np.concatenate(parts, axis=1), n_values)
+
+
+def _of_positions(
+    points: FloatMatrix,
+    positions: FloatMatrix,
+    n_values: Sequence[int],
+    rng: np.random.Generator,
+) -> Mixture:
+    """Return a mixture that is fitted to positions, of as many components as suits points.
+
+    Of the positions that each particle has been at it would be the number of particles.
+    """
+    even = np.full(positions.shape[1], 1 / positions.shape[1])
+    return refine(start(np.unique(points, axis=1), n_values, rng), positions, even, n_values)
 
 
 def _by_cell(

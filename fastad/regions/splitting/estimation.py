@@ -2,22 +2,27 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from scipy.special import chdtrc, stdtrit
 
-from fastad._core.types import FloatMatrix, FloatVector
+from fastad._core.types import FloatMatrix, FloatVector, IntVector
 from fastad.regions.results import VolumeEstimate, from_log_fraction
 from fastad.regions.splitting.bridge import Bridge
 from fastad.regions.splitting.particles import Particles
 from fastad.regions.splitting.repeats import SplittingRun
 from fastad.uncertainty.samples.closed_forms import clopper_pearson
 
+# How many uniform draws were counted before, and those below each threshold.
+First: TypeAlias = tuple[int, IntVector]
+
 # P-values that are warned of; and up to how many times the variance of independent particles is no
 # reason to warn.
 _SUSPICIOUS = 1e-3
 _TOLERATED = 2.0
+# Weight of the variance of independent points by that of the scatter, for bridges.
+_PRIOR = 1.0
 # Correlations with the beginning that are warned of.
 _CORRELATED = 0.9
 
@@ -39,7 +44,7 @@ def log_fractions(run: SplittingRun, thresholds: FloatVector) -> FloatMatrix:
         threshold.
     """
     logs = np.array([repeat.log_fractions_below(thresholds) for repeat in run.repeats])
-    if run.bridge is None:
+    if isinstance(run.bridge, str):
         return logs
     # Above the region of the bridges, whose logarithm they give, a repeat's logarithm is corrected
     # in proportion to the variance up to there: the best estimate of a sum of independent terms of
@@ -52,7 +57,11 @@ def log_fractions(run: SplittingRun, thresholds: FloatVector) -> FloatMatrix:
 
 
 def estimates_of(
-    run: SplittingRun, thresholds: Sequence[float], level: float, n_scored: int
+    run: SplittingRun,
+    thresholds: Sequence[float],
+    level: float,
+    n_scored: int,
+    first: First | None = None,
 ) -> list[VolumeEstimate]:
     """Return the estimate of each threshold.
 
@@ -60,16 +69,22 @@ def estimates_of(
     of levels. So the estimate is the mean logarithm and half its variance, with the interval of
     Cox (Land 1972) for such means; never narrower than for particles that are independent.
     """
+    n_drawn, counts = first or (0, np.zeros(len(thresholds), np.int64))
     # A row for each threshold, whose sums do not depend on how many there are.
     by_threshold = np.ascontiguousarray(log_fractions(run, np.array(thresholds, np.float64)).T)
     return [
-        _estimate_at(run, threshold, logs, level, n_scored)
-        for threshold, logs in zip(thresholds, by_threshold, strict=True)
+        _estimate_at(run, threshold, logs, level, n_scored, (n_drawn, count))
+        for threshold, logs, count in zip(thresholds, by_threshold, counts.tolist(), strict=True)
     ]
 
 
 def _estimate_at(
-    run: SplittingRun, threshold: float, logs: FloatVector, level: float, n_scored: int
+    run: SplittingRun,
+    threshold: float,
+    logs: FloatVector,
+    level: float,
+    n_scored: int,
+    first: tuple[int, int],
 ) -> VolumeEstimate:
     repeats = run.repeats
     fields: dict[str, Any] = {
@@ -81,26 +96,31 @@ def _estimate_at(
         "threshold": threshold,
         "mixing_p_value": run.mixing_p_value,
     }
-    # The first particles are independent uniform draws: this interval holds for any region.
-    n_first = sum(repeat.n_particles for repeat in repeats)
-    n_first_below = sum(repeat.n_first_below(threshold) for repeat in repeats)
+    # The first particles are independent uniform draws, as are those of the descents, and any that
+    # were counted before: this interval holds for any region.
+    n_first, n_first_below = first
+    n_first += sum(repeat.n_particles for repeat in repeats) + run.drawn.shape[0]
+    n_first_below += sum(repeat.n_first_below(threshold) for repeat in repeats)
+    n_first_below += int(np.searchsorted(run.drawn, threshold, "left"))
     low, high = clopper_pearson(n_first_below, n_first, 1 - level)
     fields["uniform_low"], fields["uniform_high"] = low, high
-    quantile = float(stdtrit(len(repeats) - 1, (1 + level) / 2))
     if n_first_below and all(repeat.is_first(threshold) for repeat in repeats):
         # No level was passed: no other draws count.
         value = n_first_below / n_first
         error = math.sqrt((1 - value) / n_first_below)
         return _estimate(math.log(value), error, (math.log(low), math.log(high)), fields)
     if np.isneginf(logs).any():
-        return _bound(run, logs, quantile, level, fields)
-    log_value, error = _Scatter.of(repeats, logs, threshold, run.bridge).log_value()
-    if run.bridge is not None:
-        error = math.hypot(error, run.bridge.missed)
-    fields["reason"] = _condition(repeats, level)
-    return _estimate(
-        log_value, error, (log_value - quantile * error, log_value + quantile * error), fields
-    )
+        return _bound(run, logs, fields)
+    scatter = _Scatter.of(repeats, logs, threshold, run.bridge)
+    log_value, error = scatter.log_value()
+    half = missed = float(stdtrit(scatter.df, (1 + level) / 2)) * error
+    if isinstance(run.bridge, Bridge):
+        missed = math.hypot(half, run.bridge.missed)
+        by = "by bridges"
+    else:
+        by = f"by levels without a bridge, as {run.bridge}"
+    fields["reason"] = f"{by}; {_condition(repeats, level)}"
+    return _estimate(log_value, error, (log_value - half, log_value + missed), fields)
 
 
 def _estimate(
@@ -127,6 +147,9 @@ class _Scatter(NamedTuple):
         Sum of their squared deviations from it, each times the repeat's particles.
     independent : float
         Their variance times the particles, were these independent.
+    prior : float
+        How many times as much the variance of independent points tells of the scatter as the
+        repeats do: 0 by levels, whose particles are akin to each other.
     """
 
     n_repeats: int
@@ -134,6 +157,7 @@ class _Scatter(NamedTuple):
     mean: float
     squares: float
     independent: float
+    prior: float
 
     @classmethod
     def of(
@@ -141,7 +165,7 @@ class _Scatter(NamedTuple):
         repeats: Sequence[Particles],
         logs: FloatVector,
         threshold: float,
-        bridge: Bridge | None = None,
+        bridge: Bridge | str = "",
     ) -> "_Scatter":
         """Compute it from logarithms that are finite; of those that a bridge corrects, with it."""
         sizes = np.array([repeat.n_particles for repeat in repeats])
@@ -149,15 +173,25 @@ class _Scatter(NamedTuple):
         mean = float(sizes @ logs) / n_particles
         squares = float(sizes @ (logs - mean) ** 2)
         variances = np.array([repeat.variance(threshold) for repeat in repeats])
-        if bridge is not None:
+        prior = 0.0
+        if isinstance(bridge, Bridge):
             parts = variances / [repeat.variance(bridge.threshold) for repeat in repeats]
             variances = variances * (1 - parts) + parts**2 * bridge.variance
-        return cls(len(repeats), n_particles, mean, squares, float(np.mean(sizes * variances)))
+            prior = _PRIOR * min(float(parts.mean()), 1.0)
+        independent = float(np.mean(sizes * variances))
+        return cls(len(repeats), n_particles, mean, squares, independent, prior)
+
+    @property
+    def df(self) -> float:
+        """Degrees of freedom of the variance."""
+        return (self.n_repeats - 1) * (1 + self.prior)
 
     def log_value(self) -> tuple[float, float]:
         """Return the logarithm of the mean fraction, and its standard error."""
-        # Variances are in inverse proportion to the particles.
-        each = max(self.squares / (self.n_repeats - 1), self.independent)
+        # Variances are in inverse proportion to the particles. A mean of both, as in moderated
+        # t tests (Smyth 2004).
+        each = self.squares / (self.n_repeats - 1) + self.prior * self.independent
+        each = max(each / (1 + self.prior), self.independent)
         shift = self.n_repeats * each / (2 * self.n_particles)
         error = math.sqrt(each / self.n_particles + 2 * shift**2 / (self.n_repeats - 1))
         return self.mean + shift, error
@@ -167,35 +201,23 @@ class _Scatter(NamedTuple):
         return self.squares / max(self.independent, math.ulp(0.0))
 
 
-def _bound(
-    run: SplittingRun, logs: FloatVector, quantile: float, level: float, fields: dict[str, Any]
-) -> VolumeEstimate:
-    """Return an upper bound: of some repeats no particle has come below the threshold.
+def _bound(run: SplittingRun, logs: FloatVector, fields: dict[str, Any]) -> VolumeEstimate:
+    """Return the upper bound by uniform draws: of some repeats no particle has come down.
 
-    The region lies below the last level that all repeats have passed: the bound is the upper end
-    of the interval of the fraction there, or that by the first particles if it is lower. Each fails
-    in half of the cases that the level leaves, so that the lower one fails in all of them at most.
+    How far the others came is no bound: they may have missed the part that is the most of it.
     """
-    repeats = run.repeats
-    above = [repeat for repeat, log in zip(repeats, logs, strict=True) if log == -math.inf]
-    high, condition = math.log(fields["uniform_high"]), ""
-    if all(len(repeat.levels) > 1 for repeat in above):
-        common = max(repeat.levels[-1] for repeat in above)
-        passed = np.array([repeat.log_fraction(common) for repeat in repeats])
-        log_value, error = _Scatter.of(repeats, passed, common).log_value()
-        if log_value + quantile * error < high:
-            high = log_value + quantile * error
-            condition = f"; {_condition(repeats, level)}"
+    above = [repeat for repeat, log in zip(run.repeats, logs, strict=True) if log == -math.inf]
+    high = math.log(fields["uniform_high"])
     lowest = min(float(repeat.scores.min()) for repeat in above)
     stuck = all(repeat.is_stuck for repeat in above)
     what = "all particles have the same score" if stuck else "n_draws was used up"
-    where = "" if len(above) == len(repeats) else f" in {len(above)} of {len(repeats)} repeats"
+    where = "" if len(above) == len(logs) else f" in {len(above)} of {len(logs)} repeats"
     return from_log_fraction(
         *(high, math.nan, -math.inf, high),
         **fields,
         effective_sample_size=0.0,
         is_bound=True,
-        reason=f"{what} above the threshold{where}, the lowest {lowest:.6g}{condition}",
+        reason=f"{what} above the threshold{where}, the lowest {lowest:.6g}",
     )
 
 
@@ -218,17 +240,6 @@ def mixing_problems(run: SplittingRun, threshold: float) -> list[str]:
     Particles have moved too little, have not come down, or repeats differ by more than chance.
     """
     problems = []
-    if run.mixing_p_value < _SUSPICIOUS:
-        problems.append(
-            "ranks of moved particles among the others are not those of new points (p-value "
-            f"{run.mixing_p_value:.2g})"
-        )
-    correlation = float(np.mean(run.correlations)) if run.correlations else 0.0
-    if correlation > _CORRELATED:
-        problems.append(
-            "particles were still close to those they are copies of (correlation "
-            f"{correlation:.2f})"
-        )
     logs = np.array([repeat.log_fraction(threshold) for repeat in run.repeats])
     n_above = sum(
         log == -math.inf and not repeat.is_stuck
@@ -244,8 +255,20 @@ def mixing_problems(run: SplittingRun, threshold: float) -> list[str]:
             "where no particle is"
         )
     # A bridge has the parts of its region by draws, wherever the particles of each repeat are.
-    by_levels = run.bridge is None or threshold > run.bridge.threshold
-    if by_levels and np.isfinite(logs).all():
+    if isinstance(run.bridge, Bridge) and threshold <= run.bridge.threshold:
+        return problems
+    if run.mixing_p_value < _SUSPICIOUS:
+        problems.append(
+            "ranks of moved particles among the others are not those of new points (p-value "
+            f"{run.mixing_p_value:.2g})"
+        )
+    correlation = float(np.mean(run.correlations)) if run.correlations else 0.0
+    if correlation > _CORRELATED:
+        problems.append(
+            "particles were still close to those they are copies of (correlation "
+            f"{correlation:.2f})"
+        )
+    if np.isfinite(logs).all():
         ratio, df = _Scatter.of(run.repeats, logs, threshold).ratio(), len(logs) - 1
         if float(chdtrc(df, ratio / _TOLERATED)) < _SUSPICIOUS:
             problems.append(

@@ -9,7 +9,7 @@ from itertools import count
 import numpy as np
 
 from fastad._core.progress import Progress
-from fastad._core.types import FloatMatrix
+from fastad._core.types import FloatMatrix, FloatVector
 from fastad.errors import InvalidInputError
 from fastad.regions.scores import Cube
 from fastad.regions.splitting.bridge import FEWEST_DRAWS, Bridge, bridge
@@ -24,10 +24,13 @@ N_REPEATS = 8
 _TRIAL_PARTICLES, _FEWEST_PARTICLES = 50, 20
 # Score calls of a run, at least.
 FEWEST_CALLS = 10_000
-# Parts of the budget: for levels of the trial that are passed as in a longer run; for particles,
-# where the rest suffices for a bridge; for descents without particles; below which no further set
-# of repeats is begun; and the most that may be spent to come down to the threshold.
-_LONG_PART, _PARTICLES_PART, _DESCENTS_PART, _LEAST_PART, _MOST_PART = 0.2, 0.7, 0.1, 0.4, 1.1
+# Parts of the budget: for levels of the trial that are passed as in a longer run; for descents
+# without particles; below which no further set of repeats is begun; and the most that may be spent
+# to come down to the threshold.
+_LONG_PART, _DESCENTS_PART, _LEAST_PART, _MOST_PART = 0.2, 0.1, 0.2, 1.1
+# Particles that a bridge begins with, and the least and most of the calls left that they take: most
+# of the error is that of its draws. And the part that particles of a curve take.
+_BRIDGED_PARTICLES, _FIRST_PART, _MOST_FIRST_PART, _CURVE_PART = 400, 0.25, 0.5, 0.7
 # Calls of a level, as a part of the trial's: among more particles, whose cloud is better known,
 # moves go farther.
 _CHEAPER = 0.7
@@ -47,8 +50,10 @@ class SplittingRun:
         Repeats of all sets.
     deviations, correlations : list of float
         Attributes of `Splitting`, of all sets.
-    bridge : Bridge or None
-        Bridge from the particles to draws, where there is one.
+    drawn : numpy.ndarray of shape (n_draws,)
+        Rising scores of uniform draws beside the first particles.
+    bridge : Bridge or str
+        Bridge from the particles to draws, or why there is none.
     n_isolated : int
         Points of the region far from all particles; 0 with a bridge, which covers them.
     """
@@ -56,20 +61,24 @@ class SplittingRun:
     repeats: list[Particles]
     deviations: list[float]
     correlations: list[float]
-    bridge: Bridge | None = None
+    drawn: FloatVector
+    bridge: Bridge | str
     n_isolated: int = 0
 
     @classmethod
     def of(
-        cls, sets: Sequence[Splitting], bridge: Bridge | None = None, n_isolated: int = 0
+        cls,
+        sets: Sequence[Splitting],
+        drawn: FloatVector,
+        bridge: Bridge | str,
+        n_isolated: int = 0,
     ) -> "SplittingRun":
         """Return the repeats of several sets together, or of one with its bridges."""
         return cls(
             [repeat for group in sets for repeat in group.repeats],
             [deviation for group in sets for deviation in group.deviations],
             [correlation for group in sets for correlation in group.correlations],
-            bridge,
-            n_isolated,
+            *(drawn, bridge, n_isolated),
         )
 
     @cached_property
@@ -85,10 +94,14 @@ def split(
     rng: np.random.Generator,
     progress: Progress | None = None,
     data: FloatMatrix | None = None,
+    *,
+    curve: bool = False,
 ) -> SplittingRun:
     """Bring particles down to a threshold, as many as about ``n_draws`` score calls allow.
 
     Independent points, from anywhere and from data, show the parts that particles have missed.
+
+    For a curve particles take more of the calls: a bridge has its effect at the threshold.
 
     Where the budget ends before, and where all particles are tied, they stay above the threshold.
     """
@@ -102,29 +115,40 @@ def split(
         if progress is not None:
             progress(min(cube.n_scored, n_draws), n_draws)
 
-    trial, n_levels, each = _try(cube, target, n_draws, rng, report)
-    others = np.empty((cube.n_features, 0))
-    n_calls, begin, budget = math.ceil(_DESCENTS_PART * n_draws), cube.n_scored, n_draws
-    if n_levels >= _FEW_LEVELS and begin < n_draws - n_calls:
+    n_calls = math.ceil(_DESCENTS_PART * n_draws)
+    trial, n_levels, each = _try(cube, target, n_draws - n_calls, rng, report)
+    others, drawn = np.empty((cube.n_features, 0)), np.empty(0)
+    begin, budget = cube.n_scored, n_draws
+    if n_levels >= _FEW_LEVELS:
         # Particles do not depend on these points: nor does their number of calls.
-        others = descend(cube, target, data, n_calls, np.random.default_rng(rng.integers(2**63)))
+        of_descents = np.random.default_rng(rng.integers(2**63))
+        others, drawn = descend(cube, target, data, n_calls, of_descents)
         report()
         budget += cube.n_scored - begin - n_calls
+
+    def bridge_to_draws(splitting: Splitting, calls_of_a_level: float) -> Bridge | str:
+        if any(repeat.is_first(target) for repeat in splitting.repeats):
+            return "particles are in the region from the beginning"
+        left = budget - cube.n_scored
+        return bridge(cube, splitting, target, left, calls_of_a_level, rng, report, others)
+
+    bridged: Bridge | str = "n_draws is too small for one"
+    # Few particles do, from which a bridge leads to as many draws as are left: those of the trial
+    # where as many others are too expensive.
+    least = N_REPEATS * _FEWEST_PARTICLES * each
+    may_bridge = curve or least < _MOST_FIRST_PART * (budget - cube.n_scored)
+    if not may_bridge:
+        bridged = bridge_to_draws(trial, (each - 1) / (n_levels + 0.5))
+        if isinstance(bridged, Bridge):
+            return SplittingRun.of([trial], drawn, bridged)
     sets: list[Splitting] = []
-    # Particles have the budget, except the first bridges' share, until these fail.
-    n_kept = math.floor((1 - _PARTICLES_PART) * budget)
-    n_kept = n_kept if n_kept >= FEWEST_DRAWS else 0
-    left = budget - cube.n_scored
-    if n_kept and n_levels >= _FEW_LEVELS and left < N_REPEATS * each * trial.n_particles:
-        # Of very many levels the trial has more particles than would come down after it: enough
-        # for bridges, which need them in the region only.
-        bridged = bridge(cube, trial, target, left, rng, report, others)
-        if bridged is not None:
-            report()
-            return SplittingRun.of([trial], bridged)
-        n_kept = 0
     while (left := budget - cube.n_scored) > _LEAST_PART * budget:
-        left, before = max(left - n_kept, left // 2), cube.n_scored
+        if may_bridge:
+            part = each * _BRIDGED_PARTICLES / left
+            part = _CURVE_PART if curve else min(max(part, _FIRST_PART), _MOST_FIRST_PART)
+            may_bridge = (1 - part) * left >= FEWEST_DRAWS
+            left = int(part * left) if may_bridge else left
+        before = cube.n_scored
         n_particles = min(int(left / (N_REPEATS * each)), _LARGEST // (N_REPEATS * cube.n_features))
         more = Splitting(cube, N_REPEATS, max(n_particles, _FEWEST_PARTICLES), rng, trial.tuning)
         for level in count():
@@ -136,15 +160,14 @@ def split(
             report()
         sets.append(more)
         each = (cube.n_scored - before) / (N_REPEATS * more.n_particles)
-        if n_kept and not any(repeat.is_first(target) for repeat in more.repeats):
-            bridged = bridge(cube, more, target, budget - cube.n_scored, rng, report, others)
-            if bridged is not None:
-                report()
-                return SplittingRun.of(sets, bridged)
-        n_kept = 0
+        if may_bridge:
+            bridged = bridge_to_draws(more, each / (level + 1))
+            if isinstance(bridged, Bridge):
+                return SplittingRun.of(sets, drawn, bridged)
+            may_bridge = False
     report()
     sets = sets or [trial]  # the trial where it alone took most of the budget
-    return SplittingRun.of(sets, n_isolated=_n_isolated(sets, others, target))
+    return SplittingRun.of(sets, drawn, bridged, _n_isolated(sets, others, target))
 
 
 def _n_isolated(sets: Sequence[Splitting], others: FloatMatrix, target: float) -> int:

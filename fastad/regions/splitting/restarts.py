@@ -139,10 +139,17 @@ def descend(
     data: FloatMatrix | None,
     n_calls: int,
     rng: np.random.Generator,
-) -> FloatMatrix:
+) -> tuple[FloatMatrix, FloatVector]:
     """Return points of the region: data, and the ends of descents from single draws.
 
     Takes about ``n_calls`` score calls.
+
+    Returns
+    -------
+    points : numpy.ndarray of shape (n_features, n_points)
+        The points.
+    scores : numpy.ndarray of shape (n_draws,)
+        Rising scores of the draws, which are independent and uniform.
     """
     inside = [np.empty((cube.n_features, 0))]
     if data is not None:
@@ -159,15 +166,15 @@ def descend(
     while cube.n_scored < end and begin < order.shape[0]:
         # Most come down in fewer steps than they may take.
         each = (cube.n_scored - before) / begin if begin else n_steps
-        n_starts = max(int((end - cube.n_scored) / max(each, 1.0)), 2)
-        if n_starts < _LEAST_STARTS_PART * n_first:
+        n_starts = int((end - cube.n_scored) / max(each, 1.0))
+        if n_starts < max(_LEAST_STARTS_PART * n_first, 1):
             break
         n_first = n_first or n_starts
         chosen = order[begin : begin + n_starts]
         walk = random_walk(cube, draws[:, chosen], scores[chosen], threshold, n_steps, 0, rng)
         inside.append(walk.points[:, walk.scores < threshold])
         begin += n_starts
-    return np.concatenate(inside, axis=1)
+    return np.concatenate(inside, axis=1), scores[lowest]
 
 
 def thin(points: FloatMatrix, most: int) -> FloatMatrix:

@@ -19,8 +19,7 @@ from fastad.regions.algebra import (
     products_of,
     squared_distances,
 )
-from fastad.regions.importance_sampling.marginals import Marginals, fit_marginals
-from fastad.regions.importance_sampling.neighbourhoods import Neighbourhoods
+from fastad.regions.splitting.marginals import Marginals, fit_marginals
 
 Mask = npt.NDArray[np.bool_]
 Item = TypeVar("Item")
@@ -118,7 +117,7 @@ class Component(NamedTuple):
 class Mixture(NamedTuple):
     """Components and their weights; the weights sum to one."""
 
-    components: tuple[Component | Neighbourhoods, ...]
+    components: tuple[Component, ...]
     weights: FloatVector
 
     def log_densities(self, points: FloatMatrix) -> FloatMatrix:
@@ -136,9 +135,7 @@ class Mixture(NamedTuple):
         return logs
 
 
-def components_drawn(
-    mixture: Mixture, n: float
-) -> tuple[tuple[Component | Neighbourhoods, ...], IntVector]:
+def components_drawn(mixture: Mixture, n: float) -> tuple[tuple[Component, ...], IntVector]:
     """Return the components of about ``n`` draws, and the fixed number of draws from each."""
     counts = np.floor(n * mixture.weights).astype(np.int64)
     pairs = zip(mixture.components, counts, strict=True)
@@ -146,7 +143,7 @@ def components_drawn(
 
 
 def draw_in_cube(
-    components: Sequence[Component | Neighbourhoods], counts: IntVector, rng: np.random.Generator
+    components: Sequence[Component], counts: IntVector, rng: np.random.Generator
 ) -> Iterator[tuple[FloatMatrix, IntVector]]:
     """Draw from components, block by block; yield the points in the cube, and which they are.
 
@@ -210,19 +207,6 @@ def _fit_radius(d: int, squares: FloatVector, weights: FloatVector) -> Radius:
     variance = dot((squares - mean) ** 2, weights) * _WIDENED
     shape = min(max(mean**2 / max(variance, _TINY), d / 8), _SHARPEST)
     return Radius(d, shape, mean / shape)
-
-
-def mixed(mixtures: Sequence[Mixture]) -> Mixture:
-    """Return several mixtures as one, equally weighted."""
-    components = tuple(component for mixture in mixtures for component in mixture.components)
-    return Mixture(
-        components, np.concatenate([mixture.weights for mixture in mixtures]) / len(mixtures)
-    )
-
-
-def beside(mixture: Mixture, others: Neighbourhoods, part: float) -> Mixture:
-    """Return a mixture of which a part are draws around single points."""
-    return Mixture((*mixture.components, others), np.append((1 - part) * mixture.weights, part))
 
 
 def start(points: FloatMatrix, n_values: Sequence[int], rng: np.random.Generator) -> Mixture:

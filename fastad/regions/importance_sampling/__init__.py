@@ -1,1 +1,0 @@
-"""Importance sampling: draws near the data, weighted by their density."""
