@@ -163,7 +163,7 @@ def test_how_draws_are_made(
         "jitted": first_of_point,
         "compiled": OfBatch(first, box.n_features),
     }[kind]
-    result = volume(score, 0.5, box, rng=0, **options)
+    result = volume(score, 0.7, box, rng=0, **options)
     assert result.method == method
     assert n_drawn is None or result.n_drawn == n_drawn
 
