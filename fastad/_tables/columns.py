@@ -144,8 +144,7 @@ class Labels:
         if isinstance(positive, str):
             if not is_text and not isinstance(value, bool) and not is_number(positive):
                 raise InvalidInputError(
-                    f"pos_label must be a number, as the labels are; found {positive!r}",
-                    argument="pos_label",
+                    f"pos_label must be a number, as the labels are; found {positive!r}"
                 )
             positive = label_of(positive)
         if label == positive:

@@ -73,8 +73,7 @@ def paths_of(source: str | Path | Sequence[str | Path]) -> list[TablePath]:
     given = [source] if isinstance(source, str | Path) else source
     if not isinstance(given, Sequence) or not all(isinstance(each, str | Path) for each in given):
         raise InvalidTypeError(
-            f"source must be the path of a file or folder, or several; found {short_repr(source)}",
-            argument="source",
+            f"source must be the path of a file or folder, or several; found {short_repr(source)}"
         )
     paths: list[TablePath] = []
     for each in map(Path, given):

@@ -40,8 +40,7 @@ class PartitionedTable:
         else:
             raise InvalidTypeError(
                 "source must be a Dask data frame, or a mapping of names to Dask arrays; found "
-                f"{type(source).__name__}",
-                argument="source",
+                f"{type(source).__name__}"
             )
 
     def check(self, names: Sequence[str], argument: str) -> None:
@@ -188,8 +187,7 @@ def _of_graphs(
                 # The library reads the columns that are asked for alone.
                 raise InvalidInputError(
                     f"source must have columns {', '.join(types)} in all partitions; found others "
-                    f"in partition {number}: {error.args[0]}",
-                    argument="source",
+                    f"in partition {number}: {error.args[0]}"
                 ) from None
             yield _batch(part, number, types)
 
@@ -200,30 +198,26 @@ def _aligned(source: Mapping[str, Any]) -> dict[str, Any]:
     """Return arrays, brought to the chunks of the first."""
     arrays = dict(source)
     if not arrays:
-        raise InvalidInputError("source must have columns; found none", argument="source")
+        raise InvalidInputError("source must have columns; found none")
     kind = importlib.import_module("dask.array").Array
     for name, array in arrays.items():
         if not isinstance(array, kind) or array.ndim != 1:
             shape = f" of shape {array.shape}" if isinstance(array, kind) else ""
             raise InvalidInputError(
                 "source must have Dask arrays of one dimension; found "
-                f"{type(array).__name__}{shape} in {name!r}",
-                argument="source",
+                f"{type(array).__name__}{shape} in {name!r}"
             )
     first = next(iter(arrays.values()))
     unknown = any(np.isnan(array.shape[0]) for array in arrays.values())
     if not unknown:
         sizes = {name: array.shape[0] for name, array in arrays.items()}
         if len(set(sizes.values())) > 1:
-            raise InvalidInputError(
-                f"source must have arrays of one length; found {sizes}", argument="source"
-            )
+            raise InvalidInputError(f"source must have arrays of one length; found {sizes}")
         arrays = {name: array.rechunk(first.chunks) for name, array in arrays.items()}
     elif len({array.numblocks for array in arrays.values()}) > 1:
         raise InvalidInputError(
             "source must have arrays of the same chunks where their sizes are unknown; found "
-            f"{ {name: array.numblocks[0] for name, array in arrays.items()} }",
-            argument="source",
+            f"{ {name: array.numblocks[0] for name, array in arrays.items()} }"
         )
     return arrays
 
@@ -246,23 +240,20 @@ def _batch(part: Any, number: int, types: Mapping[str, str | None]) -> Batch:
         except (KeyError, IndexError):
             raise InvalidInputError(
                 f"source must have column {name!r} in all partitions; found none in partition "
-                f"{number}",
-                argument="source",
+                f"{number}"
             ) from None
         found = str(column.dtype)
         if len(column) and expected is not None and found != expected:
             raise InvalidInputError(
                 f"source must have {expected} in column {name!r} of all partitions; found {found} "
-                f"in partition {number}",
-                argument="source",
+                f"in partition {number}"
             )
         columns[name] = _array(column, name, number)
     sizes = {array.shape[0] for array in columns.values()}
     if len(sizes) > 1:
         raise InvalidInputError(
             f"source must have columns of one length; found {sorted(sizes)} rows in partition "
-            f"{number}",
-            argument="source",
+            f"{number}"
         )
     return Batch(columns, f"partition {number}", sizes.pop())
 

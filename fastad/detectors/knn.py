@@ -88,7 +88,7 @@ class KNNDetector:
         samples = check_samples(X, None)
         if samples.shape[0] < self.k:
             raise InvalidInputError(
-                f"X must have at least k={self.k} rows; found {samples.shape[0]}", argument="X"
+                f"X must have at least k={self.k} rows; found {samples.shape[0]}"
             )
         training = set_readonly(floats(samples))
         self._scorer = NeighbourScorer(

@@ -161,11 +161,9 @@ class Neighbourhood:
         n_train, self.n_features = training.shape
         self.rules = tuple(rules)
         if not self.rules:
-            raise InvalidInputError("rules must not be empty", argument="rules")
+            raise InvalidInputError("rules must not be empty")
         for rule, reason in impossible_rules(n_train, self.rules).items():
-            raise InvalidInputError(
-                f"X_train must have enough rows: {rule.kind} of {reason}", argument="X_train"
-            )
+            raise InvalidInputError(f"X_train must have enough rows: {rule.kind} of {reason}")
         self._training = training
         self._search = Search(training, max(rule.k for rule in self.rules))
         self._columns = {kind: _columns_of(self.rules, kind) for kind in get_args(RuleKind)}

@@ -80,13 +80,10 @@ def onnx_scorer(
     if kind == "reconstruction" and higher_is == "normal":
         raise InvalidInputError(
             "higher_is must be 'anomalous' for kind='reconstruction', whose error is higher for "
-            "anomalies; found 'normal'",
-            argument="higher_is",
+            "anomalies; found 'normal'"
         )
     if not isinstance(model, str | Path | bytes):
-        raise InvalidTypeError(
-            f"model must be a path or bytes; found {short_repr(model)}", argument="model"
-        )
+        raise InvalidTypeError(f"model must be a path or bytes; found {short_repr(model)}")
     if isinstance(model, bytes):
         content, name = model, "an ONNX model"
     else:
@@ -94,7 +91,7 @@ def onnx_scorer(
             content, name = Path(model).read_bytes(), Path(model).name
         except OSError as error:
             raise InvalidInputError(
-                f"model must be a file that can be read; found {error}", argument="model"
+                f"model must be a file that can be read; found {error}"
             ) from None
     return OnnxScorer(content, name, kind, output, negated=higher_is == "normal")
 
@@ -181,8 +178,7 @@ def _session(content: bytes) -> Any:
     except Exception as error:  # onnxruntime's errors have no common class of their own
         raise InvalidInputError(
             "model must be a model in the ONNX format with its weights in the same file; found "
-            f"{type(error).__name__} ({error})",
-            argument="model",
+            f"{type(error).__name__} ({error})"
         ) from error
 
 
@@ -197,8 +193,7 @@ def _input_of(session: Any) -> tuple[str, np.dtype[Any], int | None, int | None]
     found = ", ".join(f"{node.name!r}: {node.type} of shape {node.shape}" for node in inputs)
     raise InvalidInputError(
         "model must have one input, a table of floating-point numbers of shape (n_points, "
-        f"n_features); found {found or 'none'}",
-        argument="model",
+        f"n_features); found {found or 'none'}"
     )
 
 
@@ -209,7 +204,6 @@ def _output_of(session: Any, name: str | None) -> str:
         return names[0]
     if name not in names:
         raise InvalidInputError(
-            f"output must be one of {', '.join(map(repr, names))}; found {short_repr(name)}",
-            argument="output",
+            f"output must be one of {', '.join(map(repr, names))}; found {short_repr(name)}"
         )
     return name

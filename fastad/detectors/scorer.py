@@ -127,8 +127,7 @@ def refuse_nan(points: FloatMatrix, scores: FloatVector) -> None:
     if is_nan.any():
         raise InvalidInputError(
             f"detector must not return NaN; found {np.count_nonzero(is_nan)} in {scores.shape[0]} "
-            f"points, the first at {points[:, int(np.argmax(is_nan))].tolist()}",
-            argument="detector",
+            f"points, the first at {points[:, int(np.argmax(is_nan))].tolist()}"
         )
 
 

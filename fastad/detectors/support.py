@@ -111,8 +111,7 @@ def _sum_of(
             points, vectors, weights, gamma, constant, scores
         )
     raise InvalidInputError(
-        f"kernel must be 'rbf', 'linear', 'poly' or 'sigmoid' to be compiled; found {kernel!r}",
-        argument="kernel",
+        f"kernel must be 'rbf', 'linear', 'poly' or 'sigmoid' to be compiled; found {kernel!r}"
     )
 
 

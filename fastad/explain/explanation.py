@@ -265,14 +265,10 @@ def _check_value(value: str | float) -> tuple[str, float, float]:
     try:
         number = Decimal(text)
     except InvalidOperation:
-        raise InvalidInputError(
-            f"value must be a number; found {short_repr(value)}", argument="value"
-        ) from None
+        raise InvalidInputError(f"value must be a number; found {short_repr(value)}") from None
     exponent = number.as_tuple().exponent
     if not isinstance(exponent, int) or not math.isfinite(number):
-        raise InvalidInputError(
-            f"value must be finite; found {short_repr(value)}", argument="value"
-        )
+        raise InvalidInputError(f"value must be finite; found {short_repr(value)}")
     half_unit = 0.5 * 10.0 ** max(min(exponent, 0), -_MOST_DECIMALS)
     tolerance = min(max(half_unit, _FINEST), _COARSEST)
     # A distance of half a unit in decimals may be an ulp more in floats.

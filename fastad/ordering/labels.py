@@ -83,8 +83,7 @@ class Labels(NamedTuple):
         total = int(self.weights.sum())
         if total >= _MOST_REPEATED:
             raise InvalidInputError(
-                f"sample_weight must add up to fewer than {_MOST_REPEATED}; found {total}",
-                argument="sample_weight",
+                f"sample_weight must add up to fewer than {_MOST_REPEATED}; found {total}"
             )
         rows = np.arange(self.n_rows) if self.rows is None else self.rows
         values = np.repeat(self.values, self.weights)
@@ -164,18 +163,14 @@ def _binary_labels(
     labels: npt.NDArray[Any], pos_label: Label | None, rows: npt.NDArray[np.int64] | None
 ) -> tuple[LabelVector, int]:
     if labels.shape[0] == 0:
-        raise InvalidInputError(
-            "sample_weight must be positive for some row; found only zeros",
-            argument="sample_weight",
-        )
+        raise InvalidInputError("sample_weight must be positive for some row; found only zeros")
     if pos_label is not None:
         labels = _is_positive(labels, pos_label)
     dtype = labels.dtype
     if dtype.kind not in "biuf" or dtype.itemsize > 8:
         raise InvalidInputError(
             f"y_true must contain 0 and 1 or booleans; found {describe_type(labels)}. "
-            "Name the anomalies' label with pos_label= if it is another",
-            argument="y_true",
+            "Name the anomalies' label with pos_label= if it is another"
         )
     if dtype.char == "e" or not dtype.isnative:
         labels = labels.astype(np.float64)
@@ -189,8 +184,7 @@ def _binary_labels(
         raise InvalidInputError(
             f"y_true must contain 0 (normal) and 1 (anomaly); found {others} other "
             f"values, the first at index {row}: {labels[first]}. "
-            f"Name the anomalies' label with pos_label= if it is another{example}",
-            argument="y_true",
+            f"Name the anomalies' label with pos_label= if it is another{example}"
         )
     return set_readonly(values), ones
 
@@ -209,8 +203,7 @@ def _is_positive(labels: npt.NDArray[Any], pos_label: Label) -> npt.NDArray[np.b
     """Select the anomalies by their label; all other rows must carry one and the same label."""
     if not isinstance(pos_label, bool | int | float | str | bytes | np.generic):
         raise InvalidTypeError(
-            f"pos_label must be a single label; found {type(pos_label).__name__}",
-            argument="pos_label",
+            f"pos_label must be a single label; found {type(pos_label).__name__}"
         )
     positive = _equal(labels, pos_label, pos_label)
     others = labels[~positive]
@@ -221,13 +214,11 @@ def _is_positive(labels: npt.NDArray[Any], pos_label: Label) -> npt.NDArray[np.b
             if not np.any(positive):
                 raise InvalidInputError(
                     f"pos_label must be a label of y_true, or y_true have a single label; found "
-                    f"{short_repr(pos_label)} beside {' and '.join(found)}",
-                    argument="pos_label",
+                    f"{short_repr(pos_label)} beside {' and '.join(found)}"
                 )
             raise InvalidInputError(
                 f"y_true must contain at most two labels, pos_label={short_repr(pos_label)} and "
-                f"one other; found {' and '.join(found)} beside it",
-                argument="y_true",
+                f"one other; found {' and '.join(found)} beside it"
             )
     return positive
 
@@ -239,14 +230,12 @@ def _equal(labels: npt.NDArray[Any], label: Any, pos_label: Label) -> npt.NDArra
     except (TypeError, ValueError, OverflowError) as error:
         raise InvalidInputError(
             f"pos_label must be comparable with y_true ({describe_type(labels)}); "
-            f"found {short_repr(pos_label)}: {error}",
-            argument="pos_label",
+            f"found {short_repr(pos_label)}: {error}"
         ) from None
     if equal.shape != labels.shape:
         raise InvalidInputError(
             f"pos_label must be comparable with y_true ({describe_type(labels)}); "
-            f"found {short_repr(pos_label)}",
-            argument="pos_label",
+            f"found {short_repr(pos_label)}"
         )
     return equal
 
@@ -258,16 +247,14 @@ def _weights(
     if weights.shape[0] != n_rows:
         raise InvalidInputError(
             f"sample_weight must have one weight for each label; "
-            f"found {weights.shape[0]} weights and {n_rows} labels",
-            argument="sample_weight",
+            f"found {weights.shape[0]} weights and {n_rows} labels"
         )
     bad = ~(weights >= 0) | np.isinf(weights)
     if np.any(bad):
         first = int(np.argmax(bad))
         raise InvalidInputError(
             f"sample_weight must be finite and not negative; found {np.count_nonzero(bad)} "
-            f"other values, the first at index {first}: {weights[first]}",
-            argument="sample_weight",
+            f"other values, the first at index {first}: {weights[first]}"
         )
     present = weights > 0
     rows = None if np.all(present) else np.flatnonzero(present)
@@ -280,7 +267,6 @@ def _weights(
     if np.any((positive < 1 / _LARGEST_WEIGHT) | (positive > _LARGEST_WEIGHT)):
         raise InvalidInputError(
             f"sample_weight must be 0 or lie in [{1 / _LARGEST_WEIGHT:g}, {_LARGEST_WEIGHT:g}]; "
-            f"found weights from {positive.min()} to {positive.max()}",
-            argument="sample_weight",
+            f"found weights from {positive.min()} to {positive.max()}"
         )
     return weights.astype(np.float64), rows

@@ -38,15 +38,13 @@ def _scores_in_rows(y_score: Any, n_rows: int) -> list[tuple[str, ArrayLike]]:
     if scores.ndim != 2 or scores.shape[0] == 0:
         raise InvalidInputError(
             "y_score must be a vector, an array (detectors, points), or name scores; "
-            f"found shape {scores.shape}",
-            argument="y_score",
+            f"found shape {scores.shape}"
         )
     if scores.shape[1] != n_rows and scores.shape[0] == n_rows:
         transposed = ", which looks transposed: pass y_score.T"
         raise InvalidInputError(
             f"y_score must have one row for each detector; found shape {scores.shape} for "
-            f"{n_rows} labels{two_classes_hint(scores, 'y_score') or transposed}",
-            argument="y_score",
+            f"{n_rows} labels{two_classes_hint(scores, 'y_score') or transposed}"
         )
     # A list stays as it is: an array would make integers floats for those of another detector.
     each = y_score if isinstance(y_score, Sequence) else scores

@@ -270,8 +270,7 @@ class DiscriminabilityDisplay(drawing.Display):
         if dataset not in result.pairwise_tests:
             raise InvalidInputError(
                 f"dataset must be one of {', '.join(result.pairwise_tests)}; found "
-                f"{short_repr(dataset)}",
-                argument="dataset",
+                f"{short_repr(dataset)}"
             )
         tests = result.pairwise_tests[dataset]
         test = criterion.partition("-")[0]

@@ -180,8 +180,7 @@ def _curve_of(ranked: RankedScores, thresholds: FloatVector) -> DecisionCurve:
     if not 0 <= float(scores[-1]) <= float(scores[0]) <= 1:
         raise InvalidInputError(
             "y_score must be probabilities, in [0, 1], for a decision curve; found "
-            f"[{scores[-1]:g}, {scores[0]:g}]",
-            argument="y_score",
+            f"[{scores[-1]:g}, {scores[0]:g}]"
         )
     measure = _net_benefit()
     values = [measure.compute(counts, threshold=each) for each in thresholds.tolist()]

@@ -117,8 +117,7 @@ def open_panels(
         check_type(item, Axes, "ax", "matplotlib axes")
     if len(axes) not in counts:
         raise InvalidInputError(
-            f"ax must contain {' or '.join(map(str, counts))} axes; found {len(axes)}",
-            argument="ax",
+            f"ax must contain {' or '.join(map(str, counts))} axes; found {len(axes)}"
         )
     return axes
 

@@ -38,8 +38,7 @@ def fold_estimators(
     if not {"estimator", "indices"} <= cv_results.keys():
         raise InvalidInputError(
             "cv_results must be those of cross_validate with return_estimator=True and "
-            f"return_indices=True; found the keys {sorted(cv_results)}",
-            argument="cv_results",
+            f"return_indices=True; found the keys {sorted(cv_results)}"
         )
     # Takes rows of arrays, sparse matrices and tables, as cross_validate did.
     take_rows = scikit_learn("utils")._safe_indexing

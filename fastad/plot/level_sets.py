@@ -262,8 +262,7 @@ class LevelSetsDisplay(CurvesDisplay[Curve], ABC, Generic[Curve, Band, Part]):
             )
         if has_bands:
             raise InvalidInputError(
-                "bands must be of volumes in the range of floats; found volumes outside it",
-                argument="bands",
+                "bands must be of volumes in the range of floats; found volumes outside it"
             )
         return View(span.low, span.high, "log10")
 
@@ -295,8 +294,7 @@ class LevelSetsDisplay(CurvesDisplay[Curve], ABC, Generic[Curve, Band, Part]):
         if (earlier == logarithm) != (drawn == "log10"):
             raise InvalidInputError(
                 "ax must not contain curves in the range of floats beside curves outside it; "
-                "found both. Draw all detectors at once",
-                argument="ax",
+                "found both. Draw all detectors at once"
             )
         if drawn == "log10":
             return drawn

@@ -176,14 +176,11 @@ class MassVolumeCurveDisplay(LevelSetsDisplay[MassVolumeCurve, MassVolumeBand, _
 
     def _span(self, mass: _Masses) -> Span:
         if not isinstance(mass, tuple | list) or len(mass) != 2:
-            raise InvalidTypeError(
-                f"mass must be a pair of masses; found {short_repr(mass)}", argument="mass"
-            )
+            raise InvalidTypeError(f"mass must be a pair of masses; found {short_repr(mass)}")
         low, high = (float(exact_rate(end, "mass")) for end in mass)
         if low >= high:
             raise InvalidInputError(
-                f"mass must be a pair of increasing masses; found {short_repr(mass)}",
-                argument="mass",
+                f"mass must be a pair of increasing masses; found {short_repr(mass)}"
             )
         curves = self.curves.values()
         visible = np.concatenate([curve.log_volume[_visible(curve, low, high)] for curve in curves])

@@ -108,8 +108,7 @@ class PrecisionRecallDisplay(LabelledCurvesDisplay[PrecisionRecallCurve]):
             if self.false_alarms[name].shape != curve.recall.shape:
                 raise InvalidInputError(
                     "false_alarms must have one number for each point of the curve; found shape "
-                    f"{self.false_alarms[name].shape} for {name!r} of {len(curve.recall)} points",
-                    argument="false_alarms",
+                    f"{self.false_alarms[name].shape} for {name!r} of {len(curve.recall)} points"
                 )
 
     @classmethod

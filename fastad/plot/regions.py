@@ -133,15 +133,14 @@ class DecisionRegionDisplay(drawing.Display):
         if score_map.scores.shape != shape or min(shape) < 2:
             raise InvalidInputError(
                 f"score_map must have scores of shape {shape}, at least 2 by 2; found "
-                f"{score_map.scores.shape}",
-                argument="score_map",
+                f"{score_map.scores.shape}"
             )
         self.score_map = score_map
         self.regions = list(regions)
         for region in self.regions:
             check_type(region, DecisionRegion, "regions", "of DecisionRegion")
         if X is None and y_true is not None:
-            raise InvalidInputError("y_true must be given with X; found no X", argument="y_true")
+            raise InvalidInputError("y_true must be given with X; found no X")
         self._points = None if X is None else _check_points(X, y_true, None)
 
     @classmethod
@@ -207,17 +206,14 @@ class DecisionRegionDisplay(drawing.Display):
         rates = read_points(fpr, Rate(sequence=True), "fpr")
         size = check_count(resolution, "resolution")
         if size < 2:
-            raise InvalidInputError(
-                f"resolution must be at least 2; found {size}", argument="resolution"
-            )
+            raise InvalidInputError(f"resolution must be at least 2; found {size}")
         samples, labels = _check_points(X, y_true, pos_label)
         region = Box.from_data(samples, None) if box is None else check_box(box)
         if region.n_features != 2 or region.discrete.any():
             n_continuous = region.n_features - int(np.count_nonzero(region.discrete))
             raise InvalidInputError(
                 f"box must have two continuous features; found {n_continuous} of "
-                f"{region.n_features}",
-                argument="box",
+                f"{region.n_features}"
             )
         scored = block_score(detector, 2)
         x, y = (np.linspace(region.low[j], region.high[j], size) for j in range(2))
@@ -331,8 +327,7 @@ def _check_points(
     labels = check_labels(y_true, pos_label=pos_label)
     if labels.n_rows != len(samples):
         raise InvalidInputError(
-            f"y_true must have a label for each of {len(samples)} points; found {labels.n_rows}",
-            argument="y_true",
+            f"y_true must have a label for each of {len(samples)} points; found {labels.n_rows}"
         )
     labels.row_index.check(X, "X")
     return samples, labels.values

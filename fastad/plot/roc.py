@@ -266,7 +266,7 @@ class RocCurveDisplay(LabelledCurvesDisplay[RocCurve]):
         marked = [mark.fpr for marks in self.marks.values() for mark in marks]
         if 0 in marked:
             raise InvalidInputError(
-                "fpr must be positive on a logarithmic axis (xscale='log'); found 0", argument="fpr"
+                "fpr must be positive on a logarithmic axis (xscale='log'); found 0"
             )
         return min([step, 0.5, *(fpr / 2 for fpr in marked if fpr <= step)])
 

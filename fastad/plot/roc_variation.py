@@ -310,20 +310,16 @@ def _by_detector(curves: Any) -> dict[str, list[RocCurve]]:
         if not isinstance(repeated, Sequence):
             raise InvalidTypeError(
                 "curves must be sequences of RocCurve; "
-                f"found {type(repeated).__name__} for {name!r}",
-                argument="curves",
+                f"found {type(repeated).__name__} for {name!r}"
             )
         numbered = {f"{name}[{i}]": curve for i, curve in enumerate(repeated)}
         if len(numbered) < 2:
             raise InvalidInputError(
-                f"curves must be those of at least two runs; found {len(numbered)} for {name!r}",
-                argument="curves",
+                f"curves must be those of at least two runs; found {len(numbered)} for {name!r}"
             )
         runs[str(name)] = list(by_name(numbered, RocCurve, "curves").values())
     if not runs:
-        raise InvalidInputError(
-            "curves must contain at least one detector; found none", argument="curves"
-        )
+        raise InvalidInputError("curves must contain at least one detector; found none")
     return runs
 
 

@@ -262,8 +262,7 @@ def _edges(scores: FloatVector, bins: Bins) -> FloatVector:
             if not np.isfinite(scores[0] - scores[-1]):
                 raise InvalidInputError(
                     "y_score must have a finite range for a histogram; found "
-                    f"{scores[-1]:g} to {scores[0]:g}",
-                    argument="y_score",
+                    f"{scores[-1]:g} to {scores[0]:g}"
                 )
         try:
             return np.histogram_bin_edges(scores, n_bins)
@@ -271,8 +270,7 @@ def _edges(scores: FloatVector, bins: Bins) -> FloatVector:
             # Between the scores there are fewer floats than edges.
             raise InvalidInputError(
                 "bins must be few enough for the range of y_score; found "
-                f"{n_bins} from {float(scores[-1])} to {float(scores[0])}",
-                argument="bins",
+                f"{n_bins} from {float(scores[-1])} to {float(scores[0])}"
             ) from None
     edges = np.asarray(bins, np.float64)
     if (
@@ -283,8 +281,7 @@ def _edges(scores: FloatVector, bins: Bins) -> FloatVector:
     ):
         raise InvalidInputError(
             "bins must be a number of bins, or at least two finite, increasing edges; "
-            f"found {short_repr(bins)}",
-            argument="bins",
+            f"found {short_repr(bins)}"
         )
     return edges
 

@@ -65,8 +65,7 @@ class ContaminationSensitivityDisplay(LabelledDisplay, drawing.Display):
         measures = {result.measure for result in self.sensitivities.values()}
         if len(measures) > 1:
             raise InvalidInputError(
-                f"sensitivities must be of one measure; found {', '.join(sorted(measures))}",
-                argument="sensitivities",
+                f"sensitivities must be of one measure; found {', '.join(sorted(measures))}"
             )
 
     @classmethod

@@ -165,14 +165,12 @@ def from_sklearn(detector: Any, *, name: str | None = None) -> AdaptedDetector:
         hint = "; use from_pyod, which does not negate" if kind == "PyOD detector" else ""
         raise InvalidTypeError(
             "detector must be a fitted outlier detector of scikit-learn; "
-            f"found {_described(detector, kind)}{hint}",
-            argument="detector",
+            f"found {_described(detector, kind)}{hint}"
         )
     if not hasattr(detector, "score_samples"):
         raise InvalidTypeError(
             f"detector must be a detector that has score_samples; found {name_of(detector)} "
-            "without it (LocalOutlierFactor has it with novelty=True)",
-            argument="detector",
+            "without it (LocalOutlierFactor has it with novelty=True)"
         )
     scikit_learn("utils.validation").check_is_fitted(detector)
     return AdaptedDetector(detector, name or name_of(detector), "score_samples", negated=True)
@@ -211,8 +209,7 @@ def from_pyod(detector: Any, *, name: str | None = None) -> AdaptedDetector:
     if not is_oriented or not hasattr(detector, "decision_function"):
         hint = "; use from_sklearn, which negates" if kind == "outlier detector" else ""
         raise InvalidTypeError(
-            f"detector must be a fitted detector of PyOD; found {_described(detector, kind)}{hint}",
-            argument="detector",
+            f"detector must be a fitted detector of PyOD; found {_described(detector, kind)}{hint}"
         )
     if not is_fitted:
         raise scikit_learn("exceptions").NotFittedError(

@@ -88,9 +88,7 @@ class Scorer(ABC, Generic[_Result]):
     ) -> _Result:
         """Measure a fitted estimator on labelled samples."""
         if y_true is None:
-            raise InvalidInputError(
-                "y_true must be given to a scorer; found None", argument="y_true"
-            )
+            raise InvalidInputError("y_true must be given to a scorer; found None")
         check_rows({"y_true": y_true, "X": X, "sample_weight": sample_weight})
         scores = anomaly_scores(
             estimator, X, pos_label=self.pos_label, response_method=self.response_method

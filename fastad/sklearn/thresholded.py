@@ -233,8 +233,7 @@ class ThresholdedDetector(OutlierMixin, MetaEstimatorMixin, BaseEstimator):  # t
         if kind_of(self.estimator) not in _DETECTORS:
             raise InvalidTypeError(
                 "estimator must be an outlier detector of scikit-learn or a detector of PyOD; "
-                f"found {name_of(self.estimator)}",
-                argument="estimator",
+                f"found {name_of(self.estimator)}"
             )
         check_inside(self.fpr, "fpr")
         if self.confidence_level is not None:
@@ -249,8 +248,7 @@ class ThresholdedDetector(OutlierMixin, MetaEstimatorMixin, BaseEstimator):  # t
         if labels is None or labels.shape != rows.shape:
             raise InvalidInputError(
                 f"y must be {n_samples} labels, because pos_label={self.pos_label!r} is given; "
-                f"found {short_repr(y)}",
-                argument="y",
+                f"found {short_repr(y)}"
             )
         refuse_missing(is_missing(labels), "y")
         check_rows({"y": y, "X": X})

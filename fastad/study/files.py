@@ -64,13 +64,11 @@ def runner_lock(folder: Path) -> Iterator[Callable[[Mapping[str, str]], None]]:
             stack.enter_context(lock)
         except TimeoutError:
             raise InvalidInputError(
-                f"folder must not be in use; {_runner_note(folder)} is at work in {folder}",
-                argument="folder",
+                f"folder must not be in use; {_runner_note(folder)} is at work in {folder}"
             ) from None
         except OSError as error:
             raise InvalidInputError(
-                f"folder must be one that can be locked; {folder}: {error.strerror}",
-                argument="folder",
+                f"folder must be one that can be locked; {folder}: {error.strerror}"
             ) from None
         runner = folder / RUNNER
         stack.callback(runner.unlink, missing_ok=True)

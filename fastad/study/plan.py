@@ -169,8 +169,7 @@ def try_detectors(
         named_failures = [f"{each.key} ({reason})" for each, reason in failed.items()]
         raise InvalidInputError(
             f"detectors must be able to fit and score; on {problem.name} {len(failed)} of "
-            f"{len(candidates)} cannot: {some_of(named_failures, _MAX_NAMES)}",
-            argument="detectors",
+            f"{len(candidates)} cannot: {some_of(named_failures, _MAX_NAMES)}"
         )
 
 

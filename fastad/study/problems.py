@@ -211,8 +211,7 @@ def _check_patterns(selection: DataSelection, names: Sequence[str]) -> list[str]
         if not any(fnmatchcase(name, pattern) for name in names):
             raise InvalidInputError(
                 f"data.include must match data sets; {pattern!r} matches none of "
-                f"{some_of(names, 5)}",
-                argument="data.include",
+                f"{some_of(names, 5)}"
             )
     return [
         f"data.exclude: {pattern!r} matches no data set"

@@ -312,9 +312,7 @@ def rows_of(manifest: Manifest, table: str, done: Mapping[str, TaskRows]) -> Arr
 def _existing_manifest(root: Path) -> Manifest:
     manifest = read_manifest(root)
     if manifest is None:
-        raise InvalidInputError(
-            f"folder must be that of a study; {root} has no {MANIFEST}", argument="folder"
-        )
+        raise InvalidInputError(f"folder must be that of a study; {root} has no {MANIFEST}")
     return manifest
 
 

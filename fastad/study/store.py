@@ -222,8 +222,7 @@ def _check_folder(root: Path) -> None:
             pass
     except OSError as error:
         raise InvalidInputError(
-            f"folder must be one that can be written; {root}: {error.strerror}",
-            argument="folder",
+            f"folder must be one that can be written; {root}: {error.strerror}"
         ) from None
 
 
@@ -237,6 +236,5 @@ def _refuse_others(root: Path) -> None:
     if MANIFEST not in names and other_names:
         raise InvalidInputError(
             f"folder must be new, empty or that of a study; {root} has no {MANIFEST} and contains "
-            f"{some_of(other_names, _MAX_NAMES)}",
-            argument="folder",
+            f"{some_of(other_names, _MAX_NAMES)}"
         )

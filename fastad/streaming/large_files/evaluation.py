@@ -167,13 +167,9 @@ def evaluate(
     n_bytes = check_memory(memory)
     bound = measures_to_bound(measures, fpr)
     if not isinstance(folder, str | Path | None):
-        raise InvalidTypeError(
-            f"folder must be a path; found {short_repr(folder)}", argument="folder"
-        )
+        raise InvalidTypeError(f"folder must be a path; found {short_repr(folder)}")
     if folder is not None and not Path(folder).is_dir():
-        raise InvalidInputError(
-            f"folder must be a folder that exists; found {folder}", argument="folder"
-        )
+        raise InvalidInputError(f"folder must be a folder that exists; found {folder}")
     grouping = distinct_names(() if group_columns is None else group_columns, "group_columns")
     passes = partial(by_passes, bound, n_bytes, exact=exact)
     with thread_limit(n_threads), reporting(progress, "rows") as report:
@@ -282,8 +278,7 @@ def by_passes(
     if n_streams and n_bytes < FEWEST_BYTES:
         raise InvalidInputError(
             f"memory must be at least {FEWEST_BYTES * n_streams} bytes, {FEWEST_BYTES} for each "
-            f"column of scores in each group; found {memory}",
-            argument="memory",
+            f"column of scores in each group; found {memory}"
         )
     streams = {
         (group, column): ScorePasses(measures, n_bytes, exact=exact)
@@ -306,8 +301,7 @@ def check_some(scores: Sequence[str], names: Sequence[object]) -> None:
     if not scores:
         raise InvalidInputError(
             "score_columns must name a column; found no other column of numbers among "
-            f"{', '.join(map(str, names))}",
-            argument="score_columns",
+            f"{', '.join(map(str, names))}"
         )
 
 

@@ -198,8 +198,7 @@ class ScorePasses:
         if counted.fingerprint != self._fingerprint:
             raise InvalidInputError(
                 "source must have the same rows in every pass; found other labels or scores in a "
-                "later pass than in the first",
-                argument="source",
+                "later pass than in the first"
             )
         refinements, self._refinements = self._refinements, {}
         for bound, refinement in refinements.items():

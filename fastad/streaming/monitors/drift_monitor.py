@@ -126,9 +126,7 @@ class DriftMonitor:
     ) -> None:
         check_type(reference, ScoreSketch, "reference", "a ScoreSketch")
         if reference.dtype is None:
-            raise InvalidInputError(
-                "reference must have points; found a sketch without any", argument="reference"
-            )
+            raise InvalidInputError("reference must have points; found a sketch without any")
         self.window = None if window is None else check_count(window, "window")
         self.confidence_level = check_inside(confidence_level, "confidence_level")
         self._alpha = 1 - self.confidence_level
@@ -224,8 +222,7 @@ class DriftMonitor:
         if points is not None and points.raw.dtype != self._reference.dtype:
             raise InvalidInputError(
                 f"y_score must contain {self._reference.dtype} as the reference does; found "
-                f"{points.raw.dtype}",
-                argument="y_score",
+                f"{points.raw.dtype}"
             )
         with self._lock.checked():
             uninterrupted(lambda: self._count(points))

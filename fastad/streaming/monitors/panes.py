@@ -127,6 +127,5 @@ def check_group(group: object) -> None:
         isinstance(part, str | int) and not isinstance(part, bool) for part in parts
     ):
         raise InvalidTypeError(
-            f"group must be a string, an integer, or a tuple of these; found {short_repr(group)}",
-            argument="group",
+            f"group must be a string, an integer, or a tuple of these; found {short_repr(group)}"
         )

@@ -162,8 +162,7 @@ class RateMonitor:
         if (expected_rate is None) == (reference is None):
             raise InvalidInputError(
                 "expected_rate must be given, or reference, and not both; found "
-                f"expected_rate={short_repr(expected_rate)} and reference={short_repr(reference)}",
-                argument="expected_rate",
+                f"expected_rate={short_repr(expected_rate)} and reference={short_repr(reference)}"
             )
         self._alpha = float(1 - self.confidence_level)
         self._expected_rate: Fraction | None = None
@@ -289,13 +288,10 @@ class RateMonitor:
         if self.threshold is None:
             raise InvalidInputError(
                 "threshold must be given to the monitor for scores; found None, with which "
-                "update_counts takes counts",
-                argument="threshold",
+                "update_counts takes counts"
             )
         if y_true is None and self.rate != FLAGGED_RATE:
-            raise InvalidInputError(
-                f"y_true must be given for {self.rate!r}; found None", argument="y_true"
-            )
+            raise InvalidInputError(f"y_true must be given for {self.rate!r}; found None")
         points = check_points(y_true, y_score, None, pos_label)
         if points is None:
             self._count(0, 0)
@@ -429,8 +425,7 @@ class RateMonitor:
             if self._n_samples + n_samples > MOST:
                 raise InvalidInputError(
                     f"n_samples must leave at most 2^53 points in all; found "
-                    f"{self._n_samples + n_samples}",
-                    argument="n_samples",
+                    f"{self._n_samples + n_samples}"
                 )
             uninterrupted(lambda: self._add(n_events, n_samples))
 
@@ -452,8 +447,7 @@ def _check_reference(reference: Counts, alternative: Alternative) -> Counts:
     if not isinstance(reference, tuple | list) or len(reference) != 2:
         raise InvalidTypeError(
             "reference must be a pair of counts, the events and the points; found "
-            f"{short_repr(reference)}",
-            argument="reference",
+            f"{short_repr(reference)}"
         )
     n_events, n_samples = check_counts(*reference, names=("reference[0]", "reference[1]"))
     missing = []
@@ -464,7 +458,6 @@ def _check_reference(reference: Counts, alternative: Alternative) -> Counts:
     if missing or n_samples == 0:
         raise InvalidInputError(
             f"reference must contain {' and '.join(missing or ['points'])}; found {n_events} "
-            f"events in {n_samples} points",
-            argument="reference",
+            f"events in {n_samples} points"
         )
     return n_events, n_samples

@@ -259,7 +259,7 @@ class SlidingEvaluation:
             dropped that may have had them; nothing is moved then.
         """
         if y_true is None:
-            raise InvalidInputError("y_true must be given; found None", argument="y_true")
+            raise InvalidInputError("y_true must be given; found None")
         points, panes = self._check(y_true, y_score, sample_weight, pos_label, time)
         check_group(group)
         if points is None:
@@ -457,8 +457,7 @@ class SlidingEvaluation:
             if first_kept is not None and first < first_kept:
                 raise InvalidInputError(
                     f"window must begin where panes are kept, at {self._shown(first_kept)} or "
-                    f"later; found one that begins at {self._shown(first)}",
-                    argument="window",
+                    f"later; found one that begins at {self._shown(first)}"
                 )
             chosen = [
                 (last - pane, sketch)
@@ -486,8 +485,7 @@ class SlidingEvaluation:
         if micros % self._length:
             raise InvalidInputError(
                 f"end must be a time at which a pane ends, such as "
-                f"{shown_time(micros - micros % self._length)}; found {short_repr(end)}",
-                argument="end",
+                f"{shown_time(micros - micros % self._length)}; found {short_repr(end)}"
             )
         return micros // self._length - 1
 
@@ -496,8 +494,7 @@ class SlidingEvaluation:
         if length % self._length:
             raise InvalidInputError(
                 f"window must be a multiple of the pane, {timedelta(microseconds=self._length)}; "
-                f"found {short_repr(window)}",
-                argument="window",
+                f"found {short_repr(window)}"
             )
         return length // self._length
 
@@ -598,9 +595,7 @@ class SlidingEvaluation:
 
     def _expect(self, dtype: np.dtype[Any]) -> None:
         if self._dtype is not None and dtype != self._dtype:
-            raise InvalidInputError(
-                f"y_score must contain {self._dtype} as before; found {dtype}", argument="y_score"
-            )
+            raise InvalidInputError(f"y_score must contain {self._dtype} as before; found {dtype}")
 
     def _to_change(self, kept: KeptGroup, pane: int) -> ScoreSketch:
         """Return the sketch of a pane, new or a copy of one that somebody reads."""

@@ -33,8 +33,7 @@ def extremes_of(measure: Measure[object]) -> Extremes:
         extremes = NOT_A_NUMBER
     if isinstance(extremes, str):
         raise InvalidInputError(
-            f"measure must be one whose bounds are known; found {measure.name}: {extremes}",
-            argument="measure",
+            f"measure must be one whose bounds are known; found {measure.name}: {extremes}"
         )
     return extremes
 

@@ -65,7 +65,7 @@ def check_points(
 ) -> StreamedPoints | None:
     """Check points as a user gives them; None where there are none."""
     if y_score is None:
-        raise InvalidInputError("y_score must be given; found None", argument="y_score")
+        raise InvalidInputError("y_score must be given; found None")
     if np.size(y_score) == 0 and (y_true is None or np.size(y_true) == 0):
         return None
     shapes = {np.shape(each) for each in (y_true, y_score, sample_weight) if each is not None}
@@ -81,8 +81,7 @@ def check_points(
         labels = check_labels(y_true, sample_weight=sample_weight, pos_label=pos_label)
     if labels.weights is not None and labels.weights.dtype != np.int64:
         raise InvalidInputError(
-            "sample_weight must contain integers for a sketch; found other values",
-            argument="sample_weight",
+            "sample_weight must contain integers for a sketch; found other values"
         )
     raw = view_raw(check_scores(y_score, labels))
     scans = thread_map(raw.scan, slices(raw.values.shape[0]))

@@ -60,9 +60,7 @@ def kolmogorov_distance(a: ScoreSketch, b: ScoreSketch) -> BoundedValue:
     if a.dtype is None or b.dtype is None:
         raise UndefinedMeasureError("a sketch without points has no distribution of scores")
     if a.dtype != b.dtype:
-        raise InvalidInputError(
-            f"b must contain {a.dtype} as a does; found {b.dtype}", argument="b"
-        )
+        raise InvalidInputError(f"b must contain {a.dtype} as a does; found {b.dtype}")
     return distance_of(a.listed(), b.listed())
 
 

@@ -45,8 +45,7 @@ class RangeCounter:
         """Count the points that lie in the ranges; they have been checked."""
         if points.raw.dtype != self.dtype:
             raise InvalidInputError(
-                f"y_score must contain {self.dtype} as before; found {points.raw.dtype}",
-                argument="y_score",
+                f"y_score must contain {self.dtype} as before; found {points.raw.dtype}"
             )
         if self.lows.shape[0]:
             inside = points.keep(rows_inside(points.raw, self.lows, self.highs))
@@ -142,7 +141,7 @@ class Refinement:
     ) -> None:
         """Count the points of a batch that lie in the ranges; see `ScoreSketch.update`."""
         if y_true is None:
-            raise InvalidInputError("y_true must be given; found None", argument="y_true")
+            raise InvalidInputError("y_true must be given; found None")
         points = check_points(y_true, y_score, sample_weight, pos_label)
         if points is not None:
             self._counter.count_points(points)
@@ -166,8 +165,7 @@ class Refinement:
         same = other._bound == self._bound and self._counter.has_ranges_of(other._counter)
         if not same:
             raise InvalidInputError(
-                "other must be a refinement of the same sketch and measure; found other ranges",
-                argument="other",
+                "other must be a refinement of the same sketch and measure; found other ranges"
             )
         self._counter.merge(other._counter)
 

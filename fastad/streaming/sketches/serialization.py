@@ -44,9 +44,7 @@ def seal(content: bytes, magic: bytes, version: int) -> bytes:
 def unseal(data: object, magic: bytes, version: int, what: str, least: int = 0) -> bytes:
     """Check sealed bytes and return their payload of at least ``least`` bytes."""
     if not isinstance(data, bytes | bytearray | memoryview):
-        raise InvalidTypeError(
-            f"data must be the bytes of {what}; found {type(data).__name__}", argument="data"
-        )
+        raise InvalidTypeError(f"data must be the bytes of {what}; found {type(data).__name__}")
     sealed = bytes(data)
     start = len(magic) + _VERSIONS.size
     if not sealed.startswith(magic):
@@ -65,7 +63,7 @@ def unseal(data: object, magic: bytes, version: int, what: str, least: int = 0) 
 
 def unfit(found: str, what: str) -> InvalidInputError:
     """Return the error for bytes that are not of the expected kind."""
-    return InvalidInputError(f"data must be the bytes of {what}; found {found}", argument="data")
+    return InvalidInputError(f"data must be the bytes of {what}; found {found}")
 
 
 def to_bytes(state: SketchState) -> bytes:

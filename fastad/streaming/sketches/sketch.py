@@ -70,7 +70,7 @@ class ScoreSketch(BoundedMeasureMethods):
         size = check_memory(memory)
         if CellTable.most_cells(size) < 2:
             raise InvalidInputError(
-                f"memory must suffice for two cells; found {short_repr(memory)}", argument="memory"
+                f"memory must suffice for two cells; found {short_repr(memory)}"
             )
         self._lock = StateLock("ScoreSketch")
         self._table = CellTable(size)
@@ -211,7 +211,7 @@ class ScoreSketch(BoundedMeasureMethods):
             is moved then.
         """
         if y_true is None:
-            raise InvalidInputError("y_true must be given; found None", argument="y_true")
+            raise InvalidInputError("y_true must be given; found None")
         points = check_points(y_true, y_score, sample_weight, pos_label)
         if points is None:
             return
@@ -243,8 +243,7 @@ class ScoreSketch(BoundedMeasureMethods):
         if other.memory != self.memory:
             raise InvalidInputError(
                 f"other must have the memory of this sketch, {self.memory} bytes; found "
-                f"{other.memory}",
-                argument="other",
+                f"{other.memory}"
             )
         # Two that are merged with each other at once do not wait for each other's lock.
         other = other.copy()
@@ -360,9 +359,7 @@ class ScoreSketch(BoundedMeasureMethods):
         """
         exact = exact_number(tolerance, "tolerance")
         if exact < 0:
-            raise InvalidInputError(
-                f"tolerance must not be negative; found {tolerance}", argument="tolerance"
-            )
+            raise InvalidInputError(f"tolerance must not be negative; found {tolerance}")
         declared = MEASURES.get(measure) if isinstance(measure, str) else None
         if declared is not None and declared.kind == "threshold":
             bound = bind_any(declared, operating_point)
@@ -480,6 +477,5 @@ def never_counted(points: StreamedPoints, unknown: IntVector) -> InvalidInputErr
     return InvalidInputError(
         "y_score must contain scores that were counted without a label; found "
         f"{unknown.shape[0]} in cells with too few of them, the first at index {row}: "
-        f"{points.raw.scores[first]}",
-        argument="y_score",
+        f"{points.raw.scores[first]}"
     )

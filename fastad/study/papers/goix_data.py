@@ -131,8 +131,7 @@ def load_goix(
     if missing:
         raise InvalidInputError(
             f"folder must contain the files of all data sets; {os.fspath(folder)} lacks "
-            f"{', '.join(missing)}",
-            argument="folder",
+            f"{', '.join(missing)}"
         )
     arrays = {}
     for name, path in paths.items():

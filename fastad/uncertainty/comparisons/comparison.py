@@ -291,9 +291,7 @@ def compare_all(
             for name, scores in named_scores(y_score, labels.row_index)
         ]
         if len(detectors) < 2:
-            raise InvalidInputError(
-                "y_score must contain at least two detectors; found one", argument="y_score"
-            )
+            raise InvalidInputError("y_score must contain at least two detectors; found one")
         ranked = rank_detectors(labels, detectors, design)
         comparisons = compare_pairs(ranked, bound, options, *target)
     for note in dict.fromkeys(each.reliability_note for each in comparisons):

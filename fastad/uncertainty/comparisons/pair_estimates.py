@@ -40,15 +40,13 @@ def check_comparison_options(
     )
     if bound.measure.higher_is_better is None:
         raise InvalidInputError(
-            f"measure must be one of which more, or less, is better; found {bound.key}",
-            argument="measure",
+            f"measure must be one of which more, or less, is better; found {bound.key}"
         )
     if method in NORMAL_METHODS and not has_influence(bound.measure):
         *others, last = [repr(other) for other in methods if other not in NORMAL_METHODS]
         raise InvalidInputError(
             f"method must be {', '.join(others)} or {last} for {bound.measure.name}, because "
-            f"{method!r} needs a smooth measure; found {method!r}",
-            argument="method",
+            f"{method!r} needs a smooth measure; found {method!r}"
         )
     return options
 

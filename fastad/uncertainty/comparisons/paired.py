@@ -297,14 +297,12 @@ def _permutation(
         raise InvalidInputError(
             "method must be 'auto', 'delong', 'student' or 'bootstrap' for samples in clusters or "
             "in time, or with real weights, which are not exchangeable one by one; found "
-            "'permutation'",
-            argument="method",
+            "'permutation'"
         )
     if not bound.reads_ranks:
         raise InvalidInputError(
             "method must not be 'permutation', which exchanges ranks, for a measure of the "
-            f"scores' values; found measure {bound.measure.name}",
-            argument="method",
+            f"scores' values; found measure {bound.measure.name}"
         )
     estimates = []
     limits = min(limits_of(bound, detectors.n_anomalies, detectors.n_normals))

@@ -184,8 +184,7 @@ def difference_band(
     if not (isinstance(measure, Measure) and measure.slopes is not None):
         raise InvalidInputError(
             "measure must be one that from_counts has made with at='threshold'; found "
-            f"{measure.name if isinstance(measure, Measure) else measure!r}",
-            argument="measure",
+            f"{measure.name if isinstance(measure, Measure) else measure!r}"
         )
     given = _THRESHOLDS.check(threshold, "threshold")
     as_given: list[Threshold] = given if isinstance(given, list) else [given]
@@ -193,8 +192,7 @@ def difference_band(
     thresholds = [as_given[i] for i in order]
     if len(thresholds) > _MOST_THRESHOLDS:
         raise InvalidInputError(
-            f"threshold must have at most {_MOST_THRESHOLDS} entries; found {len(thresholds)}",
-            argument="threshold",
+            f"threshold must have at most {_MOST_THRESHOLDS} entries; found {len(thresholds)}"
         )
     at_once = check_flag(simultaneous, "simultaneous")
     level = float(check_inside(confidence_level, "confidence_level"))

@@ -318,8 +318,7 @@ def _pool(pair: Pair) -> tuple[OrderedCounts, ScoreVector, BoolVector]:
         if not np.array_equal(back, sample.scores):
             raise InvalidInputError(
                 "sample_b must have scores of the type of sample_a for permutations, which mix "
-                f"them; found {pair.samples[1].scores.dtype} beside {pair.samples[0].scores.dtype}",
-                argument="sample_b",
+                f"them; found {pair.samples[1].scores.dtype} beside {pair.samples[0].scores.dtype}"
             )
         start += part.shape[0]
     values = as_readonly(np.concatenate([sample.labels.values for sample in pair.samples]))

@@ -216,9 +216,7 @@ def _refuse_equal_names(parts: Sequence[_Part]) -> None:
     """Raise where two folds have one name, as the number 1 and the string "1" do."""
     equal = [name for name, times in Counter(part.name for part in parts).items() if times > 1]
     if equal:
-        raise InvalidInputError(
-            f"folds must differ as strings; found {short_repr(equal[0])} twice", argument="folds"
-        )
+        raise InvalidInputError(f"folds must differ as strings; found {short_repr(equal[0])} twice")
 
 
 def _measure_part(part: _Part, bound: BoundMeasure, labels: Labels) -> tuple[float, float]:

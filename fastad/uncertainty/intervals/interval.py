@@ -254,8 +254,7 @@ def interval_of(
         if hidden[1]:
             raise InvalidInputError(
                 "contamination must not be given for samples in clusters or in time, or with real "
-                "weights; found both",
-                argument="contamination",
+                "weights; found both"
             )
         check_method(options.method, bound, sample.kind)
     measures = _corrected_over(sample.counts, bound, hidden)

@@ -168,8 +168,7 @@ def check_method(method: str, bound: BoundMeasure, kind: str | None = None) -> N
         expected = ", ".join(map(repr, possible))
         samples = "" if kind is None else " of samples in clusters or in time, or with real weights"
         raise InvalidInputError(
-            f"method must be one of {expected} for {bound.measure.name}{samples}; found {method!r}",
-            argument="method",
+            f"method must be one of {expected} for {bound.measure.name}{samples}; found {method!r}"
         )
 
 

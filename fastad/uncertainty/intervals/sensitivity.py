@@ -222,8 +222,7 @@ def _check_fractions(contamination: Points) -> list[Fraction]:
         entries = list(contamination)
     except TypeError:
         raise InvalidTypeError(
-            f"contamination must be a sequence of numbers; found {type(contamination).__name__}",
-            argument="contamination",
+            f"contamination must be a sequence of numbers; found {type(contamination).__name__}"
         ) from None
     fractions = [check_contamination(x, f"contamination[{i}]") for i, x in enumerate(entries)]
     falling = [i for i in range(1, len(fractions)) if fractions[i] <= fractions[i - 1]]
@@ -236,10 +235,7 @@ def _check_fractions(contamination: Points) -> list[Fraction]:
                 f"{short_repr(entries[falling[0]])}"
             )
         )
-        raise InvalidInputError(
-            f"contamination must contain increasing fractions; found {found}",
-            argument="contamination",
-        )
+        raise InvalidInputError(f"contamination must contain increasing fractions; found {found}")
     return fractions
 
 
@@ -261,8 +257,7 @@ def sensitivity_of(
     if not values and all(fraction > largest for fraction in fractions):
         raise InvalidInputError(
             f"contamination must contain a fraction that the data allow, at most {largest:.4g}; "
-            f"found none, the lowest {float(fractions[0]):g}",
-            argument="contamination",
+            f"found none, the lowest {float(fractions[0]):g}"
         )
     intervals: dict[Fraction, Interval] = {}
     if options is not None and values:

@@ -247,8 +247,7 @@ def _check(
     if (fpr is None) == (tpr is None):
         raise InvalidInputError(
             f"fpr must be given, or tpr, and not both; found "
-            f"fpr={short_repr(fpr)} and tpr={short_repr(tpr)}",
-            argument="fpr",
+            f"fpr={short_repr(fpr)} and tpr={short_repr(tpr)}"
         )
     name, bound = ("tpr", tpr) if fpr is None else ("fpr", fpr)
     assert bound is not None

@@ -285,15 +285,13 @@ def rate_bounds(
     if counts.weighting == "real":
         raise InvalidInputError(
             f"sample_weight must contain integers for {measure}, which counts samples; "
-            "found real weights",
-            argument="sample_weight",
+            "found real weights"
         )
     n, m, alpha = int(counts.n_anomalies), int(counts.n_normals), float(1 - level)
     if max(n, m) > _LARGEST_CLASS:
         raise InvalidInputError(
             f"y_true must have at most {_LARGEST_CLASS} samples of a class for {measure}; "
-            f"found {max(n, m)}",
-            argument="y_true",
+            f"found {max(n, m)}"
         )
     if not simultaneous:
         return EachRank(n, alpha), EachRank(m, alpha)

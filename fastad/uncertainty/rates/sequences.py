@@ -120,15 +120,13 @@ def rate_confidence_sequence(
     check_rows({"n_events": n_events, "n_samples": n_samples})
     if k.shape != n.shape:
         raise InvalidInputError(
-            f"n_events must have as many counts as n_samples, {n.shape[0]}; found {k.shape[0]}",
-            argument="n_events",
+            f"n_events must have as many counts as n_samples, {n.shape[0]}; found {k.shape[0]}"
         )
     if np.any(k > n):
         first = int(np.argmax(k > n))
         raise InvalidInputError(
             f"n_events must not exceed n_samples; found {np.count_nonzero(k > n)}, the first at "
-            f"index {first}: {k[first]:.0f} of {n[first]:.0f}",
-            argument="n_events",
+            f"index {first}: {k[first]:.0f} of {n[first]:.0f}"
         )
     low, high = rate_bounds(k, n, float(1 - level), alternative)
     value = np.full(k.shape, math.nan)

@@ -232,8 +232,7 @@ def _check_rates(rates: list[Fraction], n_excesses: int, n_normals: int) -> None
             raise InvalidInputError(
                 f"fpr must lie in [{float(lowest):g}, {float(highest):g}] for a model of the tail "
                 f"of {n_normals} normals; found {float(rate):g}. Higher rates need no model, and "
-                "of lower ones the coverage of its intervals is not known",
-                argument="fpr",
+                "of lower ones the coverage of its intervals is not known"
             )
 
 

@@ -168,13 +168,11 @@ def check_drawable(counts: OrderedCounts) -> None:
     """Raise where samples cannot be drawn: for real weights, and beyond memory."""
     if counts.weighting == "real":
         raise InvalidInputError(
-            "sample_weight must contain integers, because samples are counted; found other values",
-            argument="sample_weight",
+            "sample_weight must contain integers, because samples are counted; found other values"
         )
     if counts.n_points == 0 or counts.total >= _LARGEST_TOTAL:
         raise InvalidInputError(
-            f"y_true must have between 1 and {_LARGEST_TOTAL - 1} samples; found {counts.total}",
-            argument="y_true",
+            f"y_true must have between 1 and {_LARGEST_TOTAL - 1} samples; found {counts.total}"
         )
 
 

@@ -283,8 +283,7 @@ def check_smooth(bound: BoundMeasure) -> None:
     """Raise where the influences on a measure are not known."""
     if not has_influence(bound.measure):
         raise InvalidInputError(
-            f"measure must be smooth, one of {', '.join(INFLUENCES)}; found {bound.measure.name!r}",
-            argument="measure",
+            f"measure must be smooth, one of {', '.join(INFLUENCES)}; found {bound.measure.name!r}"
         )
 
 

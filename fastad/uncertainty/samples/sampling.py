@@ -82,8 +82,7 @@ def check_design(
     """Check the arguments that say how rows depend on each other."""
     if clusters is not None and blocks is not None:
         raise InvalidInputError(
-            "blocks must not be given with clusters: rows come in clusters or in time; found both",
-            argument="blocks",
+            "blocks must not be given with clusters: rows come in clusters or in time; found both"
         )
     if clusters is not None:
         codes, distinct = factorize(clusters, "clusters", rows)
@@ -96,14 +95,11 @@ def check_design(
     if isinstance(blocks, str) and blocks == "auto":
         return SamplingDesign(blocks="auto")
     if isinstance(blocks, str):
-        raise InvalidInputError(
-            f"blocks must be an integer or 'auto'; found {short_repr(blocks)}", argument="blocks"
-        )
+        raise InvalidInputError(f"blocks must be an integer or 'auto'; found {short_repr(blocks)}")
     length = check_count(blocks, "blocks")
     if length > rows.n_rows:
         raise InvalidInputError(
-            f"blocks must be at most the number of rows, {rows.n_rows}; found {length}",
-            argument="blocks",
+            f"blocks must be at most the number of rows, {rows.n_rows}; found {length}"
         )
     return SamplingDesign(blocks=length)
 
