@@ -75,7 +75,7 @@ BY_ROW: dict[str, Any] = {
     **dict.fromkeys(("y_score", "scores_a", "a", "criterion"), SCORES),
     **dict.fromkeys(("scores_b", "b"), series(S[::-1].copy())),
     "sample_weight": series(1 + np.arange(N) % 2),
-    "clusters": series(np.arange(N) % 60),
+    "clusters": series(np.arange(N) % 120),
     "folds": series(np.arange(N) % 6 // 3),
     "groups": {"fold": series(np.arange(N) % 6 // 3)},
     "references": (SCORES, SCORES),

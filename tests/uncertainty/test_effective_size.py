@@ -49,6 +49,7 @@ def guarantee_of_clusters(s: Any, clusters: Any, fpr: float, level: float) -> tu
     return None, n
 
 
+@pytest.mark.filterwarnings("ignore:with .* clusters of equal size")
 @given(st.integers(0, 10**6), st.sampled_from([0.05, 0.1, 0.2, 0.45]))
 def test_a_guarantee_in_clusters_is_that_of_the_definition(seed: int, fpr: float) -> None:
     rng = np.random.default_rng(seed)
@@ -83,6 +84,7 @@ def test_a_cluster_for_each_row_changes_nothing() -> None:
     )
 
 
+@pytest.mark.filterwarnings("ignore:with .* clusters of equal size")
 @pytest.mark.parametrize("design", [{}, {"clusters": CLUSTERS}])
 def test_whole_weights_repeat_rows(design: dict[str, Any]) -> None:
     rows = np.repeat(np.arange(N), WEIGHTS)
@@ -105,7 +107,7 @@ def test_whole_weights_repeat_rows(design: dict[str, Any]) -> None:
 
 
 @pytest.mark.one_in(4)
-@pytest.mark.filterwarnings("ignore:with .* blocks of equal size")
+@pytest.mark.filterwarnings("ignore:with .* (blocks|clusters) of equal size")
 @pytest.mark.parametrize(
     "design", [{"clusters": CLUSTERS}, {"blocks": 8}, {"blocks": "auto"}, {"sample_weight": REAL}]
 )
