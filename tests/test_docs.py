@@ -106,7 +106,7 @@ def test_how_to_cite_has_the_version_and_the_papers() -> None:
 
 
 def test_the_recipe_has_the_version_and_the_requirements() -> None:
-    recipe = yaml.safe_load((ROOT / "conda" / "recipe.yaml").read_text("utf-8"))
+    recipe = yaml.safe_load((ROOT / ".conda" / "recipe.yaml").read_text("utf-8"))
     assert recipe["context"]["version"] == fastad.__version__
     assert recipe["package"] == {"name": PROJECT["name"], "version": "${{ version }}"}
     needed = {*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["cli"]}
