@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 import fastad
-from bench.families import FAMILIES
+from bench.families import FAMILIES, RARELY_HIDDEN
 from bench.pages import EVIDENCE, write_rows
 from fastad.errors import LowCoverageWarning
 from fastad.measures.requests import bind
@@ -30,17 +30,22 @@ MEASURES: tuple[dict[str, Any], ...] = (
 )
 # Of both samples: anomalies and normals.
 SIZES = (((30, 300), (50, 200)), ((100, 1000), (150, 2000)), ((300, 5000), (200, 3000)))
-PAIRS = (("Gaussian", "Gaussian"), ("Gaussian", "half hidden"), ("heavy-tailed", "heavy-tailed"))
+PAIRS = (
+    ("Gaussian", "Gaussian"),
+    ("Gaussian", "half hidden"),
+    ("heavy-tailed", "heavy-tailed"),
+    tuple(RARELY_HIDDEN),
+)
 
 
 def run(
     options: dict[str, Any],
-    pair: tuple[str, str],
+    pair: tuple[str, ...],
     sizes: tuple[tuple[int, int], tuple[int, int]],
     n_sets: int,
 ) -> dict[str, Any]:
     """Return one row of the table."""
-    families = [FAMILIES[name] for name in pair]
+    families = [{**FAMILIES, **RARELY_HIDDEN}[name] for name in pair]
     parameters = {name: value for name, value in options.items() if name != "measure"}
     bound = bind(options["measure"], parameters)
     truths = [

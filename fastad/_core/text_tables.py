@@ -218,9 +218,15 @@ def mean_text(mean: float, std: float, form: str = ".4f") -> str:
     return text if math.isnan(std) else f"{text} ± {number_text(std, form)}"
 
 
+def level_text(confidence_level: float) -> str:
+    """Return a confidence level in per cent, with all digits where six would be 100."""
+    text = f"{100 * confidence_level:g}"
+    return f"{100 * confidence_level:.15g} %" if text == "100" else f"{text} %"
+
+
 def intervals_text(confidence_level: float) -> str:
     """Return the head of a column of intervals."""
-    return f"{100 * confidence_level:g} % interval"
+    return f"{level_text(confidence_level)} interval"
 
 
 def count_text(n: int, noun: str) -> str:

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastad._core.results import Column, TableResult, interval_columns
-from fastad._core.text_tables import best_detectors, intervals_text
+from fastad._core.text_tables import best_detectors, intervals_text, level_text
 from fastad._core.types import FloatMatrix, FloatVector
 
 _MAX_NAMES, _MAX_CLAUSES = 5, 4
@@ -93,7 +93,7 @@ class RankComparison(TableResult):
     def summary(self) -> str:
         """The significant differences as a sentence."""
         differences = self._of_all() if self.control is None else self._with_control()
-        level = f"{100 * self.confidence_level:g} %"
+        level = level_text(self.confidence_level)
         return f"{differences} ({self.measure}, {self.data}, {self.method}, {level})"
 
     @property
@@ -115,7 +115,7 @@ class RankComparison(TableResult):
         similar = ~best & ~self.wins[best].any(axis=0)
         others = f"{self._named(similar)}" if similar.any() else "no other"
         return (
-            f"{first}; not significantly different at {100 * self.confidence_level:g} %: {others}"
+            f"{first}; not significantly different at {level_text(self.confidence_level)}: {others}"
         )
 
     def _declare_table(self) -> list[Column]:

@@ -13,6 +13,7 @@ from fastad._core.text_tables import (
     best_three,
     count_text,
     estimate_text,
+    level_text,
     number_text,
     some_of,
 )
@@ -114,7 +115,7 @@ class Recommendation(TableResult):
         if self.not_worse:
             # Without an interval there is one data set, and nothing was tested.
             tested = not np.isnan(self._compared.low).all()
-            level = f"At {100 * self.confidence_level:g} % not significantly worse"
+            level = f"At {level_text(self.confidence_level)} not significantly worse"
             others = level if tested else "Others, not tested"
             sentences.append(f"{others}: {self._named(self.not_worse)}.")
         if self.worse:

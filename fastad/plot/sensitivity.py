@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fastad._core.parameters import N_RESAMPLES
+from fastad._core.text_tables import level_text
 from fastad._core.types import ArrayLike, Label, Point, Points
 from fastad.errors import InvalidInputError
 from fastad.measures.measure import MeasureLike
@@ -168,7 +169,7 @@ class ContaminationSensitivityDisplay(LabelledDisplay, drawing.Display):
             line = self.lines_[name]
             if result.confidence_level is not None:
                 area = result.contamination, result.low, result.high
-                level = f"{100 * result.confidence_level:g} % intervals"
+                level = f"{level_text(result.confidence_level)} intervals"
                 drawing.fill_area(axes, area, line, level)
             if result.largest < result.contamination[-1]:
                 axes.axvline(result.largest, color=line.get_color(), linewidth=0.8, linestyle=":")

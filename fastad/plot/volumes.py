@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fastad._core.parameters import check_choice, check_type
+from fastad._core.text_tables import level_text
 from fastad._core.types import ArrayLike, Points, Threshold
 from fastad.detectors.scorer import check_samples
 from fastad.plot import drawing
@@ -146,7 +147,7 @@ class VolumeDisplay(drawing.Display):
         for name, line in self.lines_.items():
             low = np.array([volume.low for volume in estimates[name]])
             high = np.array([volume.high for volume in estimates[name]])
-            label = f"{100 * estimates[name][0].confidence_level:g} % intervals"
+            label = f"{level_text(estimates[name][0].confidence_level)} intervals"
             drawing.fill_area(axes, (rates, low, high), line, label)
         axes.set(xscale=xscale, xlabel="False positive rate", ylabel="Volume (fraction of the box)")
         return self._finish(axes, legend="upper right" if legend else None)
@@ -263,7 +264,7 @@ class VolumeCurveDisplay(CurvesDisplay[VolumeCurve]):
             # A volume without a lower bound: down to the lowest end of the others.
             low = np.where(np.isneginf(curve.log_low), np.nan, curve.log_low)
             low = np.where(np.isnan(low), np.nanmin([*low, curve.log_fraction[-1]]), low)
-            label = f"{100 * curve.confidence_level:g} %, each volume by itself"
+            label = f"{level_text(curve.confidence_level)}, each volume by itself"
             area = curve.threshold, low / unit, curve.log_high / unit
             drawing.fill_area(axes, area, line, label)
         axes.set(xlabel="Threshold", ylabel="Volume (log₁₀ of the fraction of the box)")

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastad._core.results import Record, ShortRepr
+from fastad._core.text_tables import level_text
 
 # Why an interval is unreliable that ends where it begins.
 NO_WIDTH = "the estimated variance is zero and the interval has no width"
@@ -130,7 +131,7 @@ class Interval(Record):
         return f"{self.value:.4f} [{self.low:.4f}, {self.high:.4f}]"
 
     def __str__(self) -> str:
-        level = f"{100 * self.confidence_level:g} %, {self.method}"
+        level = f"{level_text(self.confidence_level)}, {self.method}"
         note = "" if self.reliability_note is None else f"; unreliable: {self.reliability_note}"
         return f"{self.ends} ({level}{note})"
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from fastad._core.parameters import check_choice
 from fastad._core.results import Column, TableResult, estimate_columns
-from fastad._core.text_tables import DASH, count_text
+from fastad._core.text_tables import DASH, count_text, level_text
 from fastad._core.types import FloatMatrix, IntMatrix
 from fastad.uncertainty.comparisons.corrections import significantly_larger
 from fastad.unsupervised.criteria import CRITERIA, SIGNS, Criteria, Criterion, CriterionName
@@ -174,7 +174,7 @@ class UnsupervisedEvaluation(TableResult, Mapping[str, Criteria]):
                 return "; ".join(self._summary_of(name) for name in CRITERIA)
             return "EM and MV: fewer than two detectors to compare"
         n_em, n_mv = (len(self.significant_pairs(name)) for name in CRITERIA)
-        level = f"{100 * self.confidence_level:g} %"
+        level = level_text(self.confidence_level)
         if not n_em and not n_mv:
             return f"EM and MV: at {level} each, no two detectors differ significantly"
         n_pairs = f"{n_em} and {n_mv} of {em}" if em == mv else f"{n_em} of {em} and {n_mv} of {mv}"
@@ -196,7 +196,7 @@ class UnsupervisedEvaluation(TableResult, Mapping[str, Criteria]):
 
     def _summary_of(self, criterion: CriterionName) -> str:
         n_pairs, pairs = self._n_pairs(criterion), self.significant_pairs(criterion)
-        name, level = criterion.upper(), f"{100 * self.confidence_level:g} %"
+        name, level = criterion.upper(), f"{level_text(self.confidence_level)}"
         if not n_pairs:
             return f"{name}: fewer than two detectors to compare"
         if not pairs:
@@ -220,7 +220,7 @@ class UnsupervisedEvaluation(TableResult, Mapping[str, Criteria]):
             results = [self._of(name, criterion) for name in self]
             by_name = {place.detector: place for place in self.ranking(criterion)}
             places = [by_name.get(name) for name in self]
-            head = f"{criterion.upper()} [{100 * self.confidence_level:g} %], {good} is good"
+            head = f"{criterion.upper()} [{level_text(self.confidence_level)}], {good} is good"
             open_ranks = [DASH if x is None else f"{x.best}-{x.worst}" for x in places]
             yield from estimate_columns(criterion, results)
             yield Column(f"{criterion}_best", [None if x is None else x.best for x in places])

@@ -208,7 +208,7 @@ def test_required_anomalies(method: Any, smallest: float, power: float, level: f
 
 
 def test_required_anomalies_has_a_minimum_and_a_default() -> None:
-    result = fastad.compare(Y, A, B, measure="auc", method="delong", min_difference=1e6)
+    result = fastad.compare(Y, A, B, measure="auc", method="delong", min_difference=1)
     assert result.required_anomalies == 2
     assert fastad.compare(Y, A, B, measure="auc", method="delong").required_anomalies is None
     large = fastad.compare(Y, A, B, measure="auc", method="delong", min_difference=1e-6)
@@ -254,6 +254,7 @@ def test_dictionary_of_a_comparison() -> None:
         ({"stratified": "yes"}, TypeError, "stratified must be True or False"),
         ({"rng": -1}, InvalidInputError, "rng must not be negative"),
         ({"rng": "0"}, TypeError, "rng must be an int"),
+        ({"min_difference": 1.5}, InvalidInputError, "at most 1, the largest difference in auc"),
         ({"min_difference": 0}, InvalidInputError, "min_difference must lie above 0"),
         ({"min_difference": -0.1}, InvalidInputError, "min_difference must lie above"),
         ({"min_difference": math.inf}, InvalidInputError, "min_difference must be"),

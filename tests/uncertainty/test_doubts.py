@@ -43,6 +43,33 @@ def test_a_value_near_an_end_that_has_most_of_the_variance_has_a_note() -> None:
         fastad.compare(labels, perfect, strong, measure="auc", method="delong")
 
 
+@pytest.mark.parametrize("measure", ["ap", "best_f1", "bedroc@20"])
+def test_a_value_without_variance_has_a_note_where_that_has_most_of_the_difference(
+    measure: str,
+) -> None:
+    """16 of 100 samples of 100 anomalies have none of a kind of 1.8 % of them."""
+    labels, (perfect, chance, _) = sample(100, 2000, 9.0, 0.0, 0.0)
+    for pair, name in (((perfect, chance), "a"), ((chance, perfect), "b")):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            result = fastad.compare(labels, *pair, measure=measure, n_resamples=200, rng=0)
+        allowed = min(result.difference - result.low, result.high - result.difference)
+        has_note = result.reliability_note == f"the estimated variance of {name} is zero"
+        assert has_note == (len(caught) == 1) == (allowed < 1 - 0.16 ** (1 / 100))
+
+
+@pytest.mark.parametrize("measure", ["f1@0.01", "precision@fpr0.01", "ap"])
+def test_differences_to_a_reversed_detector_have_a_note_by_any_method(measure: str) -> None:
+    labels, (good, reverse) = sample(200, 2000, 8.0, -8.0)
+    pair = (labels, good), (labels, reverse)
+    with pytest.warns(LowCoverageWarning, match="AUC of b is far below 0.5"):
+        fastad.compare(labels, good, reverse, measure=measure, n_resamples=200, rng=0)
+    with pytest.warns(LowCoverageWarning, match="AUC of b is far below 0.5"):
+        fastad.compare_independent(*pair, measure=measure, n_resamples=200, rng=0)
+    with pytest.warns(LowCoverageWarning, match="AUC of a is far below 0.5"):
+        fastad.compare_independent(*pair[::-1], measure=measure, n_resamples=200, rng=0)
+
+
 def test_only_pairs_with_a_reversed_detector_have_its_note() -> None:
     labels, (a, b, c) = sample(100, 300, 1.5, 1.4, -2.0)
     with pytest.warns(LowCoverageWarning, match="AUC of c is far below"):

@@ -15,6 +15,7 @@ import fastad
 from fastad.errors import LowCoverageWarning
 from fastad.uncertainty import IndependentComparison
 from fastad.uncertainty.comparisons import unpaired
+from fastad.uncertainty.rates.order_statistics import EachRank
 from tests.support import oracles
 from tests.support.uncertainty import PROC, PROC_Y
 
@@ -137,6 +138,55 @@ def test_the_interval_ends_at_0_at_the_level_of_the_p_value(
         assert result.is_significant is excluded
 
 
+@pytest.mark.parametrize("level", [0.5, 0.95, 0.99])
+def test_verdict_and_interval_agree_where_scipy_has_no_quantile(level: float) -> None:
+    """At levels below 1e-150 an end was NaN: p was 2.2e-308, of an interval around 0."""
+    rng = np.random.default_rng([7, 56])
+    labels = np.repeat([1, 0], [20, 500])
+    shift = labels == 1
+    a = stats.cauchy.ppf(rng.random(520)) + 6 * shift
+    b = stats.norm.ppf(rng.random(520)) + 2 * shift
+    result = fastad.compare_independent(
+        (labels, a), (labels, b), measure="tpr@0.05", confidence_level=level
+    )
+    assert result.low < 0 < result.high
+    assert result.p_value > 1 - level
+    ends = EachRank(500, 1e-250)
+    ranks = np.arange(502)
+    assert np.all(np.diff(ends.upper(ranks)) >= 0)
+    assert np.all(ends.lower(ranks) <= ends.upper(ranks))
+
+
+def test_too_few_replicates_leave_the_whole_range() -> None:
+    """The smallest p-value of 10 replicates is 1 / 11."""
+    a, b = sample(1, 60, 300, 3.0), sample(2, 60, 300, 0.0)
+    result = fastad.compare_independent(a, b, measure="ap", n_resamples=10, rng=0)
+    assert result.p_value == 1 / 11
+    assert (result.low, result.high) == (-1, 1)
+
+
+def test_anomalies_that_a_perfect_sample_does_not_have_are_allowed_for() -> None:
+    """2 % of the anomalies are below all normals: 64 % of the samples of 50 have one.
+
+    The mean precision at the anomalies above is 1, and at those below a fraction f of the anomalies
+    the precision of all that are flagged, pi f / (pi f + 1 - pi).
+    """
+    pi, hidden = 50 / 1050, 0.02
+    first = 1 - hidden + np.mean([pi * f / (pi * f + 1 - pi) for f in (0.985, 0.995)]) * hidden
+    covered = 0
+    labels = np.repeat([1, 0], [50, 1000])
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        a, b = rng.normal(size=1050), rng.normal(size=1050)
+        a[:50] = np.where(rng.random(50) < hidden, -9, 9)
+        result = fastad.compare_independent(
+            (labels, a), (labels, b), measure="ap", n_resamples=200, rng=seed
+        )
+        # Of a chance level it is the prevalence.
+        covered += result.low <= first - pi <= result.high
+    assert stats.binom.cdf(covered, 40, 0.95) > 0.001
+
+
 def test_equal_samples_do_not_differ() -> None:
     a = sample(1, 30, 30, 1.0)
     for method in ("delong", "hybrid", "bootstrap", "permutation"):
@@ -257,7 +307,7 @@ def test_auto_takes_what_is_known_to_cover() -> None:
         key: fastad.compare_independent(a, b, measure=key, rng=0).method
         for key in ("auc", "tpr@0.1", "ap")
     }
-    assert chosen == {"auc": "hybrid", "tpr@0.1": "hybrid", "ap": "delong"}
+    assert chosen == {"auc": "hybrid", "tpr@0.1": "hybrid", "ap": "hybrid"}
     few = fastad.compare_independent(sample(1, 6, 8, 1.0), sample(2, 7, 9, 1.0), measure="auc")
     assert few.method == "hybrid"
     with pytest.warns(LowCoverageWarning, match="by 'bootstrap' on such data is not known"):
@@ -273,7 +323,8 @@ def test_the_result_says_what_it_is() -> None:
     assert str(result).startswith("a is better than b in ap: a - b = 0.")
     content = result.to_dict()
     assert content["summary"] == result.summary
-    assert content["intervals"] == []
+    assert content["intervals"] == [each.to_dict() for each in result.intervals]
+    assert content["reliability_note"] is None
     assert json.loads(json.dumps(content))["p_value"] == result.p_value
 
 

@@ -137,6 +137,44 @@ def test_labels_of_another_kind() -> None:
     assert fastad.interval(Y == 1, S.tolist(), measure="auc", method="delong") == expected
 
 
+@pytest.mark.parametrize(
+    ("level", "text"),
+    [(0.95, "95 %"), (0.9999, "99.99 %"), (0.999999999, "99.9999999 %"), (1 / 3, "33.3333 %")],
+)
+def test_no_confidence_level_is_printed_as_all(level: float, text: str) -> None:
+    result = fastad.interval([0, 1, 0, 1, 1], range(5), measure="auc", confidence_level=level)
+    assert f"({text}, " in str(result)
+
+
+@pytest.mark.parametrize("method", ["combined", "fiducial", "logit"])
+@pytest.mark.parametrize(("n", "m"), [(5, 500), (20, 100), (100, 1000), (300, 300)])
+@pytest.mark.parametrize("prevalence", [None, 0.01])
+def test_the_smallest_average_precision_of_a_population_is_covered(
+    method: Any, n: int, m: int, prevalence: float | None
+) -> None:
+    """The integral of the precision where the FPR is 1, pi t / (pi t + 1 - pi), over the TPR t.
+
+    Of samples it is a mean at t = 1 / n to 1, which is higher.
+    """
+    labels = np.repeat([1, 0], [n, m])
+    pi = n / (n + m) if prevalence is None else prevalence
+    smallest = 1 - (1 - pi) / pi * math.log(1 / (1 - pi))
+    # Of a curve between the points there is no variance, of which `logit` has a note.
+    for measure in ("ap",) if method == "logit" else ("ap", "pr_auc"):
+        result = fastad.interval(
+            labels,
+            np.arange(n + m),
+            measure=measure,
+            method=method,
+            prevalence=prevalence,
+            n_resamples=200,
+            rng=0,
+        )
+        assert result.value >= smallest * (1 - 1e-9)
+        assert result.low <= smallest
+        assert result.low == pytest.approx(smallest, abs=1e-3)
+
+
 def test_string_and_dictionary_of_an_interval() -> None:
     result = fastad.interval(Y, S, measure="auc", method="delong")
     ends = f"{result.value:.4f} [{result.low:.4f}, {result.high:.4f}]"

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fastad._core.results import Column, Record, Result, TableResult, attribute_columns
+from fastad._core.text_tables import level_text
 from fastad._core.types import Threshold
 from fastad.measures.requests import key_of
 from fastad.uncertainty.results import Interval
@@ -83,7 +84,7 @@ class BoundedInterval:
     bounds: BoundedValue
 
     def __str__(self) -> str:
-        level = f"{100 * self.interval.confidence_level:g} %"
+        level = level_text(self.interval.confidence_level)
         return (
             f"{self.bounds}; {level} confidence {self.interval.low:.6g} to {self.interval.high:.6g}"
         )

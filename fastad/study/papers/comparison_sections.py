@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, get_args
 import numpy as np
 
 from fastad._core.results import TableResult
-from fastad._core.text_tables import interval_text, number_text
+from fastad._core.text_tables import interval_text, level_text, number_text
 from fastad.benchmarking.distance import RankDistances, rank_distance
 from fastad.benchmarking.friedman_test import friedman
 from fastad.benchmarking.matrix import MeasureMatrix, kendall_matrix
@@ -329,7 +329,7 @@ def _mean_losses(losses: Sequence[tuple[Cell, LossMatrix]]) -> SimpleTable:
             entries = (key, cell.contamination, value, low, high)
             for cells, entry in zip(columns.values(), entries, strict=True):
                 cells.append(entry)
-    level = f"{100 * losses[0][1].confidence_level:g} %"
+    level = level_text(losses[0][1].confidence_level)
     return SimpleTable(header, rows, [f"intervals at {level}, from data sets drawn again"], columns)
 
 

@@ -13,14 +13,17 @@ from fastad._core.progress import LATE, ProgressOption, reporting
 from fastad._core.threads import thread_limit
 from fastad._core.types import ArrayLike, Blocks, ComparisonMethod, Correction, Label, Point
 from fastad.errors import InvalidInputError, LowCoverageWarning
-from fastad.measures.measure import MeasureLike
+from fastad.measures.measure import BoundMeasure, MeasureLike
 from fastad.measures.requests import bind
 from fastad.ordering.labels import check_labels
 from fastad.ordering.named_scores import Table, named_scores, score_name, series_names
 from fastad.uncertainty.comparisons.comparison_results import Comparison, Comparisons
 from fastad.uncertainty.comparisons.corrections import CORRECTIONS
 from fastad.uncertainty.comparisons.pair_comparison import compare_pairs
-from fastad.uncertainty.comparisons.pair_estimates import check_comparison_options
+from fastad.uncertainty.comparisons.pair_estimates import (
+    check_comparison_options,
+    range_of_difference,
+)
 from fastad.uncertainty.comparisons.paired import PAIRED_METHODS, rank_detectors
 from fastad.uncertainty.samples.sampling import check_design
 
@@ -81,8 +84,8 @@ def compare(
     rng : int or numpy.random.Generator, optional
         Seed or generator of replicates and permutations.
     min_difference : float, optional
-        The smallest difference of interest; the result then says how many anomalies are required
-        to detect it.
+        The smallest difference of interest, at most the largest that is possible; the result then
+        says how many anomalies are required to detect it.
     power : float, default 0.8
         Probability with which that difference is to be detected, in (0, 1).
     clusters, blocks : optional
@@ -117,8 +120,9 @@ def compare(
     Warns
     -----
     LowCoverageWarning
-        If it is not known how reliable the method is, if hardly any samples decide, or if the
-        difference has no variance.
+        If it is not known how reliable the method is, if hardly any samples decide, if the
+        difference or one of the values has no variance, or if the order of a detector's scores may
+        be reversed.
 
     Notes
     -----
@@ -157,7 +161,7 @@ def compare(
         rng,
         stratified=stratified,
     )
-    target = _check_target(min_difference, power)
+    target = _check_target(bound, min_difference, power)
     with thread_limit(n_threads), reporting(progress, "replicates", after=LATE) as report:
         options = replace(options, progress=report)
         labels = check_labels(y_true, sample_weight=sample_weight, pos_label=pos_label)
@@ -281,7 +285,7 @@ def compare_all(
         rng,
         stratified=stratified,
     )
-    target = _check_target(min_difference, power)
+    target = _check_target(bound, min_difference, power)
     with thread_limit(n_threads), reporting(progress, "replicates", after=LATE) as report:
         options = replace(options, progress=report)
         labels = check_labels(y_true, sample_weight=sample_weight, pos_label=pos_label)
@@ -301,7 +305,15 @@ def compare_all(
     return Comparisons(comparisons, CORRECTIONS[correction](p_values).tolist(), correction)
 
 
-def _check_target(min_difference: Point | None, power: Point) -> tuple[Fraction | None, Fraction]:
+def _check_target(
+    bound: BoundMeasure, min_difference: Point | None, power: Point
+) -> tuple[Fraction | None, Fraction]:
     """Check the smallest difference of interest, and the probability of detecting it."""
     least = None if min_difference is None else check_positive(min_difference, "min_difference")
+    largest = range_of_difference(bound)
+    if least is not None and least > largest:
+        raise InvalidInputError(
+            f"min_difference must be at most {largest:g}, the largest difference in {bound.key}; "
+            f"found {min_difference!r}"
+        )
     return least, check_inside(power, "power")

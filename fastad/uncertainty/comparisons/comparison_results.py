@@ -7,8 +7,8 @@ from typing import Any
 
 from fastad._core.parameters import significance_level
 from fastad._core.results import Column, Record, TableResult, interval_columns
-from fastad._core.text_tables import format_p, intervals_text
-from fastad.uncertainty.results import Interval, SamplingEffect, coverage_note
+from fastad._core.text_tables import format_p, intervals_text, level_text
+from fastad.uncertainty.results import Interval, SamplingEffect
 
 # Why a difference is unreliable that has no variance.
 NO_VARIANCE = "the estimated variance is zero, and the interval one of disjoint pairs of samples"
@@ -97,7 +97,7 @@ class Comparison(Record):
         return (
             f"{summary} To detect a difference of {self.min_difference:g} with probability "
             f"{self.power:g} requires about {self.required_anomalies} anomalies "
-            f"({100 * self.confidence_level:g} % interval {fewest} to {most}), with "
+            f"({level_text(self.confidence_level)} interval {fewest} to {most}), with "
             f"{self.n_normals / self.n_anomalies:.3g} normal samples for each; here are "
             f"{self.n_anomalies}."
         )
@@ -142,6 +142,8 @@ class IndependentComparison(Record):
     coverage : float or None
         Where the method was selected: the lower coverage of the two ``intervals``, as in
         `Interval`; NaN where it is not known.
+    reliability_note : str or None
+        Why interval and verdict are unreliable, or None.
     n_resamples, n_undefined : int
         Number of replicates, and how many of them left the measure undefined.
     """
@@ -161,6 +163,7 @@ class IndependentComparison(Record):
     n_normals: tuple[int, int]
     df: float = math.inf
     coverage: float | None = None
+    reliability_note: str | None = None
     n_resamples: int = 0
     n_undefined: int = 0
 
@@ -170,13 +173,6 @@ class IndependentComparison(Record):
     def is_significant(self) -> bool:
         """Whether the difference is significant at this confidence level."""
         return self.p_value <= significance_level(self.confidence_level)
-
-    @property
-    def reliability_note(self) -> str | None:
-        """Why the verdict is unreliable, or None."""
-        if self.method == "pairs":
-            return NO_VARIANCE
-        return coverage_note(self.coverage, self.method)
 
     @property
     def summary(self) -> str:
@@ -203,7 +199,7 @@ def _difference_text(result: "Comparison | IndependentComparison") -> str:
         text = f"{first} and {second} do not differ significantly in {result.measure}"
     return (
         f"{text}: {first} - {second} = {result.difference:.4f} "
-        f"({100 * result.confidence_level:g} % interval {result.low:.4f} to {result.high:.4f}, "
+        f"({level_text(result.confidence_level)} interval {result.low:.4f} to {result.high:.4f}, "
         f"{format_p(result.p_value, 'p')}, {result.method})."
     )
 

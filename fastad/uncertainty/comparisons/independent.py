@@ -17,7 +17,10 @@ from fastad.measures.requests import bind
 from fastad.ordering.counts import count_scores
 from fastad.ordering.labels import check_labels, check_scores
 from fastad.ordering.named_scores import series_names
-from fastad.uncertainty.comparisons.comparison_results import IndependentComparison
+from fastad.uncertainty.comparisons.comparison_results import (
+    NO_VARIANCE,
+    IndependentComparison,
+)
 from fastad.uncertainty.comparisons.pair_comparison import named_value
 from fastad.uncertainty.comparisons.pair_estimates import (
     check_comparison_options,
@@ -30,6 +33,7 @@ from fastad.uncertainty.comparisons.unpaired import (
     select_unpaired_method,
 )
 from fastad.uncertainty.intervals.interval_estimation import InferenceOptions
+from fastad.uncertainty.results import coverage_note
 from fastad.uncertainty.samples.bootstrap import too_few_samples
 
 _ARGUMENTS = ("sample_a", "sample_b")
@@ -78,9 +82,9 @@ def compare_independent(
             both classes are distributed equally on both sides, exact for any numbers. Scores must
             be in one unit. All permutations where they are few.
         ``"auto"``
-            DeLong's for smooth measures where it kept its level on generated data with no more
-            samples of either class, or beyond the operating point; else hybrid, or the bootstrap
-            where the coverage of intervals of one sample is not known.
+            Hybrid where the coverage of the intervals of one sample is known; else DeLong's for
+            smooth measures where it kept its level on generated data with no more samples of
+            either class, or beyond the operating point, or the bootstrap.
     confidence_level : float, default 0.95
         Confidence level of the interval of the difference, in (0, 1).
     n_resamples : int, default 2000
@@ -111,7 +115,8 @@ def compare_independent(
     Warns
     -----
     LowCoverageWarning
-        If no method is known to have sufficient coverage, or the difference has no variance.
+        If no method is known to have sufficient coverage, the difference or one of the values has
+        no variance, or the order of a sample's scores may be reversed.
 
     Notes
     -----
@@ -204,6 +209,14 @@ def compare_samples(
         n_pairs = int(min(min(counts.n_anomalies, counts.n_normals) for counts in pair.counts))
         ends, p_value = pairs_test(values[0] - values[1], n_pairs, bound, options.alpha)
         estimate = estimate._replace(low=ends[0], high=ends[1], p_value=p_value, method="pairs")
+    if estimate.coverage is not None:
+        coverage = estimate.coverage
+    if estimate.method == "pairs":
+        note: str | None = NO_VARIANCE
+    else:
+        note = coverage_note(coverage, estimate.method)
+        if note is None and options.method == "auto":
+            note = estimate.doubt
     return IndependentComparison(
         difference=values[0] - values[1],
         low=estimate.low,
@@ -219,7 +232,8 @@ def compare_samples(
         n_anomalies=(int(pair.counts[0].n_anomalies), int(pair.counts[1].n_anomalies)),
         n_normals=(int(pair.counts[0].n_normals), int(pair.counts[1].n_normals)),
         df=estimate.df,
-        coverage=coverage if estimate.coverage is None else estimate.coverage,
+        coverage=coverage,
+        reliability_note=note,
         n_resamples=estimate.n_resamples,
         n_undefined=estimate.n_undefined,
     )

@@ -1,7 +1,7 @@
 """Estimates of a difference from variances, replicates and permutations, and their options."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,14 +11,28 @@ from fastad._core.p_values import positive_p
 from fastad._core.types import FloatVector, Point
 from fastad.errors import InvalidInputError
 from fastad.measures.measure import BoundMeasure
-from fastad.uncertainty.intervals.interval_estimation import InferenceOptions, check_options
+from fastad.measures.roc import area_or_chance, is_far_below_chance
+from fastad.ordering.counts import OrderedCounts
+from fastad.uncertainty.intervals.interval_estimation import (
+    InferenceOptions,
+    check_options,
+    missing_kind,
+)
 from fastad.uncertainty.results import Interval
 from fastad.uncertainty.samples.bootstrap import too_often_undefined
-from fastad.uncertainty.samples.closed_forms import Bounds, rounding_of, student_quantile
+from fastad.uncertainty.samples.closed_forms import (
+    Bounds,
+    rounding_of,
+    standard_error_of,
+    student_quantile,
+)
 from fastad.uncertainty.samples.influence import has_influence
 
 # Rounding of a count of resamples, relative to a level.
 _ROUNDING = 1e-12
+
+# A detector whose value has most of the variance of both, and is nearer to an end of the range.
+_DECIDING_PART, _DEVIATIONS_FROM_END = 0.75, 1.96
 
 # Methods by a variance that is a sum over the samples, which smooth measures have.
 NORMAL_METHODS = ("delong", "student")
@@ -86,6 +100,63 @@ class PairEstimate(NamedTuple):
     intervals: tuple[Interval, ...] = ()
     coverage: float | None = None
     doubt: str | None = None
+
+
+def doubts(
+    names: Sequence[str],
+    counts: Sequence[OrderedCounts],
+    bound: BoundMeasure,
+    variances: Sequence[float],
+    alpha: float,
+    *,
+    is_normal: bool,
+) -> Callable[[int, int, Bounds], str | None]:
+    """Return a function that tells why a pair's difference does not vary as its interval says.
+
+    The influences of a detector in the reversed order, and of one so near an end of the range that
+    its normal interval would leave it, are skewed. Differences of two such detectors are less so.
+    One without variance may have missed a kind of samples, which changes its value by more than the
+    interval of the difference allows.
+    """
+    is_reversed = [
+        is_far_below_chance([(area_or_chance(each), each.n_anomalies, each.n_normals)])
+        for each in counts
+    ]
+    low, high = bound.bounds
+    values = [bound.value_or_nan(each) for each in counts]
+    is_near_end = [
+        0 < min(value - low, high - value) < _DEVIATIONS_FROM_END * math.sqrt(variance)
+        for value, variance in zip(values, variances, strict=True)
+    ]
+
+    def doubt(i: int, j: int, ends: Bounds) -> str | None:
+        difference = values[i] - values[j]
+        allowed = min(difference - ends[0], ends[1] - difference)
+        for each in (i, j):
+            if is_reversed[each]:
+                return (
+                    f"the AUC of {names[each]} is far below 0.5: the order of its scores may be "
+                    "reversed"
+                )
+        for each in (i, j):
+            decides = variances[each] >= _DECIDING_PART * (variances[i] + variances[j])
+            if is_normal and decides and is_near_end[each]:
+                return (
+                    f"{names[each]} is so near an end of the range that its value varies to one "
+                    "side"
+                )
+            missing = missing_kind(min(counts[each].n_anomalies, counts[each].n_normals), alpha)
+            if standard_error_of(variances[each], bound) == 0 and allowed < missing * (high - low):
+                return f"the estimated variance of {names[each]} is zero"
+        return None
+
+    return doubt
+
+
+def variance_of_replicates(values: FloatVector) -> float:
+    """Return the variance of a value, from its replicates; NaN of fewer than two."""
+    defined = values[~np.isnan(values)]
+    return float(np.var(defined, ddof=1)) if defined.shape[0] > 1 else math.nan
 
 
 def range_of_difference(bound: BoundMeasure) -> float:
@@ -169,7 +240,7 @@ def estimate_of_replicates(
         low,
         high,
         p_value,
-        float(np.var(defined, ddof=1)) if defined.shape[0] > 1 else 0.0,
+        variance_of_replicates(defined) if defined.shape[0] > 1 else 0.0,
         df(defined.shape[0]),
         "bootstrap",
         values.shape[0],

@@ -20,7 +20,6 @@ from fastad._kernels.random import bits
 from fastad._kernels.resampling import resample
 from fastad.errors import InvalidInputError
 from fastad.measures.measure import BoundMeasure
-from fastad.measures.roc import area_or_chance, is_far_below_chance
 from fastad.ordering.counts import OrderedCounts, count_rows
 from fastad.ordering.labels import Labels, check_labels, check_scores
 from fastad.ordering.named_scores import named_scores, score_name
@@ -28,9 +27,11 @@ from fastad.ordering.orders import order_rows
 from fastad.ordering.raw import KeyCodec
 from fastad.uncertainty.comparisons.pair_estimates import (
     PairEstimate,
+    doubts,
     estimate_of_permutations,
     estimate_of_replicates,
     student_test,
+    variance_of_replicates,
 )
 from fastad.uncertainty.intervals.interval_estimation import InferenceOptions
 from fastad.uncertainty.intervals.methods import deciding_samples, limits_of
@@ -44,8 +45,6 @@ from fastad.uncertainty.samples.sampling import (
     needs_design,
 )
 
-# A detector whose value has most of the variance of both, and is nearer to an end of the range.
-_DECIDING_PART, _DEVIATIONS_FROM_END = 0.75, 1.96
 # Lowest number of samples that degrees of freedom are computed from: without any there are none.
 _FEW = 1e-3
 
@@ -148,7 +147,11 @@ def _by_variance(
     samples = detectors.samples
     contributions = thread_map(lambda sample: sample.contributions(bound), samples)
     n = detectors.n_anomalies
-    doubt_of = _doubts(detectors, bound, [_variance(each[:n], each[n:]) for each in contributions])
+    variances_of_values = [_variance(each[:n], each[n:]) for each in contributions]
+    counts = [each.counts for each in samples]
+    doubt_of = doubts(
+        detectors.names, counts, bound, variances_of_values, options.alpha, is_normal=True
+    )
     estimates = []
     for (i, j), difference in zip(pairs, differences, strict=True):
         # Contributions to the difference: equal detectors leave no rounding.
@@ -167,7 +170,7 @@ def _by_variance(
         deviation = math.sqrt(variance)
         if deviation > rounding_of(bound):
             ends, p_value = student_test(difference, deviation, df_of_test, bound, options.alpha)
-            doubt = doubt_of(i, j)
+            doubt = doubt_of(i, j, ends)
             estimates.append(PairEstimate(*ends, p_value, variance, df, method, doubt=doubt))
         else:
             estimates.append(PairEstimate(difference, difference, 1.0, 0.0, df, method))
@@ -177,41 +180,6 @@ def _by_variance(
 def _variance(*of_classes: FloatVector) -> float:
     """Return the variance of a measure from the influences on it."""
     return math.fsum(float(np.var(values, ddof=1)) / values.shape[0] for values in of_classes)
-
-
-def _doubts(
-    detectors: Detectors, bound: BoundMeasure, variances: Sequence[float]
-) -> Callable[[int, int], str | None]:
-    """Return a function that tells why a pair's difference does not vary as its variance says.
-
-    The influences of a detector in the reversed order, and of one so near an end of the range that
-    its normal interval would leave it, are skewed. Differences of two such detectors are less so.
-    """
-    counts = [sample.counts for sample in detectors.samples]
-    is_reversed = [
-        is_far_below_chance([(area_or_chance(each), each.n_anomalies, each.n_normals)])
-        for each in counts
-    ]
-    low, high = bound.bounds
-    values = [bound.value_or_nan(each) for each in counts]
-    is_near_end = [
-        0 < min(value - low, high - value) < _DEVIATIONS_FROM_END * math.sqrt(variance)
-        for value, variance in zip(values, variances, strict=True)
-    ]
-
-    def doubt(i: int, j: int) -> str | None:
-        for each in (i, j):
-            name = detectors.names[each]
-            if is_reversed[each]:
-                return (
-                    f"the AUC of {name} is far below 0.5: the order of its scores may be reversed"
-                )
-            decides = variances[each] >= _DECIDING_PART * (variances[i] + variances[j])
-            if decides and is_near_end[each]:
-                return f"{name} is so near an end of the range that its value varies to one side"
-        return None
-
-    return doubt
 
 
 def _df_of_influences(
@@ -253,7 +221,10 @@ def _bootstrap(
     factors = [
         sample.widening(sample.degrees_of_freedom(bound), options.alpha) for sample in samples
     ]
-    values = [bound.value_or_nan(sample.counts) for sample in samples]
+    counts = [sample.counts for sample in samples]
+    values = [bound.value_or_nan(each) for each in counts]
+    variances = [variance_of_replicates(each) for each in replicates]
+    doubt_of = doubts(detectors.names, counts, bound, variances, options.alpha, is_normal=False)
     estimates = []
     for (i, j), difference in zip(pairs, differences, strict=True):
         first, second = factors[i], factors[j]
@@ -261,9 +232,12 @@ def _bootstrap(
         change = widened(replicates[i] - replicates[j], difference, factor)
         df, df_of_data = _df_of_replicates(detectors, bound, (values[i], values[j]))
         resampled_df = partial(_resampled_df, df)
-        estimates.append(
-            estimate_of_replicates(change, difference, bound, options, resampled_df, df_of_data)
+        estimate = estimate_of_replicates(
+            change, difference, bound, options, resampled_df, df_of_data
         )
+        if estimate.variance > 0:
+            estimate = estimate._replace(doubt=doubt_of(i, j, (estimate.low, estimate.high)))
+        estimates.append(estimate)
     return estimates
 
 

@@ -20,14 +20,16 @@ from fastad._core.types import BoolVector, CountVector, FloatVector, IntVector, 
 from fastad.errors import InvalidInputError
 from fastad.measures.measure import BoundMeasure
 from fastad.measures.rates import TRIALS
-from fastad.measures.roc import ROC_AUC
 from fastad.ordering.counts import OrderedCounts, count_scores
 from fastad.ordering.labels import Labels
 from fastad.uncertainty.comparisons.pair_estimates import (
     PairEstimate,
+    doubts,
     estimate_of_permutations,
     estimate_of_replicates,
+    range_of_difference,
     student_test,
+    variance_of_replicates,
 )
 from fastad.uncertainty.intervals.enclosing_curves import fiducial_values
 from fastad.uncertainty.intervals.interval_estimation import (
@@ -84,16 +86,16 @@ def select_unpaired_method(
 
     NaN where nothing is known of it, None where the method tells it.
     """
-    # The variance of an area under the ROC curve is too small for scores that few samples decide;
-    # its intervals allow for that.
-    if has_influence(bound.measure) and bound.measure is not ROC_AUC:
+    # The variance is too small where few samples decide; intervals that were selected by their
+    # coverage allow for that.
+    coverages = [_interval_method(bound, side)[1] for side in counts]
+    if not any(coverage != coverage for coverage in coverages):
+        return "hybrid", None
+    if has_influence(bound.measure):
         # The variance on one sample is as good as the variance of a difference of two detectors.
         sizes = [(float(side.n_anomalies), float(side.n_normals)) for side in counts]
         if all(delong_keeps_level(bound, *each) for each in sizes):
             return "delong", None
-    coverages = [_interval_method(bound, side)[1] for side in counts]
-    if not any(coverage != coverage for coverage in coverages):
-        return "hybrid", None
     limits = [limits_of(bound, float(side.n_anomalies), float(side.n_normals)) for side in counts]
     return "bootstrap", None if min(map(min, limits)) >= MANY else math.nan
 
@@ -121,7 +123,21 @@ def _delong(
         return PairEstimate(difference, difference, 1.0, 0.0, math.inf, "delong")
     df = sum(variances) ** 2 / reciprocal
     ends, p_value = student_test(difference, deviation, df, bound, options.alpha)
-    return PairEstimate(*ends, p_value, sum(variances), df, "delong")
+    doubt = _doubt(pair, bound, options, variances, ends, is_normal=True)
+    return PairEstimate(*ends, p_value, sum(variances), df, "delong", doubt=doubt)
+
+
+def _doubt(
+    pair: Pair,
+    bound: BoundMeasure,
+    options: InferenceOptions,
+    variances: Sequence[float],
+    ends: Bounds,
+    *,
+    is_normal: bool = False,
+) -> str | None:
+    doubt_of = doubts(pair.names, pair.counts, bound, variances, options.alpha, is_normal=is_normal)
+    return doubt_of(0, 1, ends)
 
 
 def _hybrid(
@@ -136,12 +152,23 @@ def _hybrid(
 
     def excludes_zero(alpha: float) -> bool:
         lower, upper = hybrid_ends(*(side(1 - Fraction(alpha)) for side in sides))
-        return not lower <= 0 <= upper
+        return lower > 0 or upper < 0
 
+    # The interval tells on which side of alpha the p-value lies.
+    above = math.nextafter(options.alpha, 1)
+    if floor > options.alpha:
+        reach = range_of_difference(bound)
+        low, high = -reach, reach
+    if values[0] == values[1]:
+        p_value = 1.0
+    elif low <= 0 <= high:
+        p_value = _smallest(excludes_zero, max(floor, above), 1.0)
+    else:
+        p_value = _smallest(excludes_zero, floor, options.alpha)
     return PairEstimate(
         low,
         high,
-        1.0 if values[0] == values[1] else _smallest(excludes_zero, floor),
+        p_value,
         math.nan,
         math.inf,
         "hybrid",
@@ -149,6 +176,14 @@ def _hybrid(
         coverage=lowest_coverage((first, second)),
         n_resamples=n_resamples,
         n_undefined=max(first.n_undefined, second.n_undefined),
+        doubt=_doubt(
+            pair,
+            bound,
+            options,
+            # Intervals with a width allow for a sample without variance.
+            [0.0 if side.low == side.high else math.nan for side in (first, second)],
+            (low, high),
+        ),
     )
 
 
@@ -195,15 +230,15 @@ def _side(
     return at
 
 
-def _smallest(is_true: Callable[[float], bool], floor: float) -> float:
-    """Return the smallest number in [floor, 1] from which on a condition holds."""
-    low, high = math.log(floor), 0.0
-    if is_true(floor):
-        return floor
+def _smallest(is_true: Callable[[float], bool], low: float, high: float) -> float:
+    """Return the smallest number between both from which on a condition holds, as for the last."""
+    if is_true(low):
+        return low
     for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        low, high = (low, middle) if is_true(math.exp(middle)) else (middle, high)
-    return math.exp(high)
+        # Rounding must not leave the range.
+        middle = min(max(low, math.sqrt(low) * math.sqrt(high)), high)
+        low, high = (low, middle) if is_true(middle) else (middle, high)
+    return high
 
 
 def _replicates(
@@ -226,7 +261,12 @@ def _bootstrap(
         _replicates(counts, bound, options, key, part_of(options.progress, i, 2))
         for i, (counts, key) in enumerate(zip(pair.counts, pair.keys, strict=True))
     )
-    return estimate_of_replicates(first - second, values[0] - values[1], bound, options, _infinite)
+    estimate = estimate_of_replicates(
+        first - second, values[0] - values[1], bound, options, _infinite
+    )
+    variances = [variance_of_replicates(each) for each in (first, second)]
+    ends = estimate.low, estimate.high
+    return estimate._replace(doubt=_doubt(pair, bound, options, variances, ends))
 
 
 def _permutation(

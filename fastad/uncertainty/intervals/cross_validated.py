@@ -11,6 +11,7 @@ import numpy as np
 
 from fastad._core.parameters import check_inside, short_repr
 from fastad._core.results import Record
+from fastad._core.text_tables import level_text
 from fastad._core.threads import thread_limit, thread_map
 from fastad._core.types import ArrayLike, Label, Point, ScoreVector
 from fastad._kernels.curves.influence import sum_of_powers
@@ -73,7 +74,7 @@ class CrossValidatedInterval(Record):
         return NO_WIDTH if self.standard_error == 0 else None
 
     def __str__(self) -> str:
-        level = f"{100 * self.confidence_level:g} %"
+        level = level_text(self.confidence_level)
         note = "" if self.reliability_note is None else f"; unreliable: {self.reliability_note}"
         return (
             f"{self.value:.4f} [{self.low:.4f}, {self.high:.4f}] ({level}{note}), "

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import psi
 
 from fastad._core.parameters import check_choice, check_count, check_flag, check_inside
 from fastad._core.progress import Progress, part_of
@@ -27,6 +28,7 @@ from fastad.uncertainty.intervals.enclosing_curves import (
 from fastad.uncertainty.intervals.inversion import inversion
 from fastad.uncertainty.intervals.methods import (
     ANY_SIZE,
+    COMBINED,
     METHODS,
     NEWCOMBE_OR_LOGIT,
     OF_CURVES,
@@ -48,6 +50,7 @@ from fastad.uncertainty.samples.closed_forms import (
     newcombe_variance,
     pairs_interval,
     percentile,
+    rounding_of,
     standard_error_of,
     student_quantile,
     symmetric_ends,
@@ -262,6 +265,8 @@ def estimate_interval(
     if low == high and task.bound.measure.name == "roc_auc" and sample.kind is None:
         method, standard_error = "pairs", math.nan
         low, high = pairs_interval(task.value, sample.counts, options.alpha)
+    if low < high and task.bound.measure.name in COMBINED:
+        low = min(low, _value_without_bias(sample.counts, task))
     coverage = task.coverage
     if task.method == NEWCOMBE_OR_LOGIT and _excludes_a_kind(sample.counts, low, task, options):
         coverage = math.nan
@@ -282,6 +287,25 @@ def estimate_interval(
     )
 
 
+def _value_without_bias(counts: OrderedCounts, task: Task) -> float:
+    """Return an area under the precision-recall curve less the bias of the smallest.
+
+    If all anomalies are below all normals, the precisions at n anomalies are i / (i + r n), with r
+    normals for each anomaly at the prevalence; their mean is higher than that of a population,
+    1 - r ln(1 + 1/r). That of a curve between the points is the same.
+    """
+    bound = task.bound
+    n, m = float(counts.n_anomalies), float(counts.n_normals)
+    prevalence = bound.parameters["prevalence"]
+    ratio = m / n if prevalence is None else float((1 - prevalence) / prevalence)
+    bias = 0.0
+    if bound.measure.name == "average_precision" and counts.weighting != "real" and ratio > 0:
+        sum_of_inverses = float(psi(n + ratio * n + 1) - psi(ratio * n + 1))
+        bias = max(0.0, ratio * (math.log1p(1 / ratio) - sum_of_inverses))
+    # Rounding must not leave out what is exactly the smallest.
+    return max(bound.bounds[0], task.value - bias - rounding_of(bound))
+
+
 def _excludes_a_kind(
     counts: OrderedCounts, low: float, task: Task, options: InferenceOptions
 ) -> bool:
@@ -292,8 +316,14 @@ def _excludes_a_kind(
     made of the value, in half of the samples.
     """
     n = float(counts.n_anomalies)
-    missing = min(1.0, _MISSING * options.alpha)
-    return n <= _FEW_ANOMALIES and low > task.value * missing ** (1 / n)
+    missing = missing_kind(n, options.alpha)
+    return n <= _FEW_ANOMALIES and low > task.value * (1 - missing)
+
+
+def missing_kind(n_samples: float, alpha: float) -> float:
+    """Return the largest part of the samples of which none may be among so many, by chance."""
+    seen: float = min(1.0, _MISSING * alpha) ** (1 / n_samples)
+    return 1 - seen
 
 
 def _of_curves(

@@ -8,6 +8,7 @@ import numpy as np
 
 from fastad._core.parameters import check_inside
 from fastad._core.results import Record
+from fastad._core.text_tables import level_text
 from fastad._core.types import ArrayLike, Label, Point
 from fastad.errors import UndefinedMeasureError
 from fastad.measures.measure import FEW
@@ -64,7 +65,7 @@ class RateResolution(Record):
             f"FPR {self.fpr:g} of {self.n_normals} normals rests on {self.n_expected:.3g} of "
             f"them, {enough} {FEW}{needed}. A threshold with this rate here has one between "
             f"{self.fpr_low:.3g} and {self.fpr_high:.3g} on new samples "
-            f"({100 * self.confidence_level:g} % interval). The lowest rate that rests on {FEW} "
+            f"({level_text(self.confidence_level)} interval). The lowest rate that rests on {FEW} "
             f"normals is {self.lowest_fpr:.3g}."
         )
 

@@ -118,15 +118,16 @@ class EachRank:
         """Return quantiles of the beta distribution of each rank at alpha / 2."""
         inside = np.clip(ranks, 1, self.n_samples)
         bounds = betaincinv(inside, self.n_samples - inside + 1, self.alpha / 2)
-        return self._with_ends(ranks, np.asarray(bounds, np.float64))
+        return self._with_ends(ranks, np.nan_to_num(bounds, nan=0.0))
 
     def upper(self, ranks: IntVector) -> FloatVector:
         """Return quantiles of the beta distribution of each rank at 1 - alpha / 2."""
         inside = np.clip(ranks, 1, self.n_samples)
         bounds = betainccinv(inside, self.n_samples - inside + 1, self.alpha / 2)
-        return self._with_ends(ranks, np.asarray(bounds, np.float64))
+        return self._with_ends(ranks, np.nan_to_num(bounds, nan=1.0))
 
     def _with_ends(self, ranks: IntVector, bounds: FloatVector) -> FloatVector:
+        # SciPy has no quantile at some probabilities below 1e-150: nothing is known there.
         return np.where(ranks < 1, 0.0, np.where(ranks > self.n_samples, 1.0, bounds))
 
 
