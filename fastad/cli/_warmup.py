@@ -231,6 +231,9 @@ def _rank_by_volumes(method: Literal["uniform", "splitting"]) -> None:
 
 def _estimate_by_splitting() -> None:
     _estimate(_norm, 1.0, "splitting")
+    # More calls, so that there is a bridge.
+    box = fastad.Box.from_data(_X)
+    fastad.volume(_norm, 0.1, box, method="splitting", n_draws=50_000, rng=0)
     _rank_by_volumes("splitting")
 
 
