@@ -46,11 +46,9 @@ FEWEST_DRAWS, _FEWEST_POINTS = 10_000, 40
 # Parts of the draws: for each pilot; for particles that move on in the region; for random walks in
 # components of the region; for walks in cells without a particle. With half the walks the fit to
 # two balls of 50 features was refused for 2 of 5 seeds; now for 0 of 8.
-_PILOT_PART, _WANDERING_PART, _WALKS_PART, _EMPTY_CELLS_PART = 0.02, 0.25, 0.2, 0.1
-# Of a ball in 100 features the efficiency grows from 0.0005 in pilot 3 to 0.01 in pilot 8 and 0.45
-# in pilot 12. What a refused density leaves has no other use.
-_MOST_PILOTS = 16
-# Part of the draws that pilots leave for the densities fitted.
+_PILOT_PART, _WANDERING_PART, _WALKS_PART, _EMPTY_CELLS_PART = 0.04, 0.25, 0.2, 0.1
+# Part of the draws that pilots leave for the densities fitted. Of a ball in 100 features, with 240
+# particles, the efficiency grows from 0.0004 in pilot 1 to 0.43 in pilot 5.
 _LEFT_PART = 0.28
 # Calls of a particle between two of its places, at least.
 _LEAST_MOVES = 24
@@ -136,11 +134,13 @@ def bridge(
     n_below = [repeat.n_below(threshold) for repeat in repeats]
     if min(n_below) == 0 or sum(n_below) < _FEWEST_POINTS:
         return "too few particles came below the threshold"
-    last = cube.n_scored + n_draws
+    last, n_values = cube.n_scored + n_draws, cube.n_values
     rounds, visited = _wandered(splitting, threshold, int(_WANDERING_PART * n_draws), each)
     report()
     inside = [np.concatenate(parts, axis=1) for parts in zip(*rounds, strict=True)]
-    points = np.unique(np.concatenate(inside, axis=1), axis=1)
+    # Places of a particle in different rounds are near each other, as are those of a component.
+    present = rounds[-1]
+    points = np.unique(np.concatenate(present, axis=1), axis=1)
     distant = isolated(others, np.concatenate(visited, axis=1))[:, :_MOST_ISOLATED]
     some = np.concatenate([thin(points, MOST_COMPARED), distant], axis=1)
     labels = connected_components(some)
@@ -148,29 +148,26 @@ def bridge(
     if not are_parts:
         labels = (np.arange(some.shape[1]) >= some.shape[1] - distant.shape[1]).astype(np.int64)
     cells = Cells(some, labels)
-    # A density is larger at the particles that it was fitted to than elsewhere: of each half of the
-    # repeats, for the others.
-    densities = []
-    for half in range(2):
-        own = [np.concatenate(part[half::2], axis=1) for part in (inside, visited)]
-        positions = own[1]
-        if are_parts:
-            walked = _walked(cube, cells, own[0], threshold, int(_WALKS_PART * n_draws) // 2, rng)
-            report()
-            if min(part.shape[1] for part in walked) == 0:
-                return "a part of the region could not be walked in"
-            positions = np.concatenate(walked, axis=1)
-            mixture = _of_parts(walked, cube.n_values)
-        else:
-            mixture = _of_positions(own[0], own[1], cube.n_values, rng)
-        begun = np.concatenate([own[0], distant], axis=1), positions
-        n_pilot = int(_PILOT_PART * n_draws)
-        left = last - int(_LEFT_PART * n_draws) - cube.n_scored
-        most = cube.n_scored + left // (2 - half)
-        fitted = _fit(cube, mixture, begun, threshold, n_pilot, most, rng, report)
-        if fitted is None:
-            return "no density fits the region"
-        densities.append(fitted)
+    own = [
+        [np.concatenate(part[half::2], axis=1) for part in (present, visited)] for half in (0, 1)
+    ]
+    if are_parts:
+        n_calls = int(_WALKS_PART * n_draws) // 2
+        walked = [_walked(cube, cells, here, threshold, n_calls, rng) for here, _ in own]
+        report()
+        if min(part.shape[1] for parts in walked for part in parts) == 0:
+            return "a part of the region could not be walked in"
+        mixture = _of_parts(
+            [np.concatenate(x, axis=1) for x in zip(*walked, strict=True)], n_values
+        )
+        own = [[here, np.concatenate(x, axis=1)] for (here, _), x in zip(own, walked, strict=True)]
+    else:
+        mixture = _of_positions(points, np.concatenate(visited, axis=1), n_values, rng)
+    halves = [(np.concatenate([here, distant], axis=1), positions) for here, positions in own]
+    n_pilot, most = int(_PILOT_PART * n_draws), last - int(_LEFT_PART * n_draws)
+    densities = _fit(cube, mixture, halves, threshold, n_pilot, most, rng, report)
+    if densities is None:
+        return "no density fits the region"
     n_calls = min(int(_EMPTY_CELLS_PART * n_draws), (last - cube.n_scored) // 2)
     n_calls //= max(cells.n_empty(inside), 1)
     near = [_by_cell(cube, cells, particles, threshold, n_calls, rng) for particles in inside]
@@ -179,6 +176,7 @@ def bridge(
     if n_each <= 0:
         return "too few calls were left for one"
     for i, particles in enumerate(near):
+        # The density that was not fitted to particles of this repeat.
         drawn = _draw(cube, densities[1 - i % 2], threshold, n_each, rng, report)
         bridged = _bridge_cells(drawn, cells, particles)
         if bridged is None:
@@ -333,32 +331,42 @@ def _spread(
 def _fit(
     cube: Cube,
     mixture: Mixture,
-    begun: tuple[FloatMatrix, FloatMatrix],
+    halves: Sequence[tuple[FloatMatrix, FloatMatrix]],
     threshold: float,
     n_pilot: int,
     most: int,
     rng: np.random.Generator,
     report: Callable[[], None],
-) -> Mixture | None:
+) -> list[Mixture] | None:
     """Fit a mixture to weighted draws of pilots, starting from an earlier one.
 
     And to the particles, each as one draw: a part that few of the first draws meet, or such with
     too small weights, would fall out of the next ones. They tell the number of components; of
     several each is fitted to the positions of particles too: a part with few particles has many.
 
+    A density is larger at particles that it was fitted to than elsewhere. So the last fit, to the
+    draws of all pilots that are pooled, is one for each half of the particles.
+
     Parameters
     ----------
-    begun : tuple of numpy.ndarray of shapes (n_features, n_particles) and (n_features, n_positions)
-        Present positions of the particles, and earlier ones.
+    halves : tuples of numpy.ndarray of shapes (n_features, n_particles), (n_features, n_positions)
+        Present positions of each half of the particles, and earlier ones.
     most : int
         Points scored by the end of the last pilot, at most.
     """
-    n_values = cube.n_values
     pilots: list[tuple[FloatMatrix, FloatVector]] = []
-    particles, positions = ((points, np.zeros(points.shape[1])) for points in begun)
-    positions[1][:] = math.log(particles[1].shape[0] / positions[1].shape[0])
-    efficiency = 0.0
-    for _ in range(_MOST_PILOTS):
+
+    def fitted(particles: FloatMatrix, positions: FloatMatrix) -> Mixture:
+        n, n_positions = particles.shape[1], positions.shape[1]
+        joined = _joined((particles, np.zeros(n)), *pilots)
+        adapted = adapt(mixture, *joined, cube.n_values, rng)
+        if len(adapted.components) > 1:
+            logs = np.full(n_positions, math.log(n / n_positions))
+            adapted = _each_fitted(adapted, *_joined((positions, logs), *pilots), cube.n_values)
+        return _evened(adapted)
+
+    whole = [np.concatenate(parts, axis=1) for parts in zip(*halves, strict=True)]
+    while True:
         drawn = _draw(cube, mixture, threshold, n_pilot, rng, report)
         if drawn.logs.shape[0] == 0:
             return None
@@ -369,14 +377,10 @@ def _fit(
         some = slice(None, None, -(-drawn.logs.shape[0] * _POOLED_PILOTS // _MOST_POINTS))
         logs = -drawn.logs[some] - log_sum + math.log(n_effective)
         pilots = [*pilots[1 - _POOLED_PILOTS :], (drawn.points[:, some], logs)]
-        mixture = adapt(mixture, *_joined(particles, *pilots), n_values, rng)
-        if len(mixture.components) > 1:
-            joined, logs = _joined(positions, *pilots)
-            mixture = _each_fitted(mixture, joined, logs, n_values)
-        mixture = _evened(mixture)
         if efficiency >= _GOOD_EFFICIENCY or cube.n_scored + n_pilot > most:
             break
-    return mixture if efficiency >= _LEAST_EFFICIENCY else None
+        mixture = fitted(*whole)
+    return [fitted(*half) for half in halves] if efficiency >= _LEAST_EFFICIENCY else None
 
 
 def _joined(*parts: tuple[FloatMatrix, FloatVector]) -> tuple[FloatMatrix, FloatVector]:
