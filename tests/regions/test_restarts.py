@@ -99,7 +99,7 @@ def test_cells_sum_to_the_region_whatever_their_shares_of_points() -> None:
         drawn = bridges._draw(cube, mixture, 0.2, 1000, rng, lambda: None)
         bridged = bridges._bridge_cells(drawn, cells, own)
         assert bridged is not None
-        logs.append(bridged[0])
+        logs.append(bridged[0][0])
     assert abs(float(np.mean(logs)) - truth) < 4 * float(np.std(logs)) / math.sqrt(30) + 0.01
     assert np.std(logs) < 0.15
     assert bridges._bridge_cells(drawn, cells, [own[0], own[1][:, :0]]) is None

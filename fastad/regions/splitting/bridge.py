@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import logsumexp
+from scipy.special import logsumexp, stdtrit
 
 from fastad._core.types import FloatMatrix, FloatVector, IntVector
 from fastad.regions.algebra import dot
@@ -68,6 +68,8 @@ _MOST_ISOLATED = 40
 # Part of each repeat's particles that the density must cover; it covers a point where it is at
 # least this part of the region's uniform density.
 _LEAST_COVERAGE, _LOG_THIN = 0.5, math.log(0.01)
+# p-value of draws that show more of the region than particles do.
+_SUSPICIOUS = 1e-3
 # None of n particles is in a part of 3 / n with a probability of 5 %.
 _RULE_OF_THREE = 3.0
 _MOST_ITERATIONS, _TOLERANCE = 500, 1e-10
@@ -87,12 +89,16 @@ class Bridge(NamedTuple):
     missed : float
         Fraction of the region that a part may have which none of the particles is in, and which
         the density may leave out: the same in all repeats, it does not show in their scatter.
+    excess : float
+        How much larger the logarithm is by draws alone than by particles, where that is more than
+        chance; else 0.
     """
 
     threshold: float
     log_fractions: FloatVector
     variance: float
     missed: float
+    excess: float
 
 
 class _Draws(NamedTuple):
@@ -171,7 +177,7 @@ def bridge(
     n_calls = min(int(_EMPTY_CELLS_PART * n_draws), (last - cube.n_scored) // 2)
     n_calls //= max(cells.n_empty(inside), 1)
     near = [_by_cell(cube, cells, particles, threshold, n_calls, rng) for particles in inside]
-    logs, variances = np.empty(len(repeats)), np.empty(len(repeats))
+    both, variances = np.empty((2, len(repeats))), np.empty((2, len(repeats)))
     n_each = (last - cube.n_scored) // len(repeats)
     if n_each <= 0:
         return "too few calls were left for one"
@@ -181,14 +187,29 @@ def bridge(
         bridged = _bridge_cells(drawn, cells, particles)
         if bridged is None:
             return "the density does not cover the region"
-        logs[i], variances[i] = bridged
+        both[:, i], variances[:, i] = bridged
+    excess = _excess(both[1] - both[0])
     n_places = sum(particles.shape[1] for particles in inside)
     kept = _correlation_of_rounds([np.concatenate(places, axis=1) for places in rounds], cells)
     n_independent = max(
         n_places * (1 - kept) / (1 + kept),
         n_places / len(rounds) / max(len(repeat.levels) for repeat in repeats),
     )
-    return Bridge(threshold, logs, float(variances.mean()), _RULE_OF_THREE / n_independent)
+    missed = max(_RULE_OF_THREE / n_independent, math.expm1(excess))
+    by = int(excess > 0)
+    return Bridge(threshold, both[by], float(variances[by].mean()), missed, excess)
+
+
+def _excess(differences: FloatVector) -> float:
+    """Return the mean of differences of each repeat; 0 where it is not above 0 but by chance.
+
+    Weighted draws alone have the fraction of what the density covers, which is no more than the
+    region's. If they show more than with particles, these have not mixed: so it is in 100 features
+    that have different widths.
+    """
+    mean, n = float(differences.mean()), differences.shape[0]
+    error = float(differences.std(ddof=1)) / math.sqrt(n)
+    return mean if mean > float(stdtrit(n - 1, 1 - _SUSPICIOUS)) * error else 0.0
 
 
 def _wandered(
@@ -297,24 +318,27 @@ def _by_cell(
 
 def _bridge_cells(
     drawn: _Draws, cells: Cells, particles: Sequence[FloatMatrix]
-) -> tuple[float, float] | None:
+) -> tuple[FloatVector, FloatVector] | None:
     """Return the logarithm of the fraction and its variance, by the sum over cells.
 
-    Draws alone show the sizes of the cells: particles of a repeat may all be in one of two parts,
-    however large the other one is. None where a cell is not covered.
+    Each by draws and particles, and by draws alone. Draws alone show the sizes of the cells:
+    particles of a repeat may all be in one of two parts, however large the other one is. None where
+    a cell is not covered.
     """
     labels = cells.of(drawn.points)
-    logs, variances = np.empty(cells.n), np.empty(cells.n)
+    logs, variances = np.empty((2, cells.n)), np.empty((2, cells.n))
     for k, near in enumerate(particles):
         there = labels == k
         part = drawn._replace(points=drawn.points[:, there], logs=drawn.logs[there])
         if near.shape[1] == 0:
             return None
-        logs[k], variances[k], covered = _bridge(part, _log_density(drawn.mixture, near))
+        logs[0, k], variances[0, k], covered = _bridge(part, _log_density(drawn.mixture, near))
         if covered < _LEAST_COVERAGE:
             return None
-    total = float(logsumexp(logs))
-    return total, dot(np.exp(logs - total) ** 2, variances)
+        logs[1, k] = float(logsumexp(-part.logs)) - math.log(part.n_drawn)
+        variances[1, k] = _relative_variance(-part.logs, part.n_drawn)
+    total: FloatVector = logsumexp(logs, axis=1)
+    return total, (np.exp(logs - total[:, None]) ** 2 * variances).sum(axis=1)
 
 
 def _spread(

@@ -254,6 +254,11 @@ def mixing_problems(run: SplittingRun, threshold: float) -> list[str]:
             f"{run.n_isolated} points below the threshold, from data or from single draws, lie "
             "where no particle is"
         )
+    if isinstance(run.bridge, Bridge) and run.bridge.excess > 0:
+        problems.append(
+            "weighted draws of the density show more of the region than particles do (by "
+            f"{run.bridge.excess:.2g} in the logarithm)"
+        )
     # A bridge has the parts of its region by draws, wherever the particles of each repeat are.
     if isinstance(run.bridge, Bridge) and threshold <= run.bridge.threshold:
         return problems
