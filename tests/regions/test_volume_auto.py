@@ -159,10 +159,43 @@ def test_errors_are_expected_by_a_measured_table() -> None:
     assert 0.5 < float(np.median(ratios)) < 2
 
 
+MEASURED = [row for row in read_rows(TABLE) if row["method"] == "splitting" and row["error"]]
+# Splitting misses a part of the needle, and in the valley has no bridge for some of the seeds.
+MISCHOSEN = {("needle_in_valley, d = 5", "30000"), ("curved valley, d = 10", "30000")}
+
+
+@pytest.mark.parametrize("calls", ["30000", "100000", "300000"])
+def test_the_choice_errs_hardly_more_than_the_best_method(calls: str) -> None:
+    """By the errors of splitting that were measured; after the first draws the choice is random."""
+    # Of more than half of the box splitting has uniform draws, too.
+    rows = [x for x in MEASURED if x["calls"] == calls and float(x["log_fraction"]) < -0.7]
+    assert len(rows) >= 28
+    above = set()
+    for row in rows:
+        n, fraction = int(calls), math.exp(float(row["log_fraction"]))
+        splitting, uniform = float(row["error"]) ** 2, math.expm1(-math.log(fraction)) / n
+        takes = np.array([takes_splitting(k, n, row["d"]) for k in range(choice._FIRST_DRAWS + 1)])
+        chances = stats.binom.pmf(np.arange(choice._FIRST_DRAWS + 1), choice._FIRST_DRAWS, fraction)
+        # First draws are lost to splitting.
+        lost = n / (n - choice._FIRST_DRAWS)
+        square = float(chances @ np.where(takes, splitting * lost, min(uniform, 1.0)))
+        if square > 1.25**2 * min(splitting, uniform):
+            above.add((row["shape"], calls))
+    assert above == {cell for cell in MISCHOSEN if cell[1] == calls}
+
+
+def takes_splitting(n_inside: int, n_draws: int, d: str) -> bool:
+    """Return whether splitting is chosen after so many of the first draws."""
+    unit = Box(np.zeros(int(d)), np.ones(int(d)))
+    fraction = max(n_inside, 1) / choice._FIRST_DRAWS
+    errors = [choice._expected(name, fraction, n_draws, unit) for name in ("uniform", "splitting")]
+    return errors[1] < errors[0]
+
+
 @pytest.mark.evidence
-@pytest.mark.parametrize("n_draws", [30_000, 100_000, 300_000])
-@pytest.mark.parametrize("name", [name for name, _ in shapes() if "needle" not in name])
-def test_the_choice_errs_hardly_more_than_the_best_method(name: str, n_draws: int) -> None:
+@pytest.mark.parametrize("n_draws", [30_000, 100_000])
+@pytest.mark.parametrize("name", ["ball, d = 5", "simplex, d = 5", "box nearly filled, d = 10"])
+def test_errors_of_the_choice_are_those_of_the_best_method(name: str, n_draws: int) -> None:
     shape, n = dict(shapes())[name](), 12
     errors = {
         method: [run(shape, method, n_draws, seed).estimate for seed in range(n)]

@@ -70,6 +70,8 @@ _MOST_ISOLATED = 40
 _LEAST_COVERAGE, _LOG_THIN = 0.5, math.log(0.01)
 # p-value of draws that show more of the region than particles do.
 _SUSPICIOUS = 1e-3
+# Correlations of rounds are at most this.
+_MOST_KEPT = 0.95
 # None of n particles is in a part of 3 / n with a probability of 5 %.
 _RULE_OF_THREE = 3.0
 _MOST_ITERATIONS, _TOLERANCE = 500, 1e-10
@@ -181,10 +183,11 @@ def bridge(
     n_each = (last - cube.n_scored) // len(repeats)
     if n_each <= 0:
         return "too few calls were left for one"
+    inflation = _inflation(rounds, densities)
     for i, particles in enumerate(near):
         # The density that was not fitted to particles of this repeat.
         drawn = _draw(cube, densities[1 - i % 2], threshold, n_each, rng, report)
-        bridged = _bridge_cells(drawn, cells, particles)
+        bridged = _bridge_cells(drawn, cells, particles, inflation)
         if bridged is None:
             return "the density does not cover the region"
         both[:, i], variances[:, i] = bridged
@@ -198,6 +201,21 @@ def bridge(
     missed = max(_RULE_OF_THREE / n_independent, math.expm1(excess))
     by = int(excess > 0)
     return Bridge(threshold, both[by], float(variances[by].mean()), missed, excess)
+
+
+def _inflation(rounds: Sequence[Sequence[FloatMatrix]], densities: Sequence[Mixture]) -> float:
+    """Return how many times the variance over places is that of independent ones.
+
+    By the correlation of the density at places with that at those a round before.
+    """
+    logs = [
+        [_log_density(densities[1 - i % 2], places) for i, places in enumerate(repeats)]
+        for repeats in rounds
+    ]
+    each = [np.concatenate(of_repeats) for of_repeats in logs]
+    kept = correlation(np.concatenate(each[:-1]), np.concatenate(each[1:]))
+    kept = min(max(kept, 0.0), _MOST_KEPT)
+    return (1 + kept) / (1 - kept)
 
 
 def _excess(differences: FloatVector) -> float:
@@ -317,7 +335,7 @@ def _by_cell(
 
 
 def _bridge_cells(
-    drawn: _Draws, cells: Cells, particles: Sequence[FloatMatrix]
+    drawn: _Draws, cells: Cells, particles: Sequence[FloatMatrix], inflation: float = 1.0
 ) -> tuple[FloatVector, FloatVector] | None:
     """Return the logarithm of the fraction and its variance, by the sum over cells.
 
@@ -332,7 +350,8 @@ def _bridge_cells(
         part = drawn._replace(points=drawn.points[:, there], logs=drawn.logs[there])
         if near.shape[1] == 0:
             return None
-        logs[0, k], variances[0, k], covered = _bridge(part, _log_density(drawn.mixture, near))
+        of_near = _log_density(drawn.mixture, near)
+        logs[0, k], variances[0, k], covered = _bridge(part, of_near, inflation)
         if covered < _LEAST_COVERAGE:
             return None
         logs[1, k] = float(logsumexp(-part.logs)) - math.log(part.n_drawn)
@@ -390,21 +409,25 @@ def _fit(
         return _evened(adapted)
 
     whole = [np.concatenate(parts, axis=1) for parts in zip(*halves, strict=True)]
+    efficiencies: list[float] = []
     while True:
         drawn = _draw(cube, mixture, threshold, n_pilot, rng, report)
         if drawn.logs.shape[0] == 0:
             return None
         log_sum = float(logsumexp(-drawn.logs))
         n_effective = math.exp(2 * log_sum - float(logsumexp(-2 * drawn.logs)))
-        efficiency = n_effective / n_pilot
+        efficiencies = [*efficiencies[1 - _POOLED_PILOTS :], n_effective / n_pilot]
         # Evenly spaced points are of all components. Each pilot counts by its effective number.
         some = slice(None, None, -(-drawn.logs.shape[0] * _POOLED_PILOTS // _MOST_POINTS))
         logs = -drawn.logs[some] - log_sum + math.log(n_effective)
         pilots = [*pilots[1 - _POOLED_PILOTS :], (drawn.points[:, some], logs)]
-        if efficiency >= _GOOD_EFFICIENCY or cube.n_scored + n_pilot > most:
+        if efficiencies[-1] >= _GOOD_EFFICIENCY or cube.n_scored + n_pilot > most:
             break
         mixture = fitted(*whole)
-    return [fitted(*half) for half in halves] if efficiency >= _LEAST_EFFICIENCY else None
+    # In one of the pilots that are fitted together a draw far out may have most of the weight.
+    if max(efficiencies) < _LEAST_EFFICIENCY:
+        return None
+    return [fitted(*half) for half in halves]
 
 
 def _joined(*parts: tuple[FloatMatrix, FloatVector]) -> tuple[FloatMatrix, FloatVector]:
@@ -472,8 +495,8 @@ def _log_density(mixture: Mixture, points: FloatMatrix) -> FloatVector:
     return logs
 
 
-def _bridge(drawn: _Draws, logs: FloatVector) -> tuple[float, float, float]:
-    """Return the logarithm of the fraction, its variance were all points independent, and coverage.
+def _bridge(drawn: _Draws, logs: FloatVector, inflation: float = 1.0) -> tuple[float, float, float]:
+    """Return the logarithm of the fraction, its variance, and coverage.
 
     The coverage is the part of particles where the mixture is not too thin.
 
@@ -486,6 +509,8 @@ def _bridge(drawn: _Draws, logs: FloatVector) -> tuple[float, float, float]:
         Draws from the mixture.
     logs : numpy.ndarray of shape (n_particles,)
         Logarithms of its density at particles, uniform in the region.
+    inflation : float
+        How many times the variance of a mean over particles is that of independent ones.
     """
     n, m = drawn.n_drawn, logs.shape[0]
     if drawn.logs.shape[0] == 0:
@@ -501,7 +526,8 @@ def _bridge(drawn: _Draws, logs: FloatVector) -> tuple[float, float, float]:
         if abs(log_fraction - before) < _TOLERANCE:
             break
     covered = float((logs + log_fraction > _LOG_THIN).mean())
-    return log_fraction, _relative_variance(h, n) + _relative_variance(qh, m), covered
+    variance = _relative_variance(h, n) + inflation * _relative_variance(qh, m)
+    return log_fraction, variance, covered
 
 
 def _relative_variance(logs: FloatVector, n: int) -> float:

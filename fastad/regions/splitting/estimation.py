@@ -117,6 +117,8 @@ def _estimate_at(
     if isinstance(run.bridge, Bridge):
         missed = math.hypot(half, run.bridge.missed)
         by = "by bridges"
+        if run.bridge.excess > 0:
+            by += ", of draws alone, as these show more of the region than particles do"
     else:
         by = f"by levels without a bridge, as {run.bridge}"
     fields["reason"] = f"{by}; {_condition(repeats, level)}"
@@ -253,11 +255,6 @@ def mixing_problems(run: SplittingRun, threshold: float) -> list[str]:
         problems.append(
             f"{run.n_isolated} points below the threshold, from data or from single draws, lie "
             "where no particle is"
-        )
-    if isinstance(run.bridge, Bridge) and run.bridge.excess > 0:
-        problems.append(
-            "weighted draws of the density show more of the region than particles do (by "
-            f"{run.bridge.excess:.2g} in the logarithm)"
         )
     # A bridge has the parts of its region by draws, wherever the particles of each repeat are.
     if isinstance(run.bridge, Bridge) and threshold <= run.bridge.threshold:
