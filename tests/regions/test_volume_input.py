@@ -261,9 +261,10 @@ def test_a_jitted_score_that_fails_on_a_late_point_on_threads() -> None:
             raise ValueError("the last")
         return float(x[0])
 
+    options: Any = {"method": "uniform", "n_draws": 300_000, "n_threads": 2}
     with pytest.raises(InvalidInputError, match="the last"):
-        volume(numba.njit(fail), 0.5, Box([0], [1]), n_draws=300_000, rng=0, n_threads=2)
-    assert volume(first_of_point, 0.5, SQUARE, n_draws=300_000, n_threads=2).n_drawn == 300_000
+        volume(numba.njit(fail), 0.5, Box([0], [1]), **options, rng=0)
+    assert volume(first_of_point, 0.5, SQUARE, **options).n_drawn == 300_000
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit])
