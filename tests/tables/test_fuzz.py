@@ -226,7 +226,7 @@ def test_bytes_are_read_alike(folder: Path, file: tuple[str, bytes]) -> None:
 
 
 @pytest.mark.evidence
-@settings(max_examples=500)
+@settings(max_examples=250)
 @given(files())
 def test_many_bytes_are_read_alike(folder: Path, file: tuple[str, bytes]) -> None:
     check_routes(saved(folder, *file))
