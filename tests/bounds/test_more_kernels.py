@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import fastad
 from fastad._core.arrays import as_readonly
-from fastad._kernels.ordering import rank_ranges
+from fastad._kernels.ordering import keys, rank_ranges
 from fastad.benchmarking.pairwise_tests import statistics
 from fastad.benchmarking.pairwise_tests.pairs import compare_pairs
 from fastad.detectors.neighbours import Neighbourhood, Rule, RuleKind
@@ -42,6 +42,19 @@ def test_every_rule_of_neighbours(n_train: int, seed: int) -> None:
     rules = [Rule(kind, int(rng.integers(1, 19))) for kind in get_args(RuleKind)]
     scores = Neighbourhood(X, rules).score_rows(X[: rng.integers(1, n_train)])
     assert not np.isnan(scores).any()
+
+
+@given(
+    labels=st.lists(st.integers(0, 1), min_size=1),
+    ranks=st.tuples(st.integers(0, 9), st.integers(0, 9)),
+)
+def test_positions_of_normals(labels: list[int], ranks: tuple[int, int]) -> None:
+    """Which only samples of more than 2^13 scores reach."""
+    first, second = sorted(ranks)
+    sample = 2 * np.arange(len(labels)) + labels
+    normals = [i for i in reversed(range(len(labels))) if not labels[i]]
+    expected = tuple(normals[rank] if rank < len(normals) else -1 for rank in (first, second))
+    assert keys.positions_of_normals(sample, first, second) == expected
 
 
 @given(seed=seeds, d=st.integers(1, 6))
