@@ -36,7 +36,6 @@ _PATIENCE_S = 0.2
 LOG = "done.log"
 # pyarrow ships no types.
 ArrowTable: TypeAlias = Any
-ArrowSchema: TypeAlias = Any
 
 # Metadata of a result: how many rows the files beside it have.
 _ROWS = b"fastad.rows"
