@@ -258,21 +258,18 @@ def volumes(
     if samples.shape[0] != labels.n_rows:
         raise InvalidInputError(
             f"X must have one row for each label; found {samples.shape[0]} rows and "
-            f"{labels.n_rows} labels",
-            argument="X",
+            f"{labels.n_rows} labels"
         )
     labels.row_index.check(X, "X")
     region = Box.from_data(samples) if box is None else check_box(box)
     if region.n_features != samples.shape[1]:
         raise InvalidInputError(
-            f"box must have {samples.shape[1]} features as X; found {region.n_features}",
-            argument="box",
+            f"box must have {samples.shape[1]} features as X; found {region.n_features}"
         )
     names = [f"vol@{float(rate):g}" for rate in rates]
     if len(set(names)) < len(names):
         raise InvalidInputError(
-            "fpr must have operating points that differ in six digits; found two that do not",
-            argument="fpr",
+            "fpr must have operating points that differ in six digits; found two that do not"
         )
     normals = samples[labels.values == 0]
     if not normals.shape[0]:

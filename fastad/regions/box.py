@@ -80,15 +80,13 @@ class Box:
         if isinstance(values, str) or not isinstance(values, Iterable | None):
             raise InvalidTypeError(
                 "values must be a sequence with an entry for each feature; found "
-                f"{short_repr(values)}",
-                argument="values",
+                f"{short_repr(values)}"
             )
         listed = [None] * lows.shape[0] if values is None else list(values)
         if len(listed) != lows.shape[0]:
             raise InvalidInputError(
                 f"values must have an entry for each of {lows.shape[0]} features; found "
-                f"{len(listed)}",
-                argument="values",
+                f"{len(listed)}"
             )
         distinct = tuple(
             None if entry is None else _distinct(entry, f"values[{j}]")
@@ -104,8 +102,7 @@ class Box:
             if column is None and not lows[j] < highs[j]:
                 raise InvalidInputError(
                     f"low must be below high in each continuous feature; found {lows[j]} and "
-                    f"{highs[j]} in feature {j}",
-                    argument="low",
+                    f"{highs[j]} in feature {j}"
                 )
         object.__setattr__(self, "low", as_readonly(lows))
         object.__setattr__(self, "high", as_readonly(highs))
@@ -148,14 +145,11 @@ class Box:
             threshold = exact_number(discrete_threshold, "discrete_threshold")
             if not 0 <= threshold <= 1:
                 raise InvalidInputError(
-                    f"discrete_threshold must lie in [0, 1]; found {discrete_threshold}",
-                    argument="discrete_threshold",
+                    f"discrete_threshold must lie in [0, 1]; found {discrete_threshold}"
                 )
         widening = float(exact_number(margin, "margin"))
         if widening < 0:
-            raise InvalidInputError(
-                f"margin must not be negative; found {margin}", argument="margin"
-            )
+            raise InvalidInputError(f"margin must not be negative; found {margin}")
         low, high = samples.min(axis=0), samples.max(axis=0)
         values: list[FloatVector | None] = []
         for j in range(samples.shape[1]):
@@ -167,8 +161,7 @@ class Box:
             if n == 1:
                 raise InvalidInputError(
                     "X must vary in each feature where discrete_threshold is None; found feature "
-                    f"{j} with {distinct[0]} in all rows",
-                    argument="X",
+                    f"{j} with {distinct[0]} in all rows"
                 )
             values.append(None)
             if widening:
@@ -177,8 +170,7 @@ class Box:
                     low[j], high[j] = low[j] - step, high[j] + step
                 if not np.isfinite([low[j], high[j]]).all():
                     raise InvalidInputError(
-                        f"margin must leave the ends of each feature finite; found {margin}",
-                        argument="margin",
+                        f"margin must leave the ends of each feature finite; found {margin}"
                     )
         return cls(low, high, values=values)
 
@@ -232,8 +224,7 @@ class Box:
         samples = _table(X)
         if samples.shape[1] != self.n_features:
             raise InvalidInputError(
-                f"X must have {self.n_features} features as the box; found {samples.shape[1]}",
-                argument="X",
+                f"X must have {self.n_features} features as the box; found {samples.shape[1]}"
             )
         inside: npt.NDArray[np.bool_] = np.all(
             (samples >= self.low) & (samples <= self.high), axis=1
@@ -291,9 +282,7 @@ def _distinct(values: Any, name: str) -> FloatVector:
 def _table(X: ArrayLike) -> FloatMatrix:
     samples = _finite(as_array(X, "X"), "X", ndim=2)
     if 0 in samples.shape:
-        raise InvalidInputError(
-            f"X must contain rows and features; found shape {samples.shape}", argument="X"
-        )
+        raise InvalidInputError(f"X must contain rows and features; found shape {samples.shape}")
     return samples
 
 
@@ -317,7 +306,5 @@ def _finite(array: npt.NDArray[Any], name: str, *, ndim: int) -> npt.NDArray[np.
 def check_box(box: object) -> Box:
     """Check that a box is one."""
     if not isinstance(box, Box):
-        raise InvalidTypeError(
-            f"box must be a fastad.Box; found {type(box).__name__}", argument="box"
-        )
+        raise InvalidTypeError(f"box must be a fastad.Box; found {type(box).__name__}")
     return box

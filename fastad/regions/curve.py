@@ -85,8 +85,7 @@ class VolumeCurve(Result):
         if checked < self._lowest:
             raise InvalidInputError(
                 f"threshold must be at least {self._lowest}, to which the curve goes down; found "
-                f"{threshold}",
-                argument="threshold",
+                f"{threshold}"
             )
         return estimates_of(self._run, [checked], self.confidence_level, self.n_scored)[0]
 
@@ -168,9 +167,7 @@ def volume_curve(
     box = check_box(box)
     lowest = float(check_threshold(threshold))
     if not np.isfinite(lowest):
-        raise InvalidInputError(
-            f"threshold must be finite; found {threshold}", argument="threshold"
-        )
+        raise InvalidInputError(f"threshold must be finite; found {threshold}")
     cube = Cube(box, block_score(detector, box.n_features))
     with thread_limit(n_threads), reporting(progress, "points") as report:
         run = split(cube, lowest, plan.budget("splitting"), plan.rng, report, curve=True)

@@ -186,8 +186,7 @@ def _problem(scorer: CompiledScorer | None, thresholds: Sequence[float], box: Bo
         )
     if scorer.n_features != box.n_features:
         raise InvalidInputError(
-            f"box must have {scorer.n_features} features as the detector; found {box.n_features}",
-            argument="box",
+            f"box must have {scorer.n_features} features as the detector; found {box.n_features}"
         )
     trees = scorer.trees()
     grid, positions = _grid(trees, box)

@@ -109,9 +109,7 @@ def check_plan(
     error = None if rtol is None else float(check_inside(rtol, "rtol"))
     points = None if data is None else check_samples(data, None, "data").astype(np.float64)
     if points is not None and points.shape[0] == 0:
-        raise InvalidInputError(
-            "data must contain at least one sample; found none", argument="data"
-        )
+        raise InvalidInputError("data must contain at least one sample; found none")
     return Plan(
         method,
         None if n_draws is None else check_count(n_draws, "n_draws"),

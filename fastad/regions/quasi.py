@@ -65,19 +65,16 @@ def replicate_counts(
     if box.n_features > MOST_FEATURES:
         raise InvalidInputError(
             f"method must not be 'sobol' for more than {MOST_FEATURES} features; found "
-            f"{box.n_features}",
-            argument="method",
+            f"{box.n_features}"
         )
     if n_draws < N_REPLICATES:
         raise InvalidInputError(
-            f"n_draws must be at least {N_REPLICATES} for method='sobol'; found {n_draws}",
-            argument="n_draws",
+            f"n_draws must be at least {N_REPLICATES} for method='sobol'; found {n_draws}"
         )
     if n_draws >= 2 * N_REPLICATES * _LONGEST:
         raise InvalidInputError(
             f"n_draws must be less than {2 * N_REPLICATES * _LONGEST} for method='sobol'; found "
-            f"{n_draws}",
-            argument="n_draws",
+            f"{n_draws}"
         )
     size = points_at_once(box.n_features)
     exponent = (n_draws // N_REPLICATES).bit_length() - 1

@@ -73,23 +73,20 @@ class Normal:
         if matrix.shape != (d, d):
             raise InvalidInputError(
                 f"covariance must have the shape ({d}, {d}) for a mean of {d} features; found "
-                f"{matrix.shape}",
-                argument="covariance",
+                f"{matrix.shape}"
             )
         scale = np.sqrt(np.abs(np.diag(matrix)))
         if (np.abs(matrix - matrix.T) > _ASYMMETRY * np.outer(scale, scale)).any():
             raise InvalidInputError(
                 "covariance must be symmetric; found entries that differ from those across the "
-                "diagonal",
-                argument="covariance",
+                "diagonal"
             )
         # The factor of a matrix that is not positive definite has NaN or zeros.
         factor = factor_of((matrix + matrix.T) / 2)
         if not (np.diag(factor) > 0).all():
             raise InvalidInputError(
                 "covariance must be positive definite; found a least eigenvalue of "
-                f"{np.linalg.eigvalsh(matrix)[0]:.3g}",
-                argument="covariance",
+                f"{np.linalg.eigvalsh(matrix)[0]:.3g}"
             )
         object.__setattr__(self, "mean", as_readonly(means))
         object.__setattr__(self, "factor", as_readonly(factor))
@@ -115,13 +112,11 @@ class Normal:
         samples = check_samples(X, None).astype(np.float64)
         n, d = samples.shape
         if n <= d:
-            raise InvalidInputError(
-                f"X must have more rows than features; found {n} and {d}", argument="X"
-            )
+            raise InvalidInputError(f"X must have more rows than features; found {n} and {d}")
         try:
             return cls(samples.mean(axis=0), np.cov(samples, rowvar=False).reshape(d, d))
         except InvalidInputError as error:
-            raise InvalidInputError(f"X must not lie in a plane: {error}", argument="X") from None
+            raise InvalidInputError(f"X must not lie in a plane: {error}") from None
 
     @property
     def n_features(self) -> int:
@@ -156,8 +151,7 @@ def check_reference(reference: object) -> Normal:
     """Check that a reference is one."""
     if not isinstance(reference, Normal):
         raise InvalidTypeError(
-            f"reference must be a fastad.regions.Normal; found {type(reference).__name__}",
-            argument="reference",
+            f"reference must be a fastad.regions.Normal; found {type(reference).__name__}"
         )
     return reference
 

@@ -163,8 +163,7 @@ class _Jitted(BlockScore):
             function.py_func(np.full(n_features, 0.5))
         except IndexError as error:
             raise InvalidInputError(
-                f"detector must take a point of {n_features} features; found {error}",
-                argument="detector",
+                f"detector must take a point of {n_features} features; found {error}"
             ) from None
         except Exception:  # the score may work inside the box
             return
@@ -200,8 +199,7 @@ class _Batch(BlockScore):
         if result.shape != rows.shape[:1] or result.dtype.kind not in "biuf":
             raise InvalidInputError(
                 f"detector must return one number for each of {rows.shape[0]} points; found shape "
-                f"{result.shape} of {result.dtype}, the first point being {rows[0].tolist()}",
-                argument="detector",
+                f"{result.shape} of {result.dtype}, the first point being {rows[0].tolist()}"
             )
         return result.astype(np.float64)  # a copy: the function may use its memory again
 
@@ -253,8 +251,7 @@ def _block_score(detector: Detector, n_features: int, argument: str) -> BlockSco
         if scorer.n_features not in (None, n_features):
             raise InvalidInputError(
                 f"box must have {scorer.n_features} features as "
-                f"{'the detector' if argument == 'detector' else argument}; found {n_features}",
-                argument="box",
+                f"{'the detector' if argument == 'detector' else argument}; found {n_features}"
             )
         if scorer.on_threads:
             return _Compiled(scorer)

@@ -286,10 +286,7 @@ def _end(draws: Draws, score: BlockScore, threshold: float, part: Part, left: in
     inside = np.flatnonzero(scores < threshold)
     if inside.shape[0] >= left:
         return part.first + int(inside[left - 1]) + 1
-    raise InvalidInputError(
-        "detector must not change from call to call; found fewer points inside",
-        argument="detector",
-    )
+    raise InvalidInputError("detector must not change from call to call; found fewer points inside")
 
 
 def _inverse(n_inside: int, n_drawn: int, threshold: float, level: float) -> VolumeEstimate:

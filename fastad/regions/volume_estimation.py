@@ -179,9 +179,7 @@ def _referred(
 ) -> tuple[Referred, Box, Plan]:
     """Return the detector, the box and the plan in the unit cube that stands for a reference."""
     if box is not None:
-        raise InvalidInputError(
-            "reference must not be given together with a box", argument="reference"
-        )
+        raise InvalidInputError("reference must not be given together with a box")
     if plan.data is not None:
         check_samples(plan.data, reference.n_features, "data")
         plan = plan._replace(data=reference.to_cube(plan.data))
@@ -191,18 +189,15 @@ def _referred(
 def _thresholds(threshold: Any) -> float | list[float]:
     """Return one threshold or several; infinite ones are allowed, NaN is not."""
     if isinstance(threshold, (str, bytes)) or threshold is None:
-        raise InvalidTypeError(
-            f"threshold must be a number; found {type(threshold).__name__}", argument="threshold"
-        )
+        raise InvalidTypeError(f"threshold must be a number; found {type(threshold).__name__}")
     array = as_array(threshold, "threshold")
     if array.dtype.kind not in "iuf" or array.ndim > 1 or array.size == 0:
         raise InvalidInputError(
             f"threshold must be a number or a sequence of at least one; found shape {array.shape} "
-            f"of {array.dtype}",
-            argument="threshold",
+            f"of {array.dtype}"
         )
     if np.isnan(array).any():
-        raise InvalidInputError("threshold must be a number; found NaN", argument="threshold")
+        raise InvalidInputError("threshold must be a number; found NaN")
     return float(array) if array.ndim == 0 else [float(number) for number in array]
 
 
@@ -212,8 +207,7 @@ def estimate_volumes(
     """Estimate the fraction below each threshold."""
     if plan.data is not None and plan.data.shape[1] != box.n_features:
         raise InvalidInputError(
-            f"data must have {box.n_features} features as the box; found {plan.data.shape[1]}",
-            argument="data",
+            f"data must have {box.n_features} features as the box; found {plan.data.shape[1]}"
         )
     if plan.method == "auto":
         return choose(score, thresholds, box, plan)

@@ -107,8 +107,7 @@ def split(
     """
     if n_draws < FEWEST_CALLS:
         raise InvalidInputError(
-            f"n_draws must be at least {FEWEST_CALLS} for method='splitting'; found {n_draws}",
-            argument="n_draws",
+            f"n_draws must be at least {FEWEST_CALLS} for method='splitting'; found {n_draws}"
         )
 
     def report() -> None:
