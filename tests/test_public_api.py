@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 import fastad
+from fastad.errors import InvalidTypeError
 from fastad.measures.registry import MEASURES
 from tests.support.loops import loop
 from tests.support.method_stubs import (
@@ -420,3 +421,28 @@ def test_the_command_is_installed_and_runs_as_a_module() -> None:
     assert getattr(module, script.attr) is importlib.import_module("fastad.cli").main
     code = "import runpy, sys; sys.argv = ['fastad', '--version']; runpy.run_module('fastad')"
     run(code)
+
+
+# Arguments of other libraries, by their names here.
+MEANT = {"random_state": "rng", "n_jobs": "n_threads", "n_bootstraps": "n_resamples"}
+HINTED = [
+    (function, other, argument)
+    for function in FUNCTIONS
+    for other, argument in MEANT.items()
+    if argument in (of := inspect.signature(PUBLIC[function]).parameters)
+    and other not in of
+    and all(parameter.kind is not parameter.VAR_KEYWORD for parameter in of.values())
+]
+
+
+@pytest.mark.parametrize(("function", "other", "argument"), HINTED)
+def test_arguments_of_other_libraries_get_a_hint(function: str, other: str, argument: str) -> None:
+    message = f"^{other} must be an argument of {function}; did you mean '{argument}'"
+    with pytest.raises(InvalidTypeError, match=message) as refused:
+        PUBLIC[function](**{other: 0})
+    assert refused.value.argument == other
+
+
+def test_unknown_argument_like_none_lists_all() -> None:
+    with pytest.raises(InvalidTypeError, match=r"of evaluate, which has y_true, y_score, groups"):
+        fastad.evaluate([0, 1], [0.0, 1.0], unknown_option=1)  # type: ignore[call-overload]

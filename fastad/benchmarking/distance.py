@@ -9,6 +9,7 @@ import numpy as np
 from fastad._core.arrays import set_all_readonly
 from fastad._core.parameters import N_RESAMPLES
 from fastad._core.results import Column, TableResult, grid_columns, interval_columns
+from fastad._core.suggestions import suggests_arguments
 from fastad._core.text_tables import best_three, count_text
 from fastad._core.types import FloatMatrix, FloatVector, Point
 from fastad.benchmarking.ranks import best_merits, check_detectors, rank_rows
@@ -89,6 +90,7 @@ class RankDistances(TableResult):
         return grid_columns(axes, reference=self.reference, distance=self.distances)
 
 
+@suggests_arguments
 def rank_distance(
     results: Results,
     *,

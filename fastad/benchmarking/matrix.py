@@ -11,6 +11,7 @@ import numpy.typing as npt
 from fastad._core.arrays import set_all_readonly
 from fastad._core.parameters import N_RESAMPLES
 from fastad._core.results import Column, ShortRepr, TableResult, grid_columns
+from fastad._core.suggestions import suggests_arguments
 from fastad._core.text_tables import best_three, count_text
 from fastad._core.threads import in_steps, thread_limit, thread_map
 from fastad._core.types import FloatMatrix, FloatVector, IntMatrix, Point
@@ -213,6 +214,7 @@ class KendallMatrix(MeasureMatrix):
     _names: ClassVar[tuple[str, str, str]] = ("measure", "other", "tau")
 
 
+@suggests_arguments
 def kendall_matrix(
     results: Results,
     *,

@@ -17,6 +17,7 @@ from fastad._core.parameters import (
     significance_level,
 )
 from fastad._core.results import Column, TableResult, frame_columns
+from fastad._core.suggestions import suggests_arguments
 from fastad._core.text_tables import count_text, interval_text, some_of
 from fastad._core.threads import thread_limit
 from fastad._core.types import FloatMatrix, FloatVector, Point
@@ -228,6 +229,7 @@ class Discriminability(TableResult):
         return frame_columns(columns)
 
 
+@suggests_arguments
 def discriminability(
     results: Results,
     *,

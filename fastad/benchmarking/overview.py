@@ -11,6 +11,7 @@ from fastad._core.parameters import N_RESAMPLES
 from fastad._core.progress import ProgressOption, reporting
 from fastad._core.random import random_seed
 from fastad._core.results import TableResult
+from fastad._core.suggestions import suggests_arguments
 from fastad._core.threads import thread_limit
 from fastad._core.types import Point
 from fastad.benchmarking.columns import columns_by_rate, tpr_column
@@ -42,6 +43,7 @@ _Maker: TypeAlias = Callable[[], TableResult] | str
 _MIN_LEVELS = 3
 
 
+@suggests_arguments
 def compare_runs(
     results: Results,
     *,

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from fastad._core.arrays import set_all_readonly
 from fastad._core.p_values import positive_p, positive_ps
 from fastad._core.parameters import N_RESAMPLES, check_choice, check_inside, short_repr
+from fastad._core.suggestions import suggests_arguments
 from fastad._core.text_tables import count_text
 from fastad._core.types import Correction, FloatMatrix, FloatVector, IntVector, Point
 from fastad.benchmarking.rank_comparison import RankComparison, runs_without_difference
@@ -33,6 +34,7 @@ from fastad.uncertainty.comparisons.corrections import CORRECTIONS
 _Pairs: TypeAlias = tuple[IntVector, IntVector]
 
 
+@suggests_arguments
 def nemenyi(
     results: Results,
     *,
@@ -179,6 +181,7 @@ def _sign_test(advantage: int, n: int) -> float:
     return positive_p(min(1.0, 2 * float(bdtr((n - advantage) // 2, n, 0.5))))
 
 
+@suggests_arguments
 def wilcoxon_holm(
     results: Results,
     *,

@@ -9,6 +9,7 @@ import numpy as np
 from fastad._core.arrays import set_all_readonly
 from fastad._core.parameters import N_RESAMPLES
 from fastad._core.results import Column, TableResult, grid_columns
+from fastad._core.suggestions import suggests_arguments
 from fastad._core.text_tables import best_detectors, count_text, mean_text
 from fastad._core.types import BoolVector, FloatMatrix, IntMatrix, IntVector, Point
 from fastad.benchmarking.columns import MeasureColumn
@@ -86,6 +87,7 @@ class RankTable(TableResult):
         )
 
 
+@suggests_arguments
 def average_ranks(
     results: Results,
     *,

@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from fastad._core.parameters import N_RESAMPLES, check_flag
 from fastad._core.results import Column, TableResult
+from fastad._core.suggestions import suggests_arguments
 from fastad._core.text_tables import (
     TextTable,
     best_three,
@@ -161,6 +162,7 @@ class Recommendation(TableResult):
         return some_of(parts, _MAX_NAMES)
 
 
+@suggests_arguments
 def recommend(
     results: Results,
     *,

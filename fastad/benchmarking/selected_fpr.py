@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 
 from fastad._core.parameters import N_RESAMPLES, check_choice
+from fastad._core.suggestions import suggests_arguments
 from fastad._core.threads import thread_limit
 from fastad._core.types import FloatMatrix, Point
 from fastad.benchmarking.columns import MeasureColumn, columns_by_rate
@@ -30,6 +31,7 @@ _CHOICES = ("optimal", "lowest")
 USUAL_RATES = (Fraction(1, 100), Fraction(5, 100))
 
 
+@suggests_arguments
 def loss_at_selected_fpr(
     results: Results,
     *,

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from fastad._core.arrays import set_all_readonly
 from fastad._core.parameters import N_RESAMPLES
+from fastad._core.suggestions import suggests_arguments
 from fastad._core.text_tables import count_text
 from fastad._core.types import IntVector, Point
 from fastad.benchmarking.matrix import MeasureMatrix, averaged
@@ -38,6 +39,7 @@ class SensitivityMatrix(LossMatrix):
     _trivial_diagonal: ClassVar[bool] = False
 
 
+@suggests_arguments
 def selection_loss(
     results: Results,
     *,
@@ -117,6 +119,7 @@ def selection_loss(
     return LossMatrix(**averaged(loss, rows, columns, table.problems, resampling, missing))
 
 
+@suggests_arguments
 def class_sensitivity(
     results: Results,
     *,

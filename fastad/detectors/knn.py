@@ -10,6 +10,7 @@ import numpy as np
 
 from fastad._core.arrays import set_readonly
 from fastad._core.parameters import check_choice, check_count
+from fastad._core.suggestions import suggests_arguments
 from fastad._core.types import ArrayLike, FloatMatrix, FloatVector
 from fastad._kernels.detectors.neighbour_tree import Tree
 from fastad.detectors.neighbour_search import build_tree, tree_from_leaves
@@ -96,6 +97,7 @@ class KNNDetector:
         )
         return self
 
+    @suggests_arguments
     def score_samples(self, X: ArrayLike, *, n_threads: int | None = None) -> FloatVector:
         """Return anomaly scores, higher is more anomalous.
 

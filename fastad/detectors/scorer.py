@@ -10,6 +10,7 @@ from numba.core.dispatcher import Dispatcher
 
 from fastad._core.arrays import as_readonly
 from fastad._core.frames import as_array
+from fastad._core.suggestions import suggests_arguments
 from fastad._core.threads import current_threads, in_steps, points_at_once, thread_limit, thread_map
 from fastad._core.types import ArrayLike, FloatMatrix, FloatVector, IntVector
 from fastad._kernels.geometry.draws import add_below, write_coordinates
@@ -76,6 +77,7 @@ class CompiledScorer:
         self.score_block(points, scores)
         count_scores_below(points, scores, thresholds, counts)
 
+    @suggests_arguments
     def score_samples(self, X: ArrayLike, *, n_threads: int | None = None) -> FloatVector:
         """Return anomaly scores.
 

@@ -20,6 +20,7 @@ from fastad._core.parameters import (
     check_thresholds,
 )
 from fastad._core.progress import LATE, Progress, ProgressOption, SharedProgress, reporting
+from fastad._core.suggestions import suggests_arguments
 from fastad._core.text_tables import some_of
 from fastad._core.threads import thread_limit, thread_map
 from fastad._core.types import (
@@ -100,6 +101,7 @@ def evaluate(
     n_threads: int | None = ...,
     progress: ProgressOption = ...,
 ) -> GroupedEvaluation: ...
+@suggests_arguments
 def evaluate(
     y_true: ArrayLike,
     y_score: ArrayLike | Mapping[str, ArrayLike] | Table,

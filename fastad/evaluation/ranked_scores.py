@@ -18,6 +18,7 @@ from fastad._core.parameters import (
 )
 from fastad._core.progress import LATE, ProgressOption, reporting
 from fastad._core.random import random_key
+from fastad._core.suggestions import suggests_arguments
 from fastad._core.threads import thread_limit
 from fastad._core.types import ArrayLike, Count, IntervalMethod, Label, NanPolicy, Point, Points
 from fastad.errors import InvalidInputError
@@ -201,6 +202,7 @@ class RankedScores(MeasureMethods):
             return chance.chance_of(sample, bound, n_resamples=repeats, key=key, progress=report)
 
 
+@suggests_arguments
 def rank_scores(
     y_true: ArrayLike,
     y_score: ArrayLike,

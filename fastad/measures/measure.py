@@ -20,7 +20,7 @@ from fastad._core.buffers import ReusedBuffers
 from fastad._core.declared import REQUIRED, Parameter
 from fastad._core.floats import nearest_float
 from fastad._core.parameters import short_repr
-from fastad._core.suggestions import did_you_mean
+from fastad._core.suggestions import meant_argument
 from fastad._core.types import ArrayLike, Label
 from fastad.errors import InvalidInputError, InvalidTypeError, UndefinedMeasureError
 from fastad.ordering.counts import (
@@ -104,12 +104,6 @@ TAILS: Mapping[str, Tail] = MappingProxyType(
 Kind = Literal["value", "threshold", "curve", "counts"]
 Classes = Literal["both", "anomalies", "normals", "any"]
 Result = TypeVar("Result")
-# Options that other libraries call so, by their names here.
-_OTHER_OPTIONS = {
-    **dict.fromkeys(("random_state", "seed"), "rng"),
-    **dict.fromkeys(("n_jobs", "num_threads"), "n_threads"),
-    **dict.fromkeys(("n_iter", "n_bootstraps", "n_permutations"), "n_resamples"),
-}
 
 # A value from the counts at the cells' edges, which cells are a single score, and the parameters;
 # None where the best or the worst curve has it after all.
@@ -295,12 +289,10 @@ class Measure(Generic[Result]):
             if name not in allowed:
                 of = "" if function is None else f"{function.__name__}, or of "
                 options_of = [] if function is None else inspect.signature(function).parameters
-                known = {each: each for each in (*options_of, *allowed)}
-                known |= {other: one for other, one in _OTHER_OPTIONS.items() if one in known}
                 raise InvalidTypeError(
                     f"{name} must be an option of {of}{self.name}, which has "
                     f"{', '.join(allowed) or 'none'}; found {name}={short_repr(value)}"
-                    f"{did_you_mean(name, known)}"
+                    f"{meant_argument(name, (*options_of, *allowed))}"
                 )
 
     def key_at(self, point: Any) -> str:

@@ -5,6 +5,7 @@ from fractions import Fraction
 import numpy as np
 
 from fastad._core.declared import Generator, Integer, Rate
+from fastad._core.suggestions import suggests_arguments
 from fastad._core.types import ArrayLike, Label, Point
 from fastad._kernels.resampling import subsample
 from fastad.errors import UndefinedMeasureError
@@ -198,6 +199,7 @@ PRECISION_AT_P = Measure(
 )
 
 
+@suggests_arguments
 def precision_at_p(
     y_true: ArrayLike,
     y_score: ArrayLike,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fastad._core.parameters import N_RESAMPLES
+from fastad._core.suggestions import suggests_arguments
 from fastad._core.text_tables import level_text
 from fastad._core.types import ArrayLike, Label, Point, Points
 from fastad.errors import InvalidInputError
@@ -70,6 +71,7 @@ class ContaminationSensitivityDisplay(LabelledDisplay, drawing.Display):
             )
 
     @classmethod
+    @suggests_arguments
     def from_predictions(
         cls,
         y_true: ArrayLike,

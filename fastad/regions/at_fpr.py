@@ -11,6 +11,7 @@ from fastad._core.parameters import check_mapping, check_rate
 from fastad._core.progress import Progress, notes_about, reporting
 from fastad._core.random import random_seed
 from fastad._core.results import Column, TableResult, estimate_columns
+from fastad._core.suggestions import suggests_arguments
 from fastad._core.threads import thread_limit
 from fastad._core.types import ArrayLike, Interpolation, Label, Point, Points, Threshold
 from fastad.detectors.scorer import check_samples
@@ -178,6 +179,7 @@ class Volumes(TableResult, Mapping[str, Mapping[str, VolumeEstimate]]):
         return {"log_volume_of_box": self.box.log_volume, "detectors": detectors}
 
 
+@suggests_arguments
 def volumes(
     detectors: Mapping[str, Detector],
     X: ArrayLike,

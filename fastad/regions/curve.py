@@ -6,6 +6,7 @@ from fastad._core.arrays import as_readonly
 from fastad._core.parameters import check_threshold
 from fastad._core.progress import Progress, reporting
 from fastad._core.results import Column, Result
+from fastad._core.suggestions import suggests_arguments
 from fastad._core.threads import thread_limit
 from fastad._core.types import FloatVector, Point, Threshold
 from fastad.errors import InvalidInputError
@@ -94,6 +95,7 @@ class VolumeCurve(Result):
         return [Column(name, getattr(self, name)) for name in names]
 
 
+@suggests_arguments
 def volume_curve(
     detector: Detector,
     threshold: Threshold,

@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from fastad._core.frames import as_array
 from fastad._core.progress import Progress, reporting
+from fastad._core.suggestions import suggests_arguments
 from fastad._core.threads import thread_limit
 from fastad._core.types import ArrayLike, Point, Threshold
 from fastad.detectors.scorer import check_samples
@@ -52,6 +53,7 @@ def volume(
     progress: Progress | bool | None = ...,
     n_threads: int | None = ...,
 ) -> list[VolumeEstimate]: ...
+@suggests_arguments
 def volume(
     detector: Detector,
     threshold: Threshold | Sequence[Threshold] | npt.NDArray[Any],

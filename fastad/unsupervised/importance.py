@@ -12,6 +12,7 @@ from fastad._core.floats import exp
 from fastad._core.parameters import check_generator
 from fastad._core.progress import Progress, reporting
 from fastad._core.results import Column, Result
+from fastad._core.suggestions import suggests_arguments
 from fastad._core.types import ArrayLike, FloatVector, Point
 from fastad.errors import InvalidInputError
 from fastad.unsupervised.criteria import CRITERIA, EXCESS_MASS, MASS, SIGNS, check_criteria
@@ -59,6 +60,7 @@ class FeatureImportance(Result):
         return [Column("feature", range(len(self.em))), *values]
 
 
+@suggests_arguments
 def feature_importance(
     detector: Factory,
     X: ArrayLike,

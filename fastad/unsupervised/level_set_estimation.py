@@ -11,6 +11,7 @@ from fastad._core.arrays import as_readonly
 from fastad._core.buffers import ReusedBuffers
 from fastad._core.parameters import check_choice, check_count, check_generator, exact_rate
 from fastad._core.progress import Progress, reporting
+from fastad._core.suggestions import suggests_arguments
 from fastad._core.threads import thread_limit
 from fastad._core.types import ArrayLike, FloatMatrix, FloatVector, Point
 from fastad.detectors.scorer import check_samples
@@ -34,6 +35,7 @@ _MASS = 0.9
 _FEWEST_REPEATS = 2
 
 
+@suggests_arguments
 def level_sets(
     detector: Detector,
     X: ArrayLike,

@@ -9,6 +9,7 @@ from fastad._core.frames import table_columns
 from fastad._core.parameters import check_generator, check_mapping, short_repr
 from fastad._core.progress import Progress, reporting
 from fastad._core.random import random_seed
+from fastad._core.suggestions import suggests_arguments
 from fastad._core.threads import thread_limit
 from fastad._core.types import ArrayLike, Point
 from fastad.errors import InvalidInputError, InvalidTypeError
@@ -34,6 +35,7 @@ from fastad.unsupervised.subsampled import summarise_subspaces
 from fastad.unsupervised.subspaces import Factory, check_jobs, check_subspaces, evaluate_subspaces
 
 
+@suggests_arguments
 def emmv(
     y_score: Any,
     uniform_score: Any = None,
@@ -149,6 +151,7 @@ def emmv(
     return UnsupervisedEvaluation(estimates, plan.level)
 
 
+@suggests_arguments
 def evaluate_unsupervised(
     detectors: Mapping[str, Detector | Factory],
     X: ArrayLike,

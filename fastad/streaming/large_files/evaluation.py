@@ -11,6 +11,7 @@ import numpy as np
 from fastad._core.arrays import python_values
 from fastad._core.parameters import check_column_names, check_flag, short_repr
 from fastad._core.progress import Progress, reporting
+from fastad._core.suggestions import suggests_arguments
 from fastad._core.threads import thread_limit
 from fastad._core.types import AnyVector, Label, Point, Points
 from fastad._tables.columns import Labels, Names, Numbers, Role
@@ -73,6 +74,7 @@ class Columns(NamedTuple):
                     counters[name, column].count_points(points)
 
 
+@suggests_arguments
 def evaluate(
     source: str | Path | Sequence[str | Path],
     *,

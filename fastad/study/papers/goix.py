@@ -9,6 +9,7 @@ import numpy as np
 from fastad._core.extras import missing_extra
 from fastad._core.parameters import check_choice, check_generator, check_mapping
 from fastad._core.random import random_seed, string_seed
+from fastad._core.suggestions import suggests_arguments
 from fastad._core.types import ArrayLike, LabelVector, ScoreVector
 from fastad.errors import UndefinedMeasureError
 from fastad.measures.precision import pr_auc
@@ -26,6 +27,7 @@ from fastad.unsupervised.subspaces import Factory, check_factory, train
 _DEFAULT = GoixProtocol()
 
 
+@suggests_arguments
 def goix_benchmark(
     datasets: Mapping[str, tuple[ArrayLike, ArrayLike]],
     *,
@@ -109,6 +111,7 @@ def goix_benchmark(
     return GoixBenchmark(rows)
 
 
+@suggests_arguments
 def goix_cell(
     X: ArrayLike,
     y: ArrayLike,

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from fastad._core.extras import missing_extra
 from fastad._core.parameters import N_RESAMPLES, check_count, check_seed
+from fastad._core.suggestions import suggests_arguments
 from fastad._core.temporary import temporary_folder
 from fastad.study.extensions import extensions
 from fastad.study.report.answer import answer_section
@@ -38,6 +39,7 @@ _PICTURES = {"PNG": {}, "SVG": {"Date": None}, "PDF": {"CreationDate": None}}
 _LINK = re.compile(rf'href="((?:{_TABLES}|{_FIGURES})/[A-Za-z0-9._-]+)"')
 
 
+@suggests_arguments
 def make_report(
     folder: str | os.PathLike[str],
     output: str | os.PathLike[str] | None = None,

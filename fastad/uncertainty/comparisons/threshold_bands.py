@@ -13,6 +13,7 @@ from fastad._core.declared import ThresholdValue
 from fastad._core.floats import nearest_float
 from fastad._core.parameters import check_flag, check_inside
 from fastad._core.random import random_key
+from fastad._core.suggestions import suggests_arguments
 from fastad._core.threads import slices, thread_limit, thread_map
 from fastad._core.types import (
     ArrayLike,
@@ -79,6 +80,7 @@ class DifferenceBand(Curve):
     simultaneous: bool
 
 
+@suggests_arguments
 def difference_band(
     y_true: ArrayLike,
     scores_a: ArrayLike,

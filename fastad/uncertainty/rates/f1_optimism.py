@@ -11,6 +11,7 @@ from fastad._core.parameters import N_RESAMPLES, check_choice, check_count
 from fastad._core.progress import LATE, Progress, ProgressOption, reporting
 from fastad._core.random import random_key
 from fastad._core.results import Record
+from fastad._core.suggestions import suggests_arguments
 from fastad._core.threads import thread_limit
 from fastad._core.types import (
     ArrayLike,
@@ -72,6 +73,7 @@ class BestF1Optimism(Record):
         return self.value - self.corrected
 
 
+@suggests_arguments
 def best_f1_optimism(
     y_true: ArrayLike,
     y_score: ArrayLike,
