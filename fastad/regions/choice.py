@@ -20,6 +20,8 @@ _FEW_FEATURES = 12
 _MANY = 1024
 # First draws, and the part of all points that they are at most.
 _FIRST_DRAWS, _FIRST_PART = 2**10, 1 / 8
+# First draws until a relative error: an eighth of what splitting takes at least.
+_FIRST_UNTIL = CANDIDATES["splitting"].first_run // 8
 # Relative error of splitting in units of the root of the score calls, by ln(1 / fraction): with
 # bridges a constant and a slope (`python -m bench.volume_coverage 100000 12`, docs/evidence/
 # volumes.csv; within a factor of two for 14 of 16 shapes); with fewer calls by levels.
@@ -46,7 +48,8 @@ def choose(
     plain = _plain_method(score, box, plan)
     if (reason := _why_plain(thresholds, plan, plain)) is not None:
         return _with_reason(reason, estimate_by(plain, score, thresholds, box, plan))
-    n_first = min(_FIRST_DRAWS, int(_FIRST_PART * plan.budget(plain)))
+    n_first = _FIRST_DRAWS if plan.rtol is None else _FIRST_UNTIL
+    n_first = min(n_first, int(_FIRST_PART * plan.budget(plain)))
     # The first of the uniform draws, should these be chosen.
     draws = plan.draws(box)
     if plan.rtol is None:
@@ -61,14 +64,19 @@ def choose(
     fraction = max(int(first.counts.min()), 1) / first.n_drawn
     n_draws = plan.budget(plain)
     names = dict.fromkeys(["uniform", plain, "splitting"])
-    errors = {name: _expected(name, fraction, n_draws, box) for name in names}
-    method = min(errors, key=lambda name: errors[name])
+    if plan.rtol is None:
+        what = "smallest relative error is"
+        costs = {name: _expected(name, fraction, n_draws, box) for name in names}
+    else:
+        what = "fewest score calls are"
+        costs = {name: _calls_until(name, fraction, plan.rtol, box) for name in names}
+    method = min(costs, key=lambda name: costs[name])
     others = [
-        f"{CANDIDATES[name].name} ({error:.2g})" for name, error in errors.items() if name != method
+        f"{CANDIDATES[name].name} ({cost:.2g})" for name, cost in costs.items() if name != method
     ]
     why = (
-        f"{first} are inside, and the smallest relative error is expected of "
-        f"{CANDIDATES[method].name}, {errors[method]:.2g}; rejected: {', '.join(others)}"
+        f"{first} are inside, and the {what} expected of "
+        f"{CANDIDATES[method].name}, {costs[method]:.2g}; rejected: {', '.join(others)}"
     )
     if method == "uniform" and plan.rtol is None:
         options = max(n_draws, n_first), plan.level, plan.progress, (n_first, first.counts)
@@ -110,6 +118,14 @@ def _expected(method: str, fraction: float, n_draws: int, box: Box) -> float:
         return (constant - slope * math.log(fraction)) / math.sqrt(n_draws)
     error = math.sqrt((1 - fraction) / (fraction * n_draws))
     return error * n_draws ** (-0.5 / box.n_features) if method == "sobol" else error
+
+
+def _calls_until(method: str, fraction: float, rtol: float, box: Box) -> float:
+    """Return the score calls that uniform draws or splitting are expected to take."""
+    if method == "uniform":
+        return uniform.hits_for(rtol) / fraction
+    least = CANDIDATES[method].first_run
+    return least * max(_expected(method, fraction, least, box) / rtol, 1) ** 2
 
 
 def _with_reason(

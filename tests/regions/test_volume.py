@@ -188,8 +188,7 @@ def test_coverage_of_uniform_draws(n: int, fraction: float) -> None:
 def test_coverage_and_error_of_draws_until_a_relative_error(rtol: float, fraction: float) -> None:
     covered, errors = 0, []
     for seed in range(TRIALS):
-        options: Any = {"method": "uniform", "rtol": rtol, "rng": seed}
-        result = volume(first_of_point, fraction, Box([0], [1]), **options)
+        result = volume(first_of_point, fraction, Box([0], [1]), rtol=rtol, rng=seed)
         covered += result.low <= fraction <= result.high
         errors.append(result.value / fraction - 1)
         assert result.low <= result.value <= result.high

@@ -49,6 +49,18 @@ def test_leaves_of_a_small_forest() -> None:
     assert uniform.low <= result.value <= uniform.high
 
 
+# Uniform draws take 1 / rtol**2 + 2 hits, splitting takes 10**5 score calls at least.
+@pytest.mark.parametrize(
+    ("d", "rtol", "method"), [(8, 0.4, "uniform"), (8, 0.02, "splitting"), (15, 0.4, "splitting")]
+)
+def test_fewest_calls_until_a_relative_error(d: int, rtol: float, method: str) -> None:
+    region = ball(d)
+    result = volume(region.jitted, region.threshold, region.box, rtol=rtol, rng=0)
+    assert result.method == method
+    assert abs(math.log(result.value) - region.log_fraction) < 3 * rtol
+    assert "the fewest score calls are expected" in result.reason or result.n_scored <= 12_500
+
+
 def test_draws_for_a_large_forest() -> None:
     scorer, X = forest(100, 10, 256)
     box = Box([-1] * 10, [1] * 10)
