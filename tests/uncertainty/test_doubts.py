@@ -104,6 +104,20 @@ def test_an_area_of_few_anomalies_that_excludes_a_missing_kind_has_a_note(
             assert (result.low > result.value * 0.16 ** (1 / n)) == expected
 
 
+@pytest.mark.parametrize("measure", ["ap", "auc_pr"])
+def test_precisions_without_a_kind_above_all_have_a_note(measure: str) -> None:
+    """Where 1 - 0.16^(1/12) more of the anomalies above all would be above the interval."""
+    labels, (weak, fair) = sample(12, 200, -3.0, 1.5)
+    missing = 1 - 0.16 ** (1 / 12)
+    for scores, expected in ((weak, True), (fair, False)):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            result = fastad.interval(labels, scores, measure=measure, rng=0)
+        assert result.method == "combined"
+        assert (result.reliability_note is not None) == bool(caught) == expected
+        assert (result.high < result.value + missing * (1 - result.value)) == expected
+
+
 @pytest.mark.filterwarnings("ignore::fastad.errors.LowCoverageWarning")
 @pytest.mark.parametrize("method", ["auto", "delong", "student", "bootstrap", "permutation"])
 @pytest.mark.parametrize("is_perfect", [True, False])

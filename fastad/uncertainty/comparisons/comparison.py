@@ -1,6 +1,5 @@
 """``compare`` and ``compare_all``: the difference of detectors on the same samples."""
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
@@ -12,6 +11,7 @@ from fastad._core.parameters import N_RESAMPLES, check_choice, check_inside, che
 from fastad._core.progress import LATE, ProgressOption, reporting
 from fastad._core.threads import thread_limit
 from fastad._core.types import ArrayLike, Blocks, ComparisonMethod, Correction, Label, Point
+from fastad._core.user_warnings import warn_user
 from fastad.errors import InvalidInputError, LowCoverageWarning
 from fastad.measures.measure import BoundMeasure, MeasureLike
 from fastad.measures.requests import bind
@@ -171,7 +171,7 @@ def compare(
         detectors = rank_detectors(labels, list(arguments), design)
         result = compare_pairs(detectors, bound, options, *target)[0]
     if result.reliability_note is not None:
-        warnings.warn(f"{bound.key}: {result.reliability_note}", LowCoverageWarning, stacklevel=2)
+        warn_user(f"{bound.key}: {result.reliability_note}", LowCoverageWarning)
     return result
 
 
@@ -300,7 +300,7 @@ def compare_all(
         comparisons = compare_pairs(ranked, bound, options, *target)
     for note in dict.fromkeys(each.reliability_note for each in comparisons):
         if note is not None:
-            warnings.warn(f"{bound.key}: {note}", LowCoverageWarning, stacklevel=2)
+            warn_user(f"{bound.key}: {note}", LowCoverageWarning)
     p_values = np.array([comparison.p_value for comparison in comparisons])
     return Comparisons(comparisons, CORRECTIONS[correction](p_values).tolist(), correction)
 

@@ -1,6 +1,5 @@
 """``compare_independent``: the difference of a measure on two independent samples."""
 
-import warnings
 from dataclasses import replace
 from typing import Any
 
@@ -11,6 +10,7 @@ from fastad._core.progress import LATE, ProgressOption, reporting
 from fastad._core.random import random_key
 from fastad._core.threads import thread_limit
 from fastad._core.types import ArrayLike, IndependentMethod, Label, Point
+from fastad._core.user_warnings import warn_user
 from fastad.errors import InvalidInputError, InvalidTypeError, LowCoverageWarning
 from fastad.measures.measure import BoundMeasure, MeasureLike
 from fastad.measures.requests import bind
@@ -161,7 +161,7 @@ def compare_independent(
         pair = Pair((samples[0], samples[1]), (names[0], names[1]), keys)
         result = compare_samples(pair, bound, replace(options, progress=report))
     if result.reliability_note is not None:
-        warnings.warn(f"{bound.key}: {result.reliability_note}", LowCoverageWarning, stacklevel=2)
+        warn_user(f"{bound.key}: {result.reliability_note}", LowCoverageWarning)
     return result
 
 

@@ -1,6 +1,5 @@
 """``difference_band``: the difference of two detectors at many thresholds at once."""
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -27,6 +26,7 @@ from fastad._core.types import (
     ScoreVector,
     Threshold,
 )
+from fastad._core.user_warnings import warn_user
 from fastad.errors import InvalidInputError, LowCoverageWarning
 from fastad.measures.flagged import lowest_flagged
 from fastad.measures.measure import Measure
@@ -223,17 +223,16 @@ def difference_band(
             refusal = sample.refusal(_NAME)
             if refusal is not None:
                 raise refusal
-            wider = widening_of_few(sample, n_units, (1, 0), 1 - level, _NAME, stacklevel=3)
+            wider = widening_of_few(sample, n_units, (1, 0), 1 - level, _NAME)
     deviations = np.sqrt(np.maximum(np.diag(covariance), 0.0))
     half = wider * deviations * _quantile(covariance, level, key, simultaneous=at_once)
     fewest = int(np.argmin(discordant))
     if discordant[fewest] < _FEWEST_DISCORDANT:
-        warnings.warn(
+        warn_user(
             f"{measure.name}: at threshold {thresholds[fewest]:g} "
             f"{discordant[fewest]} samples are flagged by one detector alone; the band is not "
             f"reliable of fewer than {_FEWEST_DISCORDANT}",
             LowCoverageWarning,
-            stacklevel=2,
         )
     difference = values[0] - values[1]
     curves = (*values, difference, difference - half, difference + half)

@@ -1,7 +1,6 @@
 """``cross_validated_interval``: an interval of a mean over folds, from the samples in them."""
 
 import math
-import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from fastad._core.results import Record
 from fastad._core.text_tables import level_text
 from fastad._core.threads import thread_limit, thread_map
 from fastad._core.types import ArrayLike, Label, Point, ScoreVector
+from fastad._core.user_warnings import warn_user
 from fastad._kernels.curves.influence import sum_of_powers
 from fastad.errors import InvalidInputError, LowCoverageWarning, UndefinedMeasureError
 from fastad.measures.measure import BoundMeasure, MeasureLike
@@ -201,7 +201,7 @@ def cross_validated_interval(
         n_normals=labels.values.shape[0] - labels.n_anomalies,
     )
     if result.reliability_note is not None:
-        warnings.warn(f"{bound.key}: {result.reliability_note}", LowCoverageWarning, stacklevel=2)
+        warn_user(f"{bound.key}: {result.reliability_note}", LowCoverageWarning)
     return result
 
 

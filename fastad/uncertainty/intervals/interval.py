@@ -1,6 +1,5 @@
 """``interval``: confidence intervals of measures, from one order and one set of replicates."""
 
-import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from fractions import Fraction
@@ -12,6 +11,7 @@ from fastad._core.parameters import N_RESAMPLES
 from fastad._core.progress import LATE, ProgressOption, reporting
 from fastad._core.threads import thread_limit
 from fastad._core.types import ArrayLike, Blocks, IntervalMethod, Label, Point
+from fastad._core.user_warnings import warn_user
 from fastad.errors import InvalidInputError, LowCoverageWarning, UndefinedMeasureError
 from fastad.measures.contamination import (
     check_contamination_range,
@@ -260,7 +260,7 @@ def interval_of(
     measures = _corrected_over(sample.counts, bound, hidden)
     result = _enclosing_interval(intervals_of(sample, measures, options))
     if result.reliability_note is not None:
-        warnings.warn(f"{bound.key}: {result.reliability_note}", LowCoverageWarning, stacklevel=3)
+        warn_user(f"{bound.key}: {result.reliability_note}", LowCoverageWarning)
     return result
 
 

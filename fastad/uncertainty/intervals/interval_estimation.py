@@ -268,9 +268,9 @@ def estimate_interval(
     if low < high and task.bound.measure.name in COMBINED:
         low = min(low, _value_without_bias(sample.counts, task))
     coverage = task.coverage
-    if task.method == NEWCOMBE_OR_LOGIT and _excludes_a_kind(sample.counts, low, task, options):
-        coverage = math.nan
     if options.method == "auto":
+        if _excludes_a_kind(float(sample.counts.n_anomalies), (low, high), task, options.alpha):
+            coverage = math.nan
         reason = reason_of_selection(coverage, method, sample.kind)
     # Replicates and bounds of a biased measure may all lie on one side of it.
     return Interval(
@@ -306,18 +306,19 @@ def _value_without_bias(counts: OrderedCounts, task: Task) -> float:
     return max(bound.bounds[0], task.value - bias - rounding_of(bound))
 
 
-def _excludes_a_kind(
-    counts: OrderedCounts, low: float, task: Task, options: InferenceOptions
-) -> bool:
-    """Return whether a kind of anomalies below all normals may be missing, which the end excludes.
+def _excludes_a_kind(n: float, ends: tuple[float, float], task: Task, alpha: float) -> bool:
+    """Return whether a kind of anomalies that may be missing has a value which the end excludes.
 
     The sample has none of a kind that is 1 - x^(1/n) of the anomalies with a probability of x. An
     interval that does not cover with a probability of at most x / 2 contains what it would have
-    made of the value, in half of the samples.
+    made of the value, in half of the samples. The kind lies below all normals for the area under
+    the ROC curve, and above all for precisions, which it raises.
     """
-    n = float(counts.n_anomalies)
-    missing = missing_kind(n, options.alpha)
-    return n <= _FEW_ANOMALIES and low > task.value * (1 - missing)
+    if task.method == NEWCOMBE_OR_LOGIT:
+        return n <= _FEW_ANOMALIES and ends[0] > task.value * (1 - missing_kind(n, alpha))
+    if task.method == "combined":
+        return ends[1] < task.value + (1 - task.value) * missing_kind(n, alpha)
+    return False
 
 
 def missing_kind(n_samples: float, alpha: float) -> float:

@@ -1,13 +1,13 @@
 """Effective sample size of a class, for its rates under a sampling design."""
 
 import math
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from fastad._core.types import Blocks, BoolVector, CountVector, FloatVector, IntVector
+from fastad._core.user_warnings import warn_user
 from fastad.errors import LowCoverageWarning, UndefinedMeasureError
 from fastad.uncertainty.results import ENOUGH_UNITS
 from fastad.uncertainty.samples.closed_forms import student_over_normal
@@ -74,7 +74,7 @@ def effective_size(
             longest = max(longest, length)
     if blocks is not None:
         n_units = sample.n_units / longest
-    widening = widening_of_few(sample, n_units, (label,), 2 * tail, what, stacklevel=5)
+    widening = widening_of_few(sample, n_units, (label,), 2 * tail, what)
     return EffectiveSize(n / effect / widening**2, effect, n_units)
 
 
@@ -84,8 +84,6 @@ def widening_of_few(
     labels: Sequence[int],
     alpha: float,
     what: str,
-    *,
-    stacklevel: int,
 ) -> float:
     """Return the widening factor for a number of clusters, blocks or rows; warn of a few.
 
@@ -97,11 +95,10 @@ def widening_of_few(
     if n_equal < ENOUGH_UNITS:
         is_weighted = sample.kind == "weights"
         units = "rows of equal weight" if is_weighted else f"{sample.kind} of equal size"
-        warnings.warn(
+        warn_user(
             f"with {n_equal:.4g} {units}, or as much, fewer than {ENOUGH_UNITS}, it is not known "
             f"how often {what} of such data holds",
             LowCoverageWarning,
-            stacklevel=stacklevel,
         )
     return student_over_normal(alpha, max(n_equal - 1, 1.0))
 
