@@ -1,14 +1,11 @@
 """`SlidingEvaluation`: measures of the last days, from sketches of an hour each."""
 
 import json
-import math
 import struct
-from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import timedelta
-from itertools import islice
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -24,7 +21,9 @@ from fastad.streaming.monitors.panes import (
     Counted,
     Dropped,
     Group,
+    GroupedPanes,
     KeptGroup,
+    Limits,
     by_pane,
     check_group,
     notes_on,
@@ -42,7 +41,7 @@ from fastad.streaming.monitors.times import (
 from fastad.streaming.sketches.checks import StreamedPoints, check_points
 from fastad.streaming.sketches.results import BoundedEvaluation
 from fastad.streaming.sketches.serialization import seal, unfit, unseal
-from fastad.streaming.sketches.sketch import ScoreSketch, never_counted
+from fastad.streaming.sketches.sketch import ScoreSketch
 
 _MAGIC = b"fastad sliding evaluation\n"
 _VERSION = 2
@@ -51,6 +50,8 @@ _WHAT = "a SlidingEvaluation"
 _SIZE = struct.Struct("<Q")
 # A weight that has decayed by 2**-_DECAY_BITS is the smallest one, and then 0.
 _DECAY_BITS = 16
+
+Result = TypeVar("Result")
 
 
 class SlidingEvaluation:
@@ -109,19 +110,10 @@ class SlidingEvaluation:
     """
 
     __slots__ = (
-        "_dropped",
-        "_dtype",
-        "_empty",
-        "_groups",
-        "_latest",
         "_length",
         "_lock",
-        "_max_ahead",
-        "_max_group_points",
-        "_max_groups",
-        "_memory",
         "_n_kept",
-        "_unread",
+        "_state",
     )
 
     def __init__(
@@ -137,49 +129,41 @@ class SlidingEvaluation:
         # Length of a pane in microseconds.
         self._length = check_duration(pane, "pane")
         self._n_kept = self._n_panes(window)
-        self._memory = ScoreSketch(memory).memory
-        self._max_groups = check_count(max_groups, "max_groups")
-        # In microseconds.
-        self._max_ahead = check_duration(window if max_ahead is None else max_ahead, "max_ahead")
-        self._max_group_points = max_group_points
-        if max_group_points is not None:
-            self._max_group_points = check_count(max_group_points, "max_group_points")
-        # The latest pane that had a point; it and those before it, `_n_kept` in all, are kept.
-        self._latest: int | None = None
-        self._dropped = Dropped()
+        quota = max_group_points
+        limits = Limits(
+            self._length,
+            self._n_kept,
+            ScoreSketch(memory).memory,
+            check_count(max_groups, "max_groups"),
+            check_duration(window if max_ahead is None else max_ahead, "max_ahead"),
+            None if quota is None else check_count(quota, "max_group_points"),
+        )
+        self._state = GroupedPanes(limits)
         self._lock = StateLock("SlidingEvaluation")
-        # The group with the latest change is the last one.
-        self._groups: OrderedDict[Group | None, KeptGroup] = OrderedDict()
-        # In place of a pane without points; nothing is added to it.
-        self._empty = ScoreSketch(self._memory)
-        # Sketches that no reader has. Those that readers have are never changed, but copied before:
-        # so readers see one moment and take their time, and nobody waits for them.
-        self._unread: set[ScoreSketch] = set()
-        self._dtype: np.dtype[Any] | None = None
 
     def __repr__(self) -> str:
         with self._lock.checked():
-            n_groups = len(self._groups)
-            n_panes = sum(len(kept.panes) for kept in self._groups.values())
+            n_groups = len(self._state.groups)
+            n_panes = sum(len(kept.panes) for kept in self._state.groups.values())
         return f"SlidingEvaluation({n_groups} groups, {n_panes} panes, kept={self.kept})"
 
     @property
     def dropped(self) -> Dropped:
         """What came too late or too far ahead, and what made room."""
         self._lock.checked()
-        return self._dropped
+        return self._state.dropped
 
     @property
     def groups(self) -> Sequence[Group | None]:
         """The groups that are kept; None is the group of points without one."""
         with self._lock.checked():
-            return list(self._groups)
+            return list(self._state.groups)
 
     @property
     def kept(self) -> tuple[str, str] | None:
         """Begin and end of the panes that are kept, in UTC; None before there are any points."""
         self._lock.checked()
-        first = self._first_kept()
+        first = self._state.first_kept
         return None if first is None else (self._shown(first), self._shown(first + self._n_kept))
 
     def update(
@@ -223,7 +207,8 @@ class SlidingEvaluation:
         check_group(group)
         if points is None:
             return Counted(0)
-        return uninterrupted(lambda: self._count(points, panes, group))
+        parts = by_pane(points, panes)
+        return self._change(lambda state: state.count(parts, group))
 
     def label(
         self,
@@ -264,7 +249,8 @@ class SlidingEvaluation:
         check_group(group)
         if points is None:
             return Counted(0)
-        return uninterrupted(lambda: self._label(points, panes, group))
+        parts = by_pane(points, panes)
+        return self._change(lambda state: state.label(parts, group))
 
     def advance(self, time: Time) -> None:
         """Slide the window to the pane of a time, if it is later than the latest pane.
@@ -277,13 +263,7 @@ class SlidingEvaluation:
             See `update`.
         """
         pane = check_time(time, "time") // self._length
-
-        def slide() -> None:
-            with self._lock.checked():
-                if self._latest is None or pane > self._latest:
-                    self._slide_to(pane)
-
-        uninterrupted(slide)
+        self._change(lambda state: state.advance(pane))
 
     def sketch(
         self, *, window: Duration | None = None, end: Time | None = None, group: Group | None = None
@@ -354,10 +334,10 @@ class SlidingEvaluation:
         with self._lock.checked():
             groups = [
                 (group, dict(sorted(kept.panes.items())), kept.after_drop)
-                for group, kept in self._groups.items()
+                for group, kept in self._state.groups.items()
             ]
-            self._unread.clear()
-            latest, dropped = self._latest, self._dropped
+            self._state.unread.clear()
+            latest, dropped = self._state.latest, self._state.dropped
         sketches: list[bytes] = []
         listed: list[Any] = []
         for group, panes, after_drop in groups:
@@ -366,12 +346,7 @@ class SlidingEvaluation:
             sizes = list(zip(panes, map(len, written), strict=True))
             listed.append([stored_group(group), after_drop, sizes])
         plain = {
-            "pane": self._length,
-            "n_panes": self._n_kept,
-            "memory": self._memory,
-            "max_groups": self._max_groups,
-            "max_ahead": self._max_ahead,
-            "max_group_points": self._max_group_points,
+            **self._state.limits._asdict(),
             "latest": latest,
             "dropped": dropped,
             "groups": listed,
@@ -395,15 +370,16 @@ class SlidingEvaluation:
                 max_ahead=timedelta(microseconds=plain["max_ahead"]),
                 max_group_points=plain["max_group_points"],
             )
-            restored._latest, restored._dropped = plain["latest"], Dropped(*plain["dropped"])
+            state = restored._state
+            state.latest, state.dropped = plain["latest"], Dropped(*plain["dropped"])
             for group, after_drop, sizes in plain["groups"]:
                 kept = {}
                 for number, size in sizes:
                     kept[number] = ScoreSketch.from_bytes(content[start : start + size])
-                    restored._dtype = kept[number].dtype
+                    state.dtype = kept[number].dtype
                     start += size
                 n_points = sum(sketch.n_points for sketch in kept.values())
-                restored._groups[restored_group(group)] = KeptGroup(kept, after_drop, n_points)
+                state.groups[restored_group(group)] = KeptGroup(kept, after_drop, n_points)
         except (ValueError, TypeError, KeyError, OverflowError):
             raise unfit("a state that none has", _WHAT) from None
         return restored
@@ -440,9 +416,14 @@ class SlidingEvaluation:
             panes = panes[points.rows]
         return points, panes
 
-    def _first_kept(self) -> int | None:
-        """The first pane that is kept."""
-        return None if self._latest is None else self._latest + 1 - self._n_kept
+    def _change(self, change: Callable[[GroupedPanes], Result]) -> Result:
+        """Change the state while no other thread does, wholly or not at all."""
+
+        def locked() -> Result:
+            with self._lock.checked():
+                return change(self._state)
+
+        return uninterrupted(locked)
 
     def _window(
         self, window: Duration | None, end: Time | None, group: Group | None
@@ -452,22 +433,15 @@ class SlidingEvaluation:
         n_panes = self._n_kept if window is None else self._n_panes(window)
         last = self._last_pane(end)
         with self._lock.checked():
-            last = self._latest or 0 if last is None else last
-            first, first_kept = last + 1 - n_panes, self._first_kept()
+            state = self._state
+            last = state.latest or 0 if last is None else last
+            first, first_kept = last + 1 - n_panes, state.first_kept
             if first_kept is not None and first < first_kept:
                 raise InvalidInputError(
                     f"window must begin where panes are kept, at {self._shown(first_kept)} or "
                     f"later; found one that begins at {self._shown(first)}"
                 )
-            chosen = [
-                (last - pane, sketch)
-                for name, kept in self._groups.items()
-                if group in (None, name)
-                for pane, sketch in kept.panes.items()
-                if first <= pane <= last
-            ]
-            self._unread.difference_update(sketch for _, sketch in chosen)
-            return chosen, self._dropped
+            return state.read(first, last, group), state.dropped
 
     def _merged(self, chosen: list[tuple[int, ScoreSketch]], decay: float = 0.0) -> ScoreSketch:
         """Return a sketch of a window whose points lose weight from pane to pane."""
@@ -476,7 +450,9 @@ class SlidingEvaluation:
             for age, sketch in chosen
         ]
         parts = [(sketch, weight) for sketch, weight in weighted if weight]
-        return ScoreSketch.merged(self._memory, parts, "half_life" if decay else "window")
+        return ScoreSketch.merged(
+            self._state.limits.memory, parts, "half_life" if decay else "window"
+        )
 
     def _last_pane(self, end: Time | None) -> int | None:
         if end is None:
@@ -500,136 +476,3 @@ class SlidingEvaluation:
 
     def _shown(self, pane: int) -> str:
         return shown_time(pane * self._length)
-
-    def _count(
-        self, points: StreamedPoints, panes: IntVector | int, group: Group | None
-    ) -> Counted:
-        """Count points of one pane, or of a pane each; all or, where they are refused, none."""
-        parts = by_pane(points, panes)
-        with self._lock.checked():
-            self._expect(points.raw.dtype)
-            latest = self._latest_with(parts)
-            first = latest + 1 - self._n_kept
-            kept = self._kept(group)
-            inside: list[tuple[int, StreamedPoints]] = []
-            late = ahead = n_points = 0
-            for pane, some in parts:
-                n_some = some.n_points
-                if pane < first:
-                    late += n_some
-                elif pane > latest:
-                    ahead += n_some
-                else:
-                    kept.panes.get(pane, self._empty).check_room(n_some)
-                    inside.append((pane, some))
-                    n_points += n_some
-            if late or ahead:
-                self._drop(points=late, ahead=ahead)
-            if not inside:
-                return Counted(0, late, ahead)
-            self._slide_to(latest)
-            self._dtype = points.raw.dtype
-            if kept.n_points + n_points > (self._max_group_points or math.inf):
-                self._drop(over_quota=n_points)
-                kept.after_drop = True
-                return Counted(0, late, ahead, n_points)
-            self._groups[group] = kept
-            self._groups.move_to_end(group)
-            for pane, some in inside:
-                self._to_change(kept, pane).count_points(some)
-            kept.n_points += n_points
-            self._make_room()
-            return Counted(n_points, late, ahead)
-
-    def _latest_with(self, parts: list[tuple[int, StreamedPoints]]) -> int:
-        """Return the latest pane with those of a batch, each at most so far ahead of the last."""
-        latest = self._latest
-        if latest is None:
-            numbers = np.cumsum([some.n_points for _, some in parts])
-            latest = parts[int(np.searchsorted(numbers, (numbers[-1] + 1) // 2))][0]
-        for pane, _ in parts:
-            if (pane - latest) * self._length <= self._max_ahead:
-                latest = max(latest, pane)
-        return latest
-
-    def _kept(self, group: Group | None) -> KeptGroup:
-        """Return a group, or one that begins."""
-        kept = self._groups.get(group)
-        if kept is None:
-            kept = KeptGroup({}, self._dropped.groups > 0 or self._dropped.over_quota > 0)
-        return kept
-
-    def _label(
-        self, points: StreamedPoints, panes: IntVector | int, group: Group | None
-    ) -> Counted:
-        """Give labels to points of one pane, or of a pane each; all or none."""
-        parts = by_pane(points, panes)
-        with self._lock.checked():
-            self._expect(points.raw.dtype)
-            first, latest = self._first_kept(), self._latest
-            kept = self._kept(group)
-            labelled: list[tuple[int, StreamedPoints]] = []
-            late = ahead = gone = 0
-            for pane, some in parts:
-                if first is not None and pane < first:
-                    late += some.n_points
-                    continue
-                if latest is not None and (pane - latest) * self._length > self._max_ahead:
-                    ahead += some.n_points
-                    continue
-                unknown = kept.panes.get(pane, self._empty).unknown_points(some)
-                if unknown.shape[0]:
-                    if not kept.after_drop:
-                        raise never_counted(some, unknown)
-                    waiting = some.keep(np.delete(np.arange(some.kinds.shape[0]), unknown))
-                    gone += some.n_points - waiting.n_points
-                    some = waiting
-                if some.kinds.shape[0]:
-                    labelled.append((pane, some))
-            self._drop(labels=late + ahead + gone)
-            for pane, some in labelled:
-                self._to_change(kept, pane).label_points(some)
-            if group in self._groups:
-                self._groups.move_to_end(group)
-            return Counted(sum(some.n_points for _, some in labelled), late, ahead, gone)
-
-    def _expect(self, dtype: np.dtype[Any]) -> None:
-        if self._dtype is not None and dtype != self._dtype:
-            raise InvalidInputError(f"y_score must contain {self._dtype} as before; found {dtype}")
-
-    def _to_change(self, kept: KeptGroup, pane: int) -> ScoreSketch:
-        """Return the sketch of a pane, new or a copy of one that somebody reads."""
-        sketch = kept.panes.get(pane)
-        if sketch is None or sketch not in self._unread:
-            sketch = ScoreSketch(self._memory) if sketch is None else sketch.copy()
-            kept.panes[pane] = sketch
-            self._unread.add(sketch)
-        return sketch
-
-    def _slide_to(self, latest: int) -> None:
-        """Let the window end with a pane, which is not before the latest one."""
-        if latest == self._latest:
-            return
-        self._latest = latest
-        first = latest + 1 - self._n_kept
-        for kept in self._groups.values():
-            for old in [each for each in kept.panes if each < first]:
-                sketch = kept.panes.pop(old)
-                kept.n_points -= sketch.n_points
-                self._unread.discard(sketch)
-        for group in [group for group, kept in self._groups.items() if not kept.panes]:
-            del self._groups[group]
-
-    def _make_room(self) -> None:
-        """Drop the smallest group but the last one, which has just begun."""
-        if len(self._groups) > self._max_groups:
-            others = islice(self._groups.items(), len(self._groups) - 1)
-            smallest, kept = min(others, key=lambda item: item[1].n_points)
-            del self._groups[smallest]
-            self._unread.difference_update(kept.panes.values())
-            self._drop(groups=1, group_points=kept.n_points)
-
-    def _drop(self, **numbers: int) -> None:
-        old = self._dropped
-        new = {name: getattr(old, name) + number for name, number in numbers.items()}
-        self._dropped = old._replace(**new)
