@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from fastad.uncertainty.comparisons.independent import (
         compare_independent as compare_independent,
     )
+    from fastad.uncertainty.comparisons.margin_results import MarginTest as MarginTest
+    from fastad.uncertainty.comparisons.noninferiority import at_least as at_least
+    from fastad.uncertainty.comparisons.noninferiority import equivalence as equivalence
+    from fastad.uncertainty.comparisons.noninferiority import noninferiority as noninferiority
     from fastad.uncertainty.comparisons.threshold_bands import DifferenceBand as DifferenceBand
     from fastad.uncertainty.comparisons.threshold_bands import difference_band as difference_band
     from fastad.uncertainty.intervals.cross_validated import (

@@ -14,6 +14,7 @@ from fastad.ordering.counts import OrderedCounts
 from fastad.uncertainty.comparisons.comparison_results import NO_VARIANCE, Comparison
 from fastad.uncertainty.comparisons.pair_estimates import (
     PairEstimate,
+    few_df_note,
     pairs_test,
 )
 from fastad.uncertainty.comparisons.paired import PAIRED_METHODS, Detectors
@@ -24,8 +25,6 @@ from fastad.uncertainty.samples.bootstrap import IndependentSample
 
 # With fewer anomalies or normals even a method that was asked for by name has a note.
 _FEWEST_SAMPLES = (5, 5)
-# One sample of n alone that differs from equal others has 2n / (n + 1) degrees of freedom.
-_FEWEST_DF = 2
 # No quantile of a variance is lower: at a confidence level near 1 it may be no float.
 _SMALLEST = sys.float_info.min
 
@@ -134,11 +133,9 @@ def _note(
         return NO_VARIANCE
     if sampling is not None:
         return sampling.reliability_note
-    if options.method == "auto" and estimate.variance > 0 and estimate.df < _FEWEST_DF:
-        return (
-            "how much the difference varies is hardly known: too few samples decide "
-            f"({estimate.df:.2g} degrees of freedom)"
-        )
+    few_df = few_df_note(estimate.df)
+    if options.method == "auto" and estimate.variance > 0 and few_df is not None:
+        return few_df
     return of_all or (estimate.doubt if options.method == "auto" else None)
 
 

@@ -34,6 +34,9 @@ _ROUNDING = 1e-12
 # A detector whose value has most of the variance of both, and is nearer to an end of the range.
 _DECIDING_PART, _DEVIATIONS_FROM_END = 0.75, 1.96
 
+# One sample of n alone that differs from equal others has 2n / (n + 1) degrees of freedom.
+_FEWEST_DF = 2
+
 # Methods by a variance that is a sum over the samples, which smooth measures have.
 NORMAL_METHODS = ("delong", "student")
 
@@ -151,6 +154,16 @@ def doubts(
         return None
 
     return doubt
+
+
+def few_df_note(df: float) -> str | None:
+    """Return why a difference is unreliable whose variance so few samples decide, or None."""
+    if df >= _FEWEST_DF:
+        return None
+    return (
+        "how much the difference varies is hardly known: too few samples decide "
+        f"({df:.2g} degrees of freedom)"
+    )
 
 
 def variance_of_replicates(values: FloatVector) -> float:

@@ -156,17 +156,12 @@ def _by_variance(
     for (i, j), difference in zip(pairs, differences, strict=True):
         # Contributions to the difference: equal detectors leave no rounding.
         change = contributions[i] - contributions[j]
+        variance, df = variance_of_change(detectors, bound, change)
         sample = samples[i]
+        df_of_test = df if method == "student" else math.inf
         if isinstance(sample, DesignedSample):
             # DeLong's variance between few clusters is known no better by its other name.
-            variances = sample.variances(change)
-            variance, df_of_test = variances.total, variances.df
-            df = min(df_of_test, sample.n_independent)
-        else:
-            of_classes = change[:n], change[n:]
-            variance = _variance(*of_classes)
-            df = _df_of_influences(detectors, bound, of_classes, variance)
-            df_of_test = df if method == "student" else math.inf
+            df_of_test, df = df, min(df, sample.n_independent)
         deviation = math.sqrt(variance)
         if deviation > rounding_of(bound):
             ends, p_value = student_test(difference, deviation, df_of_test, bound, options.alpha)
@@ -175,6 +170,19 @@ def _by_variance(
         else:
             estimates.append(PairEstimate(difference, difference, 1.0, 0.0, df, method))
     return estimates
+
+
+def variance_of_change(
+    detectors: Detectors, bound: BoundMeasure, change: FloatVector
+) -> tuple[float, float]:
+    """Return the variance of a sum of contributions, and its degrees of freedom."""
+    sample = detectors.samples[0]
+    if isinstance(sample, DesignedSample):
+        variances = sample.variances(change)
+        return variances.total, variances.df
+    of_classes = change[: detectors.n_anomalies], change[detectors.n_anomalies :]
+    variance = _variance(*of_classes)
+    return variance, _df_of_influences(detectors, bound, of_classes, variance)
 
 
 def _variance(*of_classes: FloatVector) -> float:
@@ -207,8 +215,29 @@ def _bootstrap(
     pairs: Sequence[tuple[int, int]],
     differences: Sequence[float],
 ) -> list[PairEstimate]:
-    samples, n_detectors = detectors.samples, len(detectors.samples)
-    replicates = [
+    samples = detectors.samples
+    replicates = draw_replicates(detectors, bound, options)
+    counts = [sample.counts for sample in samples]
+    variances = [variance_of_replicates(each) for each in replicates]
+    doubt_of = doubts(detectors.names, counts, bound, variances, options.alpha, is_normal=False)
+    estimates = []
+    for (i, j), difference in zip(pairs, differences, strict=True):
+        change, df, df_of_data = change_of_replicates(
+            detectors, bound, options, (i, j), replicates, difference
+        )
+        estimate = estimate_of_replicates(change, difference, bound, options, df, df_of_data)
+        if estimate.variance > 0:
+            estimate = estimate._replace(doubt=doubt_of(i, j, (estimate.low, estimate.high)))
+        estimates.append(estimate)
+    return estimates
+
+
+def draw_replicates(
+    detectors: Detectors, bound: BoundMeasure, options: InferenceOptions
+) -> list[FloatVector]:
+    """Return the measure of each detector on the same replicates."""
+    n_detectors = len(detectors.samples)
+    return [
         sample.replicates(
             [bound],
             options.n_resamples,
@@ -216,29 +245,32 @@ def _bootstrap(
             part_of(options.progress, i, n_detectors),
             stratified=options.stratified,
         )[0]
-        for i, sample in enumerate(samples)
+        for i, sample in enumerate(detectors.samples)
     ]
-    factors = [
-        sample.widening(sample.degrees_of_freedom(bound), options.alpha) for sample in samples
-    ]
-    counts = [sample.counts for sample in samples]
-    values = [bound.value_or_nan(each) for each in counts]
-    variances = [variance_of_replicates(each) for each in replicates]
-    doubt_of = doubts(detectors.names, counts, bound, variances, options.alpha, is_normal=False)
-    estimates = []
-    for (i, j), difference in zip(pairs, differences, strict=True):
-        first, second = factors[i], factors[j]
-        factor = None if first is None or second is None else max(first, second)
-        change = widened(replicates[i] - replicates[j], difference, factor)
-        df, df_of_data = _df_of_replicates(detectors, bound, (values[i], values[j]))
-        resampled_df = partial(_resampled_df, df)
-        estimate = estimate_of_replicates(
-            change, difference, bound, options, resampled_df, df_of_data
-        )
-        if estimate.variance > 0:
-            estimate = estimate._replace(doubt=doubt_of(i, j, (estimate.low, estimate.high)))
-        estimates.append(estimate)
-    return estimates
+
+
+def change_of_replicates(
+    detectors: Detectors,
+    bound: BoundMeasure,
+    options: InferenceOptions,
+    pair: tuple[int, int],
+    replicates: Sequence[FloatVector],
+    difference: float,
+) -> tuple[FloatVector, Callable[[int], float], float]:
+    """Return the differences of a pair on replicates, and degrees of freedom.
+
+    Those of a variance of a number of replicates, and the data's. Differences are farther out where
+    percentiles of replicates of few clusters would be too narrow.
+    """
+    factors = []
+    for sample in (detectors.samples[i] for i in pair):
+        factor = sample.widening(sample.degrees_of_freedom(bound), options.alpha)
+        factors += [] if factor is None else [factor]
+    first, second = (replicates[i] for i in pair)
+    change = widened(first - second, difference, max(factors, default=None))
+    first_value, second_value = (bound.value_or_nan(detectors.samples[i].counts) for i in pair)
+    df, df_of_data = _df_of_replicates(detectors, bound, (first_value, second_value))
+    return change, partial(_resampled_df, df), df_of_data
 
 
 def _df_of_replicates(

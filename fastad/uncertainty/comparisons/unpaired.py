@@ -31,17 +31,14 @@ from fastad.uncertainty.comparisons.pair_estimates import (
     student_test,
     variance_of_replicates,
 )
-from fastad.uncertainty.intervals.enclosing_curves import fiducial_values
 from fastad.uncertainty.intervals.interval_estimation import (
     InferenceOptions,
     Task,
-    estimate_interval,
+    interval_by_level,
     task_of,
 )
 from fastad.uncertainty.intervals.methods import (
     MANY,
-    OF_CURVES,
-    RESAMPLING,
     delong_keeps_level,
     limits_of,
     select_method,
@@ -113,18 +110,23 @@ def _delong(
 ) -> PairEstimate:
     """Return Welch's test: one variance for each side, of n - 1 degrees of freedom."""
     difference = values[0] - values[1]
+    variances, df = welch_variances(pair, bound)
+    deviation = math.sqrt(sum(variances))
+    if deviation <= rounding_of(bound):
+        return PairEstimate(difference, difference, 1.0, 0.0, math.inf, "delong")
+    ends, p_value = student_test(difference, deviation, df, bound, options.alpha)
+    doubt = _doubt(pair, bound, options, variances, ends, is_normal=True)
+    return PairEstimate(*ends, p_value, sum(variances), df, "delong", doubt=doubt)
+
+
+def welch_variances(pair: Pair, bound: BoundMeasure) -> tuple[list[float], float]:
+    """Return the variance of a smooth measure on each side, and the degrees of freedom of both."""
     variances = [variance(counts, influence(counts, bound)) for counts in pair.counts]
     reciprocal = sum(
         each**2 / (float(counts.total) - 1)
         for each, counts in zip(variances, pair.counts, strict=True)
     )
-    deviation = math.sqrt(sum(variances))
-    if deviation <= rounding_of(bound):
-        return PairEstimate(difference, difference, 1.0, 0.0, math.inf, "delong")
-    df = sum(variances) ** 2 / reciprocal
-    ends, p_value = student_test(difference, deviation, df, bound, options.alpha)
-    doubt = _doubt(pair, bound, options, variances, ends, is_normal=True)
-    return PairEstimate(*ends, p_value, sum(variances), df, "delong", doubt=doubt)
+    return variances, sum(variances) ** 2 / reciprocal if reciprocal else math.inf
 
 
 def _doubt(
@@ -144,7 +146,7 @@ def _hybrid(
     pair: Pair, bound: BoundMeasure, options: InferenceOptions, values: Sequence[float]
 ) -> PairEstimate:
     """Return an interval made of one of each side, and the level at which it reaches 0."""
-    sides = [_side(pair, i, bound, options, part_of(options.progress, i, 2)) for i in range(2)]
+    sides = intervals_of_sides(pair, bound, options)
     first, second = (side(options.level) for side in sides)
     low, high = hybrid_ends(first, second)
     n_resamples = max(first.n_resamples, second.n_resamples)
@@ -162,9 +164,9 @@ def _hybrid(
     if values[0] == values[1]:
         p_value = 1.0
     elif low <= 0 <= high:
-        p_value = _smallest(excludes_zero, max(floor, above), 1.0)
+        p_value = smallest(excludes_zero, max(floor, above), 1.0)
     else:
-        p_value = _smallest(excludes_zero, floor, options.alpha)
+        p_value = smallest(excludes_zero, floor, options.alpha)
     return PairEstimate(
         low,
         high,
@@ -200,6 +202,13 @@ def hybrid_ends(first: Interval, second: Interval) -> Bounds:
     return difference - low, difference + high
 
 
+def intervals_of_sides(
+    pair: Pair, bound: BoundMeasure, options: InferenceOptions
+) -> list[Callable[[Fraction], Interval]]:
+    """Return the interval of each side as a function of its level."""
+    return [_side(pair, i, bound, options, part_of(options.progress, i, 2)) for i in range(2)]
+
+
 def _side(
     pair: Pair,
     i: int,
@@ -215,22 +224,10 @@ def _side(
     if not isinstance(task, Task):
         raise task
     options = replace(options, method=method, key=pair.keys[i])
-    drawn = None
-    if method in OF_CURVES:
-        drawn = fiducial_values(counts, [bound], options.n_resamples, options.key, progress)[0]
-    elif method in RESAMPLING:
-        drawn = _replicates(counts, bound, options, pair.keys[i], progress)
-
-    def at(level: Fraction) -> Interval:
-        result = estimate_interval(sample, task, replace(options, level=level), drawn)
-        if not isinstance(result, Interval):
-            raise result
-        return result
-
-    return at
+    return interval_by_level(sample, task, options, progress)
 
 
-def _smallest(is_true: Callable[[float], bool], low: float, high: float) -> float:
+def smallest(is_true: Callable[[float], bool], low: float, high: float) -> float:
     """Return the smallest number between both from which on a condition holds, as for the last."""
     if is_true(low):
         return low
@@ -241,26 +238,22 @@ def _smallest(is_true: Callable[[float], bool], low: float, high: float) -> floa
     return high
 
 
-def _replicates(
-    counts: OrderedCounts,
-    bound: BoundMeasure,
-    options: InferenceOptions,
-    key: np.uint64,
-    progress: Progress | None,
-) -> FloatVector:
-    values: FloatVector = IndependentSample(counts).replicates(
-        [bound], options.n_resamples, key, progress
-    )[0]
-    return values
+def replicates_of_sides(
+    pair: Pair, bound: BoundMeasure, options: InferenceOptions
+) -> list[FloatVector]:
+    """Return the measure on replicates of each side, drawn from each by itself."""
+    return [
+        IndependentSample(counts).replicates(
+            [bound], options.n_resamples, key, part_of(options.progress, i, 2)
+        )[0]
+        for i, (counts, key) in enumerate(zip(pair.counts, pair.keys, strict=True))
+    ]
 
 
 def _bootstrap(
     pair: Pair, bound: BoundMeasure, options: InferenceOptions, values: Sequence[float]
 ) -> PairEstimate:
-    first, second = (
-        _replicates(counts, bound, options, key, part_of(options.progress, i, 2))
-        for i, (counts, key) in enumerate(zip(pair.counts, pair.keys, strict=True))
-    )
+    first, second = replicates_of_sides(pair, bound, options)
     estimate = estimate_of_replicates(
         first - second, values[0] - values[1], bound, options, _infinite
     )

@@ -1,7 +1,7 @@
 """Intervals of measures from counts: values, the method of each, and one set of replicates."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -144,7 +144,7 @@ def intervals_of(
     options: InferenceOptions,
 ) -> list[Interval | UndefinedMeasureError]:
     """Return the interval of each measure, or why there is none; all share their replicates."""
-    tasks = [_task(sample, observed_area(bound), options) for bound in measures]
+    tasks = [select_task(sample, observed_area(bound), options) for bound in measures]
     drawn: dict[int, npt.NDArray[np.float64]] = {}
     resampled = [task for task in tasks if isinstance(task, Task) and task.method in RESAMPLING]
     enclosed = [task for task in tasks if isinstance(task, Task) and task.method in OF_CURVES]
@@ -176,12 +176,12 @@ def intervals_of(
             else task
         )
         if isinstance(result, Interval):
-            result = replace(_interval_of_area(result, bound), sampling=effect)
+            result = replace(interval_of_area(result, bound), sampling=effect)
         results.append(result)
     return results
 
 
-def _interval_of_area(result: Interval, bound: BoundMeasure) -> Interval:
+def interval_of_area(result: Interval, bound: BoundMeasure) -> Interval:
     """Return the interval of a corrected area from the interval of the observed one.
 
     The area is a linear function of the observed one, and so are the ends.
@@ -197,9 +197,36 @@ def _interval_of_area(result: Interval, bound: BoundMeasure) -> Interval:
     return replace(result, value=value, low=low, high=high, standard_error=standard_error)
 
 
-def _task(
+def interval_by_level(
+    sample: Sample, task: Task, options: InferenceOptions, progress: Progress | None = None
+) -> Callable[[Fraction], Interval]:
+    """Return the interval of a measure as a function of its level; replicates are drawn once."""
+    drawn = None
+    if task.method in OF_CURVES:
+        measures, key = [task.bound], options.key
+        drawn = fiducial_values(sample.counts, measures, options.n_resamples, key, progress)[0]
+    elif task.method in RESAMPLING:
+        drawn = sample.replicates(
+            [task.bound],
+            options.n_resamples,
+            options.key,
+            progress,
+            stratified=options.stratified,
+        )[0]
+
+    def at(level: Fraction) -> Interval:
+        result = estimate_interval(sample, task, replace(options, level=level), drawn)
+        if not isinstance(result, Interval):
+            raise result
+        return result
+
+    return at
+
+
+def select_task(
     sample: Sample, bound: BoundMeasure, options: InferenceOptions
 ) -> Task | UndefinedMeasureError:
+    """Return the task of an interval by the method that options name, or why there is none."""
     if options.method != "auto":
         return task_of(sample, bound, options.method)
     if sample.kind is not None:

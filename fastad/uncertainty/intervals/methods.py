@@ -271,29 +271,11 @@ def best_method(rows: Sequence[Coverage]) -> tuple[str, float]:
 def select_paired_method(bound: BoundMeasure, samples: Sequence[Sample]) -> tuple[str, str | None]:
     """Return the method by which `auto` compares detectors, and why it is unreliable, or None."""
     method = "student" if has_influence(bound.measure) else "bootstrap"
-    if samples[0].kind is not None:
-        return method, None
     counts = [sample.counts for sample in samples]
     n_anomalies, n_normals = float(counts[0].n_anomalies), float(counts[0].n_normals)
-    limits = limits_of(bound, n_anomalies, n_normals)
-    # Replicates of values far from all samples, as the best of all thresholds, are biased; those of
-    # measures with an interval for any numbers are not. Nothing is known of a user's own function.
-    known = (
-        bound.measure.name in INFLUENCES
-        or (bound.measure.slopes is None and min(limits) >= MANY)
-        or any(each in ANY_SIZE for each in methods_of(bound))
-    )
-    # At another prevalence a few samples may dominate.
-    if not known or bound.parameters.get("prevalence") is not None:
-        return method, f"how reliable comparisons by {method!r} are on such data is not known"
-    few = note_of_few(method, (n_anomalies, n_normals), _FEWEST_TRIED)
-    if few is not None:
-        return method, few
-    if "prevalence" in bound.parameters and n_normals < MANY:
-        return method, f"with fewer than {MANY} normal samples differences of precisions are biased"
-    is_early = bound.measure.name in ("bedroc", "robust_initial_enhancement")
-    if is_early and n_normals < _FEWEST_EARLY * exponent_of(bound.parameters["alpha"]):
-        return method, "too few normal samples are among the ranks that have nearly all weight"
+    note = margin_note(bound, method, samples)
+    if samples[0].kind is not None or note is not None:
+        return method, note
     misplaced = [min(n_anomalies, n_normals) * (1 - area_or_chance(each)) for each in counts]
     is_strong = min(misplaced) < _FEWEST_MISPLACED[0] and max(misplaced) < _FEWEST_MISPLACED[1]
     if method == "student" and is_strong:
@@ -301,13 +283,43 @@ def select_paired_method(bound: BoundMeasure, samples: Sequence[Sample]) -> tupl
             "nearly all anomalies lie above nearly all normal samples, so that how much the "
             "difference varies is hardly known"
         )
-    rates = _false_positive_rates(bound, method, limits)
+    rates = _false_positive_rates(bound, method, limits_of(bound, n_anomalies, n_normals))
     if rates and rates[0] > _HIGHEST_FALSE_POSITIVE_RATE:
         return method, (
             f"on generated data of this size {method!r} found equal detectors to differ in "
             f"{100 * rates[0]:.0f} % of the samples"
         )
     return method, None
+
+
+def margin_note(bound: BoundMeasure, method: str, samples: Sequence[Sample]) -> str | None:
+    """Return why a test of a difference against any number is unreliable, or None.
+
+    That nearly all samples may be on the right side, a margin test allows for by itself.
+    """
+    if samples[0].kind is not None:
+        return None
+    counts = samples[0].counts
+    n_anomalies, n_normals = float(counts.n_anomalies), float(counts.n_normals)
+    # Replicates of values far from all samples, as the best of all thresholds, are biased; those of
+    # measures with an interval for any numbers are not. Nothing is known of a user's own function.
+    known = (
+        bound.measure.name in INFLUENCES
+        or (bound.measure.slopes is None and min(limits_of(bound, n_anomalies, n_normals)) >= MANY)
+        or any(each in ANY_SIZE for each in methods_of(bound))
+    )
+    # At another prevalence a few samples may dominate.
+    if not known or bound.parameters.get("prevalence") is not None:
+        return f"how reliable comparisons by {method!r} are on such data is not known"
+    few = note_of_few(method, (n_anomalies, n_normals), _FEWEST_TRIED)
+    if few is not None:
+        return few
+    if "prevalence" in bound.parameters and n_normals < MANY:
+        return f"with fewer than {MANY} normal samples differences of precisions are biased"
+    is_early = bound.measure.name in ("bedroc", "robust_initial_enhancement")
+    if is_early and n_normals < _FEWEST_EARLY * exponent_of(bound.parameters["alpha"]):
+        return "too few normal samples are among the ranks that have nearly all weight"
+    return None
 
 
 def note_of_few(method: str, sizes: tuple[float, float], fewest: tuple[int, int]) -> str | None:

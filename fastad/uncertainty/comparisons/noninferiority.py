@@ -1,0 +1,556 @@
+"""``noninferiority``, ``equivalence``, ``at_least``: tests of margins and limits."""
+
+import math
+import warnings
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from fastad._core.p_values import positive_p
+from fastad._core.parameters import (
+    N_RESAMPLES,
+    check_count,
+    check_generator,
+    check_inside,
+    check_positive,
+    exact_number,
+    short_repr,
+)
+from fastad._core.progress import LATE, ProgressOption, reporting
+from fastad._core.random import random_key
+from fastad._core.threads import thread_limit
+from fastad._core.types import ArrayLike, Blocks, Label, Point
+from fastad.errors import InvalidInputError, LowCoverageWarning
+from fastad.measures.contamination import (
+    CorrectedMeasure,
+    check_contamination,
+    corrected,
+    observed_area,
+    refuse_impossible,
+    refuse_unidentified,
+)
+from fastad.measures.measure import BoundMeasure, MeasureLike
+from fastad.measures.requests import bind
+from fastad.ordering.counts import OrderedCounts, count_scores
+from fastad.ordering.hidden import ContaminatedCounts
+from fastad.ordering.labels import check_labels, check_scores
+from fastad.ordering.named_scores import series_names
+from fastad.uncertainty.comparisons.margin_results import MarginTest
+from fastad.uncertainty.comparisons.one_sided import (
+    OneSidedTests,
+    paired_tests,
+    unpaired_tests,
+    value_tests,
+)
+from fastad.uncertainty.comparisons.pair_comparison import named_value
+from fastad.uncertainty.comparisons.pair_estimates import range_of_difference
+from fastad.uncertainty.comparisons.paired import Detectors, rank_detectors
+from fastad.uncertainty.comparisons.rate_margins import RATES
+from fastad.uncertainty.comparisons.unpaired import Pair, Sample
+from fastad.uncertainty.intervals.interval_estimation import InferenceOptions
+from fastad.uncertainty.samples.sampling import Sample as SampleOfRows
+from fastad.uncertainty.samples.sampling import check_design, sample_of
+
+Range = tuple[float, float]
+
+
+def noninferiority(
+    y_true: ArrayLike | tuple[ArrayLike, ArrayLike],
+    new: ArrayLike,
+    old: ArrayLike,
+    *,
+    measure: MeasureLike,
+    margin: Point,
+    confidence_level: Point = 0.95,
+    n_resamples: int = N_RESAMPLES,
+    rng: int | np.random.Generator | None = None,
+    contamination: Point | None = None,
+    clusters: ArrayLike | None = None,
+    blocks: Blocks | None = None,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Label | None = None,
+    n_threads: int | None = None,
+    progress: ProgressOption = None,
+    **operating_point: Any,
+) -> MarginTest:
+    """Test whether a new detector is worse than the old one by less than a margin.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,), or a pair of them
+        1 for an anomaly, 0 for a normal sample, or booleans. A pair has the labels of two
+        independent samples, such as those of two weeks: the new detector's, and the old one's.
+    new, old : array-like of shape (n_samples,)
+        Anomaly scores, higher is more anomalous, each in a unit of its own.
+    measure : str, Measure or BoundMeasure
+        The measure: a key, or a name with its operating point, as for `compare`.
+    margin : float
+        The largest acceptable loss in the measure, above 0 and below its range.
+    confidence_level : float, default 0.95
+        Confidence level of each bound, in (0.5, 1).
+    n_resamples : int, default 2000
+        Number of replicates.
+    rng : int or numpy.random.Generator, optional
+        Seed or generator of replicates.
+    contamination : float, optional
+        Fraction of anomalies among the samples that are labelled normal, as for `interval`.
+    clusters, blocks, sample_weight : optional
+        How samples depend on each other, and what they stand for, as for `compare`; independent
+        samples have none.
+    pos_label : label, optional
+        Label of the anomalies where labels are not 0 and 1.
+    n_threads : int, optional
+        Threads over replicates; the same seed gives the same result for any number.
+    progress : callable or True, optional
+        As for `compare`.
+    **operating_point
+        Operating point and options of the measure: ``fpr=0.01``, ….
+
+    Returns
+    -------
+    MarginTest
+        Difference new - old with its bounds, the p-value, and the ``verdict``: ``"pass"`` where
+        the loss is significantly less than the margin, ``"fail"`` where it is significantly more,
+        else ``"not enough data"``.
+
+    Raises
+    ------
+    UndefinedMeasureError
+        If the measure is undefined, or too few samples, clusters or blocks have a variance.
+
+    Warns
+    -----
+    LowCoverageWarning
+        If it is not known how reliable the test is; there is no other verdict than "not enough
+        data" then.
+
+    Notes
+    -----
+    Rates of all anomalies or normal samples at a threshold have an exact test (unconditional
+    [1]_, [2]_; the normal distribution of its statistic from about a hundred events on). Smooth
+    measures have Student's test with the influences of both, or its form that allows for skewness
+    [3]_, whichever rejects less; other measures replicates that are shifted. Independent samples
+    are compared as by `compare_independent`. All but the exact tests also allow for a kind of
+    anomalies that the new detector misses and of which there is none among the samples: where
+    losing a fraction q of the anomalies would cost the margin, the p-value is at least
+    (1 - q)^n_anomalies. So few anomalies never pass a small margin, although both detectors may
+    rank them alike.
+
+    References
+    ----------
+    .. [1] I. S. F. Chan, "Exact tests of equivalence and efficacy with a non-zero lower bound for
+       comparative studies", Statistics in Medicine 17, 1998.
+    .. [2] R. L. Berger and D. D. Boos, "P values maximized over a confidence set for the nuisance
+       parameter", Journal of the American Statistical Association 89, 1994.
+    .. [3] P. Hall, "On the removal of skewness by transformation", Journal of the Royal Statistical
+       Society B 54, 1992.
+
+    Examples
+    --------
+    >>> import fastad
+    >>> labels = [0] * 500 + [1] * 100
+    >>> old = [*range(500), *range(400, 500)]
+    >>> new = [*range(500), *range(402, 502)]
+    >>> fastad.uncertainty.noninferiority(labels, new, old, measure="auc", margin=0.05).verdict
+    'pass'
+    """
+    bound, options = _check_test(measure, operating_point, confidence_level, n_resamples, rng)
+    accepted = accepted_range(bound, check_margin(bound, margin))
+    with thread_limit(n_threads), reporting(progress, "replicates", after=LATE) as report:
+        samples = _read(
+            y_true, new, old, clusters, blocks, sample_weight, pos_label, rng=options.key
+        )
+        options = replace(options, progress=report)
+        return _warned(difference_test(samples, bound, accepted, options, contamination))
+
+
+def equivalence(
+    y_true: ArrayLike | tuple[ArrayLike, ArrayLike],
+    new: ArrayLike,
+    old: ArrayLike,
+    *,
+    measure: MeasureLike,
+    margin: Point,
+    confidence_level: Point = 0.95,
+    n_resamples: int = N_RESAMPLES,
+    rng: int | np.random.Generator | None = None,
+    contamination: Point | None = None,
+    clusters: ArrayLike | None = None,
+    blocks: Blocks | None = None,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Label | None = None,
+    n_threads: int | None = None,
+    progress: ProgressOption = None,
+    **operating_point: Any,
+) -> MarginTest:
+    """Test whether two detectors differ by less than a margin, in either direction.
+
+    Two one-sided tests: each at the confidence level, so that the bounds are those of an interval
+    at 90 % for 95 %.
+
+    Parameters
+    ----------
+    y_true, new, old, measure : optional
+        As for `noninferiority`.
+    margin : float
+        The largest acceptable difference in the measure, above 0 and below its range.
+    confidence_level, n_resamples, rng, contamination, clusters, blocks : optional
+        As for `noninferiority`.
+    sample_weight, pos_label, n_threads, progress : optional
+        As for `noninferiority`.
+    **operating_point
+        Operating point and options of the measure: ``fpr=0.01``, ….
+
+    Returns
+    -------
+    MarginTest
+        ``"pass"`` where the difference is significantly within the margin, ``"fail"`` where it is
+        significantly beyond it on one side, else ``"not enough data"``.
+
+    Raises
+    ------
+    UndefinedMeasureError
+        As for `noninferiority`.
+
+    Warns
+    -----
+    LowCoverageWarning
+        As for `noninferiority`.
+
+    References
+    ----------
+    .. [1] D. J. Schuirmann, "A comparison of the two one-sided tests procedure and the power
+       approach for assessing the equivalence of average bioavailability", Journal of
+       Pharmacokinetics and Biopharmaceutics 15, 1987.
+
+    Examples
+    --------
+    >>> import fastad
+    >>> labels = [0] * 500 + [1] * 100
+    >>> old = [*range(500), *range(400, 500)]
+    >>> new = [*range(500), *range(402, 502)]
+    >>> fastad.uncertainty.equivalence(labels, new, old, measure="auc", margin=0.05).verdict
+    'pass'
+    """
+    bound, options = _check_test(measure, operating_point, confidence_level, n_resamples, rng)
+    largest = check_margin(bound, margin)
+    with thread_limit(n_threads), reporting(progress, "replicates", after=LATE) as report:
+        samples = _read(
+            y_true, new, old, clusters, blocks, sample_weight, pos_label, rng=options.key
+        )
+        options = replace(options, progress=report)
+        accepted = -largest, largest
+        return _warned(difference_test(samples, bound, accepted, options, contamination))
+
+
+def at_least(
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    *,
+    measure: MeasureLike,
+    value: Point,
+    confidence_level: Point = 0.95,
+    n_resamples: int = N_RESAMPLES,
+    rng: int | np.random.Generator | None = None,
+    contamination: Point | None = None,
+    clusters: ArrayLike | None = None,
+    blocks: Blocks | None = None,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Label | None = None,
+    n_threads: int | None = None,
+    progress: ProgressOption = None,
+    **operating_point: Any,
+) -> MarginTest:
+    """Test whether a detector is at least as good as a value of a measure.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        1 for an anomaly, 0 for a normal sample, or booleans.
+    y_score : array-like of shape (n_samples,)
+        Anomaly score, higher is more anomalous.
+    measure : str, Measure or BoundMeasure
+        The measure: a key, or a name with its operating point, as for `interval`.
+    value : float
+        The lowest acceptable value, within the measure's range; the highest one of measures of
+        which less is better, such as a false positive rate.
+    confidence_level, n_resamples, rng, contamination, clusters, blocks : optional
+        As for `noninferiority`.
+    sample_weight, pos_label, n_threads, progress : optional
+        As for `noninferiority`.
+    **operating_point
+        Operating point and options of the measure: ``threshold=0.5``, ….
+
+    Returns
+    -------
+    MarginTest
+        Value with its bounds, the ends of `interval` at 90 % for 95 %; ``"pass"`` where it is
+        significantly better than the limit, ``"fail"`` where it is significantly worse.
+
+    Raises
+    ------
+    UndefinedMeasureError
+        If the measure or its interval is undefined.
+
+    Warns
+    -----
+    LowCoverageWarning
+        If it is not known how reliable the interval is.
+
+    Examples
+    --------
+    >>> import fastad
+    >>> labels, flagged = [0] * 200, [1] * 3 + [0] * 197
+    >>> result = fastad.uncertainty.at_least(labels, flagged, measure="fpr@threshold1", value=0.05)
+    >>> result.verdict, round(result.high, 3)
+    ('pass', 0.038)
+    """
+    bound, options = _check_test(measure, operating_point, confidence_level, n_resamples, rng)
+    accepted = check_limit(bound, value)
+    with thread_limit(n_threads), reporting(progress, "replicates", after=LATE) as report:
+        labels = check_labels(y_true, sample_weight=sample_weight, pos_label=pos_label)
+        scores = check_scores(y_score, labels)
+        design = check_design(clusters, blocks, labels.row_index, labels.weights)
+        sample = sample_of(scores, labels, design)
+        (name,) = series_names([y_score], ["new"])
+        options = replace(options, progress=report)
+        return _warned(limit_test(sample, name, bound, accepted, options, contamination))
+
+
+def _check_test(
+    measure: MeasureLike,
+    operating_point: dict[str, Any],
+    confidence_level: Point,
+    n_resamples: int,
+    rng: int | np.random.Generator | None,
+) -> tuple[BoundMeasure, InferenceOptions]:
+    """Bind the measure and check the options of a test."""
+    bound = bind(measure, operating_point, noninferiority)
+    return bound, check_test_options(bound, confidence_level, n_resamples, rng)
+
+
+def check_test_options(
+    bound: BoundMeasure,
+    confidence_level: Point,
+    n_resamples: int,
+    rng: int | np.random.Generator | None,
+) -> InferenceOptions:
+    """Check the options of a test; return those of the interval whose ends are its bounds."""
+    level = check_inside(confidence_level, "confidence_level")
+    if level <= Fraction(1, 2):
+        raise InvalidInputError(
+            f"confidence_level must lie above 0.5; found {short_repr(confidence_level)}"
+        )
+    if bound.measure.higher_is_better is None:
+        raise InvalidInputError(
+            f"measure must be one of which more, or less, is better; found {bound.key}"
+        )
+    n_resamples = check_count(n_resamples, "n_resamples")
+    return InferenceOptions(
+        "auto", 2 * level - 1, n_resamples, stratified=True, key=random_key(rng)
+    )
+
+
+def check_margin(bound: BoundMeasure, margin: Point, name: str = "margin") -> float:
+    """Check a margin: above 0, and below the largest possible difference."""
+    checked, largest = check_positive(margin, name), range_of_difference(bound)
+    if checked >= largest:
+        raise InvalidInputError(
+            f"{name} must be below {largest:g}, the largest difference in {bound.key}; "
+            f"found {short_repr(margin)}"
+        )
+    return float(checked)
+
+
+def accepted_range(bound: BoundMeasure, margin: float) -> Range:
+    """Return the differences that are not worse by the margin."""
+    return (-margin, math.inf) if bound.measure.higher_is_better else (-math.inf, margin)
+
+
+def check_limit(bound: BoundMeasure, value: Point, name: str = "value") -> Range:
+    """Check the worst acceptable value; return the range of those that are acceptable."""
+    limit, (low, high) = exact_number(value, name), bound.bounds
+    if not low <= limit <= high:
+        raise InvalidInputError(
+            f"{name} must lie in [{low:g}, {high:g}], the range of {bound.key}; "
+            f"found {short_repr(value)}"
+        )
+    x = float(limit)
+    return (x, math.inf) if bound.measure.higher_is_better else (-math.inf, x)
+
+
+def _read(
+    y_true: Any,
+    new: ArrayLike,
+    old: ArrayLike,
+    clusters: ArrayLike | None,
+    blocks: Blocks | None,
+    sample_weight: ArrayLike | None,
+    pos_label: Label | None,
+    rng: np.uint64,
+) -> Detectors | Pair:
+    """Check labels and scores: of the same samples, or of two independent ones."""
+    names = series_names([new, old], ["new", "old"])
+    is_pair = isinstance(y_true, tuple | list) and len(y_true) == 2
+    if not is_pair or np.ndim(y_true[0]) == 0:
+        labels = check_labels(y_true, sample_weight=sample_weight, pos_label=pos_label)
+        design = check_design(clusters, blocks, labels.row_index, labels.weights)
+        arguments = zip(names, ("new", "old"), (new, old), strict=True)
+        return rank_detectors(labels, list(arguments), design)
+    for name, value in (
+        ("clusters", clusters),
+        ("blocks", blocks),
+        ("sample_weight", sample_weight),
+    ):
+        if value is not None:
+            raise InvalidInputError(f"{name} must not be given for two independent samples")
+    sides = []
+    for of_side, scores, name in zip(y_true, (new, old), ("new", "old"), strict=True):
+        labels = check_labels(of_side, pos_label=pos_label)
+        sides.append(independent_side(check_scores(scores, labels, name=name), labels, name))
+    return independent_pair((sides[0], sides[1]), (names[0], names[1]), rng)
+
+
+def independent_side(scores: Any, labels: Any, name: str) -> Sample:
+    """Return one of two independent samples, counted."""
+    return Sample(labels, scores, count_scores(scores, labels, name))
+
+
+def independent_pair(sides: tuple[Sample, Sample], names: tuple[str, str], seed: np.uint64) -> Pair:
+    """Return two independent samples, each with random numbers of its own."""
+    generator = check_generator(int(seed))
+    return Pair(sides, names, (random_key(generator), random_key(generator)))
+
+
+def difference_test(
+    samples: Detectors | Pair,
+    bound: BoundMeasure,
+    accepted: Range,
+    options: InferenceOptions,
+    contamination: Point | None = None,
+) -> MarginTest:
+    """Test the difference of two detectors whose scores have been ordered."""
+    counts = [each.counts for each in samples.samples]
+    kind = samples.samples[0].kind if isinstance(samples, Detectors) else None
+    bound = _corrected(bound, counts, contamination, kind)
+    names = samples.score_names if isinstance(samples, Detectors) else ("new", "old")
+    values = [named_value(bound, *each) for each in zip(counts, names, strict=True)]
+    observed = observed_area(bound)
+    at_counts = values if observed is bound else [observed.value(each) for each in counts]
+    what = f"a test of {bound.key}"
+    if isinstance(samples, Detectors):
+        error = None if bound.measure.name in RATES else samples.samples[0].refusal(what)
+        if error is not None:
+            raise error
+        tests = paired_tests(samples, observed, options, at_counts)
+        sampling = samples.samples[0].effect()
+    else:
+        tests, sampling = unpaired_tests(samples, observed, options, at_counts), None
+    if observed is not bound:
+        tests = _scaled(tests, bound)
+    sizes = [[int(x) for x in (each.n_anomalies, each.n_normals)] for each in counts]
+    return _result(tests, bound, accepted, options, tuple(samples.names), values, sizes, sampling)
+
+
+def limit_test(
+    sample: SampleOfRows,
+    name: str,
+    bound: BoundMeasure,
+    accepted: Range,
+    options: InferenceOptions,
+    contamination: Point | None = None,
+) -> MarginTest:
+    """Test the value of a detector whose scores have been ordered."""
+    counts = sample.counts
+    bound = _corrected(bound, [counts], contamination, sample.kind)
+    tests = value_tests(sample, bound, options)
+    sizes = [[int(counts.n_anomalies), int(counts.n_normals)]]
+    return _result(
+        tests, bound, accepted, options, (name,), [tests.estimate], sizes, sample.effect()
+    )
+
+
+def _corrected(
+    bound: BoundMeasure,
+    counts: list[OrderedCounts],
+    contamination: Point | None,
+    kind: str | None,
+) -> BoundMeasure:
+    """Return the measure corrected for hidden anomalies; refuse a fraction that cannot be."""
+    fraction = check_contamination(0 if contamination is None else contamination)
+    if fraction and kind is not None:
+        raise InvalidInputError(
+            "contamination must not be given for samples in clusters or in time, or with real "
+            "weights; found both"
+        )
+    for each in counts if fraction else ():
+        refuse_impossible(each, fraction)
+        observed = ContaminatedCounts.of(each, fraction)
+        refuse_unidentified(observed, bound.measure, bound.parameters)
+    return corrected(bound, fraction)
+
+
+def _scaled(tests: OneSidedTests, bound: BoundMeasure) -> OneSidedTests:
+    """Return the tests of a difference of corrected areas from those of the observed ones."""
+    assert isinstance(bound.measure, CorrectedMeasure)
+    factor = 1 / (1 - float(bound.measure.contamination))
+    low, high = (factor * end for end in tests.ends)
+    return replace(
+        tests,
+        estimate=factor * tests.estimate,
+        ends=(max(low, -1.0), min(high, 1.0)),
+        p_above=lambda x: tests.p_above(x / factor),
+        p_below=lambda x: tests.p_below(x / factor),
+    )
+
+
+def _result(
+    tests: OneSidedTests,
+    bound: BoundMeasure,
+    accepted: Range,
+    options: InferenceOptions,
+    names: tuple[str, ...],
+    values: list[float],
+    sizes: list[list[int]],
+    sampling: Any,
+) -> MarginTest:
+    low, high = accepted
+    outside, inside = [], []
+    if not math.isinf(low):
+        outside.append(tests.p_above(low))
+        inside.append(tests.p_below(low))
+    if not math.isinf(high):
+        outside.append(tests.p_below(high))
+        inside.append(tests.p_above(high))
+    n_anomalies, n_normals = zip(*sizes, strict=True)
+    return MarginTest(
+        measure=bound.key,
+        names=names,
+        values=tuple(values),
+        estimate=tests.estimate,
+        low=tests.ends[0],
+        high=tests.ends[1],
+        accepted=accepted,
+        p_value=positive_p(max(outside)),
+        # Two numbers that may be rejected (Bonferroni); it lies beyond one of them at most.
+        p_value_inside=positive_p(min(1.0, len(inside) * min(inside))),
+        confidence_level=float((1 + options.level) / 2),
+        method=tests.method,
+        higher_is_better=bool(bound.measure.higher_is_better),
+        n_anomalies=n_anomalies,
+        n_normals=n_normals,
+        reliability_note=tests.note,
+        n_resamples=tests.n_resamples,
+        n_undefined=tests.n_undefined,
+        sampling=sampling,
+    )
+
+
+def _warned(result: MarginTest) -> MarginTest:
+    """Return a result; the warning names the line that called the public function."""
+    if result.reliability_note is not None:
+        note = f"{result.measure}: {result.reliability_note}"
+        warnings.warn(note, LowCoverageWarning, stacklevel=3)
+    return result

@@ -1,0 +1,384 @@
+"""One-sided tests of a difference, or of a value, against any number, and its bounds.
+
+Permutations test a difference of zero; a margin takes a distribution around the difference itself:
+Student's with a correction for skewness, replicates that are shifted, intervals of both sides, or
+the exact one of rates at a threshold.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+from scipy.special import ndtr, stdtr
+
+from fastad._core.p_values import SMALLEST_P, positive_p
+from fastad._core.types import FloatVector
+from fastad.measures.contamination import observed_area
+from fastad.measures.measure import BoundMeasure
+from fastad.measures.rates import TRIALS, confusion_at_threshold
+from fastad.measures.roc import ROC_AUC
+from fastad.uncertainty.comparisons.pair_estimates import (
+    PairEstimate,
+    estimate_of_replicates,
+    few_df_note,
+    within_range,
+)
+from fastad.uncertainty.comparisons.paired import (
+    Detectors,
+    change_of_replicates,
+    draw_replicates,
+    variance_of_change,
+)
+from fastad.uncertainty.comparisons.rate_margins import (
+    RATES,
+    RateTest,
+    paired_rate_test,
+    unpaired_rate_test,
+)
+from fastad.uncertainty.comparisons.unpaired import (
+    Pair,
+    hybrid_ends,
+    intervals_of_sides,
+    replicates_of_sides,
+    select_unpaired_method,
+    smallest,
+    welch_variances,
+)
+from fastad.uncertainty.intervals.interval_estimation import (
+    InferenceOptions,
+    Task,
+    interval_by_level,
+    interval_of_area,
+    select_task,
+)
+from fastad.uncertainty.intervals.methods import margin_note
+from fastad.uncertainty.results import coverage_note, lowest_coverage
+from fastad.uncertainty.samples.bootstrap import IndependentSample
+from fastad.uncertainty.samples.closed_forms import Bounds, rounding_of, student_quantile
+from fastad.uncertainty.samples.influence import has_influence
+from fastad.uncertainty.samples.sampling import DesignedSample, Sample
+
+# Below it a skewness is rounding.
+_NO_SKEWNESS = 1e-9
+# Two-sided levels nearer to 0 are not asked for.
+_LOWEST_LEVEL = Fraction(1, 1000)
+# Rates of the normal samples; others rest on the anomalies, of which there are fewer.
+_OF_NORMALS = ("fpr", "tnr")
+
+PValue = Callable[[float], float]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OneSidedTests:
+    """Tests of an estimate against any number, and the bounds that they do not reject.
+
+    Attributes
+    ----------
+    estimate : float
+        A difference, or a value.
+    ends : (float, float)
+        Lower and upper bound, each at the one-sided level.
+    p_above, p_below : callable
+        p-value of the hypothesis that the true number is at most, or at least, another.
+    method : str
+        How they are computed.
+    note : str or None
+        Why they are unreliable.
+    n_resamples, n_undefined : int
+        Number of replicates, and how many left the measure undefined.
+    """
+
+    estimate: float
+    ends: Bounds
+    p_above: PValue
+    p_below: PValue
+    method: str
+    note: str | None = None
+    n_resamples: int = 0
+    n_undefined: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class UnseenKind:
+    """A kind of samples of which none is in the data, and one detector misses them all.
+
+    Where it is q of the samples, n samples have none with a probability of (1 - q)^n: it moves the
+    difference by q times the room that a detector has to become worse.
+
+    Attributes
+    ----------
+    n_samples : float
+        Number of independent samples among which it may be missing.
+    rooms : (float, float)
+        How far the difference would fall, or rise, if all samples were of that kind.
+    """
+
+    n_samples: float
+    rooms: tuple[float, float]
+
+    def p_value(self, distance: float, side: int) -> float:
+        """Return the probability that a kind is missing which moves the difference so far."""
+        room = self.rooms[side]
+        if distance <= 0:
+            return 1.0
+        return (1 - distance / room) ** self.n_samples if room > distance else 0.0
+
+    def reach(self, alpha: float, side: int) -> float:
+        """Return how far a kind moves it that is missing with a probability of alpha."""
+        return self.rooms[side] * -math.expm1(math.log(alpha) / self.n_samples)
+
+    def applied_to(self, tests: OneSidedTests, alpha: float) -> OneSidedTests:
+        """Return tests that allow for such a kind, too."""
+        d, (low, high) = tests.estimate, tests.ends
+        return replace(
+            tests,
+            ends=(min(low, d - self.reach(alpha, 0)), max(high, d + self.reach(alpha, 1))),
+            p_above=lambda x: max(tests.p_above(x), self.p_value(d - x, 0)),
+            p_below=lambda x: max(tests.p_below(x), self.p_value(x - d, 1)),
+        )
+
+
+def _unseen_kind(
+    bound: BoundMeasure, values: Sequence[float], n_samples: Sequence[float]
+) -> UnseenKind:
+    low, high = bound.bounds
+    if bound.measure.name == ROC_AUC.name:
+        low = 0.5  # where their scores are distributed as the normal samples'
+    is_normals = bound.measure.name in _OF_NORMALS
+    if bound.measure.higher_is_better:
+        rooms = [max(value - low, 0.0) for value in values]
+    else:
+        rooms = [high - value for value in values[::-1]]
+    return UnseenKind(max(n_samples[is_normals], 1.0), (rooms[0], rooms[1]))
+
+
+def paired_tests(
+    detectors: Detectors, bound: BoundMeasure, options: InferenceOptions, values: Sequence[float]
+) -> OneSidedTests:
+    """Return the tests of the difference of two detectors on the same samples.
+
+    Options have the two-sided level whose ends are the one-sided bounds.
+    """
+    first, second = detectors.samples
+    is_plain = isinstance(first, IndependentSample) and isinstance(second, IndependentSample)
+    if is_plain and bound.measure.name in RATES:
+        return _exact(paired_rate_test((first, second), bound), options)  # type: ignore[arg-type]
+    if has_influence(bound.measure):
+        tests = _student(detectors, bound, options, values[0] - values[1])
+    else:
+        tests = _bootstrap(detectors, bound, options, values[0] - values[1])
+    sizes = [_n_independent(first, detectors, label) for label in (1, 0)]
+    tests = _unseen_kind(bound, values, sizes).applied_to(tests, options.alpha / 2)
+    note = margin_note(bound, tests.method, detectors.samples) or tests.note
+    effect = first.effect()
+    if effect is not None and effect.reliability_note is not None:
+        note = effect.reliability_note
+    return replace(tests, note=note)
+
+
+def _n_independent(sample: Sample, detectors: Detectors, label: int) -> float:
+    """Return the number of independent samples of a class: rows, clusters or blocks."""
+    if isinstance(sample, DesignedSample):
+        return sample.n_equal_units(label) / (sample.length or 1.0)
+    return float(detectors.n_anomalies if label else detectors.n_normals)
+
+
+def _exact(test: RateTest, options: InferenceOptions) -> OneSidedTests:
+    ends = test.ends(options.alpha / 2)
+    return OneSidedTests(test.difference, ends, test.p_above, test.p_below, "exact")
+
+
+def _student(
+    detectors: Detectors, bound: BoundMeasure, options: InferenceOptions, difference: float
+) -> OneSidedTests:
+    first, second = (sample.contributions(bound) for sample in detectors.samples)
+    change = first - second
+    variance, df = variance_of_change(detectors, bound, change)
+    deviation = math.sqrt(variance)
+    if deviation <= rounding_of(bound):
+        deviation = 0.0
+    skewness = _third_cumulant(detectors, change) / variance**1.5 if deviation else 0.0
+    return _student_tests(difference, deviation, df, skewness, bound, options)
+
+
+def _third_cumulant(detectors: Detectors, change: FloatVector) -> float:
+    """Return the third cumulant of a sum of contributions; 0 of blocks, whose sums overlap."""
+    sample = detectors.samples[0]
+    if isinstance(sample, DesignedSample):
+        if sample.length is not None:
+            return 0.0
+        return float(np.sum(np.bincount(sample.units, change) ** 3))
+    n = detectors.n_anomalies
+    return math.fsum(
+        float(np.mean((of_class - of_class.mean()) ** 3)) / of_class.shape[0] ** 2
+        for of_class in (change[:n], change[n:])
+    )
+
+
+def _student_tests(
+    difference: float,
+    deviation: float,
+    df: float,
+    skewness: float,
+    bound: BoundMeasure,
+    options: InferenceOptions,
+) -> OneSidedTests:
+    """Return Student's tests, or those that allow for skewness if they reject less.
+
+    The distribution of a skewed ratio is that of its transformation, a cubic that rises (Hall 1992,
+    "On the removal of skewness by transformation").
+    """
+
+    def transformed(ratio: float) -> float:
+        return ratio + skewness * ratio**2 / 3 + skewness**2 * ratio**3 / 27 + skewness / 6
+
+    def inverse(ratio: float) -> float:
+        if abs(skewness) < _NO_SKEWNESS:
+            return ratio
+        return float(np.cbrt(1 + skewness * (ratio - skewness / 6)) - 1) * 3 / skewness
+
+    def p_value(distance: float, sign: int) -> float:
+        if deviation == 0:
+            return SMALLEST_P if sign * distance > 0 else 1.0
+        ratio = distance / deviation
+        least = min(sign * ratio, sign * transformed(ratio))
+        return positive_p(float(ndtr(-least) if math.isinf(df) else stdtr(df, -least)))
+
+    quantile = student_quantile(options.alpha, df)
+    low = difference - deviation * max(quantile, inverse(quantile))
+    high = difference + deviation * max(quantile, -inverse(-quantile))
+    return OneSidedTests(
+        difference,
+        within_range((low, high), bound),
+        lambda x: p_value(difference - x, 1),
+        lambda x: p_value(difference - x, -1),
+        "student",
+        few_df_note(df) if deviation else None,
+    )
+
+
+def _bootstrap(
+    detectors: Detectors, bound: BoundMeasure, options: InferenceOptions, difference: float
+) -> OneSidedTests:
+    replicates = draw_replicates(detectors, bound, options)
+    change, df, df_of_data = change_of_replicates(
+        detectors, bound, options, (0, 1), replicates, difference
+    )
+
+    def shifted(x: float) -> PairEstimate:
+        return estimate_of_replicates(change - x, difference - x, bound, options, df, df_of_data)
+
+    return _of_shifted(shifted, difference)
+
+
+def _of_shifted(shifted: Callable[[float], PairEstimate], difference: float) -> OneSidedTests:
+    """Return the tests of replicates, shifted so that the hypothesis is one of zero."""
+
+    def p_value(x: float, sign: int) -> float:
+        half = shifted(x).p_value / 2
+        return half if sign * (difference - x) > 0 else 1 - half
+
+    estimate = shifted(0.0)
+    return OneSidedTests(
+        difference,
+        (estimate.low, estimate.high),
+        lambda x: p_value(x, 1),
+        lambda x: p_value(x, -1),
+        "bootstrap",
+        few_df_note(estimate.df) if estimate.variance > 0 else None,
+        estimate.n_resamples,
+        estimate.n_undefined,
+    )
+
+
+def unpaired_tests(
+    pair: Pair, bound: BoundMeasure, options: InferenceOptions, values: Sequence[float]
+) -> OneSidedTests:
+    """Return the tests of the difference of a measure on two independent samples."""
+    difference = values[0] - values[1]
+    if bound.measure.name in RATES:
+        trials = [
+            TRIALS[bound.measure.name](confusion_at_threshold(each, bound.parameters["threshold"]))
+            for each in pair.counts
+        ]
+        return _exact(unpaired_rate_test(trials), options)
+    method, coverage = select_unpaired_method(bound, pair.counts)
+    if method == "hybrid":
+        sides = intervals_of_sides(pair, bound, options)
+        intervals = [side(options.level) for side in sides]
+        coverage = lowest_coverage(intervals)
+        n_resamples = max(each.n_resamples for each in intervals)
+        tests = _tests_by_level(
+            lambda level: hybrid_ends(*(side(level) for side in sides)),
+            difference,
+            options,
+            n_resamples,
+        )
+        tests = replace(tests, method=method)
+    elif method == "delong":
+        variances, df = welch_variances(pair, bound)
+        tests = _student_tests(difference, math.sqrt(sum(variances)), df, 0.0, bound, options)
+    else:
+        first, second = replicates_of_sides(pair, bound, options)
+        tests = _of_shifted(
+            lambda x: estimate_of_replicates(
+                first - second - x, difference - x, bound, options, float
+            ),
+            difference,
+        )
+    sizes = [
+        float(min(sizes))
+        for sizes in zip(*((each.n_anomalies, each.n_normals) for each in pair.counts), strict=True)
+    ]
+    tests = _unseen_kind(bound, values, sizes).applied_to(tests, options.alpha / 2)
+    return replace(tests, note=coverage_note(coverage, tests.method) or tests.note)
+
+
+def value_tests(sample: Sample, bound: BoundMeasure, options: InferenceOptions) -> OneSidedTests:
+    """Return the tests of the measure of one detector, from its interval at any level."""
+    task = select_task(sample, observed_area(bound), options)
+    if not isinstance(task, Task):
+        raise task
+    at = interval_by_level(sample, task, options, options.progress)
+
+    def ends(level: Fraction) -> Bounds:
+        interval = interval_of_area(at(level), bound)
+        return interval.low, interval.high
+
+    interval = interval_of_area(at(options.level), bound)
+    tests = _tests_by_level(ends, interval.value, options, interval.n_resamples)
+    note = replace(interval, sampling=sample.effect()).reliability_note
+    return replace(tests, method=interval.method, note=note, n_undefined=interval.n_undefined)
+
+
+def _tests_by_level(
+    ends: Callable[[Fraction], Bounds],
+    estimate: float,
+    options: InferenceOptions,
+    n_resamples: int,
+) -> OneSidedTests:
+    """Return tests that reject what the interval of twice their level excludes."""
+    floor = 1 / (1 + n_resamples) if n_resamples else SMALLEST_P
+    most = float(1 - _LOWEST_LEVEL) / 2
+
+    def p_value(x: float, side: int) -> float:
+        sign = 1 - 2 * side
+
+        def is_rejected(alpha: float) -> bool:
+            return sign * (ends(1 - 2 * Fraction(alpha))[side] - x) > 0
+
+        if is_rejected(most):
+            return smallest(is_rejected, floor, most)
+        return 0.5 if sign * (estimate - x) >= 0 else 1 - p_value(x, 1 - side)
+
+    return OneSidedTests(
+        estimate,
+        ends(options.level),
+        lambda x: p_value(x, 0),
+        lambda x: p_value(x, 1),
+        "",
+        None,
+        n_resamples,
+    )

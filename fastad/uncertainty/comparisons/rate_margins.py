@@ -1,0 +1,187 @@
+"""Exact tests of a difference of two rates at a threshold against any margin.
+
+The unconditional test: outcomes are ordered by a statistic, and the p-value is the probability of
+those at least as extreme as the observed one, highest over the rate that the hypothesis leaves open
+(Barnard 1947; Chan 1998 for a margin). That rate is searched where it is not refuted (Berger and
+Boos 1994).
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import gammaln, ndtr
+
+from fastad._core.types import BoolVector, FloatVector, IntVector
+from fastad.measures.flagged import points_flagged
+from fastad.measures.measure import BoundMeasure
+from fastad.uncertainty.samples.bootstrap import IndependentSample
+from fastad.uncertainty.samples.closed_forms import Bounds, clopper_pearson, normal_quantile
+
+# Rates of a number of samples that chance does not change.
+RATES = ("tpr", "recall", "fnr", "fpr", "tnr", "accuracy")
+# Probability that the open rate lies elsewhere than searched, by which p-values are higher.
+_ELSEWHERE = 1e-6
+# Rates that are tried, and standard deviations and events around them that are counted.
+_N_TRIED, _DEVIATIONS, _MORE = 17, 6, 12
+# With more outcomes the statistic is normal: there are a hundred events of either kind.
+_MOST_OUTCOMES = 20_000
+_HALVINGS = 14
+_TINY = 1e-300
+# Statistics that differ by rounding alone are equal.
+_ROUNDING = 1e-9
+
+
+class RateTest(NamedTuple):
+    """Numbers of events, and how their probabilities follow from a difference and an open rate.
+
+    Attributes
+    ----------
+    events : (int, int)
+        Numbers of events that raise and lower the difference.
+    sizes : (int, int)
+        Numbers of samples in which they are counted.
+    is_paired : bool
+        Whether both are counted in the same samples, each of which has one of them at most.
+    """
+
+    events: tuple[int, int]
+    sizes: tuple[int, int]
+    is_paired: bool
+
+    @property
+    def swapped(self) -> "RateTest":
+        """The test of the difference with the other sign."""
+        return RateTest(self.events[::-1], self.sizes[::-1], self.is_paired)
+
+    @property
+    def difference(self) -> float:
+        """The observed difference."""
+        (up, down), (n, m) = self.events, self.sizes
+        return up / n - down / m
+
+    def statistic(self, up: npt.ArrayLike, down: npt.ArrayLike, x: float) -> FloatVector:
+        """Return how many standard deviations outcomes lie above a difference x.
+
+        The variance is one of slightly more even counts (Agresti and Caffo 2000; Agresti and Min
+        2005), which is never 0.
+        """
+        a, b = np.asarray(up, np.float64), np.asarray(down, np.float64)
+        n, m = self.sizes
+        if self.is_paired:
+            difference = (a - b) / (n + 2)
+            variance = ((a + b + 1) / (n + 2) - difference**2) / (n + 2)
+        else:
+            p, q = (a + 1) / (n + 2), (b + 1) / (m + 2)
+            difference = p - q
+            variance = p * (1 - p) / (n + 2) + q * (1 - q) / (m + 2)
+        ratio: FloatVector = (difference - x) / np.sqrt(variance)
+        return ratio
+
+    def p_above(self, x: float) -> float:
+        """Return the p-value of the hypothesis that the difference is at most x."""
+        observed = float(self.statistic(*self.events, x))
+        # The rate of the events that lower the difference is open, the others' is higher by x.
+        ends = [
+            clopper_pearson(k, n, _ELSEWHERE / 2)
+            for k, n in zip(self.events, self.sizes, strict=True)
+        ]
+        low = max(ends[0][0] - x, ends[1][0], -x)
+        most = (1 - x) / 2 if self.is_paired else 1 - x
+        high = min(ends[0][1] - x, ends[1][1], most)
+        if low > high:
+            return _ELSEWHERE if self.difference > x else 1.0
+        ranges = [
+            _likely(n, max(0.0, low + shift), min(1.0, high + shift))
+            for n, shift in zip(self.sizes, (x, 0.0), strict=True)
+        ]
+        if math.prod(map(len, ranges)) > _MOST_OUTCOMES:
+            return float(ndtr(-observed))
+        up, down = (each.ravel() for each in np.meshgrid(*ranges, indexing="ij"))
+        if self.is_paired:
+            possible = up + down <= self.sizes[0]
+            up, down = up[possible], down[possible]
+        extreme = self.statistic(up, down, x) >= observed - _ROUNDING
+        return min(1.0, self._most_likely(up[extreme], down[extreme], x, low, high) + _ELSEWHERE)
+
+    def _most_likely(
+        self, up: IntVector, down: IntVector, x: float, low: float, high: float
+    ) -> float:
+        """Return the highest probability of some outcomes over the open rate."""
+        rate = np.linspace(low, high, _N_TRIED)
+        n, m = self.sizes
+        counts: Sequence[IntVector]
+        if self.is_paired:
+            counts, rates = [up, down, n - up - down], [rate + x, rate, 1 - 2 * rate - x]
+            whole = gammaln(n + 1)
+        else:
+            counts = [up, n - up, down, m - down]
+            rates = [rate + x, 1 - rate - x, rate, 1 - rate]
+            whole = gammaln(n + 1) + gammaln(m + 1)
+        orders = whole - np.sum(gammaln(np.array(counts) + 1.0), axis=0)
+        logs = np.log(np.maximum(np.array(rates), _TINY))
+        terms = np.exp(orders[:, None] + np.array(counts, np.float64).T @ logs)
+        return float(terms.sum(axis=0).max())
+
+    def p_below(self, x: float) -> float:
+        """Return the p-value of the hypothesis that the difference is at least x."""
+        return self.swapped.p_above(-x)
+
+    def ends(self, alpha: float) -> Bounds:
+        """Return the differences that neither one-sided test rejects at the level alpha."""
+        return self._low(alpha), -self.swapped._low(alpha)
+
+    def _low(self, alpha: float) -> float:
+        z, d = normal_quantile(2 * alpha), self.difference
+        below = _last(lambda x: float(self.statistic(*self.events, x)) >= z, -1.0, d, 60)
+        # The exact bound is farther from the difference, by much where events are few.
+        start = max(-1.0, d - 4 * (d - below) - 4 / min(self.sizes))
+        return _last(lambda x: self.p_above(x) <= alpha, start, d, _HALVINGS)
+
+
+def _likely(n: int, low: float, high: float) -> IntVector:
+    """Return the numbers of events of n trials that are likely at rates in a range."""
+    first = math.floor(n * low - _DEVIATIONS * math.sqrt(n * low))
+    last = math.ceil(n * high + _DEVIATIONS * math.sqrt(n * high)) + _MORE
+    return np.arange(max(0, first), min(n, last) + 1)
+
+
+def _last(is_true: Callable[[float], bool], low: float, high: float, halvings: int) -> float:
+    """Return the last number up to which a condition holds, as it does for the low end."""
+    for _ in range(halvings):
+        middle = (low + high) / 2
+        low, high = (middle, high) if is_true(middle) else (low, middle)
+    return low
+
+
+def paired_rate_test(samples: Sequence[IndependentSample], bound: BoundMeasure) -> RateTest:
+    """Return the test of a rate at a threshold of two detectors on the same samples."""
+    first, second = (_successes(sample, bound) for sample in samples)
+    up, down = np.count_nonzero(first & ~second), np.count_nonzero(second & ~first)
+    return RateTest((int(up), int(down)), (first.shape[0], first.shape[0]), is_paired=True)
+
+
+def _successes(sample: IndependentSample, bound: BoundMeasure) -> BoolVector:
+    """Return of which samples a rate counts the successes, and which are some."""
+    counts = sample.counts
+    assert sample.rows is not None
+    point = points_flagged(counts, bound.parameters["threshold"])
+    flagged = []
+    for rows, cumulative in zip(sample.rows, (counts.tps, counts.fps), strict=True):
+        of_class = np.zeros(rows.shape[0], np.bool_)
+        of_class[rows[: int(cumulative[point])]] = True
+        flagged.append(of_class)
+    anomalies, normals = flagged
+    name = bound.measure.name
+    if name == "accuracy":
+        return np.concatenate([anomalies, ~normals])
+    of_class = normals if name in ("fpr", "tnr") else anomalies
+    return ~of_class if name in ("fnr", "tnr") else of_class
+
+
+def unpaired_rate_test(trials: Sequence[tuple[float, float]]) -> RateTest:
+    """Return the test of two rates, each of independent trials: successes, and all."""
+    (up, n), (down, m) = trials
+    return RateTest((int(up), int(down)), (int(n), int(m)), is_paired=False)

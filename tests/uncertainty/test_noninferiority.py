@@ -1,0 +1,235 @@
+"""Tests of margins and limits: by definition, and where they must not pass."""
+
+import math
+import warnings
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import binom, binomtest, multinomial
+
+import fastad
+from fastad.errors import InvalidInputError, LowCoverageWarning
+from fastad.uncertainty import MarginTest, at_least, equivalence, noninferiority
+from fastad.uncertainty.comparisons.one_sided import UnseenKind
+from fastad.uncertainty.comparisons.rate_margins import RateTest
+from tests.support.loops import loop
+
+LABELS = np.repeat([0, 1], [400, 80])
+
+
+def pair(loss: float = 0.0, seed: int = 0) -> tuple[Any, Any]:
+    """Scores of a new and an old detector, whose anomalies lie 2 - loss and 2 above the rest."""
+    rng = np.random.default_rng(seed)
+    common, *own = rng.normal(size=(3, LABELS.shape[0]))
+    new, old = (common + 0.5 * each for each in own)
+    return new + (2 - loss) * LABELS, old + 2 * LABELS
+
+
+NEW, OLD = pair()
+MEASURES: tuple[dict[str, Any], ...] = (
+    {"measure": "auc"},
+    {"measure": "ap"},
+    {"measure": "tpr@0.05"},
+    {"measure": "fpr@tpr0.9"},
+    {"measure": "precision@k50"},
+    {"measure": "tpr", "threshold": 1.0},
+    {"measure": "fpr", "threshold": 1.0},
+)
+DESIGNS: dict[str, Any] = {
+    "paired": {"y_true": LABELS},
+    "independent": {"y_true": (LABELS, LABELS)},
+    "clusters": {"y_true": LABELS, "clusters": np.random.default_rng(1).integers(150, size=480)},
+    "blocks": {"y_true": LABELS, "blocks": 2},
+    "weights": {"y_true": LABELS, "sample_weight": np.linspace(1, 2, 480)},
+}
+
+
+def quietly(function: Any, **options: Any) -> MarginTest:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LowCoverageWarning)
+        result = function(new=NEW, old=OLD, n_resamples=199, rng=0, **options)
+    assert isinstance(result, MarginTest)
+    return result
+
+
+@loop("design", list(DESIGNS))
+@pytest.mark.parametrize("options", MEASURES, ids=lambda each: str(each["measure"]))
+def test_bounds_and_p_values_belong_together(options: dict[str, Any], design: str) -> None:
+    """The p-value is at most alpha exactly where the bound lies within the margin."""
+    result = quietly(noninferiority, margin=0.04, **options, **DESIGNS[design])
+    assert result.low <= result.estimate <= result.high
+    is_lower = result.higher_is_better
+    for step in (-0.004, 0.004):
+        end = result.low if is_lower else -result.high
+        margin = -end + step
+        if margin <= 0.001:
+            continue
+        again = quietly(noninferiority, margin=margin, **options, **DESIGNS[design])
+        assert (again.p_value <= 0.05) == (step > 0), (end, again)
+        assert (again.low, again.high) == (result.low, result.high)
+
+
+@loop("design", list(DESIGNS))
+def test_exchanged_detectors_exchange_the_bounds(design: str) -> None:
+    options = {"measure": "auc", "margin": 0.1, **DESIGNS[design]}
+    result = quietly(equivalence, **options)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LowCoverageWarning)
+        other = equivalence(new=OLD, old=NEW, n_resamples=199, rng=0, **options)
+    assert (other.low, other.high) == pytest.approx((-result.high, -result.low), abs=1e-9)
+    assert other.p_value == pytest.approx(result.p_value, rel=1e-6)
+
+
+def exact_paired(up: int, down: int, n: int, x: float) -> float:
+    """Return the unconditional p-value by enumeration, over a fine grid of the open rate."""
+    test = RateTest((up, down), (n, n), is_paired=True)
+    observed = float(test.statistic(up, down, x)) - 1e-9
+    outcomes = [(a, b) for a, b in product(range(n + 1), repeat=2) if a + b <= n]
+    extreme = np.array([o for o in outcomes if float(test.statistic(*o, x)) >= observed])
+    counts = np.column_stack([extreme, n - extreme.sum(axis=1)])
+    rates = np.linspace(max(0.0, -x), (1 - x) / 2, 400)
+    return max(
+        float(multinomial.pmf(counts, n, [q + x, q, max(0.0, 1 - 2 * q - x)]).sum()) for q in rates
+    )
+
+
+@pytest.mark.parametrize(
+    ("up", "down", "n", "x"),
+    [(0, 0, 25, -0.1), (1, 3, 20, -0.3), (5, 2, 18, -0.05), (2, 2, 12, 0.1)],
+)
+def test_paired_rates_are_tested_exactly(up: int, down: int, n: int, x: float) -> None:
+    test = RateTest((up, down), (n, n), is_paired=True)
+    expected = exact_paired(up, down, n, x)
+    assert test.p_above(x) == pytest.approx(expected, abs=0.004, rel=0.02)
+    assert test.p_below(-x) == pytest.approx(exact_paired(down, up, n, x), abs=0.004, rel=0.02)
+
+
+def test_unpaired_rates_are_tested_exactly() -> None:
+    n, m, x = 15, 22, -0.2
+    test = RateTest((9, 13), (n, m), is_paired=False)
+    observed = float(test.statistic(9, 13, x)) - 1e-9
+    largest = 0.0
+    up, down = np.meshgrid(np.arange(n + 1), np.arange(m + 1), indexing="ij")
+    extreme = test.statistic(up, down, x) >= observed
+    # Where neither rate is refuted at 10^-6.
+    ends = [binomtest(k, size).proportion_ci(1 - 5e-7) for k, size in ((9, n), (13, m))]
+    first, last = max(ends[0].low - x, ends[1].low), min(ends[0].high - x, ends[1].high)
+    for q in np.linspace(first, last, 400):
+        chance = np.outer(binom.pmf(np.arange(n + 1), n, q + x), binom.pmf(np.arange(m + 1), m, q))
+        largest = max(largest, float(chance[extreme].sum()))
+    assert test.p_above(x) == pytest.approx(largest, abs=0.003, rel=0.02)
+
+
+def test_without_discordant_samples_the_test_is_the_binomial_one() -> None:
+    """A detector that misses q of what the other detects is not seen with (1 - q)^n."""
+    flags = np.repeat([0.0, 1.0], [20, 60])
+    for n, margin in ((60, 0.04), (60, 0.05)):
+        result = noninferiority(
+            np.ones(80), flags, flags, measure="tpr", threshold=1, margin=margin
+        )
+        assert result.p_value == pytest.approx((1 - margin) ** 80, abs=1e-5)
+        assert n == flags.sum()
+
+
+def test_rates_of_many_samples_are_normal() -> None:
+    test = RateTest((400, 500), (20_000, 20_000), is_paired=True)
+    z = (-0.005 + 0.01) / math.sqrt((0.045 - 0.005**2) / 20_000)
+    assert test.p_above(-0.01) == pytest.approx(0.5 * math.erfc(z / math.sqrt(2)), rel=0.05)
+
+
+def test_flagging_all_of_60_benign_samples_fails() -> None:
+    """An FPR of at most 5 % is what a public gate called passed."""
+    result = at_least(np.zeros(60), np.ones(60), measure="fpr", threshold=0.5, value=0.05)
+    assert result.verdict == "fail"
+    assert result.p_value_inside == pytest.approx(0.05**60, rel=1e-6)
+    none = at_least(np.zeros(60), np.zeros(60), measure="fpr", threshold=0.5, value=0.05)
+    assert (none.verdict, none.p_value) == ("pass", pytest.approx(0.95**60, rel=1e-6))
+    few = at_least(np.zeros(50), np.zeros(50), measure="fpr", threshold=0.5, value=0.05)
+    assert few.verdict == "not enough data"
+
+
+def test_verdicts() -> None:
+    good, _ = pair(-0.3)
+    worse, _ = pair(1.0)
+    options: dict[str, Any] = {"measure": "auc", "margin": 0.05}
+    assert noninferiority(LABELS, good, OLD, **options).verdict == "pass"
+    assert noninferiority(LABELS, worse, OLD, **options).verdict == "fail"
+    assert noninferiority(LABELS, OLD, worse, **options).verdict == "pass"
+    assert equivalence(LABELS, OLD, worse, **options).verdict == "fail"
+    near = {"measure": "auc", "margin": 0.005}
+    assert noninferiority(LABELS, NEW, OLD, **near).verdict == "not enough data"
+    assert equivalence(LABELS, NEW, OLD, **options).verdict == "pass"
+
+
+def test_few_anomalies_do_not_pass_a_small_margin_though_ranks_are_equal() -> None:
+    """A tenth of the anomalies may be missing among 20, and cost up to 0.05 of the AUC."""
+    labels = np.repeat([0, 1], [400, 20])
+    scores = np.arange(420.0)
+    options: dict[str, Any] = {"measure": "auc", "margin": 0.05}
+    result = noninferiority(labels, scores, scores, **options)
+    assert result.verdict == "not enough data"
+    assert result.p_value == pytest.approx(0.9**20)
+    assert result.low == pytest.approx(-0.5 * (1 - 0.05 ** (1 / 20)))
+    labels = np.repeat([0, 1], [400, 40])
+    assert noninferiority(labels, np.arange(440.0), np.arange(440.0), **options).verdict == "pass"
+
+
+def test_a_kind_reaches_as_far_as_it_is_likely_to_be_missing() -> None:
+    kind = UnseenKind(30, (0.4, 0.2))
+    for side, alpha in product((0, 1), (0.05, 0.2)):
+        assert kind.p_value(kind.reach(alpha, side), side) == pytest.approx(alpha)
+    assert (kind.p_value(0.5, 0), kind.p_value(-0.1, 0)) == (0.0, 1.0)
+
+
+def test_hidden_anomalies_move_areas_linearly() -> None:
+    plain = noninferiority(LABELS, NEW, OLD, measure="auc", margin=0.05)
+    corrected = noninferiority(LABELS, NEW, OLD, measure="auc", margin=0.05, contamination=0.02)
+    assert corrected.estimate == pytest.approx(plain.estimate / 0.98)
+    assert corrected.low == pytest.approx(plain.low / 0.98)
+    assert corrected.p_value > plain.p_value
+    of_rate = quietly(
+        noninferiority, y_true=LABELS, measure="tpr@0.1", margin=0.2, contamination=0.01
+    )
+    assert of_rate.method == "bootstrap"
+
+
+def test_limits_have_the_bounds_of_the_interval() -> None:
+    limit = at_least(LABELS, OLD, measure="auc", value=0.8)
+    interval = fastad.interval(LABELS, OLD, measure="auc", confidence_level=0.9)
+    assert (limit.low, limit.high) == (interval.low, interval.high)
+    at_bound = at_least(LABELS, OLD, measure="auc", value=limit.low)
+    assert at_bound.p_value == pytest.approx(0.05, rel=1e-6)
+    with pytest.warns(LowCoverageWarning):
+        few = at_least(LABELS, OLD, measure="auc", value=0.1, clusters=np.arange(480) // 30)
+    assert few.verdict == "not enough data"
+
+
+def test_the_result_is_a_record() -> None:
+    result = noninferiority(LABELS, NEW, OLD, measure="auc", margin=0.05)
+    assert result.to_dict()["verdict"] == result.verdict
+    assert str(result).startswith("pass: new - old = ")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"margin": 0}, "margin must lie above 0; found 0"),
+        ({"margin": 1.0}, "margin must be below 1, the largest difference in auc; found 1.0"),
+        ({"confidence_level": 0.5}, "confidence_level must lie above 0.5; found 0.5"),
+        ({"measure": "n_flagged", "threshold": 1}, "of which more, or less, is better"),
+        ({"y_true": (LABELS, LABELS), "blocks": 3}, "blocks must not be given for two independent"),
+        ({"contamination": 0.01, "blocks": 3}, "contamination must not be given for samples"),
+        ({"contamination": 0.9}, "contamination must not exceed what the data allow"),
+    ],
+)
+def test_refusals(options: dict[str, Any], message: str) -> None:
+    arguments = {"y_true": LABELS, "measure": "auc", "margin": 0.1, **options}
+    with pytest.raises(InvalidInputError, match=message):
+        noninferiority(new=NEW, old=OLD, **arguments)
+
+
+def test_limits_outside_the_range_are_refused() -> None:
+    with pytest.raises(InvalidInputError, match=r"value must lie in \[0, 1\], the range of auc"):
+        at_least(LABELS, OLD, measure="auc", value=1.5)
