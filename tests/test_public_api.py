@@ -299,7 +299,7 @@ def test_every_parameter_is_documented_in_its_order(name: str) -> None:
 
 @loop("name", FUNCTIONS)
 def test_data_are_positional_and_options_keyword_only(name: str) -> None:
-    data = {"y_true", "y_score", "scores_a", "scores_b"}
+    data = {"y_true", "y_score", "scores_a", "scores_b", "new", "old"}
     if name in ("volume", "volume_at_fpr", "volumes", "volume_curve", "compile_scorer"):
         data |= {"detector", "detectors", "threshold", "box", "X"} - (
             {"box"} if name == "volumes" else set()
@@ -359,7 +359,7 @@ def test_every_function_of_labels_and_scores_is_in_the_registry() -> None:
     others = {
         *("evaluate", "explain", "rank_scores", "interval", "chance_level", "best_f1_optimism"),
         *("compare_all", "delong_covariance", "contamination_sensitivity"),
-        *("cross_validated_interval", "tail_model", "best_threshold"),
+        *("cross_validated_interval", "tail_model", "best_threshold", "at_least"),
         *("roc_band", "precision_recall_band", "threshold_with_guarantee", "volume_at_fpr"),
         *("mass_volume_curve", "excess_mass_curve", "mass_volume_from_roc", "emmv"),
     }

@@ -72,8 +72,8 @@ LABELS, SCORES = series(Y), series(S)
 GRID = pd.DataFrame(S.reshape(-1, 3), INDEX[: N // 3])
 BY_ROW: dict[str, Any] = {
     **dict.fromkeys(("y_true", "y"), LABELS),
-    **dict.fromkeys(("y_score", "scores_a", "a", "criterion"), SCORES),
-    **dict.fromkeys(("scores_b", "b"), series(S[::-1].copy())),
+    **dict.fromkeys(("y_score", "scores_a", "a", "criterion", "new"), SCORES),
+    **dict.fromkeys(("scores_b", "b", "old"), series(S[::-1].copy())),
     "sample_weight": series(1 + np.arange(N) % 2),
     "clusters": series(np.arange(N) % 120),
     "folds": series(np.arange(N) % 6 // 3),
@@ -136,6 +136,7 @@ OTHERS: dict[str, Callable[[], Any]] = {
     "detector": lambda: distance,
     "detectors": lambda: {"distance": distance},
     "value": lambda: 0.5,
+    "margin": lambda: 0.5,
     "setting": lambda: "novelty",
     "score_map": lambda: regions().score_map,
     "regions": lambda: regions().regions,

@@ -405,7 +405,10 @@ def _read(
         ("sample_weight", sample_weight),
     ):
         if value is not None:
-            raise InvalidInputError(f"{name} must not be given for two independent samples")
+            raise InvalidInputError(
+                f"{name} must not be given for two independent samples, each with labels of its "
+                "own; found both"
+            )
     sides = []
     for of_side, scores, name in zip(y_true, (new, old), ("new", "old"), strict=True):
         labels = check_labels(of_side, pos_label=pos_label)
