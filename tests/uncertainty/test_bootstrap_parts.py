@@ -18,8 +18,15 @@ from fastad.measures.measure import BoundMeasure
 from fastad.measures.requests import bind
 from fastad.ordering import counts as counts_module
 from fastad.ordering.counts import OrderedCounts, count
+from fastad.ordering.labels import check_labels
+from fastad.uncertainty.comparisons.paired import rank_detectors
 from fastad.uncertainty.samples import bootstrap
-from fastad.uncertainty.samples.bootstrap import IndependentSample, plan, replicate_values
+from fastad.uncertainty.samples.bootstrap import (
+    IndependentSample,
+    numbered_from_top,
+    plan,
+    replicate_values,
+)
 from tests.support.uncertainty import LUCK
 
 
@@ -236,3 +243,27 @@ def test_replicates_are_distributed_as_those_of_the_literal_bootstrap(ties: str)
     together = replicate_values(IndependentSample(counts), measures, resamples)
     difference = np.corrcoef(together) - np.corrcoef(expected)
     assert np.abs(difference).max() < 4.5 * math.sqrt(2 / n_resamples)
+
+
+@pytest.mark.parametrize("key", ["tpr@0.01", "auc@0.02", "precision@fpr0.01"])
+def test_pairs_of_which_the_top_is_drawn_have_the_values_of_whole_ones(key: str) -> None:
+    """The same numbers of samples, all of them drawn."""
+    rng = np.random.default_rng(0)
+    labels = np.arange(30_000) < 300
+    common, *own = rng.normal(size=(3, 30_000))
+    bound = bind(key, {})
+    scores = [
+        (each, each, common + noise + 2 * labels) for each, noise in zip("ab", own, strict=True)
+    ]
+    samples = rank_detectors(check_labels(labels), scores).samples
+    independent = [each for each in samples if isinstance(each, IndependentSample)]
+    numbered = numbered_from_top(independent, bound)
+    for sample, before in zip(numbered, independent, strict=True):
+        assert sample.n_first is not None
+        whole = sample._replace(n_first=None)
+        values, expected = (each.replicates([bound], 20, np.uint64(3)) for each in (sample, whole))
+        assert np.array_equal(values, expected)
+        assert np.ptp(values) > 0
+        assert sample.counts is before.counts
+    few = [each._replace(counts=each.counts) for each in independent]
+    assert numbered_from_top(few, bind("auc", {})) is few

@@ -35,7 +35,7 @@ from fastad.uncertainty.comparisons.pair_estimates import (
 )
 from fastad.uncertainty.intervals.interval_estimation import InferenceOptions
 from fastad.uncertainty.intervals.methods import deciding_samples, limits_of
-from fastad.uncertainty.samples.bootstrap import IndependentSample
+from fastad.uncertainty.samples.bootstrap import IndependentSample, numbered_from_top
 from fastad.uncertainty.samples.closed_forms import rounding_of, widened
 from fastad.uncertainty.samples.sampling import (
     INDEPENDENT,
@@ -236,7 +236,10 @@ def draw_replicates(
     detectors: Detectors, bound: BoundMeasure, options: InferenceOptions
 ) -> list[FloatVector]:
     """Return the measure of each detector on the same replicates."""
-    n_detectors = len(detectors.samples)
+    samples, n_detectors = detectors.samples, len(detectors.samples)
+    independent = [each for each in samples if isinstance(each, IndependentSample)]
+    if len(independent) == n_detectors:
+        samples = numbered_from_top(independent, bound)
     return [
         sample.replicates(
             [bound],
@@ -245,7 +248,7 @@ def draw_replicates(
             part_of(options.progress, i, n_detectors),
             stratified=options.stratified,
         )[0]
-        for i, sample in enumerate(detectors.samples)
+        for i, sample in enumerate(samples)
     ]
 
 

@@ -81,10 +81,14 @@ class IndependentSample(NamedTuple):
     rows : (numpy.ndarray of shape (n_anomalies,), numpy.ndarray of shape (n_normals,)) or None
         Samples of each class from the highest score down, within a tie in any order; None where
         samples are numbered in this order, as for a single detector they may be.
+    n_first : (int, int) or None
+        How many anomalies and normals, by their numbers, contain those in the part of the curve
+        that a measure reads; None where that is not known.
     """
 
     counts: OrderedCounts
     rows: tuple[ShortVector, ShortVector] | None = None
+    n_first: tuple[int, int] | None = None
 
     @classmethod
     def of(cls, counts: OrderedCounts) -> "IndependentSample":
@@ -288,7 +292,8 @@ def _windows(sample: IndependentSample, measures: Sequence[BoundMeasure]) -> lis
     positions = range(len(measures))
     readers: dict[CurvePart, list[int]] = {}
     for i, bound in enumerate(measures):
-        part = None if sample.rows is not None else _part(bound, sample.counts)
+        is_known = sample.rows is None or sample.n_first is not None
+        part = _part(bound, sample.counts) if is_known else None
         if part is None:
             return [_Window.around(sample, None, positions)]
         readers.setdefault(part, []).append(i)
@@ -314,6 +319,9 @@ class _Window:
         First anomaly and normal of the blocks, and how many there are in them.
     n_samples : numpy.ndarray of shape (2,)
         Samples of both classes, in the window or not.
+    rows : tuple of numpy.ndarray or None
+        Number of each anomaly and normal in the blocks, from the highest score down; None where
+        they are numbered so.
     """
 
     part: CurvePart | None
@@ -322,6 +330,7 @@ class _Window:
     starts: IntVector
     sizes: IntVector
     n_samples: IntVector
+    rows: tuple[ShortVector | None, ShortVector | None] = (None, None)
 
     @classmethod
     def around(
@@ -329,13 +338,23 @@ class _Window:
     ) -> "_Window":
         """Return the window for a part of the curve, wide enough for nearly all replicates."""
         counts = sample.counts
-        first, last = 0, counts.keys.shape[0]
-        if part is not None:
-            low, high = (float(rate) * counts.n_normals for rate in (part.low, part.high))
-            above, below = low - _DEVIATIONS * low**0.5, high + _DEVIATIONS * high**0.5
-            first = max(int(np.searchsorted(counts.fps, above)) - _POINTS, 0)
-            last = min(int(np.searchsorted(counts.fps, below, side="right")) + _POINTS, last)
         n_samples = np.array([counts.n_anomalies, counts.n_normals])
+        if part is None:
+            points = counts.keys, counts.fps, counts.tps
+            rows = sample.rows or (None, None)
+            return cls(part, measures, points, np.zeros(2, np.int64), n_samples, n_samples, rows)
+        first, last = _points_around(counts, part)
+        if sample.rows is not None and sample.n_first is not None:
+            points = counts.keys[:last], counts.fps[: last + 1], counts.tps[: last + 1]
+            sizes = np.minimum(-(-np.array(sample.n_first) // BLOCK) * BLOCK, n_samples)
+            anomalies, normals = (
+                _rows_from_top(each, int(cumulative[last]), size)
+                for each, cumulative, size in zip(
+                    sample.rows, (counts.tps, counts.fps), sizes, strict=True
+                )
+            )
+            starts = np.zeros(2, np.int64)
+            return cls(part, measures, points, starts, sizes, n_samples, (anomalies, normals))
         starts, ends = (np.array([c[i] for c in (counts.tps, counts.fps)]) for i in (first, last))
         # Whole blocks, at least one.
         starts = np.minimum(starts, np.maximum(n_samples - 1, 0)) // BLOCK * BLOCK
@@ -351,6 +370,61 @@ class _Window:
     def cost(self) -> float:
         """Time of a replicate, in samples that are drawn."""
         return float(self.sizes.sum() + _COST_BESIDE * self.n_samples.sum())
+
+
+def _points_around(counts: OrderedCounts, part: CurvePart) -> tuple[int, int]:
+    """Return the first and last point that nearly all replicates of a part of the curve need."""
+    low, high = (float(rate) * counts.n_normals for rate in (part.low, part.high))
+    above, below = low - _DEVIATIONS * low**0.5, high + _DEVIATIONS * high**0.5
+    first = max(int(np.searchsorted(counts.fps, above)) - _POINTS, 0)
+    last = int(np.searchsorted(counts.fps, below, side="right")) + _POINTS
+    return first, min(last, counts.keys.shape[0])
+
+
+def _rows_from_top(rows: ShortVector, n_top: int, size: int) -> ShortVector:
+    """Return the numbers of the samples at the top, followed by zeros that nobody counts."""
+    result: ShortVector = np.zeros(size, rows.dtype)
+    result[:n_top] = rows[:n_top]
+    return result
+
+
+def numbered_from_top(
+    samples: Sequence[IndependentSample], bound: BoundMeasure
+) -> Sequence[IndependentSample]:
+    """Number the samples that some detector has in the part of the curve that is read first.
+
+    Replicates of all detectors then draw these alone. Where that spares little, samples stay as
+    they are.
+    """
+    parts = [_part(bound, each.counts) for each in samples]
+    lasts = [
+        _points_around(each.counts, part)[1]
+        for each, part in zip(samples, parts, strict=True)
+        if part is not None
+    ]
+    if len(lasts) < len(samples):
+        return samples
+    numbers, n_first = [], []
+    for i in range(2):
+        n = int((samples[0].counts.n_anomalies, samples[0].counts.n_normals)[i])
+        is_top = np.zeros(n, np.bool_)
+        for each, last in zip(samples, lasts, strict=True):
+            assert each.rows is not None
+            is_top[each.rows[i][: int((each.counts.tps, each.counts.fps)[i][last])]] = True
+        n_first.append(int(np.count_nonzero(is_top)))
+        numbers.append(np.where(is_top, np.cumsum(is_top) - 1, n_first[i] + np.cumsum(~is_top) - 1))
+    numbered = []
+    for each in samples:
+        assert each.rows is not None
+        anomalies, normals = (
+            number[rows].astype(np.int32) for number, rows in zip(numbers, each.rows, strict=True)
+        )
+        numbered.append(each._replace(rows=(anomalies, normals), n_first=(n_first[0], n_first[1])))
+    is_less = all(
+        2 * _Window.around(each, part, ()).cost < _Window.around(each, None, ()).cost
+        for each, part in zip(numbered, parts, strict=True)
+    )
+    return numbered if is_less else samples
 
 
 class _Memory(NamedTuple):
@@ -390,7 +464,7 @@ def _replicate(
         resamples.first + replicate,
         n_drawn,
         window.n_samples,
-        sample.rows or (None, None),
+        window.rows,
         window.points,
         window.starts,
         *memory,
