@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from fastad.uncertainty.comparisons.noninferiority import at_least as at_least
     from fastad.uncertainty.comparisons.noninferiority import equivalence as equivalence
     from fastad.uncertainty.comparisons.noninferiority import noninferiority as noninferiority
+    from fastad.uncertainty.comparisons.planned_power import GatePower as GatePower
+    from fastad.uncertainty.comparisons.planned_power import gate_power as gate_power
     from fastad.uncertainty.comparisons.threshold_bands import DifferenceBand as DifferenceBand
     from fastad.uncertainty.comparisons.threshold_bands import difference_band as difference_band
     from fastad.uncertainty.intervals.cross_validated import (

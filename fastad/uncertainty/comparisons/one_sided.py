@@ -65,7 +65,7 @@ _NO_SKEWNESS = 1e-9
 # Two-sided levels nearer to 0 are not asked for.
 _LOWEST_LEVEL = Fraction(1, 1000)
 # Rates of the normal samples; others rest on the anomalies, of which there are fewer.
-_OF_NORMALS = ("fpr", "tnr")
+OF_NORMALS = ("fpr", "tnr")
 
 PValue = Callable[[float], float]
 
@@ -146,7 +146,7 @@ def _unseen_kind(
     low, high = bound.bounds
     if bound.measure.name == ROC_AUC.name:
         low = 0.5  # where their scores are distributed as the normal samples'
-    is_normals = bound.measure.name in _OF_NORMALS
+    is_normals = bound.measure.name in OF_NORMALS
     if bound.measure.higher_is_better:
         rooms = [max(value - low, 0.0) for value in values]
     else:

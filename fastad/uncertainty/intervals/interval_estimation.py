@@ -33,11 +33,11 @@ from fastad.uncertainty.intervals.methods import (
     NEWCOMBE_OR_LOGIT,
     OF_CURVES,
     RESAMPLING,
-    limits_of,
     methods_of,
+    note_of_few_units,
     select_method,
 )
-from fastad.uncertainty.results import ENOUGH_UNITS, Interval, reason_of_selection
+from fastad.uncertainty.results import Interval, reason_of_selection
 from fastad.uncertainty.samples.bootstrap import too_often_undefined
 from fastad.uncertainty.samples.closed_forms import (
     BINOMIAL,
@@ -61,10 +61,6 @@ from fastad.uncertainty.samples.sampling import DesignedSample, Sample
 
 # Methods that need no variance of the given samples.
 _WITHOUT_VARIANCE = (*BINOMIAL, *ANY_SIZE, "newcombe")
-# With fewer units of equal size in a class, or beyond the operating point, intervals were measured
-# to cover less often than they say. Degrees of freedom estimated from scores do not tell: they are
-# high where the variance happens to be estimated too low.
-_FEWEST_UNITS, _FEWEST_BEYOND = 11, 5
 # Of up to so many anomalies of which a tenth is below all normals, areas were covered in 78 to 94 %
 # of samples, and in at least 92 % without this note. At 95 % intervals of 92 % have none.
 _FEW_ANOMALIES, _MISSING = 20, 2 * 0.08 / 0.05
@@ -255,11 +251,7 @@ def task_of(
         return refusal
     df = sample.degrees_of_freedom(bound)
     if isinstance(sample, DesignedSample):
-        n_equal = [sample.n_equal_units(label) for label in (1, 0)]
-        # Large weights are rare: a sample may have too few of them by chance.
-        fewest = ENOUGH_UNITS if sample.kind == "weights" else _FEWEST_UNITS
-        is_few = min(n_equal) < fewest or min(limits_of(bound, *n_equal)) < _FEWEST_BEYOND
-        coverage = math.nan if is_few else None
+        coverage = None if note_of_few_units(bound, sample) is None else math.nan
     return Task(bound, value, method, coverage, df)
 
 

@@ -19,9 +19,10 @@ from fastad.measures.rates import RATES, TRIALS
 from fastad.measures.roc import ROC_AUC, area_or_chance
 from fastad.ordering.counts import OrderedCounts
 from fastad.uncertainty.intervals.enclosing_curves import has_box, has_fiducial, has_order, step_at
+from fastad.uncertainty.results import ENOUGH_UNITS
 from fastad.uncertainty.samples.closed_forms import BINOMIAL
 from fastad.uncertainty.samples.influence import INFLUENCES, has_influence
-from fastad.uncertainty.samples.sampling import Sample
+from fastad.uncertainty.samples.sampling import DesignedSample, Sample
 
 RESAMPLING = ("bootstrap", "basic", "bca")
 METHODS = (
@@ -79,6 +80,10 @@ _PARTIAL_AREAS = ("auc_at_fpr", "auc_at_tpr")
 # With so many of the anomalies at one score, the best precision at a recall was covered in 79 to
 # 87 % of the samples that have no step at that recall.
 _LARGE_TIE = 0.25
+# With fewer units of equal size in a class, or beyond the operating point, intervals were measured
+# to cover less often than they say. Degrees of freedom estimated from scores do not tell: they are
+# high where the variance happens to be estimated too low.
+_FEWEST_UNITS, _FEWEST_BEYOND = 11, 5
 # Their rate cuts off the other part of the curve.
 _WITHOUT_A_TAIL = ("ht_auc", "lf_auc")
 
@@ -271,10 +276,12 @@ def best_method(rows: Sequence[Coverage]) -> tuple[str, float]:
 def select_paired_method(bound: BoundMeasure, samples: Sequence[Sample]) -> tuple[str, str | None]:
     """Return the method by which `auto` compares detectors, and why it is unreliable, or None."""
     method = "student" if has_influence(bound.measure) else "bootstrap"
+    if samples[0].kind is not None:
+        return method, None
     counts = [sample.counts for sample in samples]
     n_anomalies, n_normals = float(counts[0].n_anomalies), float(counts[0].n_normals)
     note = margin_note(bound, method, samples)
-    if samples[0].kind is not None or note is not None:
+    if note is not None:
         return method, note
     misplaced = [min(n_anomalies, n_normals) * (1 - area_or_chance(each)) for each in counts]
     is_strong = min(misplaced) < _FEWEST_MISPLACED[0] and max(misplaced) < _FEWEST_MISPLACED[1]
@@ -297,8 +304,9 @@ def margin_note(bound: BoundMeasure, method: str, samples: Sequence[Sample]) -> 
 
     That nearly all samples may be on the right side, a margin test allows for by itself.
     """
-    if samples[0].kind is not None:
-        return None
+    first = samples[0]
+    if isinstance(first, DesignedSample):
+        return note_of_few_units(bound, first)
     counts = samples[0].counts
     n_anomalies, n_normals = float(counts.n_anomalies), float(counts.n_normals)
     # Replicates of values far from all samples, as the best of all thresholds, are biased; those of
@@ -320,6 +328,19 @@ def margin_note(bound: BoundMeasure, method: str, samples: Sequence[Sample]) -> 
     if is_early and n_normals < _FEWEST_EARLY * exponent_of(bound.parameters["alpha"]):
         return "too few normal samples are among the ranks that have nearly all weight"
     return None
+
+
+def note_of_few_units(bound: BoundMeasure, sample: DesignedSample) -> str | None:
+    """Return why clusters, blocks or weighted rows are too few for a measure, or None."""
+    n_equal = [sample.n_equal_units(label) for label in (1, 0)]
+    # Large weights are rare: a sample may have too few of them by chance.
+    fewest = ENOUGH_UNITS if sample.kind == "weights" else _FEWEST_UNITS
+    if min(n_equal) >= fewest and min(limits_of(bound, *n_equal)) >= _FEWEST_BEYOND:
+        return None
+    return (
+        f"the {sample.kind} of a class are worth fewer than {fewest} of equal size, or fewer than "
+        f"{_FEWEST_BEYOND} beyond the operating point"
+    )
 
 
 def note_of_few(method: str, sizes: tuple[float, float], fewest: tuple[int, int]) -> str | None:
