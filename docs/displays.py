@@ -107,6 +107,14 @@ def _critical_difference(ax: Axes) -> None:
     plot.CriticalDifferenceDisplay(test).plot(ax)
 
 
+def _rank_intervals(ax: Axes) -> None:
+    quality = np.random.default_rng(0).normal([0.9, 0.88, 0.85, 0.84, 0.8], 0.03, (12, 5))
+    results = fastad.ResultTable.from_arrays(
+        {"auc": quality}, detectors=["knn", "svm", "forest", "lof", "pca"]
+    )
+    plot.RankIntervalsDisplay(fastad.benchmarking.rank_intervals(results, rng=0)).plot(ax)
+
+
 _DISPLAYS = (
     _roc,
     _precision_recall,
@@ -120,6 +128,7 @@ _DISPLAYS = (
     _mass_volume,
     _excess_mass,
     _critical_difference,
+    _rank_intervals,
 )
 
 

@@ -64,7 +64,7 @@ DATA_WITHOUT_LABELS = {
         (
             *("average_ranks", "class_sensitivity", "compare_runs", "discriminability", "friedman"),
             *("kendall_matrix", "loss_at_selected_fpr", "mean_values", "nemenyi", "rank_distance"),
-            *("recommend", "resampled_t_test", "selection_loss", "wilcoxon_holm"),
+            *("rank_intervals", "recommend", "resampled_t_test", "selection_loss", "wilcoxon_holm"),
         ),
         ("results",),
     ),

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from fastad.benchmarking.posthoc import nemenyi as nemenyi
     from fastad.benchmarking.posthoc import wilcoxon_holm as wilcoxon_holm
     from fastad.benchmarking.rank_comparison import RankComparison as RankComparison
+    from fastad.benchmarking.rank_inference import RankIntervals as RankIntervals
+    from fastad.benchmarking.rank_inference import rank_intervals as rank_intervals
     from fastad.benchmarking.ranks import RankTable as RankTable
     from fastad.benchmarking.ranks import average_ranks as average_ranks
     from fastad.benchmarking.recommendation import Recommendation as Recommendation

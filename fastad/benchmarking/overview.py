@@ -26,6 +26,7 @@ from fastad.benchmarking.operating_points import (
     discriminability,
 )
 from fastad.benchmarking.posthoc import check_control, nemenyi, wilcoxon_holm
+from fastad.benchmarking.rank_inference import rank_intervals
 from fastad.benchmarking.ranks import average_ranks
 from fastad.benchmarking.recommendation import recommend
 from fastad.benchmarking.resampling import check_resampling
@@ -93,8 +94,9 @@ def compare_runs(
     Returns
     -------
     RunsOverview
-        Results by name, where the table allows: ``ranks``, ``friedman``, ``nemenyi``, ``wilcoxon``,
-        ``values``, ``kendall``, ``selection_loss``, ``class_sensitivity``,
+        Results by name, where the table allows: ``ranks``, ``rank_intervals``, ``friedman``,
+        ``nemenyi``, ``wilcoxon``, ``values``, ``kendall``, ``selection_loss``,
+        ``class_sensitivity``,
         ``discriminability_auc``, ``discriminability_tpr``, ``loss_at_tukey-q`` and so on for each
         criterion, ``rank_distance``, and ``recommendation_tpr@0.01`` and so on for each rate.
 
@@ -106,7 +108,7 @@ def compare_runs(
 
     See Also
     --------
-    average_ranks, friedman, nemenyi, wilcoxon_holm, mean_values : Of detectors.
+    average_ranks, rank_intervals, friedman, nemenyi, wilcoxon_holm, mean_values : Of detectors.
     kendall_matrix, selection_loss : Of measures.
     class_sensitivity, discriminability, rank_distance, recommend : Of measures too.
     loss_at_selected_fpr : Of operating points.
@@ -136,7 +138,7 @@ def compare_runs(
     ... )
     >>> overview = fastad.compare_runs(results, operating_fpr=0.05, rng=0)
     >>> list(overview)[:6]
-    ['ranks', 'friedman', 'nemenyi', 'wilcoxon', 'values', 'kendall']
+    ['ranks', 'rank_intervals', 'friedman', 'nemenyi', 'wilcoxon', 'values']
     >>> overview["recommendation_tpr@0.05"].measure
     'tpr@0.05'
     >>> overview.skipped["rank_distance"]
@@ -206,6 +208,7 @@ def _makers(
         return loss_at_rates(table, others, curves, criterion, "optimal", resampling)
 
     yield "ranks", of(average_ranks, measures=measures)
+    yield "rank_intervals", of(rank_intervals, measure=pairs["measure"])
     level = options["confidence_level"]
     yield "friedman", partial(friedman, table, measures=measures, confidence_level=level)
     yield "nemenyi", of(nemenyi, **pairs)

@@ -112,6 +112,7 @@ class RunsOverview(Mapping[str, TableResult]):
         against = "" if self.control is None else f", against {self.control}"
         return {
             "ranks": "Mean ranks of detectors ± standard deviation over data sets",
+            "rank_intervals": f"Ranks by {self.measure} over all data sets like these",
             "friedman": "Whether detectors differ at all: Friedman's test",
             "nemenyi": f"Which detectors differ in mean rank by {self.measure}{against}",
             "wilcoxon": f"Which detectors differ by {self.measure}{against}: Wilcoxon's test",

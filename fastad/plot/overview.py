@@ -8,10 +8,12 @@ from fastad._core.results import TableResult
 from fastad.benchmarking.matrix import MeasureMatrix
 from fastad.benchmarking.operating_points import CriterionName, Discriminability
 from fastad.benchmarking.rank_comparison import RankComparison
+from fastad.benchmarking.rank_inference import RankIntervals
 from fastad.benchmarking.runs_overview import RunsOverview
 from fastad.plot import drawing
 from fastad.plot.comparisons import DiscriminabilityDisplay, MatrixDisplay, matrix_size
 from fastad.plot.critical_difference import CriticalDifferenceDisplay
+from fastad.plot.detector_ranks import RankIntervalsDisplay, ranks_size
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -27,8 +29,9 @@ _PANEL, _COLUMNS = (4.1, 3.1), 3
 def draw_overview(overview: RunsOverview) -> Iterator[tuple[str, "Figure"]]:
     """Yield the name of each comparison of `compare_runs` that has a display, and its figure.
 
-    It is a critical-difference diagram, a heat map, or the five criteria of discriminability
-    against the false positive rate. pyplot does not know of it, and need not close it.
+    It shows ranks with intervals, a critical-difference diagram, a heat map, or the five criteria
+    of discriminability against the false positive rate. pyplot does not know of it, and need not
+    close it.
     """
     for name, result in overview.items():
         figure = draw_result(result)
@@ -44,6 +47,10 @@ def draw_result(result: TableResult) -> "Figure | None":
         rows = math.ceil(len(result.detectors) / 2) + 0.4 * len(result.groups)
         figure = _new_figure(_RANKS, _AXIS + _TWO_NAMES * rows)
         CriticalDifferenceDisplay(result).plot(figure.subplots())
+        return figure
+    if isinstance(result, RankIntervals):
+        figure = _new_figure(*ranks_size(len(result.detectors)))
+        RankIntervalsDisplay(result).plot(figure.subplots())
         return figure
     if isinstance(result, MeasureMatrix):
         width, height = matrix_size(*result.value.shape)

@@ -21,6 +21,7 @@ from fastad.benchmarking import (
     mean_values,
     nemenyi,
     rank_distance,
+    rank_intervals,
     recommend,
     selection_loss,
     wilcoxon_holm,
@@ -39,6 +40,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "friedman": friedman,
     "nemenyi": partial(nemenyi, measure="auc"),
     "wilcoxon_holm": partial(wilcoxon_holm, measure="fpr@tpr0.8"),
+    "rank_intervals": partial(rank_intervals, measure="auc"),
     "kendall_matrix": kendall_matrix,
     "selection_loss": selection_loss,
     "class_sensitivity": class_sensitivity,
@@ -195,7 +197,7 @@ def check_intervals(result: Any) -> int:
 
 
 # What an interval is of, by the first of these names that a result has.
-ESTIMATES = ("kendall_w", "mean_ranks", "mean", "value")
+ESTIMATES = ("rank", "kendall_w", "mean_ranks", "mean", "value")
 
 
 @pytest.mark.one_in(4)
@@ -262,7 +264,10 @@ def test_arguments_that_are_refused(function: Callable[..., Any]) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["average_ranks", "friedman", "mean_values", "nemenyi", "wilcoxon_holm", "rank_distance"],
+    [
+        *("average_ranks", "rank_intervals", "friedman", "mean_values", "nemenyi"),
+        *("wilcoxon_holm", "rank_distance"),
+    ],
 )
 def test_models_of_one_detector_are_not_ranked(name: str) -> None:
     rows = {"dataset": ["a"] * 2, "detector": ["k"] * 2, "params": [1, 2]}

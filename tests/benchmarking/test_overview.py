@@ -23,7 +23,8 @@ DETECTORS = ["knn", "knn", "lof", "lof", "svm", "svm"]
 OPTIONS: dict[str, Any] = {"n_resamples": 40, "rng": 0}
 LOSSES = [f"loss_at_{criterion}" for criterion in CRITERIA]
 ALL = [
-    *("ranks", "friedman", "nemenyi", "wilcoxon", "values", "kendall", "selection_loss"),
+    *("ranks", "rank_intervals", "friedman", "nemenyi", "wilcoxon", "values", "kendall"),
+    "selection_loss",
     *("class_sensitivity", "discriminability_auc", "discriminability_tpr"),
     *LOSSES,
     *("rank_distance", "recommendation_tpr@0.01", "recommendation_tpr@0.05"),
@@ -73,6 +74,7 @@ def test_each_comparison_is_what_its_function_returns_with_the_same_seed(
     several = {"measures": usual, **OPTIONS}
     wanted = {
         "ranks": fastad.benchmarking.average_ranks(table, **several),
+        "rank_intervals": fastad.benchmarking.rank_intervals(table, measure="auc", **OPTIONS),
         "friedman": fastad.benchmarking.friedman(table, measures=usual),
         "nemenyi": fastad.benchmarking.nemenyi(table, measure="auc", **OPTIONS),
         "wilcoxon": fastad.benchmarking.wilcoxon_holm(table, measure="auc", **OPTIONS),
@@ -175,13 +177,17 @@ def test_a_control_is_what_the_others_are_compared_with(table: fastad.ResultTabl
         (results(n_folds=1), dict.fromkeys(["discriminability_auc", *LOSSES], "must be two folds")),
         (
             fastad.ResultTable.from_arrays({"auc": [[0.5, 0.6]]}, detectors=["knn", "lof"]),
-            {"friedman": None, "class_sensitivity": "no column of the classes"},
+            {
+                "friedman": None,
+                "rank_intervals": "found 1. Folds or seeds",
+                "class_sensitivity": "no column of the classes",
+            },
         ),
         (
             fastad.ResultTable.from_arrays(
                 {"auc": [[0.5, 0.6]], "em": [[1, 2]]}, detectors=["a", "a"], params=["1", "2"]
             ),
-            dict.fromkeys(["ranks", "friedman", "nemenyi", "wilcoxon"], "found a, with"),
+            dict.fromkeys(["ranks", "rank_intervals", "friedman", "nemenyi"], "found a, with"),
         ),
         (
             fastad.ResultTable.from_arrays({"auc": [[0.5, math.nan]], "em": [[1, 2]]}),
@@ -334,7 +340,7 @@ def test_a_note_of_two_comparisons_stands_once() -> None:
     rows["auc"][:6] = [math.nan] * 6  # of knn on d0
     result = compare_runs(rows, **OPTIONS)
     note = "auc: 1 of 4 data sets is left out"
-    for name in ("ranks", "friedman", "nemenyi"):
+    for name in ("ranks", "rank_intervals", "friedman", "nemenyi"):
         assert any(line.startswith(note) for line in result.notes_of(name))
     assert str(result).count(note) == result.to_markdown().count(note) == 1
 
@@ -416,7 +422,7 @@ def test_pictures_are_drawn_without_pyplot(overview: RunsOverview) -> None:
     figures = dict(draw_overview(overview))
     assert pyplot.get_fignums() == before
     assert list(figures) == [
-        *("nemenyi", "wilcoxon", "kendall", "selection_loss"),
+        *("rank_intervals", "nemenyi", "wilcoxon", "kendall", "selection_loss"),
         *("discriminability_auc", "discriminability_tpr"),
         *LOSSES,
     ]

@@ -56,7 +56,7 @@ def test_all_sections_and_what_they_say_are_printed(runs: Path) -> None:
     assert result.stdout == "\n".join(wanted) + "\n"
     assert "\x1b" not in result.stdout
     assert result.stderr.splitlines() == estimate.reasons()
-    assert len(estimate) == 16
+    assert len(estimate) == 17
 
 
 def test_long_tables_are_not_printed_but_saved(
@@ -133,6 +133,7 @@ def test_a_folder_holds_all_that_is_printed(runs: Path, tmp_path: Path) -> None:
     result = compare_runs(RUNS, n_resamples=40, rng=0)
     index = (folder / "index.md").read_text("utf-8")
     pictures = {
+        "rank_intervals",
         "nemenyi",
         "wilcoxon",
         *(n for n in result if n[:4] in ("kend", "sele", "disc", "loss")),

@@ -162,6 +162,9 @@ def test_comparisons_are_those_of_the_rows_that_went_well(
         ("ranks", "nemenyi-auc-0.05"): fastad.benchmarking.nemenyi(
             results, measure="auc@0.05", **OPTIONS
         ),
+        ("ranks", "rank-intervals-auc"): fastad.benchmarking.rank_intervals(
+            results, measure="auc", **OPTIONS
+        ),
         ("correlation", "correlation"): fastad.benchmarking.kendall_matrix(results, **several),
         ("operating", "discriminability-auc"): fastad.benchmarking.discriminability(
             results, measure="auc", **OPTIONS

@@ -111,6 +111,7 @@ def special(name: str, sample: Sample, rng: np.random.Generator) -> dict[str, An
     values: Mapping[str, dict[str, Any]] = {
         "nemenyi": {"measure": "auc"},
         "wilcoxon_holm": {"measure": "auc"},
+        "rank_intervals": {"measure": "auc"},
         "resampled_t_test": {"measure": "auc", "dataset": "0"},
         "class_sensitivity": {"results": columns(tied=is_tied, classes=True)},
         "compare_all": {"y_score": {"one": one, "two": two}},

@@ -19,6 +19,7 @@ from fastad.benchmarking.operating_points import (
     LevelMeasure,
     discriminability,
 )
+from fastad.benchmarking.rank_inference import rank_intervals
 from fastad.benchmarking.ranks import average_ranks
 from fastad.benchmarking.resampling import check_resampling
 from fastad.benchmarking.selected_fpr import loss_at_rates
@@ -60,7 +61,7 @@ def ranks_section(results: StudyResults) -> Section:
         "on the data set by the measure, as Tables 3 (collection uci) and 4 (uci-umap) of Škvára, "
         "Pevný and Šmídl, 2019, at the lowest contamination. Friedman's test tells whether "
         "detectors differ at all, Nemenyi's which of them do; bars join those whose difference is "
-        "not significant.",
+        "not significant. Intervals of ranks by mean value cover all ranks at once.",
     )
     _note_collections(builder, results, _RANK_TABLES)
     for cell in results.cells(builder):
@@ -88,6 +89,18 @@ def ranks_section(results: StudyResults) -> Section:
                     f"Which detectors differ, {what}",
                     comparison,
                     notes=[comparison.summary],
+                )
+            intervals = builder.attempt(
+                what, rank_intervals, cell.table, measure=measure, **results.options
+            )
+            if intervals is not None:
+                suffix = f"{file_name(measure)}-{cell.key}"
+                builder.drawn(
+                    f"rank-intervals-{suffix}",
+                    f"ranks-{suffix}",
+                    f"Ranks over all data sets like these, {what}",
+                    intervals,
+                    notes=[intervals.summary],
                 )
     return builder.section()
 

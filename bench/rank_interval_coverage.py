@@ -1,0 +1,112 @@
+"""How often intervals of ranks cover all ranks of 50 detectors: the table in the docs.
+
+``python -m bench.rank_interval_coverage`` writes ``docs/evidence/rank_intervals.csv``, and times a
+table of 500 detectors on 200 data sets.
+"""
+
+import sys
+from collections.abc import Callable
+from time import perf_counter
+
+import numpy as np
+import numpy.typing as npt
+
+from bench.pages import EVIDENCE, write_rows
+from fastad import ResultTable
+from fastad.benchmarking import rank_intervals
+
+Floats = npt.NDArray[np.float64]
+Noise = Callable[[np.random.Generator, tuple[int, int]], Floats]
+
+TABLE = EVIDENCE / "rank_intervals.csv"
+N_DETECTORS, N_SAMPLES, N_RESAMPLES = 50, 1000, 999
+N_DATASETS = (10, 40)
+# Means of the detectors, in standard deviations of their noise.
+MEANS: dict[str, Floats] = {
+    "all equal": np.zeros(N_DETECTORS),
+    "near ties": np.repeat(np.linspace(0.0, 0.8, 5), N_DETECTORS // 5),
+    "evenly spaced": np.linspace(0.0, 4.9, N_DETECTORS),
+    "one is better": np.append(2.0, np.zeros(N_DETECTORS - 1)),
+}
+# Fraction of the cells that are missing in a table of its own.
+_MISSING = 0.005
+
+
+def normal(rng: np.random.Generator, shape: tuple[int, int]) -> Floats:
+    """Equal variances, and a part that detectors share on a data set."""
+    values: Floats = rng.normal(size=shape) + 3 * rng.normal(size=(shape[0], 1))
+    return values
+
+
+def unequal(rng: np.random.Generator, shape: tuple[int, int]) -> Floats:
+    """Every second detector varies five times as much."""
+    return normal(rng, shape) * np.where(np.arange(shape[1]) % 2, 5.0, 1.0)
+
+
+def heavy_tailed(rng: np.random.Generator, shape: tuple[int, int]) -> Floats:
+    """Student's distribution with three degrees of freedom."""
+    values: Floats = rng.standard_t(3, size=shape)
+    return values
+
+
+def skewed(rng: np.random.Generator, shape: tuple[int, int]) -> Floats:
+    """Lognormal noise, about its mean, of one size."""
+    values: Floats = rng.lognormal(size=shape) - np.exp(0.5)
+    return values
+
+
+def skewed_unequal(rng: np.random.Generator, shape: tuple[int, int]) -> Floats:
+    """The same where every second detector varies five times as much."""
+    return skewed(rng, shape) * np.where(np.arange(shape[1]) % 2, 5.0, 1.0)
+
+
+NOISES: tuple[Noise, ...] = (normal, unequal, heavy_tailed, skewed, skewed_unequal)
+
+
+def coverage(noise: Noise, means: Floats, n_datasets: int, missing: float) -> tuple[float, float]:
+    """Return how often all ranks are covered, and the mean length of an interval."""
+    rng = np.random.default_rng([n_datasets, NOISES.index(noise), int(1000 * missing)])
+    # A rank with ties is any between those of fewer and of as many better ones.
+    least = 1 + np.count_nonzero(means > means[:, np.newaxis], axis=1)
+    most = np.count_nonzero(means >= means[:, np.newaxis], axis=1)
+    covered, length = 0, 0.0
+    for _ in range(N_SAMPLES):
+        values = means + noise(rng, (n_datasets, N_DETECTORS))
+        values[rng.random(values.shape) < missing] = np.nan
+        ranks = rank_intervals(
+            ResultTable.from_arrays({"auc": values}), n_resamples=N_RESAMPLES, rng=rng
+        )
+        order = np.array([int(name) for name in ranks.detectors])
+        covered += bool(np.all((ranks.low <= least[order]) & (most[order] <= ranks.high)))
+        length += float(np.mean(ranks.high - ranks.low))
+    return covered / N_SAMPLES, length / N_SAMPLES
+
+
+def seconds() -> float:
+    """Return the time of 500 detectors on 200 data sets with 10 000 replicates."""
+    values = np.random.default_rng(0).normal(size=(200, 500)) + np.linspace(0, 1, 500)
+    table = ResultTable.from_arrays({"auc": values})
+    rank_intervals(table, n_resamples=200, rng=0)
+    start = perf_counter()
+    rank_intervals(table, n_resamples=10_000, rng=0)
+    return perf_counter() - start
+
+
+def main() -> None:
+    """Measure all cells, write them, and print the time of a large table."""
+    rows = []
+    for noise in NOISES:
+        for name, means in MEANS.items():
+            for n in N_DATASETS:
+                for missing in (0.0, _MISSING) if n == max(N_DATASETS) else (0.0,):
+                    covers, length = coverage(noise, means, n, missing)
+                    row = {"noise": noise.__name__, "means": name, "n_datasets": n}
+                    row |= {"missing": missing, "coverage": f"{covers:.3f}"}
+                    rows.append(row | {"length": f"{length:.1f}"})
+                    print(*rows[-1].values(), file=sys.stderr, flush=True)
+    write_rows(TABLE, rows)
+    print(f"{seconds():.2f} seconds for 500 detectors on 200 data sets")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,223 @@
+"""Ranks of detectors over a population of data sets, and their simultaneous intervals."""
+
+import math
+from itertools import product
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fastad import ResultTable
+from fastad._kernels.rank_tests import simultaneous
+from fastad.benchmarking import average_ranks, rank_intervals
+from fastad.benchmarking.rank_inference import step_down
+from fastad.errors import InvalidInputError, UndefinedMeasureError
+
+Floats = npt.NDArray[np.float64]
+
+
+def table(values: Any, **options: Any) -> ResultTable:
+    return ResultTable.from_arrays({"auc": values}, **options)
+
+
+def slow_step_down(
+    observed: Floats, sums: Floats, inverses: Floats, alpha: float
+) -> npt.NDArray[np.bool_]:
+    """All statistics of all pairs that are left, anew in each step, and the test's definition."""
+    k, n = sums.shape
+    pairs = [(i, j) for i in range(k) for j in range(k) if i != j]
+    better = np.zeros((k, k), np.bool_)
+    while True:
+        left = [pair for pair in pairs if not better[pair]]
+
+        def largest(values: Floats, left: list[tuple[int, int]] = left) -> float:
+            return max([0.0] + [float((values[i] - values[j]) * inverses[i, j]) for i, j in left])
+
+        drawn = [largest(observed)] + [largest(sums[:, r]) for r in range(n)]
+        more = False
+        for i, j in left:
+            statistic = (observed[i] - observed[j]) * inverses[i, j]
+            if sum(value >= statistic for value in drawn) / (n + 1) <= alpha:
+                better[i, j] = more = True
+        if not more:
+            return better
+
+
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    k=st.integers(2, 7),
+    n=st.integers(1, 60),
+    alpha=st.sampled_from([0.04, 0.2, 0.5]),
+)
+def test_steps_down_as_the_definition(seed: int, k: int, n: int, alpha: float) -> None:
+    """With ties, equal detectors, and steps in which replicates are computed anew."""
+    rng = np.random.default_rng(seed)
+    values: Floats = rng.normal(size=(9, k)) + rng.uniform(0, 2) * np.arange(k)
+    values = values.round(1)
+    values[:, 0] = values[:, rng.integers(k)]
+    signs = rng.choice([-1.0, 1.0], size=(9, n))
+    sums, inverses = np.empty((k, n)), np.empty((k, k))
+    simultaneous.weighted_sums(signs, values, sums)
+    simultaneous.inverse_norms(values, inverses)
+    np.testing.assert_allclose(sums, values.T @ signs, atol=1e-12)
+    norms = np.sqrt(((values[:, :, None] - values[:, None]) ** 2).sum(axis=0))
+    np.testing.assert_allclose(inverses * norms, norms > 0, atol=1e-12)
+    observed = sums[:, 0] + 0  # a replicate: ties with the statistic itself
+    expected = slow_step_down(observed, sums, inverses, alpha)
+    assert np.array_equal(step_down(observed, sums, inverses, alpha), expected)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_random_signs_are_those_of_all_signs(seed: int) -> None:
+    """Ten data sets have 1024 signs, of which all together are the exact test."""
+    rng = np.random.default_rng(seed)
+    values = rng.normal([0.9, 0.86, 0.85, 0.7], 0.03, (10, 4))
+    signs = np.array(list(product([-1.0, 1.0], repeat=10))).T
+    inverses = np.empty((4, 4))
+    simultaneous.inverse_norms(values, inverses)
+    result = rank_intervals(table(values, detectors=list("abcd")), n_resamples=20_000, rng=1)
+    order = [list("abcd").index(name) for name in result.detectors]
+    # Monte Carlo error moves no level by a hundredth.
+    least, most = (
+        slow_step_down(values.sum(axis=0), values.T @ signs[:, 1:], inverses, alpha)
+        for alpha in (0.04, 0.06)
+    )
+    index = np.ix_(order, order)
+    assert least.any()
+    assert np.all(least[index] <= result.better)
+    assert np.all(result.better <= most[index])
+    assert result.low.tolist() == [1 + sum(result.better[:, j]) for j in range(4)]
+    assert result.high.tolist() == [4 - sum(result.better[j]) for j in range(4)]
+
+
+def test_probabilities_are_those_of_weights_of_dirichlet() -> None:
+    rng = np.random.default_rng(3)
+    values = rng.normal([0.8, 0.79, 0.78], 0.03, (15, 3))
+    result = rank_intervals(table(values), n_resamples=20_000, rng=1)
+    means = rng.dirichlet(np.ones(15), 20_000) @ values
+    ranks = 1 + (means[:, None] > means[:, :, None]).sum(axis=2)
+    for i, name in enumerate(result.detectors):
+        frequencies = [np.mean(ranks[:, int(name)] == rank) for rank in (1, 2, 3)]
+        np.testing.assert_allclose(result.rank_probabilities[i], frequencies, atol=0.02)
+    among = result.best_probabilities(2)
+    np.testing.assert_allclose(among, result.rank_probabilities[:, :2].sum(axis=1))
+    assert np.all(result.best_probabilities(9) == 1)
+
+
+def test_printed_table() -> None:
+    values = np.random.default_rng(0).normal([0.9, 0.89, 0.8], 0.02, (12, 3))
+    result = rank_intervals(table(values, detectors=["knn", "lof", "svm"]), n_best=2, rng=0)
+    assert str(result).splitlines() == [
+        "auc    mean  mean rank  rank  95 % interval  P(best)  P(best 2)",
+        "knn  0.8975       1.33     1         [1, 2]     0.96       1.00",
+        "lof  0.8882       1.67     2         [1, 2]     0.04       1.00",
+        "svm  0.7978       3.00     3         [3, 3]     0.00       0.00",
+        "tied with the best at 95 %: knn, lof (2 of 3); 1 of 2 pairs of neighbours do not differ "
+        "significantly (auc, mean value, 12 data sets)",
+    ]
+    columns = result.to_columns()
+    assert columns["is_tied_with_best"] == [True, True, False]
+    np.testing.assert_allclose(columns["mean"], values.mean(axis=0))
+    expected = average_ranks(table(values), rng=0).mean[0]
+    np.testing.assert_allclose(columns["mean_rank"], expected)
+
+
+def test_ranks_by_mean_rank_do_not_heed_the_unit() -> None:
+    values = np.random.default_rng(2).normal([0.9, 0.85, 0.7], 0.02, (12, 3))
+    values[0, 2] = 80  # an outlier of the mean
+    by_value = rank_intervals(table(values, detectors=list("abc")), rng=0)
+    by_rank = rank_intervals(table(values, detectors=list("abc")), ranked_by="mean_rank", rng=0)
+    assert by_value.detectors[0] == "c"
+    assert list(by_rank.detectors) == ["a", "b", "c"]
+    again = rank_intervals(table(np.exp(values)), ranked_by="mean_rank", rng=0)
+    assert np.array_equal(again.better, by_rank.better)
+
+
+def test_direction_and_unit_of_the_measure() -> None:
+    values = np.random.default_rng(2).normal([0.9, 0.85, 0.7], 0.02, (12, 3))
+    up = rank_intervals(table(values), rng=0)
+    down = ResultTable.from_arrays({"cost": -1e-200 * values}, higher_is_better={"cost": False})
+    result = rank_intervals(down, rng=0)
+    assert np.array_equal(result.better, up.better)
+    assert list(result.detectors) == list(up.detectors)
+    assert result.mean[0] < 0
+
+
+def test_equal_detectors_share_their_rank() -> None:
+    values = np.random.default_rng(2).normal([0.9, 0.85, 0.7], 0.02, (12, 3))
+    result = rank_intervals(table(values[:, [0, 0, 1, 2]]), n_best=1, rng=0)
+    assert result.rank.tolist() == [1, 1, 3, 4]
+    assert result.best_probabilities().tolist() == [1, 1, 0, 0]
+
+
+def test_problems_of_a_data_set_count_together() -> None:
+    """Each class of a data set twice is no more than once, whatever the means."""
+    rng = np.random.default_rng(4)
+    values = rng.normal([0.9, 0.88, 0.8], 0.03, (7, 3))
+    rows: dict[str, list[Any]] = {"dataset": [], "detector": [], "anomaly_class": [], "auc": []}
+    for i, row in enumerate(values.tolist()):
+        for name, value in zip("abc", row, strict=True):
+            for anomaly_class in ("x", "y"):
+                cells = (i, name, anomaly_class, value)
+                for column, cell in zip(rows, cells, strict=True):
+                    rows[column].append(cell)
+    twice, once = rank_intervals(rows, rng=0), rank_intervals(table(values), rng=0)
+    assert np.array_equal(twice.better, once.better)
+    assert np.array_equal(twice.rank_probabilities, once.rank_probabilities)
+    assert "14 problems of 7 data sets" in twice.summary
+
+
+def test_few_data_sets_show_nothing_and_say_so() -> None:
+    values = np.tile([0.9, 0.5], (5, 1)) + 0.001 * np.arange(5)[:, None]
+    result = rank_intervals(table(values), rng=0)
+    assert result.high.tolist() == [2, 2]
+    assert "5 data sets cannot show a difference at this level; 6 may" in result.notes
+    assert rank_intervals(table(np.vstack([values, values[:1]])), rng=0).high.tolist() == [1, 2]
+
+
+def test_missing_cells_leave_out_the_data_set() -> None:
+    values = np.random.default_rng(2).normal([0.9, 0.85, 0.7], 0.02, (12, 3))
+    gaps = values.copy()
+    gaps[3, 1] = math.nan
+    result = rank_intervals(table(gaps), rng=0)
+    whole = rank_intervals(table(np.delete(values, 3, axis=0)), rng=0)
+    assert np.array_equal(result.better, whole.better)
+    assert np.array_equal(result.mean, whole.mean)
+    assert any("1 of 12 data sets is left out" in note for note in result.notes)
+
+
+def test_refusals() -> None:
+    values = np.random.default_rng(2).normal([0.9, 0.85, 0.7], 0.02, (12, 3))
+    with pytest.raises(UndefinedMeasureError, match=r"two data sets .* found 1. Folds or seeds"):
+        rank_intervals(table(np.ones((1, 3, 10))))
+    holes = np.where(np.eye(12, 3) > 0, math.nan, values)[:3]
+    with pytest.raises(UndefinedMeasureError, match=r"found 0 .*3 of 3 data sets are left out"):
+        rank_intervals(table(holes))
+    one = table(values[:, :2], detectors=["knn", "knn"], params=["k=1", "k=2"])
+    with pytest.raises(InvalidInputError, match="two detectors to rank"):
+        rank_intervals(one)
+    values[2, 1] = math.inf
+    with pytest.raises(UndefinedMeasureError, match="found inf of 1 on 2: rank by mean_rank"):
+        rank_intervals(table(values))
+    assert rank_intervals(table(values), ranked_by="mean_rank").n_resamples == 2000
+    for options, message in (
+        ({"ranked_by": "median"}, "ranked_by must be"),
+        ({"n_best": 0}, "n_best must be at least 1"),
+    ):
+        with pytest.raises(InvalidInputError, match=message):
+            rank_intervals(table(values), **options)
+
+
+@pytest.mark.evidence
+@pytest.mark.parametrize("n_datasets", [8, 40])
+def test_equal_detectors_are_rarely_ranked(n_datasets: int) -> None:
+    """Where all are equal any rejection is an error; below 5 % by three standard errors."""
+    rng, wrong = np.random.default_rng(5), []
+    scales = np.where(np.arange(12) % 2, 10.0, 1.0)
+    for _ in range(600):
+        values = rng.normal(size=(n_datasets, 12)) * scales
+        wrong.append(rank_intervals(table(values), n_resamples=199, rng=rng).better.any())
+    assert np.mean(wrong) <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / 600)
