@@ -62,6 +62,7 @@ DATA_WITHOUT_LABELS = {
     "onnx_scorer": ("model",),
     **dict.fromkeys(
         (
+            *("bayesian_hierarchical_t", "bayesian_signed_rank", "multi_comparison_matrix"),
             *("average_ranks", "class_sensitivity", "compare_runs", "discriminability", "friedman"),
             *("kendall_matrix", "loss_at_selected_fpr", "mean_values", "nemenyi", "rank_distance"),
             *("rank_intervals", "recommend", "resampled_t_test", "selection_loss", "wilcoxon_holm"),

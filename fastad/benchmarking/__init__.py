@@ -9,11 +9,18 @@ if TYPE_CHECKING:
     from fastad.benchmarking.agreement import PairAgreement as PairAgreement
     from fastad.benchmarking.agreement import pairwise_agreement as pairwise_agreement
     from fastad.benchmarking.agreement import rank_label_agreement as rank_label_agreement
+    from fastad.benchmarking.bayesian import BayesianComparison as BayesianComparison
+    from fastad.benchmarking.bayesian import bayesian_signed_rank as bayesian_signed_rank
+    from fastad.benchmarking.detector_pairs import MultiComparison as MultiComparison
+    from fastad.benchmarking.detector_pairs import (
+        multi_comparison_matrix as multi_comparison_matrix,
+    )
     from fastad.benchmarking.distance import RankDistances as RankDistances
     from fastad.benchmarking.distance import rank_distance as rank_distance
     from fastad.benchmarking.friedman_test import FriedmanTable as FriedmanTable
     from fastad.benchmarking.friedman_test import FriedmanTest as FriedmanTest
     from fastad.benchmarking.friedman_test import friedman as friedman
+    from fastad.benchmarking.hierarchical import bayesian_hierarchical_t as bayesian_hierarchical_t
     from fastad.benchmarking.matrix import KendallMatrix as KendallMatrix
     from fastad.benchmarking.matrix import kendall_matrix as kendall_matrix
     from fastad.benchmarking.operating_points import Discriminability as Discriminability

@@ -15,6 +15,7 @@ from fastad._core.suggestions import suggests_arguments
 from fastad._core.threads import thread_limit
 from fastad._core.types import Point
 from fastad.benchmarking.columns import columns_by_rate, tpr_column
+from fastad.benchmarking.detector_pairs import multi_comparison_matrix
 from fastad.benchmarking.distance import rank_distance
 from fastad.benchmarking.friedman_test import friedman
 from fastad.benchmarking.matrix import kendall_matrix
@@ -95,8 +96,8 @@ def compare_runs(
     -------
     RunsOverview
         Results by name, where the table allows: ``ranks``, ``rank_intervals``, ``friedman``,
-        ``nemenyi``, ``wilcoxon``, ``values``, ``kendall``, ``selection_loss``,
-        ``class_sensitivity``,
+        ``nemenyi``, ``wilcoxon``, ``multi_comparison``, ``values``, ``kendall``,
+        ``selection_loss``, ``class_sensitivity``,
         ``discriminability_auc``, ``discriminability_tpr``, ``loss_at_tukey-q`` and so on for each
         criterion, ``rank_distance``, and ``recommendation_tpr@0.01`` and so on for each rate.
 
@@ -109,6 +110,7 @@ def compare_runs(
     See Also
     --------
     average_ranks, rank_intervals, friedman, nemenyi, wilcoxon_holm, mean_values : Of detectors.
+    multi_comparison_matrix : Of pairs of detectors.
     kendall_matrix, selection_loss : Of measures.
     class_sensitivity, discriminability, rank_distance, recommend : Of measures too.
     loss_at_selected_fpr : Of operating points.
@@ -138,7 +140,7 @@ def compare_runs(
     ... )
     >>> overview = fastad.compare_runs(results, operating_fpr=0.05, rng=0)
     >>> list(overview)[:6]
-    ['ranks', 'rank_intervals', 'friedman', 'nemenyi', 'wilcoxon', 'values']
+    ['ranks', 'rank_intervals', 'friedman', 'nemenyi', 'wilcoxon', 'multi_comparison']
     >>> overview["recommendation_tpr@0.05"].measure
     'tpr@0.05'
     >>> overview.skipped["rank_distance"]
@@ -213,6 +215,7 @@ def _makers(
     yield "friedman", partial(friedman, table, measures=measures, confidence_level=level)
     yield "nemenyi", of(nemenyi, **pairs)
     yield "wilcoxon", of(wilcoxon_holm, **pairs)
+    yield "multi_comparison", partial(multi_comparison_matrix, table, measure=pairs["measure"])
     yield "values", partial(mean_values, table, measures=measures)
     alone = f"there is one measure alone, {measures[0]}" if len(measures) < 2 else ""
     yield "kendall", alone or of(kendall_matrix, measures=measures)

@@ -15,7 +15,6 @@ from fastad._core.text_tables import count_text, intervals_text, level_text, som
 from fastad._core.threads import current_threads, in_steps, thread_map
 from fastad._core.types import (
     BoolMatrix,
-    BoolVector,
     FloatMatrix,
     FloatVector,
     IntMatrix,
@@ -28,11 +27,10 @@ from fastad._kernels.rank_tests.simultaneous import (
     largest_differences,
     weighted_sums,
 )
+from fastad.benchmarking.complete_merits import CompleteMerits
 from fastad.benchmarking.means import defined_mean, in_units
-from fastad.benchmarking.ranks import best_merits, check_detectors, notes_of_ranks, rank_rows
-from fastad.benchmarking.reading import problems_text
+from fastad.benchmarking.ranks import rank_rows
 from fastad.benchmarking.result_table import Results, as_results
-from fastad.errors import UndefinedMeasureError
 
 RankedBy: TypeAlias = Literal["mean_value", "mean_rank"]
 
@@ -252,47 +250,32 @@ def rank_intervals(
     level = check_inside(confidence_level, "confidence_level")
     n_resamples = check_count(n_resamples, "n_resamples")
     key = random_key(rng)
-    table = as_results(results, None)
-    column = table.only_measure() if measure is None else table.measure(measure)
-    check_detectors(table)
-    merits = best_merits(table, column)
-    ranks = rank_rows(merits)
-    counted: BoolVector = ~np.isnan(ranks[:, 0])
-    notes = [*table.omissions(), *notes_of_ranks(table, column, merits)]
-    clusters = np.unique(table.clusters[counted], return_inverse=True)[1]
-    n = int(clusters.max()) + 1 if len(clusters) else 0
-    if n < 2:
-        left_out = f" ({notes[-1]})" if not counted.all() else ""
-        raise UndefinedMeasureError(
-            "ranks over data sets need two data sets on which all detectors have a value; found "
-            f"{n}{left_out}. Folds or seeds of one data set say nothing of others"
-        )
-    ranked = merits[counted] if ranked_by == "mean_value" else -ranks[counted]
-    if not np.isfinite(ranked).all():
-        i, j = np.argwhere(~np.isfinite(ranked))[0].tolist()
-        problem = table.problems[int(np.flatnonzero(counted)[i])]
-        raise UndefinedMeasureError(
-            f"ranks by mean value need finite values; found {ranked[i, j]} of "
-            f"{table.detectors[j]} on {problem}: rank by mean_rank"
-        )
+    complete = CompleteMerits.of(as_results(results, None), measure)
+    hint = ". Folds or seeds of one data set say nothing of others"
+    complete.check("ranks over data sets", 2, hint)
+    if ranked_by == "mean_value":
+        complete.check_finite("ranks by mean value", ": rank by mean_rank")
+    merits, n = complete.merits, complete.n_datasets
+    ranks, notes = rank_rows(merits), list(complete.notes)
+    ranked = merits if ranked_by == "mean_value" else -ranks
     means = defined_mean(ranked, axis=0)
     order = np.argsort(-means, kind="stable")
     sums: FloatMatrix = np.zeros((n, len(order)))
     # What detectors have in common on a data set cancels, and so does the unit.
-    np.add.at(sums, clusters, ranked[:, order] - ranked.mean(axis=1, keepdims=True))
+    np.add.at(sums, complete.clusters, ranked[:, order] - ranked.mean(axis=1, keepdims=True))
     by_dataset: FloatMatrix = in_units(sums.reshape(1, -1))[0].reshape(sums.shape)
     alpha = float(1 - level)
     better = _better_pairs(by_dataset, alpha, n_resamples, key)
     if 2.0 ** (1 - n) > alpha:
         enough = 1 + math.ceil(-math.log2(alpha))
         notes.append(f"{n} data sets cannot show a difference at this level; {enough} may")
-    mean = column.sign * defined_mean(merits[counted], axis=0)[order]
-    mean_rank = defined_mean(ranks[counted], axis=0)[order]
+    mean = complete.column.sign * defined_mean(merits, axis=0)[order]
+    mean_rank = defined_mean(ranks, axis=0)[order]
     probabilities = _probabilities(by_dataset, n_resamples, key)
     bounds = bounds_of_ranks(means[order], better)
     set_all_readonly(mean, mean_rank, *bounds, better, probabilities)
     return RankIntervals(
-        [table.detectors[j] for j in order],
+        [complete.table.detectors[j] for j in order],
         mean,
         mean_rank,
         *bounds,
@@ -300,8 +283,8 @@ def rank_intervals(
         probabilities,
         ranked_by,
         min(n_best, len(order)),
-        column.key,
-        problems_text(table.clusters[counted]),
+        complete.column.key,
+        complete.data,
         float(level),
         n_resamples,
         notes,

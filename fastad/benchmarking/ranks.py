@@ -301,12 +301,14 @@ def notes_of_ranks(results: ResultTable, measure: MeasureColumn, merits: FloatMa
     )
 
 
-def shared_points(results: ResultTable) -> list[str]:
+def shared_points(
+    results: ResultTable, what: str = "p-values", ending: str = "; intervals do not"
+) -> list[str]:
     """Return a note where a test takes dependent problems for independent ones."""
     n = len(np.unique(results.clusters))
     if n == results.n_datasets:
         return []
     return [
-        f"p-values take the {results.n_datasets} problems for independent, which come from "
-        f"{count_text(n, 'data set')}; intervals do not"
+        f"{what} take the {results.n_datasets} problems for independent, which come from "
+        f"{count_text(n, 'data set')}{ending}"
     ]

@@ -163,6 +163,7 @@ def _compare_all() -> None:
     values = np.random.default_rng(0).uniform(size=(2, 3, 3))
     results = fastad.ResultTable.from_arrays({"tpr@0.1": values, "tpr@0.2": values[::-1]})
     fastad.benchmarking.rank_intervals(results, measure="tpr@0.1", n_resamples=2, rng=0)
+    fastad.benchmarking.bayesian_signed_rank(results, measure="tpr@0.1", n_draws=2, rng=0)
     fastad.benchmarking.kendall_matrix(results, n_resamples=2, rng=0)
     result = fastad.benchmarking.discriminability(results, n_resamples=2, rng=0)
     for test in ("welch", "tukey"):

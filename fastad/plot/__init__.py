@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from fastad.plot.decision import DecisionCurve as DecisionCurve
     from fastad.plot.decision import DecisionCurveDisplay as DecisionCurveDisplay
     from fastad.plot.det import DetCurveDisplay as DetCurveDisplay
+    from fastad.plot.detector_pairs import PairMatrixDisplay as PairMatrixDisplay
     from fastad.plot.detector_ranks import RankIntervalsDisplay as RankIntervalsDisplay
     from fastad.plot.excess_mass import ExcessMassCurveDisplay as ExcessMassCurveDisplay
     from fastad.plot.mass_volume import MassVolumeCurveDisplay as MassVolumeCurveDisplay

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, get_args
 
 from fastad._core.results import TableResult
+from fastad.benchmarking.detector_pairs import PairMatrix
 from fastad.benchmarking.matrix import MeasureMatrix
 from fastad.benchmarking.operating_points import CriterionName, Discriminability
 from fastad.benchmarking.rank_comparison import RankComparison
@@ -13,6 +14,7 @@ from fastad.benchmarking.runs_overview import RunsOverview
 from fastad.plot import drawing
 from fastad.plot.comparisons import DiscriminabilityDisplay, MatrixDisplay, matrix_size
 from fastad.plot.critical_difference import CriticalDifferenceDisplay
+from fastad.plot.detector_pairs import PairMatrixDisplay, pairs_size
 from fastad.plot.detector_ranks import RankIntervalsDisplay, ranks_size
 
 if TYPE_CHECKING:
@@ -51,6 +53,10 @@ def draw_result(result: TableResult) -> "Figure | None":
     if isinstance(result, RankIntervals):
         figure = _new_figure(*ranks_size(len(result.detectors)))
         RankIntervalsDisplay(result).plot(figure.subplots())
+        return figure
+    if isinstance(result, PairMatrix):
+        figure = _new_figure(*pairs_size(len(result.detectors)))
+        PairMatrixDisplay(result).plot(figure.subplots())
         return figure
     if isinstance(result, MeasureMatrix):
         width, height = matrix_size(*result.value.shape)

@@ -23,8 +23,8 @@ DETECTORS = ["knn", "knn", "lof", "lof", "svm", "svm"]
 OPTIONS: dict[str, Any] = {"n_resamples": 40, "rng": 0}
 LOSSES = [f"loss_at_{criterion}" for criterion in CRITERIA]
 ALL = [
-    *("ranks", "rank_intervals", "friedman", "nemenyi", "wilcoxon", "values", "kendall"),
-    "selection_loss",
+    *("ranks", "rank_intervals", "friedman", "nemenyi", "wilcoxon", "multi_comparison"),
+    *("values", "kendall", "selection_loss"),
     *("class_sensitivity", "discriminability_auc", "discriminability_tpr"),
     *LOSSES,
     *("rank_distance", "recommendation_tpr@0.01", "recommendation_tpr@0.05"),
@@ -78,6 +78,7 @@ def test_each_comparison_is_what_its_function_returns_with_the_same_seed(
         "friedman": fastad.benchmarking.friedman(table, measures=usual),
         "nemenyi": fastad.benchmarking.nemenyi(table, measure="auc", **OPTIONS),
         "wilcoxon": fastad.benchmarking.wilcoxon_holm(table, measure="auc", **OPTIONS),
+        "multi_comparison": fastad.benchmarking.multi_comparison_matrix(table, measure="auc"),
         "values": fastad.benchmarking.mean_values(table, measures=usual),
         "kendall": fastad.benchmarking.kendall_matrix(table, **several),
         "selection_loss": selection_loss(table, **several),
@@ -422,7 +423,8 @@ def test_pictures_are_drawn_without_pyplot(overview: RunsOverview) -> None:
     figures = dict(draw_overview(overview))
     assert pyplot.get_fignums() == before
     assert list(figures) == [
-        *("rank_intervals", "nemenyi", "wilcoxon", "kendall", "selection_loss"),
+        *("rank_intervals", "nemenyi", "wilcoxon", "multi_comparison", "kendall"),
+        "selection_loss",
         *("discriminability_auc", "discriminability_tpr"),
         *LOSSES,
     ]

@@ -56,7 +56,7 @@ def test_all_sections_and_what_they_say_are_printed(runs: Path) -> None:
     assert result.stdout == "\n".join(wanted) + "\n"
     assert "\x1b" not in result.stdout
     assert result.stderr.splitlines() == estimate.reasons()
-    assert len(estimate) == 17
+    assert len(estimate) == 18
 
 
 def test_long_tables_are_not_printed_but_saved(
@@ -136,6 +136,7 @@ def test_a_folder_holds_all_that_is_printed(runs: Path, tmp_path: Path) -> None:
         "rank_intervals",
         "nemenyi",
         "wilcoxon",
+        "multi_comparison",
         *(n for n in result if n[:4] in ("kend", "sele", "disc", "loss")),
     }
     wanted = {"index.md", "notes.txt"}

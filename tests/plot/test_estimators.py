@@ -122,7 +122,10 @@ def test_variation_over_folds(cv_results: dict[str, Any]) -> None:
 # All displays.
 
 # Of tables of results, which no estimator gives.
-OF_TABLES = {"CriticalDifferenceDisplay", "DiscriminabilityDisplay", "MatrixDisplay"}
+OF_TABLES = {
+    *("CriticalDifferenceDisplay", "DiscriminabilityDisplay", "MatrixDisplay"),
+    *("PairMatrixDisplay", "RankIntervalsDisplay"),
+}
 # Regions of one detector in the plane; volumes of all detectors on the same points.
 WITHOUT_FOLDS = {"DecisionRegionDisplay", "VolumeDisplay", "VolumeCurveDisplay"}
 DISPLAYS = {name for name in plot.__all__ if name.endswith("Display")} - OF_TABLES

@@ -44,6 +44,7 @@ curves = {f"tpr@{p}": rng.uniform(size=(3, 40, 7)) for p in (0.1, 0.2, 0.3)}
 results = fastad.ResultTable.from_arrays(curves)
 fastad.benchmarking.average_ranks(results, n_resamples=3, rng=0)
 fastad.benchmarking.rank_intervals(results, measure="tpr@0.1", n_resamples=3, rng=0)
+fastad.benchmarking.bayesian_signed_rank(results, measure="tpr@0.1", n_draws=3, rng=0)
 fastad.benchmarking.kendall_matrix(results, n_resamples=3, rng=0)
 fastad.benchmarking.selection_loss(results, n_resamples=3, rng=0)
 result = fastad.benchmarking.discriminability(results, n_resamples=3, rng=0)

@@ -1,0 +1,272 @@
+"""Bayesian comparison of detectors: probabilities of being better, equivalent and worse."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from itertools import combinations
+
+import numpy as np
+
+from fastad._core.arrays import set_all_readonly
+from fastad._core.parameters import check_count, exact_number
+from fastad._core.random import numbered_generator, random_key
+from fastad._core.results import Column
+from fastad._core.threads import thread_map
+from fastad._core.types import FloatMatrix, FloatVector, IntMatrix, IntVector, Point
+from fastad._kernels.rank_tests.regions import count_regions
+from fastad.benchmarking.complete_merits import CompleteMerits
+from fastad.benchmarking.detector_pairs import PairMatrix
+from fastad.benchmarking.means import defined_mean, differences
+from fastad.benchmarking.result_table import Results, as_results
+from fastad.errors import InvalidInputError
+
+# Weight of the difference 0 beside the data sets, each of which has 1: Benavoli's prior.
+_PRIOR = 0.5
+# Draws whose weights are in memory at once.
+_BLOCK = 1000
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class BayesianComparison(PairMatrix):
+    """Probabilities that a detector is better than another, or equivalent; prints as a matrix.
+
+    A cell has the probabilities that the detector of the row is better, equivalent and worse.
+    Frames have a row for each two: ``first``, the better by mean, ``second``, ``p_better``,
+    ``p_equivalent`` and ``p_worse``.
+
+    Attributes
+    ----------
+    detectors : sequence of str
+        Names, the best mean first.
+    p_better, p_equivalent : numpy.ndarray of shape (n_detectors, n_detectors)
+        Probability that the detector of the row is better than the column's by more than ``rope``,
+        and that neither is; NaN on the diagonal.
+    rope : float
+        Largest difference that is of no consequence: half of the region of practical equivalence.
+    method : {"signed-rank", "hierarchical-t"}
+        The model.
+    measure : str
+        Key of the measure.
+    data : str
+        How many data sets.
+    n_draws : int
+        Number of draws of the posterior.
+    monte_carlo_error : float
+        Largest standard error of the probabilities because of the number of draws.
+    """
+
+    detectors: Sequence[str]
+    p_better: FloatMatrix
+    p_equivalent: FloatMatrix
+    rope: float
+    method: str
+    measure: str
+    data: str
+    n_draws: int
+    monte_carlo_error: float
+    _notes: Sequence[str]
+
+    @property
+    def p_worse(self) -> FloatMatrix:
+        """Probability that the detector of the row is worse by more than ``rope``."""
+        worse: FloatMatrix = self.p_better.T
+        return worse
+
+    @property
+    def notes(self) -> list[str]:
+        """What the cells are, and the data sets that were left out."""
+        return [
+            f"row better, equivalent within {self.rope:g}, worse ({self.method}, {self.data}; "
+            f"Monte Carlo error at most {self.monte_carlo_error:.2g})",
+            *self._notes,
+        ]
+
+    @property
+    def shades(self) -> FloatMatrix:
+        """Probability of being better less that of being worse."""
+        return self.p_better - self.p_worse
+
+    def cell(self, i: int, j: int) -> tuple[str, ...]:
+        """Return the three probabilities."""
+        three = self.p_better[i, j], self.p_equivalent[i, j], self.p_better[j, i]
+        return tuple(f"{p:.2f}" for p in three)
+
+    def _declare_columns(self) -> list[Column]:
+        first, second = np.triu_indices(len(self.detectors), 1)
+        names = np.array(self.detectors, object)
+        return [
+            Column("first", names[first]),
+            Column("second", names[second]),
+            Column("p_better", self.p_better[first, second]),
+            Column("p_equivalent", self.p_equivalent[first, second]),
+            Column("p_worse", self.p_better[second, first]),
+        ]
+
+
+def bayesian_signed_rank(
+    results: Results,
+    *,
+    measure: str | None = None,
+    rope: Point = 0.01,
+    n_draws: int = 10_000,
+    rng: int | np.random.Generator | None = None,
+) -> BayesianComparison:
+    """Compare each two detectors by the Bayesian signed-rank test over data sets.
+
+    Parameters
+    ----------
+    results : ResultTable, or input of `ResultTable.from_table`
+        Measures of models on data sets; averaged over folds.
+        On each data set a detector stands for the best of its models.
+    measure : str, optional
+        Key of the measure; it may be left out where the table has one alone.
+    rope : float, default 0.01
+        Difference up to which detectors are equivalent in practice, at least 0, in the unit of
+        the measure. To be chosen before the results are seen.
+    n_draws : int, default 10000
+        Number of draws of the posterior.
+    rng : int or numpy.random.Generator, optional
+        Seed or generator of the draws.
+
+    Returns
+    -------
+    BayesianComparison
+        Probabilities of being better, equivalent and worse.
+
+    Raises
+    ------
+    InvalidInputError
+        If there is one detector only, or ``rope`` is negative.
+    UndefinedMeasureError
+        If there is no data set on which every detector has a finite value.
+
+    See Also
+    --------
+    bayesian_hierarchical_t : From the values on each fold.
+    wilcoxon_holm : The test that this one corresponds to.
+    fastad.plot.PairMatrixDisplay : The picture.
+
+    Notes
+    -----
+    Data sets have random weights, of Dirichlet's distribution with parameter 1 for each data set,
+    and 0.5 for a difference of 0 (a Dirichlet process as the prior). The mean of two differences
+    drawn by these weights lies below, within, or above the region from ``-rope`` to ``rope``; the
+    posterior probability of a region is the fraction of draws in which it is the most likely one.
+    All pairs have the same weights, and problems of one data set share theirs.
+
+    O(n) time for each draw and O(n^2) for each pair of detectors on n data sets.
+
+    References
+    ----------
+    .. [1] A. Benavoli, F. Mangili, G. Corani, M. Zaffalon and F. Ruggeri, "A Bayesian Wilcoxon
+       signed-rank test based on the Dirichlet process", 2014.
+    .. [2] A. Benavoli, G. Corani, J. Demšar and M. Zaffalon, "Time for a change: a tutorial for
+       comparing multiple classifiers through Bayesian analysis", 2017, section 4.2.
+
+    Examples
+    --------
+    >>> import fastad, numpy as np
+    >>> values = np.random.default_rng(0).normal([0.9, 0.89, 0.8], 0.02, (12, 3))
+    >>> results = fastad.ResultTable.from_arrays({"auc": values}, detectors=["knn", "lof", "svm"])
+    >>> test = fastad.benchmarking.bayesian_signed_rank(results, rng=0)
+    >>> bool(test.p_better[0, 2] > 0.99)
+    True
+    """
+    half_width, n_draws = check_rope(rope), check_count(n_draws, "n_draws")
+    key = random_key(rng)
+    complete = CompleteMerits.of(as_results(results, None), measure)
+    complete.check("differences of detectors", 1)
+    complete.check_finite("differences of detectors")
+    order = np.argsort(-defined_mean(complete.merits, axis=0), kind="stable")
+    columns = np.ascontiguousarray(complete.merits[:, order].T)
+    pairs = list(combinations(range(len(order)), 2))
+    sides = [_Sides.of(columns[i], columns[j], half_width) for i, j in pairs]
+    counts = np.zeros((len(pairs), 3), np.int64)
+    for start in range(0, n_draws, _BLOCK):
+        generator = numbered_generator(key, start)
+        size = min(_BLOCK, n_draws - start)
+        weights = np.empty((size, len(complete.clusters) + 1))
+        by_dataset = generator.standard_exponential((size, complete.n_datasets))
+        weights[:, :-1] = by_dataset[:, complete.clusters]
+        weights[:, -1] = generator.standard_gamma(_PRIOR, size)
+        thread_map(partial(_count_pair, sides, weights, counts), range(len(pairs)))
+    fractions = counts / (2 * n_draws)
+    error = math.sqrt(float(np.max(fractions * (1 - fractions))) / n_draws)
+    return as_comparison(
+        complete, order, pairs, fractions, half_width, "signed-rank", n_draws, error, complete.notes
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Sides:
+    """Differences of two detectors, and where partners lie with which the mean is in a region."""
+
+    order: IntVector
+    starts: IntMatrix
+
+    @classmethod
+    def of(cls, first: FloatVector, second: FloatVector, half_width: float) -> "_Sides":
+        change = np.append(differences(first[np.newaxis], second[np.newaxis])[0], 0.0)
+        order = np.argsort(change, kind="stable")
+        rising = change[order]
+        # Exact, as rates are decimals: a mean of two may lie at an end of the region.
+        both = np.broadcast_arrays(rising, rising[:, np.newaxis])
+        means = defined_mean(np.stack(both), axis=0)
+        starts = [
+            np.count_nonzero(sides, axis=1)
+            for sides in (
+                *(means < -half_width, means <= -half_width),
+                *(means <= half_width, means < half_width),
+            )
+        ]
+        return cls(order, np.array(starts, np.int64))
+
+
+def _count_pair(
+    sides: Sequence[_Sides], weights: FloatMatrix, counts: IntMatrix, pair: int
+) -> None:
+    order, starts = sides[pair].order, sides[pair].starts
+    count_regions(weights, order, starts, np.empty(len(order) + 1), counts[pair])
+
+
+def check_rope(rope: Point) -> float:
+    """Check half the width of a region of practical equivalence."""
+    exact: Fraction = exact_number(rope, "rope")
+    if exact < 0:
+        raise InvalidInputError(f"rope must be at least 0; found {rope!r}")
+    return float(exact)
+
+
+def as_comparison(
+    complete: CompleteMerits,
+    order: IntVector,
+    pairs: Sequence[tuple[int, int]],
+    fractions: FloatMatrix,
+    rope: float,
+    method: str,
+    n_draws: int,
+    error: float,
+    notes: Sequence[str],
+) -> BayesianComparison:
+    """Return matrices of the fractions of draws that are worse, equivalent and better."""
+    k = len(order)
+    better, equivalent = np.full((2, k, k), np.nan)
+    first, second = np.array(pairs).T
+    better[first, second], better[second, first] = fractions[:, 2], fractions[:, 0]
+    equivalent[first, second] = equivalent[second, first] = fractions[:, 1]
+    set_all_readonly(better, equivalent)
+    names = [complete.table.detectors[i] for i in order]
+    return BayesianComparison(
+        names,
+        better,
+        equivalent,
+        rope,
+        method,
+        complete.column.key,
+        complete.data,
+        n_draws,
+        error,
+        notes,
+    )
