@@ -320,10 +320,7 @@ def _reasons(results: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _value(bound: BoundMeasure, counts: OrderedCounts) -> float:
-    if bound.measure.weights == "integer" and counts.weighting == "real":
-        raise UndefinedMeasureError(
-            f"{bound.measure.name} takes integer sample weights only; found other values"
-        )
+    bound.check_weights(counts)
     if isinstance(counts, ContaminatedCounts):
         refuse_unidentified(counts, bound.measure, bound.parameters)
     return bound.value(counts)

@@ -15,6 +15,7 @@ from fastad._core.declared import Integer, Prevalence, Rate, ThresholdValue
 from fastad._core.types import (
     ArrayLike,
     BoolVector,
+    Count,
     Label,
     Point,
     Threshold,
@@ -48,8 +49,11 @@ def flagging_most_normals(counts: OrderedCounts, ties: BoolVector, rate: Fractio
     It flags no anomaly in the cell that the rate cuts.
     """
     left = last_point(counts, rate)
-    allowed = int(rate * counts.n_normals)
-    if left == ties.shape[0] or ties[left] or allowed == counts.fps[left]:
+    most = rate * exact(counts.n_normals)
+    # A real weight is rounded down, so that the rate still allows it.
+    is_real = counts.weighting == "real"
+    allowed: Count = math.nextafter(float(most), 0) if is_real else int(most)
+    if left == ties.shape[0] or ties[left] or allowed <= counts.fps[left]:
         return counts
     return replace(
         counts,

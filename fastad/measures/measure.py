@@ -392,6 +392,13 @@ class BoundMeasure:
     def __hash__(self) -> int:
         return hash((self.key, self.measure.name))
 
+    def check_weights(self, counts: OrderedCounts) -> None:
+        """Raise `UndefinedMeasureError` where the measure does not take the kind of weights."""
+        if self.measure.weights == "integer" and counts.weighting == "real":
+            raise UndefinedMeasureError(
+                f"{self.measure.name} takes integer sample weights only; found other values"
+            )
+
     def value(self, counts: OrderedCounts) -> float:
         """Return the number; raise `UndefinedMeasureError` where the counts leave it undefined."""
         value: float = self.measure.compute(counts, **self.parameters)

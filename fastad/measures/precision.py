@@ -130,6 +130,14 @@ def _lowest_average_precision(
     """
     need_anomalies(counts, "average_precision")
     weight = float(counts.normal_weight(prevalence))
+    if counts.weighting == "real":
+        # Anomalies may weigh as little as may be: the sum is an integral.
+        first, n, fp = counts.tps[:-1], np.diff(counts.tps), weight * counts.fps[1:]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            one_by_one = n - fp * np.log1p(n / (first + fp))
+        tied = n * counts.tps[1:] / (counts.tps[1:] + fp)
+        known = ties | (fp == 0) | (n == 0)
+        return float(np.where(known, tied, np.maximum(one_by_one, 0)).sum() / counts.n_anomalies)
     total = cell_curves.lowest_precision_sum(counts.fps, counts.tps, as_readonly(ties), weight)
     return total / counts.n_anomalies
 

@@ -257,6 +257,14 @@ def _highest_weighted_auc(
     if quadrature == "exact":
         return None
     need_both(counts, "weighted_auc")
+    if counts.weighting == "real":
+        # Normals may weigh as little as may be: steps are integrals, infinite from FPR 0 on.
+        before, fps, tps = counts.fps[:-1], counts.fps[1:], counts.tps
+        with np.errstate(invalid="ignore", divide="ignore"):
+            one_by_one = tps[1:] * np.log(fps / before)
+            tied = (fps - before) / fps * (tps[1:] + tps[:-1]) / 2
+        terms = np.where(ties, tied, one_by_one)[(fps > before) & (tps[1:] > 0)]
+        return float(terms.sum() / counts.n_anomalies)
     area = cell_curves.highest_inverse_fpr_area(counts.fps, counts.tps, as_readonly(ties))
     return area / counts.n_anomalies
 

@@ -100,7 +100,7 @@ SHARED = {
             "score_cells": lambda x: x.score_cells(),
             "listed": lambda x: x.listed(),
         },
-        frozenset({"memory", "from_bytes", "merged"}),
+        frozenset({"memory", "from_bytes", "from_counts", "merged"}),
     ),
     "SlidingEvaluation": Shared(
         sliding,

@@ -106,8 +106,8 @@ def write_points(
 def arrange(
     lowest: IntVector,  # (n,) falling rank bits: lowest score of each cell
     highest: IntVector,  # (n,) highest one
-    normals: IntVector,  # (n,)
-    anomalies: IntVector,  # (n,)
+    normals: CountVector,  # (n,)
+    anomalies: CountVector,  # (n,)
     anomalies_first: bool,  # noqa: FBT001 - kernels take no keywords
     keys: IntVector,  # (2 n,) written here: falling keys
     fps: CountVector,  # (2 n + 1,) written here
@@ -124,7 +124,8 @@ def arrange(
     fps[0] = 0
     tps[0] = 0
     for i in range(lowest.shape[0]):
-        upper_fp, upper_tp = (0, anomalies[i]) if anomalies_first else (normals[i], 0)
+        upper_fp = 0 if anomalies_first else normals[i]
+        upper_tp = anomalies[i] if anomalies_first else 0
         if lowest[i] != highest[i] and upper_fp + upper_tp > 0:
             keys[points] = ~highest[i]
             points += 1

@@ -119,7 +119,7 @@ class ScorePasses:
             corners = all(map(_has_corners, self._of_curve))
             curve = SpilledScores(self._cells, folder, self._memory, corners=corners)
         elif self._of_curve and self._anomalies is not None:
-            curve = AnomalyRanks(self._anomalies, self._cells.n_points, self._memory)
+            curve = AnomalyRanks(self._anomalies, int(self._cells.n_points), self._memory)
         counters: list[RangeCounter] = []
         for refinement in self._refinements.values():
             # Measures that are read at one point of the curve depend on the same ranges.

@@ -235,7 +235,7 @@ class GroupedPanes:
         for kept in self.groups.values():
             for old in [each for each in kept.panes if each < first]:
                 sketch = kept.panes.pop(old)
-                kept.n_points -= sketch.n_points
+                kept.n_points -= int(sketch.n_points)
                 self.unread.discard(sketch)
         for group in [group for group, kept in self.groups.items() if not kept.panes]:
             del self.groups[group]

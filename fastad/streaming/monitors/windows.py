@@ -378,7 +378,7 @@ class SlidingEvaluation:
                     kept[number] = ScoreSketch.from_bytes(content[start : start + size])
                     state.dtype = kept[number].dtype
                     start += size
-                n_points = sum(sketch.n_points for sketch in kept.values())
+                n_points = sum(int(sketch.n_points) for sketch in kept.values())
                 state.groups[restored_group(group)] = KeptGroup(kept, after_drop, n_points)
         except (ValueError, TypeError, KeyError, OverflowError):
             raise unfit("a state that none has", _WHAT) from None

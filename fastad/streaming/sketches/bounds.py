@@ -1,10 +1,14 @@
 """The bounds of a measure on cells of scores."""
 
 import math
+import sys
 from collections.abc import Sequence
 from fractions import Fraction
 
+import numpy as np
+
 from fastad._core.parameters import check_rate
+from fastad._core.text_tables import count_text
 from fastad._core.types import IntVector, Point, Points, Threshold
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.evaluation.doubtful_scores import ScoredRun, doubts_about
@@ -19,6 +23,7 @@ from fastad.measures.measure import (
 from fastad.measures.requests import rates_of, table_measures
 from fastad.measures.thresholds import THRESHOLD_AT_FPR, as_flagged, last_point
 from fastad.ordering.counts import OrderedCounts
+from fastad.streaming.sketches.bins import rank_bits
 from fastad.streaming.sketches.cells import ScoreCells
 from fastad.streaming.sketches.results import BoundedEvaluation, BoundedValue
 
@@ -51,7 +56,10 @@ def bounds_of(cells: ScoreCells, bound: BoundMeasure, *, rounding: bool = True) 
     Raises `UndefinedMeasureError` where it is undefined whatever the scores are.
     """
     extremes = extremes_of(bound.measure)
+    if bound.measure.reads_values and extremes.reads == "curve":
+        cells = _legal(cells, bound)
     tied = cells.tied
+    bound.check_weights(tied)
     if uncertain_cells(cells, bound).shape[0] == 0:
         value = bound.value(tied)
         return BoundedValue(value, value, value)
@@ -77,11 +85,29 @@ def bounds_of(cells: ScoreCells, bound: BoundMeasure, *, rounding: bool = True) 
         low, high = min(low, bound.bounds[0]), max(high, bound.bounds[1])
     value = bound.value_or_nan(tied)
     # What is read at a point has the same bits wherever the counts there are the same.
-    if rounding and not extremes.exact and (low != high or not extremes.local):
-        slack = _ROUNDING * max(abs(low), abs(high))
+    is_sum = not extremes.exact and (low != high or not extremes.local)
+    if rounding and (is_sum or cells.is_real):
+        sizes = [abs(end) for end in (low, high) if math.isfinite(end)]
+        # Differences of real weights cancel.
+        slack = _ROUNDING * max([*sizes, float(cells.is_real)])
         lowest, highest = bound.bounds
         low, high = max(low - slack, min(low, lowest)), min(high + slack, max(high, highest))
     return BoundedValue(value, low, high)
+
+
+def _legal(cells: ScoreCells, bound: BoundMeasure) -> ScoreCells:
+    """Return cells of which nothing is infinite or beyond the range that scores must lie in.
+
+    Cells as wide as that come from counts in bins, whose scores are float64.
+    """
+    if cells.codec.dtype != np.float64:
+        return cells
+    largest = Fraction(sys.float_info.max)
+    lowest, highest = bound.parameters.get("score_range", (-largest, largest))
+    low, high = float(lowest), float(highest)
+    low = math.nextafter(low, math.inf) if low < lowest else low
+    high = math.nextafter(high, -math.inf) if high > highest else high
+    return cells.cut(*rank_bits(np.array([low, high])).tolist())
 
 
 def _end(
@@ -135,9 +161,15 @@ def evaluate_cells(cells: ScoreCells, measures: Sequence[BoundMeasure]) -> Bound
             values[bound.key] = bounds_of(cells, bound)
         except UndefinedMeasureError as error:
             undefined[bound.key] = str(error)
-    n_anomalies, n_normals = int(cells.anomalies.sum()), int(cells.normals.sum())
+    n_anomalies, n_normals = cells.anomalies.sum().item(), cells.normals.sum().item()
     n_distinct = len(cells.lowest) if cells.ties.all() else None
     # Below 0.5 whatever the order within cells.
     auc = float(values["auc"].high) if "auc" in values else math.nan
     run = ScoredRun("", n_distinct, n_anomalies, n_normals, auc)
-    return BoundedEvaluation(values, undefined, doubts_about(run))
+    notes = doubts_about(run)
+    if cells.joined:
+        notes.append(
+            "bins that overlap were joined, as merged counts have unlike edges: "
+            f"{count_text(len(cells.lowest), 'range')} of scores are left"
+        )
+    return BoundedEvaluation(values, undefined, notes)

@@ -27,7 +27,7 @@ _ENTRY, _PAGE = 16, 8
 _MOST_DROPPED = 63
 # Counts of 32 bits are for fewer points than this.
 SHORT = 2**32
-_MOST_POINTS = 2**62
+MOST_POINTS = 2**62
 _FEWEST_SLOTS = 64
 # Rows of a thread between two entries of new pages; fewer at first, when all pages are new.
 _FIRST_ROWS, _MOST_ROWS = 2**12, 2**20
@@ -90,7 +90,7 @@ class CellTable:
 
     def check_room(self, n_points: int, argument: str) -> None:
         """Refuse further points if their number would not fit into the counts."""
-        if self.n_points + n_points >= _MOST_POINTS:
+        if self.n_points + n_points >= MOST_POINTS:
             raise InvalidInputError(
                 f"{argument} must leave fewer than 2^62 points in all; found "
                 f"{self.n_points + n_points}",

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fastad._core.arrays import as_readonly, set_readonly
-from fastad._core.types import BoolVector, IntMatrix, IntVector, LabelVector
+from fastad._core.types import BoolVector, Count, CountVector, IntMatrix, IntVector, LabelVector
 from fastad._kernels.ordering import cell_curves
 from fastad.ordering.counts import OrderedCounts
 from fastad.ordering.orders import sort
@@ -92,10 +92,11 @@ class ScoreCells:
     # score.
     lowest: IntVector
     highest: IntVector
-    # (n_cells,) numbers of points.
-    normals: IntVector
-    anomalies: IntVector
+    # (n_cells,) numbers of points, or their total weights (float64).
+    normals: CountVector
+    anomalies: CountVector
     codec: KeyCodec  # decodes rank bits to scores
+    joined: bool = False  # whether ranges of unlike ends were joined to wider ones
 
     @classmethod
     def of(cls, listed: CellCounts, lowest: int, highest: int, codec: KeyCodec) -> "ScoreCells":
@@ -113,10 +114,42 @@ class ScoreCells:
             codec,
         )
 
+    @classmethod
+    def joining(
+        cls,
+        lowest: IntVector,
+        highest: IntVector,
+        normals: CountVector,
+        anomalies: CountVector,
+        codec: KeyCodec,
+    ) -> "ScoreCells":
+        """Return cells of ranges in any order, of which those that overlap become one."""
+        order = np.argsort(lowest, kind="stable")
+        lowest, highest = lowest[order], highest[order]
+        reach = np.maximum.accumulate(highest)
+        is_first = np.append(True, lowest[1:] > reach[:-1])
+        firsts = np.flatnonzero(is_first)
+        lows, highs = lowest[firsts], np.maximum.reduceat(highest, firsts)
+        of = np.cumsum(is_first) - 1
+        unlike = (lowest != lows[of]) | (highest != highs[of])
+        normals, anomalies = (
+            np.add.reduceat(counts[order], firsts) for counts in (normals, anomalies)
+        )
+        lows, highs, normals, anomalies = (
+            set_readonly(each[::-1].copy()) for each in (lows, highs, normals, anomalies)
+        )
+        return cls(lows, highs, normals, anomalies, codec, joined=bool(unlike.any()))
+
     @property
-    def n_points(self) -> int:
-        """Number of points in all cells."""
-        return int(self.normals.sum() + self.anomalies.sum())
+    def n_points(self) -> Count:
+        """Number of points in all cells, or their total weight."""
+        total: Count = (self.normals.sum() + self.anomalies.sum()).item()
+        return total
+
+    @property
+    def is_real(self) -> bool:
+        """Whether points have real weights, so that their number is not known."""
+        return self.normals.dtype.kind == "f"
 
     @property
     def ties(self) -> BoolVector:
@@ -126,7 +159,8 @@ class ScoreCells:
 
     def uncertain(self, *, values: bool) -> IntVector:
         """Return the cells whose scores are not known, or only those whose order is not."""
-        ordered = np.False_ if values else self.normals + self.anomalies == 1
+        known = not (values or self.is_real)
+        ordered = self.normals + self.anomalies == 1 if known else np.False_
         return np.flatnonzero(~(self.ties | ordered))
 
     @property
@@ -161,14 +195,36 @@ class ScoreCells:
             set_readonly(self.normals[kept]),
             set_readonly(self.anomalies[kept]),
             self.codec,
+            self.joined,
         )
+
+    def cut(self, lowest: int, highest: int) -> "ScoreCells":
+        """Return the cells without what lies beyond rank bits; cells wholly beyond stay."""
+        low, high = np.maximum(self.lowest, lowest), np.minimum(self.highest, highest)
+        beyond = low > high
+        return replace(
+            self,
+            lowest=as_readonly(np.where(beyond, self.lowest, low)),
+            highest=as_readonly(np.where(beyond, self.highest, high)),
+        )
+
+    def plus(self, other: "ScoreCells") -> "ScoreCells":
+        """Return the points of both; ranges that overlap become one."""
+        sum_of = ScoreCells.joining(
+            np.concatenate([self.lowest, other.lowest]),
+            np.concatenate([self.highest, other.highest]),
+            np.concatenate([self.normals, other.normals]),
+            np.concatenate([self.anomalies, other.anomalies]),
+            self.codec,
+        )
+        return replace(sum_of, joined=sum_of.joined or self.joined or other.joined)
 
     def refined(self, chosen: BoolVector, finer: "ScoreCells") -> "ScoreCells":
         """Return the cells with finer ones in place of those that were chosen."""
         lowest = np.concatenate([self.lowest[~chosen], finer.lowest])
         order = np.argsort(lowest)[::-1]
 
-        def together(kept: IntVector, new: IntVector) -> IntVector:
+        def together(kept: CountVector, new: CountVector) -> CountVector:
             return set_readonly(np.concatenate([kept[~chosen], new])[order])
 
         return ScoreCells(
@@ -177,6 +233,7 @@ class ScoreCells:
             together(self.normals, finer.normals),
             together(self.anomalies, finer.anomalies),
             self.codec,
+            self.joined,
         )
 
     def _arranged(
@@ -184,12 +241,12 @@ class ScoreCells:
     ) -> OrderedCounts:
         n_cells = lowest.shape[0]
         keys = np.empty(2 * n_cells, np.int64)
-        fps, tps = np.empty(2 * n_cells + 1, np.int64), np.empty(2 * n_cells + 1, np.int64)
+        fps, tps = np.empty((2, 2 * n_cells + 1), self.normals.dtype)
         points = cell_curves.arrange(
             lowest, highest, self.normals, self.anomalies, anomalies_first, keys, fps, tps
         )
-        n_normals, n_anomalies = int(fps[points]), int(tps[points])
-        several = self.normals + self.anomalies > 1
+        n_normals, n_anomalies = fps[points].item(), tps[points].item()
+        sizes = self.normals + self.anomalies
         return OrderedCounts(
             fps=set_readonly(fps[: points + 1]),
             tps=set_readonly(tps[: points + 1]),
@@ -197,7 +254,8 @@ class ScoreCells:
             codec=self.codec,
             n_anomalies=n_anomalies,
             n_normals=n_normals,
-            n_points=n_normals + n_anomalies,
-            n_tied=int((self.normals + self.anomalies)[several].sum()),
-            weighting="none",
+            # Of real weights at least one point in each cell.
+            n_points=n_cells if self.is_real else n_normals + n_anomalies,
+            n_tied=0 if self.is_real else int(sizes[sizes > 1].sum()),
+            weighting="real" if self.is_real else "none",
         )

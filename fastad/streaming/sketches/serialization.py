@@ -11,12 +11,17 @@ from fastad._core.parameters import short_repr
 from fastad._core.types import IntVector
 from fastad._kernels.ordering import varints
 from fastad.errors import InvalidInputError, InvalidTypeError
+from fastad.ordering.raw import KeyCodec
 from fastad.streaming.sketches.cell_table import CellTable
-from fastad.streaming.sketches.cells import N_KINDS, CellCounts
+from fastad.streaming.sketches.cells import N_KINDS, CellCounts, ScoreCells
 
 _MAGIC = b"fastad sketch\n\x00\x00"
 _VERSION = 1
 _WHAT = "a sketch"
+# A sketch with counts in bins: bytes of the sketch, number of bins, whether weights are real and
+# whether ranges were joined; then the sketch, ends of the bins and counts.
+_BINS_MAGIC = b"fastad bins\n\x00\x00\x00\x00"
+_BINS_HEADER = struct.Struct("<QQ??")
 # Type of the scores, bytes of memory, dropped bits, lowest and highest rank bits, number of cells.
 _HEADER = struct.Struct("<8sQBqqQ")
 _VERSIONS = struct.Struct("<H")
@@ -33,6 +38,7 @@ class SketchState(NamedTuple):
     listed: CellCounts
     lowest: int
     highest: int
+    bins: ScoreCells | None = None  # what somebody else has counted
 
 
 def seal(content: bytes, magic: bytes, version: int) -> bytes:
@@ -68,6 +74,8 @@ def unfit(found: str, what: str) -> InvalidInputError:
 
 def to_bytes(state: SketchState) -> bytes:
     """Write a state."""
+    if state.bins is not None:
+        return _with_bins(to_bytes(state._replace(bins=None)), state.bins)
     listed = state.listed
     name = "" if state.dtype is None else state.dtype.name
     header = _HEADER.pack(
@@ -85,8 +93,36 @@ def to_bytes(state: SketchState) -> bytes:
     return seal(header + written[:n_bytes].tobytes(), _MAGIC, _VERSION)
 
 
+def _with_bins(sketch: bytes, bins: ScoreCells) -> bytes:
+    columns = (bins.lowest, bins.highest, bins.normals, bins.anomalies)
+    header = _BINS_HEADER.pack(len(sketch), len(bins.lowest), bins.is_real, bins.joined)
+    arrays = b"".join(column.astype(column.dtype.newbyteorder("<")).tobytes() for column in columns)
+    return seal(header + sketch + arrays, _BINS_MAGIC, _VERSION)
+
+
+def _read_bins(data: bytes) -> SketchState:
+    content = unseal(data, _BINS_MAGIC, _VERSION, _WHAT, _BINS_HEADER.size)
+    n_bytes, n_bins, is_real, joined = _BINS_HEADER.unpack_from(content)
+    start = _BINS_HEADER.size + n_bytes
+    if len(content) != start + 32 * n_bins:
+        raise unfit("bins that no sketch has", _WHAT)
+    state = from_bytes(content[_BINS_HEADER.size : start])
+    ends = np.frombuffer(content, "<i8", 2 * n_bins, start).astype(np.int64).reshape(2, -1)
+    counts = np.frombuffer(content, "<f8" if is_real else "<i8", offset=start + 16 * n_bins)
+    counts = counts.astype(counts.dtype.newbyteorder("=")).reshape(2, -1)
+    falls = np.all(ends[0] <= ends[1]) and np.all(ends[1, 1:] < ends[0, :-1])
+    if not falls or state.dtype != np.float64 or not np.all(counts.sum(axis=0) > 0):
+        raise unfit("bins that no sketch has", _WHAT)
+    lowest, highest, normals, anomalies = map(as_readonly, (*ends, *counts))
+    codec = KeyCodec(np.dtype(np.float64), 0)
+    bins = ScoreCells(lowest, highest, normals, anomalies, codec, joined)
+    return state._replace(bins=bins)
+
+
 def from_bytes(data: object) -> SketchState:
     """Read a state; refuse anything else."""
+    if isinstance(data, bytes | bytearray | memoryview) and bytes(data).startswith(_BINS_MAGIC):
+        return _read_bins(bytes(data))
     content = unseal(data, _MAGIC, _VERSION, _WHAT, _HEADER.size)
     name, memory, shift, lowest, highest, n_cells = _HEADER.unpack_from(content)
     text = name.rstrip(b"\x00").decode("ascii", "replace")

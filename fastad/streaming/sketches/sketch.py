@@ -8,14 +8,16 @@ import numpy as np
 from fastad._core.interrupts import uninterrupted
 from fastad._core.locks import StateLock
 from fastad._core.parameters import N_RESAMPLES, check_type, exact_number, short_repr
+from fastad._core.text_tables import count_text
 from fastad._core.threads import thread_limit
-from fastad._core.types import ArrayLike, IntervalMethod, IntVector, Label, Point, Points
+from fastad._core.types import ArrayLike, Count, IntervalMethod, IntVector, Label, Point, Points
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.measures.measure import BoundMeasure, MeasureLike
 from fastad.measures.registry import MEASURES
 from fastad.measures.requests import bind
 from fastad.ordering.raw import KeyCodec
 from fastad.streaming.sketches import serialization
+from fastad.streaming.sketches.bins import Closed, bins_of
 from fastad.streaming.sketches.bounded_methods import BoundedMeasureMethods, bind_any
 from fastad.streaming.sketches.bounds import bounds_of, evaluate_cells, measures_to_bound
 from fastad.streaming.sketches.cell_table import CellTable
@@ -64,7 +66,7 @@ class ScoreSketch(BoundedMeasureMethods):
     BoundedValue(value=0.75, low=0.75, high=0.75)
     """
 
-    __slots__ = ("_cells", "_dtype", "_highest", "_lock", "_lowest", "_table")
+    __slots__ = ("_bins", "_cells", "_dtype", "_highest", "_lock", "_lowest", "_table")
 
     def __init__(self, memory: int | str = _MEMORY) -> None:
         size = check_memory(memory)
@@ -77,6 +79,69 @@ class ScoreSketch(BoundedMeasureMethods):
         self._dtype: np.dtype[Any] | None = None
         self._lowest = self._highest = 0
         self._cells: ScoreCells | None = None
+        # Points that somebody else has counted, beside those of the table.
+        self._bins: ScoreCells | None = None
+
+    @classmethod
+    def from_counts(
+        cls,
+        edges: ArrayLike,
+        normals: ArrayLike,
+        anomalies: ArrayLike,
+        *,
+        closed: Closed = "left",
+        memory: int | str = _MEMORY,
+    ) -> "ScoreSketch":
+        """Return a sketch of points that somebody else has counted in bins of scores.
+
+        Any bins will do that a score falls into one of: of equal or unequal widths, between
+        quantiles, buckets of Prometheus, single values. Nothing is assumed of the scores in a bin:
+        each measure has the bounds that are certain.
+
+        Parameters
+        ----------
+        edges : array-like of shape (n_bins + 1,) or (n_bins, 2)
+            Rising edges of the bins, which may begin and end with an infinity; with
+            ``closed="both"``, the lowest and the highest score of each bin, which is the same for
+            single values. Floats, or integers below 2^53.
+        normals, anomalies : array-like of shape (n_bins,)
+            Numbers of normal samples and of anomalies in each bin, or their total weights. If all
+            are integers, they count samples.
+        closed : {"left", "right", "both"}, default "left"
+            Which edge of a bin is part of it. The outermost edges always are.
+        memory : int or str, default "8MB"
+            Bytes for points that are counted beside the bins, as `ScoreSketch` takes them.
+
+        Returns
+        -------
+        ScoreSketch
+            The scores have the type float64. `merge` adds the points of other sketches, `update`
+            further points, and `refine` says which bins have to be split; where ranges of scores
+            overlap, they become one, and a note of `evaluate` says so.
+
+        Raises
+        ------
+        InvalidInputError
+            If edges do not rise, numbers of bins differ, or a count is negative or not finite. A
+            float from 2^53 on is no count: it may have been rounded.
+
+        Notes
+        -----
+        O(n) time and 32 bytes a bin for n bins.
+
+        Examples
+        --------
+        >>> from fastad.streaming import ScoreSketch
+        >>> edges = [0.0, 0.25, 0.5, 0.75, 1.0]
+        >>> sketch = ScoreSketch.from_counts(edges, [40, 7, 2, 1], [1, 0, 3, 6])
+        >>> print(sketch.roc_auc())
+        0.922 (certainly from 0.87 to 0.974)
+        """
+        sketch = cls(memory)
+        bins = bins_of(edges, normals, anomalies, closed)
+        if bins.lowest.shape[0]:
+            sketch._bins, sketch._dtype = bins, bins.codec.dtype
+        return sketch
 
     def __repr__(self) -> str:
         n_normals, n_anomalies, n_unlabelled = self._totals()
@@ -98,29 +163,32 @@ class ScoreSketch(BoundedMeasureMethods):
         return self._dtype
 
     @property
-    def n_anomalies(self) -> int:
-        """Number of anomalies."""
+    def n_anomalies(self) -> Count:
+        """Number of anomalies, or their total weight."""
         return self._totals()[ANOMALY]
 
     @property
-    def n_normals(self) -> int:
-        """Number of normal samples."""
+    def n_normals(self) -> Count:
+        """Number of normal samples, or their total weight."""
         return self._totals()[NORMAL]
 
     @property
     def n_unlabelled(self) -> int:
         """Number of points whose label has not come yet."""
-        return self._totals()[UNLABELLED]
+        with self._lock.checked():
+            return self._table.totals()[UNLABELLED]
 
     @property
-    def n_points(self) -> int:
+    def n_points(self) -> Count:
         """Number of points, with and without a label."""
         self._lock.checked()
-        return self._table.n_points
+        return self._table.n_points + (0 if self._bins is None else self._bins.n_points)
 
     @property
     def n_cells(self) -> int:
         """Number of cells with a point."""
+        if self._bins is not None:
+            return len(self.score_cells().lowest)
         with self._lock.checked():
             return int(self._table.listed().cells.shape[0])
 
@@ -128,6 +196,9 @@ class ScoreSketch(BoundedMeasureMethods):
     def resolution(self) -> str:
         """How wide a cell is, in words: a fraction of the scores in it, or a number of integers."""
         self._lock.checked()
+        if self._bins is not None:
+            cells = self.score_cells()
+            return "exact" if cells.ties.all() else count_text(len(cells.lowest), "range")
         shift = self._table.shift
         if shift == 0:
             return "exact"
@@ -237,7 +308,8 @@ class ScoreSketch(BoundedMeasureMethods):
     def merge(self, other: "ScoreSketch") -> None:
         """Add the points of another sketch, of the same memory and type of scores, to this one.
 
-        Merging sketches in any order and grouping gives the same bytes.
+        Merging sketches in any order and grouping gives the same bytes. Where bins of one and bins
+        or cells of the other overlap, the points are counted in the range that both take.
         """
         check_type(other, ScoreSketch, "other", "a ScoreSketch")
         if other.memory != self.memory:
@@ -374,6 +446,7 @@ class ScoreSketch(BoundedMeasureMethods):
             sketch._table = self._table.copy()
             sketch._dtype = self._dtype
             sketch._lowest, sketch._highest = self._lowest, self._highest
+            sketch._bins = self._bins
         return sketch
 
     def to_bytes(self) -> bytes:
@@ -383,7 +456,12 @@ class ScoreSketch(BoundedMeasureMethods):
         """
         with self._lock.checked():
             state = SketchState(
-                self._dtype, self.memory, self._table.listed(), self._lowest, self._highest
+                self._dtype,
+                self.memory,
+                self._table.listed(),
+                self._lowest,
+                self._highest,
+                self._bins,
             )
         return serialization.to_bytes(state)
 
@@ -394,6 +472,7 @@ class ScoreSketch(BoundedMeasureMethods):
         sketch = cls(state.memory)
         sketch._table.plus(state.listed)
         sketch._dtype, sketch._lowest, sketch._highest = state.dtype, state.lowest, state.highest
+        sketch._bins = state.bins
         return sketch
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -405,9 +484,10 @@ class ScoreSketch(BoundedMeasureMethods):
             if self._dtype is None:
                 raise UndefinedMeasureError("a sketch without points has no measures")
             if self._cells is None:
-                self._cells = ScoreCells.of(
+                counted = ScoreCells.of(
                     self._table.listed(), self._lowest, self._highest, KeyCodec(self._dtype, 0)
                 )
+                self._cells = counted if self._bins is None else self._bins.plus(counted)
             return self._cells
 
     @classmethod
@@ -431,26 +511,41 @@ class ScoreSketch(BoundedMeasureMethods):
 
     def listed(self) -> CellCounts:
         """Return the counts in cells with a point, labelled or not."""
+        if self._bins is not None:
+            raise InvalidInputError(
+                "a sketch must have counted its points itself; found one with counts in bins"
+            )
         with self._lock.checked():
             return self._table.listed()
 
-    def _totals(self) -> tuple[int, int, int]:
+    def _totals(self) -> tuple[Count, Count, int]:
         with self._lock.checked():
-            return self._table.totals()
+            n_normals, n_anomalies, n_unlabelled = self._table.totals()
+        if self._bins is None:
+            return n_normals, n_anomalies, n_unlabelled
+        bins = self._bins
+        totals = n_normals + bins.normals.sum().item(), n_anomalies + bins.anomalies.sum().item()
+        return *totals, n_unlabelled
 
     def _check_addable(self, other: "ScoreSketch", weight: int, name: str, argument: str) -> None:
         """Refuse scores of another type under a name, and too many points under another."""
         if other._dtype is not None:
             self._expect(other._dtype, name)
-            self._table.check_room(other._table.n_points * weight, argument)
+            in_bins = sum(each._bins.n_points for each in (self, other) if each._bins is not None)
+            self._table.check_room(other._table.n_points * weight + int(in_bins), argument)
 
     def _add(self, other: "ScoreSketch", weight: int) -> None:
         """Add the points of a sketch of the same memory and type, each ``weight`` times."""
         if other._dtype is None:
             return
-        self._table.coarsen_to(other._table.shift)
-        self._table.add_table(other._table, weight)
-        self._widen(other._lowest, other._highest)
+        if other._table.n_points:
+            is_first = self._table.n_points == 0
+            self._table.coarsen_to(other._table.shift)
+            self._table.add_table(other._table, weight)
+            self._widen(other._lowest, other._highest, is_first=is_first)
+        if other._bins is not None:
+            # Only sketches that `merge` adds have bins.
+            self._bins = other._bins if self._bins is None else self._bins.plus(other._bins)
         self._dtype, self._cells = other._dtype, None
 
     def _expect(self, dtype: np.dtype[Any], name: str = "y_score") -> None:
@@ -460,14 +555,14 @@ class ScoreSketch(BoundedMeasureMethods):
             )
 
     def _count(self, points: StreamedPoints) -> None:
+        is_first = self._table.n_points == 0
         self._table.add(points.raw, points.kinds, points.weights)
-        self._widen(points.lowest, points.highest)
+        self._widen(points.lowest, points.highest, is_first=is_first)
         self._dtype, self._cells = points.raw.dtype, None
 
-    def _widen(self, lowest: int, highest: int) -> None:
-        new = self._dtype is None
-        self._lowest = lowest if new else min(self._lowest, lowest)
-        self._highest = highest if new else max(self._highest, highest)
+    def _widen(self, lowest: int, highest: int, *, is_first: bool) -> None:
+        self._lowest = lowest if is_first else min(self._lowest, lowest)
+        self._highest = highest if is_first else max(self._highest, highest)
 
 
 def never_counted(points: StreamedPoints, unknown: IntVector) -> InvalidInputError:

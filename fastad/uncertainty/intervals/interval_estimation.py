@@ -234,11 +234,8 @@ def task_of(
     sample: Sample, bound: BoundMeasure, method: str, coverage: float | None = None
 ) -> Task | UndefinedMeasureError:
     """Return the task of an interval by a method, or why there is none."""
-    if bound.measure.weights == "integer" and sample.counts.weighting == "real":
-        return UndefinedMeasureError(
-            f"{bound.measure.name} takes integer sample weights only; found other values"
-        )
     try:
+        bound.check_weights(sample.counts)
         value = bound.value(sample.counts)
     except UndefinedMeasureError as error:
         return error

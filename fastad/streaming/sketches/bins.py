@@ -1,0 +1,123 @@
+"""Counts that somebody else made, in bins of scores, as the cells of a sketch."""
+
+from typing import Any, Literal, TypeAlias, get_args
+
+import numpy as np
+
+from fastad._core.arrays import check_no_nan, real_vector, set_readonly
+from fastad._core.parameters import check_choice
+from fastad._core.row_index import check_rows
+from fastad._core.types import ArrayLike, CountVector, FloatVector, IntVector
+from fastad._kernels.ordering import keys
+from fastad.errors import InvalidInputError
+from fastad.ordering.raw import KeyCodec, view_raw
+from fastad.streaming.sketches.cell_table import MOST_POINTS
+from fastad.streaming.sketches.cells import ScoreCells
+
+Closed: TypeAlias = Literal["left", "right", "both"]
+# From here on, floats skip integers.
+_FLOATS_MERGE = 2.0**53
+# Real weights: products of sums of weights neither overflow nor vanish.
+_LARGEST_WEIGHT = 1e100
+
+
+def bins_of(
+    edges: ArrayLike, normals: ArrayLike, anomalies: ArrayLike, closed: Closed
+) -> ScoreCells:
+    """Check counts in bins as a user gives them; return the bins that are not empty."""
+    check_choice(closed, get_args(Closed), "closed")
+    counts = {"normals": _counts(normals, "normals"), "anomalies": _counts(anomalies, "anomalies")}
+    check_rows({"normals": normals, "anomalies": anomalies})
+    n_bins = counts["normals"].shape[0]
+    if counts["anomalies"].shape[0] != n_bins:
+        raise InvalidInputError(
+            f"anomalies must have one count for each bin; found {counts['anomalies'].shape[0]} "
+            f"counts, and {n_bins} of normals"
+        )
+    lowest, highest = _ends(edges, n_bins, closed)
+    both = np.stack(list(counts.values()))
+    if both.dtype.kind == "f" and np.all(both == np.floor(both)):
+        for name, of_class in counts.items():
+            _refuse(of_class >= _FLOATS_MERGE, of_class, name, "be of an integer type from 2^53 on")
+        both = both.astype(np.int64)
+    if both.dtype.kind == "f":
+        for name, of_class in counts.items():
+            outside = (of_class > 0) & (of_class < 1 / _LARGEST_WEIGHT)
+            outside |= of_class > _LARGEST_WEIGHT
+            _refuse(outside, of_class, name, f"be 0 or lie in [{1 / _LARGEST_WEIGHT:g}, 1e+100]")
+    elif both.sum(dtype=np.float64) >= MOST_POINTS:
+        raise InvalidInputError(
+            f"normals and anomalies must be fewer than 2^62 in all; found {both.sum(dtype=object)}",
+            argument="normals",
+        )
+    kept = np.flatnonzero(both.sum(axis=0) > 0)[::-1]
+    return ScoreCells(
+        set_readonly(lowest[kept]),
+        set_readonly(highest[kept]),
+        set_readonly(both[0, kept]),
+        set_readonly(both[1, kept]),
+        KeyCodec(np.dtype(np.float64), 0),
+    )
+
+
+def rank_bits(scores: FloatVector) -> IntVector:
+    """Return integers that are ordered as scores are, neighbours for neighbouring floats."""
+    raw = view_raw(scores)
+    falling = np.empty(scores.shape[0], np.int64)
+    keys.fall(raw.values, raw.largest, raw.signed, falling)
+    return ~falling
+
+
+def _ends(edges: ArrayLike, n_bins: int, closed: Closed) -> tuple[IntVector, IntVector]:
+    """Return the rank bits of the lowest and the highest score of each bin."""
+    shape = (n_bins, 2) if closed == "both" else (n_bins + 1,)
+    if np.shape(edges) != shape:
+        what = "lowest and highest score of each bin" if closed == "both" else "an edge more"
+        raise InvalidInputError(
+            f"edges must have {what}, shape {shape} for closed={closed!r} and {n_bins} bins; found "
+            f"shape {np.shape(edges)}"
+        )
+    if closed == "both":
+        edges = np.asarray(edges).reshape(-1)
+    vector = real_vector(edges, "edges")
+    check_no_nan(vector, "edges", None)
+    values = vector.astype(np.float64)
+    rounded = np.zeros(values.shape, np.bool_)
+    if vector.dtype.kind in "iu":
+        rounded = np.abs(values) >= _FLOATS_MERGE
+    _refuse(rounded, vector, "edges", "be floats, or integers below 2^53")
+    falls = values[1:] < values[:-1] if closed == "both" else values[1:] <= values[:-1]
+    if closed == "both":
+        # Bins have no score in common.
+        falls[1::2] |= values[2::2] == values[1:-1:2]
+    _refuse(np.append(False, falls), values, "edges", "rise")
+    bits = rank_bits(values)
+    if closed == "both":
+        return bits[::2], bits[1::2]
+    lowest, highest = bits[:-1].copy(), bits[1:].copy()
+    # Outermost edges are part of the bins, as they are of NumPy's histograms.
+    if closed == "left":
+        highest[:-1] -= 1
+    else:
+        lowest[1:] += 1
+    return lowest, highest
+
+
+def _counts(values: ArrayLike, name: str) -> CountVector:
+    """Check counts: numbers that are finite and not negative."""
+    counts = real_vector(values, name)
+    check_no_nan(counts, name, None)
+    _refuse((counts < 0) | np.isinf(counts), counts, name, "be finite and not negative")
+    if counts.dtype == np.uint64:
+        _refuse(counts >= np.uint64(MOST_POINTS), counts, name, "be below 2^62")
+    return counts.astype(np.float64 if counts.dtype.kind == "f" else np.int64)
+
+
+def _refuse(bad: Any, values: Any, name: str, expected: str) -> None:
+    """Raise where some values are bad."""
+    if np.any(bad):
+        first = int(np.argmax(bad))
+        raise InvalidInputError(
+            f"{name} must {expected}; found {np.count_nonzero(bad)} other values, the first at "
+            f"index {first}: {values[first]}"
+        )

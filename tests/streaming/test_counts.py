@@ -1,0 +1,258 @@
+"""Counts that somebody else made: bounds contain the exact value, and bad counts are refused."""
+
+import pickle
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+import fastad
+from fastad.errors import InvalidInputError, UndefinedMeasureError
+from fastad.streaming import ScoreSketch, kolmogorov_distance
+from fastad.streaming.sketches.bounded_methods import bind_any
+from tests.streaming.test_bounds import BOUNDED, parameters
+
+KINDS = ("equal", "quantiles", "values", "rounded", "prometheus", "at scores", "extremes")
+
+
+def draw_sample(rng: np.random.Generator) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    """Labels of both classes, and scores with ties on several scales."""
+    n = int(rng.integers(2, 60))
+    y = rng.permutation(np.append([0, 1], rng.random(n) < rng.random()).astype(np.int64))
+    s = rng.normal(size=n + 2) + rng.integers(0, 3) * y
+    s = (np.exp(s), s, np.round(s, 1), np.round(s), 0.01 * np.round(s) + 7)[rng.integers(5)]
+    return y, s
+
+
+def draw_bins(kind: str, s: npt.NDArray[Any], rng: np.random.Generator) -> tuple[Any, Any]:
+    """Edges of a kind of bins that contain all scores, and which edges are part of a bin."""
+    n, closed = int(rng.integers(1, 9)), ("left", "right")[rng.integers(2)]
+    low, high = s.min(), max(s.max(), np.nextafter(s.min(), np.inf))
+    if kind == "values":
+        return np.repeat(np.unique(s), 2).reshape(-1, 2), "both"
+    if kind == "extremes":
+        of = np.floor(s * rng.choice([0.1, 1, 5]))
+        return np.array([(s[of == x].min(), s[of == x].max()) for x in np.unique(of)]), "both"
+    if kind == "rounded":
+        rounded = np.unique(np.round(s * 2)) / 2
+        return np.unique([rounded[0] - 1, *(rounded - 0.25), *(rounded + 0.25)]), closed
+    if kind == "equal":
+        return np.unique(np.linspace(low, high, n + 1)), closed
+    if kind == "quantiles":
+        return np.unique([low, high, *np.quantile(s, np.linspace(0, 1, n + 1))]), closed
+    inner = np.unique(rng.choice(s, n))
+    return np.array([-np.inf, *inner, np.inf]), closed
+
+
+def count_in(edges: Any, closed: str, s: Any, w: Any) -> list[float]:
+    """Total weight in each bin, from the definition."""
+    pairs = edges if closed == "both" else list(pairwise(edges))
+    totals = []
+    for i, (low, high) in enumerate(pairs):
+        above = s > low if closed == "right" and i > 0 else s >= low
+        below = s < high if closed == "left" and i < len(pairs) - 1 else s <= high
+        totals.append(w[above & below].sum().item())
+    return totals
+
+
+def counted(kind: str, y: Any, s: Any, w: Any, rng: np.random.Generator) -> ScoreSketch:
+    edges, closed = draw_bins(kind, s, rng)
+    normals, anomalies = (count_in(edges, closed, s[y == k], w[y == k]) for k in (0, 1))
+    assert sum(normals) + sum(anomalies) == pytest.approx(w.sum())
+    if kind == "prometheus":
+        # Cumulative, as they are exported.
+        cumulative = np.cumsum(normals), np.cumsum(anomalies)
+        normals, anomalies = (np.diff(each, prepend=0).tolist() for each in cumulative)
+    return ScoreSketch.from_counts(edges, normals, anomalies, closed=closed)
+
+
+def check_all(rows: Any, kind: str, seed: int, *, weighted: bool = False) -> int:
+    """Check that the bounds of measures contain the exact values; return how many were compared."""
+    rng = np.random.default_rng([seed, KINDS.index(kind)])
+    y, s = draw_sample(rng)
+    w = rng.uniform(0.5, 2, len(y)) if weighted else np.ones(len(y), np.int64)
+    sketch = counted(kind, y, s, w, rng)
+    rate = float(rng.choice([0, 0.01, 0.29, 0.5, 1]))
+    n_compared = 0
+    for row in rows:
+        chosen = parameters(row, s, rate)
+        if weighted and row.weights == "integer":
+            with pytest.raises(UndefinedMeasureError, match="integer"):
+                sketch.bounds(bind_any(row, chosen))
+            continue
+        try:
+            value = row.of(y, s, w if weighted else None, None, **chosen)
+        except UndefinedMeasureError:
+            continue
+        bounds = sketch.bounds(bind_any(row, chosen))
+        if weighted and bounds.is_exact:
+            # Weights were added in another order.
+            assert bounds.value == pytest.approx(value, rel=1e-13)
+        else:
+            assert bounds.low <= value <= bounds.high, (row.name, chosen, kind, seed, bounds)
+        if sketch.resolution == "exact" and not weighted:
+            assert bounds.low == value == bounds.high, (row.name, kind, seed)
+        n_compared += 1
+    return n_compared
+
+
+@pytest.mark.one_in(2)
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("kind", KINDS)
+def test_exact_values_lie_within(kind: str, weighted: bool) -> None:
+    assert check_all(BOUNDED, kind, 0, weighted=weighted) > 20
+
+
+@pytest.mark.evidence
+@pytest.mark.parametrize(("weighted", "n_seeds"), [(False, 143), (True, 10)])
+def test_exact_values_lie_within_many_random_bins(weighted: bool, n_seeds: int) -> None:
+    # 1001 bins, and 70.
+    cases = [(kind, seed) for seed in range(1, n_seeds + 1) for kind in KINDS]
+    assert sum(check_all(BOUNDED, *case, weighted=weighted) for case in cases) > 40 * len(cases)
+
+
+# Bins of 0, 1, 2 and 3, closed on the left.
+EDGES = [0.0, 1.0, 2.0, 3.0]
+ONES = [1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("edges", "normals", "anomalies", "closed", "message"),
+    [
+        ([0, 2, 1, 3], ONES, ONES, "left", "edges must rise; found 1 other values, the first at"),
+        ([0, 1, 1, 3], ONES, ONES, "right", "edges must rise"),
+        ([0, np.nan, 1, 3], ONES, ONES, "left", "edges must not contain NaN; found 1"),
+        (EDGES, [1, np.nan, 1], ONES, "left", "normals must not contain NaN; found 1, the first"),
+        (EDGES, ONES, [1, -1, 1], "left", "anomalies must be finite and not negative; found 1"),
+        (EDGES, [1, 1, np.inf], ONES, "left", "normals must be finite and not negative"),
+        (EDGES, [1, 1, 1e16], ONES, "left", r"normals must be of an integer type from 2\^53 on"),
+        (EDGES, ONES, [1, 0.5, 1e101], "left", "anomalies must be 0 or lie in"),
+        (EDGES, [1, 1, 2**61], [1, 1, 2**61], "left", r"must be fewer than 2\^62 in all; found"),
+        (EDGES, ONES, [1, 1], "left", "anomalies must have one count for each bin; found 2"),
+        (EDGES[:3], ONES, ONES, "left", r"edges must have an edge more, shape \(4,\)"),
+        (EDGES, ONES, ONES, "both", r"edges must have lowest and highest score of each"),
+        ([[0, 1], [1, 2]], [1, 1], [1, 1], "both", "edges must rise"),
+        ([[0, 1], [3, 2]], [1, 1], [1, 1], "both", "edges must rise"),
+        ([[0, 1], [2, 3]], [1, 1], [1, 1], "left", r"edges must have an edge more"),
+        ([0, 2**53, 2**54], [1, 1], [1, 1], "left", "edges must be floats, or integers below"),
+        (["a", "b"], [1], [1], "left", "edges must contain booleans, integers or floats"),
+        (EDGES, ONES, ONES, "neither", "closed must be"),
+    ],
+)  # fmt: skip
+def test_bad_counts_are_refused(
+    edges: Any, normals: Any, anomalies: Any, closed: Any, message: str
+) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        ScoreSketch.from_counts(edges, normals, anomalies, closed=closed)
+
+
+def test_counts_beyond_floats_stay_exact() -> None:
+    sketch = ScoreSketch.from_counts([[0, 0], [1, 1]], [2**60, 1], [1, 2**60], closed="both")
+    n = 2**60 + 1
+    assert sketch.roc_auc().value == (2 * 2**120 + 2 * 2**60) / 2 / n**2
+    assert (sketch.n_anomalies, sketch.n_normals) == (n, n)
+
+
+def test_infinite_scores_may_share_a_bin_with_numbers() -> None:
+    y, s = np.array([0, 1, 0, 1, 1]), np.array([-np.inf, -3.0, 2.0, 5.0, np.inf])
+    sketch = ScoreSketch.from_counts([-np.inf, 0, np.inf], [1, 1], [1, 2], closed="right")
+    for key, value in fastad.evaluate(y, s)["score"].items():
+        if key != "precision@p0.05":
+            bounds = sketch.evaluate([key])[key]
+            assert bounds.low <= value <= bounds.high
+    # What reads values takes finite scores: those in the bins lie within the range.
+    bounds = sketch.rp_auc(score_range=(-4, 6))
+    assert 0 < bounds.low < bounds.high <= 1
+    with pytest.raises(InvalidInputError, match="score_range"):
+        ScoreSketch.from_counts(EDGES, [1, 1, 1], [1, 1, 1]).rp_auc(score_range=(1.5, 6))
+    infinite = np.array([[0, 1], [np.inf, np.inf]])
+    sketch = ScoreSketch.from_counts(infinite, ONES[:2], ONES[:2], closed="both")
+    with pytest.raises(InvalidInputError, match="finite"):
+        sketch.rp_distance(p=50)
+
+
+def test_empty_bins_are_nothing() -> None:
+    empty = ScoreSketch.from_counts(EDGES, [0, 0, 0], [0, 0, 0])
+    with pytest.raises(UndefinedMeasureError, match="without points"):
+        empty.roc_auc()
+    sketch = ScoreSketch.from_counts(EDGES, [3, 0, 1], [1, 0, 2])
+    assert sketch.n_cells == 2
+    empty.merge(sketch)
+    assert empty.to_bytes() == sketch.to_bytes()
+    sketch.merge(ScoreSketch())
+    assert empty.to_bytes() == sketch.to_bytes()
+
+
+@pytest.mark.parametrize("weight", [1, 0.75])
+def test_merging_in_any_order_gives_the_same_bytes(weight: float) -> None:
+    def parts() -> list[ScoreSketch]:
+        fine = ScoreSketch.from_counts(
+            np.linspace(0, 1, 9), np.arange(8), np.arange(8)[::-1] * weight
+        )
+        coarse = ScoreSketch.from_counts([0, 0.25, 0.3, 1], [5, 0, 1], [0, 2, 4])
+        points = ScoreSketch()
+        points.update([0, 1, 1], [0.1, 0.9, 2.0])
+        return [fine, coarse, points]
+
+    results = []
+    for order in ([0, 1, 2], [2, 1, 0], [1, 2, 0]):
+        whole, *others = (parts()[i] for i in order)
+        for other in others:
+            whole.merge(pickle.loads(pickle.dumps(other)))
+        results.append(whole)
+    assert len({each.to_bytes() for each in results}) == 1
+    assert (whole.n_normals, whole.n_anomalies) == (28 + 6 + 1, 28 * weight + 6 + 2)
+    # Up to 0.25, from there to 1, and 2: edges are shared at 0.25 alone.
+    assert whole.n_cells == 3
+    (note,) = whole.evaluate(["auc"]).notes
+    assert note.startswith("bins that overlap were joined")
+
+
+def test_merged_counts_contain_the_value_of_all_points() -> None:
+    rng = np.random.default_rng(0)
+    for seed in range(20):
+        samples = [draw_sample(rng) for _ in range(3)]
+        parts = [counted("equal", y, s, np.ones(len(y), np.int64), rng) for y, s in samples[:2]]
+        parts.append(ScoreSketch())
+        parts[-1].update(*samples[2])
+        for other in parts[1:]:
+            parts[0].merge(other)
+        y, s = (np.concatenate(each) for each in zip(*samples, strict=True))
+        for name in ("roc_auc", "average_precision", "best_f1"):
+            bounds = getattr(parts[0], name)()
+            value = getattr(fastad.measures, name)(y, s)
+            assert bounds.low <= value <= bounds.high, (seed, name)
+
+
+def test_a_merge_that_cannot_be_is_refused() -> None:
+    sketch, other = ScoreSketch.from_counts(EDGES, [3, 0, 1], [1, 0, 2]), ScoreSketch()
+    other.update([0, 1], np.array([1, 2], np.int64))
+    with pytest.raises(
+        InvalidInputError, match="other must contain float64 as before; found int64"
+    ):
+        sketch.merge(other)
+    half = ScoreSketch.from_counts([0, 1], [2**61], [0])
+    with pytest.raises(InvalidInputError, match="fewer than 2\\^62 points"):
+        half.merge(half)
+    with pytest.raises(InvalidInputError, match="counted its points itself"):
+        kolmogorov_distance(sketch, sketch)
+
+
+@pytest.mark.parametrize("position", [0, 20, 60, 100, -1])
+def test_damaged_bytes_are_refused(position: int) -> None:
+    data = bytearray(ScoreSketch.from_counts(EDGES, [3, 0, 1], [1, 0, 2]).to_bytes())
+    data[position] ^= 1
+    with pytest.raises(InvalidInputError, match="data must be the bytes of a sketch"):
+        ScoreSketch.from_bytes(bytes(data))
+
+
+def test_intervals_need_counts_of_samples() -> None:
+    sketch = ScoreSketch.from_counts(EDGES, [30, 9, 1], [1, 5, 20])
+    interval = sketch.interval(measure="auc", rng=0)
+    assert interval.bounds == sketch.roc_auc()
+    assert interval.interval.low < sketch.roc_auc().value < interval.interval.high
+    weighted = ScoreSketch.from_counts(EDGES, [30, 9.5, 1], [1, 5, 20])
+    with pytest.raises(InvalidInputError, match="integers"):
+        weighted.interval(measure="auc")
