@@ -72,6 +72,7 @@ DATA_WITHOUT_LABELS = {
     "compare_independent": ("sample_a", "sample_b"),
     "cross_validated_interval": ("folds",),
     "emmv": SCORES_AND_BOX,
+    "counts_query": ("sql",),
     "from_counts": ("name", "function"),
     "evaluate_unsupervised": ("detectors", "X"),
     "excess_mass_band": ("curve",),

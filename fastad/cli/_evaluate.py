@@ -11,7 +11,9 @@ from fastad._core.parameters import check_choice
 from fastad._core.progress import LATE
 from fastad._core.results import TableResult, plain_rows
 from fastad._tables.columns import read_number
+from fastad._tables.errors import TableError
 from fastad._tables.files import STDIN, paths_of
+from fastad._tables.table import Table
 from fastad.cli._console import (
     data_from,
     print_message,
@@ -27,6 +29,7 @@ from fastad.evaluation.results import Evaluation
 from fastad.measures.registry import MEASURES
 from fastad.measures.requests import function_of
 from fastad.ordering.labels import NAN_POLICIES
+from fastad.streaming.large_files.counts import is_counts
 from fastad.streaming.large_files.evaluation import evaluate as evaluate_files
 
 Result: TypeAlias = Evaluation | GroupedEvaluation
@@ -107,10 +110,11 @@ def run_streamed(
     columns: ScoreColumns,
     options: Options,
     *,
+    counts: bool,
     as_json: bool,
     output: Path | None,
 ) -> None:
-    """Evaluate each file or folder batch by batch, print the results and save them."""
+    """Evaluate files, folders or counts batch by batch, print the results and save them."""
     check_output(output)
     results, messages = {}, []
     for path in files:
@@ -119,8 +123,10 @@ def run_streamed(
                 "reads files several times, and the standard input can be read once",
                 param_hint="--memory",
             )
-        _, scores, message = open_scored_table(path, columns)
-        messages.append(message)
+        scores = None
+        if not counts:
+            _, scores, message = open_scored_table(path, columns)
+            messages.append(message)
         with progress_bar("rows") as progress, data_from(path):
             results[str(path)] = evaluate_files(
                 path,
@@ -144,6 +150,26 @@ def run_streamed(
         return _rows_as_json("results", {name: each.plain() for name, each in results.items()})
 
     deliver(results, make_json, print_text, as_json=as_json, output=output)
+
+
+def refuse_for_counts(files: Sequence[Path], options: Mapping[str, Any]) -> None:
+    """Refuse options for labels and scores, by how they are written, beside tables of counts."""
+    given = [name for name, value in options.items() if value]
+    if given:
+        raise typer.BadParameter(
+            f"would be ignored: {files[0]} has counts in place of labels and scores",
+            param_hint=given[0],
+        )
+
+
+def have_counts(files: Sequence[Path], label: str) -> bool:
+    """Tell whether files have counts in place of labels and scores; all or none of them must."""
+    paths = [path for path in files if path != STDIN]
+    found = [is_counts(Table(path), label) for path in paths]
+    if any(found) and not all(found):
+        without = paths[found.index(False)]
+        raise TableError(f"{without}: all files must have counts, as {paths[found.index(True)]}")
+    return any(found)
 
 
 def needs_passes(files: Sequence[Path]) -> bool:

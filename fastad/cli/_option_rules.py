@@ -87,6 +87,11 @@ RULES: Mapping[str, Mapping[str, Sequence[Rule]]] = {
         "seed": _NOT_DELONG,
         "output": [Excludes("independent", "a sentence for each detector is no table")],
     },
+    "counts": {
+        **_free("sql table score label group bins refine"),
+        "measure": [Needs(["refine"])],
+        "tolerance": [Needs(["refine"])],
+    },
     "explain": _free("files value measure label score pos_label group as_json output"),
     "compare-runs": {
         **_free("files dataset detector params fold anomaly_class measure higher_is_better"),

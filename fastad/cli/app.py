@@ -28,6 +28,7 @@ from fastad.cli._options import (
     SectionedGroup,
     Seed,
     block_length,
+    read_count,
 )
 from fastad.cli._study import app as study_app
 
@@ -147,10 +148,29 @@ def evaluate(
     options: dict[str, Any] = {"measures": measure or None, "fpr": fpr or None}
     in_memory = ci or chance or threshold or score_range or summary or nan_policy != "raise"
     in_memory = in_memory or contamination is not None
-    if memory is not None or (not in_memory and _evaluate.needs_passes(files)):
-        passes = {"memory": memory or _evaluate.DEFAULT_MEMORY, "exact": exact}
+    counts = _evaluate.have_counts(files, label)
+    if counts:
+        _evaluate.refuse_for_counts(
+            files,
+            {
+                "--score": score,
+                "--pos-label": pos_label,
+                "--threshold": threshold,
+                "--score-range": score_range,
+                "--nan-policy": nan_policy != "raise",
+                "--contamination": contamination is not None,
+                "--ci": ci,
+                "--chance": chance,
+                "--summary": summary,
+                "--memory": memory,
+            },
+        )
+        options["memory"] = None
+    if counts or memory is not None or (not in_memory and _evaluate.needs_passes(files)):
+        if not counts:
+            options |= {"memory": memory or _evaluate.DEFAULT_MEMORY, "exact": exact}
         _evaluate.run_streamed(
-            files, columns, {**options, **passes}, as_json=as_json, output=output
+            files, columns, options, counts=counts, as_json=as_json, output=output
         )
         return
     options |= {
@@ -210,6 +230,43 @@ def explain(
     columns = ScoreColumns(label, score or None, group or [], pos_label)
     options = {"value": value, "measure": measure}
     run(files, columns, options, as_json=as_json, output=output)
+
+
+@app.command(cls=CheckedCommand, rich_help_panel=_SCORES)
+@handle_errors
+def counts(
+    *,
+    sql: Annotated[
+        str, typer.Option(help="Dialect: duckdb, clickhouse, postgres, spark or bigquery.")
+    ],
+    table: Annotated[str, typer.Option(help="Table, or what else stands behind FROM.")],
+    score: Annotated[str, typer.Option(help="Column of scores, higher is more anomalous.")],
+    label: LabelColumn = "y",
+    group: Annotated[
+        list[str] | None,
+        typer.Option(help="Column whose values divide the rows into groups; may be repeated."),
+    ] = None,
+    bins: Annotated[
+        int, typer.Option(parser=read_count, metavar="<int>", help="Number of bins.")
+    ] = 4096,
+    refine: Annotated[
+        Path | None,
+        typer.Option(help="Result of the query, whose bins are split where --measure needs it."),
+    ] = None,
+    measure: Annotated[
+        str | None, typer.Option(help='Measure to refine, by key: "auc", "tpr@0.001".')
+    ] = None,
+    tolerance: Annotated[
+        float, typer.Option(help="Largest error of the measure; 0 for as small as may be.")
+    ] = 0.0,
+) -> None:
+    """Print the query by which a database counts scores, for evaluate to read its result."""
+    from fastad.cli._counts import run
+
+    if refine is not None and measure is None:
+        raise typer.BadParameter("needs --measure", param_hint="--refine")
+    options = {"sql": sql, "table": table, "score": score, "label": label}
+    run({**options, "groups": group or [], "bins": bins}, refine, measure, tolerance)
 
 
 # In the order of the help.

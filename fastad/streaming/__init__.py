@@ -20,5 +20,6 @@ if TYPE_CHECKING:
     from fastad.streaming.sketches.results import BoundedValue as BoundedValue
     from fastad.streaming.sketches.results import StreamedEvaluation as StreamedEvaluation
     from fastad.streaming.sketches.sketch import ScoreSketch as ScoreSketch
+    from fastad.streaming.sketches.sql import counts_query as counts_query
 
 __getattr__, __dir__, __all__ = lazy_names()

@@ -207,7 +207,7 @@ def test_merging_in_any_order_gives_the_same_bytes(weight: float) -> None:
     # Up to 0.25, from there to 1, and 2: edges are shared at 0.25 alone.
     assert whole.n_cells == 3
     (note,) = whole.evaluate(["auc"]).notes
-    assert note.startswith("bins that overlap were joined")
+    assert note.startswith("bins of merged counts that overlap were joined, to 3 ranges")
 
 
 def test_merged_counts_contain_the_value_of_all_points() -> None:

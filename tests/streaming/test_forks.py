@@ -100,7 +100,7 @@ SHARED = {
             "score_cells": lambda x: x.score_cells(),
             "listed": lambda x: x.listed(),
         },
-        frozenset({"memory", "from_bytes", "from_counts", "merged"}),
+        frozenset({"memory", "from_bytes", "from_counts", "merged", "of_bins"}),
     ),
     "SlidingEvaluation": Shared(
         sliding,

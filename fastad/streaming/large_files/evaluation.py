@@ -20,9 +20,11 @@ from fastad._tables.errors import RereadError, TableError
 from fastad._tables.table import Batch, Table
 from fastad.errors import InvalidInputError, InvalidTypeError
 from fastad.measures.measure import BoundMeasure, MeasureLike
+from fastad.streaming.large_files.counts import cells_of, is_counts, read_counts
 from fastad.streaming.large_files.exact import FEWEST_BYTES, Pass, ScorePasses
 from fastad.streaming.large_files.spill import spill_folder
-from fastad.streaming.sketches.bounds import measures_to_bound
+from fastad.streaming.sketches.bounds import evaluate_cells, measures_to_bound
+from fastad.streaming.sketches.cells import ScoreCells
 from fastad.streaming.sketches.checks import check_memory, check_points
 from fastad.streaming.sketches.results import BoundedEvaluation, StreamedEvaluation
 
@@ -105,7 +107,10 @@ def evaluate(
     source : path or sequence of paths
         Parquet, Arrow (.arrow, .feather), NumPy (.npz) or text files (.csv, .tsv, also .gz, .bz2,
         .xz and .zst), or a folder of them; names in it that begin with ``_`` or ``.`` are not read,
-        and folders such as ``site=a`` are values of a column ``site``.
+        and folders such as ``site=a`` are values of a column ``site``. A table without the column
+        of labels, but with columns ``normals`` and ``anomalies`` and either ``low`` and ``high`` or
+        ``le``, has counts in ranges of scores, or cumulative counts, in place of scores; its
+        detector is called ``score``.
     label_column : str, default "label"
         Column of the labels: 1 or True for an anomaly.
     score_columns : str or sequence of str, optional
@@ -176,6 +181,11 @@ def evaluate(
     passes = partial(by_passes, bound, n_bytes, exact=exact)
     with thread_limit(n_threads), reporting(progress, "rows") as report:
         table = Table(source)
+        if is_counts(table, label_column):
+            ignored = {"score_columns": score_columns, "pos_label": pos_label, "folder": folder}
+            _refuse_ignored({**ignored, "exact": exact or None})
+            cells = counted_cells(table, grouping)
+            return _of_cells(table, grouping, cells, bound)
         while True:
             try:
                 table.n_read = 0
@@ -184,6 +194,35 @@ def evaluate(
                 return _evaluate(table, columns, passes, folder, report)
             except RereadError:
                 pass
+
+
+def counted_cells(table: Table, group_columns: Sequence[str]) -> dict[Any, ScoreCells]:
+    """Return the cells of a table of counts by group, None where there are no groups."""
+    table.check(group_columns, "group_columns")
+    batch = read_counts(table, group_columns)
+    groups = dict(split(batch, group_columns))
+    return {name: cells_of(batch, groups[name]) for name in in_order(groups)}
+
+
+def _of_cells(
+    table: Table,
+    group_columns: Sequence[str],
+    cells: Mapping[Any, ScoreCells],
+    measures: Sequence[BoundMeasure],
+) -> StreamedEvaluation:
+    tables = {(name, "score"): evaluate_cells(each, measures) for name, each in cells.items()}
+    named = _with_group_names(table, group_columns, tables)
+    return StreamedEvaluation.of(named, group_columns, n_passes=1)
+
+
+def _refuse_ignored(options: Mapping[str, Any]) -> None:
+    """Refuse options that are given although a table of counts has neither scores nor labels."""
+    for name, value in options.items():
+        if value is not None:
+            raise InvalidInputError(
+                f"{name} must not be given for a table of counts, which has neither scores nor "
+                f"labels; found {short_repr(value)}"
+            )
 
 
 def _scores_of(

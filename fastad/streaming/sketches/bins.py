@@ -4,7 +4,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from fastad._core.arrays import check_no_nan, real_vector, set_readonly
+from fastad._core.arrays import check_no_nan, real_vector
 from fastad._core.parameters import check_choice
 from fastad._core.row_index import check_rows
 from fastad._core.types import ArrayLike, CountVector, FloatVector, IntVector
@@ -26,6 +26,29 @@ def bins_of(
 ) -> ScoreCells:
     """Check counts in bins as a user gives them; return the bins that are not empty."""
     check_choice(closed, get_args(Closed), "closed")
+    counts = _check_counts(normals, anomalies)
+    return _occupied(*_ends(edges, counts.shape[1], closed), counts)
+
+
+def ranges_of(
+    low: FloatVector, high: FloatVector, normals: ArrayLike, anomalies: ArrayLike
+) -> ScoreCells:
+    """Check counts in ranges of scores in any order, without NaN; those that overlap are joined."""
+    counts = _check_counts(normals, anomalies)
+    _refuse(high < low, high, "high", "not be below low")
+    return _occupied(rank_bits(low), rank_bits(high), counts)
+
+
+def _occupied(lowest: IntVector, highest: IntVector, counts: CountVector) -> ScoreCells:
+    """Return the ranges that have a count as cells."""
+    kept = counts.sum(axis=0) > 0
+    normals, anomalies = counts[:, kept]
+    codec = KeyCodec(np.dtype(np.float64), 0)
+    return ScoreCells.joining(lowest[kept], highest[kept], normals, anomalies, codec)
+
+
+def _check_counts(normals: ArrayLike, anomalies: ArrayLike) -> CountVector:
+    """Return counts of shape (2, n_bins): integers where all are, else total weights."""
     counts = {"normals": _counts(normals, "normals"), "anomalies": _counts(anomalies, "anomalies")}
     check_rows({"normals": normals, "anomalies": anomalies})
     n_bins = counts["normals"].shape[0]
@@ -34,8 +57,7 @@ def bins_of(
             f"anomalies must have one count for each bin; found {counts['anomalies'].shape[0]} "
             f"counts, and {n_bins} of normals"
         )
-    lowest, highest = _ends(edges, n_bins, closed)
-    both = np.stack(list(counts.values()))
+    both: CountVector = np.stack(list(counts.values()))
     if both.dtype.kind == "f" and np.all(both == np.floor(both)):
         for name, of_class in counts.items():
             _refuse(of_class >= _FLOATS_MERGE, of_class, name, "be of an integer type from 2^53 on")
@@ -50,14 +72,7 @@ def bins_of(
             f"normals and anomalies must be fewer than 2^62 in all; found {both.sum(dtype=object)}",
             argument="normals",
         )
-    kept = np.flatnonzero(both.sum(axis=0) > 0)[::-1]
-    return ScoreCells(
-        set_readonly(lowest[kept]),
-        set_readonly(highest[kept]),
-        set_readonly(both[0, kept]),
-        set_readonly(both[1, kept]),
-        KeyCodec(np.dtype(np.float64), 0),
-    )
+    return both
 
 
 def rank_bits(scores: FloatVector) -> IntVector:

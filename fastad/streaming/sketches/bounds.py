@@ -169,7 +169,7 @@ def evaluate_cells(cells: ScoreCells, measures: Sequence[BoundMeasure]) -> Bound
     notes = doubts_about(run)
     if cells.joined:
         notes.append(
-            "bins that overlap were joined, as merged counts have unlike edges: "
-            f"{count_text(len(cells.lowest), 'range')} of scores are left"
+            "bins of merged counts that overlap were joined, to "
+            f"{count_text(len(cells.lowest), 'range')} of scores in all"
         )
     return BoundedEvaluation(values, undefined, notes)

@@ -127,7 +127,8 @@ class ScoreCells:
         order = np.argsort(lowest, kind="stable")
         lowest, highest = lowest[order], highest[order]
         reach = np.maximum.accumulate(highest)
-        is_first = np.append(True, lowest[1:] > reach[:-1])
+        is_first = np.ones(lowest.shape[0], np.bool_)
+        is_first[1:] = lowest[1:] > reach[:-1]
         firsts = np.flatnonzero(is_first)
         lows, highs = lowest[firsts], np.maximum.reduceat(highest, firsts)
         of = np.cumsum(is_first) - 1

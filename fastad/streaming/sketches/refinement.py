@@ -1,5 +1,6 @@
 """`Refinement`: a second pass over the scores on which a measure still depends."""
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any
@@ -8,8 +9,8 @@ import numpy as np
 
 from fastad._core.arrays import as_readonly
 from fastad._core.interrupts import uninterrupted
-from fastad._core.parameters import check_type
-from fastad._core.types import ArrayLike, BoolVector, FloatVector, IntVector, Label
+from fastad._core.parameters import check_count, check_type
+from fastad._core.types import ArrayLike, BoolVector, Count, FloatVector, IntVector, Label
 from fastad._kernels.ordering import rank_ranges
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.measures.measure import BoundMeasure
@@ -19,9 +20,12 @@ from fastad.streaming.sketches.cell_table import CellTable
 from fastad.streaming.sketches.cells import ANOMALY, NORMAL, ScoreCells
 from fastad.streaming.sketches.checks import StreamedPoints, check_points
 from fastad.streaming.sketches.results import BoundedValue
+from fastad.streaming.sketches.sql import N_BINS, Dialect, write_query
 
 # A measure that is read at a point depends on few cells; where on more, all are counted.
 _MOST_CELLS = 64
+# Ranges, and equal parts of each, that a query splits at most.
+_MOST_BRANCHES, _MOST_PARTS = 100, 2**16
 
 
 class RangeCounter:
@@ -121,15 +125,52 @@ class Refinement:
         ]
 
     @property
-    def n_points(self) -> int:
-        """Points in the ranges."""
-        cells = self._cells
-        return int((cells.normals + cells.anomalies)[self._chosen].sum())
+    def n_points(self) -> Count:
+        """Points in the ranges, or their total weight."""
+        return self._cells.only(self._chosen).n_points
 
     @property
     def n_counted(self) -> int:
         """Points in the ranges that have come."""
         return self._counter.table.n_points
+
+    def to_sql(
+        self,
+        sql: Dialect,
+        *,
+        table: str,
+        score: str,
+        label: str,
+        groups: str | Sequence[str] = (),
+        bins: int = N_BINS,
+    ) -> str:
+        """Return the query of `counts_query` that splits the ranges, too.
+
+        In each range it counts equal bins, as many as the tolerance takes where scores in a range
+        are spread evenly, or single values where it is 0. More than 100 ranges are split by a query
+        of more bins, or of single values. The result contains all rows, and takes the place of the
+        counts that were refined.
+
+        Parameters
+        ----------
+        sql, table, score, label, groups, bins
+            See `fastad.streaming.counts_query`.
+        """
+        return split_query([self], sql, table, score, label, groups, bins)
+
+    def split(self) -> tuple[list[tuple[float, float]], int, int]:
+        """Return ranges, in how many equal parts to split each, and the number of all cells.
+
+        What is not split may take half of the tolerance, and the parts the other half. No parts
+        stand for single values.
+        """
+        cells, tolerance = self._cells, self._tolerance
+        error, n_parts, chosen = bounds_of(cells, self._bound).error, 0, self._chosen
+        if tolerance and math.isfinite(error):
+            n_parts = max(min(math.ceil(4 * error / tolerance), _MOST_PARTS), 2)
+            chosen = Refinement(cells, self._bound, tolerance / 2, self._memory)._chosen
+        lows, highs = (cells.codec.decode(~ends[chosen]) for ends in (cells.lowest, cells.highest))
+        return list(zip(lows.tolist(), highs.tolist(), strict=True)), n_parts, len(cells.lowest)
 
     def update(
         self,
@@ -210,6 +251,32 @@ class Refinement:
             )
         split = chosen & whole
         return cells.refined(split, finer.only(split[base] & inside))
+
+
+def split_query(
+    refinements: Iterable[Refinement],
+    sql: Dialect,
+    table: str,
+    score: str,
+    label: str,
+    groups: str | Sequence[str],
+    bins: int,
+) -> str:
+    """Return the query that splits the ranges of some refinements, such as those of groups."""
+    n_bins = check_count(bins, "bins")
+    splits = [split for split in (refinement.split() for refinement in refinements) if split[0]]
+    joined: list[tuple[float, float]] = []
+    for low, high in sorted(each for ranges, *_ in splits for each in ranges):
+        if joined and low <= joined[-1][1]:
+            low, high = joined[-1][0], max(high, joined.pop()[1])
+        joined.append((low, high))
+    n_parts = {n for _, n, _ in splits}
+    parts = 0 if 0 in n_parts else max(n_parts, default=0)
+    if len(joined) > _MOST_BRANCHES:
+        # Databases take microseconds a row for so many branches.
+        n_bins = max(n_bins, *(n for *_, n in splits))
+        return write_query(sql, table, score, label, groups, n_bins * parts)
+    return write_query(sql, table, score, label, groups, n_bins, joined, parts)
 
 
 def _whole(cells: ScoreCells, finer: ScoreCells) -> tuple[BoolVector, BoolVector]:

@@ -1,6 +1,6 @@
 """`ScoreSketch`: measures of scores that come in streams, with bounds that are certain."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -137,10 +137,16 @@ class ScoreSketch(BoundedMeasureMethods):
         >>> print(sketch.roc_auc())
         0.922 (certainly from 0.87 to 0.974)
         """
+        return cls.of_bins([bins_of(edges, normals, anomalies, closed)], memory)
+
+    @classmethod
+    def of_bins(cls, parts: Iterable[ScoreCells], memory: int | str = _MEMORY) -> "ScoreSketch":
+        """Return a sketch of bins that have been checked."""
         sketch = cls(memory)
-        bins = bins_of(edges, normals, anomalies, closed)
-        if bins.lowest.shape[0]:
-            sketch._bins, sketch._dtype = bins, bins.codec.dtype
+        for bins in parts:
+            if bins.lowest.shape[0]:
+                sketch._bins = bins if sketch._bins is None else sketch._bins.plus(bins)
+                sketch._dtype = bins.codec.dtype
         return sketch
 
     def __repr__(self) -> str:

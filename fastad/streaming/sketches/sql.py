@@ -1,0 +1,182 @@
+"""Queries that count scores in bins, in the dialects of databases."""
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import Literal, NamedTuple, TypeAlias
+
+from fastad._core.parameters import check_choice, check_column_names, check_count, check_type
+from fastad.errors import InvalidInputError
+
+Dialect: TypeAlias = Literal["duckdb", "clickhouse", "postgres", "spark", "bigquery"]
+N_BINS = 4096
+_LARGEST = sys.float_info.max
+
+
+class _Syntax(NamedTuple):
+    """How a dialect quotes names, and casts to floats and to integers."""
+
+    quote: str
+    to_float: str
+    to_integer: str
+
+
+_SYNTAX: dict[str, _Syntax] = {
+    "duckdb": _Syntax('"', "CAST({} AS DOUBLE)", "CAST({} AS INTEGER)"),
+    # Its CAST refuses NULL.
+    "clickhouse": _Syntax('"', "toFloat64({})", "toInt32({})"),
+    "postgres": _Syntax('"', "CAST({} AS DOUBLE PRECISION)", "CAST({} AS INTEGER)"),
+    "spark": _Syntax("`", "CAST({} AS DOUBLE)", "CAST({} AS INT)"),
+    "bigquery": _Syntax("`", "CAST({} AS FLOAT64)", "CAST({} AS INT64)"),
+}
+DIALECTS = tuple(_SYNTAX)
+
+
+def counts_query(
+    sql: Dialect,
+    *,
+    table: str,
+    score: str,
+    label: str,
+    groups: str | Sequence[str] = (),
+    bins: int = N_BINS,
+) -> str:
+    """Return the query by which a database counts scores in bins.
+
+    It counts equal bins between the lowest and the highest finite score, and says of each the
+    lowest and the highest score in it: so nothing depends on how the database rounds. Its result,
+    saved as a file, is a table for `fastad.streaming.evaluate`, or in memory the counts for
+    `ScoreSketch.from_counts` with ``closed="both"``.
+
+    Parameters
+    ----------
+    sql : {"duckdb", "clickhouse", "postgres", "spark", "bigquery"}
+        Dialect.
+    table : str
+        Name of the table, or what else stands behind FROM, as it is written there.
+    score, label : str
+        Columns of the scores, and of the labels 0 and 1, or booleans. The names are quoted.
+    groups : str or sequence of str, optional
+        Columns whose values divide the rows into groups.
+    bins : int, default 4096
+        Number of bins.
+
+    Returns
+    -------
+    str
+        Columns of the result: the groups, ``low``, ``high``, ``normals``, ``anomalies``, and
+        ``others``, the rows of the bin with another label.
+
+    Raises
+    ------
+    InvalidInputError
+        If the dialect is not known, or a name is empty.
+
+    Examples
+    --------
+    >>> from fastad.streaming import counts_query
+    >>> print(counts_query("duckdb", table="scores", score="s", label="y")[:44])
+    WITH scored AS (
+      SELECT CAST("s" AS DOUBLE)
+    """
+    return write_query(sql, table, score, label, groups, check_count(bins, "bins"))
+
+
+def write_query(
+    sql: Dialect,
+    table: str,
+    score: str,
+    label: str,
+    groups: str | Sequence[str],
+    bins: int,
+    ranges: Sequence[tuple[float, float]] = (),
+    n_parts: int = 1,
+) -> str:
+    """Write a query that also splits some rising ranges of scores.
+
+    Each is split in equal parts, 0 for single values; without bins all scores are single values.
+    """
+    check_choice(sql, DIALECTS, "sql")
+    check_type(bins, int, "bins", "an integer")
+    syntax = _SYNTAX[sql]
+    for name, text in (("table", table), ("score", score), ("label", label)):
+        check_type(text, str, name, "a string")
+        if not text.strip():
+            raise InvalidInputError(f"{name} must be a name; found {text!r}")
+
+    def quoted(name: str) -> str:
+        return syntax.quote + name.replace(syntax.quote, 2 * syntax.quote) + syntax.quote
+
+    columns = [quoted(name) for name in check_column_names(groups, "groups")]
+    grouping = "".join(f"{name}, " for name in columns)
+    keys = {"fastad_bin": "floor((fastad_score - lowest) * scale)" if bins else "fastad_score"}
+    if ranges:
+        keys |= _keys_within(ranges, n_parts)
+    selected = ", ".join(f"{expression} AS {name}" for name, expression in keys.items())
+    # Samples of one label are counted in half the time of sums of conditions.
+    return f"""\
+WITH scored AS (
+  SELECT {grouping}{syntax.to_float.format(quoted(score))} AS fastad_score,
+    {syntax.to_integer.format(quoted(label))} AS fastad_label
+  FROM {table}
+), ends AS (
+  SELECT min(fastad_score) AS lowest, max(fastad_score) AS highest
+  FROM scored WHERE abs(fastad_score) <= {_LARGEST!r}
+), scales AS (
+  SELECT lowest, CASE WHEN highest > lowest THEN {bins} / (highest - lowest) ELSE 1 END AS scale
+  FROM ends
+), binned AS (
+  SELECT {grouping}{selected}, fastad_score, fastad_label
+  FROM scored CROSS JOIN scales
+), counted AS (
+  SELECT {grouping}{", ".join(keys)}, fastad_label,
+    min(fastad_score) AS lowest, max(fastad_score) AS highest, count(*) AS n
+  FROM binned GROUP BY {grouping}{", ".join(keys)}, fastad_label
+)
+SELECT {grouping}min(lowest) AS low, max(highest) AS high,
+  sum(CASE WHEN fastad_label = 0 THEN n ELSE 0 END) AS normals,
+  sum(CASE WHEN fastad_label = 1 THEN n ELSE 0 END) AS anomalies,
+  sum(CASE WHEN fastad_label IN (0, 1) THEN 0 ELSE n END) AS others
+FROM counted GROUP BY {grouping}{", ".join(keys)}
+ORDER BY {grouping}low
+"""
+
+
+def _by_range(ranges: Sequence[tuple[float, float]], leaf: Callable[[int, str, str], str]) -> str:
+    """Return an expression by the nearest range: a leaf of its number and its ends."""
+
+    def branch(first: int, stop: int) -> str:
+        if stop - first == 1:
+            return leaf(first, *map(_literal, ranges[first]))
+        middle = (first + stop) // 2
+        below, above = branch(first, middle), branch(middle, stop)
+        edge = _literal(ranges[middle][0])
+        return f"CASE WHEN fastad_score < {edge} THEN {below}\n    ELSE {above} END"
+
+    return branch(0, len(ranges))
+
+
+def _keys_within(ranges: Sequence[tuple[float, float]], n_parts: int) -> dict[str, str]:
+    """Return what to group by so that ranges, and what lies between them, are counted apart.
+
+    Keys rise with the score: ranges have odd numbers, to which parts add a fraction.
+    """
+
+    def number(i: int, low: str, high: str) -> str:
+        width = ranges[i][1] - ranges[i][0]
+        part = f" + floor((fastad_score - {low}) * {_literal(n_parts / width)}) / {n_parts + 1}"
+        return (
+            f"CASE WHEN fastad_score < {low} THEN {2 * i} WHEN fastad_score <= {high} "
+            f"THEN {2 * i + 1}{part if n_parts and width < _LARGEST else ''} ELSE {2 * i + 2} END"
+        )
+
+    def value(_: int, low: str, high: str) -> str:
+        return f"CASE WHEN fastad_score BETWEEN {low} AND {high} THEN fastad_score END"
+
+    keys = {"fastad_part": _by_range(ranges, number)}
+    return keys if n_parts else {**keys, "fastad_value": _by_range(ranges, value)}
+
+
+def _literal(number: float) -> str:
+    """Return a number as every dialect reads a float: with an exponent, as others are decimals."""
+    text = repr(min(max(float(number), -_LARGEST), _LARGEST))
+    return f"({text if 'e' in text else text + 'e0'})"
