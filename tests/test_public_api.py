@@ -86,7 +86,7 @@ DATA_WITHOUT_LABELS = {
     "kolmogorov_distance": ("a", "b"),
     "pairwise_agreement": ("a", "b"),
     "rank_label_agreement": ("criterion", "references"),
-    "rate_confidence_sequence": ("n_events", "n_samples"),
+    **dict.fromkeys(("compare_rates", "rate_confidence_sequence"), ("n_events", "n_samples")),
 }
 SECTIONS = ("Parameters", "Returns", "Raises", "Examples")
 

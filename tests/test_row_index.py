@@ -79,6 +79,7 @@ BY_ROW: dict[str, Any] = {
     "clusters": series(np.arange(N) % 120),
     "folds": series(np.arange(N) % 6 // 3),
     "groups": {"fold": series(np.arange(N) % 6 // 3)},
+    **{key: {"part": series(np.arange(N) % 6 // 3)} for key in ("kinds", "segments")},
     "references": (SCORES, SCORES),
     **dict.fromkeys(("normals", "anomalies"), series(np.arange(N))),
     "n_events": series(np.arange(N)),
@@ -164,7 +165,8 @@ UNIFORM = {"method": "uniform", "n_draws": 100}
 OPTIONS: dict[str, dict[str, Any]] = {
     "dask.volume_at_fpr": {"fpr": 0.5, "n_draws": 100},
     "dask.volumes": {"n_draws": 100},
-    "evaluation.evaluate": {"confidence_level": 0.9},
+    # Kinds beside clusters are refused.
+    "evaluation.evaluate": {"confidence_level": 0.9, "clusters": None},
     "measures.confusion_at": {"threshold": 1.0},
     "measures.precision_at_p": {"p": 0.2},
     "plot.ContaminationSensitivityDisplay.from_estimator": SENSITIVITY,

@@ -12,9 +12,18 @@ import numpy as np
 from fastad._core.buffers import ReusedBuffers
 from fastad._core.progress import Progress, SharedProgress
 from fastad._core.threads import slices, thread_map
-from fastad._core.types import ArrayLike, Count, NanPolicy, OnError, ScoreVector, Threshold
+from fastad._core.types import (
+    ArrayLike,
+    Count,
+    IntVector,
+    NanPolicy,
+    OnError,
+    ScoreVector,
+    Threshold,
+)
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.evaluation.few_normals import FewNormals, highest_normals
+from fastad.evaluation.parts import Parts, counts_by_kind, points_by_part, reads_corners
 from fastad.evaluation.results import DetectorEvaluation, OperatingPoint
 from fastad.evaluation.roc_points import roc_points
 from fastad.measures.contamination import (
@@ -63,6 +72,7 @@ class EvaluationRequest:
     # Clusters or blocks of all rows, for intervals and chance levels.
     design: "SamplingDesign | None" = None
     keeps_curves: bool = False  # whether to keep points of the ROC curves, for a page
+    parts: Parts | None = None  # kinds of anomalies and segments of normals
     rates: Sequence[Fraction] = field(init=False)  # false positive rates in use, each once
     # Thresholds in use that were given, by what stands behind the @ in keys, or that were chosen on
     # other samples, by their rule.
@@ -71,7 +81,6 @@ class EvaluationRequest:
     resolutions: Mapping[str, Resolution] = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "rates", rates_of(self.measures))
         rules = self.chosen_elsewhere
         given = thresholds_of(bound for bound in self.measures if bound.key not in rules)
         chosen = {
@@ -80,6 +89,10 @@ class EvaluationRequest:
             if bound.key in rules
         }
         object.__setattr__(self, "thresholds", {**given, **chosen})
+        rates = rates_of(self.measures)
+        if self.parts is not None and not rates and not self.thresholds:
+            rates = list(self.parts.rates)
+        object.__setattr__(self, "rates", rates)
         needed = {bound.key: bound.resolution for bound in self.measures}
         resolutions = {key: one for key, one in needed.items() if one is not None}
         object.__setattr__(self, "resolutions", resolutions)
@@ -90,6 +103,10 @@ class EvaluationRequest:
             return self
         return replace(self, measures=self.own_measures[name], own_measures={})
 
+    def of_rows(self, rows: IntVector) -> "EvaluationRequest":
+        """Return the request for some of the rows in use."""
+        return self if self.parts is None else replace(self, parts=self.parts.take(rows))
+
     @property
     def none_omitted(self) -> int | None:
         """Number of rows left out where none is, None where NaN is refused."""
@@ -99,7 +116,12 @@ class EvaluationRequest:
     def is_only_auc(self) -> bool:
         """Whether nothing is evaluated but the area under the ROC curve."""
         names = [bound.measure.name for bound in self.measures]
-        return names == ["roc_auc"] and self.intervals is None and self.chance is None
+        return names == ["roc_auc"] and self.is_plain
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether there are no intervals and no chance levels."""
+        return self.intervals is None and self.chance is None
 
 
 def evaluate_detector(
@@ -120,6 +142,7 @@ def evaluate_detector(
     if kept is None:
         return evaluate_scores(name, scores, labels, request)
     some = labels.keep(kept)
+    request = request.of_rows(np.flatnonzero(kept))
     n_omitted = scores.shape[0] - some.values.shape[0]
     if n_omitted == scores.shape[0]:
         return without_scores(name, n_omitted, request)
@@ -143,7 +166,46 @@ def evaluate_scores(
             if request.on_error == "raise":
                 raise
             return failed_evaluation(name, labels, request, str(error))
-        return evaluate_measures(name, counts, request, sample)
+        evaluation = evaluate_measures(name, counts, request, sample)
+        if request.parts is None:
+            return evaluation
+        return _with_parts(evaluation, counts, scores, labels, request)
+
+
+def _with_parts(
+    evaluation: DetectorEvaluation,
+    counts: OrderedCounts,
+    scores: ScoreVector,
+    labels: Labels,
+    request: EvaluationRequest,
+) -> DetectorEvaluation:
+    """Add the rates of kinds and segments, and the measures of each kind, from the same order."""
+    parts = request.parts
+    assert parts is not None
+    points = points_by_part(evaluation.operating_points, counts, scores, labels, parts)
+    by_kind: dict[Any, DetectorEvaluation] = {}
+    if parts.kinds is not None and parts.kinds.codes.shape[0]:
+        name, own = evaluation.detector, replace(request, parts=None, progress=None)
+        if labels.weights is None:
+            corners = own.is_plain and all(map(reads_corners, own.measures))
+            corners = corners and not evaluation.unresolved
+            counted = counts_by_kind(counts, scores, labels, parts.kinds, points, corners=corners)
+            evaluated = thread_map(lambda kind: evaluate_measures(name, kind[1](), own), counted)
+            by_kind = {kind: each for (kind, _), each in zip(counted, evaluated, strict=True)}
+        else:
+            by_kind = {
+                kind: evaluate_scores(name, scores[rows], labels.keep(rows), own)
+                for kind, rows in parts.kinds.beside(labels.values == 0)
+            }
+    return replace(
+        evaluation,
+        operating_points=points,
+        by_kind={
+            kind: replace(each, operating_points=[x.of_kind(kind) for x in points])
+            for kind, each in by_kind.items()
+        },
+        events_per_day=parts.events_per_day,
+    )
 
 
 def _sample(

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
-from typing import overload
+from typing import Any, overload
 
 import numpy as np
 
@@ -15,6 +15,8 @@ from fastad._core.parameters import (
     check_count,
     check_flag,
     check_generator,
+    check_inside,
+    check_positive,
     check_range,
     check_rate,
     check_thresholds,
@@ -37,12 +39,14 @@ from fastad.errors import InvalidInputError
 from fastad.evaluation.chosen_thresholds import check_pair, with_chosen_thresholds
 from fastad.evaluation.detector import EvaluationRequest, evaluate_detector
 from fastad.evaluation.groups import GroupedEvaluation, evaluate_groups
+from fastad.evaluation.parts import Parts
 from fastad.evaluation.results import Evaluation
 from fastad.measures.contamination import check_contamination, corrected
 from fastad.measures.measure import BoundMeasure, MeasureLike
 from fastad.measures.requests import listed_measures, table_measures
 from fastad.ordering.groups import make_groups
 from fastad.ordering.labels import NAN_POLICIES, check_labels
+from fastad.ordering.membership import OVERLAPS, Overlap, check_membership
 from fastad.ordering.named_scores import Table, named_scores
 
 ERROR_POLICIES = ("raise", "record")
@@ -55,6 +59,10 @@ def evaluate(
     y_score: ArrayLike | Mapping[str, ArrayLike] | Table,
     *,
     groups: None = ...,
+    kinds: ArrayLike | Mapping[str, ArrayLike] | Table | None = ...,
+    segments: ArrayLike | Mapping[str, ArrayLike] | Table | None = ...,
+    overlap: Overlap = ...,
+    events_per_day: Point | None = ...,
     measures: MeasureLike | Sequence[MeasureLike] | None = ...,
     fpr: Point | Points = ...,
     threshold: Threshold | Points | Mapping[str, Threshold] | None = ...,
@@ -81,6 +89,10 @@ def evaluate(
     y_score: ArrayLike | Mapping[str, ArrayLike] | Table,
     *,
     groups: ArrayLike | Mapping[str, ArrayLike] | Table,
+    kinds: ArrayLike | Mapping[str, ArrayLike] | Table | None = ...,
+    segments: ArrayLike | Mapping[str, ArrayLike] | Table | None = ...,
+    overlap: Overlap = ...,
+    events_per_day: Point | None = ...,
     measures: MeasureLike | Sequence[MeasureLike] | None = ...,
     fpr: Point | Points = ...,
     threshold: Threshold | Points | Mapping[str, Threshold] | None = ...,
@@ -107,6 +119,10 @@ def evaluate(
     y_score: ArrayLike | Mapping[str, ArrayLike] | Table,
     *,
     groups: ArrayLike | Mapping[str, ArrayLike] | Table | None = None,
+    kinds: ArrayLike | Mapping[str, ArrayLike] | Table | None = None,
+    segments: ArrayLike | Mapping[str, ArrayLike] | Table | None = None,
+    overlap: Overlap = "raise",
+    events_per_day: Point | None = None,
     measures: MeasureLike | Sequence[MeasureLike] | None = None,
     fpr: Point | Points = (0.01, 0.05),
     threshold: Threshold | Points | Mapping[str, Threshold] | None = None,
@@ -141,6 +157,17 @@ def evaluate(
     groups : array-like of shape (n_samples,), mapping, or table, optional
         Segment of each row, or several columns such as data set and fold: each combination that
         occurs is evaluated by itself, as a run with labels of its own.
+    kinds, segments : array-like of shape (n_samples,), mapping, or table, optional
+        Kind of each anomaly, and segment of each normal sample: the true positive rate of each kind
+        and the false positive rate of each segment at the same thresholds, in ``breakdown``, and
+        the measures of each kind against all normal samples, in ``by_kind``. In a mapping or
+        table, columns of booleans say which rows are of the kind that they are called; the names
+        of kinds in several other columns, such as family and technique, begin with the column's.
+        Rows of the other class are not read.
+    overlap : {"raise", "count"}, default "raise"
+        What to do about rows of several kinds or segments: refuse them, or count them in each.
+    events_per_day : float, optional
+        Number of normal events a day: with ``kinds`` or ``segments``, adds alarms a day.
     measures : sequence of str, Measure and BoundMeasure, optional
         Keys such as ``"auc"`` or ``"tpr@0.01"``, and names of functions such as
         ``"tpr_at_fpr"``, or declarations, which stand for their values at each ``fpr``. By default
@@ -179,7 +206,8 @@ def evaluate(
         leaves out their rows, of each detector and group by itself, and counts them in
         ``n_omitted``.
     confidence_level : float, optional
-        Put an interval beside every value, as `interval` with ``method="auto"``; in (0, 1).
+        Put an interval beside every value, as `interval` with ``method="auto"``; in (0, 1). Rates
+        of kinds and segments always have one, by default at 0.95.
     chance : bool, default False
         Put the chance level beside every value, as `chance_level` does.
     curves : bool, default False
@@ -265,6 +293,17 @@ def evaluate(
                 "contamination must not be given with threshold_from, whose thresholds it would "
                 "move; found both"
             )
+    check_choice(overlap, OVERLAPS, "overlap")
+    events = (
+        None if events_per_day is None else float(check_positive(events_per_day, "events_per_day"))
+    )
+    has_parts = kinds is not None or segments is not None
+    if not has_parts and (events is not None or overlap != "raise"):
+        name = "overlap" if events is None else "events_per_day"
+        raise InvalidInputError(
+            f"{name} must be given with kinds or segments, whose rates it is for; found neither",
+            argument=name,
+        )
     request = EvaluationRequest(
         bound, on_error, nan_policy, own_measures=own_measures, contamination=hidden
     )
@@ -290,6 +329,23 @@ def evaluate(
 
             design = check_design(clusters, blocks, labels.row_index, labels.weights)
             request = replace(request, design=None if design.is_independent else design)
+        if has_parts:
+            _check_beside_parts(
+                contamination=contamination, clusters=clusters, blocks=blocks, curves=curves or None
+            )
+            if labels.weights is not None and labels.weights.dtype.kind == "f":
+                raise InvalidInputError(
+                    "sample_weight must contain integers with kinds or segments, whose samples "
+                    "are counted; found other values"
+                )
+            level = check_inside(
+                0.95 if confidence_level is None else confidence_level, "confidence_level"
+            )
+            of_kinds, of_segments = (
+                None if part is None else check_membership(part, labels, name, label, overlap)
+                for part, name, label in ((kinds, "kinds", 1), (segments, "segments", 0))
+            )
+            request = replace(request, parts=Parts(of_kinds, of_segments, level, points, events))
         if own_measures:
             _check_names(own_measures, [name for name, _ in detectors])
         if threshold_from is not None:
@@ -326,6 +382,17 @@ def _check_names(thresholds: Iterable[str], detectors: Sequence[str]) -> None:
             f"threshold must have one number for each of {some_of(detectors, _MAX_NAMES)}; "
             f"found {found}"
         )
+
+
+def _check_beside_parts(**arguments: Any) -> None:
+    """Refuse what the rates of kinds and segments do not allow for."""
+    for name, value in arguments.items():
+        if value is not None:
+            raise InvalidInputError(
+                f"{name} must not be given with kinds or segments, whose rates are those of "
+                "independent samples as labelled; found both",
+                argument=name,
+            )
 
 
 def _check_beside_design(request: EvaluationRequest) -> None:

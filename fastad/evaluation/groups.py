@@ -16,6 +16,7 @@ from fastad._core.threads import thread_map
 from fastad._core.types import ArrayLike, ScoreVector
 from fastad._kernels.ordering.groups import twice_areas
 from fastad.errors import InvalidInputError
+from fastad.evaluation.breakdown import Breakdown
 from fastad.evaluation.detector import (
     EvaluationRequest,
     evaluate_measures,
@@ -33,7 +34,13 @@ from fastad.evaluation.notes import (
     lines_of_runs,
     split_keys,
 )
-from fastad.evaluation.results import SUFFIXES, DetectorEvaluation, Evaluation, columns_of
+from fastad.evaluation.results import (
+    SUFFIXES,
+    DetectorEvaluation,
+    Evaluation,
+    breakdown_of,
+    columns_of,
+)
 from fastad.evaluation.summary import Summary, summarize
 from fastad.ordering.counts import count_values
 from fastad.ordering.groups import GroupOrder, Groups, group_blocks, order_groups
@@ -78,7 +85,18 @@ class GroupedEvaluation(TableResult, Mapping[Any, Evaluation]):
         table = self.text_table()
         n_more = len(table.rows) - _MAX_PRINTED_RUNS
         more = [f"and {count_text(n_more, 'more run')}"] if n_more > 0 else []
-        return [TextTable(table.header, table.rows[:_MAX_PRINTED_RUNS]), *more, *self.notes]
+        first = TextTable(table.header, table.rows[:_MAX_PRINTED_RUNS])
+        parts = self.breakdown
+        below = [] if parts is None else ["", *parts._blocks()]
+        return [first, *more, *self.notes, *below]
+
+    @property
+    def breakdown(self) -> Breakdown | None:
+        """Rates of kinds and segments in each group; None where there are none."""
+        groups = zip(*self._columns.values(), strict=True)
+        names = [dict(zip(self._columns, group, strict=True)) for group in groups]
+        runs = zip(names, self._results.values(), strict=True)
+        return breakdown_of([(group, each) for group, results in runs for each in results])
 
     def _declare_table(self) -> Iterator[Column]:
         # A measure that is undefined in all runs is left out, unless all are; marks say what the
@@ -221,6 +239,7 @@ def _evaluate_runs(
     if kept is None:
         return _evaluate_scores(name, scores, labels, groups, request)
     some, present = groups.keep(kept)
+    request = request.of_rows(np.flatnonzero(kept))
     evaluated: list[DetectorEvaluation] = []
     if present.shape[0]:
         evaluated = _evaluate_scores(name, scores[kept], labels.keep(kept), some, request)
@@ -240,16 +259,16 @@ def _evaluate_scores(
     """Evaluate each group of scores of the right length."""
     # With weights, clusters or blocks, and where scores are NaN, groups are ordered one by one.
     order = None
-    if labels.weights is None and request.design is None:
+    if labels.weights is None and request.design is None and request.parts is None:
         try:
             order = order_groups(scores, labels, groups.codes, groups.starts, score_name(name))
         except InvalidInputError:
             if request.on_error == "raise":
                 raise
     if order is None:
-        together = groups.arrange(scores)
+        together, rows = groups.arrange(scores), groups.arrange(np.arange(scores.shape[0]))
         return [
-            evaluate_scores(name, together[where], part, request)
+            evaluate_scores(name, together[where], part, request.of_rows(rows[where]))
             for where, part in zip(groups.slices(), labels_by_group(labels, groups), strict=True)
         ]
     return _evaluate_order(name, order, request)

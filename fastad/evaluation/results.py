@@ -1,8 +1,8 @@
 """What `evaluate` returns: tables that print, iterate, and turn into other forms."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from fastad._core.text_tables import (
     intervals_text,
 )
 from fastad._core.types import Count, Threshold
+from fastad.evaluation.breakdown import Breakdown, PointByPart, RunByPart
 from fastad.evaluation.doubtful_scores import ScoredRun, lines_of_scores
 from fastad.evaluation.few_normals import FewNormals
 from fastad.evaluation.notes import (
@@ -38,6 +39,7 @@ from fastad.uncertainty.results import Interval
 
 if TYPE_CHECKING:
     from fastad.uncertainty.chance.chance_level import ChanceLevel
+    from fastad.uncertainty.rates.group_rates import RateComparison
 
 
 # Key of the area under the ROC curve.
@@ -65,6 +67,9 @@ class OperatingPoint(Record):
     rule : str or None
         By what the threshold was chosen on other samples, by ``threshold_from``: a key such as
         ``"f1_best"``, or ``"fpr 0.01"``.
+    kinds, segments : RateComparison or None
+        True positive rate of each kind of anomaly, and false positive rate of each segment of
+        normals, at this threshold.
     """
 
     fpr: float | None
@@ -74,11 +79,20 @@ class OperatingPoint(Record):
     undefined: str | None = None
     is_own: bool = False
     rule: str | None = None
+    kinds: "RateComparison | None" = None
+    segments: "RateComparison | None" = None
 
     @property
     def n_flagged(self) -> Count | None:
         """Number of flagged points."""
         return None if self.tp is None or self.fp is None else self.tp + self.fp
+
+    def of_kind(self, kind: Hashable) -> "OperatingPoint":
+        """Return the point with the counts of one kind of anomaly."""
+        if self.kinds is None:
+            return self
+        tp = self.kinds.n_events.item(list(self.kinds.names).index(kind))
+        return replace(self, tp=tp, kinds=None, segments=None)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values; an infinite threshold is the string "inf" or "-inf"."""
@@ -88,6 +102,8 @@ class OperatingPoint(Record):
         names = ("fpr", "threshold", "tp", "fp", "n_flagged", "undefined")
         values = {name: getattr(self, name) for name in names}
         values |= {} if self.rule is None else {"rule": self.rule}
+        parts = {"kinds": self.kinds, "segments": self.segments}
+        values |= {name: rates.plain() for name, rates in parts.items() if rates is not None}
         return plain_record(values | {"threshold": threshold})
 
 
@@ -133,6 +149,10 @@ class DetectorEvaluation(Record, Mapping[str, float]):
         At most 1000 points of the ROC curve, for a page.
     chosen_elsewhere : sequence of str
         Keys of the measures at thresholds that were chosen on other samples, by ``threshold_from``.
+    by_kind : mapping of str to DetectorEvaluation
+        Measures of each kind of anomaly against all normals, where ``kinds`` were given.
+    events_per_day : float or None
+        Number of normal events a day, of which alarms are a fraction.
     """
 
     detector: str
@@ -153,6 +173,8 @@ class DetectorEvaluation(Record, Mapping[str, float]):
     n_distinct: int | None = None
     curve: RocPoints | None = None
     chosen_elsewhere: Sequence[str] = ()
+    by_kind: Mapping[Any, "DetectorEvaluation"] = field(default_factory=dict)
+    events_per_day: float | None = None
 
     def __getitem__(self, key: str) -> float:
         return self.by_key[key if key in self.by_key else key_of(key)]
@@ -205,7 +227,20 @@ class DetectorEvaluation(Record, Mapping[str, float]):
         names += ["operating_points", "intervals", "chance", "interval_errors", "error"]
         names += ["n_omitted", "contamination"] if self.contamination else ["n_omitted"]
         names += ["chosen_elsewhere"] if self.chosen_elsewhere else []
-        return plain_record({x: self.by_key if x == "values" else getattr(self, x) for x in names})
+        values = {x: self.by_key if x == "values" else getattr(self, x) for x in names}
+        if self.by_kind:
+            of_kinds = [{"kind": name, **each.to_dict()} for name, each in self.by_kind.items()]
+            values["by_kind"] = of_kinds
+        return plain_record(values)
+
+    def run_by_part(self, **names: Any) -> RunByPart:
+        """Return what a breakdown shows of the detector, in a group of some names."""
+        points = [
+            PointByPart(x.fpr, x.threshold, x.fp, self.n_normals, x.kinds, x.segments)
+            for x in self.operating_points
+            if x.threshold is not None and x.fp is not None
+        ]
+        return RunByPart({**names, "detector": self.detector}, points, self, self.by_kind)
 
     def cell(self, key: str) -> str:
         """Return a value as a string, with its mark, and its interval where it has one."""
@@ -251,7 +286,14 @@ class Evaluation(TableResult, Mapping[str, DetectorEvaluation]):
         blocks: list[TextTable | str] = [self.text_table()]
         for table in (self.operating_table(), self.chance_table()):
             blocks += ["", table] if table.rows else []
-        return [*blocks, *(["", *self.notes] if self.notes else [])]
+        blocks += ["", *self.notes] if self.notes else []
+        parts = self.breakdown
+        return blocks if parts is None else [*blocks, "", *parts._blocks()]
+
+    @property
+    def breakdown(self) -> Breakdown | None:
+        """Rates of kinds and segments at the operating points; None where there are none."""
+        return breakdown_of([({}, each) for each in self.values()])
 
     def page_body(self) -> str:
         """Return what a page shows, in HTML: curves and the meaning of keys and marks, too."""
@@ -392,6 +434,17 @@ class Evaluation(TableResult, Mapping[str, DetectorEvaluation]):
 
     def _split_keys(self) -> tuple[list[str], list[str]]:
         return split_keys([x.undefined for x in self._detectors.values()], self.measure_keys)
+
+
+def breakdown_of(
+    runs: Sequence[tuple[Mapping[str, Any], DetectorEvaluation]],
+) -> Breakdown | None:
+    """Return the rates of kinds and segments of detectors in groups; None without these."""
+    points = [point for _, each in runs for point in each.operating_points]
+    if all(point.kinds is None and point.segments is None for point in points):
+        return None
+    by_part = [each.run_by_part(**group) for group, each in runs]
+    return Breakdown(by_part, runs[0][1].events_per_day)
 
 
 def columns_of(results: Sequence[DetectorEvaluation]) -> dict[str, list[Any]]:

@@ -47,6 +47,8 @@ if TYPE_CHECKING:
     from fastad.uncertainty.rates.bands import roc_band as roc_band
     from fastad.uncertainty.rates.f1_optimism import BestF1Optimism as BestF1Optimism
     from fastad.uncertainty.rates.f1_optimism import best_f1_optimism as best_f1_optimism
+    from fastad.uncertainty.rates.group_rates import RateComparison as RateComparison
+    from fastad.uncertainty.rates.group_rates import compare_rates as compare_rates
     from fastad.uncertainty.rates.guarantee import GuaranteedThreshold as GuaranteedThreshold
     from fastad.uncertainty.rates.guarantee import (
         sample_size_for_guarantee as sample_size_for_guarantee,

@@ -123,6 +123,7 @@ def special(name: str, sample: Sample, rng: np.random.Generator) -> dict[str, An
         "emmv": {"y_score": {"it": one}, "uniform_score": {"it": two}},
         "pairwise_agreement": {"a": pairs[0], "b": pairs[1]},
         "rank_label_agreement": {"criterion": pairs[0], "references": (pairs[1], pairs[2])},
+        "compare_rates": {"n_events": counts[0], "n_samples": counts[1] + 50},
         "rate_confidence_sequence": {"n_events": counts[0], "n_samples": counts[1] + 50},
         "tail_model": large,
     }

@@ -1,0 +1,158 @@
+"""The rates of kinds of anomalies and of segments of normals at the operating points: a table."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from fastad._core.results import Column, TableResult, frame_columns
+from fastad._core.text_tables import DASH, TextTable, count_text, fixed_text, number_text
+from fastad._core.types import Count, Threshold
+
+if TYPE_CHECKING:
+    from fastad.uncertainty.rates.group_rates import RateComparison
+
+_MAX_PRINTED = 20
+_HEADS = {"kind": ("anomalies", "flagged", "tpr"), "segment": ("normals", "flagged", "fpr")}
+
+
+@dataclass(frozen=True, slots=True)
+class PointByPart:
+    """An operating point of a detector, with the rates of the parts of each class."""
+
+    fpr: float | None  # bound on the false positive rate; None where the threshold was given
+    threshold: Threshold
+    false_alarms: Count
+    n_normals: Count
+    kinds: "RateComparison | None"
+    segments: "RateComparison | None"
+
+
+@dataclass(frozen=True, slots=True)
+class RunByPart:
+    """A detector, on all rows or in a group, with what there is of each part."""
+
+    names: Mapping[str, Any]  # columns of its group, and the detector
+    points: Sequence[PointByPart]
+    values: Mapping[str, float]  # measures of all anomalies
+    by_kind: Mapping[Any, Mapping[str, float]]  # measures of each kind
+
+
+class Breakdown(TableResult):
+    """Rates of kinds of anomalies and of segments of normals at operating points.
+
+    Prints tables for each detector and point. Frames have a row for all samples, each part and the
+    worst one at each point: the columns of groups, ``detector``, ``fpr``, ``threshold``, those of
+    `fastad.uncertainty.RateComparison`, ``alarms_per_day``, and the keys of the measures, whose
+    values are those of each kind against all normal samples.
+
+    Attributes
+    ----------
+    events_per_day : float or None
+        Number of normal events a day, of which alarms are a fraction.
+    """
+
+    __slots__ = ("_runs", "events_per_day")
+
+    def __init__(self, runs: Sequence[RunByPart], events_per_day: float | None) -> None:
+        self._runs = list(runs)
+        self.events_per_day = events_per_day
+
+    def __repr__(self) -> str:
+        return f"<Breakdown of {count_text(len(self._runs), 'run')}>"
+
+    def _declare_columns(self) -> list[Column]:
+        rows = list(self._rows())
+        return frame_columns({name: [row[name] for row in rows] for name in rows[0]})
+
+    def _rows(self) -> Iterator[dict[str, Any]]:
+        """Yield the rows of the frame."""
+        nan = math.nan
+        for run in self._runs:
+            for point in run.points:
+                head = {
+                    **run.names,
+                    "fpr": nan if point.fpr is None else point.fpr,
+                    "threshold": float(point.threshold),
+                }
+                for rates in filter(None, (point.kinds, point.segments)):
+                    cells = rates.cells()
+                    alarms = self._alarms(rates, point)
+                    for i, part in enumerate(cells["part"]):
+                        row = {name: column[i] for name, column in cells.items()}
+                        values: Mapping[str, float] = {}
+                        if rates.noun == "kind" and part in ("all", "kind"):
+                            values = run.values if part == "all" else run.by_kind[row["name"]]
+                        yield {
+                            **head,
+                            "of": rates.noun,
+                            **row,
+                            "alarms_per_day": alarms[i],
+                            **{key: values.get(key, nan) for key in run.values},
+                        }
+
+    def _alarms(self, rates: "RateComparison", point: PointByPart) -> list[float]:
+        """Return the false alarms a day of each row, NaN where there are none."""
+        counts = rates.cells()["n_events"]
+        if self.events_per_day is None or rates.noun == "kind":
+            return [math.nan] * len(counts)
+        return [count / point.n_normals * self.events_per_day for count in counts]
+
+    def _blocks(self) -> list[TextTable | str]:
+        blocks: list[TextTable | str] = []
+        for run in self._runs:
+            title = ", ".join(map(str, run.names.values()))
+            if run.by_kind:
+                blocks += ["", f"{title}: each kind against all normals", _by_kind(run)]
+            for point in run.points:
+                blocks += ["", f"{title}, {self._point_text(point)}"]
+                for rates in filter(None, (point.kinds, point.segments)):
+                    blocks += [self._table(rates, point), *rates.statements]
+        return [*blocks[1:], *(["", *self.notes] if self.notes else [])]
+
+    @property
+    def notes(self) -> list[str]:
+        """What the intervals and p-values mean."""
+        # Here, as the functions of intervals are.
+        from fastad.uncertainty.rates.group_rates import line_of_intervals
+
+        comparisons = [
+            rates for run in self._runs for x in run.points for rates in (x.kinds, x.segments)
+        ]
+        levels = {rates.confidence_level for rates in comparisons if rates is not None}
+        return [line_of_intervals(level) for level in levels]
+
+    def _point_text(self, point: PointByPart) -> str:
+        rate = point.false_alarms / point.n_normals if point.n_normals else math.nan
+        at = "" if point.fpr is None else f"FPR {point.fpr:g}, "
+        text = f"{at}threshold {float(point.threshold):.6g}: flags {rate:.3g} of the normals"
+        if self.events_per_day is None:
+            return text
+        return f"{text}, {rate * self.events_per_day:.3g} false alarms a day"
+
+    def _table(self, rates: "RateComparison", point: PointByPart) -> TextTable:
+        """Return a printed table of the rates of kinds or of segments."""
+        table = rates.text_table()
+        header = [rates.noun, *_HEADS[rates.noun], *table.header[4:]]
+        rows = [list(row) for row in table.rows]
+        if self.events_per_day is not None and rates.noun == "segment":
+            header.append("alarms a day")
+            for row, alarms in zip(rows, self._alarms(rates, point), strict=True):
+                row.append(number_text(alarms, ".3g"))
+        shown = rows
+        if len(rows) > _MAX_PRINTED + 2:
+            # The worst come first where not all are shown.
+            sign = 1 if rates.higher_is_better else -1
+            order = sorted(range(len(rates.names)), key=lambda i: sign * rates.value[i])
+            shown = [rows[0], *(rows[1 + i] for i in order[:_MAX_PRINTED])]
+            more = count_text(len(order) - _MAX_PRINTED, f"more {rates.noun}")
+            shown += [[f"and {more}", *[DASH] * (len(header) - 1)], rows[-1]]
+        return TextTable(header, shown)
+
+
+def _by_kind(run: RunByPart) -> TextTable:
+    """Return a table of the measures of each kind."""
+    keys = list(run.values)
+    rows = {"all": run.values, **run.by_kind}
+    table = [[str(name), *(fixed_text(each[key]) for key in keys)] for name, each in rows.items()]
+    return TextTable(["kind", *keys], table[: _MAX_PRINTED + 1])
