@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from fastad import measures as measures
     from fastad import plot as plot
     from fastad import regions as regions
+    from fastad import release as release
     from fastad import sklearn as sklearn
     from fastad import streaming as streaming
     from fastad import study as study
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from fastad.regions import volume as volume
     from fastad.regions import volume_at_fpr as volume_at_fpr
     from fastad.regions import volumes as volumes
+    from fastad.release import gate as gate
     from fastad.uncertainty import chance_level as chance_level
     from fastad.uncertainty import compare as compare
     from fastad.uncertainty import compare_all as compare_all

@@ -100,6 +100,53 @@ def compare(
     run_compare(file, columns, {**options, **paired}, as_json=as_json, output=output)
 
 
+def gate(
+    *,
+    policy: Annotated[
+        Path, typer.Argument(metavar="POLICY.toml", help="What the new detector must fulfil.")
+    ],
+    new: Annotated[
+        Path,
+        typer.Argument(
+            metavar="NEW", help="Table with the new detector's scores; with --power the old one's."
+        ),
+    ],
+    old: Annotated[
+        Path | None, typer.Argument(metavar="OLD", help="Table with the old detector's scores.")
+    ] = None,
+    power: Annotated[
+        bool,
+        typer.Option(
+            "--power", help="Print how often the policy passes a new detector, from the old alone."
+        ),
+    ] = False,
+    loss: Annotated[float, typer.Option(help="Supposed loss of the new detector.")] = 0.0,
+    as_json: AsJson = False,
+    output: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="Save to a file too: .xml (JUnit), .md, .json, .csv, .parquet, .html, …; may be "
+            "repeated."
+        ),
+    ] = None,
+) -> None:
+    """Decide by a policy whether a new detector may replace the old one.
+
+    Exit codes: 0 pass, 1 fail, 3 not enough data, 2 where the policy, the tables or an option are
+    wrong.
+    """
+    from fastad.cli._gate import run_gate, run_power
+
+    if power:
+        if old is not None:
+            raise typer.BadParameter("one table is enough with --power", param_hint="OLD")
+        run_power(policy, new, loss, as_json=as_json, outputs=output or [])
+        return
+    if old is None:
+        raise typer.BadParameter("the old detector's table is missing", param_hint="OLD")
+    raise typer.Exit(run_gate(policy, new, old, as_json=as_json, outputs=output or []))
+
+
 def compare_runs(
     *,
     files: Files,

@@ -80,11 +80,13 @@ def data_from(files: object, columns: Mapping[str, str] | None = None) -> Iterat
         raise _LocatedError(error, str(files), columns or {}) from None
 
 
-def handle_errors(command: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+def handle_errors(
+    command: Callable[Parameters, Result], *, wrong_data: int = DATA_ARE_WRONG
+) -> Callable[Parameters, Result]:
     """Turn errors into a message and an exit code.
 
-    1 where data are wrong, or files cannot be read or written; 2 where an option or an
-    environment variable is wrong; 143 after SIGTERM, as after Ctrl-C 130.
+    1, or ``wrong_data``, where data are wrong, or files cannot be read or written; 2 where an
+    option or an environment variable is wrong; 143 after SIGTERM, as after Ctrl-C 130.
     """
     options = _options_of(command)
 
@@ -101,14 +103,14 @@ def handle_errors(command: Callable[Parameters, Result]) -> Callable[Parameters,
         except BrokenPipeError:
             raise
         except (DataError, MissingExtraError, OSError) as error:
-            raise _failure(str(error), DATA_ARE_WRONG) from None
+            raise _failure(str(error), wrong_data) from None
         except TableError as error:
-            raise _failure(_with_options(str(error)), DATA_ARE_WRONG) from None
+            raise _failure(_with_options(str(error)), wrong_data) from None
         except _LocatedError as located:
             option = _option_for(located.error, options)
             if option is not None:
                 raise _bad_option(located.error, option) from None
-            raise _failure(_message_on_data(located), DATA_ARE_WRONG) from None
+            raise _failure(_message_on_data(located), wrong_data) from None
         except _ABOUT_ARGUMENTS as error:
             option = _option_for(error, options)
             if option is not None:

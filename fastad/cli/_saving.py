@@ -21,8 +21,8 @@ _ERRORS = "backslashreplace"
 
 # Tables for papers: how a table is written, and what names its file before it.
 TYPESET: Mapping[str, tuple[Callable[[TableResult], str], str]] = {
-    ".md": (TableResult.to_markdown, "## {}\n\n"),
-    ".tex": (TableResult.to_latex, "% {}\n"),
+    ".md": (lambda result: result.to_markdown(), "## {}\n\n"),
+    ".tex": (lambda result: result.to_latex(), "% {}\n"),
 }
 PAGE = ".html"
 

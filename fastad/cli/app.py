@@ -8,8 +8,8 @@ from typing import Annotated, Any
 import typer
 
 import fastad
-from fastad.cli._comparison_commands import compare, compare_runs
-from fastad.cli._console import handle_errors, print_result
+from fastad.cli._comparison_commands import compare, compare_runs, gate
+from fastad.cli._console import WRONG_USAGE, handle_errors, print_result
 from fastad.cli._detector_commands import evaluate_unsupervised, volume
 from fastad.cli._option_rules import CheckedCommand
 from fastad.cli._options import (
@@ -195,6 +195,10 @@ def evaluate(
 
 
 app.command(cls=CheckedCommand, rich_help_panel=_SCORES)(handle_errors(compare))
+# Its exit code 1 is a verdict.
+app.command(cls=CheckedCommand, rich_help_panel=_SCORES)(
+    handle_errors(gate, wrong_data=WRONG_USAGE)
+)
 
 
 @app.command(cls=CheckedCommand, rich_help_panel=_SCORES)

@@ -1,21 +1,19 @@
 """``StudyConfig``: the configuration of a study, read from TOML or made in Python."""
 
 import dataclasses
-import importlib
 import os
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from fastad._core.extras import missing_extra
 from fastad._core.parameters import check_count, check_rate, check_seed, exact_rate, short_repr
+from fastad._core.toml_files import check_keys, check_table, check_tables, read_toml
 from fastad.benchmarking.columns import key_list
 from fastad.errors import InvalidInputError, InvalidTypeError
 from fastad.measures.measure import BoundMeasure, Measure, MeasureLike
 from fastad.measures.requests import function_of, parse_measures, read_key, suggestion_for
-from fastad.study.checks import check_keys, check_table, check_tables, mistyped, refused
+from fastad.study.checks import mistyped, refused
 from fastad.study.configurations import (
     Configuration,
     check_configurations,
@@ -195,14 +193,7 @@ def read_config(path: str | os.PathLike[str]) -> StudyConfig:
     file lacks.
     """
     file = Path(path)
-    try:
-        text = file.read_text(encoding="utf-8-sig")  # some editors put a mark at the beginning
-    except (OSError, UnicodeDecodeError) as error:
-        raise InvalidInputError(f"{file}: the file cannot be read: {error}") from None
-    try:
-        values = _toml().loads(text)
-    except ValueError as error:  # of which the error of TOML is a kind
-        raise InvalidInputError(f"{file}: the file is not TOML: {error}") from None
+    values = read_toml(file, "study")
     try:
         return make_config(values, folder=file.resolve().parent)
     except (InvalidInputError, InvalidTypeError) as error:
@@ -352,11 +343,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
     return value
-
-
-def _toml() -> Any:
-    """Return the library that reads TOML: from Python 3.11 on the standard one."""
-    try:
-        return importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
-    except ModuleNotFoundError:
-        raise missing_extra("a TOML file", "tomli", extra="study") from None

@@ -1,0 +1,288 @@
+"""``gate``: test the requirements of a policy on the scores of two detectors."""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from fastad._core.parameters import significance_level
+from fastad._core.row_index import RowIndex
+from fastad._core.threads import thread_limit
+from fastad.errors import UndefinedMeasureError
+from fastad.ordering.groups import factorize
+from fastad.ordering.labels import check_labels, check_scores
+from fastad.release.joined_tables import ScoredRows, joined, no_column, read_rows
+from fastad.release.policy import Policy, Requirement, read_policy
+from fastad.release.results import GateResult, GateRow, PolicyPower
+from fastad.uncertainty.comparisons.corrections import CORRECTIONS
+from fastad.uncertainty.comparisons.margin_results import FAIL, UNDECIDED, MarginTest
+from fastad.uncertainty.comparisons.noninferiority import (
+    check_test_options,
+    difference_test,
+    independent_pair,
+    independent_side,
+    limit_test,
+)
+from fastad.uncertainty.comparisons.paired import Detectors, rank_detectors
+from fastad.uncertainty.comparisons.planned_power import gate_power
+from fastad.uncertainty.comparisons.unpaired import Pair
+from fastad.uncertainty.samples.bootstrap import IndependentSample
+from fastad.uncertainty.samples.sampling import DesignedSample, Sample, check_design
+
+_ARGUMENTS = ("new", "old")
+
+
+def gate(
+    policy: str | os.PathLike[str] | Mapping[str, Any] | Policy,
+    new: Any,
+    old: Any,
+    *,
+    n_threads: int | None = None,
+) -> GateResult:
+    """Decide whether a new detector may replace the old one.
+
+    Parameters
+    ----------
+    policy : path, mapping or Policy
+        What the new detector must fulfil, as for `fastad.release.read_policy`.
+    new, old : path or table
+        Tables with the scores of each detector: files, data frames, or mappings of columns. The
+        new one has the labels, and both have the same samples unless the policy says that they are
+        independent.
+    n_threads : int, optional
+        Threads over replicates; the result is the same for any number.
+
+    Returns
+    -------
+    GateResult
+        ``verdict`` ("pass", "fail" or "not enough data"), ``exit_code``, and a row for each
+        requirement and slice.
+
+    Raises
+    ------
+    InvalidInputError
+        If the policy or a table is invalid, or the tables have not the same samples.
+
+    Notes
+    -----
+    All requirements must hold, each at the confidence level: the probability that a detector passes
+    that violates one of them is at most its complement, whatever their number. The more slices, the
+    more likely one of them is significantly worse by chance: a slice fails by its p-value adjusted
+    for their number (Holm).
+
+    Examples
+    --------
+    >>> import fastad
+    >>> y = [0] * 500 + [1] * 100
+    >>> old = {"y": y, "score": [*range(500), *range(400, 500)]}
+    >>> new = {"y": y, "score": [*range(500), *range(402, 502)]}
+    >>> margin, limit = {"measure": "auc", "margin": 0.05}, {"measure": "auc", "at_least": 0.8}
+    >>> result = fastad.gate({"require": [margin, limit]}, new, old)
+    >>> result.verdict, result.exit_code
+    ('pass', 0)
+    """
+    rules = read_policy(policy)
+    with thread_limit(n_threads):
+        everything = _read(rules, new, old)
+        slices = {name: _slices(everything, name) for name in rules.slice_columns}
+        rows: list[GateRow] = []
+        for requirement in rules.require:
+            if not requirement.slices:
+                rows.append(_row(requirement, "", "", everything))
+            for column in requirement.slices:
+                of_column = [
+                    _row(requirement, column, value, each) for value, each in slices[column]
+                ]
+                rows += _adjusted(of_column, requirement, rules)
+    return GateResult(rows, float(rules.confidence_level))
+
+
+class _Samples:
+    """The samples of both detectors, or of a slice of them; they are ordered once."""
+
+    def __init__(self, sides: Sequence[ScoredRows], rules: Policy) -> None:
+        self.sides = sides  # one of both detectors, or one for each
+        self.rules = rules
+
+    def part(self, column: str, value: Any) -> "_Samples":
+        """Return those whose column has a value."""
+        sides = [side.part(side.columns[column] == value) for side in self.sides]
+        return _Samples(sides, self.rules)
+
+    @property
+    def too_few(self) -> str:
+        """Why a slice has too few samples; empty if it does not."""
+        fewest = self.rules.min_anomalies, self.rules.min_normals
+        for side, name in zip(self.sides, _ARGUMENTS, strict=False):
+            n_anomalies = int(np.count_nonzero(side.labels))
+            sizes = n_anomalies, side.n_rows - n_anomalies
+            if sizes[0] < fewest[0] or sizes[1] < fewest[1]:
+                where = f" in {name}" if len(self.sides) > 1 else ""
+                return (
+                    f"{sizes[0]} anomalies and {sizes[1]} normal samples{where}; the policy takes "
+                    f"{fewest[0]} and {fewest[1]}"
+                )
+        return ""
+
+    @cached_property
+    def ordered(self) -> Detectors | Pair:
+        """The scores of both in their order."""
+        rules = self.rules
+        if len(self.sides) > 1:
+            counted = []
+            for side, name in zip(self.sides, _ARGUMENTS, strict=True):
+                labels = check_labels(side.labels)
+                scores = check_scores(side.scores[0], labels, name=name)
+                counted.append(independent_side(scores, labels, name))
+            return independent_pair((counted[0], counted[1]), _ARGUMENTS, np.uint64(rules.seed))
+        (side,) = self.sides
+        weights = None if rules.weights is None else side.columns[rules.weights]
+        clusters = None if rules.clusters is None else side.columns[rules.clusters]
+        labels = check_labels(side.labels, sample_weight=weights)
+        # A slice may have fewer rows than a block.
+        is_long = isinstance(rules.blocks, int) and rules.blocks > side.n_rows
+        blocks = side.n_rows if is_long else rules.blocks
+        design = check_design(clusters, blocks, labels.row_index, labels.weights)
+        arguments = zip(_ARGUMENTS, _ARGUMENTS, side.scores, strict=True)
+        return rank_detectors(labels, list(arguments), design)
+
+    @property
+    def of_new(self) -> Sample:
+        """The new detector's samples, numbered in their order where they are independent."""
+        first = self.ordered.samples[0]
+        return first if isinstance(first, DesignedSample) else IndependentSample(first.counts)
+
+    def test(self, requirement: Requirement) -> MarginTest:
+        """Test a requirement."""
+        rules, bound = self.rules, requirement.bound
+        options = check_test_options(bound, rules.confidence_level, rules.n_resamples, rules.seed)
+        arguments = bound, requirement.accepted, options, rules.contamination
+        if requirement.is_limit:
+            return limit_test(self.of_new, "new", *arguments)
+        return difference_test(self.ordered, *arguments)
+
+
+def _read(rules: Policy, new: Any, old: Any) -> _Samples:
+    """Read both tables."""
+    is_paired = rules.design == "paired"
+    sides = [
+        read_rows(source, name, rules, needs_labels=name == "new" or not is_paired)
+        for source, name in zip((new, old), _ARGUMENTS, strict=True)
+    ]
+    if is_paired:
+        sides = [joined(sides[0], sides[1], rules)]
+    for side, name in zip(sides, _ARGUMENTS, strict=False):
+        for column in rules.slice_columns:
+            if column not in side.columns:
+                raise no_column(column, name, side.columns)
+    return _Samples(sides, rules)
+
+
+def _slices(samples: _Samples, column: str) -> list[tuple[str, _Samples]]:
+    """Return the samples of each value of a column, in the order of the values."""
+    values = np.concatenate([side.columns[column] for side in samples.sides])
+    _, distinct = factorize(values, column, RowIndex(values.shape[0]))
+    return [(str(value), samples.part(column, value)) for value in distinct.tolist()]
+
+
+def _row(requirement: Requirement, column: str, value: str, samples: _Samples) -> GateRow:
+    """Return the row of a requirement, without regard to other slices."""
+    text, reason = requirement.text, samples.too_few if column else ""
+    if reason:
+        return GateRow(text, column, value, samples.rules.small_slices, reason, None)
+    try:
+        test = samples.test(requirement)
+    except UndefinedMeasureError as error:
+        return GateRow(text, column, value, UNDECIDED, str(error), None)
+    verdict: str = test.verdict
+    reason = test.reliability_note or ""
+    if not column and verdict == UNDECIDED and not reason:
+        verdict = requirement.undecided
+    return GateRow(text, column, value, verdict, reason, test, test.p_value_inside)
+
+
+def _adjusted(rows: list[GateRow], requirement: Requirement, rules: Policy) -> list[GateRow]:
+    """Return the rows of slices, which fail by their p-value adjusted for the number of slices."""
+    tested = [i for i, row in enumerate(rows) if row.test is not None]
+    p_values = np.array([rows[i].adjusted_p_value for i in tested])
+    level = significance_level(rules.confidence_level)
+    for i, p_value in zip(tested, CORRECTIONS["holm"](p_values).tolist(), strict=True):
+        row = replace(rows[i], adjusted_p_value=p_value)
+        if row.verdict == FAIL and p_value > level:
+            reason = f"significantly worse by itself, not among {len(tested)} slices (Holm)"
+            row = replace(row, verdict=UNDECIDED, reason=reason)
+        elif row.verdict == UNDECIDED and not row.reason:
+            row = replace(row, verdict=requirement.undecided)
+        rows[i] = row
+    return rows
+
+
+def power_of_policy(
+    policy: str | os.PathLike[str] | Mapping[str, Any] | Policy, old: Any, *, loss: float = 0.0
+) -> PolicyPower:
+    """Estimate the power of each margin of a policy from the old detector's scores alone.
+
+    Parameters
+    ----------
+    policy : path, mapping or Policy
+        As for `gate`.
+    old : path or table
+        Labels and scores of the old detector.
+    loss : float, default 0
+        Supposed loss of the new detector in each measure.
+
+    Returns
+    -------
+    PolicyPower
+        A row for each requirement with a margin and each slice, from
+        `fastad.uncertainty.gate_power`.
+
+    Raises
+    ------
+    InvalidInputError
+        If the policy or the table is invalid.
+
+    Examples
+    --------
+    >>> import fastad
+    >>> old = {"y": [0] * 500 + [1] * 100, "score": [*range(500), *range(400, 500)]}
+    >>> policy = {"require": [{"measure": "auc", "margin": 0.05}]}
+    >>> planned = fastad.release.power_of_policy(policy, old)
+    >>> planned.to_columns()["power"][0] > 0.9
+    True
+    """
+    rules = read_policy(policy)
+    side = read_rows(old, "old", rules, needs_labels=True)
+    samples = _Samples([side], rules)
+    rows, notes = [], []
+    for requirement in rules.require:
+        if requirement.margin is None:
+            notes.append(f"{requirement.text}: the power of margins alone is estimated")
+            continue
+        parts = [("", samples)]
+        if requirement.slices:
+            parts = [
+                (f"{column} {value}", each)
+                for column in requirement.slices
+                for value, each in _slices(samples, column)
+            ]
+        for place, part in parts:
+            reason = part.too_few if place else ""
+            if reason:
+                notes.append(f"{requirement.text}, {place}: {reason}")
+                continue
+            (of_part,) = part.sides
+            planned = gate_power(
+                of_part.labels,
+                of_part.scores[0],
+                measure=requirement.bound,
+                margin=requirement.margin,
+                loss=loss,
+                confidence_level=rules.confidence_level,
+                rng=rules.seed,
+            )
+            rows.append((requirement.text, place, planned))
+    return PolicyPower(rows, notes)

@@ -1,0 +1,189 @@
+"""The new and the old detector's scores in two tables, joined by an id or by their order."""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fastad._core.frames import table_columns
+from fastad._core.row_index import RowIndex
+from fastad._core.suggestions import did_you_mean
+from fastad._core.text_tables import some_of
+from fastad._core.types import AnyVector, BoolVector, IntVector
+from fastad._tables.columns import Labels, Names, Numbers, Role
+from fastad._tables.table import N_NAMED, Table
+from fastad.errors import InvalidInputError, InvalidTypeError
+from fastad.ordering.groups import factorize
+from fastad.ordering.labels import check_labels
+from fastad.release.policy import Policy
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScoredRows:
+    """Labels, scores and other columns of some samples; scores of both detectors, or of one.
+
+    Attributes
+    ----------
+    labels : numpy.ndarray of shape (n,) or None
+        1 for an anomaly; None of an old table without labels.
+    scores : sequence of numpy.ndarray of shape (n,)
+        Scores of the new and of the old detector, or of one of them.
+    columns : mapping of str to numpy.ndarray of shape (n,)
+        Slices, clusters, weights and ids.
+    """
+
+    labels: Any
+    scores: Sequence[Any]
+    columns: Mapping[str, AnyVector]
+
+    @property
+    def n_rows(self) -> int:
+        """Number of samples."""
+        return len(self.scores[0])
+
+    def part(self, chosen: BoolVector) -> "ScoredRows":
+        """Return some of the rows."""
+        return ScoredRows(
+            None if self.labels is None else self.labels[chosen],
+            [scores[chosen] for scores in self.scores],
+            {name: values[chosen] for name, values in self.columns.items()},
+        )
+
+
+def read_rows(source: Any, argument: str, policy: Policy, *, needs_labels: bool) -> ScoredRows:
+    """Read what a policy names in a table, which is a file or in memory."""
+    score = getattr(policy, f"{argument}_score") or policy.score
+    wanted = [policy.id, policy.clusters, policy.weights, *policy.slice_columns]
+    names = list(dict.fromkeys(name for name in wanted if name is not None))
+    if isinstance(source, str | os.PathLike):
+        table = Table(Path(source))
+        there = [name for name in names if name in table.names]
+        has_labels = needs_labels or policy.label in table.names
+        table.check([score, *([policy.label] if has_labels else []), *there], argument)
+        roles: dict[str, Role] = {name: Names() for name in there}
+        if policy.weights in roles:
+            roles[str(policy.weights)] = Numbers()
+        roles[score] = Numbers()
+        if has_labels:
+            roles[policy.label] = Labels(policy.pos_label)
+        values = table.read(roles)
+        labels = values[policy.label] if has_labels else None
+        return ScoredRows(labels, [values[score]], {name: values[name] for name in there})
+    pairs = table_columns(source, argument)
+    if pairs is None:
+        raise InvalidTypeError(
+            f"{argument} must be the path of a table, or a table in memory; found "
+            f"{type(source).__name__}"
+        )
+    columns = dict(pairs)
+    for name in [score, *([policy.label] if needs_labels else [])]:
+        if name not in columns:
+            raise no_column(name, argument, columns)
+    labels = None
+    if policy.label in columns:
+        labels = check_labels(columns[policy.label], pos_label=policy.pos_label).values
+    others = {name: np.asarray(columns[name]) for name in names if name in columns}
+    return ScoredRows(labels, [np.asarray(columns[score])], others)
+
+
+def no_column(name: str, where: str, names: Mapping[str, Any]) -> InvalidInputError:
+    """Return the error that a table has no column of a name."""
+    known = {each: each for each in names}
+    return InvalidInputError(
+        f"{where} must have a column {name!r}; found {some_of(list(names), N_NAMED)}"
+        f"{did_you_mean(name, known)}",
+        argument=where,
+    )
+
+
+def joined(new: ScoredRows, old: ScoredRows, policy: Policy) -> ScoredRows:
+    """Return the rows of the new table with the scores of both detectors."""
+    rows = _rows_of(new, old, policy)
+    if old.labels is not None:
+        _refuse_differing(new.labels, old.labels[rows], "labels", new, policy)
+    columns = dict(new.columns)
+    for name in policy.slice_columns:
+        there = [each for each in (new, old) if name in each.columns]
+        if not there:
+            raise no_column(name, "new or old", {**new.columns, **old.columns})
+        if len(there) == 2:
+            _refuse_differing(
+                new.columns[name], old.columns[name][rows], f"column {name!r}", new, policy
+            )
+        else:
+            columns[name] = new.columns[name] if there[0] is new else old.columns[name][rows]
+    for other in (policy.clusters, policy.weights):
+        if other is not None and other not in columns:
+            raise no_column(other, "new", new.columns)
+    return ScoredRows(new.labels, [new.scores[0], old.scores[0][rows]], columns)
+
+
+def _rows_of(new: ScoredRows, old: ScoredRows, policy: Policy) -> IntVector | slice:
+    """Return the row of the old table for each of the new one."""
+    if policy.id is None:
+        if new.n_rows != old.n_rows:
+            raise InvalidInputError(
+                "new and old must have the same rows; found "
+                f"{new.n_rows} and {old.n_rows}. The policy's id names a column that joins them"
+            )
+        return slice(None)
+    ids = []
+    for side, name in ((new, "new"), (old, "old")):
+        if policy.id not in side.columns:
+            raise no_column(policy.id, name, side.columns)
+        ids.append(side.columns[policy.id])
+    if ids[0].shape == ids[1].shape and np.array_equal(ids[0], ids[1]):
+        codes, distinct = factorize(ids[0], policy.id, RowIndex(new.n_rows))
+        _refuse_repeated(codes, distinct, "new", policy)
+        return slice(None)
+    both = np.concatenate(ids)
+    codes, distinct = factorize(both, policy.id, RowIndex(both.shape[0]))
+    of_new, of_old = codes[: new.n_rows], codes[new.n_rows :]
+    _refuse_repeated(of_new, distinct, "new", policy)
+    _refuse_repeated(of_old, distinct, "old", policy)
+    row = np.full(len(distinct), -1)
+    row[of_old] = np.arange(of_old.shape[0])
+    missing = {
+        "new": np.setdiff1d(of_new, of_old, assume_unique=True),
+        "old": np.setdiff1d(of_old, of_new, assume_unique=True),
+    }
+    if any(each.size for each in missing.values()):
+        texts = [
+            f"{each.size} in {side} alone ({_some(distinct[each])})"
+            for side, each in missing.items()
+            if each.size
+        ]
+        raise InvalidInputError(
+            f"new and old must have the same values of {policy.id!r}; found {' and '.join(texts)}"
+        )
+    result: IntVector = row[of_new]
+    return result
+
+
+def _refuse_repeated(codes: IntVector, distinct: AnyVector, side: str, policy: Policy) -> None:
+    counts = np.bincount(codes, minlength=len(distinct))
+    if counts.max(initial=0) > 1:
+        raise InvalidInputError(
+            f"{side} must have each {policy.id!r} once; found "
+            f"{np.count_nonzero(counts > 1)} that repeat ({_some(distinct[counts > 1])})"
+        )
+
+
+def _refuse_differing(
+    first: AnyVector, second: AnyVector, what: str, new: ScoredRows, policy: Policy
+) -> None:
+    differ = np.flatnonzero(first != second)
+    if differ.size:
+        where = f"index {differ[0]}"
+        if policy.id is not None:
+            where = f"{policy.id} {_some(new.columns[policy.id][differ])}"
+        raise InvalidInputError(
+            f"new and old must have the same {what}; found {differ.size} rows that differ, {where}"
+        )
+
+
+def _some(values: Any) -> str:
+    return some_of([str(value) for value in np.asarray(values).tolist()], N_NAMED)

@@ -1,0 +1,264 @@
+"""``read_policy``: what a new detector must fulfil, from TOML or from plain values."""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from fastad._core.parameters import (
+    N_RESAMPLES,
+    check_choice,
+    check_column_names,
+    check_count,
+    check_seed,
+    short_repr,
+)
+from fastad._core.toml_files import check_keys, check_table, check_tables, read_toml
+from fastad._core.types import Label
+from fastad.errors import InvalidInputError, InvalidTypeError
+from fastad.measures.contamination import check_contamination, corrected
+from fastad.measures.measure import BoundMeasure
+from fastad.measures.requests import bind
+from fastad.uncertainty.comparisons.margin_results import PASS, UNDECIDED
+from fastad.uncertainty.comparisons.noninferiority import (
+    accepted_range,
+    check_limit,
+    check_margin,
+    check_test_options,
+)
+
+KINDS = ("margin", "equivalence", "at_least", "at_most")
+DESIGNS = ("paired", "independent")
+SKIP = "skip"
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """A condition on one measure.
+
+    Attributes
+    ----------
+    measure : str
+        Key of the measure.
+    margin : float or None
+        Largest acceptable loss against the old detector.
+    equivalence : float or None
+        Largest acceptable difference in either direction.
+    at_least, at_most : float or None
+        Limit of the new detector's value. Exactly one of these four is given.
+    slices : sequence of str
+        Columns in each of whose values the condition must hold, instead of on all rows.
+    undecided : {"not enough data", "pass"}
+        Verdict where the test decides neither way.
+    """
+
+    measure: str
+    margin: float | None = None
+    equivalence: float | None = None
+    at_least: float | None = None
+    at_most: float | None = None
+    slices: Sequence[str] = ()
+    undecided: str = UNDECIDED
+
+    def __post_init__(self) -> None:
+        given = [name for name in KINDS if getattr(self, name) is not None]
+        if len(given) != 1:
+            raise InvalidInputError(
+                f"measure {self.measure!r} must have one of {', '.join(KINDS)}; found "
+                f"{' and '.join(given) or 'none'}"
+            )
+        bound, kind = self.bound, given[0]
+        check_test_options(bound, 0.95, 1, 0)
+        value = getattr(self, kind)
+        if kind in ("margin", "equivalence"):
+            check_margin(bound, value, kind)
+        else:
+            check_limit(bound, value, kind)
+            right = "at_least" if bound.measure.higher_is_better else "at_most"
+            if kind != right:
+                raise InvalidInputError(
+                    f"{kind} must be {right} for {bound.key}, of which "
+                    f"{'more' if bound.measure.higher_is_better else 'less'} is better; found "
+                    f"{kind} = {value}"
+                )
+        object.__setattr__(self, "slices", check_column_names(self.slices, "slices"))
+        check_choice(self.undecided, (UNDECIDED, PASS), "undecided")
+
+    @property
+    def text(self) -> str:
+        """The condition in words."""
+        (kind,) = (name for name in KINDS if getattr(self, name) is not None)
+        words = {"margin": "not worse by", "equivalence": "differs by less than"}
+        return f"{self.measure} {words.get(kind, kind.replace('_', ' '))} {getattr(self, kind):g}"
+
+    @property
+    def bound(self) -> BoundMeasure:
+        """The measure with its operating point."""
+        return bind(self.measure, {})
+
+    @property
+    def is_limit(self) -> bool:
+        """Whether it is about the new detector alone."""
+        return self.margin is None and self.equivalence is None
+
+    @property
+    def accepted(self) -> tuple[float, float]:
+        """The accepted range of the difference, or of the value."""
+        if self.equivalence is not None:
+            return -float(self.equivalence), float(self.equivalence)
+        if self.margin is not None:
+            return accepted_range(self.bound, float(self.margin))
+        limit = self.at_most if self.at_least is None else self.at_least
+        assert limit is not None
+        return check_limit(self.bound, limit)
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What a new detector must fulfil, and where the tables have it.
+
+    Attributes
+    ----------
+    require : sequence of Requirement
+        All of them must hold.
+    confidence_level : float
+        Confidence level of each bound, in (0.5, 1).
+    design : {"paired", "independent"}
+        Whether both tables have the same samples, or samples of their own.
+    label, score : str
+        Columns of the labels and of the scores.
+    new_score, old_score : str or None
+        Columns of the scores of either table, where they differ.
+    id : str or None
+        Column by which rows of both tables are joined; by default they have the same order.
+    clusters, weights : str or None
+        Columns of clusters and weights, in the new table.
+    blocks : int, "auto" or None
+        Mean length of blocks, where rows are in the order of time.
+    contamination : float
+        Fraction of anomalies among the samples that are labelled normal.
+    pos_label : label or None
+        Label of the anomalies where labels are not 0 and 1.
+    min_anomalies, min_normals : int
+        Slices with fewer samples have no test.
+    small_slices : {"not enough data", "skip"}
+        Their verdict.
+    n_resamples, seed : int
+        Number of replicates, and their seed.
+    """
+
+    require: Sequence[Requirement]
+    confidence_level: float = 0.95
+    design: str = "paired"
+    label: str = "y"
+    score: str = "score"
+    new_score: str | None = None
+    old_score: str | None = None
+    id: str | None = None
+    clusters: str | None = None
+    weights: str | None = None
+    blocks: int | str | None = None
+    contamination: float = 0.0
+    pos_label: Label | None = None
+    min_anomalies: int = 10
+    min_normals: int = 30
+    small_slices: str = UNDECIDED
+    n_resamples: int = N_RESAMPLES
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not self.require:
+            raise InvalidInputError("require must have at least one requirement; found none")
+        check_choice(self.design, DESIGNS, "design")
+        check_choice(self.small_slices, (UNDECIDED, SKIP), "small_slices")
+        for name in ("min_anomalies", "min_normals", "n_resamples"):
+            check_count(getattr(self, name), name)
+        check_seed(self.seed, "seed")
+        for name in ("label", "score", "new_score", "old_score", "id", "clusters", "weights"):
+            value = getattr(self, name)
+            if value is not None and not isinstance(value, str):
+                raise InvalidTypeError(
+                    f"{name} must be the name of a column; found {short_repr(value)}", argument=name
+                )
+        hidden = check_contamination(self.contamination)
+        for each in self.require:
+            check_test_options(each.bound, self.confidence_level, 1, 0)
+            corrected(each.bound, hidden)
+        names = "id", "clusters", "weights", "blocks"
+        of_pairs = [name for name in names if getattr(self, name) is not None]
+        if self.design == "independent" and of_pairs:
+            raise InvalidInputError(
+                f"{of_pairs[0]} must not be given for independent samples; found "
+                f"{short_repr(getattr(self, of_pairs[0]))}"
+            )
+
+    @property
+    def slice_columns(self) -> list[str]:
+        """The columns of slices, each once."""
+        return list(dict.fromkeys(name for each in self.require for name in each.slices))
+
+
+def read_policy(policy: str | os.PathLike[str] | Mapping[str, Any] | Policy) -> Policy:
+    """Read the policy of a gate from a TOML file, or from plain values.
+
+    Parameters
+    ----------
+    policy : path, mapping or Policy
+        A file, or its content. Keys are the attributes of `Policy`; ``require`` is an array of
+        tables whose keys are the attributes of `Requirement`.
+
+    Returns
+    -------
+    Policy
+
+    Raises
+    ------
+    InvalidInputError
+        If the file cannot be read, or a key or value is invalid; the message names it.
+    MissingExtraError
+        If a library that reads TOML (before Python 3.11) is not installed.
+
+    Examples
+    --------
+    >>> import fastad
+    >>> margin, limit = {"measure": "tpr@0.01", "margin": 0.02}, {"measure": "auc", "at_least": 0.9}
+    >>> policy = fastad.release.read_policy({"require": [margin, limit]})
+    >>> [each.accepted for each in policy.require]
+    [(-0.02, inf), (0.9, inf)]
+    """
+    if isinstance(policy, Policy):
+        return policy
+    if isinstance(policy, Mapping):
+        return _policy_of(policy)
+    if not isinstance(policy, str | os.PathLike):
+        raise InvalidTypeError(
+            f"policy must be a path, a mapping or a Policy; found {type(policy).__name__}"
+        )
+    file = Path(policy)
+    values = read_toml(file, "cli")
+    try:
+        return _policy_of(values)
+    except (InvalidInputError, InvalidTypeError) as error:
+        raise type(error)(f"{file}: {error}", argument="policy") from None
+
+
+def _policy_of(values: Mapping[str, Any]) -> Policy:
+    check_keys(values, [each.name for each in fields(Policy)], "", of="policy")
+    tables = check_tables(values.get("require", ()), "require")
+    keys = [each.name for each in fields(Requirement)]
+    requirements = []
+    for i, table in enumerate(tables):
+        name = f"require[{i}]"
+        check_keys(check_table(table, name), keys, f"{name}.", of="policy")
+        if not isinstance(table.get("measure"), str):
+            raise InvalidTypeError(
+                f"{name}.measure must be the key of a measure; found "
+                f"{short_repr(table.get('measure'))}",
+                argument=f"{name}.measure",
+            )
+        try:
+            requirements.append(Requirement(**table))
+        except (InvalidInputError, InvalidTypeError) as error:
+            raise type(error)(f"{name}: {error}", argument=name) from None
+    return Policy(**{**values, "require": tuple(requirements)})
