@@ -78,6 +78,7 @@ DATA_WITHOUT_LABELS = {
     "excess_mass_band": ("curve",),
     "excess_mass_curve": SCORES_AND_BOX,
     "feature_importance": ("detector", "X"),
+    "gate": ("policy", "new", "old"),
     "level_sets": ("detector", "X"),
     "mass_volume_band": ("curve",),
     "mass_volume_curve": SCORES_AND_BOX,
@@ -87,6 +88,8 @@ DATA_WITHOUT_LABELS = {
     "pairwise_agreement": ("a", "b"),
     "rank_label_agreement": ("criterion", "references"),
     **dict.fromkeys(("compare_rates", "rate_confidence_sequence"), ("n_events", "n_samples")),
+    "power_of_policy": ("policy", "old"),
+    "read_policy": ("policy",),
 }
 SECTIONS = ("Parameters", "Returns", "Raises", "Examples")
 

@@ -130,11 +130,7 @@ def gate(
         ),
     ] = None,
 ) -> None:
-    """Decide by a policy whether a new detector may replace the old one.
-
-    Exit codes: 0 pass, 1 fail, 3 not enough data, 2 where the policy, the tables or an option are
-    wrong.
-    """
+    """Decide whether a new detector may replace the old one: 0 pass, 1 fail, 3 not enough data."""
     from fastad.cli._gate import run_gate, run_power
 
     if power:

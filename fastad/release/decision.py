@@ -107,11 +107,6 @@ class _Samples:
         self.sides = sides  # one of both detectors, or one for each
         self.rules = rules
 
-    def part(self, column: str, value: Any) -> "_Samples":
-        """Return those whose column has a value."""
-        sides = [side.part(side.columns[column] == value) for side in self.sides]
-        return _Samples(sides, self.rules)
-
     @property
     def too_few(self) -> str:
         """Why a slice has too few samples; empty if it does not."""
@@ -177,15 +172,25 @@ def _read(rules: Policy, new: Any, old: Any) -> _Samples:
     for side, name in zip(sides, _ARGUMENTS, strict=False):
         for column in rules.slice_columns:
             if column not in side.columns:
-                raise no_column(column, name, side.columns)
+                raise no_column(column, name, side.names)
     return _Samples(sides, rules)
 
 
 def _slices(samples: _Samples, column: str) -> list[tuple[str, _Samples]]:
     """Return the samples of each value of a column, in the order of the values."""
     values = np.concatenate([side.columns[column] for side in samples.sides])
-    _, distinct = factorize(values, column, RowIndex(values.shape[0]))
-    return [(str(value), samples.part(column, value)) for value in distinct.tolist()]
+    codes, distinct = factorize(values, column, RowIndex(values.shape[0]))
+    parts: list[list[ScoredRows]] = [[] for _ in distinct]
+    start = 0
+    for side in samples.sides:
+        of_side = codes[start : start + side.n_rows]
+        start += side.n_rows
+        order = np.argsort(of_side, kind="stable")
+        ends = np.cumsum(np.bincount(of_side, minlength=len(distinct)))
+        for part, rows in zip(parts, np.split(order, ends[:-1]), strict=True):
+            part.append(side.part(rows))
+    names = map(str, distinct.tolist())
+    return [(name, _Samples(part, samples.rules)) for name, part in zip(names, parts, strict=True)]
 
 
 def _row(requirement: Requirement, column: str, value: str, samples: _Samples) -> GateRow:

@@ -12,7 +12,7 @@ from fastad._core.frames import table_columns
 from fastad._core.row_index import RowIndex
 from fastad._core.suggestions import did_you_mean
 from fastad._core.text_tables import some_of
-from fastad._core.types import AnyVector, BoolVector, IntVector
+from fastad._core.types import AnyVector, IntVector
 from fastad._tables.columns import Labels, Names, Numbers, Role
 from fastad._tables.table import N_NAMED, Table
 from fastad.errors import InvalidInputError, InvalidTypeError
@@ -33,18 +33,21 @@ class ScoredRows:
         Scores of the new and of the old detector, or of one of them.
     columns : mapping of str to numpy.ndarray of shape (n,)
         Slices, clusters, weights and ids.
+    names : sequence of str
+        All columns of the table.
     """
 
     labels: Any
     scores: Sequence[Any]
     columns: Mapping[str, AnyVector]
+    names: Sequence[str] = ()
 
     @property
     def n_rows(self) -> int:
         """Number of samples."""
         return len(self.scores[0])
 
-    def part(self, chosen: BoolVector) -> "ScoredRows":
+    def part(self, chosen: IntVector) -> "ScoredRows":
         """Return some of the rows."""
         return ScoredRows(
             None if self.labels is None else self.labels[chosen],
@@ -71,7 +74,8 @@ def read_rows(source: Any, argument: str, policy: Policy, *, needs_labels: bool)
             roles[policy.label] = Labels(policy.pos_label)
         values = table.read(roles)
         labels = values[policy.label] if has_labels else None
-        return ScoredRows(labels, [values[score]], {name: values[name] for name in there})
+        columns = {name: values[name] for name in there}
+        return ScoredRows(labels, [values[score]], columns, table.names)
     pairs = table_columns(source, argument)
     if pairs is None:
         raise InvalidTypeError(
@@ -81,19 +85,19 @@ def read_rows(source: Any, argument: str, policy: Policy, *, needs_labels: bool)
     columns = dict(pairs)
     for name in [score, *([policy.label] if needs_labels else [])]:
         if name not in columns:
-            raise no_column(name, argument, columns)
+            raise no_column(name, argument, list(columns))
     labels = None
     if policy.label in columns:
         labels = check_labels(columns[policy.label], pos_label=policy.pos_label).values
     others = {name: np.asarray(columns[name]) for name in names if name in columns}
-    return ScoredRows(labels, [np.asarray(columns[score])], others)
+    return ScoredRows(labels, [np.asarray(columns[score])], others, list(columns))
 
 
-def no_column(name: str, where: str, names: Mapping[str, Any]) -> InvalidInputError:
+def no_column(name: str, where: str, names: Sequence[str]) -> InvalidInputError:
     """Return the error that a table has no column of a name."""
     known = {each: each for each in names}
     return InvalidInputError(
-        f"{where} must have a column {name!r}; found {some_of(list(names), N_NAMED)}"
+        f"{where} must have a column {name!r}; found {some_of(names, N_NAMED)}"
         f"{did_you_mean(name, known)}",
         argument=where,
     )
@@ -108,7 +112,7 @@ def joined(new: ScoredRows, old: ScoredRows, policy: Policy) -> ScoredRows:
     for name in policy.slice_columns:
         there = [each for each in (new, old) if name in each.columns]
         if not there:
-            raise no_column(name, "new or old", {**new.columns, **old.columns})
+            raise no_column(name, "new or old", list(dict.fromkeys([*new.names, *old.names])))
         if len(there) == 2:
             _refuse_differing(
                 new.columns[name], old.columns[name][rows], f"column {name!r}", new, policy
@@ -117,7 +121,7 @@ def joined(new: ScoredRows, old: ScoredRows, policy: Policy) -> ScoredRows:
             columns[name] = new.columns[name] if there[0] is new else old.columns[name][rows]
     for other in (policy.clusters, policy.weights):
         if other is not None and other not in columns:
-            raise no_column(other, "new", new.columns)
+            raise no_column(other, "new", new.names)
     return ScoredRows(new.labels, [new.scores[0], old.scores[0][rows]], columns)
 
 
@@ -133,7 +137,7 @@ def _rows_of(new: ScoredRows, old: ScoredRows, policy: Policy) -> IntVector | sl
     ids = []
     for side, name in ((new, "new"), (old, "old")):
         if policy.id not in side.columns:
-            raise no_column(policy.id, name, side.columns)
+            raise no_column(policy.id, name, side.names)
         ids.append(side.columns[policy.id])
     if ids[0].shape == ids[1].shape and np.array_equal(ids[0], ids[1]):
         codes, distinct = factorize(ids[0], policy.id, RowIndex(new.n_rows))

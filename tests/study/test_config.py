@@ -205,7 +205,7 @@ def test_a_library_that_reads_toml_is_requested(
     def missing(name: str) -> None:
         raise ModuleNotFoundError(name=name)
 
-    monkeypatch.setattr("fastad.study.config.importlib.import_module", missing)
+    monkeypatch.setattr("fastad._core.toml_files.importlib.import_module", missing)
     with pytest.raises(MissingExtraError, match=r"needs tomli: pip .*'\.\[study\]'"):
         read(tmp_path, DATA)
 

@@ -1,0 +1,303 @@
+"""The release gate: verdicts of a policy, tables that do not fit, and what is saved."""
+
+import json
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import fastad
+from fastad.errors import InvalidInputError, InvalidTypeError
+from fastad.release import GateResult, power_of_policy, read_policy
+from fastad.uncertainty import at_least, equivalence, noninferiority
+
+N = 1200
+RNG = np.random.default_rng(5)
+Y = (np.arange(N) % 6 == 0).astype(np.int64)
+SITE = np.array(["a", "b", "c"])[np.arange(N) // 6 % 3]
+COMMON, *OWN = RNG.normal(size=(3, N))
+OLD = COMMON + 0.3 * OWN[0] + 2 * Y
+NEW = COMMON + 0.3 * OWN[1] + 2 * Y
+MARGIN = {"measure": "auc", "margin": 0.05}
+
+
+def table(scores: Any, **columns: Any) -> dict[str, Any]:
+    return {"id": np.arange(N), "y": Y, "site": SITE, "score": scores, **columns}
+
+
+def decide(*require: dict[str, Any], new: Any = NEW, old: Any = OLD, **policy: Any) -> GateResult:
+    new, old = (each if isinstance(each, dict) else table(each) for each in (new, old))
+    return fastad.gate({"require": list(require), **policy}, new, old)
+
+
+def test_rows_are_the_tests_of_the_library() -> None:
+    result = decide(
+        MARGIN,
+        {"measure": "tpr@0.05", "equivalence": 0.2},
+        {"measure": "auc", "at_least": 0.8},
+        {"measure": "fpr@threshold4", "at_most": 0.05},
+        n_resamples=200,
+        seed=3,
+    )
+    options: dict[str, Any] = {"n_resamples": 200, "rng": 3}
+    expected = [
+        noninferiority(Y, NEW, OLD, measure="auc", margin=0.05, **options),
+        equivalence(Y, NEW, OLD, measure="tpr@0.05", margin=0.2, **options),
+        at_least(Y, NEW, measure="auc", value=0.8, **options),
+        at_least(Y, NEW, measure="fpr@threshold4", value=0.05, **options),
+    ]
+    assert [row.test for row in result.rows] == expected
+    assert (result.verdict, result.exit_code) == ("pass", 0)
+    assert str(result).startswith("gate: pass\n\nrequirement ")
+
+
+def test_rows_are_joined_by_an_id() -> None:
+    order = RNG.permutation(N)
+    old = {"id": np.arange(N)[order], "score": OLD[order]}
+    result = decide(MARGIN, old=old, id="id")
+    assert result.rows[0].test == decide(MARGIN).rows[0].test
+    names = np.array([f"row {i}" for i in range(N)])
+    named = decide(
+        MARGIN, new=table(NEW, id=names), old={"id": names[order], "score": OLD[order]}, id="id"
+    )
+    assert named.rows[0].test == result.rows[0].test
+
+
+def test_one_requirement_that_fails_or_is_open_decides() -> None:
+    limit = {"measure": "auc", "at_least": 0.99}
+    assert decide(MARGIN, limit).exit_code == 1
+    near = {"measure": "auc", "margin": 0.0005}
+    assert decide(MARGIN, near).exit_code == 3
+    assert decide(near, limit).verdict == "fail"
+    assert decide({**near, "undecided": "pass"}).verdict == "pass"
+
+
+def test_slices_have_rows_of_their_own_and_the_worst_is_named() -> None:
+    new = NEW - 1.0 * (Y * (SITE == "b"))
+    result = decide({**MARGIN, "slices": ["site"]}, new=new)
+    assert [row.slice_value for row in result.rows] == ["a", "b", "c"]
+    assert [row.verdict for row in result.rows] == ["pass", "fail", "pass"]
+    (worst,) = result.worst_slices
+    assert worst.slice_value == "b"
+    assert (
+        f"worst slice, auc not worse by 0.05: site b: new - old = {worst.test.estimate:.4f}"
+        in (result.notes[0])
+    )
+    rows = SITE == "b"
+    alone = noninferiority(Y[rows], new[rows], OLD[rows], measure="auc", margin=0.05)
+    assert worst.test == alone
+
+
+def test_failures_are_adjusted_for_the_number_of_slices() -> None:
+    """Holm: of slices the least p-value times their number, and so on."""
+    groups = np.arange(N) // 6 % 8
+    new = NEW - 0.8 * (Y * (groups == 0))
+    result = decide(
+        {"measure": "auc", "margin": 0.01, "slices": ["group"]},
+        new=table(new, group=groups),
+        old=table(OLD, group=groups),
+    )
+    raw = np.array([row.test.p_value_inside for row in result.rows])
+    order = np.argsort(raw)
+    holm = np.maximum.accumulate(raw[order] * np.arange(8, 0, -1)).clip(max=1)
+    assert [result.rows[i].adjusted_p_value for i in order] == pytest.approx(holm.tolist())
+    for row, p_value in zip(result.rows, raw, strict=True):
+        assert (row.verdict == "fail") == (row.adjusted_p_value <= 0.05)
+        if p_value <= 0.05 < row.adjusted_p_value:
+            assert "not among 8 slices (Holm)" in row.reason
+
+
+def test_small_slices_follow_their_rule() -> None:
+    site = np.where(np.arange(N) < 24, "rare", SITE)
+    tables = {"new": table(NEW, site=site), "old": table(OLD, site=site)}
+    requirement = {**MARGIN, "slices": ["site"], "undecided": "pass"}
+    open_ = decide(requirement, **tables)
+    assert open_.verdict == "not enough data"
+    row = open_.rows[-1]
+    assert (row.slice_value, row.test) == ("rare", None)
+    assert row.reason == "4 anomalies and 20 normal samples; the policy takes 10 and 30"
+    skipped = decide(requirement, small_slices="skip", **tables)
+    assert (skipped.verdict, skipped.rows[-1].verdict) == ("pass", "skip")
+
+
+def test_undefined_measures_are_no_verdict() -> None:
+    result = decide(
+        {"measure": "precision@threshold99", "margin": 0.1}, {"measure": "auc", "at_least": 0.5}
+    )
+    assert result.verdict == "not enough data"
+    assert (
+        result.rows[0].reason == "precision is undefined where nothing is flagged, at threshold 99"
+    )
+
+
+def test_independent_samples_have_labels_of_their_own() -> None:
+    half = {name: values[: N // 2] for name, values in table(NEW).items()}
+    rest = {name: values[N // 2 :] for name, values in table(OLD).items()}
+    result = decide(
+        {"measure": "tpr@threshold1.5", "margin": 0.3, "slices": ["site"]},
+        {"measure": "auc", "margin": 0.2},
+        new=half,
+        old=rest,
+        design="independent",
+    )
+    y = half["y"], rest["y"]
+    expected = noninferiority(y, half["score"], rest["score"], measure="auc", margin=0.2, rng=0)
+    last = result.rows[-1].test
+    assert last is not None
+    assert (last.low, last.method) == (expected.low, expected.method)
+    assert [row.slice_value for row in result.rows[:-1]] == ["a", "b", "c"]
+    other = {**rest, "site": np.where(rest["site"] == "a", "d", rest["site"])}
+    only = decide({**MARGIN, "slices": ["site"]}, new=half, old=other, design="independent")
+    reasons = {row.slice_value: row.reason for row in only.rows}
+    assert reasons["a"].startswith("0 anomalies and 0 normal samples in old")
+    assert reasons["d"].startswith("0 anomalies and 0 normal samples in new")
+
+
+def test_clusters_blocks_and_weights_are_those_of_the_tests() -> None:
+    users = np.arange(N) % 150
+    for policy, options in (
+        ({"clusters": "user"}, {"clusters": users}),
+        ({"blocks": 3}, {"blocks": 3}),
+        ({"weights": "w"}, {"sample_weight": 1 + np.arange(N) % 2}),
+    ):
+        new = table(NEW, user=users, w=1 + np.arange(N) % 2)
+        result = decide(MARGIN, new=new, **policy)
+        expected = noninferiority(Y, NEW, OLD, measure="auc", margin=0.05, **options)
+        assert result.rows[0].test == expected
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "csv", "parquet"])
+def test_tables_of_any_kind(kind: str, tmp_path: Path) -> None:
+    tables: list[Any] = [pl.DataFrame(table(each)) for each in (NEW, OLD)]
+    if kind == "pandas":
+        tables = [pd.DataFrame(table(each)) for each in (NEW, OLD)]
+    elif kind != "polars":
+        paths = [tmp_path / f"{name}.{kind}" for name in ("new", "old")]
+        for frame, path in zip(tables, paths, strict=True):
+            getattr(frame, f"write_{kind}")(path)
+        tables = paths
+    policy = {"require": [MARGIN, {**MARGIN, "slices": ["site"]}], "id": "id"}
+    assert [row.test for row in fastad.gate(policy, *tables).rows] == [
+        row.test for row in fastad.gate(policy, table(NEW), table(OLD)).rows
+    ]
+
+
+def test_what_is_saved_says_the_same() -> None:
+    new = NEW - 1.0 * (Y * (SITE == "b"))
+    result = decide({**MARGIN, "slices": ["site"]}, {"measure": "auc", "margin": 0.001}, new=new)
+    content = json.loads(result.to_json())
+    assert (content["verdict"], content["exit_code"]) == ("fail", 1)
+    assert [row["verdict"] for row in content["rows"]] == [row.verdict for row in result.rows]
+    assert content["rows"][1]["test"]["low"] == result.rows[1].test.low
+    assert result.to_markdown().startswith("**Gate: fail**\n\n| requirement |")
+    suite = ElementTree.fromstring(result.to_junit())
+    assert {name: suite.get(name) for name in ("tests", "failures", "errors", "skipped")} == {
+        "tests": "4",
+        "failures": "2",
+        "errors": str(result.to_columns()["verdict"].count("not enough data")),
+        "skipped": "0",
+    }
+    failure = suite.find("testcase[2]/failure")
+    assert failure is not None
+    assert failure.text == result.rows[1].test.summary
+
+
+def test_power_is_that_of_the_old_scores() -> None:
+    policy = {
+        "require": [MARGIN, {**MARGIN, "slices": ["site"]}, {"measure": "auc", "at_least": 0.8}]
+    }
+    planned = power_of_policy(policy, table(OLD), loss=0.01)
+    columns = planned.to_columns()
+    assert columns["rows"] == ["all rows", "site a", "site b", "site c"]
+    assert columns["power"][0] > max(columns["power"][1:])
+    assert "auc at least 0.8: the power of margins alone is estimated" in str(planned)
+
+
+REFUSED: list[tuple[dict[str, Any], str]] = [
+    ({"margins": 1}, "margins is no key of a policy; Known are require"),
+    ({"desing": "paired"}, "desing is no key of a policy; did you mean design"),
+    ({"require": []}, "require must have at least one requirement; found none"),
+    ({"require": {"measure": "auc"}}, "require must be an array of tables"),
+    ({"require": [{"margin": 1}]}, r"require\[0\].measure must be the key of a measure"),
+    (
+        {"require": [{"measure": "aoc", "margin": 0.1}]},
+        r"require\[0\]: measure must be a key .* did",
+    ),
+    (
+        {"require": [{**MARGIN, "slice": "site"}]},
+        r"require\[0\].slice is no .* did you mean require",
+    ),
+    ({"require": [{"measure": "auc"}]}, "must have one of margin, .*; found none"),
+    ({"require": [{**MARGIN, "at_least": 0.5}]}, "found margin and at_least"),
+    ({"require": [{"measure": "auc", "margin": 1.5}]}, "margin must be below 1, the largest diff"),
+    ({"require": [{"measure": "auc", "margin": 0}]}, "margin must lie above 0"),
+    ({"require": [{"measure": "auc", "at_least": 7}]}, r"at_least must lie in \[0, 1\]"),
+    ({"require": [{"measure": "auc", "at_most": 0.5}]}, "at_most must be at_least for auc"),
+    ({"require": [{"measure": "fpr@threshold1", "at_least": 0.5}]}, "at_least must be at_most for"),
+    ({"require": [{**MARGIN, "undecided": "fail"}]}, "undecided must be one of"),
+    ({"confidence_level": 0.3}, "confidence_level must lie above 0.5"),
+    ({"design": "unpaired"}, "design must be one of 'paired', 'independent'"),
+    ({"design": "independent", "id": "id"}, "id must not be given for independent samples"),
+    ({"contamination": 2}, r"contamination must lie in \[0, 1\)"),
+    ({"score": "scroe"}, "new must have a column 'scroe'; found .*; did you mean 'score'"),
+    ({"clusters": "user"}, "new must have a column 'user'"),
+    (
+        {"require": [{**MARGIN, "slices": ["sites"]}]},
+        "new or old must have a column 'sites'.*'site'",
+    ),
+]
+
+
+@pytest.mark.parametrize(("policy", "message"), REFUSED)
+def test_policies_that_are_refused(policy: dict[str, Any], message: str) -> None:
+    with pytest.raises((InvalidInputError, InvalidTypeError), match=message):
+        fastad.gate({"require": [MARGIN], **policy}, table(NEW), table(OLD))
+
+
+def test_a_message_names_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "policy.toml"
+    path.write_text('[[require]]\nmeasure = "auc"\nmargn = 0.1\n')
+    with pytest.raises(InvalidInputError, match=r"policy.toml: require\[0\].margn is no key"):
+        read_policy(path)
+    with pytest.raises(InvalidTypeError, match="policy must be a path, a mapping or a Policy"):
+        read_policy(3)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("changed", "policy", "message"),
+    [
+        (
+            {"id": np.arange(N) + 2},
+            {"id": "id"},
+            r"2 in new alone \(0, 1\) and 2 in old alone \(1200",
+        ),
+        (
+            {"id": np.arange(N) // 2},
+            {"id": "id"},
+            r"old must have each 'id' once; found 600 that re",
+        ),
+        ({"y": 1 - Y}, {}, "must have the same labels; found 1200 rows that differ, index 0"),
+        ({"y": np.where(np.arange(N) == 7, 1, Y)}, {"id": "id"}, "1 rows that differ, id 7"),
+        ({"site": SITE[::-1]}, {}, "must have the same column 'site'"),
+        ({"score": None}, {}, "old must have a column 'score'"),
+        ({"id": None}, {"id": "id"}, "old must have a column 'id'"),
+    ],
+)
+def test_tables_that_do_not_fit(
+    changed: dict[str, Any], policy: dict[str, Any], message: str
+) -> None:
+    old = {name: values for name, values in {**table(OLD), **changed}.items() if values is not None}
+    with pytest.raises(InvalidInputError, match=message):
+        decide({**MARGIN, "slices": ["site"]}, old=old, **policy)
+
+
+def test_tables_of_other_lengths_want_an_id() -> None:
+    old = {name: values[1:] for name, values in table(OLD).items()}
+    with pytest.raises(InvalidInputError, match=r"found 1200 and 1199\. The policy's id names"):
+        decide(MARGIN, old=old)
+    with pytest.raises(InvalidTypeError, match="new must be the path of a table, or a table in"):
+        fastad.gate({"require": [MARGIN]}, 3, old)
