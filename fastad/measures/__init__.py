@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from fastad.measures.results import PrecisionRecallCurve as PrecisionRecallCurve
     from fastad.measures.results import RocCurve as RocCurve
     from fastad.measures.results import RpCurve as RpCurve
+    from fastad.measures.results import SimplifiedRocCurve as SimplifiedRocCurve
     from fastad.measures.results import ValueAtThreshold as ValueAtThreshold
     from fastad.measures.roc import fpr_at_tpr as fpr_at_tpr
     from fastad.measures.roc import roc_auc as roc_auc

@@ -8,12 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fastad._core.parameters import check_count
 from fastad._core.results import ShortRepr
 from fastad._core.types import Count, FloatVector, ScoreVector, Threshold
+from fastad.errors import InvalidInputError
+from fastad.measures.simplification import errors_of, simplified
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+_FEWEST_POINTS = 8
 # Floats of all digits.
 _LEAST, _MOST = sys.float_info.min, sys.float_info.max
 
@@ -58,6 +62,69 @@ class RocCurve(ArrayCurve):
     fpr: FloatVector
     tpr: FloatVector
     thresholds: ScoreVector
+
+    def simplify(self, max_points: int = 1000) -> "SimplifiedRocCurve":
+        """Return a curve through some of the points, with bounds of what that changes.
+
+        Parameters
+        ----------
+        max_points : int, default 1000
+            Number of points to keep at most, from 8 on.
+
+        Returns
+        -------
+        SimplifiedRocCurve
+            Points of this curve with their thresholds, and certain bounds on the error of every
+            rate that is read off, and of every area.
+
+        Notes
+        -----
+        O(n) time for n points. A quarter of the points is for equal ratios of FPRs, so that low
+        ones are kept; others are added where a point is farthest from the curve.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import fastad
+        >>> rng = np.random.default_rng(0)
+        >>> labels = rng.random(100_000) < 0.1
+        >>> simplified = fastad.roc_curve(labels, rng.normal(size=100_000) + labels).simplify(200)
+        >>> len(simplified.curve.fpr), simplified.area_error < 0.001
+        (200, True)
+        """
+        n_points = check_count(max_points, "max_points")
+        if n_points < _FEWEST_POINTS:
+            raise InvalidInputError(
+                f"max_points must be at least {_FEWEST_POINTS}; found {n_points}"
+            )
+        kept, distance = simplified(self.fpr, self.tpr, n_points)
+        curve = RocCurve.of(self.fpr[kept], self.tpr[kept], self.thresholds[kept])
+        if distance == 0:
+            return SimplifiedRocCurve(curve, 0.0, 0.0, 0.0)
+        tpr_error, area = errors_of(self.fpr, self.tpr, kept)
+        fpr_error, area_beside = errors_of(self.tpr, self.fpr, kept)
+        return SimplifiedRocCurve(curve, tpr_error, fpr_error, max(area, area_beside))
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class SimplifiedRocCurve(Curve):
+    """A receiver operating characteristic through some of its points.
+
+    Attributes
+    ----------
+    curve : RocCurve
+        Some points of the whole curve.
+    tpr_error, fpr_error : float
+        Largest error of a TPR that is read off at an FPR, and of an FPR that is read off at a TPR.
+    area_error : float
+        Largest error of the area over any range of FPRs or of TPRs, before it is divided by the
+        width of the range.
+    """
+
+    curve: RocCurve
+    tpr_error: float
+    fpr_error: float
+    area_error: float
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

@@ -1,108 +1,99 @@
-"""Curves of fewer points: the bound against the true distance, of read-offs and of areas."""
+"""Curves through fewer points: no rate that is read off and no area errs by more than is said."""
 
-from fractions import Fraction
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import fastad
-from fastad._core.types import CountVector
-from fastad.evaluation import roc_points
-from fastad.evaluation.roc_points import simplified
+from fastad.errors import InvalidInputError
+from fastad.measures import RocCurve
 
-Points = list[tuple[Fraction, Fraction]]
-
-steps = st.tuples(st.sampled_from([0, 0, 1, 1, 2, 40]), st.sampled_from([0, 0, 1, 1, 3, 60]))
-curves = st.lists(steps.filter(any), min_size=1, max_size=120)
+Points = npt.NDArray[np.float64]
 
 
-def points_of(xs: CountVector, ys: CountVector) -> Points:
-    return [(Fraction(x), Fraction(y)) for x, y in zip(xs.tolist(), ys.tolist(), strict=True)]
-
-
-def sides(points: Points, x: Fraction) -> tuple[Fraction, Fraction]:
-    """The ordinates where a curve comes to an abscissa, and where it goes on from there."""
-    before = max(i for i, point in enumerate(points) if point[0] < x or i == 0)
-    after = min(i for i, point in enumerate(points) if point[0] > x or i == len(points) - 1)
-    at = [point[1] for point in points if point[0] == x]
-    if at:
-        return min(at), max(at)
-    (x0, y0), (x1, y1) = points[before], points[after]
-    return (y0 + (y1 - y0) * (x - x0) / (x1 - x0),) * 2
-
-
-def distance(everything: Points, fewer: Points) -> Fraction:
-    """The largest difference of what is read off, on both sides of each abscissa."""
-    first, last = everything[0][0], everything[-1][0]
-    largest = Fraction(0)
-    for x in {point[0] for point in everything}:
-        (comes, goes), (other_comes, other_goes) = sides(everything, x), sides(fewer, x)
-        # The curve does not come to its first abscissa from a side, nor go on from its last.
-        if x > first:
-            largest = max(largest, abs(comes - other_comes))
-        if x < last:
-            largest = max(largest, abs(goes - other_goes))
-    return largest
-
-
-def area(points: Points, low: Fraction, high: Fraction) -> Fraction:
-    total = Fraction(0)
-    for (x0, y0), (x1, y1) in pairwise(points):
-        start, end = max(x0, low), min(x1, high)
-        if start < end:
-            slope = (y1 - y0) / (x1 - x0)
-            total += (end - start) * (y0 + slope * ((start + end) / 2 - x0))
+def area(x: Points, y: Points, low: float, high: float) -> float:
+    """Area below a path of straight pieces over a range of its abscissa."""
+    grid = np.unique(np.concatenate([[low, high], x[(x > low) & (x < high)]]))
+    total = 0.0
+    for left, right in pairwise(grid):
+        # Within an upright piece neither end is the path's value.
+        first = np.searchsorted(x, left, side="right") - 1
+        slope = (y[first + 1] - y[first]) / (x[first + 1] - x[first])
+        ends = [y[first] + slope * (at - x[first]) for at in (left, right)]
+        total += (right - left) * sum(ends) / 2
     return total
 
 
-def check(xs: CountVector, ys: CountVector, max_points: int) -> None:
-    kept, bound = simplified(xs, ys, max_points)
-    assert len(kept) == len(set(kept.tolist())) <= max(max_points, 2)
-    assert kept.tolist() == sorted(kept.tolist())
-    assert (kept[0], kept[-1]) == (0, len(xs) - 1)
-    everything, fewer = points_of(xs, ys), points_of(xs[kept], ys[kept])
-    limit = Fraction(bound)
-    assert distance(everything, fewer) <= limit
-    ends = sorted({point[0] for point in everything})[:: max(len(xs) // 8, 1)]
-    for low in ends:
-        for high in ends:
-            difference = abs(area(everything, low, high) - area(fewer, low, high))
-            assert difference <= limit * max(high - low, Fraction(0))
-    if len(xs) <= max_points:
-        assert bound == 0
+def read(x: Points, y: Points, at: float) -> Points:
+    """Ordinates of a path at an abscissa: one, or both ends of an upright piece."""
+    exact = y[x == at]
+    return exact[[0, -1]] if exact.size else np.array([np.interp(at, x, y)] * 2)
 
 
-@given(steps=curves, max_points=st.integers(8, 30), weight=st.sampled_from([1, 0.1]))
-def test_nothing_is_farther_than_the_bound(
-    steps: list[tuple[int, int]], max_points: int, weight: float
+def check(curve: RocCurve, max_points: int, rng: np.random.Generator) -> Any:
+    simplified = curve.simplify(max_points)
+    few = simplified.curve
+    assert len(few.fpr) <= max(max_points, 8)
+    rows = set(zip(*curve, strict=True))
+    assert set(zip(*few, strict=True)) <= rows
+    assert (few.fpr[0], few.tpr[0], few.fpr[-1], few.tpr[-1]) == (0, 0, 1, 1)
+    paths = ((curve.fpr, curve.tpr, few.fpr, few.tpr), (curve.tpr, curve.fpr, few.tpr, few.fpr))
+    for (x, y, u, v), error in zip(
+        paths, (simplified.tpr_error, simplified.fpr_error), strict=True
+    ):
+        for at in np.append(rng.choice(x, 20), rng.random(10)):
+            # Where the curve is upright, some point of the piece is read off.
+            whole, drawn = read(x, y, at), read(u, v, at)
+            assert drawn[0] >= whole[0] - error
+            assert drawn[-1] <= whole[-1] + error
+        for _ in range(5):
+            low, high = np.sort(np.append(rng.choice(x), rng.random()))
+            if low < high:
+                difference = area(x, y, low, high) - area(u, v, low, high)
+                assert abs(difference) <= simplified.area_error
+    return simplified
+
+
+@given(
+    seed=st.integers(0, 10**6),
+    n=st.integers(10, 400),
+    max_points=st.integers(8, 60),
+    digits=st.sampled_from([0, 1, 9]),
+    weighted=st.booleans(),
+)
+def test_no_rate_and_no_area_errs_by_more(
+    seed: int, n: int, max_points: int, digits: int, weighted: bool
 ) -> None:
-    xs, ys = np.cumsum([(0, 0), *steps], axis=0).T * weight
-    check(np.ascontiguousarray(xs), np.ascontiguousarray(ys), max_points)
+    rng = np.random.default_rng(seed)
+    y = np.append([0, 1], rng.random(n) < rng.random())
+    s = np.round(rng.normal(size=n + 2) + rng.integers(0, 3) * y, digits)
+    weights = rng.uniform(0.1, 2, n + 2) if weighted else None
+    check(fastad.roc_curve(y, s, sample_weight=weights), max_points, rng)
 
 
-@given(steps=curves, n_steps=st.integers(2, 12))
-def test_nor_where_only_candidates_are_searched(steps: list[tuple[int, int]], n_steps: int) -> None:
-    xs, ys = map(np.ascontiguousarray, np.cumsum([(0, 0), *steps], axis=0).T)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(roc_points, "_N_STEPS", n_steps)
-        check(xs, ys, 8)
-
-
-def test_the_bound_is_small_and_low_rates_keep_their_points() -> None:
+def test_a_thousand_points_err_by_less_than_a_ten_thousandth_in_area() -> None:
     rng = np.random.default_rng(0)
-    labels = rng.random(300_000) < 0.05
-    counts = fastad.rank_scores(labels, rng.normal(size=300_000) + 2 * labels).counts
-    kept, bound = simplified(counts.fps, counts.tps, 1000)
-    assert len(kept) == 1000
-    assert 0 < bound / counts.n_anomalies < 1 / 1000
-    # From 10 normals on, no rate is more than a tenth from one that is kept.
-    fps = np.unique(counts.fps[kept])
-    assert (fps[1:] <= np.maximum(1.1 * fps[:-1], fps[:-1] + 1)).all()
-    # The bound is not far from the distance itself.
-    chords = np.interp(counts.fps, counts.fps[kept], counts.tps[kept])
-    inside = np.flatnonzero(np.diff(counts.fps) > 0)[1:]
-    true = np.abs(chords - counts.tps)[inside].max()
-    assert true <= bound < 3 * true
+    y = rng.random(100_000) < 0.05
+    curve = fastad.roc_curve(y, rng.normal(size=y.size) + 1.5 * y)
+    simplified = check(curve, 1000, rng)
+    assert len(simplified.curve.fpr) == 1000
+    assert 0 < simplified.area_error < 1e-4
+    assert 0 < simplified.tpr_error < 1e-3
+    # The stated errors are near to those that there are.
+    drawn = np.interp(curve.fpr, simplified.curve.fpr, simplified.curve.tpr)
+    last = np.append(np.diff(curve.fpr) > 0, True)
+    assert np.abs(drawn - curve.tpr)[last].max() == pytest.approx(simplified.tpr_error, rel=0.5)
+
+
+def test_a_curve_of_few_points_stays_as_it_is() -> None:
+    curve = fastad.roc_curve([0, 1, 0, 1], [1, 2, 3, 4])
+    simplified = curve.simplify()
+    assert [x.tolist() for x in simplified.curve] == [x.tolist() for x in curve]
+    assert (simplified.tpr_error, simplified.fpr_error, simplified.area_error) == (0, 0, 0)
+    with pytest.raises(InvalidInputError, match="max_points must be at least 8; found 7"):
+        curve.simplify(7)
