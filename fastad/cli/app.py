@@ -159,13 +159,16 @@ def evaluate(
                 "--score-range": score_range,
                 "--nan-policy": nan_policy != "raise",
                 "--contamination": contamination is not None,
-                "--ci": ci,
                 "--chance": chance,
+                "--clusters": clusters,
+                "--blocks": blocks,
                 "--summary": summary,
                 "--memory": memory,
             },
         )
-        options["memory"] = None
+        if ci:
+            options |= {"confidence_level": confidence_level, "n_resamples": n_resamples}
+            options["rng"] = seed
     if counts or memory is not None or (not in_memory and _evaluate.needs_passes(files)):
         if not counts:
             options |= {"memory": memory or _evaluate.DEFAULT_MEMORY, "exact": exact}

@@ -235,6 +235,8 @@ def check_band(
 
 def _band_label(band: Any) -> str:
     # Bands of excess mass are always simultaneous.
+    if band.confidence_level == 1:
+        return "certain bounds"
     kind = "simultaneous" if getattr(band, "simultaneous", True) else "pointwise"
     return f"{100 * band.confidence_level:g}% {kind} band"
 

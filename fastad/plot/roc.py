@@ -22,6 +22,7 @@ from fastad.plot import drawing
 from fastad.plot.curves import (
     BandKind,
     LabelledCurvesDisplay,
+    by_name,
     check_band,
     class_sizes,
     evaluate_each,
@@ -35,6 +36,7 @@ from fastad.plot.curves import (
 )
 from fastad.plot.folds import rank_detectors
 from fastad.plot.legends import Values, interval_text, legend_labels
+from fastad.streaming.sketches.sketch import ScoreSketch
 from fastad.uncertainty.rates.bands import RocBand, roc_band_of
 from fastad.uncertainty.results import Interval
 
@@ -208,6 +210,43 @@ class RocCurveDisplay(LabelledCurvesDisplay[RocCurve]):
         )
         return display.plot(ax, xscale=xscale, chance=chance, legend=legend, line_kw=line_kw)
 
+    @classmethod
+    def from_sketch(
+        cls,
+        sketches: ScoreSketch | Mapping[str, ScoreSketch],
+        *,
+        measures: Sequence[str] = ("auc",),
+        **options: Any,
+    ) -> "Self":
+        """Draw the curves of counts in cells or bins, and the bands in which they certainly lie.
+
+        Parameters
+        ----------
+        sketches : ScoreSketch or mapping of str to ScoreSketch
+            The counts of one detector, or counts by the names of detectors.
+        measures : sequence of str, default ("auc",)
+            Measures in the legend, by key.
+        **options
+            As `plot` takes them.
+
+        Examples
+        --------
+        >>> from fastad.plot import RocCurveDisplay
+        >>> from fastad.streaming import ScoreSketch
+        >>> from matplotlib.figure import Figure
+        >>> sketch = ScoreSketch.from_counts([0, 0.5, 1], [90, 10], [2, 8])
+        >>> display = RocCurveDisplay.from_sketch(sketch, ax=Figure().subplots())
+        >>> display.bands["score"].high
+        array([0.8, 0.8, 1. , 1. ])
+        """
+        named = by_name(sketches, ScoreSketch, "sketches")
+        bands = map_detectors(named, ScoreSketch.roc_band)
+        curves = {name: sketch.roc_curve() for name, sketch in named.items()}
+        values = {name: _values_of(sketch, measures) for name, sketch in named.items()}
+        sizes = [sketch.n_normals for sketch in named.values() if type(sketch.n_normals) is int]
+        display = cls(curves, values=values, bands=bands, n_normals=max(sizes, default=None))
+        return display.plot(**options)
+
     def plot(
         self,
         ax: "Axes | None" = None,
@@ -276,6 +315,11 @@ class RocCurveDisplay(LabelledCurvesDisplay[RocCurve]):
         unresolved = [{"tpr": mark.unresolved} for mark in marks if mark.unresolved]
         is_exact = any(mark.interval for mark in marks)
         return legend_labels(self.curves, self.values, texts, unresolved, is_exact=is_exact)
+
+
+def _values_of(sketch: ScoreSketch, measures: Sequence[str]) -> dict[str, float]:
+    values = sketch.evaluate(measures) if len(measures) else {}
+    return {key: float(bounded) for key, bounded in values.items() if key in measures}
 
 
 def _mark_text(mark: RocMark) -> str:

@@ -187,6 +187,23 @@ def test_a_table_of_counts_is_evaluated_in_groups(counts_file: Path) -> None:
     assert note.startswith("bins of merged counts that overlap were joined")
 
 
+@pytest.mark.parametrize("exact", [False, True])
+def test_intervals_stand_beside_the_bounds(exact: bool, counts_file: Path, tmp_path: Path) -> None:
+    options: dict[str, Any] = {"measures": ["auc"], "confidence_level": 0.9, "rng": 0}
+    counted = streaming.evaluate(counts_file, **options)
+    path = tmp_path / "scores.parquet"
+    pd.DataFrame({"label": Y, "score": S}).to_parquet(path)
+    of_scores = streaming.evaluate(path, exact=exact, **options)
+    expected = fastad.interval(Y, S, measure="auc", confidence_level=0.9)
+    for result in (counted, of_scores):
+        interval = result["score"].intervals["auc"]
+        assert (interval.low, interval.high) == pytest.approx(
+            (expected.low, expected.high), abs=5e-3
+        )
+        assert result.to_columns()["interval_low"][0] == interval.low
+        assert "90 % confidence" in str(result)
+
+
 @pytest.mark.parametrize("extension", ["parquet", "csv.gz", "npz"])
 def test_counts_are_read_from_other_files_and_folders(
     extension: str, counts_file: Path, tmp_path: Path
@@ -300,12 +317,15 @@ def test_the_command_line_prints_queries_and_reads_counts(
     result = invoke("evaluate", str(counts_file), "--group", "g", "--measure", "auc")
     assert "certain bounds" in result.stdout
     assert result.stderr == ""
+    level = ["--ci", "--confidence-level", "0.9", "--seed", "1"]
+    result = invoke("evaluate", str(counts_file), "--measure", "auc", *level)
+    assert "90 % confidence" in result.stdout
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["evaluate", "COUNTS", "--ci"], "--ci: would be ignored: COUNTS has counts in place of"),
+        (["evaluate", "COUNTS", "--chance"], "--chance: would be ignored: COUNTS has counts in"),
         (["evaluate", "COUNTS", "--memory", "9MB"], "--memory: would be ignored"),
         (["evaluate", "COUNTS", "SCORES"], "SCORES: all files must have counts, as COUNTS"),
         ([*ASKED, "--measure", "auc"], "--measure: is of use only with --refine"),

@@ -253,6 +253,14 @@ def test_intervals_need_counts_of_samples() -> None:
     interval = sketch.interval(measure="auc", rng=0)
     assert interval.bounds == sketch.roc_auc()
     assert interval.interval.low < sketch.roc_auc().value < interval.interval.high
+    table = sketch.evaluate(["auc", "tpr@0.1"], confidence_level=0.95, rng=0)
+    assert table.intervals["auc"] == interval.interval
+    assert table.intervals.keys() == {"auc", "tpr@0.1"}
+    assert "95 % confidence" in str(table)
+    columns = table.to_columns()
+    assert columns["interval_low"][0] == interval.interval.low
+    assert np.isnan(columns["interval_high"][-1])
+    assert table.to_dict()["measures"]["auc"]["interval"] == interval.interval.to_dict()
     weighted = ScoreSketch.from_counts(EDGES, [30, 9.5, 1], [1, 5, 20])
     with pytest.raises(InvalidInputError, match="integers"):
         weighted.interval(measure="auc")

@@ -4,12 +4,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from fastad._core.arrays import python_values
-from fastad._core.parameters import check_column_names, check_flag, short_repr
+from fastad._core.parameters import N_RESAMPLES, check_column_names, check_flag, short_repr
 from fastad._core.progress import Progress, reporting
 from fastad._core.suggestions import suggests_arguments
 from fastad._core.threads import thread_limit
@@ -23,10 +23,13 @@ from fastad.measures.measure import BoundMeasure, MeasureLike
 from fastad.streaming.large_files.counts import cells_of, is_counts, read_counts
 from fastad.streaming.large_files.exact import FEWEST_BYTES, Pass, ScorePasses
 from fastad.streaming.large_files.spill import spill_folder
-from fastad.streaming.sketches.bounds import evaluate_cells, measures_to_bound
+from fastad.streaming.sketches.bounds import check_intervals, evaluate_cells, measures_to_bound
 from fastad.streaming.sketches.cells import ScoreCells
 from fastad.streaming.sketches.checks import check_memory, check_points
 from fastad.streaming.sketches.results import BoundedEvaluation, StreamedEvaluation
+
+if TYPE_CHECKING:
+    from fastad.uncertainty.intervals.interval_estimation import InferenceOptions
 
 # Passes, and what counts in one, by group and column of scores.
 Streams: TypeAlias = dict[Any, ScorePasses]
@@ -89,6 +92,9 @@ def evaluate(
     memory: int | str = "512MB",
     folder: str | Path | None = None,
     pos_label: Label | None = None,
+    confidence_level: Point | None = None,
+    n_resamples: int = N_RESAMPLES,
+    rng: int | np.random.Generator | None = None,
     progress: Progress | bool | None = None,
     n_threads: int | None = None,
 ) -> StreamedEvaluation:
@@ -134,6 +140,9 @@ def evaluate(
         system's temporary folder. Nothing is left there; what a killed process left is removed.
     pos_label : label, optional
         Label of the anomalies where labels are not 0 and 1.
+    confidence_level, n_resamples, rng
+        Level of confidence intervals, which stand beside the bounds; with the options of
+        `fastad.interval`. They are computed from the counts of the first pass.
     progress : callable or True, optional
         True draws a bar where rich or tqdm is installed. A function is called with the rows read so
         far in all passes, and all that are to be read where the files say so.
@@ -178,14 +187,20 @@ def evaluate(
     if folder is not None and not Path(folder).is_dir():
         raise InvalidInputError(f"folder must be a folder that exists; found {folder}")
     grouping = distinct_names(() if group_columns is None else group_columns, "group_columns")
-    passes = partial(by_passes, bound, n_bytes, exact=exact)
+    intervals = check_intervals(confidence_level, n_resamples, rng)
+    passes = partial(by_passes, bound, n_bytes, exact=exact, intervals=intervals)
     with thread_limit(n_threads), reporting(progress, "rows") as report:
         table = Table(source)
         if is_counts(table, label_column):
             ignored = {"score_columns": score_columns, "pos_label": pos_label, "folder": folder}
             _refuse_ignored({**ignored, "exact": exact or None})
             cells = counted_cells(table, grouping)
-            return _of_cells(table, grouping, cells, bound)
+            tables = {
+                (name, "score"): evaluate_cells(each, bound, intervals)
+                for name, each in cells.items()
+            }
+            named = _with_group_names(table, grouping, tables)
+            return StreamedEvaluation.of(named, grouping, n_passes=1)
         while True:
             try:
                 table.n_read = 0
@@ -202,17 +217,6 @@ def counted_cells(table: Table, group_columns: Sequence[str]) -> dict[Any, Score
     batch = read_counts(table, group_columns)
     groups = dict(split(batch, group_columns))
     return {name: cells_of(batch, groups[name]) for name in in_order(groups)}
-
-
-def _of_cells(
-    table: Table,
-    group_columns: Sequence[str],
-    cells: Mapping[Any, ScoreCells],
-    measures: Sequence[BoundMeasure],
-) -> StreamedEvaluation:
-    tables = {(name, "score"): evaluate_cells(each, measures) for name, each in cells.items()}
-    named = _with_group_names(table, group_columns, tables)
-    return StreamedEvaluation.of(named, group_columns, n_passes=1)
 
 
 def _refuse_ignored(options: Mapping[str, Any]) -> None:
@@ -307,6 +311,7 @@ def by_passes(
     count: Callable[[Streams, int, ExitStack], Counters],
     *,
     exact: bool,
+    intervals: "InferenceOptions | None" = None,
 ) -> tuple[dict[Any, BoundedEvaluation], int]:
     """Evaluate each group and column of scores, in as many passes as it takes.
 
@@ -322,7 +327,7 @@ def by_passes(
             f"column of scores in each group; found {memory}"
         )
     streams = {
-        (group, column): ScorePasses(measures, n_bytes, exact=exact)
+        (group, column): ScorePasses(measures, n_bytes, exact=exact, intervals=intervals)
         for group in groups
         for column in scores
     }

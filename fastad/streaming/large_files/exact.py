@@ -6,12 +6,12 @@ exact curve, in which a later pass sorts them: around the anomalies where these 
 range by range on disk.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fastad._core.types import IntVector
 from fastad._kernels.ordering import keys
@@ -26,6 +26,10 @@ from fastad.streaming.sketches.checks import StreamedPoints
 from fastad.streaming.sketches.refinement import RangeCounter, Refinement
 from fastad.streaming.sketches.results import BoundedEvaluation, BoundedValue
 from fastad.streaming.sketches.sketch import ScoreSketch
+from fastad.uncertainty.results import Interval
+
+if TYPE_CHECKING:
+    from fastad.uncertainty.intervals.interval_estimation import InferenceOptions
 
 # Bytes of a sketch: more cells would not fit a processor's cache.
 _SKETCH = 8_000_000
@@ -82,8 +86,17 @@ class Pass:
 class ScorePasses:
     """One detector on one group: passes over its points until another one would add nothing."""
 
-    def __init__(self, measures: Sequence[BoundMeasure], memory: int, *, exact: bool) -> None:
+    def __init__(
+        self,
+        measures: Sequence[BoundMeasure],
+        memory: int,
+        *,
+        exact: bool,
+        intervals: "InferenceOptions | None" = None,
+    ) -> None:
         self._measures = measures
+        self._options = intervals
+        self._intervals: Mapping[str, Interval] = {}
         self._memory = memory
         self._exact = exact
         self._cells: ScoreCells | None = None
@@ -149,7 +162,8 @@ class ScorePasses:
                 f"not exact: {', '.join(open_keys)}, which need all scores in order: they were "
                 "sorted neither in memory nor on disk"
             )
-        return BoundedEvaluation(values, self._undefined, [*self._notes, *notes])
+        notes = [*self._notes, *notes]
+        return BoundedEvaluation(values, self._undefined, notes, self._intervals)
 
     def _first_pass(self) -> Pass:
         n_bytes = min(_SKETCH, self._memory // 4)
@@ -166,7 +180,8 @@ class ScorePasses:
         except UndefinedMeasureError as error:
             self._undefined = {bound.key: str(error) for bound in self._measures}
             return
-        table = evaluate_cells(self._cells, self._measures)
+        table = evaluate_cells(self._cells, self._measures, self._options)
+        self._intervals = table.intervals
         self._values, self._undefined, self._notes = dict(table), table.undefined, table.notes
         if counted.fingerprint is None:
             return

@@ -4,6 +4,7 @@ import math
 import sys
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -26,6 +27,10 @@ from fastad.ordering.counts import OrderedCounts
 from fastad.streaming.sketches.bins import rank_bits
 from fastad.streaming.sketches.cells import ScoreCells
 from fastad.streaming.sketches.results import BoundedEvaluation, BoundedValue
+from fastad.uncertainty.results import Interval
+
+if TYPE_CHECKING:
+    from fastad.uncertainty.intervals.interval_estimation import InferenceOptions
 
 # Sums in floating point are right to some ulps.
 _ROUNDING = 2.0**-46
@@ -152,8 +157,38 @@ def measures_to_bound(
     return bound
 
 
-def evaluate_cells(cells: ScoreCells, measures: Sequence[BoundMeasure]) -> BoundedEvaluation:
-    """Return a table of measures with their bounds."""
+def check_intervals(
+    confidence_level: Point | None, n_resamples: int, rng: int | np.random.Generator | None
+) -> "InferenceOptions | None":
+    """Check the options of the intervals of a table; None where it has none."""
+    if confidence_level is None:
+        return None
+    # Here, because SciPy's functions take a sixth of a second to import.
+    from fastad.uncertainty.intervals.interval_estimation import check_options
+
+    return check_options("auto", confidence_level, n_resamples, rng)
+
+
+def _intervals_of(
+    cells: ScoreCells, measures: Sequence[BoundMeasure], options: "InferenceOptions"
+) -> dict[str, Interval]:
+    """Return the intervals that there are, with all points of a cell at the same score."""
+    # Here, because SciPy's functions take a sixth of a second to import.
+    from fastad.uncertainty.intervals.interval_estimation import intervals_of
+    from fastad.uncertainty.samples.bootstrap import IndependentSample
+
+    sample = IndependentSample.of(cells.tied)
+    numbers = [bound for bound in measures if bound.measure.kind == "value"]
+    found = zip(numbers, intervals_of(sample, numbers, options), strict=True)
+    return {bound.key: each for bound, each in found if isinstance(each, Interval)}
+
+
+def evaluate_cells(
+    cells: ScoreCells,
+    measures: Sequence[BoundMeasure],
+    options: "InferenceOptions | None" = None,
+) -> BoundedEvaluation:
+    """Return a table of measures with their bounds, and intervals if these have options."""
     values: dict[str, BoundedValue] = {}
     undefined: dict[str, str] = {}
     for bound in measures:
@@ -172,4 +207,7 @@ def evaluate_cells(cells: ScoreCells, measures: Sequence[BoundMeasure]) -> Bound
             "bins of merged counts that overlap were joined, to "
             f"{count_text(len(cells.lowest), 'range')} of scores in all"
         )
-    return BoundedEvaluation(values, undefined, notes)
+    intervals = {} if options is None else _intervals_of(cells, measures, options)
+    unreliable = ((key, each.reliability_note) for key, each in intervals.items())
+    notes += [f"{key}: {note}" for key, note in unreliable if note is not None]
+    return BoundedEvaluation(values, undefined, notes, intervals)

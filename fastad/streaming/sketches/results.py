@@ -1,7 +1,7 @@
 """Values with bounds that are certain."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -93,31 +93,37 @@ class BoundedInterval:
 class BoundedEvaluation(Result, Mapping[str, BoundedValue]):
     """A table of measures with certain bounds: ``result["auc"].low``.
 
-    Frames have a row for each: ``measure``, ``value``, ``low`` and ``high``.
+    Frames have a row for each: ``measure``, ``value``, ``low`` and ``high``; with confidence
+    intervals also ``interval_low`` and ``interval_high``.
 
     Attributes
     ----------
+    intervals : dict of str to Interval
+        Confidence intervals, where they were asked for; thresholds have none.
     undefined : dict of str to str
         Measures that the points leave undefined, and why.
     notes : tuple of str
         Further remarks on the points.
     """
 
-    __slots__ = ("_values", "notes", "undefined")
+    __slots__ = ("_values", "intervals", "notes", "undefined")
 
     def __init__(
         self,
         values: Mapping[str, BoundedValue],
         undefined: Mapping[str, str],
         notes: Sequence[str] = (),
+        intervals: Mapping[str, Interval] | None = None,
     ) -> None:
         self._values = dict(values)
+        self.intervals = dict(intervals or {})
         self.undefined = dict(undefined)
         self.notes = tuple(notes)
 
     def noted(self, notes: Sequence[str]) -> "BoundedEvaluation":
         """Return the same table with further notes."""
-        return BoundedEvaluation(self._values, self.undefined, [*self.notes, *notes])
+        notes = [*self.notes, *notes]
+        return BoundedEvaluation(self._values, self.undefined, notes, self.intervals)
 
     def __getitem__(self, key: str) -> BoundedValue:
         return self._values[key if key in self._values else key_of(key)]
@@ -133,7 +139,7 @@ class BoundedEvaluation(Result, Mapping[str, BoundedValue]):
 
     def _declare_columns(self) -> list[Column]:
         values = attribute_columns(self.values(), "value", "low", "high")
-        return [Column("measure", self), *values]
+        return [Column("measure", self), *values, *_interval_columns([self])]
 
     def _content(self) -> dict[str, Any]:
         return self.plain()
@@ -141,16 +147,41 @@ class BoundedEvaluation(Result, Mapping[str, BoundedValue]):
     def plain(self) -> dict[str, Any]:
         """Return plain values, without versions."""
         return {
-            "measures": {key: each.to_dict() for key, each in self._values.items()},
+            "measures": {key: self._plain_value(key) for key in self},
             "undefined": self.undefined,
             **({"notes": list(self.notes)} if self.notes else {}),
         }
 
     def __str__(self) -> str:
         width = max(map(len, self._values), default=0)
-        lines = [f"{key:{width}}  {each}" for key, each in self._values.items()]
+        lines = [
+            f"{key:{width}}  {BoundedInterval(self.intervals[key], each)}"
+            if key in self.intervals
+            else f"{key:{width}}  {each}"
+            for key, each in self._values.items()
+        ]
         lines += [f"{key}: {reason}" for key, reason in self.undefined.items()]
         return "\n".join([*lines, *self.notes])
+
+    def _plain_value(self, key: str) -> dict[str, Any]:
+        interval = self.intervals.get(key)
+        beside = {} if interval is None else {"interval": interval.to_dict()}
+        return {**self._values[key].to_dict(), **beside}
+
+
+def _interval_columns(tables: Iterable[BoundedEvaluation]) -> list[Column]:
+    """Return the columns of confidence intervals, if there are any."""
+    intervals = [table.intervals.get(key) for table in tables for key in table]
+    if not any(intervals):
+        return []
+    ends = [(math.nan, math.nan) if each is None else (each.low, each.high) for each in intervals]
+    texts = [f"{low:.6g} to {high:.6g}" if low == low else "" for low, high in ends]
+    level = next(each for each in intervals if each is not None).confidence_level
+    return [
+        Column("interval_low", [low for low, _ in ends]),
+        Column("interval_high", [high for _, high in ends]),
+        Column(None, texts, str, f"{level_text(level)} confidence"),
+    ]
 
 
 class StreamedEvaluation(TableResult, Mapping[Any, BoundedEvaluation]):
@@ -158,7 +189,8 @@ class StreamedEvaluation(TableResult, Mapping[Any, BoundedEvaluation]):
 
     ``result["score"]["auc"]``; with groups ``result[group, "score"]["auc"]``, where a group is a
     tuple if it has several columns. Frames have a row for each measure: the columns of the groups,
-    ``detector``, ``measure``, ``value``, ``low`` and ``high``.
+    ``detector``, ``measure``, ``value``, ``low`` and ``high``; with confidence intervals also
+    ``interval_low`` and ``interval_high``.
 
     Attributes
     ----------
@@ -218,6 +250,7 @@ class StreamedEvaluation(TableResult, Mapping[Any, BoundedEvaluation]):
             *attribute_columns((bounded for _, _, bounded in rows), "value", "low", "high"),
             Column(None, (value for value, _ in texts), str, "value"),
             Column(None, (bounds for _, bounds in texts), str, "certain bounds"),
+            *_interval_columns(self._tables.values()),
         ]
 
     def _content(self) -> dict[str, Any]:

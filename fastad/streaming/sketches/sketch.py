@@ -1,7 +1,7 @@
 """`ScoreSketch`: measures of scores that come in streams, with bounds that are certain."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,19 +13,30 @@ from fastad._core.threads import thread_limit
 from fastad._core.types import ArrayLike, Count, IntervalMethod, IntVector, Label, Point, Points
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.measures.measure import BoundMeasure, MeasureLike
+from fastad.measures.points import fractions_of, need_both
 from fastad.measures.registry import MEASURES
 from fastad.measures.requests import bind
+from fastad.measures.results import RocCurve
+from fastad.measures.roc import ROC_CURVE
 from fastad.ordering.raw import KeyCodec
 from fastad.streaming.sketches import serialization
 from fastad.streaming.sketches.bins import Closed, bins_of
 from fastad.streaming.sketches.bounded_methods import BoundedMeasureMethods, bind_any
-from fastad.streaming.sketches.bounds import bounds_of, evaluate_cells, measures_to_bound
+from fastad.streaming.sketches.bounds import (
+    bounds_of,
+    check_intervals,
+    evaluate_cells,
+    measures_to_bound,
+)
 from fastad.streaming.sketches.cell_table import CellTable
 from fastad.streaming.sketches.cells import ANOMALY, NORMAL, UNLABELLED, CellCounts, ScoreCells
 from fastad.streaming.sketches.checks import StreamedPoints, check_memory, check_points, shown_size
 from fastad.streaming.sketches.refinement import Refinement
 from fastad.streaming.sketches.results import BoundedEvaluation, BoundedInterval, BoundedValue
 from fastad.streaming.sketches.serialization import SketchState
+
+if TYPE_CHECKING:
+    from fastad.uncertainty.rates.bands import RocBand
 
 _MEMORY = "8MB"
 
@@ -334,6 +345,9 @@ class ScoreSketch(BoundedMeasureMethods):
         measures: MeasureLike | Sequence[MeasureLike] | None = None,
         *,
         fpr: Point | Points = (0.01, 0.05),
+        confidence_level: Point | None = None,
+        n_resamples: int = N_RESAMPLES,
+        rng: int | np.random.Generator | None = None,
     ) -> BoundedEvaluation:
         """Return a table of measures with their bounds.
 
@@ -345,6 +359,12 @@ class ScoreSketch(BoundedMeasureMethods):
             are added.
         fpr : float or sequence of floats, default (0.01, 0.05)
             False positive rates for names without one.
+        confidence_level : float, optional
+            Level of confidence intervals, which stand beside the bounds as `interval` has them.
+        n_resamples : int, default 2000
+            Number of replicates of each interval that is resampled.
+        rng : int or numpy.random.Generator, optional
+            Seed, or generator, of random numbers.
 
         Returns
         -------
@@ -353,7 +373,8 @@ class ScoreSketch(BoundedMeasureMethods):
             ``result.undefined``.
         """
         bound = measures_to_bound(measures, fpr)
-        return evaluate_cells(self.score_cells(), bound)
+        options = check_intervals(confidence_level, n_resamples, rng)
+        return evaluate_cells(self.score_cells(), bound, options)
 
     def interval(
         self,
@@ -394,6 +415,29 @@ class ScoreSketch(BoundedMeasureMethods):
     def bounds(self, bound: BoundMeasure) -> BoundedValue:
         """Return a measure that was bound to its parameters, with its certain bounds."""
         return bounds_of(self.score_cells(), bound)
+
+    def roc_curve(self) -> RocCurve:
+        """Return the ROC curve through the edges of the cells, where its points are exact."""
+        return ROC_CURVE.compute(self.score_cells().tied, drop_collinear=False)
+
+    def roc_band(self) -> "RocBand":
+        """Return the band in which the ROC curve of the exact scores certainly lies.
+
+        Its confidence level is 1; ``tpr`` is that of `roc_curve`.
+        """
+        # Here, because SciPy's functions take a sixth of a second to import.
+        from fastad.uncertainty.rates.bands import RocBand
+
+        cells = self.score_cells()
+        counts = cells.tied
+        need_both(counts, "roc_band")
+        fpr = np.repeat(fractions_of(counts.fps, counts.n_normals), 2)[1:-1]
+        tpr = fractions_of(counts.tps, counts.n_anomalies)
+        below, above = np.repeat(tpr[:-1], 2), np.repeat(tpr[1:], 2)
+        at_edges = np.repeat(tpr, 2)[1:-1]
+        tied = np.repeat(cells.ties, 2)
+        low, high = np.where(tied, at_edges, below), np.where(tied, at_edges, above)
+        return RocBand.of(fpr, at_edges, low, high, 1.0, True)  # noqa: FBT003 - arrays
 
     def refine(
         self, *, measure: MeasureLike, tolerance: Point = 0, **operating_point: Any
