@@ -12,16 +12,24 @@ from fastad._tables.table import Batch, located
 from fastad.dask.tables import PartitionedTable, convert_batch
 from fastad.dask.tasks import Versions, dask_module, now_or_later
 from fastad.measures.measure import MeasureLike
+from fastad.ordering.membership import Overlap
 from fastad.streaming.large_files.evaluation import (
     Columns,
     Counters,
+    PartCounters,
     Streams,
     by_passes,
     distinct_names,
-    in_order,
     split,
 )
 from fastad.streaming.large_files.exact import Pass
+from fastad.streaming.large_files.parts import (
+    add_thresholds,
+    breakdown_of,
+    check_parts,
+    in_order,
+    part_counter,
+)
 from fastad.streaming.sketches.bounds import measures_to_bound
 from fastad.streaming.sketches.checks import check_memory
 from fastad.streaming.sketches.results import StreamedEvaluation
@@ -39,6 +47,10 @@ def evaluate(
     measures: MeasureLike | Sequence[MeasureLike] | None = None,
     fpr: Point | Points = (0.01, 0.05),
     group_columns: str | Sequence[str] | None = None,
+    kind_columns: str | Sequence[str] | None = None,
+    segment_columns: str | Sequence[str] | None = None,
+    overlap: Overlap = "raise",
+    events_per_day: Point | None = None,
     exact: bool = False,
     memory: int | str = "64MB",
     pos_label: Label | None = None,
@@ -57,6 +69,8 @@ def evaluate(
         Columns of labels, scores and groups.
     label_column, score_columns, measures, fpr, group_columns, pos_label
         As for `fastad.streaming.evaluate`; groups may cross partitions.
+    kind_columns, segment_columns, overlap, events_per_day
+        As for `fastad.streaming.evaluate`.
     exact : bool, default False
         Compute the partitions again until values are exact. Those for which that is not possible
         keep their bounds, and notes name them: `weighted_auc`, which depends on ties between
@@ -97,13 +111,21 @@ def evaluate(
     n_bytes = check_memory(memory)
     bound = measures_to_bound(measures, fpr)
     grouping = distinct_names(() if group_columns is None else group_columns, "group_columns")
+    parts = check_parts(kind_columns, segment_columns, overlap, events_per_day)
     table = PartitionedTable(source)
     table.check([label_column], "label_column")
     table.check(grouping, "group_columns")
-    scores = table.scores(score_columns, [label_column, *grouping])
+    others = [label_column, *grouping]
+    if parts is not None:
+        bound = add_thresholds(bound, fpr)
+        table.check(parts.kinds, "kind_columns")
+        table.check(parts.segments, "segment_columns")
+        others += parts.names
+        table.optional = frozenset(parts.names) - {*grouping, label_column}
+    scores = table.scores(score_columns, others)
 
     def run() -> StreamedEvaluation:
-        columns = Columns(label_column, scores, grouping, pos_label)
+        columns = Columns(label_column, scores, grouping, pos_label, parts)
         names = _groups(table, columns) if grouping else [None]
 
         def count(left: Streams, n_passes: int, stack: ExitStack) -> Counters:
@@ -111,8 +133,13 @@ def evaluate(
             return _count(table, counters, columns)
 
         tables, n_passes = by_passes(bound, n_bytes, names, scores, count, exact=exact)
-        # The groups had to be found first.
-        return StreamedEvaluation.of(tables, grouping, n_passes + bool(grouping))
+        breakdown = None
+        if parts is not None:
+            counted = {key: part_counter(bound, each) for key, each in tables.items()}
+            breakdown = breakdown_of(_count_parts(table, counted, columns), grouping, parts)
+        # The groups had to be found first, and kinds are counted at the thresholds.
+        n_passes += bool(grouping) + (breakdown is not None)
+        return StreamedEvaluation.of(tables, grouping, n_passes, breakdown)
 
     return now_or_later(run, compute=compute)
 
@@ -209,6 +236,26 @@ def _count(table: PartitionedTable, counters: Counters, columns: Columns) -> Cou
         ]
     for result in dask.compute(*level):
         counters = result.counters
+    return counters
+
+
+def _count_parts(table: PartitionedTable, counters: PartCounters, columns: Columns) -> PartCounters:
+    """Count the kinds and segments of all rows, each partition apart."""
+    empty = {key: each.empty() for key, each in counters.items()}
+    tasks = table.map(_parts_of, columns.names_of_parts(), empty=empty, columns=columns)
+    for counted in dask_module().compute(*tasks):
+        for key, each in counted.items():
+            counters[key].merge(each)
+    return counters
+
+
+def _parts_of(batches: Iterable[Batch], empty: PartCounters, columns: Columns) -> PartCounters:
+    """Count the kinds and segments of some partitions; the task of a worker."""
+    counters = {key: each.empty() for key, each in empty.items()}
+    roles = columns.roles(columns.names_of_parts())
+    for batch in batches:
+        if batch.n_rows:
+            columns.count_parts(convert_batch(batch, roles), counters)
     return counters
 
 

@@ -29,6 +29,8 @@ class PartitionedTable:
 
     def __init__(self, source: Any) -> None:
         dask_module()
+        # Columns that may have missing values.
+        self.optional: frozenset[str] = frozenset()
         self._types: dict[str, Any]
         self._arrays: dict[str, Any] | None = None
         if isinstance(source, Mapping):
@@ -83,13 +85,16 @@ class PartitionedTable:
         graphs = _graphs_apart(parts)
         if graphs is None:
             return [
-                dask.delayed(_of_part, pure=False)(function, part, i, types, **options)
+                dask.delayed(_of_part, pure=False)(
+                    function, part, i, types, self.optional, **options
+                )
                 for i, part in enumerate(parts)
             ]
         n_together = _partitions_together(len(parts))
         return [
             dask.delayed(
-                partial(_of_graphs, function, graphs[i : i + n_together], i, types), pure=False
+                partial(_of_graphs, function, graphs[i : i + n_together], i, types, self.optional),
+                pure=False,
             )(**options)
             for i in range(0, len(parts), n_together)
         ]
@@ -165,9 +170,10 @@ def _of_part(
     part: Any,
     number: int,
     types: Mapping[str, str | None],
+    optional: frozenset[str],
     **options: Any,
 ) -> Any:
-    return function([_batch(part, number, types)], **options)
+    return function([_batch(part, number, types, optional)], **options)
 
 
 def _of_graphs(
@@ -175,6 +181,7 @@ def _of_graphs(
     graphs: Sequence[tuple[Any, Any]],
     first: int,
     types: Mapping[str, str | None],
+    optional: frozenset[str],
     **options: Any,
 ) -> Any:
     get = dask_module().get
@@ -189,7 +196,7 @@ def _of_graphs(
                     f"source must have columns {', '.join(types)} in all partitions; found others "
                     f"in partition {number}: {error.args[0]}"
                 ) from None
-            yield _batch(part, number, types)
+            yield _batch(part, number, types, optional)
 
     return function(batches(), **options)
 
@@ -231,7 +238,9 @@ def convert_batch(batch: Batch, roles: Mapping[str, Role]) -> Batch:
     return batch._replace(columns=columns)
 
 
-def _batch(part: Any, number: int, types: Mapping[str, str | None]) -> Batch:
+def _batch(
+    part: Any, number: int, types: Mapping[str, str | None], optional: frozenset[str]
+) -> Batch:
     """Return a partition as arrays; refuse one with other columns or types, by name."""
     columns = {}
     for name, expected in types.items():
@@ -248,7 +257,7 @@ def _batch(part: Any, number: int, types: Mapping[str, str | None]) -> Batch:
                 f"source must have {expected} in column {name!r} of all partitions; found {found} "
                 f"in partition {number}"
             )
-        columns[name] = _array(column, name, number)
+        columns[name] = np.asarray(column) if name in optional else _array(column, name, number)
     sizes = {array.shape[0] for array in columns.values()}
     if len(sizes) > 1:
         raise InvalidInputError(

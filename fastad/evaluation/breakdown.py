@@ -82,7 +82,8 @@ class Breakdown(TableResult):
                         row = {name: column[i] for name, column in cells.items()}
                         values: Mapping[str, float] = {}
                         if rates.noun == "kind" and part in ("all", "kind"):
-                            values = run.values if part == "all" else run.by_kind[row["name"]]
+                            of_kind = run.by_kind.get(row["name"], {})
+                            values = run.values if part == "all" else of_kind
                         yield {
                             **head,
                             "of": rates.noun,

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -20,8 +20,19 @@ from fastad._tables.errors import RereadError, TableError
 from fastad._tables.table import Batch, Table
 from fastad.errors import InvalidInputError, InvalidTypeError
 from fastad.measures.measure import BoundMeasure, MeasureLike
+from fastad.ordering.labels import check_labels
+from fastad.ordering.membership import Overlap
 from fastad.streaming.large_files.counts import cells_of, is_counts, read_counts
 from fastad.streaming.large_files.exact import FEWEST_BYTES, Pass, ScorePasses
+from fastad.streaming.large_files.parts import (
+    PartColumns,
+    PartCounter,
+    add_thresholds,
+    breakdown_of,
+    check_parts,
+    in_order,
+    part_counter,
+)
 from fastad.streaming.large_files.spill import spill_folder
 from fastad.streaming.sketches.bounds import check_intervals, evaluate_cells, measures_to_bound
 from fastad.streaming.sketches.cells import ScoreCells
@@ -34,6 +45,8 @@ if TYPE_CHECKING:
 # Passes, and what counts in one, by group and column of scores.
 Streams: TypeAlias = dict[Any, ScorePasses]
 Counters: TypeAlias = dict[Any, Pass]
+PartCounters: TypeAlias = dict[Any, PartCounter]
+Each = TypeVar("Each")
 # Greatest number of passes; each but the first refines values that are not certain yet.
 _MOST_PASSES = 10
 
@@ -45,6 +58,7 @@ class Columns(NamedTuple):
     score_columns: Sequence[str]
     group_columns: Sequence[str]
     pos_label: Label | None
+    parts: PartColumns | None = None
 
     def roles(self, names: Iterable[str]) -> dict[str, Role]:
         """Return what columns are read as: as labels, as scores, else as names of groups.
@@ -56,7 +70,8 @@ class Columns(NamedTuple):
             if name == self.label_column
             else Numbers()
             if name in self.score_columns
-            else Names()
+            # Rows of the other class may have no kind, and no segment.
+            else Names(may_miss=self.parts is not None and name not in self.group_columns)
             for name in names
         }
 
@@ -78,6 +93,24 @@ class Columns(NamedTuple):
                 if points is not None:
                     counters[name, column].count_points(points)
 
+    def names_of_parts(self) -> list[str]:
+        """Return the columns that counters of parts need, each once."""
+        parts = () if self.parts is None else self.parts.names
+        others = [self.label_column, *self.score_columns, *self.group_columns]
+        return list(dict.fromkeys([*others, *parts]))
+
+    def count_parts(self, batch: Batch, counters: PartCounters) -> None:
+        """Count the kinds and segments of a batch at the thresholds of each group and column."""
+        assert self.parts is not None
+        labels = batch.columns[self.label_column]
+        members = self.parts.members(batch, check_labels(labels))
+        for name, chosen in split(batch, self.group_columns):
+            rows = np.arange(batch.n_rows)[chosen]
+            of_rows = {part: member.take(rows) for part, member in members.items()}
+            for column in self.score_columns:
+                scores = batch.columns[column][rows]
+                counters[name, column].count(labels[rows] == 1, scores, of_rows)
+
 
 @suggests_arguments
 def evaluate(
@@ -88,6 +121,10 @@ def evaluate(
     measures: MeasureLike | Sequence[MeasureLike] | None = None,
     fpr: Point | Points = (0.01, 0.05),
     group_columns: str | Sequence[str] | None = None,
+    kind_columns: str | Sequence[str] | None = None,
+    segment_columns: str | Sequence[str] | None = None,
+    overlap: Overlap = "raise",
+    events_per_day: Point | None = None,
     exact: bool = False,
     memory: int | str = "512MB",
     folder: str | Path | None = None,
@@ -129,6 +166,14 @@ def evaluate(
         False positive rates for names without one.
     group_columns : str or sequence of str, optional
         Columns whose values divide the rows into groups, each evaluated by itself.
+    kind_columns, segment_columns : str or sequence of str, optional
+        Columns of kinds of anomalies and of segments of normals: one more pass counts their rates
+        at the thresholds of the table, as ``kinds`` and ``segments`` of `fastad.evaluate`, for
+        ``breakdown``. A threshold that is not exact is taken at its value.
+    overlap : {"raise", "count"}, default "raise"
+        What to do about rows of several kinds or segments: refuse them, or count them in each.
+    events_per_day : float, optional
+        Number of normal events a day: adds alarms a day to the rates of segments.
     exact : bool, default False
         Read the files again until values are exact. Those for which that is not possible keep their
         bounds.
@@ -188,11 +233,15 @@ def evaluate(
         raise InvalidInputError(f"folder must be a folder that exists; found {folder}")
     grouping = distinct_names(() if group_columns is None else group_columns, "group_columns")
     intervals = check_intervals(confidence_level, n_resamples, rng)
+    parts = check_parts(kind_columns, segment_columns, overlap, events_per_day)
+    if parts is not None:
+        bound = add_thresholds(bound, fpr)
     passes = partial(by_passes, bound, n_bytes, exact=exact, intervals=intervals)
     with thread_limit(n_threads), reporting(progress, "rows") as report:
         table = Table(source)
         if is_counts(table, label_column):
             ignored = {"score_columns": score_columns, "pos_label": pos_label, "folder": folder}
+            ignored |= {"kind_columns": kind_columns, "segment_columns": segment_columns}
             _refuse_ignored({**ignored, "exact": exact or None})
             cells = counted_cells(table, grouping)
             tables = {
@@ -204,9 +253,9 @@ def evaluate(
         while True:
             try:
                 table.n_read = 0
-                scores = _scores_of(table, label_column, score_columns, grouping)
-                columns = Columns(label_column, scores, grouping, pos_label)
-                return _evaluate(table, columns, passes, folder, report)
+                scores = _scores_of(table, label_column, score_columns, grouping, parts)
+                columns = Columns(label_column, scores, grouping, pos_label, parts)
+                return _evaluate(table, columns, bound, passes, folder, report)
             except RereadError:
                 pass
 
@@ -234,11 +283,17 @@ def _scores_of(
     label_column: str,
     score_columns: str | Sequence[str] | None,
     group_columns: Sequence[str],
+    parts: PartColumns | None,
 ) -> list[str]:
     table.check([label_column], "label_column")
     table.check(group_columns, "group_columns")
+    others = [label_column, *group_columns]
+    if parts is not None:
+        table.check(parts.kinds, "kind_columns")
+        table.check(parts.segments, "segment_columns")
+        others += parts.names
     if score_columns is None:
-        return list(find_detectors(table, [label_column, *group_columns]).names)
+        return list(find_detectors(table, others).names)
     scores = distinct_names(score_columns, "score_columns")
     check_some(scores, table.names)
     table.check(scores, "score_columns")
@@ -248,6 +303,7 @@ def _scores_of(
 def _evaluate(
     table: Table,
     columns: Columns,
+    measures: Sequence[BoundMeasure],
     passes: Callable[..., tuple[dict[Any, BoundedEvaluation], int]],
     folder: str | Path | None,
     report: Progress | None,
@@ -279,14 +335,27 @@ def _evaluate(
     tables, n_passes = passes(names, columns.score_columns, count)
     if not table.n_read:
         raise TableError(f"{table.title}: there are no rows")
+    breakdown, parts = None, columns.parts
+    if parts is not None:
+        counters = {key: part_counter(measures, each) for key, each in tables.items()}
+        for batch in table.batches(columns.roles(columns.names_of_parts())):
+            columns.count_parts(batch, counters)
+        for name, of_part in (("kinds", parts.kinds), ("segments", parts.segments)):
+            for each in counters.values() if len(of_part) == 1 else ():
+                each.rename(name, partial(table.group_names, of_part[0]))
+        named = _with_group_names(table, group_columns, counters)
+        breakdown = breakdown_of(named, group_columns, parts)
     return StreamedEvaluation.of(
-        _with_group_names(table, group_columns, tables), group_columns, n_before + n_passes
+        _with_group_names(table, group_columns, tables),
+        group_columns,
+        n_before + n_passes + (breakdown is not None),
+        breakdown,
     )
 
 
 def _with_group_names(
-    table: Table, group_columns: Sequence[str], tables: Mapping[Any, BoundedEvaluation]
-) -> dict[Any, BoundedEvaluation]:
+    table: Table, group_columns: Sequence[str], tables: Mapping[Any, Each]
+) -> dict[Any, Each]:
     """Return results by the names of groups: integers where text says nothing else of all."""
     if not group_columns:
         return dict(tables)
@@ -368,15 +437,6 @@ def split(batch: Batch, group_columns: Sequence[str]) -> Iterator[tuple[Any, Any
     for i, first in enumerate(firsts.tolist()):
         names = tuple(python_values(batch.columns[each][[first]])[0] for each in group_columns)
         yield names if len(names) > 1 else names[0], order[bounds[i] : bounds[i + 1]]
-
-
-def in_order(groups: Iterable[Any]) -> list[Any]:
-    """Return groups in the order of their values, where these have one."""
-    listed = list(dict.fromkeys(groups))
-    try:
-        return sorted(listed)
-    except TypeError:
-        return listed
 
 
 def distinct_names(value: object, argument: str) -> list[str]:

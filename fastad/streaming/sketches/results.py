@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from fastad._core.results import Column, Record, Result, TableResult, attribute_columns
-from fastad._core.text_tables import level_text
+from fastad._core.text_tables import TextTable, level_text
 from fastad._core.types import Threshold
+from fastad.evaluation.breakdown import Breakdown
 from fastad.measures.requests import key_of
 from fastad.uncertainty.results import Interval
 
@@ -198,16 +199,23 @@ class StreamedEvaluation(TableResult, Mapping[Any, BoundedEvaluation]):
         Columns that the groups come from.
     n_passes : int
         Number of passes over the files.
+    breakdown : fastad.evaluation.Breakdown or None
+        Rates of kinds of anomalies and of segments of normals, where their columns were given.
     """
 
-    __slots__ = ("_tables", "group_columns", "n_passes")
+    __slots__ = ("_tables", "breakdown", "group_columns", "n_passes")
 
     def __init__(
-        self, tables: Mapping[Any, BoundedEvaluation], group_columns: Sequence[str], n_passes: int
+        self,
+        tables: Mapping[Any, BoundedEvaluation],
+        group_columns: Sequence[str],
+        n_passes: int,
+        breakdown: Breakdown | None = None,
     ) -> None:
         self._tables = dict(tables)
         self.group_columns = tuple(group_columns)
         self.n_passes = n_passes
+        self.breakdown = breakdown
 
     @classmethod
     def of(
@@ -215,11 +223,17 @@ class StreamedEvaluation(TableResult, Mapping[Any, BoundedEvaluation]):
         tables: Mapping[tuple[Any, str], BoundedEvaluation],
         group_columns: Sequence[str],
         n_passes: int,
+        breakdown: Breakdown | None = None,
     ) -> "StreamedEvaluation":
         """Make the result from tables by group and detector; without groups, by detector."""
         if group_columns:
-            return cls(tables, group_columns, n_passes)
-        return cls({detector: table for (_, detector), table in tables.items()}, (), n_passes)
+            return cls(tables, group_columns, n_passes, breakdown)
+        plain = {detector: table for (_, detector), table in tables.items()}
+        return cls(plain, (), n_passes, breakdown)
+
+    def _blocks(self) -> list[TextTable | str]:
+        below = [] if self.breakdown is None else ["", *self.breakdown._blocks()]
+        return [*super()._blocks(), *below]
 
     def __getitem__(self, key: Any) -> BoundedEvaluation:
         table: BoundedEvaluation = self._tables[key]
