@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from fastad import errors as errors
     from fastad import evaluation as evaluation
     from fastad import explain as explain
+    from fastad import labeling as labeling
     from fastad import measures as measures
     from fastad import plot as plot
     from fastad import regions as regions

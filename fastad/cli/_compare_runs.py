@@ -15,6 +15,7 @@ from fastad._core.text_tables import some_of
 from fastad._core.types import AnyVector
 from fastad._tables.columns import Names, Numbers, Role, integers_if_canonical
 from fastad._tables.table import N_NAMED, Table
+from fastad._tables.writing import save_columns
 from fastad.benchmarking.columns import COLLECTION, CONTAMINATION, TableColumns, find_columns
 from fastad.benchmarking.overview import compare_runs
 from fastad.benchmarking.result_table import ResultTable
@@ -28,7 +29,7 @@ from fastad.cli._console import (
     progress_bar,
     warnings_as_messages,
 )
-from fastad.cli._saving import save_columns, versioned_json
+from fastad.cli._saving import versioned_json
 from fastad.errors import InvalidInputError, MissingExtraError
 
 _DPI = 150

@@ -12,8 +12,8 @@ import numpy.typing as npt
 from fastad._core.extras import missing_extra
 from fastad._core.files import written_aside
 from fastad._core.types import FloatVector, LabelVector
+from fastad._tables.writing import save_columns
 from fastad.cli._console import print_message, print_result, print_table
-from fastad.cli._saving import save_columns
 from fastad.evaluation.entry import evaluate
 from fastad.plot import RocCurveDisplay
 

@@ -1,6 +1,5 @@
 """Saving: results of several files in one file, columns, and text."""
 
-import csv
 import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -8,17 +7,14 @@ from typing import Any
 
 import typer
 
-from fastad._core.files import save_text, written_aside
-from fastad._core.frames import frame
+from fastad._core.files import save_text
 from fastad._core.page import html_page
 from fastad._core.results import TableResult, json_text, with_versions
+from fastad._tables.writing import save_columns
 from fastad.cli._console import DataError, print_result
 
 # File extensions that results are saved under.
 SAVED_FORMATS = (".csv", ".json", ".parquet", ".arrow", ".feather")
-# Names of files may contain what UTF-8 does not.
-_ERRORS = "backslashreplace"
-
 # Tables for papers: how a table is written, and what names its file before it.
 TYPESET: Mapping[str, tuple[Callable[[TableResult], str], str]] = {
     ".md": (lambda result: result.to_markdown(), "## {}\n\n"),
@@ -116,23 +112,3 @@ def _joined_columns(
         for name, cells in joined.items():
             cells += columns.get(name, [keys.get(name, math.nan)] * n_rows)
     return joined
-
-
-def save_columns(columns: Mapping[str, list[Any]], path: Path) -> None:
-    """Save columns of equal length in the format of the file extension, whole or not at all."""
-    extension = path.suffix.lower()
-    with written_aside(path) as aside:
-        if extension == ".csv":
-            with aside.open("w", encoding="utf-8", errors=_ERRORS, newline="") as file:
-                writer = csv.writer(file)
-                writer.writerow(columns)
-                writer.writerows(zip(*columns.values(), strict=True))
-            return
-        table = frame(columns, "pyarrow")
-        # Inside, as other formats need no pyarrow.
-        from pyarrow import feather, parquet
-
-        if extension == ".parquet":
-            parquet.write_table(table, aside)
-        else:
-            feather.write_feather(table, str(aside), compression="uncompressed")

@@ -1,0 +1,420 @@
+"""``estimate``: values and intervals from the labels of rows that were drawn.
+
+The labels of all rows are those that came back, and elsewhere probabilities that follow the working
+model, so updated that the inverse-probability estimates of the number of anomalies and of the
+target's gradient do not move (targeted maximum likelihood, van der Laan and Rubin 2006). Then the
+value of the measure on these labels has no error of first order but that of the sample, whether or
+not the model is true, and its variance is the sum of (1 - p) / p^2 times the squared residual and
+gradient of each row (Horvitz and Thompson 1952, for samples whose errors are uncorrelated).
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import expit, lambertw, stdtr
+
+from fastad._core.parameters import check_inside
+from fastad._core.results import Column, Record, ShortRepr, TableResult, interval_columns
+from fastad._core.types import FloatVector, IntVector, Point
+from fastad.errors import InvalidInputError, UndefinedMeasureError
+from fastad.labeling.drawn_rows import DrawnRows, check_rounds
+from fastad.labeling.missed import RoundBelow, missed_bound
+from fastad.labeling.score_orders import ScoreOrder, check_all_scores
+from fastad.labeling.targets import BoundTarget, Targets, check_targets
+from fastad.labeling.working_model import Cells, WorkingModel, logistic_regression
+from fastad.uncertainty.samples.closed_forms import logit_ends, student_quantile, symmetric_ends
+from fastad.uncertainty.samples.dependence import df_of_squares
+
+# The labels move the gradient, which moves the labels; the second time by little.
+_UPDATES = 3
+# Precision of the coefficients of an update, which hardly restrains them.
+_PRECISION = 1e-6
+# The prior of the working model, which labels replace.
+_PREVALENCE, _AUC = 0.01, 0.9
+# Beyond this the expansion is none.
+_MOST_SKEWNESS = 2.0
+# With fewer anomalies that have a label, an interval is unreliable.
+_FEW_ANOMALIES = 10
+
+
+@dataclass(frozen=True, slots=True)
+class LabeledEstimate(Record):
+    """A target as the labels show it.
+
+    Attributes
+    ----------
+    target : str
+        Measure and detectors.
+    value : float
+        What the target would be if all rows had labels, as estimated; NaN where the labels leave it
+        undefined.
+    low, high : float
+        Ends of its interval. Of what a threshold misses, the anomalies that were found below it,
+        and a bound that holds with the confidence level for any probabilities of the rows.
+    standard_error : float
+        From the variance of the design.
+    p_value : float
+        Two-sided, of the hypothesis that there is no difference; NaN where none is asked for.
+    sequence_low, sequence_high : float
+        Ends that cover the value at all numbers of labels at once, so that one may stop when they
+        exclude a value of interest; NaN for what a threshold misses.
+    uniform_labels : float
+        Number of labels, drawn uniformly, with the same standard error.
+    reliability_note : str or None
+        Why the interval is unreliable, or the target undefined.
+    """
+
+    target: str
+    value: float = math.nan
+    low: float = math.nan
+    high: float = math.nan
+    standard_error: float = math.nan
+    p_value: float = math.nan
+    sequence_low: float = math.nan
+    sequence_high: float = math.nan
+    uniform_labels: float = math.nan
+    reliability_note: str | None = None
+
+    @property
+    def is_decided(self) -> bool:
+        """Whether a difference is significant at all numbers of labels at once: stop labelling."""
+        return not math.isnan(self.p_value) and (self.sequence_low > 0 or self.sequence_high < 0)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class LabeledEstimates(ShortRepr, TableResult):
+    """Estimates of targets.
+
+    Attributes
+    ----------
+    estimates : list of LabeledEstimate
+        One for each target.
+    n_rows, n_labels, n_anomalies : int
+        Rows with scores, those of them with a label that is used, and the anomalies among these.
+    n_unused : int
+        Labels behind the first row without one, which are used once it has its label.
+    confidence_level : float
+        Level of the intervals.
+    """
+
+    estimates: list[LabeledEstimate]
+    n_rows: int
+    n_labels: int
+    n_anomalies: int
+    n_unused: int
+    confidence_level: float
+
+    def __getitem__(self, target: str) -> LabeledEstimate:
+        """Return the estimate of a target."""
+        return next(each for each in self.estimates if each.target == target)
+
+    def _declare_columns(self) -> Iterable[Column]:
+        each = self.estimates
+        yield Column("target", [x.target for x in each], str)
+        yield Column("value", [x.value for x in each], ".4g")
+        yield from interval_columns(
+            [x.low for x in each], [x.high for x in each], "interval", ".4g"
+        )
+        yield Column("standard_error", [x.standard_error for x in each])
+        yield Column("p_value", [x.p_value for x in each], ".2g", "p")
+        yield Column("sequence_low", [x.sequence_low for x in each])
+        yield Column("sequence_high", [x.sequence_high for x in each])
+        yield Column(
+            "is_decided", [x.is_decided for x in each], lambda x: "yes" if x else "", "decided"
+        )
+        yield Column("uniform_labels", [x.uniform_labels for x in each], ".0f", "labels uniform")
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """Numbers of labels, and why intervals are unreliable."""
+        notes = [
+            f"{self.n_labels} of {self.n_rows} rows have labels, {self.n_anomalies} are anomalies; "
+            f"intervals at {self.confidence_level:.0%}"
+        ]
+        if self.n_unused:
+            notes.append(f"{self.n_unused} labels behind the first missing one are not used yet")
+        return notes + [
+            f"{x.target}: {x.reliability_note}" for x in self.estimates if x.reliability_note
+        ]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Labels:
+    """Labels of the rows that samples have, over all rounds.
+
+    Attributes
+    ----------
+    rounds : list
+        Of each round, where its rows begin and end, their probabilities, and the least one.
+    row, label : numpy.ndarray of shape (n,)
+        Rows and their labels.
+    weight : numpy.ndarray of shape (n,)
+        Number of rows that each stands for: of mean 1 over all samples, for each row.
+    variance, skewness : numpy.ndarray of shape (n,)
+        Second and third central moment of the weight, over the probability of the row.
+    """
+
+    rounds: list[tuple[slice, FloatVector, float]]
+    row: IntVector
+    label: FloatVector
+    weight: FloatVector
+    variance: FloatVector
+    skewness: FloatVector
+
+    @classmethod
+    def of(cls, rounds: Sequence[DrawnRows]) -> "_Labels":
+        """Weight each round by its number of labels; earlier ones are certain in a later one."""
+        n_labels = sum(each.n_complete for each in rounds)
+        columns: list[list[npt.NDArray[Any]]] = []
+        parts, start = [], 0
+        later = 1.0
+        for each in rounds:
+            k = each.n_complete
+            limit = 1.0 if k == each.row.shape[0] else float(each.priority[k])
+            p = np.minimum(each.size[:k] * limit, 1.0)
+            fraction = k / n_labels
+            later -= fraction
+            others = (1 - p) / p
+            columns.append(
+                [
+                    each.row[:k],
+                    each.label[:k],
+                    fraction / p + max(later, 0.0),
+                    fraction**2 * others / p,
+                    fraction**3 * others * (1 - 2 * p) / p**2,
+                ]
+            )
+            parts.append((slice(start, start + k), p, min(each.least_size * limit, 1.0)))
+            start += k
+        return cls(parts, *map(np.concatenate, zip(*columns, strict=True)))
+
+
+def estimate(
+    scores: Any,
+    labeled: DrawnRows | Sequence[DrawnRows],
+    *,
+    target: Targets,
+    confidence_level: Point = 0.95,
+) -> LabeledEstimates:
+    """Estimate measures of all rows from the labels of those that were drawn.
+
+    Parameters
+    ----------
+    scores : array-like of shape (n_rows,), or mapping or table of such
+        The scores of all rows, as `design` had them.
+    labeled : DrawnRows or sequence of them
+        Rows with labels, of all rounds. Of the last round, rows up to the first one without a label
+        are used, which are a sample, too.
+    target : str, Target, or sequence of these
+        What to estimate, as for `design`; it may be other than the rows were drawn for.
+    confidence_level : float, default 0.95
+        Level of the intervals, each by itself.
+
+    Returns
+    -------
+    LabeledEstimates
+        Values, intervals, tests and sequences for the decision to stop.
+
+    Raises
+    ------
+    InvalidInputError
+        If the rows were drawn of other scores.
+
+    Notes
+    -----
+    The value is that of these rows if all had labels: its interval allows for the choice of rows,
+    not for other data. Sequences are asymptotic: a normal mixture for Brownian motion in the
+    inverse of the variance (Robbins 1970; Waudby-Smith et al. 2024), narrowest when all rows of the
+    first round have labels.
+
+    References
+    ----------
+    .. [1] D. G. Horvitz and D. J. Thompson, "A generalization of sampling without replacement from
+       a finite universe", 1952.
+    .. [2] M. J. van der Laan and D. Rubin, "Targeted maximum likelihood learning", 2006.
+    .. [3] I. Waudby-Smith, D. Arbour, R. Sinha, E. H. Kennedy and A. Ramdas, "Time-uniform central
+       limit theory and asymptotic confidence sequences", 2024.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import fastad
+    >>> rng = np.random.default_rng(0)
+    >>> y_true = rng.random(100_000) < 0.005
+    >>> scores = rng.normal(size=100_000) + 2.5 * y_true
+    >>> plan = fastad.labeling.design(scores, budget=3000, target="tpr@0.01")
+    >>> drawn = fastad.labeling.draw(plan, rng=0)
+    >>> drawn = drawn.with_labels(y_true[drawn.row])
+    >>> found = fastad.labeling.estimate(scores, drawn, target="tpr@0.01").estimates[0]
+    >>> found.low < fastad.tpr_at_fpr(y_true, scores, fpr=0.01) < found.high
+    True
+    """
+    checked = check_all_scores(scores)
+    targets = check_targets(target, list(checked))
+    level = check_inside(confidence_level, "confidence_level")
+    rounds = check_rounds(labeled, checked, complete=False)
+    n_labels = sum(each.n_complete for each in rounds)
+    if not n_labels:
+        raise InvalidInputError(
+            "labeled must have a label of the first row at least; found none", argument="labeled"
+        )
+    labels = _Labels.of(rounds)
+    cells = Cells.of(checked, {})
+    model = WorkingModel.prior(cells, _PREVALENCE, _AUC)
+    model = model.fitted(cells.features[cells.row_cell[labels.row]], labels.label)
+    log_odds = model.log_odds(cells)[cells.row_cell]
+    needed = {name for each in targets for name in each.detectors}
+    orders = {name: ScoreOrder.of(checked[name]) for name in needed}
+    planned = rounds[0].row.shape[0] / n_labels
+    return LabeledEstimates(
+        [
+            _estimate(each, checked, orders, log_odds, labels, planned, float(1 - level))
+            for each in targets
+        ],
+        n_rows=log_odds.shape[0],
+        n_labels=n_labels,
+        n_anomalies=int(labels.label.sum()),
+        n_unused=rounds[-1].n_labeled - rounds[-1].n_complete,
+        confidence_level=float(level),
+    )
+
+
+def _estimate(
+    target: BoundTarget,
+    scores: Mapping[str, Any],
+    orders: Mapping[str, ScoreOrder],
+    log_odds: FloatVector,
+    labels: _Labels,
+    planned: float,
+    alpha: float,
+) -> LabeledEstimate:
+    try:
+        value, residual, slope = _targeted(target, orders, log_odds, labels)
+    except UndefinedMeasureError as undefined:
+        if not target.is_missed:
+            return LabeledEstimate(target.name, reliability_note=str(undefined))
+        value, residual, slope = 0.0, labels.label, np.zeros(labels.row.shape[0])
+    # Where the sample has no anomaly, which may be rare, the model says how many it might have had.
+    p = expit(log_odds[labels.row])
+    squares = labels.variance * (residual * slope) ** 2
+    variance = max(float(squares.sum()), float(labels.variance @ (p * (1 - p) * slope**2)))
+    cubes = (
+        float(labels.skewness @ (moment * slope**3))
+        for moment in (residual**3, p * (1 - p) * (1 - 2 * p))
+    )
+    skewness = max(cubes, key=abs) / variance**1.5 if variance > 0 else 0.0
+    total = float(labels.weight @ (residual * slope) ** 2)
+    uniform = log_odds.shape[0] / (1 + variance / total) if total > 0 else math.nan
+    error = math.sqrt(variance)
+    if target.is_missed:
+        low, high = _missed_ends(target, scores, labels, alpha)
+        value = min(max(value, low), high)
+        return LabeledEstimate(target.name, value, low, high, error, uniform_labels=uniform)
+    df = df_of_squares(squares)
+    bounds = target.bound.bounds
+    if target.is_difference:
+        bounds = bounds[0] - bounds[1], bounds[1] - bounds[0]
+    value = min(max(value, bounds[0]), bounds[1])
+    ends = logit_ends if math.isfinite(bounds[1] - bounds[0]) else symmetric_ends
+    if target.is_difference:
+        ends = symmetric_ends
+    quantile = student_quantile(alpha, df)
+    # The first term of the Cornish-Fisher expansion: where few rows of large weight are found, the
+    # value and its standard error are too small in most samples. It only widens.
+    longer = (2 * quantile**2 + 1) / 6 * min(max(skewness, -_MOST_SKEWNESS), _MOST_SKEWNESS)
+    low, high = (
+        ends(value, error * (quantile + max(sign * longer, 0.0)), bounds)[end]
+        for end, sign in ((0, -1), (1, 1))
+    )
+    radius = error * sequence_factor(planned, alpha)
+    p_value = math.nan
+    if target.is_difference:
+        p_value = (
+            1.0
+            if value == 0
+            else 2 * float(stdtr(min(df, 1e9), -abs(value) / error))
+            if error
+            else 0.0
+        )
+    n_anomalies = int(labels.label.sum())
+    note = None
+    if n_anomalies < _FEW_ANOMALIES and variance > 0:
+        note = f"{n_anomalies} of the labels are anomalies, fewer than {_FEW_ANOMALIES}"
+    return LabeledEstimate(
+        target.name,
+        value,
+        low,
+        high,
+        error,
+        p_value,
+        *symmetric_ends(value, radius, bounds),
+        uniform,
+        note,
+    )
+
+
+def _targeted(
+    target: BoundTarget,
+    orders: Mapping[str, ScoreOrder],
+    log_odds: FloatVector,
+    labels: _Labels,
+) -> tuple[float, FloatVector, FloatVector]:
+    """Return the value of a target, and the residual and gradient of each label."""
+    if not labels.label.any():
+        raise UndefinedMeasureError(
+            f"{target.name} is undefined without anomalies: none of {labels.row.shape[0]} labels is"
+        )
+    points = {name: order.point for name, order in orders.items()}
+    others = np.maximum(labels.weight - 1, 0)
+    anomalous = expit(log_odds)
+    for _ in range(_UPDATES):
+        predicted = anomalous[labels.row]
+        anomalous[labels.row] = labels.label
+        counts = {name: orders[name].counts(anomalous) for name in target.detectors}
+        slope = target.gradient(counts, points)
+        scale = float(np.max(np.abs(slope))) or 1.0
+        features = np.column_stack([np.ones(labels.row.shape[0]), slope[labels.row] / scale])
+        moved = logistic_regression(
+            features,
+            labels.label,
+            prior=(np.zeros(2), np.full(2, _PRECISION)),
+            weights=others,
+            offset=log_odds[labels.row],
+        )
+        anomalous = expit(log_odds + moved[0] + moved[1] / scale * slope)
+    predicted = anomalous[labels.row]
+    anomalous[labels.row] = labels.label
+    counts = {name: orders[name].counts(anomalous) for name in target.detectors}
+    slope = target.gradient(counts, points)[labels.row]
+    residual = labels.label - predicted
+    # What the update has left, where weights are below 1.
+    value = target.value(counts) + float((labels.weight - 1) @ (residual * slope))
+    return value, residual, slope
+
+
+def _missed_ends(
+    target: BoundTarget, scores: Mapping[str, Any], labels: _Labels, alpha: float
+) -> tuple[float, float]:
+    """Return the anomalies that were found below a threshold, and how many there are at most."""
+    (name,) = target.detectors
+    below = scores[name] < target.bound.parameters["threshold"]
+    found = below[labels.row] & (labels.label == 1)
+    parts = [RoundBelow(p[found[rows]], least) for rows, p, least in labels.rounds]
+    n_unlabeled = int(below.sum() - below[labels.row].sum())
+    n_found = int(found.sum())
+    return float(n_found), float(n_found + missed_bound(parts, n_unlabeled, alpha))
+
+
+def sequence_factor(planned: float, alpha: float) -> float:
+    """Return the standard errors that cover at all times, where so many times more are planned.
+
+    With Brownian motion B at the time s, the inverse of the variance, |B| exceeds the root of
+    (s + r) log((s + r) / (r alpha^2)) at some time with a probability of alpha. It is the narrowest
+    at the time at which r is chosen.
+    """
+    ratio = planned / (-float(lambertw(-(alpha**2) / math.e, -1).real) - 1)
+    return math.sqrt((1 + ratio) * (math.log1p(1 / ratio) + 2 * math.log(1 / alpha)))

@@ -1,0 +1,268 @@
+"""``design``: with which probability each row is to be labelled, and what that gains."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from fastad._core.arrays import set_readonly
+from fastad._core.parameters import check_count, check_inside
+from fastad._core.results import Column, ShortRepr, TableResult
+from fastad._core.types import FloatVector, Point, ScoreVector
+from fastad.errors import InvalidInputError
+from fastad.labeling.drawn_rows import DrawnRows, check_rounds
+from fastad.labeling.score_orders import ScoreOrder, check_all_scores
+from fastad.labeling.targets import BoundTarget, Targets, check_targets
+from fastad.labeling.working_model import Cells, WorkingModel
+from fastad.ordering.counts import OrderedCounts
+from fastad.uncertainty.samples.closed_forms import normal_quantile
+
+# Part of the labels that is drawn uniformly, whatever the working model says.
+FLOOR = 0.15
+_TINY = 1e-300
+_STEPS = 60
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class LabelingDesign(ShortRepr, TableResult):
+    """The probability with which each row is labelled, and the expected gain.
+
+    Its table has a row for each target: the value and the half-width of its interval that the
+    working model expects, the half-width of as many labels that are drawn uniformly, and how many
+    of those would have the same half-width.
+
+    Attributes
+    ----------
+    targets : list of str
+        Targets, as `estimate` takes them.
+    budget : int
+        Number of rows to label.
+    probability : numpy.ndarray of shape (n_rows,)
+        Probability of each row; 0 for those that have labels, which add up to the budget.
+    value, half_width, uniform_half_width : list of float
+        Of each target.
+    uniform_labels : list of float
+        Labels that uniform sampling needs for the same half-width.
+    confidence_level : float
+        Level of the intervals.
+    round : int
+        1, or the number of rounds that have labels and one more.
+    """
+
+    targets: list[str]
+    budget: int
+    probability: FloatVector
+    value: list[float]
+    half_width: list[float]
+    uniform_half_width: list[float]
+    uniform_labels: list[float]
+    confidence_level: float
+    round: int
+    _sizes: FloatVector = field(repr=False)
+    _scores: Mapping[str, ScoreVector] = field(repr=False)
+
+    @property
+    def gain(self) -> list[float]:
+        """How many times as many labels uniform sampling needs, for each target."""
+        return [n / self.budget for n in self.uniform_labels]
+
+    def _declare_columns(self) -> Iterable[Column]:
+        yield Column("target", self.targets, str)
+        yield Column("value", self.value, ".4g")
+        yield Column("half_width", self.half_width, ".3g", "±")
+        yield Column("uniform_half_width", self.uniform_half_width, ".3g", "± uniform")
+        yield Column("uniform_labels", self.uniform_labels, ".0f", "labels uniform")
+        yield Column("gain", self.gain, ".1f", "times fewer")
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """What the table supposes."""
+        return [
+            f"{self.budget} of {self.probability.shape[0]} rows, half-widths at "
+            f"{self.confidence_level:.0%}, as the working model expects"
+        ]
+
+
+def design(
+    scores: Any,
+    *,
+    budget: int,
+    target: Targets,
+    prevalence: Point = 0.01,
+    auc: Point = 0.9,
+    labeled: DrawnRows | Sequence[DrawnRows] = (),
+    confidence_level: Point = 0.95,
+) -> LabelingDesign:
+    """Choose with which probability each row is to be labelled.
+
+    A measure of estimated labels is wrong by the sum, to first order, of the error of each row's
+    label times the row's gradient. The variance is the smallest where the probability of a row is
+    proportional to its gradient and to the standard deviation of its label under a working model
+    (Neyman 1934); several targets share the labels so that the sum of their variances, each as a
+    fraction of the smallest, is the smallest. Where the model is wrong, intervals are wider, not
+    invalid: a part of the labels is drawn uniformly.
+
+    Parameters
+    ----------
+    scores : array-like of shape (n_rows,), or mapping or table of such
+        Scores of all rows, by detector; higher is more anomalous.
+    budget : int
+        Number of rows to label.
+    target : str, Target, or sequence of these
+        What the labels are to determine: ``"tpr@0.01"`` of the only detector, or the difference of
+        the only two; ``"tpr@0.01 a"``, ``"auc a vs b"``; ``"missed@threshold2.5 a"``, how many
+        anomalies a threshold misses. Any measure with influence functions, at a threshold, or at
+        an FPR, a TPR, a number or a fraction of flagged rows.
+    prevalence : float, default 0.01
+        Expected fraction of anomalies. Like ``auc`` it is a guess, on which the gain depends, not
+        the validity; labels replace both.
+    auc : float, default 0.9
+        Expected area under the ROC curve of each detector, in (0, 1).
+    labeled : DrawnRows or sequence of them, optional
+        Earlier rounds with all their labels: the design is for another round, which they improve.
+    confidence_level : float, default 0.95
+        Level of the intervals whose half-widths are expected.
+
+    Returns
+    -------
+    LabelingDesign
+        Probabilities, and a table of what they gain. O(n) beside the cells of similar scores.
+
+    Raises
+    ------
+    InvalidInputError
+        If the budget exceeds the number of rows without a label.
+
+    References
+    ----------
+    .. [1] J. Neyman, "On the two different aspects of the representative method", 1934.
+    .. [2] C.-E. Särndal, B. Swensson and J. Wretman, "Model Assisted Survey Sampling", 1992.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import fastad
+    >>> scores = np.random.default_rng(0).normal(size=100_000)
+    >>> plan = fastad.labeling.design(scores, budget=2000, target="tpr@0.01", prevalence=0.001)
+    >>> plan.gain[0] > 3
+    True
+    """
+    checked = check_all_scores(scores)
+    targets = check_targets(target, list(checked))
+    n_labels = check_count(budget, "budget")
+    guess = float(check_inside(prevalence, "prevalence")), float(check_inside(auc, "auc"))
+    level = check_inside(confidence_level, "confidence_level")
+    rounds = check_rounds(labeled, checked, complete=True)
+    n_rows = len(next(iter(checked.values())))
+    known = np.concatenate([each.row for each in rounds] or [np.empty(0, np.int64)])
+    if n_labels > n_rows - known.shape[0]:
+        raise InvalidInputError(
+            f"budget must be at most the number of rows without a label, "
+            f"{n_rows - known.shape[0]}; found {n_labels}",
+            argument="budget",
+        )
+    cells = Cells.of(checked, _thresholds(targets))
+    model = WorkingModel.prior(cells, *guess)
+    unknown = cells.sizes
+    anomalies: FloatVector = np.zeros(unknown.shape[0])
+    if rounds:
+        labels = np.concatenate([each.label for each in rounds])
+        cell = cells.row_cell[known]
+        model = model.fitted(cells.features[cell], labels)
+        unknown = unknown - np.bincount(cell, np.ones(cell.shape[0]), unknown.shape[0])
+        anomalies = anomalies + np.bincount(cell, labels, unknown.shape[0])
+    variances = _variances(cells, targets, model, unknown, anomalies)
+    wanted = np.zeros(unknown.shape[0])
+    for each, variance in zip(targets, variances, strict=True):
+        # A bound on what is missed must not rest on the model.
+        size = np.ones(unknown.shape[0]) if each.is_missed else np.sqrt(variance)
+        wanted += (size / max(float(unknown @ size), _TINY)) ** 2
+    wanted = np.sqrt(wanted)
+    wanted /= float(unknown @ wanted)
+    sizes = _scaled((1 - FLOOR) * wanted + FLOOR / float(unknown.sum()), unknown, n_labels)
+    probability = np.minimum(sizes, 1.0)
+    quantile = normal_quantile(float(1 - level))
+    uniform = n_labels / float(unknown.sum())
+    half, half_uniform, labels_uniform = [], [], []
+    for variance in variances:
+        total = float(unknown @ variance)
+        designed = float((unknown * (1 - probability) / probability) @ variance)
+        half.append(quantile * math.sqrt(designed))
+        half_uniform.append(quantile * math.sqrt((1 - uniform) / uniform * total))
+        labels_uniform.append(float(unknown.sum()) * total / max(total + designed, _TINY))
+    counts = _counts(cells, anomalies + unknown * model.probabilities(cells)[0])
+    row_sizes = sizes[cells.row_cell]
+    row_sizes[known] = 0.0
+    return LabelingDesign(
+        targets=[each.name for each in targets],
+        budget=n_labels,
+        probability=set_readonly(np.minimum(row_sizes, 1.0)),
+        value=[each.value(counts) for each in targets],
+        half_width=half,
+        uniform_half_width=half_uniform,
+        uniform_labels=labels_uniform,
+        confidence_level=float(level),
+        round=len(rounds) + 1,
+        _sizes=set_readonly(row_sizes),
+        _scores=checked,
+    )
+
+
+def _thresholds(targets: Sequence[BoundTarget]) -> dict[str, list[float]]:
+    """Return the thresholds of the targets of each detector."""
+    thresholds: dict[str, list[float]] = {}
+    for target in targets:
+        if target.bound.measure.operating_point == "threshold":
+            for name in target.detectors:
+                thresholds.setdefault(name, []).append(float(target.bound.parameters["threshold"]))
+    return thresholds
+
+
+def _counts(cells: Cells, anomalous: FloatVector) -> dict[str, OrderedCounts]:
+    """Return the counts of each detector in its bins."""
+    counts = {}
+    for name, bins in cells.bins.items():
+        lowest = cells.lowest[name]
+        sizes, anomalies = (
+            np.bincount(bins, each, lowest.shape[0]).astype(np.float64)
+            for each in (cells.sizes, anomalous)
+        )
+        counts[name] = ScoreOrder.of(lowest).counts(anomalies, sizes)
+    return counts
+
+
+def _variances(
+    cells: Cells,
+    targets: Sequence[BoundTarget],
+    model: WorkingModel,
+    unknown: FloatVector,
+    anomalies: FloatVector,
+) -> list[FloatVector]:
+    """Return the variance that a row of each cell adds to each target, as a mean over the models.
+
+    Of one model, rows on which detectors agree would have none, and the threshold one place.
+    """
+    variances = [np.zeros(unknown.shape[0]) for _ in targets]
+    # Bins rise, and points fall.
+    points = {name: cells.lowest[name].shape[0] - 1 - bins for name, bins in cells.bins.items()}
+    all_probabilities = model.probabilities(cells)
+    for p in all_probabilities:
+        counts = _counts(cells, anomalies + unknown * p)
+        for variance, target in zip(variances, targets, strict=True):
+            slope = target.gradient(counts, points)
+            variance += p * (1 - p) * slope**2 / len(all_probabilities)
+    return variances
+
+
+def _scaled(sizes: FloatVector, unknown: FloatVector, n_labels: int) -> FloatVector:
+    """Return sizes so scaled that probabilities, at most 1, add up to a number of labels."""
+    low, high = float(n_labels), float(n_labels)
+    while float(unknown @ np.minimum(sizes * high, 1.0)) < n_labels * (1 - 1e-12):
+        high *= 2
+    for _ in range(_STEPS):
+        middle = (low + high) / 2
+        is_less = float(unknown @ np.minimum(sizes * middle, 1.0)) < n_labels
+        low, high = (middle, high) if is_less else (low, middle)
+    return sizes * high

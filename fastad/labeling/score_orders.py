@@ -1,0 +1,103 @@
+"""Scores of rows without labels, in order, and counts of labels that are probabilities."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+
+from fastad._core.arrays import as_readonly, check_no_nan, real_vector
+from fastad._core.frames import table_columns
+from fastad._core.types import FloatVector, IntVector, ScoreVector
+from fastad.errors import InvalidInputError
+from fastad.ordering.counts import OrderedCounts
+from fastad.ordering.labels import all_normal
+from fastad.ordering.named_scores import score_name
+from fastad.ordering.orders import order_rows
+from fastad.ordering.raw import KeyCodec
+
+
+def check_all_scores(scores: Any) -> dict[str, ScoreVector]:
+    """Check the scores of one detector, or of several in a mapping or table, by their names."""
+    columns = table_columns(scores, "scores")
+    checked: dict[str, ScoreVector] = {}
+    for name, values in [("score", scores)] if columns is None else columns:
+        argument = score_name(name, "scores")
+        vector = real_vector(values, argument)
+        check_no_nan(vector, argument)
+        checked[name] = vector
+    sizes = {name: vector.shape[0] for name, vector in checked.items()}
+    if len(set(sizes.values())) > 1:
+        raise InvalidInputError(
+            "scores must have as many rows for each detector; found "
+            + ", ".join(f"{size} of {name!r}" for name, size in sizes.items()),
+            argument="scores",
+        )
+    return checked
+
+
+def digest_of(scores: Mapping[str, ScoreVector]) -> str:
+    """Return a digest of all scores in their order, by which changed ones are recognised."""
+    digest = blake2b(digest_size=8)
+    for name, values in sorted(scores.items()):
+        digest.update(name.encode())
+        digest.update(np.ascontiguousarray(values, np.float64).data)
+    return digest.hexdigest()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScoreOrder:
+    """Scores from the highest down, without labels.
+
+    Attributes
+    ----------
+    rows : numpy.ndarray of shape (n,)
+        Rows, from the highest score down.
+    point : numpy.ndarray of shape (n,)
+        Number of the distinct score of each row, from the highest.
+    ends : numpy.ndarray of shape (g,)
+        Last position of each distinct score in ``rows``.
+    """
+
+    rows: IntVector
+    point: IntVector
+    ends: IntVector
+    keys: IntVector
+    codec: KeyCodec
+    n_tied: int
+
+    @classmethod
+    def of(cls, scores: ScoreVector, name: str = "scores") -> "ScoreOrder":
+        """Order scores; O(n log n)."""
+        order = order_rows(scores, all_normal(scores.shape[0]), name)
+        falling = order.falling[order.rows]
+        is_last = np.append(falling[1:] != falling[:-1], True)
+        ends = np.flatnonzero(is_last)
+        point = np.empty(falling.shape[0], np.int64)
+        point[order.rows] = np.cumsum(is_last) - is_last
+        sizes = np.diff(ends, prepend=-1)
+        n_tied = int(sizes[sizes > 1].sum())
+        return cls(order.rows, point, ends, as_readonly(falling[ends]), order.codec, n_tied)
+
+    def counts(self, anomalous: FloatVector, sizes: FloatVector | None = None) -> OrderedCounts:
+        """Return the counts of rows that are anomalies with some probability.
+
+        With sizes, a row stands for as many, and ``anomalous`` is their number of anomalies.
+        """
+        tps = np.cumsum(anomalous[self.rows])[self.ends]
+        flagged = self.ends + 1.0 if sizes is None else np.cumsum(sizes[self.rows])[self.ends]
+        tps, fps = np.append(0.0, tps), np.append(0.0, flagged - tps)
+        # Sums of probabilities of 1 may fall by rounding.
+        fps = np.maximum.accumulate(fps)
+        return OrderedCounts(
+            fps=as_readonly(fps),
+            tps=as_readonly(tps),
+            keys=self.keys,
+            codec=self.codec,
+            n_anomalies=tps.item(-1),
+            n_normals=fps.item(-1),
+            n_points=self.rows.shape[0],
+            n_tied=self.n_tied,
+            weighting="real",
+        )

@@ -1,0 +1,163 @@
+"""Targets of labels: a value of a detector, a difference of two, or what a threshold misses."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from fastad._core.declared import ThresholdValue
+from fastad._core.parameters import short_repr
+from fastad._core.suggestions import did_you_mean
+from fastad._core.types import FloatVector, Threshold
+from fastad.errors import InvalidInputError, InvalidTypeError
+from fastad.labeling.gradients import check_differentiable, gradient
+from fastad.measures.measure import BoundMeasure, Measure, MeasureLike
+from fastad.measures.rates import confusion_at_threshold
+from fastad.measures.requests import bind
+from fastad.ordering.counts import OrderedCounts
+
+_VERSUS = " vs "
+
+
+def _missed(counts: OrderedCounts, *, threshold: Threshold) -> float:
+    return float(confusion_at_threshold(counts, threshold).fn)
+
+
+# The number of anomalies below a threshold: of these rows, not of a population.
+MISSED: Measure[float] = Measure(
+    name="missed",
+    title="number of anomalies below a threshold",
+    key="missed@threshold",
+    compute=_missed,
+    parameters={"threshold": ThresholdValue()},
+    operating_point="threshold",
+    reads_values=True,
+    higher_is_better=False,
+    value_range=(0.0, float("inf")),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A number that labels are to determine.
+
+    Attributes
+    ----------
+    measure : str, Measure or BoundMeasure
+        Key of a measure ("tpr@0.01", "auc", "precision@k100", "precision@threshold2.5"), or
+        ``"missed@threshold2.5"``: how many anomalies score less than that.
+    detector : str or None
+        Name of the detector; by default the only one.
+    versus : str or None
+        Name of another detector, whose value is subtracted.
+    """
+
+    measure: MeasureLike
+    detector: str | None = None
+    versus: str | None = None
+
+
+# A target, or "tpr@0.01 a vs b"; or several.
+TargetLike: TypeAlias = Target | str
+Targets: TypeAlias = TargetLike | Sequence[TargetLike]
+
+
+@dataclass(frozen=True, slots=True)
+class BoundTarget:
+    """A target with its measure checked, and the detectors with the signs of their values."""
+
+    bound: BoundMeasure
+    detectors: Mapping[str, int]
+
+    @property
+    def name(self) -> str:
+        """The target as a string, as `check_targets` reads it."""
+        return f"{self.bound.key} {_VERSUS.join(self.detectors)}"
+
+    @property
+    def is_difference(self) -> bool:
+        """Whether the values of two detectors are compared."""
+        return len(self.detectors) == 2
+
+    @property
+    def is_missed(self) -> bool:
+        """Whether it is the number of anomalies below a threshold."""
+        return self.bound.measure is MISSED
+
+    def value(self, counts: Mapping[str, OrderedCounts]) -> float:
+        """Return the value or the difference; raise where it is undefined."""
+        return sum(sign * self.bound.value(counts[name]) for name, sign in self.detectors.items())
+
+    def gradient(
+        self, counts: Mapping[str, OrderedCounts], points: Mapping[str, Any]
+    ) -> FloatVector:
+        """Return the gradient of each row, whose distinct score of each detector has a number."""
+        first, *others = (
+            sign * gradient(counts[name], self.bound)[points[name]]
+            for name, sign in self.detectors.items()
+        )
+        total: FloatVector = sum(others, first)
+        return total
+
+
+def check_targets(targets: Targets, detectors: Sequence[str]) -> list[BoundTarget]:
+    """Bind one target or several to detectors."""
+    given = [targets] if isinstance(targets, str | Target) else targets
+    if not isinstance(given, Sequence) or not given:
+        raise InvalidTypeError(
+            f"target must be a string or Target, or several; found {short_repr(targets)}",
+            argument="target",
+        )
+    bound = [_bind(each, detectors) for each in given]
+    names = [each.name for each in bound]
+    if len(set(names)) < len(names):
+        raise InvalidInputError(
+            f"target must name each target once; found {', '.join(names)}", argument="target"
+        )
+    return bound
+
+
+def _bind(target: TargetLike, detectors: Sequence[str]) -> BoundTarget:
+    if isinstance(target, str):
+        measure, _, rest = target.strip().partition(" ")
+        first, _, second = rest.partition(_VERSUS)
+        target = Target(measure, first.strip() or None, second.strip() or None)
+    elif not isinstance(target, Target):
+        raise InvalidTypeError(
+            f"target must be a string or Target; found {short_repr(target)}", argument="target"
+        )
+    names = [name for name in (target.detector, target.versus) if name is not None]
+    if not names:
+        if len(detectors) > 2:
+            raise InvalidInputError(
+                f"target must name a detector, or two with 'vs' between them, of "
+                f"{', '.join(detectors)}; found {target.measure}",
+                argument="target",
+            )
+        names = list(detectors)
+    for name in names:
+        if name not in detectors:
+            raise InvalidInputError(
+                f"target must name detectors of the scores, {', '.join(detectors)}; found "
+                f"{name!r}{did_you_mean(name, {each: each for each in detectors})}",
+                argument="target",
+            )
+    if len(set(names)) < len(names):
+        raise InvalidInputError(
+            f"target must name two different detectors; found {names[0]!r} twice",
+            argument="target",
+        )
+    return BoundTarget(_bind_measure(target.measure), dict(zip(names, (1, -1), strict=False)))
+
+
+def _bind_measure(measure: MeasureLike) -> BoundMeasure:
+    if isinstance(measure, str) and measure.startswith(MISSED.key):
+        try:
+            return MISSED.bind(threshold=float(measure.removeprefix(MISSED.key)))
+        except ValueError:
+            raise InvalidInputError(
+                f"target must have a number as its threshold; found {measure!r}",
+                argument="target",
+            ) from None
+    bound = bind(measure, {})
+    check_differentiable(bound)
+    return bound

@@ -1,0 +1,174 @@
+"""Estimates against the measures of all labels, and intervals against what they should cover."""
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+import fastad
+from fastad.errors import InvalidInputError
+from fastad.labeling import DrawnRows, design, draw, estimate
+from fastad.labeling.estimates import sequence_factor
+from fastad.labeling.missed import RoundBelow, missed_bound
+from tests.support.labeling import Scores, drawn_and_labeled, population
+from tests.support.loops import loop
+
+TARGETS = ["tpr@0.05 a vs b", "auc a", "precision@k30 b", "ap a", "fpr@tpr0.7 a", "f1@0.02 b"]
+
+
+def truth(target: str, y_true: npt.NDArray[np.bool_], scores: Scores) -> float:
+    key, _, names = target.partition(" ")
+    values = [
+        next(iter(fastad.evaluate(y_true, scores[name], measures=[key]).values()))[key]
+        for name in names.split(" vs ")
+    ]
+    return float(values[0] - (values[1] if values[1:] else 0))
+
+
+def test_labels_of_all_rows_give_the_measures() -> None:
+    y_true, scores = population(500, 0.1, np.random.default_rng(0))
+    drawn = drawn_and_labeled(y_true, scores, 500, "auc a", 0)
+    found = estimate(scores, drawn, target=TARGETS)
+    for each in found.estimates:
+        assert each.value == pytest.approx(truth(each.target, y_true, scores), abs=1e-12)
+        assert each.standard_error == 0
+        assert each.low == pytest.approx(each.high)
+
+
+def test_weights_are_unbiased_and_their_variance_is_estimated() -> None:
+    """The number of anomalies below a threshold is a sum, of which both are known."""
+    y_true, scores = population(2000, 0.1, np.random.default_rng(1))
+    plan = design(scores, budget=300, target="tpr@0.05 a", prevalence=0.1)
+    values, variances = [], []
+    for seed in range(400):
+        drawn = draw(plan, rng=seed)
+        weight = 1 / drawn.probability
+        label = y_true[drawn.row]
+        values.append((label * weight).sum())
+        variances.append((label * (weight - 1) * weight).sum())
+    error = np.std(values) / math.sqrt(len(values))
+    assert abs(np.mean(values) - y_true.sum()) < 3.5 * error
+    assert np.mean(variances) == pytest.approx(np.var(values), rel=0.25)
+
+
+def test_the_first_rows_are_a_sample() -> None:
+    y_true, scores = population(2000, 0.1, np.random.default_rng(1))
+    plan = design(scores, budget=300, target="tpr@0.05 a", prevalence=0.1)
+    values = []
+    for seed in range(400):
+        drawn = draw(plan, rng=seed)
+        p = np.minimum(drawn.size[:150] * drawn.priority[150], 1)
+        values.append((y_true[drawn.row[:150]] / p).sum())
+    error = np.std(values) / math.sqrt(len(values))
+    assert abs(np.mean(values) - y_true.sum()) < 3.5 * error
+
+
+def test_a_second_round_adds_to_the_first() -> None:
+    y_true, scores = population(20_000, 0.02, np.random.default_rng(2))
+    target = "tpr@0.05 a vs b"
+    first = drawn_and_labeled(y_true, scores, 400, target, 0)
+    plan = design(scores, budget=400, target=target, labeled=first)
+    assert plan.round == 2
+    assert not plan.probability[first.row].any()
+    assert plan.probability.sum() == pytest.approx(400)
+    second = draw(plan, rng=0)
+    assert not set(first.row) & set(second.row)
+    second = second.with_labels(y_true[second.row])
+    both = estimate(scores, [first, second], target=target).estimates[0]
+    alone = estimate(scores, first, target=target).estimates[0]
+    assert both.standard_error < alone.standard_error
+    assert both.low < truth(target, y_true, scores) < both.high
+
+
+def test_labels_behind_a_missing_one_are_not_used() -> None:
+    y_true, scores = population(5000, 0.05, np.random.default_rng(3))
+    drawn = drawn_and_labeled(y_true, scores, 400, "auc a", 0)
+    some = drawn.label.copy()
+    some[200] = math.nan
+    plan = design(scores, budget=400, target="auc a")
+    partial = draw(plan, rng=0).with_labels(some)
+    found = estimate(scores, partial, target="auc a")
+    assert (found.n_labels, found.n_unused) == (200, 199)
+    first = draw(plan, rng=0).with_labels(drawn.label[:200])
+    assert estimate(scores, first, target="auc a").estimates == found.estimates
+    assert "199 labels behind the first missing one" in str(found)
+
+
+def test_without_anomalies_a_measure_is_undefined_and_the_missed_are_bounded() -> None:
+    scores = np.random.default_rng(4).normal(size=3000)
+    drawn = draw(design(scores, budget=300, target="missed@threshold2"), rng=0)
+    found = estimate(scores, drawn.with_labels(np.zeros(300)), target=["auc", "missed@threshold2"])
+    assert math.isnan(found["auc score"].value)
+    assert "without anomalies" in str(found["auc score"].reliability_note)
+    missed = found["missed@threshold2 score"]
+    assert (missed.value, missed.low) == (0, 0)
+    # That 300 of 3000 rows have none of so many, has a probability of 5 % / 6 at least.
+    assert math.log(20) / -math.log(0.9) < missed.high < math.log(120) / -math.log(0.9) + 1
+
+
+@loop("least, n_found", [(0.1, 0), (0.05, 3), (0.5, 2)])
+def test_missed_bound_fails_no_more_often_than_it_says(least: float, n_found: int) -> None:
+    """By the exact probability that as few or fewer of the bound's anomalies are found."""
+    from scipy.stats import binom
+
+    bound = missed_bound([RoundBelow(np.full(n_found, least), least)], 10**6, 0.05)
+    assert binom.cdf(n_found, bound + n_found + 1, least) < 0.05
+    # It is not so wide that nothing is told.
+    assert binom.cdf(n_found, (bound + n_found) // 3, least) > 0.05
+
+
+def test_missed_bound_covers_under_unequal_probabilities() -> None:
+    rng = np.random.default_rng(5)
+    p = rng.uniform(0.05, 0.6, size=30)
+    failures = 0
+    for _ in range(500):
+        is_found = rng.random(30) < p
+        part = RoundBelow(p[is_found], 0.05)
+        failures += int(is_found.sum()) + missed_bound([part], 1000, 0.1) < 30
+    assert failures <= 50
+
+
+def test_sequence_is_narrowest_when_all_labels_are_there() -> None:
+    """The boundary, in standard errors, as a function of r s for the time s."""
+
+    def factor(ratio: float, alpha: float) -> float:
+        return math.sqrt((1 + ratio) * math.log((1 + ratio) / (ratio * alpha**2)))
+
+    for alpha in (0.01, 0.05, 0.3):
+        best = min(factor(ratio, alpha) for ratio in np.geomspace(1e-3, 10, 4000))
+        assert sequence_factor(1.0, alpha) == pytest.approx(best, rel=1e-5)
+        assert sequence_factor(10.0, alpha) > best
+
+
+def test_scores_that_changed_are_refused() -> None:
+    y_true, scores = population(500, 0.1, np.random.default_rng(0))
+    drawn = drawn_and_labeled(y_true, scores, 50, "auc a", 0)
+    changed = {name: values.copy() for name, values in scores.items()}
+    changed["b"][drawn.row[7]] += 1
+    with pytest.raises(InvalidInputError, match=rf"score of row {drawn.row[7]} by 'b'"):
+        estimate(changed, drawn, target="auc a")
+    other = {name: values.copy() for name, values in scores.items()}
+    other["b"][np.setdiff1d(np.arange(500), drawn.row)[0]] += 1
+    with pytest.raises(InvalidInputError, match="changed scores of other rows"):
+        estimate(other, drawn, target="auc a")
+    with pytest.raises(InvalidInputError, match="detectors a, b instead of a"):
+        estimate({"a": scores["a"]}, drawn, target="auc a")
+    short = {name: values[:400] for name, values in scores.items()}
+    with pytest.raises(InvalidInputError, match=r"found row \d+ of 400"):
+        estimate(short, drawn, target="auc a")
+
+
+def test_rounds_must_follow_each_other() -> None:
+    y_true, scores = population(500, 0.1, np.random.default_rng(0))
+    first = drawn_and_labeled(y_true, scores, 50, "auc a", 0)
+    with pytest.raises(InvalidInputError, match="rounds from 1 on; found 1, 1"):
+        estimate(scores, [first, first], target="auc a")
+    unlabeled = draw(design(scores, budget=50, target="auc a"), rng=0)
+    with pytest.raises(InvalidInputError, match="50 missing in round 1"):
+        design(scores, budget=50, target="auc a", labeled=unlabeled)
+    with pytest.raises(InvalidInputError, match="label of the first row"):
+        estimate(scores, unlabeled, target="auc a")
+    wrong: DrawnRows = "rows"  # type: ignore[assignment]
+    with pytest.raises(InvalidInputError, match="must be rows that were drawn"):
+        estimate(scores, wrong, target="auc a")

@@ -1,0 +1,77 @@
+"""Gradients against differences of the measures themselves, and the slope of a binormal curve."""
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+from fastad.errors import InvalidInputError
+from fastad.labeling.gradients import gradient
+from fastad.labeling.score_orders import ScoreOrder
+from fastad.labeling.targets import Target, check_targets
+from fastad.measures.requests import bind
+from tests.support.loops import loop
+
+SMOOTH = [
+    *("auc", "ap", "auc@0.3", "tpr@threshold1", "precision@threshold1", "f1@threshold1"),
+    *("fpr@threshold1", "precision@k20", "recall@k20", "balanced_accuracy@threshold1"),
+    "mcc@threshold1",
+]
+
+
+@loop("key", SMOOTH)
+def test_gradient_is_the_difference_by_one_soft_label(key: str) -> None:
+    rng = np.random.default_rng(0)
+    scores = rng.normal(size=60)
+    labels = np.where(rng.random(60) < 0.3, 0.8, 0.05)
+    order, bound = ScoreOrder.of(scores), bind(key, {})
+    gradients = gradient(order.counts(labels), bound)[order.point]
+    step = 1e-6
+    for row in range(60):
+        values = []
+        for sign in (-1, 1):
+            moved = labels.copy()
+            moved[row] += sign * step
+            values.append(bound.value(order.counts(moved)))
+        assert gradients[row] == pytest.approx((values[1] - values[0]) / (2 * step), abs=2e-5)
+
+
+def test_missed_has_the_gradient_1_below_the_threshold() -> None:
+    scores = np.array([3.0, 1.0, 2.0, 0.5])
+    order = ScoreOrder.of(scores)
+    (target,) = check_targets("missed@threshold2", ["score"])
+    counts = order.counts(np.array([0.5, 0.25, 0.5, 0.25]))
+    assert target.value({"score": counts}) == 0.5
+    gradients = target.gradient({"score": counts}, {"score": order.point})
+    assert gradients == pytest.approx([0, 1, 0, 1], abs=1e-9)
+
+
+def test_threshold_at_an_fpr_moves_with_the_labels() -> None:
+    """Of normal distributions: dTPR = (1 + r (1 - fpr) - TPR) / n above, with the local odds r."""
+    n, prevalence, shift, fpr = 400_000, 0.02, 2.0, 0.05
+    scores = norm.ppf((np.arange(n) + 0.5) / n) * 2
+    odds = prevalence * norm.pdf(scores - shift) / norm.pdf(scores)
+    # Rows weighted to densities of both classes.
+    weight = norm.pdf(scores) / norm.pdf(scores / 2)
+    order = ScoreOrder.of(scores)
+    counts = order.counts(weight * odds, weight * (1 + odds))
+    cut = norm.isf(fpr)
+    tpr, anomalies = norm.sf(cut - shift), counts.n_anomalies
+    local = prevalence * norm.pdf(cut - shift) / norm.pdf(cut)
+    gradients = gradient(counts, bind("tpr@0.05", {})) * anomalies
+    assert gradients[0] == pytest.approx(1 + local * (1 - fpr) - tpr, rel=5e-3)
+    assert gradients[-1] == pytest.approx(-local * fpr - tpr, rel=5e-3)
+    gradients = gradient(counts, bind("fpr@tpr0.5", {})) * counts.n_normals
+    at_half = prevalence * norm.pdf(0) / norm.pdf(shift)
+    half = norm.sf(shift)
+    # The slope is that over TPRs from 0.4 to 0.6, where the curve is bent.
+    assert gradients[0] == pytest.approx(-1 - 0.5 / at_half + half, rel=5e-2)
+    assert gradients[-1] == pytest.approx(0.5 / at_half + half, rel=5e-2)
+
+
+def test_measures_without_gradient_are_refused() -> None:
+    for key in ("f1_best", "f1@0.1"):
+        bound = bind("f1_at_fpr", {"fpr": 0.1, "prevalence": 0.1}) if key == "f1@0.1" else key
+        with pytest.raises(
+            InvalidInputError, match=r"measure with a gradient|prevalence of its own"
+        ):
+            check_targets(Target(bound), ["score"])
