@@ -71,7 +71,7 @@ DATA_WITHOUT_LABELS = {
     ),
     "compare_independent": ("sample_a", "sample_b"),
     "design": ("scores",),
-    "draw": ("design", "path"),
+    "draw": ("design",),
     "estimate": ("scores", "labeled"),
     "read_drawn": ("path",),
     "cross_validated_interval": ("folds",),

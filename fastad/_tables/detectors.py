@@ -47,12 +47,12 @@ def kind_by_name(name: str) -> str:
 def find_detectors(table: Table, others: Sequence[str]) -> DetectorColumns:
     """Return the columns of numbers that are no index, no constant, and tell no runs apart.
 
-    The first of the ``others`` has the labels. Rows are read until every column is decided, which
-    takes a few rows of most columns.
+    The first of the ``others``, if there are any, has the labels. Rows are read until every column
+    is decided, which takes a few rows of most columns.
     """
     names = [name for name in table.names if name not in others]
     reasons = dict.fromkeys(names, "")
-    if table.archive is not None:
+    if table.archive is not None and others:
         # Labels of another shape are refused as such.
         next(table.archive.cells(others[:1]))
         reasons |= table.archive.left_out(names, others[0])
@@ -69,8 +69,8 @@ def find_detectors(table: Table, others: Sequence[str]) -> DetectorColumns:
     )
     if not detectors.names:
         raise TableError(
-            f"{table.title}: there is no column of scores beside {others[0]!r}"
-            f"{detectors.reasons()}",
+            f"{table.title}: there is no column of scores"
+            f"{f' beside {others[0]!r}' if others else ''}{detectors.reasons()}",
             argument="score_columns",
         )
     return detectors

@@ -44,6 +44,7 @@ _PARAMETERS: Mapping[str, Sequence[str]] = {
     "measures": ("measure",),
     "n_jobs": ("jobs",),
     "n_uniform": ("n_draws",),
+    "path": ("output",),
     "rng": ("seed",),
     "score_columns": ("score",),
 }

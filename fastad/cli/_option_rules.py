@@ -123,6 +123,12 @@ RULES: Mapping[str, Mapping[str, Sequence[Rule]]] = {
     "demo": _free("output"),
     "warmup": {},
     "doctor": {},
+    "label plan": _free(
+        "file target budget score prevalence auc labeled confidence_level as_json output"
+    ),
+    "label draw": _free("file target budget output score prevalence auc labeled seed"),
+    "label status": _free("files"),
+    "label evaluate": _free("file target labeled score confidence_level as_json output"),
     "study run": {
         **_free("config data output jobs timeout retry_failed"),
         "profile": [Excludes("config", "the configuration says what is run")],

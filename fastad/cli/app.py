@@ -11,6 +11,7 @@ import fastad
 from fastad.cli._comparison_commands import compare, compare_runs, gate
 from fastad.cli._console import WRONG_USAGE, handle_errors, print_result
 from fastad.cli._detector_commands import evaluate_unsupervised, volume
+from fastad.cli._label import app as label_app
 from fastad.cli._option_rules import CheckedCommand
 from fastad.cli._options import (
     HELP_OPTIONS,
@@ -276,6 +277,7 @@ def counts(
     run({**options, "groups": group or [], "bins": bins}, refine, measure, tolerance)
 
 
+app.add_typer(label_app, rich_help_panel=_SCORES)
 # In the order of the help.
 app.command(cls=CheckedCommand, rich_help_panel=_MANY)(handle_errors(compare_runs))
 app.command(cls=CheckedCommand, rich_help_panel=_DETECTORS)(handle_errors(volume))

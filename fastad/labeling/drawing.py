@@ -17,8 +17,8 @@ from fastad.labeling.score_orders import digest_of
 @suggests_arguments
 def draw(
     design: LabelingDesign,
-    path: str | Path | None = None,
     *,
+    path: str | Path | None = None,
     rng: int | np.random.Generator | None = None,
 ) -> DrawnRows:
     """Draw the rows to label, and save them.

@@ -168,7 +168,7 @@ def read_drawn(path: str | Path) -> DrawnRows:
     >>> import tempfile, fastad
     >>> plan = fastad.labeling.design([3, 1, 2], budget=2, target="auc", prevalence=0.4)
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     drawn = fastad.labeling.draw(plan, f"{folder}/rows.csv", rng=0)
+    ...     drawn = fastad.labeling.draw(plan, path=f"{folder}/rows.csv", rng=0)
     ...     fastad.labeling.read_drawn(f"{folder}/rows.csv").row.tolist() == drawn.row.tolist()
     True
     """

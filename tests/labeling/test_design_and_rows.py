@@ -84,18 +84,18 @@ def test_targets_of_other_types_are_refused() -> None:
 def test_rows_come_back_from_files_as_they_were(tmp_path: Path, extension: str) -> None:
     path = tmp_path / f"rows{extension}"
     plan = design(SCORES, budget=40, target="auc a")
-    drawn = draw(plan, path, rng=0)
+    drawn = draw(plan, path=path, rng=0)
     read = read_drawn(path)
     assert read.to_dict() == drawn.to_dict()
     # A second call draws nothing new, whatever the seed, and labels stay.
     labeled = read.with_labels(Y_TRUE[read.row][:30])
     labeled.save(path)
-    assert draw(plan, path, rng=1).to_dict() == labeled.to_dict()
+    assert draw(plan, path=path, rng=1).to_dict() == labeled.to_dict()
     with pytest.raises(InvalidInputError, match="new file, or one of this round"):
-        draw(design(SCORES, budget=41, target="auc a"), path)
+        draw(design(SCORES, budget=41, target="auc a"), path=path)
     changed = {**SCORES, "a": SCORES["a"] + 1}
     with pytest.raises(InvalidInputError, match="of other scores"):
-        draw(design(changed, budget=40, target="auc a"), path)
+        draw(design(changed, budget=40, target="auc a"), path=path)
 
 
 def edited(path: Path, column: str, row: int, value: str) -> Path:
@@ -131,14 +131,14 @@ def test_files_that_were_not_drawn_are_refused(
     tmp_path: Path, column: str, value: str, message: str
 ) -> None:
     path = tmp_path / "rows.csv"
-    draw(design(SCORES, budget=20, target="auc a"), path, rng=0)
+    draw(design(SCORES, budget=20, target="auc a"), path=path, rng=0)
     with pytest.raises(InvalidInputError, match=message):
         read_drawn(edited(path, column, 3, value))
 
 
 def test_rows_of_a_file_that_are_doubled_or_no_rows_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
-    drawn = draw(design(SCORES, budget=20, target="auc a"), path, rng=0)
+    drawn = draw(design(SCORES, budget=20, target="auc a"), path=path, rng=0)
     with pytest.raises(InvalidInputError, match="row must name each row once"):
         read_drawn(edited(path, "row", 3, str(drawn.row[2])))
     other = tmp_path / "other.csv"

@@ -1,0 +1,340 @@
+"""Labels that measures need: rows drawn by ``fastad.labeling`` beside rows drawn uniformly.
+
+``python -m bench.labeling`` writes docs/evidence/labeling.csv and the tables of its page, in about
+an hour of one core; ``python -m bench.labeling PART …`` measures some parts again: cells, uniform,
+sequences, missed, collections, means or speed.
+"""
+
+import math
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from bench.pages import EVIDENCE, fill, read_rows, table, write_rows
+from fastad.labeling import DrawnRows, LabelingDesign, design, draw, estimate
+from fastad.labeling.score_orders import ScoreOrder
+from fastad.labeling.targets import BoundTarget, check_targets
+
+TABLE, PAGE = EVIDENCE / "labeling.csv", EVIDENCE / "labeling.md"
+DATA = Path(__file__).parents[2] / "shared" / "data" / "adbench"
+N_DRAWS, N_UNIFORM = 200, 60
+AT_1_PERCENT, ONE, AREAS = "tpr@0.01 a vs b", "tpr@0.01 a", "auc a vs b"
+PRECISION, AVERAGE = "precision@threshold2.33 a", "ap a vs b"
+# Kinds of anomalies, each beside the guess of prevalence (times the true one) and area.
+WRONG: Mapping[str, tuple[str, float, float]] = {
+    "as the model": ("shifted", 1, 0.95),
+    "a tenth of the prevalence": ("shifted", 0.1, 0.95),
+    "area 0.7": ("shifted", 1, 0.7),
+    "20 % like normals": ("hidden", 1, 0.9),
+    "exponential shifts": ("exponential", 1, 0.9),
+    "scores rounded to 0.25": ("rounded", 1, 0.95),
+}
+# Targets with the labels of each round.
+BUDGETS: Mapping[str, int] = {AT_1_PERCENT: 1000, ONE: 6000, AREAS: 6000, PRECISION: 300}
+Labels = npt.NDArray[np.bool_]
+Scores = dict[str, npt.NDArray[np.float64]]
+
+
+class Population(NamedTuple):
+    """Scores of all rows with their labels."""
+
+    y_true: Labels
+    scores: Scores
+
+    def of(self, target: BoundTarget) -> "Population":
+        """Return the scores of the detectors of a target."""
+        return Population(self.y_true, {name: self.scores[name] for name in target.detectors})
+
+    def truth(self, target: BoundTarget) -> float:
+        """Return the target by all labels."""
+        counts = {
+            name: ScoreOrder.of(values).counts(self.y_true.astype(np.float64))
+            for name, values in self.scores.items()
+        }
+        return target.value(counts)
+
+
+def population(kind: str, n: int, prevalence: float, correlation: float = 0.8) -> Population:
+    """Draw normal scores of two detectors, and anomalies with higher ones."""
+    rng = np.random.default_rng(0)
+    y_true = rng.random(n) < prevalence
+    common, noise = rng.normal(size=n), rng.normal(size=(2, n))
+    shift = y_true.astype(np.float64)
+    if kind == "hidden":
+        shift *= rng.random(n) >= 0.2
+    elif kind == "exponential":
+        shift *= rng.exponential(size=n)
+    scores = {}
+    for name, each, distance in (("a", noise[0], 2.4), ("b", noise[1], 2.3)):
+        values = math.sqrt(correlation) * common + math.sqrt(1 - correlation) * each
+        values = values + distance * shift
+        scores[name] = np.round(values * 4) / 4 if kind == "rounded" else values
+    return Population(y_true, scores)
+
+
+class Found(NamedTuple):
+    """Estimates of many draws, an entry for each."""
+
+    value: npt.NDArray[np.float64]
+    low: npt.NDArray[np.float64]
+    high: npt.NDArray[np.float64]
+
+    def row(self, truth: float) -> dict[str, str]:
+        """Return what is written of them."""
+        sd = math.sqrt(float(np.nanmean((self.value - truth) ** 2)))
+        return {
+            "truth": f"{truth:.4f}",
+            "bias": f"{np.nanmean(self.value) - truth:+.4f}",
+            "rms_error": f"{sd:.4f}",
+            "half_width": f"{np.nanmedian(self.high - self.low) / 2:.4f}",
+            "coverage": f"{np.mean((self.low <= truth) & (truth <= self.high)):.3f}",
+        }
+
+
+def labeled(plan: LabelingDesign, y_true: Labels, seed: int) -> DrawnRows:
+    """Return rows with their labels."""
+    drawn = draw(plan, rng=seed)
+    return drawn.with_labels(y_true[drawn.row])
+
+
+def repeat(plan: LabelingDesign, of: Population, target: str, n_draws: int) -> Found:
+    """Return the estimates of many draws."""
+    rows = []
+    for seed in range(n_draws):
+        (each,) = estimate(of.scores, labeled(plan, of.y_true, seed), target=target).estimates
+        rows.append((each.value, each.low, each.high))
+    return Found(*np.array(rows).T)
+
+
+def cells() -> Iterator[dict[str, Any]]:
+    """Coverage with right and with wrong working models; two rounds of half the labels, too."""
+    n, prevalence = 100_000, 0.01
+    for name, (kind, factor, auc) in WRONG.items():
+        everything = population(kind, n, prevalence)
+        for text, budget in BUDGETS.items():
+            (target,) = check_targets(text, ["a", "b"])
+            of = everything.of(target)
+            options = {"target": text, "prevalence": factor * prevalence, "auc": auc}
+            plan = design(of.scores, budget=budget, **options)
+            row = {"part": "cells", "model": name, "target": text, "n_rows": n, "labels": budget}
+            found = repeat(plan, of, text, N_DRAWS)
+            yield {**row, "n_draws": N_DRAWS, **found.row(of.truth(target))}
+        (target,) = check_targets(AT_1_PERCENT, ["a", "b"])
+        rows = []
+        options = {"target": AT_1_PERCENT, "prevalence": factor * prevalence, "auc": auc}
+        plan = design(everything.scores, budget=500, **options)
+        for seed in range(N_DRAWS):
+            first = labeled(plan, everything.y_true, seed)
+            again = design(everything.scores, budget=500, labeled=first, **options)
+            both = [first, labeled(again, everything.y_true, seed)]
+            (each,) = estimate(everything.scores, both, target=AT_1_PERCENT).estimates
+            rows.append((each.value, each.low, each.high))
+        row = {"part": "cells", "model": name, "target": f"{AT_1_PERCENT}, two rounds"}
+        row |= {"n_rows": n, "labels": 1000, "n_draws": N_DRAWS}
+        yield {**row, **Found(*np.array(rows).T).row(everything.truth(target))}
+
+
+def plain(of: Population, target: BoundTarget, n_labels: int, n_draws: int) -> float:
+    """Return the root mean square error of the measure on rows that are drawn uniformly."""
+    rng, truth, errors = np.random.default_rng(1), of.truth(target), []
+    for _ in range(n_draws):
+        rows = rng.choice(of.y_true.shape[0], n_labels, replace=False)
+        sample = Population(of.y_true[rows], {x: s[rows] for x, s in of.scores.items()})
+        errors.append(sample.truth(target) - truth)
+    return float(np.sqrt(np.mean(np.square(errors))))
+
+
+def same_estimator(of: Population, target: BoundTarget, rms: float) -> float:
+    """Return the uniform labels with such an error by the same estimator, from all labels."""
+    orders = {name: ScoreOrder.of(values) for name, values in of.scores.items()}
+    counts = {name: x.counts(of.y_true.astype(np.float64)) for name, x in orders.items()}
+    slope = target.gradient(counts, {name: x.point for name, x in orders.items()})
+    total = float(np.sum(slope[of.y_true] ** 2))
+    return of.y_true.shape[0] / (1 + rms**2 / total)
+
+
+def uniform() -> Iterator[dict[str, Any]]:
+    """Labels that uniform sampling needs for the same error, at a prevalence of 0.001."""
+    n, prevalence = 1_000_000, 0.001
+    everything = population("shifted", n, prevalence)
+    budgets = ((AT_1_PERCENT, 2000), (AREAS, 10_000), (ONE, 10_000), (PRECISION, 500))
+    for text, budget in budgets:
+        (target,) = check_targets(text, ["a", "b"])
+        of = everything.of(target)
+        plan = design(of.scores, budget=budget, target=text, prevalence=prevalence, auc=0.9)
+        row = repeat(plan, of, text, N_UNIFORM).row(of.truth(target))
+        rms = float(row["rms_error"])
+        n_plain = 100_000
+        needed = n_plain * (plain(of, target, n_plain, N_DRAWS) / rms) ** 2
+        yield {
+            **{"part": "uniform", "model": "as the model", "target": text, "n_rows": n},
+            **{"labels": budget, "n_draws": N_UNIFORM, **row},
+            "expected_gain": f"{plan.gain[0]:.1f}",
+            "uniform_same": f"{same_estimator(of, target, rms) / budget:.1f}",
+            "uniform_plain": f"{needed / budget:.1f}",
+        }
+
+
+def sequences() -> Iterator[dict[str, Any]]:
+    """How often sequences miss the true value at any of ten looks."""
+    of = population("shifted", 50_000, 0.02)
+    (target,) = check_targets(AT_1_PERCENT, ["a", "b"])
+    truth, misses, narrow = of.truth(target), 0, 0
+    plan = design(of.scores, budget=1000, target=AT_1_PERCENT, prevalence=0.02)
+    for seed in range(N_DRAWS):
+        drawn = labeled(plan, of.y_true, seed)
+        missed = once = False
+        for k in range(100, 1001, 100):
+            label = np.where(np.arange(1000) < k, drawn.label, math.nan)
+            part = draw(plan, rng=seed).with_labels(label)
+            (each,) = estimate(of.scores, part, target=AT_1_PERCENT).estimates
+            missed |= not each.sequence_low <= truth <= each.sequence_high
+            once |= not each.low <= truth <= each.high
+        misses, narrow = misses + missed, narrow + once
+    for name, count in (("sequence", misses), ("intervals", narrow)):
+        yield {
+            **{"part": "sequences", "model": name, "target": AT_1_PERCENT, "n_rows": 50_000},
+            **{"labels": 1000, "n_draws": N_DRAWS, "truth": f"{truth:.4f}"},
+            "coverage": f"{1 - count / N_DRAWS:.3f}",
+        }
+
+
+def missed() -> Iterator[dict[str, Any]]:
+    """Bounds on the anomalies below a threshold."""
+    of = population("hidden", 100_000, 0.01).of(check_targets("auc a", ["a", "b"])[0])
+    for text, budget in (("missed@threshold1 a", 3000), ("missed@threshold1 a", 10_000)):
+        (target,) = check_targets(text, ["a"])
+        plan = design(of.scores, budget=budget, target=text)
+        row = {"part": "missed", "model": "20 % like normals", "target": text, "n_rows": 100_000}
+        found = repeat(plan, of, text, N_DRAWS)
+        yield {**row, "labels": budget, "n_draws": N_DRAWS, **found.row(of.truth(target))} | {
+            "half_width": f"{np.median(found.high):.0f}"
+        }
+
+
+def collections() -> Iterator[dict[str, Any]]:
+    """Real data with the scores of an isolation forest and of the distance to the mean."""
+    from sklearn.covariance import EmpiricalCovariance
+    from sklearn.ensemble import IsolationForest
+
+    for name in ("mammography", "ALOI", "shuttle", "celeba", "cover", "http"):
+        path = DATA / f"{name}.npz"
+        if not path.exists():
+            continue
+        with np.load(path, allow_pickle=False) as file:
+            X, y_true = file["X"].astype(np.float64), file["y"].astype(np.bool_)
+        forest = IsolationForest(random_state=0).fit(X)
+        distance = EmpiricalCovariance(assume_centered=False).fit(X).mahalanobis(X)
+        of = Population(y_true, {"a": -forest.score_samples(X), "b": distance})
+        for text in (AT_1_PERCENT, ONE):
+            (target,) = check_targets(text, ["a", "b"])
+            part = of.of(target)
+            budget = max(len(X) // (100 if text == AT_1_PERCENT else 20), 300)
+            plan = design(part.scores, budget=budget, target=text, prevalence=0.01)
+            row = repeat(plan, part, text, N_UNIFORM).row(part.truth(target))
+            gain = same_estimator(part, target, float(row["rms_error"])) / budget
+            yield {
+                **{"part": "collections", "model": name, "target": text, "n_rows": len(X)},
+                **{"labels": budget, "n_draws": N_UNIFORM, **row},
+                "expected_gain": f"{plan.gain[0]:.1f}",
+                "uniform_same": f"{gain:.1f}",
+            }
+
+
+def means() -> Iterator[dict[str, Any]]:
+    """A mean, the precision of what is flagged, beside GLIDE's active sampler and estimator."""
+    from glide.estimators import ASIMeanEstimator
+    from glide.samplers import ActiveSampler
+    from scipy.special import expit
+
+    from fastad.labeling.working_model import Cells, WorkingModel
+
+    (target,) = check_targets(PRECISION, ["a", "b"])
+    of = population("shifted", 100_000, 0.01).of(target)
+    truth = of.truth(target)
+    plan = design(of.scores, budget=300, target=PRECISION, prevalence=0.01, auc=0.95)
+    cells = Cells.of(of.scores, {"a": [2.33]})
+    p = expit(WorkingModel.prior(cells, 0.01, 0.95).log_odds(cells))[cells.row_cell]
+    flagged = of.scores["a"] >= 2.33
+    y_true, proxy = of.y_true[flagged].astype(np.float64), p[flagged]
+    rows = []
+    for seed in range(N_DRAWS):
+        pi, xi = ActiveSampler().sample(np.sqrt(proxy * (1 - proxy)), 300, random_seed=seed)
+        result = ASIMeanEstimator().estimate(np.where(xi == 1, y_true, np.nan), proxy, pi)
+        interval = result.confidence_interval
+        rows.append((result.mean, interval.lower_bound, interval.upper_bound))
+    for name, found in (
+        ("fastad", repeat(plan, of, PRECISION, N_DRAWS)),
+        ("GLIDE 0.11", Found(*np.array(rows).T)),
+    ):
+        row = {"part": "means", "model": name, "target": PRECISION, "n_rows": 100_000}
+        yield {**row, "labels": 300, "n_draws": N_DRAWS, **found.row(truth)}
+
+
+def speed() -> Iterator[dict[str, Any]]:
+    """Time to plan ten million rows of two detectors."""
+    of = population("shifted", 10_000_000, 0.001)
+    for text in (AT_1_PERCENT, ONE):
+        (target,) = check_targets(text, ["a", "b"])
+        scores = of.of(target).scores
+        times = []
+        for _ in range(5):
+            start = perf_counter()
+            design(scores, budget=5000, target=text, prevalence=0.001)
+            times.append(perf_counter() - start)
+        row = {"part": "speed", "target": text, "n_rows": 10_000_000, "labels": 5000}
+        yield {**row, "seconds": f"{min(times):.2f}"}
+
+
+PARTS: Mapping[str, Callable[[], Iterator[dict[str, Any]]]] = {
+    **{"cells": cells, "uniform": uniform, "sequences": sequences, "missed": missed},
+    **{"collections": collections, "means": means, "speed": speed},
+}
+COLUMNS = ["part", "model", "target", "n_rows", "labels", "n_draws", "truth", "bias", "rms_error"]
+COLUMNS += ["half_width", "coverage", "expected_gain", "uniform_same", "uniform_plain", "seconds"]
+SHOWN: Mapping[str, list[str]] = {
+    "cells": ["model", "target", "labels", "truth", "bias", "rms_error", "half_width", "coverage"],
+    "uniform": ["target", "labels", "rms_error", "coverage", *COLUMNS[-4:-1]],
+    "sequences": ["model", "target", "labels", "coverage"],
+    "missed": ["target", "labels", "truth", "half_width", "coverage"],
+    "collections": ["model", "n_rows", "target", "labels", "truth", "rms_error", "coverage"],
+    "means": ["model", "labels", "truth", "bias", "rms_error", "half_width", "coverage"],
+    "speed": ["target", "n_rows", "seconds"],
+}
+SHOWN["collections"].append("uniform_same")
+
+
+def pages() -> dict[str, str]:
+    """Return the tables of the page."""
+    rows = read_rows(TABLE)
+    return {
+        part: table(
+            [name.replace("_", " ") for name in names],
+            [[row[name] for name in names] for row in rows if row["part"] == part],
+        )
+        for part, names in SHOWN.items()
+    }
+
+
+def main() -> None:
+    """Write the file and the page, or print parts."""
+    rows = read_rows(TABLE) if TABLE.exists() else []
+    for part in sys.argv[1:] or PARTS:
+        rows = [row for row in rows if row["part"] != part]
+        for row in PARTS[part]():
+            print(row, flush=True)
+            rows.append({name: row.get(name, "") for name in COLUMNS})
+    order = list(PARTS)
+    rows.sort(key=lambda row: order.index(row["part"]))
+    write_rows(TABLE, rows, COLUMNS)
+    if PAGE.exists():
+        fill(PAGE, pages())
+
+
+if __name__ == "__main__":
+    main()
