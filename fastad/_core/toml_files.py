@@ -12,8 +12,8 @@ from fastad._core.parameters import short_repr
 from fastad.errors import InvalidInputError, InvalidTypeError
 
 
-def read_toml(file: Path, extra: str) -> dict[str, Any]:
-    """Return the content of a file; ``extra`` installs what reads it before Python 3.11."""
+def read_toml(file: Path) -> dict[str, Any]:
+    """Return the content of a file."""
     try:
         text = file.read_text(encoding="utf-8-sig")  # some editors put a mark at the beginning
     except (OSError, UnicodeDecodeError) as error:
@@ -21,7 +21,7 @@ def read_toml(file: Path, extra: str) -> dict[str, Any]:
     try:
         toml: Any = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
     except ModuleNotFoundError:
-        raise missing_extra("a TOML file", "tomli", extra=extra) from None
+        raise missing_extra("a TOML file", "tomli", extra="study") from None
     try:
         content: dict[str, Any] = toml.loads(text)
     except ValueError as error:  # of which the error of TOML is a kind

@@ -236,7 +236,7 @@ def read_policy(policy: str | os.PathLike[str] | Mapping[str, Any] | Policy) -> 
             f"policy must be a path, a mapping or a Policy; found {type(policy).__name__}"
         )
     file = Path(policy)
-    values = read_toml(file, "cli")
+    values = read_toml(file)
     try:
         return _policy_of(values)
     except (InvalidInputError, InvalidTypeError) as error:

@@ -193,7 +193,7 @@ def read_config(path: str | os.PathLike[str]) -> StudyConfig:
     file lacks.
     """
     file = Path(path)
-    values = read_toml(file, "study")
+    values = read_toml(file)
     try:
         return make_config(values, folder=file.resolve().parent)
     except (InvalidInputError, InvalidTypeError) as error:
