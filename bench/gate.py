@@ -1,13 +1,13 @@
 """Measure how often margin tests pass detectors that are worse by exactly the margin.
 
-The new detector's true loss is the margin: at most 5 % may pass. With a margin that is 0.05 wider it
-may pass, and how often it does is the power, beside that of a test that takes the detectors as
-independent. The true values are those of the distributions themselves.
+The new detector's true loss is the margin: at most 5 % may pass. With a margin that is 0.05 wider
+it may pass, and how often it does is the power, beside that of a test that takes the detectors as
+independent. The true values are those of the distributions themselves. Cells that are given, as
+"100,5000" or "100,5000,strong", are measured alone.
 
-    python -m bench.gate [PROCESSES]
+    python -m bench.gate [PROCESSES [CELL ...]]
 """
 
-import itertools
 import sys
 from collections.abc import Callable, Mapping
 from fractions import Fraction
@@ -24,6 +24,7 @@ from bench.pages import EVIDENCE, fill, read_rows, table, write_rows
 from fastad.errors import UndefinedMeasureError
 from fastad.measures.requests import bind
 from fastad.ordering.labels import check_labels
+from fastad.uncertainty import at_least
 from fastad.uncertainty.comparisons.one_sided import paired_tests
 from fastad.uncertainty.comparisons.paired import draw_replicates, rank_detectors
 from fastad.uncertainty.intervals.interval_estimation import InferenceOptions
@@ -33,12 +34,19 @@ from fastad.uncertainty.samples.sampling import check_design
 SIZES = ((20, 500), (20, 5000), (100, 500), (100, 5000), (100, 100_000), (1000, 100_000))
 KEYS = ("auc", "ap", "tpr@0.01", "tpr@0.001", "precision@n")
 N_SEEDS, N_RESAMPLES = 200, 199
+# Of so many normal samples fewer data sets are drawn.
+MANY, N_SEEDS_OF_MANY = 100_000, 100
 SCALE = 100
 ALPHA, WIDER = 0.05, 0.05
 # Smaller losses are no loss.
 LEAST_LOSS = 0.002
 # Rows of a cluster, and the correlation of their scores.
 CLUSTER, WITHIN = 5, 0.5
+# A public gate: accuracy of so many questions, a tolerance, a true loss; and runs of its rule.
+N_QUESTIONS, TOLERANCE, LOSS, N_RUNS = 1319, 0.08, 0.05, 10**6
+EXPECTED = (0.7, 0.81, 0.88, 0.95)
+# A narrower margin of a limit with a bound, and its runs.
+NARROW, N_TESTED = 0.03, 2000
 TABLE = EVIDENCE / "gate.csv"
 PAGE = EVIDENCE / "gate.md"
 
@@ -143,7 +151,7 @@ def measure(cell: Cell) -> list[dict[str, Any]]:
         if loss < LEAST_LOSS:
             continue
         counted = dict.fromkeys(("tried", "noted", "passed", "failed", "power", "independent"), 0)
-        for seed in range(N_SEEDS):
+        for seed in range(N_SEEDS_OF_MANY if m >= MANY else N_SEEDS):
             rng = np.random.default_rng([seed, n, m, list(FAMILIES).index(name)])
             scores, clusters = family.sample(rng, labels), None
             if name == "in clusters":
@@ -191,6 +199,30 @@ def measure(cell: Cell) -> list[dict[str, Any]]:
     return rows
 
 
+def tolerance_table() -> str:
+    """Return the power of the public gate's rule, and of a limit with a bound, by simulation."""
+    rows = []
+    for expected in EXPECTED:
+        rng = np.random.default_rng(int(1000 * expected))
+        rights = rng.binomial(N_QUESTIONS, expected - LOSS, N_RUNS)
+        found = np.mean(rights / N_QUESTIONS < expected - TOLERANCE)
+        counts, times = np.unique(rights[:N_TESTED], return_counts=True)
+        passes = [
+            at_least(
+                np.ones(N_QUESTIONS),
+                np.arange(N_QUESTIONS) < count,
+                measure="tpr",
+                threshold=1,
+                value=expected - NARROW,
+            ).verdict
+            == "pass"
+            for count in counts.tolist()
+        ]
+        missed = np.average(passes, weights=times)
+        rows.append([f"{expected:g}", f"{100 * found:.2f}", f"{100 * (1 - missed):.1f}"])
+    return table(["expected accuracy", "found by the tolerance", "found by a bound"], rows)
+
+
 def tables() -> dict[str, str]:
     """Return the tables of the page, in percent of the data sets."""
     rows = read_rows(TABLE)
@@ -224,6 +256,7 @@ def tables() -> dict[str, str]:
         )
 
     return {
+        "tolerance": tolerance_table(),
         "passed": by("key", list(KEYS), lambda group: highest(group, "passed")),
         "families": by("family", list(FAMILIES), lambda group: highest(group, "passed")),
         "failed": by("key", list(KEYS), lambda group: highest(group, "failed")),
@@ -238,18 +271,19 @@ def tables() -> dict[str, str]:
 
 def main() -> None:
     """Measure all cells, or those of one size, and write the table and the page."""
-    given = [each.split(",") for each in sys.argv[2:]]
-    sizes = [(int(n), int(m)) for n, m in given] or list(SIZES)
-    cells = [Cell(n, m, family) for (n, m), family in itertools.product(sizes, FAMILIES)]
-    rows = list(itertools.chain(*rows_of_cells(measure, cells)))
-    kept = [(str(n), str(m)) for n, m in sizes]
-    if len(sizes) < len(SIZES) and TABLE.exists():
-        rows += [
-            row for row in read_rows(TABLE) if (row["n_anomalies"], row["n_normals"]) not in kept
+    given = [each.split(",") for each in sys.argv[2:]] or [[str(n), str(m)] for n, m in SIZES]
+    cells = [
+        Cell(int(n), int(m), family) for n, m, *families in given for family in families or FAMILIES
+    ]
+    rows = read_rows(TABLE) if TABLE.exists() else []
+    for cell, new in zip(cells, rows_of_cells(measure, cells), strict=True):
+        of_cell = [str(cell.n_anomalies), str(cell.n_normals), cell.family]
+        rows = [
+            row for row in rows if [row["n_anomalies"], row["n_normals"], row["family"]] != of_cell
         ]
-    write_rows(TABLE, rows)
-    if PAGE.exists():
-        fill(PAGE, tables())
+        rows += [{name: str(value) for name, value in row.items()} for row in new]
+        write_rows(TABLE, rows)
+    fill(PAGE, tables())
 
 
 if __name__ == "__main__":
