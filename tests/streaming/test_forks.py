@@ -96,6 +96,8 @@ SHARED = {
             "interval": lambda x: x.interval(measure="auc"),
             "refine": lambda x: x.refine(measure="auc"),
             "roc_auc": lambda x: x.roc_auc(),
+            "roc_curve": lambda x: x.roc_curve(),
+            "roc_band": lambda x: x.roc_band(),
             "bounds": lambda x: x.bounds(bind("auc", {})),
             "score_cells": lambda x: x.score_cells(),
             "listed": lambda x: x.listed(),

@@ -74,9 +74,9 @@ def counts_query(
     Examples
     --------
     >>> from fastad.streaming import counts_query
-    >>> print(counts_query("duckdb", table="scores", score="s", label="y")[:44])
-    WITH scored AS (
-      SELECT CAST("s" AS DOUBLE)
+    >>> query = counts_query("duckdb", table="scores", score="s", label="y")
+    >>> print(query.splitlines()[2])
+      FROM (SELECT CAST("s" AS DOUBLE) AS fastad_score FROM scores) AS scored
     """
     return write_query(sql, table, score, label, groups, check_count(bins, "bins"))
 
@@ -111,32 +111,35 @@ def write_query(
     keys = {"fastad_bin": "floor((fastad_score - lowest) * scale)" if bins else "fastad_score"}
     if ranges:
         keys |= _keys_within(ranges, n_parts)
+    key = ", ".join(keys)
     selected = ", ".join(f"{expression} AS {name}" for name, expression in keys.items())
-    # Samples of one label are counted in half the time of sums of conditions.
+    as_score = f"{syntax.to_float.format(quoted(score))} AS fastad_score"
+    as_label = f"{syntax.to_integer.format(quoted(label))} AS fastad_label"
+    # Some databases would copy a common subquery of all rows. Samples of one label are counted in
+    # half the time of sums of conditions.
     return f"""\
-WITH scored AS (
-  SELECT {grouping}{syntax.to_float.format(quoted(score))} AS fastad_score,
-    {syntax.to_integer.format(quoted(label))} AS fastad_label
-  FROM {table}
-), ends AS (
+WITH ends AS (
   SELECT min(fastad_score) AS lowest, max(fastad_score) AS highest
-  FROM scored WHERE abs(fastad_score) <= {_LARGEST!r}
+  FROM (SELECT {as_score} FROM {table}) AS scored
+  WHERE abs(fastad_score) <= {_LARGEST!r}
 ), scales AS (
   SELECT lowest, CASE WHEN highest > lowest THEN {bins} / (highest - lowest) ELSE 1 END AS scale
   FROM ends
-), binned AS (
-  SELECT {grouping}{selected}, fastad_score, fastad_label
-  FROM scored CROSS JOIN scales
 ), counted AS (
-  SELECT {grouping}{", ".join(keys)}, fastad_label,
+  SELECT {grouping}{key}, fastad_label,
     min(fastad_score) AS lowest, max(fastad_score) AS highest, count(*) AS n
-  FROM binned GROUP BY {grouping}{", ".join(keys)}, fastad_label
+  FROM (
+    SELECT {grouping}{selected}, fastad_score, fastad_label
+    FROM (SELECT {grouping}{as_score}, {as_label} FROM {table}) AS scored
+    CROSS JOIN scales
+  ) AS binned
+  GROUP BY {grouping}{key}, fastad_label
 )
 SELECT {grouping}min(lowest) AS low, max(highest) AS high,
   sum(CASE WHEN fastad_label = 0 THEN n ELSE 0 END) AS normals,
   sum(CASE WHEN fastad_label = 1 THEN n ELSE 0 END) AS anomalies,
   sum(CASE WHEN fastad_label IN (0, 1) THEN 0 ELSE n END) AS others
-FROM counted GROUP BY {grouping}{", ".join(keys)}
+FROM counted GROUP BY {grouping}{key}
 ORDER BY {grouping}low
 """
 
