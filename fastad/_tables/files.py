@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 from urllib.parse import unquote
+from weakref import WeakKeyDictionary
 
 from fastad._core.extras import missing_extra
 from fastad._core.parameters import short_repr
@@ -128,12 +129,20 @@ def _check_partitions(paths: Sequence[TablePath]) -> None:
             raise TableError(f"{each.path}: the value of {missing[0]!r} is missing in its folder")
 
 
+# What was read of standard inputs, which a second table of the same one needs, too.
+_READ: "WeakKeyDictionary[BinaryIO, bytes]" = WeakKeyDictionary()
+
+
 class Bytes:
     """The bytes of a file, decompressed; bytes of the standard input are kept."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._kept = sys.stdin.buffer.read() if path == STDIN else None
+        self._kept = None
+        if path == STDIN:
+            if sys.stdin.buffer not in _READ:
+                _READ[sys.stdin.buffer] = sys.stdin.buffer.read()
+            self._kept = _READ[sys.stdin.buffer]
 
     def open(self) -> BinaryIO:
         """Open the bytes."""

@@ -118,7 +118,7 @@ def run_streamed(
     check_output(output)
     results, messages = {}, []
     for path in files:
-        if path == STDIN:
+        if path == STDIN and not counts:
             raise typer.BadParameter(
                 "reads files several times, and the standard input can be read once",
                 param_hint="--memory",
@@ -164,11 +164,10 @@ def refuse_for_counts(files: Sequence[Path], options: Mapping[str, Any]) -> None
 
 def have_counts(files: Sequence[Path], label: str) -> bool:
     """Tell whether files have counts in place of labels and scores; all or none of them must."""
-    paths = [path for path in files if path != STDIN]
-    found = [is_counts(Table(path), label) for path in paths]
+    found = [is_counts(Table(path), label) for path in files]
     if any(found) and not all(found):
-        without = paths[found.index(False)]
-        raise TableError(f"{without}: all files must have counts, as {paths[found.index(True)]}")
+        without = files[found.index(False)]
+        raise TableError(f"{without}: all files must have counts, as {files[found.index(True)]}")
     return any(found)
 
 

@@ -141,6 +141,7 @@ def evaluate(
     output: Output = None,
 ) -> None:
     """Print the measures of detectors whose scores and labels are in files."""
+    from fastad._tables.files import STDIN
     from fastad.cli import _evaluate
     from fastad.cli._scored_tables import ScoreColumns
 
@@ -149,7 +150,8 @@ def evaluate(
     options: dict[str, Any] = {"measures": measure or None, "fpr": fpr or None}
     in_memory = ci or chance or threshold or score_range or summary or nan_policy != "raise"
     in_memory = in_memory or contamination is not None
-    counts = _evaluate.have_counts(files, label)
+    # With --memory the standard input is refused unread.
+    counts = _evaluate.have_counts([x for x in files if not memory or x != STDIN], label)
     if counts:
         _evaluate.refuse_for_counts(
             files,

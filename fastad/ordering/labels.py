@@ -249,24 +249,29 @@ def _weights(
             f"sample_weight must have one weight for each label; "
             f"found {weights.shape[0]} weights and {n_rows} labels"
         )
+    present = weights > 0
+    rows = None if np.all(present) else np.flatnonzero(present)
+    return check_weights(weights, "sample_weight"), rows
+
+
+def check_weights(weights: ScoreVector, name: str) -> CountVector:
+    """Return weights, or numbers of samples, as int64 where all are integers, else as float64."""
     bad = ~(weights >= 0) | np.isinf(weights)
     if np.any(bad):
         first = int(np.argmax(bad))
         raise InvalidInputError(
-            f"sample_weight must be finite and not negative; found {np.count_nonzero(bad)} "
+            f"{name} must be finite and not negative; found {np.count_nonzero(bad)} "
             f"other values, the first at index {first}: {weights[first]}"
         )
-    present = weights > 0
-    rows = None if np.all(present) else np.flatnonzero(present)
     whole = weights.dtype.kind != "f" or bool(np.all(weights == np.floor(weights)))
     with np.errstate(over="ignore"):
         total = float(np.sum(weights, dtype=np.float64))
     if whole and total < _LARGEST_TOTAL:
-        return weights.astype(np.int64), rows
-    positive = weights[present].astype(np.float64)
+        return weights.astype(np.int64)
+    positive = weights[weights > 0].astype(np.float64)
     if np.any((positive < 1 / _LARGEST_WEIGHT) | (positive > _LARGEST_WEIGHT)):
         raise InvalidInputError(
-            f"sample_weight must be 0 or lie in [{1 / _LARGEST_WEIGHT:g}, {_LARGEST_WEIGHT:g}]; "
+            f"{name} must be 0 or lie in [{1 / _LARGEST_WEIGHT:g}, {_LARGEST_WEIGHT:g}]; "
             f"found weights from {positive.min()} to {positive.max()}"
         )
-    return weights.astype(np.float64), rows
+    return weights.astype(np.float64)

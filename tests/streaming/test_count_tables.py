@@ -16,7 +16,7 @@ from fastad import streaming
 from fastad.errors import InvalidInputError
 from fastad.streaming import ScoreSketch, counts_query
 from fastad.streaming.sketches.sql import DIALECTS, Dialect
-from tests.support.command_line import invoke
+from tests.support.command_line import invoke, pipe
 from tests.support.loops import loop
 
 RNG = np.random.default_rng(0)
@@ -317,6 +317,8 @@ def test_the_command_line_prints_queries_and_reads_counts(
     result = invoke("evaluate", str(counts_file), "--group", "g", "--measure", "auc")
     assert "certain bounds" in result.stdout
     assert result.stderr == ""
+    piped = pipe(counts_file.read_bytes(), "evaluate", "-", "--group", "g", "--measure", "auc")
+    assert piped.stdout == result.stdout
     level = ["--ci", "--confidence-level", "0.9", "--seed", "1"]
     result = invoke("evaluate", str(counts_file), "--measure", "auc", *level)
     assert "90 % confidence" in result.stdout

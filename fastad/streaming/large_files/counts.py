@@ -11,7 +11,7 @@ from fastad._tables.columns import Names, Numbers, Role
 from fastad._tables.errors import TableError
 from fastad._tables.table import Batch, Table
 from fastad.errors import InvalidInputError
-from fastad.streaming.sketches.bins import bins_of, ranges_of
+from fastad.streaming.sketches.bins import bins_of, exact_floats, ranges_of
 from fastad.streaming.sketches.cells import ScoreCells
 
 _COUNTS = ("normals", "anomalies")
@@ -59,9 +59,9 @@ def cells_of(batch: Batch, rows: Any) -> ScoreCells:
     some = {name: values[rows] for name, values in batch.columns.items()}
     try:
         if _BUCKET[0] not in some:
-            low, high = (_floats(some[name], name) for name in _RANGE)
+            low, high = (exact_floats(some[name], name) for name in _RANGE)
             return ranges_of(low, high, some["normals"], some["anomalies"])
-        return _of_buckets(_floats(some["le"], "le"), some["normals"], some["anomalies"])
+        return _of_buckets(exact_floats(some["le"], "le"), some["normals"], some["anomalies"])
     except InvalidInputError as error:
         raise TableError(f"{batch.where}: {error}") from None
 
@@ -84,10 +84,3 @@ def _of_buckets(le: FloatVector, normals: Any, anomalies: Any) -> ScoreCells:
         counts[name] = np.diff(cumulative[order], prepend=cumulative.dtype.type(0))
     edges = np.concatenate([[-np.inf], le[order]])
     return bins_of(edges, counts["normals"], counts["anomalies"], "right")
-
-
-def _floats(values: Any, name: str) -> FloatVector:
-    floats: FloatVector = values.astype(np.float64)
-    if values.dtype.kind in "iu" and np.any(np.abs(floats) >= 2.0**53):
-        raise InvalidInputError(f"{name} must be floats, or integers below 2^53; found others")
-    return floats

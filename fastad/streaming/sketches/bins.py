@@ -7,9 +7,10 @@ import numpy as np
 from fastad._core.arrays import check_no_nan, real_vector
 from fastad._core.parameters import check_choice
 from fastad._core.row_index import check_rows
-from fastad._core.types import ArrayLike, CountVector, FloatVector, IntVector
+from fastad._core.types import ArrayLike, CountVector, FloatVector, IntVector, ScoreVector
 from fastad._kernels.ordering import keys
 from fastad.errors import InvalidInputError
+from fastad.ordering.labels import check_weights
 from fastad.ordering.raw import KeyCodec, view_raw
 from fastad.streaming.sketches.cell_table import MOST_POINTS
 from fastad.streaming.sketches.cells import ScoreCells
@@ -17,8 +18,6 @@ from fastad.streaming.sketches.cells import ScoreCells
 Closed: TypeAlias = Literal["left", "right", "both"]
 # From here on, floats skip integers.
 _FLOATS_MERGE = 2.0**53
-# Real weights: products of sums of weights neither overflow nor vanish.
-_LARGEST_WEIGHT = 1e100
 
 
 def bins_of(
@@ -49,30 +48,36 @@ def _occupied(lowest: IntVector, highest: IntVector, counts: CountVector) -> Sco
 
 def _check_counts(normals: ArrayLike, anomalies: ArrayLike) -> CountVector:
     """Return counts of shape (2, n_bins): integers where all are, else total weights."""
-    counts = {"normals": _counts(normals, "normals"), "anomalies": _counts(anomalies, "anomalies")}
     check_rows({"normals": normals, "anomalies": anomalies})
-    n_bins = counts["normals"].shape[0]
-    if counts["anomalies"].shape[0] != n_bins:
+    given = {"normals": real_vector(normals, "normals")}
+    given["anomalies"] = real_vector(anomalies, "anomalies")
+    sizes = [len(counts) for counts in given.values()]
+    if sizes[0] != sizes[1]:
         raise InvalidInputError(
-            f"anomalies must have one count for each bin; found {counts['anomalies'].shape[0]} "
-            f"counts, and {n_bins} of normals"
+            f"anomalies must have one count for each bin; found {sizes[1]} counts, and {sizes[0]} "
+            "of normals"
         )
-    both: CountVector = np.stack(list(counts.values()))
-    if both.dtype.kind == "f" and np.all(both == np.floor(both)):
-        for name, of_class in counts.items():
-            _refuse(of_class >= _FLOATS_MERGE, of_class, name, "be of an integer type from 2^53 on")
-        both = both.astype(np.int64)
-    if both.dtype.kind == "f":
-        for name, of_class in counts.items():
-            outside = (of_class > 0) & (of_class < 1 / _LARGEST_WEIGHT)
-            outside |= of_class > _LARGEST_WEIGHT
-            _refuse(outside, of_class, name, f"be 0 or lie in [{1 / _LARGEST_WEIGHT:g}, 1e+100]")
-    elif both.sum(dtype=np.float64) >= MOST_POINTS:
+    checked = [check_weights(counts, name) for name, counts in given.items()]
+    both: CountVector = np.stack(checked)
+    largest = both.sum(dtype=np.float64)
+    if both.dtype == np.int64:
+        for name, counts in given.items():
+            merged = counts >= _FLOATS_MERGE if counts.dtype.kind == "f" else np.False_
+            _refuse(merged, counts, name, "be of an integer type from 2^53 on")
+    if largest >= MOST_POINTS and all(counts.dtype.kind != "f" for counts in given.values()):
         raise InvalidInputError(
-            f"normals and anomalies must be fewer than 2^62 in all; found {both.sum(dtype=object)}",
+            f"normals and anomalies must be fewer than 2^62 in all; found {largest:.6g}",
             argument="normals",
         )
     return both
+
+
+def exact_floats(scores: ScoreVector, name: str) -> FloatVector:
+    """Return scores as float64, which must not round integers."""
+    floats: FloatVector = scores.astype(np.float64)
+    rounded = np.abs(floats) >= _FLOATS_MERGE if scores.dtype.kind in "iu" else np.False_
+    _refuse(rounded, scores, name, "be floats, or integers below 2^53")
+    return floats
 
 
 def rank_bits(scores: FloatVector) -> IntVector:
@@ -94,13 +99,8 @@ def _ends(edges: ArrayLike, n_bins: int, closed: Closed) -> tuple[IntVector, Int
         )
     if closed == "both":
         edges = np.asarray(edges).reshape(-1)
-    vector = real_vector(edges, "edges")
-    check_no_nan(vector, "edges", None)
-    values = vector.astype(np.float64)
-    rounded = np.zeros(values.shape, np.bool_)
-    if vector.dtype.kind in "iu":
-        rounded = np.abs(values) >= _FLOATS_MERGE
-    _refuse(rounded, vector, "edges", "be floats, or integers below 2^53")
+    values = exact_floats(real_vector(edges, "edges"), "edges")
+    check_no_nan(values, "edges", None)
     falls = values[1:] < values[:-1] if closed == "both" else values[1:] <= values[:-1]
     if closed == "both":
         # Bins have no score in common.
@@ -116,16 +116,6 @@ def _ends(edges: ArrayLike, n_bins: int, closed: Closed) -> tuple[IntVector, Int
     else:
         lowest[1:] += 1
     return lowest, highest
-
-
-def _counts(values: ArrayLike, name: str) -> CountVector:
-    """Check counts: numbers that are finite and not negative."""
-    counts = real_vector(values, name)
-    check_no_nan(counts, name, None)
-    _refuse((counts < 0) | np.isinf(counts), counts, name, "be finite and not negative")
-    if counts.dtype == np.uint64:
-        _refuse(counts >= np.uint64(MOST_POINTS), counts, name, "be below 2^62")
-    return counts.astype(np.float64 if counts.dtype.kind == "f" else np.int64)
 
 
 def _refuse(bad: Any, values: Any, name: str, expected: str) -> None:

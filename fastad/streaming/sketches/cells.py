@@ -220,23 +220,6 @@ class ScoreCells:
         )
         return replace(sum_of, joined=sum_of.joined or self.joined or other.joined)
 
-    def refined(self, chosen: BoolVector, finer: "ScoreCells") -> "ScoreCells":
-        """Return the cells with finer ones in place of those that were chosen."""
-        lowest = np.concatenate([self.lowest[~chosen], finer.lowest])
-        order = np.argsort(lowest)[::-1]
-
-        def together(kept: CountVector, new: CountVector) -> CountVector:
-            return set_readonly(np.concatenate([kept[~chosen], new])[order])
-
-        return ScoreCells(
-            together(self.lowest, finer.lowest),
-            together(self.highest, finer.highest),
-            together(self.normals, finer.normals),
-            together(self.anomalies, finer.anomalies),
-            self.codec,
-            self.joined,
-        )
-
     def _arranged(
         self, lowest: IntVector, highest: IntVector, *, anomalies_first: bool = True
     ) -> OrderedCounts:

@@ -250,7 +250,7 @@ class Refinement:
                 argument="y_score",
             )
         split = chosen & whole
-        return cells.refined(split, finer.only(split[base] & inside))
+        return cells.only(~split).plus(finer.only(split[base] & inside))
 
 
 def split_query(
