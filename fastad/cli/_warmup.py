@@ -133,6 +133,7 @@ def _steps() -> list[Step]:
         _score_by_neighbours,
         *(partial(step, kind) for kind in _SCORES for step in of_scores),
         _count_labels,
+        _count_in_bins,
         _count_patterns,
     ]
 
@@ -195,6 +196,13 @@ def _sketch(kind: npt.DTypeLike) -> None:
     sketch.evaluate()
     if importlib.util.find_spec("pyarrow") is not None:
         _read_again({"label": y_true, "it": many, "group": y_true * 0})
+
+
+def _count_in_bins() -> None:
+    """Evaluate counts with real weights, and leave out points of a curve."""
+    ScoreSketch.from_counts([0, 1, 2], [1.5, 2.5], [0.5, 3.5]).evaluate()
+    scores = np.arange(20_000.0)
+    fastad.roc_curve(scores % 9 == 0, scores).simplify(8)
 
 
 def _read_again(columns: dict[str, npt.NDArray[Any]]) -> None:

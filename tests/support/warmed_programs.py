@@ -86,6 +86,11 @@ for dtype in (np.float64, np.float32, np.int64, np.int32):
     sketch.merge(ScoreSketch.from_bytes(other.to_bytes()))
     sketch.evaluate()
     sketch.copy().roc_auc()
+ScoreSketch.from_counts([0, 2, 3, 5], [1, 2.5, 7], [3, 0.25, 1]).evaluate()
+import fastad
+fastad.roc_curve(y_true, rng.normal(size=300)).simplify(50)
+y_true = np.arange(20_000) % 9 == 0
+fastad.roc_curve(y_true, rng.normal(size=20_000)).simplify()
 """
 FILES = """
 import json, tempfile
