@@ -115,6 +115,15 @@ def _rank_intervals(ax: Axes) -> None:
     plot.RankIntervalsDisplay(fastad.benchmarking.rank_intervals(results, rng=0)).plot(ax)
 
 
+def _rate_comparison(ax: Axes) -> None:
+    rng = np.random.default_rng(0)
+    labels = np.repeat([0, 1], [5000, 300])
+    kinds = np.concatenate([[""] * 5000, rng.choice(["dos", "probe", "r2l", "u2r"], 300)])
+    scores = rng.normal(size=5300) + 3 * labels - 2 * (kinds == "r2l")
+    result = fastad.evaluate(labels, scores, kinds=kinds, measures=["auc"], fpr=[0.001, 0.01])
+    plot.RateComparisonDisplay.from_evaluation(result["score"]).plot(ax)
+
+
 _DISPLAYS = (
     _roc,
     _precision_recall,
@@ -129,6 +138,7 @@ _DISPLAYS = (
     _excess_mass,
     _critical_difference,
     _rank_intervals,
+    _rate_comparison,
 )
 
 

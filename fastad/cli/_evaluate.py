@@ -57,17 +57,17 @@ def run(
     check_output(output)
     check_choice(options["nan_policy"], NAN_POLICIES, "nan_policy")
     if options["measures"] is not None:
-        _check_measures(options["measures"], options)
+        _check_measures(options["measures"], options, has_parts=bool(columns.parts))
     given = {name: value for name, value in options.items() if value is not None}
     given["threshold"] = _thresholds(thresholds)
     results: dict[str, Result] = {}
     messages = []
     for path in files:
         table = read_scored_table(path, columns)
-        own = {**given, "clusters": table.clusters}
+        own = {**given, "clusters": table.clusters, **table.parts}
         if table.groups:
             own["groups"] = table.groups
-        elif output is not None:
+        elif output is not None and not table.parts:
             own["curves"] = output.suffix.lower() == PAGE
         with data_from(path, table.columns), progress_bar("replicates", after=LATE) as progress:
             result: Result = evaluate(table.labels, table.scores, **own, progress=progress)
@@ -101,6 +101,8 @@ def run(
                         print_table(table)
             if result.notes:
                 print_result("\n".join([*result.notes, ""]))
+            if result.breakdown is not None:
+                print_result(str(result.breakdown))
 
     deliver(shown, make_json, print_text, as_json=as_json, output=output)
 
@@ -133,6 +135,8 @@ def run_streamed(
                 label_column=columns.label,
                 score_columns=scores,
                 group_columns=columns.groups or None,
+                kind_columns=columns.kinds or None,
+                segment_columns=columns.segments or None,
                 pos_label=columns.pos_label,
                 progress=progress,
                 **{name: value for name, value in options.items() if value is not None},
@@ -145,6 +149,8 @@ def run_streamed(
             print_table(result.text_table(), name if len(results) > 1 else "")
             for note in result.notes:
                 print_result(note)
+            if result.breakdown is not None:
+                print_result(str(result.breakdown))
 
     def make_json() -> str:
         return _rows_as_json("results", {name: each.plain() for name, each in results.items()})
@@ -187,13 +193,18 @@ def needs_passes(files: Sequence[Path]) -> bool:
     return False
 
 
-def _check_measures(texts: Sequence[str], options: Options) -> None:
-    """Check that some measure reads each option of measures."""
+def _check_measures(texts: Sequence[str], options: Options, *, has_parts: bool) -> None:
+    """Check that some measure reads each option of measures, or that kinds or segments do."""
     # Others are rates at a threshold, or are refused later.
     measures = [MEASURES[name] for name in map(function_of, texts) if name is not None]
     named = [MEASURES[text] for text in texts if text in MEASURES]
-    if options["fpr"] is not None and not any(
-        measure.operating_point is not None and measure.default_points is None for measure in named
+    if (
+        options["fpr"] is not None
+        and not has_parts
+        and not any(
+            measure.operating_point is not None and measure.default_points is None
+            for measure in named
+        )
     ):
         raise typer.BadParameter(
             "would be ignored: no --measure is a function that takes it, such as tpr_at_fpr; "

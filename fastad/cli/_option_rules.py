@@ -37,6 +37,7 @@ _NOT_DELONG = [Excludes("method", "DeLong's variance draws nothing", ["delong", 
 _IN_MEMORY = "it is for scores that are in memory"
 _NOT_STREAMED = [Excludes("memory", _IN_MEMORY)]
 _NO_RUNS = "mean ± std over runs has neither intervals nor chance levels"
+_OF_PARTS = [Excludes("summary", "mean ± std over runs is that of the measures")]
 _ONE_DESIGN = "rows come in clusters or in time"
 _NO_DRAWS = "the exact method draws nothing"
 
@@ -58,6 +59,10 @@ _OF_DETECTORS: Mapping[str, Sequence[Rule]] = {
 RULES: Mapping[str, Mapping[str, Sequence[Rule]]] = {
     "evaluate": {
         **_free("files label score pos_label group fpr measure as_json memory output"),
+        "kinds": _OF_PARTS,
+        "segments": _OF_PARTS,
+        "overlap": [Needs(["kinds", "segments"])],
+        "events_per_day": [Needs(["kinds", "segments"])],
         "summary": [*_NOT_STREAMED, Needs(["group"])],
         "threshold": _NOT_STREAMED,
         "score_range": [*_NOT_STREAMED, Needs(["measure"])],

@@ -1,7 +1,7 @@
 """Labels, scores, groups and clusters in tables of scores, as options name their columns."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -26,11 +26,18 @@ class ScoreColumns:
     # Whether scores that are missing are read, as NaN.
     may_miss: bool = False
     clusters: str | None = None
+    kinds: Sequence[str] = ()
+    segments: Sequence[str] = ()
+
+    @property
+    def parts(self) -> list[str]:
+        """Columns of kinds and segments, each once."""
+        return list(dict.fromkeys([*self.kinds, *self.segments]))
 
 
 @dataclass(frozen=True, slots=True)
 class ScoredTable:
-    """Labels (1 for an anomaly), the scores of detectors, groups and clusters.
+    """Labels (1 for an anomaly), the scores of detectors, groups, clusters, kinds and segments.
 
     ``columns`` has the column that each argument of the library comes from, ``message`` which
     columns are detectors where no option names them, else it is empty.
@@ -42,6 +49,7 @@ class ScoredTable:
     columns: Mapping[str, str]
     message: str
     clusters: AnyVector | None = None
+    parts: Mapping[str, Mapping[str, AnyVector]] = field(default_factory=dict)
 
 
 def open_scored_table(path: Path, columns: ScoreColumns) -> tuple[Table, Sequence[str], str]:
@@ -53,7 +61,7 @@ def open_scored_table(path: Path, columns: ScoreColumns) -> tuple[Table, Sequenc
         hint = "--label names the column of the labels"
         raise TableError(f"{error}: {hint}", argument="label_column") from None
     clusters = [] if columns.clusters is None else [columns.clusters]
-    others = [columns.label, *columns.groups, *clusters]
+    others = [columns.label, *columns.groups, *clusters, *columns.parts]
     table.check([*others, *(columns.scores or ())], "score_columns")
     if columns.scores is not None:
         return table, list(dict.fromkeys(columns.scores)), ""
@@ -71,15 +79,18 @@ def read_scored_table(path: Path, columns: ScoreColumns) -> ScoredTable:
         {columns.label: Labels(columns.pos_label)},
         {name: Numbers(may_miss=columns.may_miss) for name in scores},
         {name: Names() for name in names},
+        # Rows of the other class may have no kind, and no segment.
+        {name: Names(may_miss=True) for name in columns.parts},
     ]
     try:
-        label, numbers, named = _read_each(table, requests)
+        label, numbers, named, parted = _read_each(table, requests)
     except TableError:
         # Of several errors it is the same as where groups are found first, batch by batch.
         if columns.groups:
             table.read(requests[2])
         raise
     named = {name: _group_values(table, name, values) for name, values in named.items()}
+    parted = {name: _group_values(table, name, values) for name, values in parted.items()}
     items = {
         "y_true": columns.label,
         **{score_name(name): name for name in scores},
@@ -94,6 +105,11 @@ def read_scored_table(path: Path, columns: ScoreColumns) -> ScoredTable:
         items,
         message,
         named[columns.clusters] if columns.clusters is not None else None,
+        {
+            part: {name: parted[name] for name in of_part}
+            for part, of_part in (("kinds", columns.kinds), ("segments", columns.segments))
+            if of_part
+        },
     )
 
 
@@ -108,6 +124,11 @@ def _read_each(table: Table, requests: Sequence[Mapping[str, Role]]) -> list[dic
 
 def _group_values(table: Table, column: str, values: AnyVector) -> AnyVector:
     """Return names of groups, as integers where text says nothing else of all of them."""
+    if values.dtype.kind == "O":
+        present = np.flatnonzero(values != None)  # noqa: E711 - of each entry
+        named = np.full(values.shape, None, object)
+        named[present] = _group_values(table, column, values[present].astype(np.str_))
+        return named
     if values.dtype.kind != "U":
         return values
     distinct, codes = np.unique(values, return_inverse=True)

@@ -83,6 +83,26 @@ def evaluate(
             "may be repeated.",
         ),
     ] = None,
+    kinds: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Column of the kind of each anomaly: prints the TPR of each kind at the same "
+            "thresholds; may be repeated, for family and technique.",
+        ),
+    ] = None,
+    segments: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Column of the segment of each normal sample: prints the FPR of each segment; "
+            "may be repeated.",
+        ),
+    ] = None,
+    overlap: Annotated[
+        str, typer.Option(help="Rows of several kinds or segments: raise, or count them in each.")
+    ] = "raise",
+    events_per_day: Annotated[
+        float | None, typer.Option(help="Normal events a day: prints false alarms a day.")
+    ] = None,
     summary: Annotated[
         bool,
         typer.Option("--summary", help="Print mean ± std over the last --group."),
@@ -146,8 +166,18 @@ def evaluate(
     from fastad.cli._scored_tables import ScoreColumns
 
     may_miss = nan_policy == "omit"
-    columns = ScoreColumns(label, score or None, group or [], pos_label, may_miss, clusters)
+    columns = ScoreColumns(
+        label,
+        score or None,
+        group or [],
+        pos_label,
+        may_miss,
+        clusters,
+        kinds or [],
+        segments or [],
+    )
     options: dict[str, Any] = {"measures": measure or None, "fpr": fpr or None}
+    options |= {"overlap": overlap, "events_per_day": events_per_day}
     in_memory = ci or chance or threshold or score_range or summary or nan_policy != "raise"
     in_memory = in_memory or contamination is not None
     # With --memory the standard input is refused unread.
@@ -167,6 +197,8 @@ def evaluate(
                 "--blocks": blocks,
                 "--summary": summary,
                 "--memory": memory,
+                "--kinds": kinds,
+                "--segments": segments,
             },
         )
         if ci:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from fastad._core.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from fastad.evaluation.breakdown import Breakdown as Breakdown
     from fastad.evaluation.entry import evaluate as evaluate
     from fastad.evaluation.groups import GroupedEvaluation as GroupedEvaluation
     from fastad.evaluation.ranked_scores import RankedScores as RankedScores

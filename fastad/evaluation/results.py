@@ -331,6 +331,28 @@ class Evaluation(TableResult, Mapping[str, DetectorEvaluation]):
                 "anomalies and normals."
             )
 
+    def class_columns(self, dataset: str) -> dict[str, list[Any]]:
+        """Return the measures of each kind as columns for `fastad.benchmarking.class_sensitivity`.
+
+        Parameters
+        ----------
+        dataset : str
+            Name of the data set.
+
+        Returns
+        -------
+        dict of str to list
+            ``dataset``, ``anomaly_class``, ``detector`` and a column for each measure, with a row
+            for each detector and kind.
+        """
+        rows = [(kind, each) for x in self.values() for kind, each in x.by_kind.items()]
+        return {
+            "dataset": [dataset] * len(rows),
+            "anomaly_class": [str(kind) for kind, _ in rows],
+            "detector": [each.detector for _, each in rows],
+            **{key: [each[key] for _, each in rows] for key in self.measure_keys},
+        }
+
     @property
     def measure_keys(self) -> list[str]:
         """Keys of the measures, in the order of the table."""

@@ -117,6 +117,8 @@ def check_membership(
 def _factorize(values: npt.NDArray[Any], argument: str) -> tuple[IntVector, list[Any]]:
     if not values.shape[0]:
         return np.zeros(0, np.int64), []
+    if values.dtype == object and {*map(type, values.tolist())} == {int}:
+        values = np.array(values.tolist())  # beside missing values, which are gone
     codes, distinct = factorize(values, argument, RowIndex(values.shape[0]))
     return codes, python_values(distinct)
 
@@ -145,7 +147,9 @@ def _is_absent(values: npt.NDArray[Any]) -> BoolVector:
     """Return which names are missing; an empty string is no name."""
     missing = is_missing(values)
     if values.dtype.kind in "USTO":
-        missing |= np.asarray(values == "", np.bool_)
+        # Some missing values cannot be compared.
+        present = np.flatnonzero(~missing)
+        missing[present] = values[present] == ""
     return missing
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from fastad.plot.detector_pairs import PairMatrixDisplay as PairMatrixDisplay
     from fastad.plot.detector_ranks import RankIntervalsDisplay as RankIntervalsDisplay
     from fastad.plot.excess_mass import ExcessMassCurveDisplay as ExcessMassCurveDisplay
+    from fastad.plot.group_rates import RateComparisonDisplay as RateComparisonDisplay
     from fastad.plot.mass_volume import MassVolumeCurveDisplay as MassVolumeCurveDisplay
     from fastad.plot.precision_recall import PrecisionRecallDisplay as PrecisionRecallDisplay
     from fastad.plot.regions import DecisionRegion as DecisionRegion

@@ -13,6 +13,7 @@ from fastad.errors import InvalidInputError
 from fastad.evaluation.ranked_scores import RankedScores
 from fastad.ordering.counts import count_scores
 from fastad.ordering.labels import check_labels, check_scores
+from fastad.ordering.membership import Overlap, check_membership
 from fastad.ordering.named_scores import named_scores, score_name
 from fastad.sklearn.adapters import AdaptedDetector
 
@@ -88,10 +89,30 @@ def with_labels(
 
 
 def rank_detectors(
-    y_true: ArrayLike, y_score: Any, sample_weight: ArrayLike | None, pos_label: Label | None
+    y_true: ArrayLike,
+    y_score: Any,
+    sample_weight: ArrayLike | None,
+    pos_label: Label | None,
+    kinds: Any = None,
+    overlap: Overlap = "raise",
 ) -> dict[str, RankedScores]:
-    """Check labels and the scores of one detector or many, and order each."""
+    """Check labels and the scores of one detector or many, and order each.
+
+    With kinds, order the anomalies of each kind of one detector beside all normals.
+    """
     ranked = {}
+    if kinds is not None:
+        labels = check_labels(y_true, sample_weight=sample_weight, pos_label=pos_label)
+        detectors = named_scores(y_score, labels.row_index)
+        if len(detectors) > 1:
+            raise InvalidInputError(
+                f"y_score must be of one detector with kinds; found {len(detectors)}"
+            )
+        scores = check_scores(detectors[0][1], labels)
+        of_kinds = check_membership(kinds, labels, "kinds", 1, overlap)
+        for kind, rows in of_kinds.beside(labels.values == 0):
+            ranked[str(kind)] = RankedScores(count_scores(scores[rows], labels.keep(rows)))
+        return ranked
     for y, detectors, weight in with_labels(y_true, y_score, sample_weight):
         labels = check_labels(y, sample_weight=weight, pos_label=pos_label)
         for name, values in named_scores(detectors, labels.row_index):

@@ -18,6 +18,7 @@ from fastad.evaluation.ranked_scores import RankedScores
 from fastad.measures.measure import FEW
 from fastad.measures.results import RocCurve
 from fastad.measures.roc import TPR_AT_FPR
+from fastad.ordering.membership import Overlap
 from fastad.plot import drawing
 from fastad.plot.curves import (
     BandKind,
@@ -147,6 +148,8 @@ class RocCurveDisplay(LabelledCurvesDisplay[RocCurve]):
         measures: Sequence[str] = ("auc",),
         band: BandKind | None = None,
         confidence_level: Point = 0.95,
+        kinds: ArrayLike | Mapping[str, ArrayLike] | Any = None,
+        overlap: Overlap = "raise",
         sample_weight: ArrayLike | None = None,
         pos_label: Label | None = None,
         ax: "Axes | None" = None,
@@ -171,6 +174,9 @@ class RocCurveDisplay(LabelledCurvesDisplay[RocCurve]):
             Confidence band to draw, as `fastad.uncertainty.roc_band` computes it; by default none.
         confidence_level : float, default 0.95
             Confidence of the band, in (0, 1).
+        kinds, overlap : optional
+            Kind of each anomaly, as `fastad.evaluate` takes them: draws the curve of each kind of
+            one detector, all against the same normal samples.
         sample_weight, pos_label
             As `fastad.evaluate` takes them.
         ax, xscale, chance, legend, line_kw
@@ -195,7 +201,7 @@ class RocCurveDisplay(LabelledCurvesDisplay[RocCurve]):
         rates = read_points(fpr, Rate(sequence=True), "fpr")
         requests = read_measures(measures, rates)
         level = check_band(band, confidence_level)
-        ranked = rank_detectors(y_true, y_score, sample_weight, pos_label)
+        ranked = rank_detectors(y_true, y_score, sample_weight, pos_label, kinds, overlap)
         display = cls(
             map_detectors(ranked, RankedScores.roc_curve),
             values=evaluate_each(ranked, requests),

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import fastad
 from fastad.errors import InvalidInputError, InvalidTypeError
+from tests.support.shared_data import needs_shared_data, shared_file
 from tests.support.strategies import Sample, samples
 
 Y = np.array([0, 0, 0, 0, 1, 1, 1, 1, 1, 0])
@@ -360,3 +361,40 @@ def test_permuted_rows_and_threads_change_no_bit() -> None:
 def test_types_of_arguments() -> None:
     with pytest.raises(InvalidTypeError, match="events_per_day"):
         fastad.evaluate(Y, S, kinds=KIND, events_per_day="many")  # type: ignore[call-overload]
+
+
+def test_columns_of_classes_are_those_of_class_sensitivity() -> None:
+    rng = np.random.default_rng(0)
+    y, classes = rng.integers(0, 2, 400), rng.choice(["1", "2", "3"], 400)
+    scores = {name: rng.normal(size=400) + y for name in "abc"}
+    measures = ["auc", "tpr@0.05"]
+    result = fastad.evaluate(y, scores, kinds=classes, measures=measures)
+    alone: dict[str, list[Any]] = {}
+    for name in np.unique(classes):
+        rows = (y == 0) | (classes == name)
+        some = {detector: values[rows] for detector, values in scores.items()}
+        for detector, values in fastad.evaluate(y[rows], some, measures=measures).items():
+            row = {"dataset": "x", "anomaly_class": str(name), "detector": detector, **values}
+            for key, value in row.items():
+                alone.setdefault(key, []).append(value)
+    columns = result.class_columns("x")
+    expected = fastad.benchmarking.class_sensitivity(alone, rng=0)
+    assert (fastad.benchmarking.class_sensitivity(columns, rng=0).value == expected.value).all()
+
+
+@needs_shared_data
+@pytest.mark.parametrize("name", ["ecoli", "statlog-segment", "cardiotocography", "pendigits"])
+def test_classes_of_the_papers_data_sets_are_sub_problems(name: str) -> None:
+    with np.load(shared_file(f"uci/{name}")) as data:
+        X, y, classes = data["X"], data["y"], data["cls"]
+    standard = (X - X.mean(axis=0)) / np.maximum(X.std(axis=0), 1e-9)
+    scores = {"norm": np.linalg.norm(standard, axis=1), "max": np.abs(standard).max(axis=1)}
+    measures = ["auc", "auc_w", "tpr@0.05", "auc@0.05"]
+    result = fastad.evaluate(y, scores, kinds=classes, measures=measures)
+    for detector, values in scores.items():
+        by_kind = result[detector].by_kind
+        assert sorted(by_kind) == np.unique(classes[y == 1]).tolist()
+        for kind, each in by_kind.items():
+            rows = (y == 0) | (classes == kind)
+            alone = fastad.evaluate(y[rows], values[rows], measures=measures)["score"]
+            assert dict(each) == dict(alone)

@@ -124,7 +124,7 @@ def test_variation_over_folds(cv_results: dict[str, Any]) -> None:
 # Of tables of results, which no estimator gives.
 OF_TABLES = {
     *("CriticalDifferenceDisplay", "DiscriminabilityDisplay", "MatrixDisplay"),
-    *("PairMatrixDisplay", "RankIntervalsDisplay"),
+    *("PairMatrixDisplay", "RankIntervalsDisplay", "RateComparisonDisplay"),
 }
 # Regions of one detector in the plane; volumes of all detectors on the same points.
 WITHOUT_FOLDS = {"DecisionRegionDisplay", "VolumeDisplay", "VolumeCurveDisplay"}

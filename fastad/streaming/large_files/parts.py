@@ -154,6 +154,12 @@ def check_parts(
     if events_per_day is not None:
         events = float(check_positive(events_per_day, "events_per_day"))
     if kind_columns is None and segment_columns is None:
+        if events is not None or overlap != "raise":
+            name = "overlap" if events is None else "events_per_day"
+            raise InvalidInputError(
+                f"{name} must be given with kind_columns or segment_columns; found neither",
+                argument=name,
+            )
         return None
     kinds, segments = (
         () if each is None else list(dict.fromkeys(check_column_names(each, name)))

@@ -5,7 +5,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fastad._core.results import Column, Record, Result, TableResult, attribute_columns
+from fastad._core.results import (
+    Column,
+    Record,
+    Result,
+    TableResult,
+    attribute_columns,
+    plain_rows,
+)
 from fastad._core.text_tables import TextTable, level_text
 from fastad._core.types import Threshold
 from fastad.evaluation.breakdown import Breakdown
@@ -272,14 +279,14 @@ class StreamedEvaluation(TableResult, Mapping[Any, BoundedEvaluation]):
 
     def plain(self) -> list[dict[str, Any]]:
         """Return plain values of each detector, without versions."""
-        return [
-            {
-                **dict(zip(self.group_columns, self._groups(key), strict=True)),
-                "detector": self._detector(key),
-                **table.plain(),
-            }
-            for key, table in self._tables.items()
-        ]
+        rows = [] if self.breakdown is None else plain_rows(self.breakdown.to_columns())
+        results = []
+        for key, table in self._tables.items():
+            names = dict(zip(self.group_columns, self._groups(key), strict=True))
+            names["detector"] = self._detector(key)
+            own = [row for row in rows if names.items() <= row.items()]
+            results.append({**names, **table.plain(), **({"breakdown": own} if own else {})})
+        return results
 
     @property
     def notes(self) -> Sequence[str]:
