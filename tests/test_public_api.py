@@ -63,6 +63,7 @@ DATA_WITHOUT_LABELS = {
     **dict.fromkeys(
         (
             *("bayesian_hierarchical_t", "bayesian_signed_rank", "multi_comparison_matrix"),
+            "variance_components",
             *("average_ranks", "class_sensitivity", "compare_runs", "discriminability", "friedman"),
             *("kendall_matrix", "loss_at_selected_fpr", "mean_values", "nemenyi", "rank_distance"),
             *("rank_intervals", "recommend", "resampled_t_test", "selection_loss", "wilcoxon_holm"),
@@ -367,7 +368,7 @@ def test_every_function_of_labels_and_scores_is_in_the_registry() -> None:
     single = {name for name in FUNCTIONS if "y_score" in inspect.signature(PUBLIC[name]).parameters}
     others = {
         *("evaluate", "explain", "rank_scores", "interval", "chance_level", "best_f1_optimism"),
-        *("compare_all", "delong_covariance", "contamination_sensitivity"),
+        *("compare_all", "delong_covariance", "contamination_sensitivity", "score_rank_intervals"),
         *("cross_validated_interval", "tail_model", "best_threshold", "at_least"),
         *("roc_band", "precision_recall_band", "threshold_with_guarantee", "volume_at_fpr"),
         *("mass_volume_curve", "excess_mass_curve", "mass_volume_from_roc", "emmv"),

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from fastad.benchmarking.resampled_t import resampled_t_test as resampled_t_test
     from fastad.benchmarking.result_table import ResultTable as ResultTable
     from fastad.benchmarking.runs_overview import RunsOverview as RunsOverview
+    from fastad.benchmarking.score_ranks import score_rank_intervals as score_rank_intervals
     from fastad.benchmarking.selected_fpr import loss_at_selected_fpr as loss_at_selected_fpr
     from fastad.benchmarking.selection import LossMatrix as LossMatrix
     from fastad.benchmarking.selection import SensitivityMatrix as SensitivityMatrix
@@ -47,5 +48,8 @@ if TYPE_CHECKING:
     from fastad.benchmarking.selection import selection_loss as selection_loss
     from fastad.benchmarking.values import MeanValues as MeanValues
     from fastad.benchmarking.values import mean_values as mean_values
+    from fastad.benchmarking.variances import Deviation as Deviation
+    from fastad.benchmarking.variances import VarianceComponents as VarianceComponents
+    from fastad.benchmarking.variances import variance_components as variance_components
 
 __getattr__, __dir__, __all__ = lazy_names()

@@ -65,12 +65,14 @@ def defined_mean(values: npt.NDArray[np.float64], *, axis: int) -> npt.NDArray[n
 def differences(first: FloatMatrix, second: FloatMatrix) -> FloatMatrix:
     """Subtract means as `cell_means` adds, so that equal differences of rates are equal.
 
-    Means must have a common denominator up to 2^26. Equal infinities do not differ.
+    Means must have a common denominator up to 2^26. Equal infinities do not differ; NaN where
+    either is.
     """
     # Half of a difference is the mean of one and the other's negative, rounded once.
     with np.errstate(over="ignore"):
         difference = 2 * defined_mean(np.stack([first, -second]), axis=0)
     difference[first == second] = 0.0
+    difference[np.isnan(first) | np.isnan(second)] = np.nan
     return difference
 
 

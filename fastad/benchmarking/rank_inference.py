@@ -322,11 +322,12 @@ def _better_pairs(
     weighted_sums(np.ones((n, 1)), values, observed)
     inverses = np.empty((k, k))
     inverse_norms(values, inverses)
-    return step_down(observed[:, 0], sums, inverses, alpha)
+    statistics = (observed - observed[:, 0]) * inverses
+    return step_down(statistics, sums, inverses, alpha)
 
 
 def step_down(
-    observed: FloatVector, sums: FloatMatrix, inverses: FloatMatrix, alpha: float
+    statistics: FloatMatrix, sums: FloatMatrix, inverses: FloatMatrix, alpha: float
 ) -> BoolMatrix:
     """Return which detectors are significantly better than which, by replicates of all.
 
@@ -336,16 +337,15 @@ def step_down(
 
     Parameters
     ----------
-    observed : numpy.ndarray of shape (n_detectors,)
-        Sums, higher is better.
+    statistics : numpy.ndarray of shape (n_detectors, n_detectors)
+        Of the detector of the row against the one of the column, higher is better.
     sums : numpy.ndarray of shape (n_detectors, n_resamples)
-        The same if detectors are equal.
+        Numbers whose differences, times the factors, are the statistics if detectors are equal.
     inverses : numpy.ndarray of shape (n_detectors, n_detectors)
         Factor of each difference.
     alpha : float
         Probability of any error.
     """
-    statistics = (observed[:, np.newaxis] - observed) * inverses
     left = inverses.copy()
     better = np.zeros(left.shape, np.bool_)
     n_resamples = sums.shape[1]

@@ -116,7 +116,7 @@ class RunsOverview(Mapping[str, TableResult]):
             "friedman": "Whether detectors differ at all: Friedman's test",
             "nemenyi": f"Which detectors differ in mean rank by {self.measure}{against}",
             "wilcoxon": f"Which detectors differ by {self.measure}{against}: Wilcoxon's test",
-            "multi_comparison": f"Differences, wins and p-values of each two detectors by {self.measure}",
+            "multi_comparison": f"Differences and wins of each two detectors by {self.measure}",
             "values": "Values of detectors on each data set: mean ± standard deviation over folds",
             "kendall": "Rank correlation of measures over models: Kendall's tau",
             "selection_loss": "Selection loss, where one measure selects and another evaluates",

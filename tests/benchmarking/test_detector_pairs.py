@@ -208,6 +208,11 @@ def test_hierarchical_with_unequal_folds() -> None:
     result = hierarchical(table(gaps), n_draws=400)
     assert result.p_better[0, 2] > 0.9
     assert any("values are of fewer than 10 folds" in note for note in result.notes)
+    both = values.copy()
+    both[0, :, 3:], both[1, :, 1:], both[2, :, ::2] = math.nan, math.nan, math.nan
+    pairs = [hierarchical(table(x[:, [0, 1]]), n_draws=400) for x in (gaps, both)]
+    one_lacks, both_lack = (x.p_better[0, 1] for x in pairs)
+    assert one_lacks == pytest.approx(both_lack, abs=0.1)
     # Folds are matched: a shift of one fold of both changes nothing.
     shifted = values + np.arange(10.0)
     one, other = (hierarchical(table(x), n_draws=400) for x in (values, shifted))

@@ -27,6 +27,7 @@ from fastad.benchmarking import (
     rank_intervals,
     recommend,
     selection_loss,
+    variance_components,
     wilcoxon_holm,
 )
 from fastad.errors import InvalidInputError, InvalidTypeError
@@ -47,6 +48,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "multi_comparison_matrix": partial(multi_comparison_matrix, measure="auc"),
     "bayesian_signed_rank": partial(bayesian_signed_rank, measure="auc"),
     "bayesian_hierarchical_t": partial(bayesian_hierarchical_t, measure="auc", test_fraction=0.3),
+    "variance_components": partial(variance_components, measure="auc"),
     "kendall_matrix": kendall_matrix,
     "selection_loss": selection_loss,
     "class_sensitivity": class_sensitivity,
@@ -280,7 +282,7 @@ def test_arguments_that_are_refused(function: Callable[..., Any]) -> None:
     [
         *("average_ranks", "rank_intervals", "friedman", "mean_values", "nemenyi"),
         *("wilcoxon_holm", "rank_distance", "multi_comparison_matrix", "bayesian_signed_rank"),
-        "bayesian_hierarchical_t",
+        *("bayesian_hierarchical_t", "variance_components"),
     ],
 )
 def test_models_of_one_detector_are_not_ranked(name: str) -> None:

@@ -119,6 +119,12 @@ def test_recommend_selects_all_models_of_equal_sums(rows: list[list[Fraction]]) 
     assert result.losses["other folds"].value[0] == pytest.approx(float(mean(losses)), abs=1e-14)
 
 
+def test_a_difference_from_nothing_is_nothing() -> None:
+    first, second = np.array([[0.5, np.nan, 0.5, np.nan]]), np.array([[0.25, 0.5, np.nan, np.nan]])
+    expected = [[0.25, np.nan, np.nan, np.nan]]
+    np.testing.assert_array_equal(differences(first, second), expected)
+
+
 @given(
     st.lists(st.lists(st.fractions(0, 1, max_denominator=100), min_size=4, max_size=4), min_size=1)
 )

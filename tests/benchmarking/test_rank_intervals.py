@@ -67,7 +67,8 @@ def test_steps_down_as_the_definition(seed: int, k: int, n: int, alpha: float) -
     np.testing.assert_allclose(inverses * norms, norms > 0, atol=1e-12)
     observed = sums[:, 0] + 0  # a replicate: ties with the statistic itself
     expected = slow_step_down(observed, sums, inverses, alpha)
-    assert np.array_equal(step_down(observed, sums, inverses, alpha), expected)
+    statistics = (observed[:, None] - observed) * inverses
+    assert np.array_equal(step_down(statistics, sums, inverses, alpha), expected)
 
 
 @pytest.mark.parametrize("seed", range(3))
