@@ -6,20 +6,21 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from itertools import combinations
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from fastad._core.arrays import set_all_readonly
 from fastad._core.parameters import check_count, exact_number
 from fastad._core.random import numbered_generator, random_key
-from fastad._core.results import Column
 from fastad._core.threads import thread_map
 from fastad._core.types import FloatMatrix, FloatVector, IntMatrix, IntVector, Point
 from fastad._kernels.rank_tests.regions import count_regions
 from fastad.benchmarking.complete_merits import CompleteMerits
 from fastad.benchmarking.detector_pairs import PairMatrix
 from fastad.benchmarking.means import defined_mean, differences
-from fastad.benchmarking.result_table import Results, as_results
+from fastad.benchmarking.result_table import Results
 from fastad.errors import InvalidInputError
 
 # Weight of the difference 0 beside the data sets, each of which has 1: Benavoli's prior.
@@ -93,16 +94,8 @@ class BayesianComparison(PairMatrix):
         three = self.p_better[i, j], self.p_equivalent[i, j], self.p_better[j, i]
         return tuple(f"{p:.2f}" for p in three)
 
-    def _declare_columns(self) -> list[Column]:
-        first, second = np.triu_indices(len(self.detectors), 1)
-        names = np.array(self.detectors, object)
-        return [
-            Column("first", names[first]),
-            Column("second", names[second]),
-            Column("p_better", self.p_better[first, second]),
-            Column("p_equivalent", self.p_equivalent[first, second]),
-            Column("p_worse", self.p_better[second, first]),
-        ]
+    def _matrices(self) -> dict[str, npt.NDArray[Any]]:
+        return {name: getattr(self, name) for name in ("p_better", "p_equivalent", "p_worse")}
 
 
 def bayesian_signed_rank(
@@ -176,10 +169,8 @@ def bayesian_signed_rank(
     """
     half_width, n_draws = check_rope(rope), check_count(n_draws, "n_draws")
     key = random_key(rng)
-    complete = CompleteMerits.of(as_results(results, None), measure)
-    complete.check("differences of detectors", 1)
-    complete.check_finite("differences of detectors")
-    order = np.argsort(-defined_mean(complete.merits, axis=0), kind="stable")
+    complete = CompleteMerits.of(results, measure, "differences of detectors")
+    order = complete.by_mean("differences of detectors")
     columns = np.ascontiguousarray(complete.merits[:, order].T)
     pairs = list(combinations(range(len(order)), 2))
     sides = [_Sides.of(columns[i], columns[j], half_width) for i, j in pairs]
@@ -257,9 +248,8 @@ def as_comparison(
     better[first, second], better[second, first] = fractions[:, 2], fractions[:, 0]
     equivalent[first, second] = equivalent[second, first] = fractions[:, 1]
     set_all_readonly(better, equivalent)
-    names = [complete.table.detectors[i] for i in order]
     return BayesianComparison(
-        names,
+        complete.names(order),
         better,
         equivalent,
         rope,

@@ -7,9 +7,10 @@ import numpy as np
 
 from fastad._core.types import BoolVector, FloatMatrix, IntVector
 from fastad.benchmarking.columns import MeasureColumn
+from fastad.benchmarking.means import defined_mean
 from fastad.benchmarking.ranks import best_merits, check_detectors, notes_of_ranks
 from fastad.benchmarking.reading import problems_text
-from fastad.benchmarking.result_table import ResultTable
+from fastad.benchmarking.result_table import Results, ResultTable, as_results
 from fastad.errors import UndefinedMeasureError
 
 
@@ -25,38 +26,42 @@ class CompleteMerits:
     notes: Sequence[str]
 
     @classmethod
-    def of(cls, table: ResultTable, measure: str | None) -> "CompleteMerits":
-        """Select a measure, the only one by default, and leave out problems without a value."""
+    def of(
+        cls, results: Results, measure: str | None, what: str, least: int = 1, hint: str = ""
+    ) -> "CompleteMerits":
+        """Select a measure, the only one by default; leave out problems without a value.
+
+        ``what`` needs so many data sets, and the hint ends the message where there are fewer.
+        """
+        table = as_results(results, None)
         column = table.only_measure() if measure is None else table.measure(measure)
         check_detectors(table)
         merits = best_merits(table, column)
         notes = [*table.omissions(), *notes_of_ranks(table, column, merits)]
         counted: BoolVector = np.asarray(~np.isnan(merits).any(axis=1))
         clusters = np.unique(table.clusters[counted], return_inverse=True)[1].astype(np.int64)
-        return cls(table, column, merits[counted], counted, clusters, notes)
-
-    @property
-    def data(self) -> str:
-        """How many problems there are."""
-        return problems_text(self.table.clusters[self.counted])
+        complete = cls(table, column, merits[counted], counted, clusters, notes)
+        if complete.n_datasets < least:
+            noun = "a data set" if least == 1 else "two data sets"
+            left_out = "" if counted.all() else f" ({notes[-1]})"
+            raise UndefinedMeasureError(
+                f"{what} need {noun} on which all detectors have a value; found "
+                f"{complete.n_datasets}{left_out}{hint}"
+            )
+        return complete
 
     @property
     def n_datasets(self) -> int:
         """Number of data sets."""
-        return int(self.clusters.max()) + 1 if len(self.clusters) else 0
+        return len(np.unique(self.clusters))
 
-    def check(self, what: str, least: int, hint: str = "") -> None:
-        """Check that there are enough data sets."""
-        if self.n_datasets < least:
-            noun = "a data set" if least == 1 else "two data sets"
-            left_out = "" if self.counted.all() else f" ({self.notes[-1]})"
-            raise UndefinedMeasureError(
-                f"{what} need {noun} on which all detectors have a value; found "
-                f"{self.n_datasets}{left_out}{hint}"
-            )
+    @property
+    def data(self) -> str:
+        """How many problems there are."""
+        return problems_text(self.clusters)
 
-    def check_finite(self, what: str, hint: str = "") -> None:
-        """Check that means can be formed."""
+    def by_mean(self, what: str, hint: str = "") -> IntVector:
+        """Return the detectors in order of their mean, the best first; refuse infinite values."""
         infinite = np.argwhere(~np.isfinite(self.merits))
         if len(infinite):
             i, j = infinite[0].tolist()
@@ -65,3 +70,8 @@ class CompleteMerits:
                 f"{what} need finite values; found {self.column.sign * self.merits[i, j]} of "
                 f"{self.table.detectors[j]} on {problem}{hint}"
             )
+        return np.argsort(-defined_mean(self.merits, axis=0), kind="stable")
+
+    def names(self, order: IntVector) -> list[str]:
+        """Return the names of detectors."""
+        return [self.table.detectors[i] for i in order.tolist()]

@@ -3,18 +3,20 @@
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from fastad._core.arrays import set_all_readonly
-from fastad._core.results import Column, TableResult
+from fastad._core.results import Column, TableResult, frame_columns
 from fastad._core.text_tables import format_p
 from fastad._core.types import FloatMatrix, FloatVector, IntMatrix
 from fastad.benchmarking.complete_merits import CompleteMerits
 from fastad.benchmarking.means import defined_mean, differences
 from fastad.benchmarking.rank_distributions import signed_ranks
 from fastad.benchmarking.ranks import shared_points
-from fastad.benchmarking.result_table import Results, as_results
+from fastad.benchmarking.result_table import Results
 
 
 class PairMatrix(TableResult):
@@ -35,6 +37,18 @@ class PairMatrix(TableResult):
     @abstractmethod
     def cell(self, i: int, j: int) -> tuple[str, ...]:
         """Return the lines of a cell off the diagonal."""
+
+    @abstractmethod
+    def _matrices(self) -> dict[str, npt.NDArray[Any]]:
+        """Return the columns of frames, as matrices of each two detectors."""
+
+    def _declare_columns(self) -> list[Column]:
+        pairs = np.triu_indices(len(self.detectors), 1)
+        names = zip(("first", "second"), pairs, strict=True)
+        detectors = {name: [self.detectors[i] for i in indices.tolist()] for name, indices in names}
+        return frame_columns(
+            detectors | {name: matrix[pairs] for name, matrix in self._matrices().items()}
+        )
 
     def _head(self, i: int) -> str:
         return self.detectors[i]
@@ -110,18 +124,9 @@ class MultiComparison(PairMatrix):
     def _head(self, i: int) -> str:
         return f"{self.detectors[i]} {self.mean[i]:.4f}"
 
-    def _declare_columns(self) -> list[Column]:
-        first, second = np.triu_indices(len(self.detectors), 1)
-        names = np.array(self.detectors, object)
-        return [
-            Column("first", names[first]),
-            Column("second", names[second]),
-            Column("mean_difference", self.mean_difference[first, second]),
-            Column("wins", self.wins[first, second]),
-            Column("ties", self.ties[first, second]),
-            Column("losses", self.wins[second, first]),
-            Column("p_value", self.p_values[first, second]),
-        ]
+    def _matrices(self) -> dict[str, npt.NDArray[Any]]:
+        names = "mean_difference", "wins", "ties", "losses"
+        return {name: getattr(self, name) for name in names} | {"p_value": self.p_values}
 
 
 def multi_comparison_matrix(results: Results, *, measure: str | None = None) -> MultiComparison:
@@ -177,10 +182,8 @@ def multi_comparison_matrix(results: Results, *, measure: str | None = None) -> 
     lof 0.8000  -0.0250, 1-1-2, p = 1                      -
     row minus column; wins, ties, losses of the row; p of Wilcoxon's test, not adjusted
     """
-    complete = CompleteMerits.of(as_results(results, None), measure)
-    complete.check("differences of detectors", 1)
-    complete.check_finite("differences of detectors")
-    order = np.argsort(-defined_mean(complete.merits, axis=0), kind="stable")
+    complete = CompleteMerits.of(results, measure, "differences of detectors")
+    order = complete.by_mean("differences of detectors")
     merits, k, column = complete.merits[:, order], len(order), complete.column
     first, second = np.triu_indices(k, 1)
     by_pair = differences(merits.T[first], merits.T[second])
@@ -195,7 +198,7 @@ def multi_comparison_matrix(results: Results, *, measure: str | None = None) -> 
     p_values[first, second] = p_values[second, first] = signed_ranks(merits, first, second)[0]
     set_all_readonly(mean, mean_difference, wins, ties, p_values)
     return MultiComparison(
-        [complete.table.detectors[i] for i in order],
+        complete.names(order),
         mean,
         mean_difference,
         wins,

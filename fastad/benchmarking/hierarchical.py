@@ -14,7 +14,7 @@ from fastad.benchmarking.bayesian import BayesianComparison, as_comparison, chec
 from fastad.benchmarking.complete_merits import CompleteMerits
 from fastad.benchmarking.means import defined_mean, differences
 from fastad.benchmarking.ranks import best_models, shared_points
-from fastad.benchmarking.result_table import Results, as_results
+from fastad.benchmarking.result_table import Results
 from fastad.errors import UndefinedMeasureError
 
 # Parallel chains, and draws of each that are left out at the beginning.
@@ -109,11 +109,9 @@ def bayesian_hierarchical_t(
     half_width, n_draws = check_rope(rope), check_count(n_draws, "n_draws")
     correlation = float(check_inside(test_fraction, "test_fraction"))
     key = random_key(rng)
-    complete = CompleteMerits.of(as_results(results, None), measure)
-    complete.check("hierarchical comparisons", 2)
-    complete.check_finite("hierarchical comparisons")
+    complete = CompleteMerits.of(results, measure, "hierarchical comparisons", 2)
+    order = complete.by_mean("hierarchical comparisons")
     table, column = complete.table, complete.column
-    order = np.argsort(-defined_mean(complete.merits, axis=0), kind="stable")
     models = best_models(table, column)[0][:, order]
     problems = np.flatnonzero(complete.counted)[:, np.newaxis]
     values = column.sign * table.by_fold(column.key)[problems, models[complete.counted]]

@@ -43,6 +43,8 @@ _Maker: TypeAlias = Callable[[], TableResult] | str
 
 # The least number of rates of a curve with a highest point.
 _MIN_LEVELS = 3
+# Detectors of the largest matrix of pairs whose cells can be read.
+_LARGEST_MATRIX = 50
 
 
 @suggests_arguments
@@ -215,7 +217,10 @@ def _makers(
     yield "friedman", partial(friedman, table, measures=measures, confidence_level=level)
     yield "nemenyi", of(nemenyi, **pairs)
     yield "wilcoxon", of(wilcoxon_holm, **pairs)
-    yield "multi_comparison", partial(multi_comparison_matrix, table, measure=pairs["measure"])
+    k = len(table.detectors)
+    reason = f"a matrix of {k} detectors is not printed" if k > _LARGEST_MATRIX else ""
+    matrix = partial(multi_comparison_matrix, table, measure=pairs["measure"])
+    yield "multi_comparison", reason or matrix
     yield "values", partial(mean_values, table, measures=measures)
     alone = f"there is one measure alone, {measures[0]}" if len(measures) < 2 else ""
     yield "kendall", alone or of(kendall_matrix, measures=measures)

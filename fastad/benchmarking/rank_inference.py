@@ -30,7 +30,7 @@ from fastad._kernels.rank_tests.simultaneous import (
 from fastad.benchmarking.complete_merits import CompleteMerits
 from fastad.benchmarking.means import defined_mean, in_units
 from fastad.benchmarking.ranks import rank_rows
-from fastad.benchmarking.result_table import Results, as_results
+from fastad.benchmarking.result_table import Results
 
 RankedBy: TypeAlias = Literal["mean_value", "mean_rank"]
 
@@ -250,16 +250,15 @@ def rank_intervals(
     level = check_inside(confidence_level, "confidence_level")
     n_resamples = check_count(n_resamples, "n_resamples")
     key = random_key(rng)
-    complete = CompleteMerits.of(as_results(results, None), measure)
     hint = ". Folds or seeds of one data set say nothing of others"
-    complete.check("ranks over data sets", 2, hint)
-    if ranked_by == "mean_value":
-        complete.check_finite("ranks by mean value", ": rank by mean_rank")
+    complete = CompleteMerits.of(results, measure, "ranks over data sets", 2, hint)
     merits, n = complete.merits, complete.n_datasets
     ranks, notes = rank_rows(merits), list(complete.notes)
-    ranked = merits if ranked_by == "mean_value" else -ranks
-    means = defined_mean(ranked, axis=0)
-    order = np.argsort(-means, kind="stable")
+    if ranked_by == "mean_value":
+        ranked, order = merits, complete.by_mean("ranks by mean value", ": rank by mean_rank")
+    else:
+        ranked, order = -ranks, np.argsort(defined_mean(ranks, axis=0), kind="stable")
+    means = defined_mean(ranked[:, order], axis=0)
     sums: FloatMatrix = np.zeros((n, len(order)))
     # What detectors have in common on a data set cancels, and so does the unit.
     np.add.at(sums, complete.clusters, ranked[:, order] - ranked.mean(axis=1, keepdims=True))
@@ -272,10 +271,10 @@ def rank_intervals(
     mean = complete.column.sign * defined_mean(merits, axis=0)[order]
     mean_rank = defined_mean(ranks, axis=0)[order]
     probabilities = _probabilities(by_dataset, n_resamples, key)
-    bounds = bounds_of_ranks(means[order], better)
+    bounds = bounds_of_ranks(means, better)
     set_all_readonly(mean, mean_rank, *bounds, better, probabilities)
     return RankIntervals(
-        [complete.table.detectors[j] for j in order],
+        complete.names(order),
         mean,
         mean_rank,
         *bounds,

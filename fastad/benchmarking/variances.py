@@ -17,7 +17,7 @@ from fastad.benchmarking.complete_merits import CompleteMerits
 from fastad.benchmarking.means import defined_mean, differences
 from fastad.benchmarking.posthoc import check_control
 from fastad.benchmarking.ranks import best_models
-from fastad.benchmarking.result_table import Results, as_results
+from fastad.benchmarking.result_table import Results
 from fastad.errors import UndefinedMeasureError
 
 # Fewer data sets have no jackknife of a variance.
@@ -223,12 +223,11 @@ def variance_components(
     [0.019, 0.021]
     """
     tail = float(1 - check_inside(confidence_level, "confidence_level")) / 2
-    complete = CompleteMerits.of(as_results(results, None), measure)
+    hint = ". One data set says nothing of how much data sets vary"
+    complete = CompleteMerits.of(results, measure, "variances between data sets", 2, hint)
+    complete.by_mean("variances between data sets")
     table, column = complete.table, complete.column
     check_control(table, control)
-    hint = ". One data set says nothing of how much data sets vary"
-    complete.check("variances between data sets", 2, hint)
-    complete.check_finite("variances of data sets")
     models = best_models(table, column)[0][complete.counted]
     problems = np.flatnonzero(complete.counted)[:, np.newaxis]
     values = table.by_fold(column.key)[problems, models]

@@ -257,6 +257,12 @@ def test_gaps_are_named_and_never_stop_the_rest(data: st.DataObject) -> None:
         assert "nan" not in result[name].text_table().plain().replace("nan@", "")
 
 
+def test_a_matrix_that_nobody_could_read_is_not_made() -> None:
+    many = fastad.ResultTable.from_arrays({"auc": np.random.default_rng(0).random((3, 51))})
+    reason = compare_runs(many, **OPTIONS).skipped["multi_comparison"]
+    assert reason == "a matrix of 51 detectors is not printed"
+
+
 # The same bits.
 
 
