@@ -11,20 +11,20 @@ gradient of each row (Horvitz and Thompson 1952, for samples whose errors are un
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import expit, lambertw, stdtr
 
 from fastad._core.parameters import check_inside
 from fastad._core.results import Column, Record, ShortRepr, TableResult, interval_columns
-from fastad._core.types import FloatVector, IntVector, Point
+from fastad._core.types import FloatVector, Point
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.labeling.drawn_rows import DrawnRows, check_rounds
 from fastad.labeling.missed import RoundBelow, missed_bound
 from fastad.labeling.score_orders import ScoreOrder, check_all_scores
 from fastad.labeling.targets import BoundTarget, Targets, check_targets
+from fastad.labeling.weights import LabeledRows
 from fastad.labeling.working_model import Cells, WorkingModel, logistic_regression
 from fastad.uncertainty.samples.closed_forms import logit_ends, student_quantile, symmetric_ends
 from fastad.uncertainty.samples.dependence import df_of_squares
@@ -35,8 +35,8 @@ _UPDATES = 3
 _PRECISION = 1e-6
 # The prior of the working model, which labels replace.
 _PREVALENCE, _AUC = 0.01, 0.9
-# Beyond this the expansion is none.
-_MOST_SKEWNESS = 2.0
+# Beyond this the expansion is none; and as good as infinite.
+_MOST_SKEWNESS, _MOST_DF = 2.0, 1e9
 # With fewer anomalies that have a label, an interval is unreliable.
 _FEW_ANOMALIES = 10
 
@@ -142,57 +142,6 @@ class LabeledEstimates(ShortRepr, TableResult):
         ]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Labels:
-    """Labels of the rows that samples have, over all rounds.
-
-    Attributes
-    ----------
-    rounds : list
-        Of each round, where its rows begin and end, their probabilities, and the least one.
-    row, label : numpy.ndarray of shape (n,)
-        Rows and their labels.
-    weight : numpy.ndarray of shape (n,)
-        Number of rows that each stands for: of mean 1 over all samples, for each row.
-    variance, skewness : numpy.ndarray of shape (n,)
-        Second and third central moment of the weight, over the probability of the row.
-    """
-
-    rounds: list[tuple[slice, FloatVector, float]]
-    row: IntVector
-    label: FloatVector
-    weight: FloatVector
-    variance: FloatVector
-    skewness: FloatVector
-
-    @classmethod
-    def of(cls, rounds: Sequence[DrawnRows]) -> "_Labels":
-        """Weight each round by its number of labels; earlier ones are certain in a later one."""
-        n_labels = sum(each.n_complete for each in rounds)
-        columns: list[list[npt.NDArray[Any]]] = []
-        parts, start = [], 0
-        later = 1.0
-        for each in rounds:
-            k = each.n_complete
-            limit = 1.0 if k == each.row.shape[0] else float(each.priority[k])
-            p = np.minimum(each.size[:k] * limit, 1.0)
-            fraction = k / n_labels
-            later -= fraction
-            others = (1 - p) / p
-            columns.append(
-                [
-                    each.row[:k],
-                    each.label[:k],
-                    fraction / p + max(later, 0.0),
-                    fraction**2 * others / p,
-                    fraction**3 * others * (1 - 2 * p) / p**2,
-                ]
-            )
-            parts.append((slice(start, start + k), p, min(each.least_size * limit, 1.0)))
-            start += k
-        return cls(parts, *map(np.concatenate, zip(*columns, strict=True)))
-
-
 def estimate(
     scores: Any,
     labeled: DrawnRows | Sequence[DrawnRows],
@@ -262,17 +211,19 @@ def estimate(
         raise InvalidInputError(
             "labeled must have a label of the first row at least; found none", argument="labeled"
         )
-    labels = _Labels.of(rounds)
+    labels = LabeledRows.of(rounds)
     cells = Cells.of(checked, {})
     model = WorkingModel.prior(cells, _PREVALENCE, _AUC)
     model = model.fitted(cells.features[cells.row_cell[labels.row]], labels.label)
     log_odds = model.log_odds(cells)[cells.row_cell]
-    needed = {name for each in targets for name in each.detectors}
-    orders = {name: ScoreOrder.of(checked[name]) for name in needed}
+    orders = {name: ScoreOrder.of(checked[name]) for each in targets for name in each.detectors}
     planned = rounds[0].row.shape[0] / n_labels
+    alpha = float(1 - level)
     return LabeledEstimates(
         [
-            _estimate(each, checked, orders, log_odds, labels, planned, float(1 - level))
+            _missed(each, checked, labels, alpha)
+            if each.is_missed
+            else _estimate(each, orders, log_odds, labels, planned, alpha)
             for each in targets
         ],
         n_rows=log_odds.shape[0],
@@ -285,128 +236,138 @@ def estimate(
 
 def _estimate(
     target: BoundTarget,
-    scores: Mapping[str, Any],
     orders: Mapping[str, ScoreOrder],
     log_odds: FloatVector,
-    labels: _Labels,
+    labels: LabeledRows,
     planned: float,
     alpha: float,
 ) -> LabeledEstimate:
+    """Return the estimate of a measure or difference."""
+    n_anomalies = int(labels.label.sum())
+    if not n_anomalies:
+        return LabeledEstimate(
+            target.name, reliability_note="undefined without anomalies: no label is one"
+        )
     try:
-        value, residual, slope = _targeted(target, orders, log_odds, labels)
+        value, spread = _targeted(target, orders, log_odds, labels)
     except UndefinedMeasureError as undefined:
-        if not target.is_missed:
-            return LabeledEstimate(target.name, reliability_note=str(undefined))
-        value, residual, slope = 0.0, labels.label, np.zeros(labels.row.shape[0])
-    # Where the sample has no anomaly, which may be rare, the model says how many it might have had.
-    p = expit(log_odds[labels.row])
-    squares = labels.variance * (residual * slope) ** 2
-    variance = max(float(squares.sum()), float(labels.variance @ (p * (1 - p) * slope**2)))
-    cubes = (
-        float(labels.skewness @ (moment * slope**3))
-        for moment in (residual**3, p * (1 - p) * (1 - 2 * p))
-    )
-    skewness = max(cubes, key=abs) / variance**1.5 if variance > 0 else 0.0
-    total = float(labels.weight @ (residual * slope) ** 2)
-    uniform = log_odds.shape[0] / (1 + variance / total) if total > 0 else math.nan
-    error = math.sqrt(variance)
-    if target.is_missed:
-        low, high = _missed_ends(target, scores, labels, alpha)
-        value = min(max(value, low), high)
-        return LabeledEstimate(target.name, value, low, high, error, uniform_labels=uniform)
-    df = df_of_squares(squares)
-    bounds = target.bound.bounds
-    if target.is_difference:
-        bounds = bounds[0] - bounds[1], bounds[1] - bounds[0]
+        return LabeledEstimate(target.name, reliability_note=str(undefined))
+    error, bounds = math.sqrt(spread.variance), target.bounds
     value = min(max(value, bounds[0]), bounds[1])
-    ends = logit_ends if math.isfinite(bounds[1] - bounds[0]) else symmetric_ends
-    if target.is_difference:
-        ends = symmetric_ends
-    quantile = student_quantile(alpha, df)
-    # The first term of the Cornish-Fisher expansion: where few rows of large weight are found, the
-    # value and its standard error are too small in most samples. It only widens.
-    longer = (2 * quantile**2 + 1) / 6 * min(max(skewness, -_MOST_SKEWNESS), _MOST_SKEWNESS)
+    is_logit = math.isfinite(bounds[1] - bounds[0]) and not target.is_difference
+    ends = logit_ends if is_logit else symmetric_ends
+    quantile = student_quantile(alpha, spread.df)
     low, high = (
-        ends(value, error * (quantile + max(sign * longer, 0.0)), bounds)[end]
+        ends(value, error * _lengthened(quantile, sign * spread.skewness), bounds)[end]
         for end, sign in ((0, -1), (1, 1))
     )
-    radius = error * sequence_factor(planned, alpha)
     p_value = math.nan
     if target.is_difference:
-        p_value = (
-            1.0
-            if value == 0
-            else 2 * float(stdtr(min(df, 1e9), -abs(value) / error))
-            if error
-            else 0.0
-        )
-    n_anomalies = int(labels.label.sum())
+        statistic = abs(value) / error if error else (math.inf if value else 0.0)
+        # The side towards 0: the lower one of a positive difference.
+        statistic = _shortened(statistic, -spread.skewness * np.sign(value))
+        p_value = 2 * float(stdtr(min(spread.df, _MOST_DF), -statistic))
+    radius = error * sequence_factor(planned, alpha)
+    sequence = symmetric_ends(value, radius, bounds)
+    n_uniform = log_odds.shape[0] / (1 + spread.variance / spread.total) if error else math.nan
     note = None
-    if n_anomalies < _FEW_ANOMALIES and variance > 0:
+    if error and n_anomalies < _FEW_ANOMALIES:
         note = f"{n_anomalies} of the labels are anomalies, fewer than {_FEW_ANOMALIES}"
     return LabeledEstimate(
-        target.name,
-        value,
-        low,
-        high,
-        error,
-        p_value,
-        *symmetric_ends(value, radius, bounds),
-        uniform,
-        note,
+        target.name, value, low, high, error, p_value, *sequence, n_uniform, note
     )
+
+
+class _Spread(NamedTuple):
+    """Moments of an estimate: its variance, with degrees of freedom, and its skewness.
+
+    ``total`` is the sum of the squares of all rows, of which uniform sampling has a part.
+    """
+
+    variance: float
+    df: float
+    skewness: float
+    total: float
 
 
 def _targeted(
     target: BoundTarget,
     orders: Mapping[str, ScoreOrder],
     log_odds: FloatVector,
-    labels: _Labels,
-) -> tuple[float, FloatVector, FloatVector]:
-    """Return the value of a target, and the residual and gradient of each label."""
-    if not labels.label.any():
-        raise UndefinedMeasureError(
-            f"{target.name} is undefined without anomalies: none of {labels.row.shape[0]} labels is"
-        )
+    labels: LabeledRows,
+) -> tuple[float, _Spread]:
+    """Return the value of a target, and how far it may be from the true one."""
     points = {name: order.point for name, order in orders.items()}
-    others = np.maximum(labels.weight - 1, 0)
+    rows, base = labels.row, log_odds[labels.row]
+    # Where the sample has no anomaly, which may be rare, the model says how many it might have had.
+    p = expit(base)
     anomalous = expit(log_odds)
-    for _ in range(_UPDATES):
-        predicted = anomalous[labels.row]
-        anomalous[labels.row] = labels.label
+    for update in range(_UPDATES + 1):
+        predicted = anomalous[rows]
+        anomalous[rows] = labels.label
         counts = {name: orders[name].counts(anomalous) for name in target.detectors}
-        slope = target.gradient(counts, points)
-        scale = float(np.max(np.abs(slope))) or 1.0
-        features = np.column_stack([np.ones(labels.row.shape[0]), slope[labels.row] / scale])
+        slopes = target.gradient(counts, points)
+        slope, scale = slopes[rows], float(np.max(np.abs(slopes))) or 1.0
+        weight, of_variance, of_skewness = labels.weights(np.sqrt(p * (1 - p)) * slope)
+        if update == _UPDATES:
+            break
         moved = logistic_regression(
-            features,
+            np.column_stack([np.ones(rows.shape[0]), slope / scale]),
             labels.label,
             prior=(np.zeros(2), np.full(2, _PRECISION)),
-            weights=others,
-            offset=log_odds[labels.row],
+            weights=np.maximum(weight - 1, 0),
+            offset=base,
         )
-        anomalous = expit(log_odds + moved[0] + moved[1] / scale * slope)
-    predicted = anomalous[labels.row]
-    anomalous[labels.row] = labels.label
-    counts = {name: orders[name].counts(anomalous) for name in target.detectors}
-    slope = target.gradient(counts, points)[labels.row]
+        anomalous = expit(log_odds + moved[0] + moved[1] / scale * slopes)
     residual = labels.label - predicted
+    squares = of_variance * (residual * slope) ** 2
+    variance = max(float(squares.sum()), float(of_variance @ (p * (1 - p) * slope**2)))
+    moments = residual**3, p * (1 - p) * (1 - 2 * p)
+    cube = max((float(of_skewness @ (x * slope**3)) for x in moments), key=abs)
+    skewness = cube / variance**1.5 if variance > 0 else 0.0
     # What the update has left, where weights are below 1.
-    value = target.value(counts) + float((labels.weight - 1) @ (residual * slope))
-    return value, residual, slope
+    value = target.value(counts) + float((weight - 1) @ (residual * slope))
+    total = float(weight @ (residual * slope) ** 2)
+    return value, _Spread(variance, df_of_squares(squares), skewness, total)
 
 
-def _missed_ends(
-    target: BoundTarget, scores: Mapping[str, Any], labels: _Labels, alpha: float
-) -> tuple[float, float]:
-    """Return the anomalies that were found below a threshold, and how many there are at most."""
+def _lengthened(quantile: float, skewness: float) -> float:
+    """Return the quantile on the side of a skewed estimate that is missed more often.
+
+    Where few rows of large weight are found, a value and its standard error are too small in most
+    samples. By the first term of the Cornish-Fisher expansion; the other side stays.
+    """
+    return quantile + (2 * quantile**2 + 1) / 6 * min(max(skewness, 0.0), _MOST_SKEWNESS)
+
+
+def _shortened(statistic: float, skewness: float) -> float:
+    """Return the quantile whose lengthened one a statistic is."""
+    factor = min(max(skewness, 0.0), _MOST_SKEWNESS) / 6
+    excess = max(statistic - factor, 0.0)
+    return 2 * excess / (1 + math.sqrt(1 + 8 * factor * excess)) if factor else statistic
+
+
+def _missed(
+    target: BoundTarget, scores: Mapping[str, Any], labels: LabeledRows, alpha: float
+) -> LabeledEstimate:
+    """Return the anomalies below a threshold: estimated, found, and how many there are at most."""
     (name,) = target.detectors
     below = scores[name] < target.bound.parameters["threshold"]
-    found = below[labels.row] & (labels.label == 1)
-    parts = [RoundBelow(p[found[rows]], least) for rows, p, least in labels.rounds]
-    n_unlabeled = int(below.sum() - below[labels.row].sum())
-    n_found = int(found.sum())
-    return float(n_found), float(n_found + missed_bound(parts, n_unlabeled, alpha))
+    is_below = below[labels.row]
+    found = is_below & (labels.label == 1)
+    weight, of_variance, _ = labels.weights(is_below.astype(np.float64))
+    rounds = [
+        RoundBelow(labels.probability[rows][found[rows]], least)
+        for rows, least in zip(labels.rounds, labels.least, strict=True)
+    ]
+    n_found, n_unlabeled = int(found.sum()), int(below.sum() - is_below.sum())
+    high = float(n_found + missed_bound(rounds, n_unlabeled, alpha))
+    value, variance = float(weight @ found), float(of_variance @ found)
+    uniform = below.shape[0] / (1 + variance / value) if value else math.nan
+    error = math.sqrt(variance)
+    return LabeledEstimate(
+        target.name, min(value, high), n_found, high, error, uniform_labels=uniform
+    )
 
 
 def sequence_factor(planned: float, alpha: float) -> float:

@@ -21,6 +21,11 @@ from fastad.uncertainty.samples.closed_forms import normal_quantile
 
 # Part of the labels that is drawn uniformly, whatever the working model says.
 FLOOR = 0.15
+# Weight of the number of anomalies where a target rests on it. A difference of two detectors hardly
+# moves with it to first order, but is divided by it: one that is badly known scatters the quotient.
+OF_NUMBER = 0.25
+# The gradient in most rows that tells so, relative to the largest one.
+_RESTS_ON = 0.01
 _TINY = 1e-300
 _STEPS = 60
 
@@ -173,14 +178,7 @@ def design(
         model = model.fitted(cells.features[cell], labels)
         unknown = unknown - np.bincount(cell, np.ones(cell.shape[0]), unknown.shape[0])
         anomalies = anomalies + np.bincount(cell, labels, unknown.shape[0])
-    variances = _variances(cells, targets, model, unknown, anomalies)
-    wanted = np.zeros(unknown.shape[0])
-    for each, variance in zip(targets, variances, strict=True):
-        # A bound on what is missed must not rest on the model.
-        size = np.ones(unknown.shape[0]) if each.is_missed else np.sqrt(variance)
-        wanted += (size / max(float(unknown @ size), _TINY)) ** 2
-    wanted = np.sqrt(wanted)
-    wanted /= float(unknown @ wanted)
+    variances, wanted = _variances(cells, targets, model, unknown, anomalies)
     sizes = _scaled((1 - FLOOR) * wanted + FLOOR / float(unknown.sum()), unknown, n_labels)
     probability = np.minimum(sizes, 1.0)
     quantile = normal_quantile(float(1 - level))
@@ -239,21 +237,35 @@ def _variances(
     model: WorkingModel,
     unknown: FloatVector,
     anomalies: FloatVector,
-) -> list[FloatVector]:
-    """Return the variance that a row of each cell adds to each target, as a mean over the models.
+) -> tuple[list[FloatVector], FloatVector]:
+    """Return the variance that a row of each cell adds to each target, and how it is to be drawn.
 
-    Of one model, rows on which detectors agree would have none, and the threshold one place.
+    Variances are means over the models: of one model, rows on which detectors agree would have
+    none, and the threshold one place. What is wanted adds up to 1.
     """
     variances = [np.zeros(unknown.shape[0]) for _ in targets]
+    of_number, rests_on_number = np.zeros(unknown.shape[0]), [False] * len(targets)
     # Bins rise, and points fall.
     points = {name: cells.lowest[name].shape[0] - 1 - bins for name, bins in cells.bins.items()}
     all_probabilities = model.probabilities(cells)
+    bulk = int(np.argmax(unknown))
     for p in all_probabilities:
         counts = _counts(cells, anomalies + unknown * p)
-        for variance, target in zip(variances, targets, strict=True):
-            slope = target.gradient(counts, points)
-            variance += p * (1 - p) * slope**2 / len(all_probabilities)
-    return variances
+        of_number += p * (1 - p) / len(all_probabilities)
+        for i, target in enumerate(targets):
+            slope = np.abs(target.gradient(counts, points))
+            variances[i] += p * (1 - p) * slope**2 / len(all_probabilities)
+            rests_on_number[i] |= bool(slope[bulk] > _RESTS_ON * slope.max())
+    squares = np.zeros(unknown.shape[0])
+    for target, variance, rests in zip(targets, variances, rests_on_number, strict=True):
+        # A bound on what is missed must not rest on the model.
+        size = np.ones(unknown.shape[0]) if target.is_missed else np.sqrt(variance)
+        squares += (size / max(float(unknown @ size), _TINY)) ** 2
+        if rests and not target.is_missed:
+            size = np.sqrt(of_number)
+            squares += (OF_NUMBER * size / max(float(unknown @ size), _TINY)) ** 2
+    wanted = np.sqrt(squares)
+    return variances, wanted / float(unknown @ wanted)
 
 
 def _scaled(sizes: FloatVector, unknown: FloatVector, n_labels: int) -> FloatVector:

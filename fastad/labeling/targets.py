@@ -83,6 +83,12 @@ class BoundTarget:
         """Whether it is the number of anomalies below a threshold."""
         return self.bound.measure is MISSED
 
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """Lowest and highest number that it can be."""
+        low, high = self.bound.bounds
+        return (low - high, high - low) if self.is_difference else (low, high)
+
     def value(self, counts: Mapping[str, OrderedCounts]) -> float:
         """Return the value or the difference; raise where it is undefined."""
         return sum(sign * self.bound.value(counts[name]) for name, sign in self.detectors.items())

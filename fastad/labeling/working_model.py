@@ -27,7 +27,7 @@ _STEPS, _TOLERANCE = 50, 1e-9
 # A guess of the intercept need not be more exact.
 _NEAR = 1e-4
 # Other models that may be true: slopes so much larger or smaller, and so many times the anomalies.
-_VARIANT_SD, _VARIANT_FACTOR = 0.5, 2.0
+_VARIANT_SD, _VARIANT_FACTOR = 0.5, 3.0
 # Log odds beyond these are as good as certain.
 _MOST_LOG_ODDS = 30.0
 # Part of the correlation that the discriminant does not invert: detectors may be equal.

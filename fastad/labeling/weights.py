@@ -1,0 +1,72 @@
+"""Weights of rows with labels, over all rounds in which rows were drawn."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from fastad._core.types import FloatVector, IntVector
+from fastad.labeling.drawn_rows import DrawnRows
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LabeledRows:
+    """Rows that are a sample: of each round those before the first one without a label.
+
+    Attributes
+    ----------
+    row, label : numpy.ndarray of shape (n,)
+        Rows and their labels, of one round after the other.
+    probability : numpy.ndarray of shape (n,)
+        Probability with which each was drawn in its round.
+    starts : list of int
+        Where the rows of each round begin, and n.
+    least : list of float
+        The least probability of all rows, of each round.
+    """
+
+    row: IntVector
+    label: FloatVector
+    probability: FloatVector
+    starts: list[int]
+    least: list[float]
+
+    @classmethod
+    def of(cls, rounds: Sequence[DrawnRows]) -> "LabeledRows":
+        """Return the rows of rounds, given the priority of the first one that is not used."""
+        sizes = [each.n_complete for each in rounds]
+        limits = [float(np.append(each.priority, 1.0)[each.n_complete]) for each in rounds]
+        parts = list(zip(rounds, sizes, limits, strict=True))
+        return cls(
+            np.concatenate([each.row[:k] for each, k, _ in parts]),
+            np.concatenate([each.label[:k] for each, k, _ in parts]),
+            np.concatenate([np.minimum(each.size[:k] * limit, 1) for each, k, limit in parts]),
+            [0, *np.cumsum(sizes).tolist()],
+            [min(each.least_size * limit, 1.0) for each, _, limit in parts],
+        )
+
+    @property
+    def rounds(self) -> list[slice]:
+        """Where the rows of each round are."""
+        return [slice(*ends) for ends in zip(self.starts, self.starts[1:], strict=False)]
+
+    def weights(self, deviation: FloatVector) -> tuple[FloatVector, FloatVector, FloatVector]:
+        """Return the weight of each row, and its second and third moment over the probability.
+
+        A round is an estimate of its own, in which the rows of earlier ones are certain. It counts
+        as the inverse of its variance if rows deviate as much from a target as is given: by a
+        model, because the deviations that labels show are small where they happen to be.
+        """
+        others = (1 - self.probability) / self.probability
+        expected = others / self.probability * deviation**2
+        precision = np.array([1 / max(float(expected[rows].sum()), 1e-300) for rows in self.rounds])
+        if not expected.any() or 0 in np.diff(self.starts):
+            precision = np.diff(self.starts).astype(np.float64)
+        precision /= precision.sum()
+        sizes = np.diff(self.starts)
+        fraction = np.repeat(precision, sizes)
+        later = np.repeat(1 - np.cumsum(precision), sizes)
+        weight = fraction / self.probability + np.maximum(later, 0)
+        variance = fraction**2 * others / self.probability
+        skewness = fraction * variance * (1 - 2 * self.probability) / self.probability
+        return weight, variance, skewness
