@@ -34,7 +34,7 @@ def decide(*require: dict[str, Any], new: Any = NEW, old: Any = OLD, **policy: A
     return fastad.gate({"require": list(require), **policy}, new, old)
 
 
-def tested(row: GateRow) -> MarginTest:
+def result_of(row: GateRow) -> MarginTest:
     assert row.test is not None
     return row.test
 
@@ -89,7 +89,7 @@ def test_slices_have_rows_of_their_own_and_the_worst_is_named() -> None:
     (worst,) = result.worst_slices
     assert worst.slice_value == "b"
     assert (
-        f"worst slice, auc not worse by 0.05: site b: new - old = {tested(worst).estimate:.4f}"
+        f"worst slice, auc not worse by 0.05: site b: new - old = {result_of(worst).estimate:.4f}"
         in (result.notes[0])
     )
     rows = SITE == "b"
@@ -106,7 +106,7 @@ def test_failures_are_adjusted_for_the_number_of_slices() -> None:
         new=table(new, group=groups),
         old=table(OLD, group=groups),
     )
-    raw = np.array([tested(row).p_value_inside for row in result.rows])
+    raw = np.array([result_of(row).p_value_inside for row in result.rows])
     order = np.argsort(raw)
     holm = np.maximum.accumulate(raw[order] * np.arange(8, 0, -1)).clip(max=1)
     assert [result.rows[i].adjusted_p_value for i in order] == pytest.approx(holm.tolist())
@@ -151,7 +151,7 @@ def test_independent_samples_have_labels_of_their_own() -> None:
     )
     y = half["y"], rest["y"]
     expected = noninferiority(y, half["score"], rest["score"], measure="auc", margin=0.2, rng=0)
-    last = tested(result.rows[-1])
+    last = result_of(result.rows[-1])
     assert (last.low, last.method) == (expected.low, expected.method)
     assert [row.slice_value for row in result.rows[:-1]] == ["a", "b", "c"]
     other = {**rest, "site": np.where(rest["site"] == "a", "d", rest["site"])}
@@ -196,7 +196,7 @@ def test_what_is_saved_says_the_same() -> None:
     content = json.loads(result.to_json())
     assert (content["verdict"], content["exit_code"]) == ("fail", 1)
     assert [row["verdict"] for row in content["rows"]] == [row.verdict for row in result.rows]
-    assert content["rows"][1]["test"]["low"] == tested(result.rows[1]).low
+    assert content["rows"][1]["test"]["low"] == result_of(result.rows[1]).low
     assert result.to_markdown().startswith("**Gate: fail**\n\n| requirement |")
     suite = ElementTree.fromstring(result.to_junit())
     assert {name: suite.get(name) for name in ("tests", "failures", "errors", "skipped")} == {
@@ -207,7 +207,7 @@ def test_what_is_saved_says_the_same() -> None:
     }
     failure = suite.find("testcase[2]/failure")
     assert failure is not None
-    assert failure.text == tested(result.rows[1]).summary
+    assert failure.text == result_of(result.rows[1]).summary
 
 
 def test_power_is_that_of_the_old_scores() -> None:

@@ -42,6 +42,7 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "rtol": st.just(0.1),
     "k": st.integers(1, 9),
     "value": st.just("0.8"),
+    "margin": st.sampled_from([0.05, 0.4]),
     "volume_fraction": st.floats(1e-6, 1),
     "reference": st.just("tpr@0.1"),
     "test_fraction": st.just(0.2),
@@ -108,6 +109,8 @@ def special(name: str, sample: Sample, rng: np.random.Generator) -> dict[str, An
     large = {"y_true": np.arange(1200) % 9 == 0, "y_score": rng.normal(size=1200), "fpr": 0.01}
     is_tied = bool(rng.integers(2))
     pairs: Any = rng.random((3, 4, 5)).round(1)
+    new, old = ({"y": sample.y, "score": scores} for scores in (one, two))
+    policy = {"require": [{"measure": "auc", "margin": 0.1}, {"measure": "auc", "at_least": 0.5}]}
     values: Mapping[str, dict[str, Any]] = {
         "nemenyi": {"measure": "auc"},
         "wilcoxon_holm": {"measure": "auc"},
@@ -120,9 +123,14 @@ def special(name: str, sample: Sample, rng: np.random.Generator) -> dict[str, An
         "class_sensitivity": {"results": columns(tied=is_tied, classes=True)},
         "compare_all": {"y_score": {"one": one, "two": two}},
         "score_rank_intervals": {"y_score": {"one": one, "two": two}},
+        "at_least": {"value": 0.5},
         "confusion_at": {"threshold": sample.s[0]},
         "difference_band": {"measure": benefit, "threshold": [0.2, 0.5]},
         "emmv": {"y_score": {"it": one}, "uniform_score": {"it": two}},
+        "gate": {"policy": policy, "new": new, "old": old},
+        "gate_power": {"n_draws": 2},
+        "power_of_policy": {"policy": policy, "old": old},
+        "read_policy": {"policy": policy},
         "pairwise_agreement": {"a": pairs[0], "b": pairs[1]},
         "rank_label_agreement": {"criterion": pairs[0], "references": (pairs[1], pairs[2])},
         "compare_rates": {"n_events": counts[0], "n_samples": counts[1] + 50},
@@ -150,7 +158,7 @@ def arguments(draw: st.DrawFn, name: str) -> dict[str, Any]:
         "y_true": lambda: rng.integers(2, size=len(rows)) if name == "volumes" else sample.y,
         "y_score": lambda: sample.s,
         "uniform_score": lambda: sample.s[1:],
-        "scores_a": lambda: sample.s,
+        **dict.fromkeys(("scores_a", "new", "old"), lambda: rng.permutation(sample.s)),
         "scores_b": lambda: rng.permutation(sample.s),
         "sample_a": lambda: (sample.y, sample.s),
         "sample_b": lambda: (sample.y[::-1], draw(score_vectors(n))),
