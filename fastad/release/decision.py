@@ -11,7 +11,8 @@ import numpy as np
 from fastad._core.parameters import significance_level
 from fastad._core.row_index import RowIndex
 from fastad._core.threads import thread_limit
-from fastad.errors import UndefinedMeasureError
+from fastad.errors import InvalidInputError, UndefinedMeasureError
+from fastad.ordering.counts import count_scores
 from fastad.ordering.groups import factorize
 from fastad.ordering.labels import check_labels, check_scores
 from fastad.release.joined_tables import ScoredRows, joined, no_column, read_rows
@@ -23,12 +24,12 @@ from fastad.uncertainty.comparisons.noninferiority import (
     check_test_options,
     difference_test,
     independent_pair,
-    independent_side,
     limit_test,
 )
 from fastad.uncertainty.comparisons.paired import Detectors, rank_detectors
 from fastad.uncertainty.comparisons.planned_power import gate_power
 from fastad.uncertainty.comparisons.unpaired import Pair
+from fastad.uncertainty.comparisons.unpaired import Sample as SampleOfSide
 from fastad.uncertainty.samples.bootstrap import IndependentSample
 from fastad.uncertainty.samples.sampling import DesignedSample, Sample, check_design
 
@@ -131,7 +132,7 @@ class _Samples:
             for side, name in zip(self.sides, _ARGUMENTS, strict=True):
                 labels = check_labels(side.labels)
                 scores = check_scores(side.scores[0], labels, name=name)
-                counted.append(independent_side(scores, labels, name))
+                counted.append(SampleOfSide(labels, scores, count_scores(scores, labels, name)))
             return independent_pair((counted[0], counted[1]), _ARGUMENTS, np.uint64(rules.seed))
         (side,) = self.sides
         weights = None if rules.weights is None else side.columns[rules.weights]
@@ -198,9 +199,12 @@ def _row(requirement: Requirement, column: str, value: str, samples: _Samples) -
     text, reason = requirement.text, samples.too_few if column else ""
     if reason:
         return GateRow(text, column, value, samples.rules.small_slices, reason, None)
+    # A slice may refute the fraction of hidden anomalies.
+    is_corrected = bool(column) and samples.rules.contamination > 0
+    errors = (UndefinedMeasureError, *((InvalidInputError,) if is_corrected else ()))
     try:
         test = samples.test(requirement)
-    except UndefinedMeasureError as error:
+    except errors as error:
         return GateRow(text, column, value, UNDECIDED, str(error), None)
     verdict: str = test.verdict
     reason = test.reliability_note or ""

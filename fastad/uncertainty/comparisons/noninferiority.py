@@ -412,13 +412,9 @@ def _read(
     sides = []
     for of_side, scores, name in zip(y_true, (new, old), ("new", "old"), strict=True):
         labels = check_labels(of_side, pos_label=pos_label)
-        sides.append(independent_side(check_scores(scores, labels, name=name), labels, name))
+        checked = check_scores(scores, labels, name=name)
+        sides.append(Sample(labels, checked, count_scores(checked, labels, name)))
     return independent_pair((sides[0], sides[1]), (names[0], names[1]), rng)
-
-
-def independent_side(scores: Any, labels: Any, name: str) -> Sample:
-    """Return one of two independent samples, counted."""
-    return Sample(labels, scores, count_scores(scores, labels, name))
 
 
 def independent_pair(sides: tuple[Sample, Sample], names: tuple[str, str], seed: np.uint64) -> Pair:
