@@ -10,6 +10,7 @@ import numpy as np
 
 from fastad._core.parameters import significance_level
 from fastad._core.row_index import RowIndex
+from fastad._core.suggestions import suggests_arguments
 from fastad._core.threads import thread_limit
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.ordering.counts import count_scores
@@ -36,6 +37,7 @@ from fastad.uncertainty.samples.sampling import DesignedSample, Sample, check_de
 _ARGUMENTS = ("new", "old")
 
 
+@suggests_arguments
 def gate(
     policy: str | os.PathLike[str] | Mapping[str, Any] | Policy,
     new: Any,
