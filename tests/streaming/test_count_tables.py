@@ -110,6 +110,7 @@ def test_queries_are_parsed_in_every_dialect(dialect: Any) -> None:
         assert tables == {"scored", "ends", "scales", "counted"}
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("measure", "tolerance", "n_ranges"),
     [("tpr@0.01", 0, 1), ("ap", 0, 14), ("auc", 1e-3, 14), ("auc", 1e-2, 4), ("f1_best", 1e-3, 9)],
@@ -204,6 +205,7 @@ def test_intervals_stand_beside_the_bounds(exact: bool, counts_file: Path, tmp_p
         assert "90 % confidence" in str(result)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("extension", ["parquet", "csv.gz", "npz"])
 def test_counts_are_read_from_other_files_and_folders(
     extension: str, counts_file: Path, tmp_path: Path
@@ -265,6 +267,28 @@ def test_bad_tables_are_refused(text: str, message: str, tmp_path: Path) -> None
         streaming.evaluate(path)
     assert str(error.value).startswith(str(path))
     assert message in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("label", "score", "message"),
+    [
+        (2, 1.5, "found 1 row whose label is neither 0 nor 1"),
+        (None, 1.5, "found 1 row whose label is neither 0 nor 1"),
+        (1, None, "column 'low' must be a score; found 1 row without one"),
+        (0, np.nan, "column 'low' must be a score; found 1 row without one"),
+    ],
+)
+def test_rows_that_cannot_be_counted_are_not_lost(
+    label: Any, score: Any, message: str, tmp_path: Path
+) -> None:
+    connection = duckdb.connect()
+    connection.execute("CREATE TABLE t AS SELECT i % 2 AS y, i / 10 AS s FROM range(40) r(i)")
+    connection.execute("INSERT INTO t VALUES (?, ?)", [label, score])
+    query = counts_query("duckdb", table="t", score="s", label="y", bins=4)
+    path = tmp_path / "counts.csv"
+    connection.execute(f"COPY ({query}) TO '{path}' (HEADER)")
+    with pytest.raises(InvalidInputError, match=message):
+        streaming.evaluate(path)
 
 
 def test_counts_without_samples_are_undefined(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import numpy.typing as npt
 import pytest
 
 import fastad
+from bench.warehouse import CASES, counts_of, printed_area, samples
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.streaming import ScoreSketch, kolmogorov_distance
 from fastad.streaming.sketches.bounded_methods import bind_any
@@ -111,6 +112,24 @@ def test_exact_values_lie_within_many_random_bins(weighted: bool, n_seeds: int) 
     # 1001 bins, and 70.
     cases = [(kind, seed) for seed in range(1, n_seeds + 1) for kind in KINDS]
     assert sum(check_all(BOUNDED, *case, weighted=weighted) for case in cases) > 40 * len(cases)
+
+
+@pytest.mark.parametrize(
+    ("number", "printed", "exact"),
+    [(0, 0.74, 0.87), (1, 0.966, 0.941), (2, 0.819, 0.824), (3, 0.846, 0.869)],
+)
+def test_areas_that_are_printed_of_counts_are_wrong_within_the_bounds(
+    number: int, printed: float, exact: float
+) -> None:
+    case = CASES[number]
+    y, s = samples(case)
+    edges, normals, anomalies = counts_of(case, y, s)
+    area = fastad.roc_auc(y, s)
+    assert printed_area(case, normals, anomalies) == pytest.approx(printed, abs=6e-3)
+    assert area == pytest.approx(exact, abs=2e-3)
+    bounds = ScoreSketch.from_counts(edges, normals, anomalies).roc_auc()
+    assert bounds.low <= area <= bounds.high
+    assert bounds.error > abs(printed_area(case, normals, anomalies) - area)
 
 
 # Bins of 0, 1, 2 and 3, closed on the left.

@@ -38,10 +38,11 @@ def read_counts(table: Table, group_columns: Sequence[str]) -> Batch:
     roles: dict[str, Role] = {name: Names() for name in group_columns}
     values = table.read({**roles, **{name: Numbers(may_miss=name in ends) for name in numbers}})
     columns = {name: np.asarray(values[name]) for name in numbers}
-    if np.any(columns.get(_OTHERS, 0)):
+    n_others = int(columns.get(_OTHERS, np.zeros(1)).sum())
+    if n_others:
         raise TableError(
-            f"{table.title}: column {_OTHERS!r} must be 0; found "
-            f"{columns[_OTHERS].sum():g} rows whose label is neither 0 nor 1"
+            f"{table.title}: column {_OTHERS!r} must be 0; found {count_text(n_others, 'row')} "
+            "whose label is neither 0 nor 1"
         )
     for name in ends:
         n_missing = int(np.count_nonzero(np.isnan(columns[name])))
