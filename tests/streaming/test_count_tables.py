@@ -153,6 +153,10 @@ def test_many_ranges_are_split_by_more_bins(tolerance: float) -> None:
 
 
 def test_a_query_without_ranges_is_the_first_one() -> None:
+    weighted = ScoreSketch.from_counts([0, 1, 2], [1.5, 2], [1, 2]).refine(measure="auc")
+    assert len(weighted.ranges) == 1
+    with pytest.raises(InvalidInputError, match="found real weights"):
+        weighted.to_sql("duckdb", **COLUMNS)
     exact = ScoreSketch.from_counts([[0, 0], [1, 1]], [1, 0], [0, 1], closed="both")
     query = exact.refine(measure="auc").to_sql("duckdb", **COLUMNS)
     assert query == counts_query("duckdb", **COLUMNS)

@@ -165,6 +165,10 @@ class Refinement:
         stand for single values.
         """
         cells, tolerance = self._cells, self._tolerance
+        if cells.is_real:
+            raise InvalidInputError(
+                "counts must be numbers of samples, as a query counts them; found real weights"
+            )
         error, n_parts, chosen = bounds_of(cells, self._bound).error, 0, self._chosen
         if tolerance and math.isfinite(error):
             n_parts = max(min(math.ceil(4 * error / tolerance), _MOST_PARTS), 2)
