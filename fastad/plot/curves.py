@@ -286,10 +286,16 @@ def refine(
 def straight_area(x: FloatVector, band: Any, lowest: float = 0.0) -> drawing.Area:
     """Return the area of a band whose bounds are joined by straight lines.
 
-    It starts at the last point above 0 that is not above the start of the axis: a logarithmic axis
-    has no 0.
+    It starts at the last point above 0 that is not above the start of the axis, or else at that
+    start: a logarithmic axis has no 0.
     """
     order = np.argsort(x, kind="stable")
+    x, low, high = x[order], band.low[order], band.high[order]
     before = x[(x > 0) & (x <= lowest)]
-    order = order[x[order] >= (before.max() if before.size else lowest)]
-    return x[order], band.low[order], band.high[order]
+    if before.size or x[0] >= lowest:
+        kept = x >= (before.max() if before.size else lowest)
+        return x[kept], low[kept], high[kept]
+    later = np.searchsorted(x, lowest)
+    ends = (np.insert(y[later:], 0, np.interp(lowest, x, y)) for y in (x, low, high))
+    x, low, high = ends
+    return x, low, high
