@@ -23,8 +23,9 @@ def log(labels: np.ndarray, scores: np.ndarray) -> None:
     for name in MEASURES:
         interval = fastad.interval(labels, scores, measure=name, rng=0)
         mlflow.log_metrics({f"{name}_low": interval.low, f"{name}_high": interval.high})
-    curve = fastad.roc_curve(labels, scores, drop_collinear=True)
-    mlflow.log_dict({"fpr": curve.fpr.tolist(), "tpr": curve.tpr.tolist()}, "roc_curve.json")
+    few = fastad.roc_curve(labels, scores, drop_collinear=True).simplify(max_points=1000)
+    points = {"fpr": few.curve.fpr.tolist(), "tpr": few.curve.tpr.tolist()}
+    mlflow.log_dict({**points, "area_error": few.area_error}, "roc_curve.json")
     mlflow.log_text(result.to_html(), "evaluation.html")
 
 

@@ -22,7 +22,7 @@ def log(run: wandb.Run, labels: np.ndarray, scores: np.ndarray) -> None:
     for name in MEASURES:
         interval = fastad.interval(labels, scores, measure=name, rng=0)
         run.log({f"{name}_low": interval.low, f"{name}_high": interval.high})
-    curve = fastad.roc_curve(labels, scores, drop_collinear=True)
+    curve = fastad.roc_curve(labels, scores, drop_collinear=True).simplify(max_points=1000).curve
     table = wandb.Table(["fpr", "tpr"], data=np.column_stack([curve.fpr, curve.tpr]).tolist())
     run.log({"roc_curve": wandb.plot.line(table, "fpr", "tpr", title="ROC curve")})
 
