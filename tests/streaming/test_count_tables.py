@@ -107,7 +107,7 @@ def test_queries_are_parsed_in_every_dialect(dialect: Any) -> None:
         names_of = [column.alias_or_name for column in parsed.selects]
         assert names_of == ["g", "from", "low", "high", "normals", "anomalies", "others"]
         tables = {table.name for table in parsed.find_all(sqlglot.exp.Table)}
-        assert tables == {"scored", "ends", "scales", "counted"}
+        assert tables == {"scored", "fastad_ends", "fastad_range", "fastad_counts"}
 
 
 @pytest.mark.one_in(2)

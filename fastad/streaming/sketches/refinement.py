@@ -20,7 +20,7 @@ from fastad.streaming.sketches.cell_table import CellTable
 from fastad.streaming.sketches.cells import ANOMALY, NORMAL, ScoreCells
 from fastad.streaming.sketches.checks import StreamedPoints, check_points
 from fastad.streaming.sketches.results import BoundedValue
-from fastad.streaming.sketches.sql import N_BINS, Dialect, write_query
+from fastad.streaming.sketches.sql import N_BINS, CountsQuery, Dialect
 
 # A measure that is read at a point depends on few cells; where on more, all are counted.
 _MOST_CELLS = 64
@@ -156,9 +156,9 @@ class Refinement:
         sql, table, score, label, groups, bins
             See `fastad.streaming.counts_query`.
         """
-        return split_query([self], sql, table, score, label, groups, bins)
+        return split_query([self], CountsQuery(sql, table, score, label, groups, bins))
 
-    def split(self) -> tuple[list[tuple[float, float]], int, int]:
+    def _split(self) -> tuple[list[tuple[float, float]], int, int]:
         """Return ranges, in how many equal parts to split each, and the number of all cells.
 
         What is not split may take half of the tolerance, and the parts the other half. No parts
@@ -257,30 +257,21 @@ class Refinement:
         return cells.only(~split).plus(finer.only(split[base] & inside))
 
 
-def split_query(
-    refinements: Iterable[Refinement],
-    sql: Dialect,
-    table: str,
-    score: str,
-    label: str,
-    groups: str | Sequence[str],
-    bins: int,
-) -> str:
+def split_query(refinements: Iterable[Refinement], query: CountsQuery) -> str:
     """Return the query that splits the ranges of some refinements, such as those of groups."""
-    n_bins = check_count(bins, "bins")
-    splits = [split for split in (refinement.split() for refinement in refinements) if split[0]]
+    splits = [split for split in (each._split() for each in refinements) if split[0]]
     joined: list[tuple[float, float]] = []
     for low, high in sorted(each for ranges, *_ in splits for each in ranges):
         if joined and low <= joined[-1][1]:
             low, high = joined[-1][0], max(high, joined.pop()[1])
         joined.append((low, high))
     n_parts = {n for _, n, _ in splits}
-    parts = 0 if 0 in n_parts else max(n_parts, default=0)
-    if len(joined) > _MOST_BRANCHES:
-        # Databases take microseconds a row for so many branches.
-        n_bins = max(n_bins, *(n for *_, n in splits))
-        return write_query(sql, table, score, label, groups, n_bins * parts)
-    return write_query(sql, table, score, label, groups, n_bins, joined, parts)
+    parts = 0 if 0 in n_parts else max(n_parts, default=1)
+    if len(joined) <= _MOST_BRANCHES:
+        return query.write(joined, parts)
+    # Databases take microseconds a row for so many branches.
+    n_bins = parts * max(check_count(query.bins, "bins"), *(n for *_, n in splits))
+    return query._replace(bins=n_bins).write() if parts else query.write_single_values()
 
 
 def _whole(cells: ScoreCells, finer: ScoreCells) -> tuple[BoolVector, BoolVector]:

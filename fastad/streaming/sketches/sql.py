@@ -1,7 +1,7 @@
 """Queries that count scores in bins, in the dialects of databases."""
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
 from fastad._core.parameters import check_choice, check_column_names, check_count, check_type
@@ -76,70 +76,74 @@ def counts_query(
     >>> from fastad.streaming import counts_query
     >>> query = counts_query("duckdb", table="scores", score="s", label="y")
     >>> print(query.splitlines()[2])
-      FROM (SELECT CAST("s" AS DOUBLE) AS fastad_score FROM scores) AS scored
+      FROM (SELECT CAST("s" AS DOUBLE) AS fastad_score FROM scores) AS fastad_scores
     """
-    return write_query(sql, table, score, label, groups, check_count(bins, "bins"))
+    return CountsQuery(sql, table, score, label, groups, bins).write()
 
 
-def write_query(
-    sql: Dialect,
-    table: str,
-    score: str,
-    label: str,
-    groups: str | Sequence[str],
-    bins: int,
-    ranges: Sequence[tuple[float, float]] = (),
-    n_parts: int = 1,
-) -> str:
-    """Write a query that also splits some rising ranges of scores.
+class CountsQuery(NamedTuple):
+    """Arguments of `counts_query`, and the query that also splits ranges of scores."""
 
-    Each is split in equal parts, 0 for single values; without bins all scores are single values.
-    """
-    check_choice(sql, DIALECTS, "sql")
-    check_type(bins, int, "bins", "an integer")
-    syntax = _SYNTAX[sql]
-    for name, text in (("table", table), ("score", score), ("label", label)):
-        check_type(text, str, name, "a string")
-        if not text.strip():
-            raise InvalidInputError(f"{name} must be a name; found {text!r}")
+    sql: Dialect
+    table: str
+    score: str
+    label: str
+    groups: str | Sequence[str]
+    bins: int
 
-    def quoted(name: str) -> str:
-        return syntax.quote + name.replace(syntax.quote, 2 * syntax.quote) + syntax.quote
+    def write(self, ranges: Sequence[tuple[float, float]] = (), n_parts: int = 1) -> str:
+        """Write the query, with rising ranges split in equal parts, 0 for single values."""
+        bins = check_count(self.bins, "bins")
+        keys = {"fastad_bin": f"floor((fastad_score - fastad_lowest) * fastad_scale * {bins})"}
+        return self._write({**keys, **(_keys_within(ranges, n_parts) if ranges else {})})
 
-    columns = [quoted(name) for name in check_column_names(groups, "groups")]
-    grouping = "".join(f"{name}, " for name in columns)
-    keys = {"fastad_bin": "floor((fastad_score - lowest) * scale)" if bins else "fastad_score"}
-    if ranges:
-        keys |= _keys_within(ranges, n_parts)
-    key = ", ".join(keys)
-    selected = ", ".join(f"{expression} AS {name}" for name, expression in keys.items())
-    as_score = f"{syntax.to_float.format(quoted(score))} AS fastad_score"
-    as_label = f"{syntax.to_integer.format(quoted(label))} AS fastad_label"
-    # Some databases would copy a common subquery of all rows. Samples of one label are counted in
-    # half the time of sums of conditions.
-    return f"""\
-WITH ends AS (
-  SELECT min(fastad_score) AS lowest, max(fastad_score) AS highest
-  FROM (SELECT {as_score} FROM {table}) AS scored
+    def write_single_values(self) -> str:
+        """Write the query that counts each score by itself."""
+        return self._write({"fastad_bin": "fastad_score"})
+
+    def _write(self, keys: Mapping[str, str]) -> str:
+        syntax = _SYNTAX[check_choice(self.sql, DIALECTS, "sql")]
+        for name in ("table", "score", "label"):
+            text = getattr(self, name)
+            check_type(text, str, name, "a string")
+            if not text.strip():
+                raise InvalidInputError(f"{name} must be a name; found {text!r}", argument=name)
+
+        def quoted(name: str) -> str:
+            return syntax.quote + name.replace(syntax.quote, 2 * syntax.quote) + syntax.quote
+
+        columns = [quoted(name) for name in check_column_names(self.groups, "groups")]
+        grouping = "".join(f"{name}, " for name in columns)
+        key = ", ".join(keys)
+        selected = ", ".join(f"{expression} AS {name}" for name, expression in keys.items())
+        score = f"{syntax.to_float.format(quoted(self.score))} AS fastad_score"
+        label = f"{syntax.to_integer.format(quoted(self.label))} AS fastad_label"
+        # Some databases would copy a common subquery of all rows. Samples of one label are counted
+        # in half the time of sums of conditions.
+        return f"""\
+WITH fastad_ends AS (
+  SELECT min(fastad_score) AS fastad_lowest, max(fastad_score) AS fastad_highest
+  FROM (SELECT {score} FROM {self.table}) AS fastad_scores
   WHERE abs(fastad_score) <= {_LARGEST!r}
-), scales AS (
-  SELECT lowest, CASE WHEN highest > lowest THEN {bins} / (highest - lowest) ELSE 1 END AS scale
-  FROM ends
-), counted AS (
+), fastad_range AS (
+  SELECT fastad_lowest, CASE WHEN fastad_highest > fastad_lowest
+    THEN 1 / (fastad_highest - fastad_lowest) ELSE 1 END AS fastad_scale
+  FROM fastad_ends
+), fastad_counts AS (
   SELECT {grouping}{key}, fastad_label,
-    min(fastad_score) AS lowest, max(fastad_score) AS highest, count(*) AS n
+    min(fastad_score) AS fastad_low, max(fastad_score) AS fastad_high, count(*) AS fastad_n
   FROM (
     SELECT {grouping}{selected}, fastad_score, fastad_label
-    FROM (SELECT {grouping}{as_score}, {as_label} FROM {table}) AS scored
-    CROSS JOIN scales
-  ) AS binned
+    FROM (SELECT {grouping}{score}, {label} FROM {self.table}) AS fastad_scores
+    CROSS JOIN fastad_range
+  ) AS fastad_binned
   GROUP BY {grouping}{key}, fastad_label
 )
-SELECT {grouping}min(lowest) AS low, max(highest) AS high,
-  sum(CASE WHEN fastad_label = 0 THEN n ELSE 0 END) AS normals,
-  sum(CASE WHEN fastad_label = 1 THEN n ELSE 0 END) AS anomalies,
-  sum(CASE WHEN fastad_label IN (0, 1) THEN 0 ELSE n END) AS others
-FROM counted GROUP BY {grouping}{key}
+SELECT {grouping}min(fastad_low) AS low, max(fastad_high) AS high,
+  sum(CASE WHEN fastad_label = 0 THEN fastad_n ELSE 0 END) AS normals,
+  sum(CASE WHEN fastad_label = 1 THEN fastad_n ELSE 0 END) AS anomalies,
+  sum(CASE WHEN fastad_label IN (0, 1) THEN 0 ELSE fastad_n END) AS others
+FROM fastad_counts GROUP BY {grouping}{key}
 ORDER BY {grouping}low
 """
 
