@@ -77,6 +77,15 @@ def test_the_counts_of_duckdb_bound_the_values_of_all_scores(bins: int, tmp_path
     assert (inside[Y == 1].sum(axis=0) == rows["anomalies"]).all()
 
 
+def test_names_of_tables_and_columns_do_not_clash() -> None:
+    connection = duckdb.connect()
+    connection.register("scored", pd.DataFrame({"lowest": S, "scale": Y, "n": G, "bin": G}))
+    names: dict[str, Any] = {"table": "scored", "score": "lowest", "label": "scale"}
+    rows = connection.execute(counts_query("duckdb", **names, groups=["n", "bin"], bins=9)).df()
+    assert [*rows] == ["n", "bin", "low", "high", "normals", "anomalies", "others"]
+    assert rows["normals"].sum() + rows["anomalies"].sum() == N
+
+
 @pytest.mark.system
 def test_clickhouse_counts_as_duckdb_does(tmp_path: Path) -> None:
     if importlib.util.find_spec("chdb") is None:
