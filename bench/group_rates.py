@@ -1,14 +1,14 @@
 """How often intervals of the rates of many unequal groups cover, and tests reject: the docs' table.
 
-``python -m bench.group_rates`` writes ``docs/evidence/group_rates.csv``, in some five minutes, and
-prints the table of ``docs/evidence/group_rates.md``.
+``python -m bench.group_rates`` writes ``docs/evidence/group_rates.csv`` and the tables of
+``docs/evidence/group_rates.md``, in some five minutes.
 
 Groups are of normal scores. The threshold is fixed beforehand, so that numbers of flagged samples
 are binomial, or chosen on the same samples, so that their sum is fixed.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -16,10 +16,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import chi2_contingency, norm
 
-from bench.pages import EVIDENCE, table, write_rows
+from bench.pages import EVIDENCE, fill, table, write_rows
 from fastad.uncertainty import RateComparison, compare_rates
 
-TABLE = EVIDENCE / "group_rates.csv"
+TABLE, PAGE = EVIDENCE / "group_rates.csv", EVIDENCE / "group_rates.md"
 N_SAMPLES = 1000
 LEVEL = 0.95
 Floats = npt.NDArray[np.float64]
@@ -87,7 +87,7 @@ def measure(case: Case, *, chosen: bool) -> dict[str, Any]:
         events = rates.n_events
         if 0 < events.sum() < rates.n_samples.sum():
             found = chi2_contingency([events, rates.n_samples - events], correction=False)
-            pearson += found.pvalue <= 1 - LEVEL
+            pearson += bool(found.pvalue <= 1 - LEVEL)
     threshold = "chosen" if chosen else "fixed"
     head = {"case": case.name, "n_groups": case.n_groups, "largest": case.largest}
     head |= {"rate": case.rate, "spread": case.spread, "threshold": threshold}
@@ -96,11 +96,43 @@ def measure(case: Case, *, chosen: bool) -> dict[str, Any]:
     return head | covered | {name: f"{n / N_SAMPLES:.3f}" for name, n in tests.items()}
 
 
+def coverage_table(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return the lowest coverages in percent, by the groups and the threshold."""
+    names = ("all", "worst", "difference", "ratio")
+    cells = []
+    for groups, of_groups in _by_groups(rows).items():
+        for threshold in ("fixed", "chosen"):
+            some = [row for row in of_groups if row["threshold"] == threshold]
+            lowest = [min(float(row[f"covers_{name}"]) for row in some) for name in names]
+            cells.append([*groups, threshold, *(f"{100 * x:.1f}" for x in lowest)])
+    head = ["groups", "largest", "threshold", "all groups", "worst", "difference", "ratio"]
+    return table(head, cells)
+
+
+def level_table(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return the highest percentages of rejections of equal rates."""
+    cells = []
+    for groups, of_groups in _by_groups(rows).items():
+        equal = [row for row in of_groups if float(row["spread"]) == 0]
+        highest = [
+            max(float(row[name]) for row in equal) for name in ("rejected", "rejected_by_pearson")
+        ]
+        cells.append([*groups, *(f"{100 * x:.1f}" for x in highest)])
+    return table(["groups", "largest", "exact", "Pearson's"], cells)
+
+
+def _by_groups(rows: Sequence[Mapping[str, Any]]) -> dict[tuple[str, str], list[Any]]:
+    found: dict[tuple[str, str], list[Any]] = {}
+    for row in rows:
+        found.setdefault((str(row["n_groups"]), str(row["largest"])), []).append(row)
+    return found
+
+
 def main() -> None:
-    """Measure all cases, write them, and print the table."""
+    """Measure all cases, and write them and the tables of the page."""
     rows = [measure(case, chosen=chosen) for case in CASES for chosen in (False, True)]
     write_rows(TABLE, rows)
-    print(table(list(rows[0]), [list(row.values()) for row in rows]))
+    fill(PAGE, {"coverage": coverage_table(rows), "level": level_table(rows)})
 
 
 if __name__ == "__main__":

@@ -21,8 +21,7 @@ Names = npt.NDArray[np.int64]
 
 def _kinds(labels: Labels) -> Names:
     """Return kinds of unequal sizes."""
-    rng = np.random.default_rng(0)
-    return (N_KINDS * rng.random(labels.shape[0]) ** 2).astype(np.int64)
+    return np.random.default_rng(0).binomial(N_KINDS - 1, 0.1, labels.shape)
 
 
 @pytest.mark.parametrize("proportion", [0.01, 0.1])

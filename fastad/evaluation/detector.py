@@ -189,9 +189,14 @@ def _with_parts(
         if labels.weights is None:
             corners = own.is_plain and all(map(reads_corners, own.measures))
             corners = corners and not evaluation.unresolved
-            counted = counts_by_kind(counts, scores, labels, parts.kinds, points, corners=corners)
+            keyed = not corners or bool(own.rates or own.thresholds)
+            counted = counts_by_kind(
+                counts, scores, labels, parts.kinds, points, corners=corners, keyed=keyed
+            )
             evaluated = thread_map(lambda kind: evaluate_measures(name, kind[1](), own), counted)
             by_kind = {kind: each for (kind, _), each in zip(counted, evaluated, strict=True)}
+            if corners:  # where distinct scores are not counted
+                by_kind = {kind: replace(x, n_distinct=None) for kind, x in by_kind.items()}
         else:
             by_kind = {
                 kind: evaluate_scores(name, scores[rows], labels.keep(rows), own)

@@ -81,7 +81,7 @@ def points_by_part(
     }
     # A class may be absent, from a group.
     present = {
-        name: (noun, part, part.count(labels.weights), n)
+        name: (noun, part, n)
         for name, (noun, part, n) in given.items()
         if part is not None and part.codes.shape[0]
     }
@@ -90,8 +90,8 @@ def points_by_part(
         rates: dict[str, Any] = {}
         if point.threshold is not None:
             flagged = _flagged(scores, counts, point.threshold)
-            for name, (noun, part, sizes, n) in present.items():
-                events = part.count(labels.weights, flagged)
+            for name, (noun, part, n) in present.items():
+                sizes, events = part.count(labels.weights, flagged)
                 n_flagged = point.tp if noun == "kind" else point.fp
                 total = None if part.is_disjoint else (int(n_flagged or 0), n)
                 rates[name] = compare_parts(
@@ -127,15 +127,22 @@ def counts_by_kind(
     points: Sequence[OperatingPoint],
     *,
     corners: bool,
+    keyed: bool,
 ) -> list[tuple[Any, Callable[[], OrderedCounts]]]:
     """Return each kind and what counts it beside all normals, without another order of these.
 
-    With corners, the points are where the curve of the kind bends, and the operating points.
+    With corners, the points are where the curve of the kind bends, and the operating points; they
+    have keys only where they are needed.
     """
-    sizes = kinds.count(None)
+    sizes = np.bincount(kinds.codes, minlength=len(kinds.names))
     starts = np.concatenate([[0], np.cumsum(sizes)])
     codes, where = _in_order(counts, scores, labels, kinds)
-    together = Groups({}, starts, as_readonly(codes)).arrange(where)
+    columns = [where]
+    if corners:
+        # Here, in the order of the scores, where neighbours are read.
+        columns += [counts.fps[where], counts.fps[where + 1]]
+    groups = Groups({}, starts, as_readonly(codes))
+    together = [groups.arrange(column) for column in columns]
     last = counts.fps.shape[0] - 1
     thresholds = [x.threshold for x in points if x.threshold is not None]
     flagged = np.array([points_flagged(counts, x) for x in thresholds], np.int64)
@@ -143,8 +150,29 @@ def counts_by_kind(
     normals = _Normals.of(counts) if counts.n_tied or not corners else None
 
     def count(kind: int) -> OrderedCounts:
-        own = together[starts[kind] : starts[kind + 1]]
-        return _of_kind(counts, own, normals, extra if corners else None)
+        own = [column[starts[kind] : starts[kind + 1]] for column in together]
+        if corners:
+            written = np.empty((3, 2 * own[0].shape[0] + extra.shape[0]), np.int64)
+            at, fps, tps = written
+            n = kernels.corner_points(
+                own[0], own[1], own[2], extra, counts.fps[extra], at, fps, tps
+            )
+            at, fps, tps = written[:, :n]
+        else:
+            assert normals is not None
+            present = normals.numbers > 0
+            present[own[0]] = True
+            at = np.concatenate([[0], np.flatnonzero(present) + 1])
+            fps, tps = counts.fps[at], np.searchsorted(own[0], at)
+        return replace(
+            counts,
+            fps=set_readonly(fps),
+            tps=set_readonly(tps),
+            keys=as_readonly(counts.keys[at[1:] - 1] if keyed else at[1:]),
+            n_anomalies=own[0].shape[0],
+            n_points=int(counts.n_normals) + own[0].shape[0],
+            n_tied=0 if normals is None else normals.n_tied_beside(own[0]),
+        )
 
     return [(kinds.names[i], partial(count, i)) for i in np.flatnonzero(sizes).tolist()]
 
@@ -188,33 +216,9 @@ class _Normals(NamedTuple):
         numbers = np.diff(counts.fps)
         return cls(numbers, int(numbers[numbers > 1].sum()))
 
-
-def _of_kind(
-    counts: OrderedCounts, where: IntVector, normals: _Normals | None, extra: IntVector | None
-) -> OrderedCounts:
-    """Return the counts of anomalies at some distinct scores, and of all normals."""
-    if extra is not None:
-        points, tps = np.empty((2, 2 * where.shape[0] + extra.shape[0]), np.int64)
-        n_points = kernels.corner_points(where, extra, points, tps)
-        points, tps = points[:n_points], tps[:n_points]
-    else:
-        assert normals is not None
-        present = normals.numbers > 0
-        present[where] = True
-        points = np.concatenate([[0], np.flatnonzero(present) + 1])
-        tps = np.searchsorted(where, points)
-    n_tied = 0
-    if normals is not None:
+    def n_tied_beside(self, where: IntVector) -> int:
+        """Return how many rows share their score, with anomalies at some of the scores."""
         distinct, n_equal = np.unique(where, return_counts=True)
-        alone = normals.numbers[distinct]
+        alone = self.numbers[distinct]
         together = alone + n_equal
-        n_tied = normals.n_tied + int(together[together > 1].sum() - alone[alone > 1].sum())
-    return replace(
-        counts,
-        fps=as_readonly(counts.fps[points]),
-        tps=set_readonly(tps),
-        keys=as_readonly(counts.keys[points[1:] - 1]),
-        n_anomalies=where.shape[0],
-        n_points=int(counts.n_normals) + where.shape[0],
-        n_tied=n_tied,
-    )
+        return self.n_tied + int(together[together > 1].sum() - alone[alone > 1].sum())

@@ -11,7 +11,8 @@ from fastad._core.arrays import as_readonly, python_values
 from fastad._core.frames import converted, is_missing, table_columns
 from fastad._core.parameters import plain_repr
 from fastad._core.row_index import RowIndex
-from fastad._core.types import BoolVector, CountVector, IntVector
+from fastad._core.types import BoolVector, CountVector, IntMatrix, IntVector
+from fastad._kernels.ordering import kinds as kernels
 from fastad.errors import InvalidInputError
 from fastad.ordering.groups import factorize
 from fastad.ordering.labels import Labels
@@ -40,15 +41,16 @@ class Membership:
     codes: IntVector
     is_disjoint: bool
 
-    def count(self, weights: CountVector | None, chosen: BoolVector | None = None) -> IntVector:
-        """Return the numbers of rows of each part, of all or of those that are chosen."""
-        codes, rows = self.codes, self.rows
-        if chosen is not None:
-            kept = chosen[rows]
-            codes, rows = codes[kept], rows[kept]
-        of_rows = None if weights is None else weights[rows]
-        # Sums of integers below 2^53, which floats contain exactly.
-        return np.bincount(codes, of_rows, minlength=len(self.names)).astype(np.int64)
+    def count(self, weights: CountVector | None, chosen: BoolVector) -> IntMatrix:
+        """Return the numbers of rows of each part, and below them those of the chosen rows.
+
+        With integer weights their sums.
+        """
+        counts = np.zeros((2, len(self.names)), np.int64)
+        of_rows = np.ones(1, np.int64) if weights is None else weights
+        rows, codes = as_readonly(self.rows), as_readonly(self.codes)
+        kernels.count_parts(rows, codes, as_readonly(chosen), as_readonly(of_rows), counts)
+        return counts
 
     def take(self, rows: IntVector) -> "Membership":
         """Return the parts of some of the rows, which rise and are numbered anew."""
@@ -84,12 +86,17 @@ def check_membership(
         for name, column in table
     }
     named = [name for name, values in read.items() if name is None or not _is_indicator(values)]
+    if len(read) == len(named) == 1:
+        (values,) = read.values()
+        _refuse_unnamed(of_user, _is_absent(values), argument, label)
+        codes, distinct = _factorize(values, argument)
+        return Membership(distinct, as_readonly(own), as_readonly(codes), is_disjoint=True)
     names: list[Any] = []
     entries: list[tuple[IntVector, IntVector]] = []
     n_parts = np.zeros(own.shape[0], np.int64)
     for name, values in read.items():
         if name in named:
-            _refuse_unnamed(of_user[_is_absent(values)], argument, label)
+            _refuse_unnamed(of_user, _is_absent(values), argument, label)
             codes, distinct = _factorize(values, argument)
             parts = [f"{name}={x}" for x in distinct] if len(named) > 1 else distinct
             positions = np.arange(own.shape[0])
@@ -99,7 +106,7 @@ def check_membership(
         entries.append((positions, codes + len(names)))
         n_parts[positions] += 1
         names += parts
-    _refuse_unnamed(of_user[n_parts == 0], argument, label)
+    _refuse_unnamed(of_user, n_parts == 0, argument, label)
     positions, codes = map(np.concatenate, zip(*entries, strict=True))
     several = n_parts > 1
     if overlap == "raise" and several.any():
@@ -153,11 +160,11 @@ def _is_absent(values: npt.NDArray[Any]) -> BoolVector:
     return missing
 
 
-def _refuse_unnamed(rows: IntVector, argument: str, label: int) -> None:
-    if rows.shape[0]:
+def _refuse_unnamed(rows: IntVector, missing: BoolVector, argument: str, label: int) -> None:
+    if missing.any():
         each = "anomaly (label 1)" if label else "normal sample (label 0)"
         raise InvalidInputError(
-            f"{argument} must name the {argument[:-1]} of each {each}; found {rows.shape[0]} "
-            f"without, the first at index {rows[0]}",
+            f"{argument} must name the {argument[:-1]} of each {each}; found "
+            f"{np.count_nonzero(missing)} without, the first at index {rows[np.argmax(missing)]}",
             argument=argument,
         )

@@ -38,15 +38,17 @@ def same(a: fastad.evaluation.DetectorEvaluation, b: fastad.evaluation.DetectorE
 def check(y: Any, s: Any, kind: Any, segment: Any, **options: Any) -> None:
     """Compare with evaluations of each kind beside all normals, and with counts in loops."""
     y, s, kind, segment = map(np.asarray, (y, s, kind, segment))
-    weights = options.pop("sample_weight", np.ones(len(y), int))
-    one = fastad.evaluate(y, s, kinds=kind, segments=segment, sample_weight=weights, **options)[
+    given = options.pop("sample_weight", None)
+    weights = np.ones(len(y), int) if given is None else given
+    one = fastad.evaluate(y, s, kinds=kind, segments=segment, sample_weight=given, **options)[
         "score"
     ]
-    plain = fastad.evaluate(y, s, sample_weight=weights, **options)["score"]
+    plain = fastad.evaluate(y, s, sample_weight=given, **options)["score"]
     assert same(one, plain)
     for name, of_kind in one.by_kind.items():
         rows = (y == 0) | (kind == name)
-        alone = fastad.evaluate(y[rows], s[rows], sample_weight=weights[rows], **options)["score"]
+        own = None if given is None else weights[rows]
+        alone = fastad.evaluate(y[rows], s[rows], sample_weight=own, **options)["score"]
         assert same(of_kind, alone)
         assert of_kind.tied_fraction == pytest.approx(alone.tied_fraction)
         # Where no measure has a point, only kinds have those of fpr.

@@ -84,7 +84,7 @@ class PartCounter:
             if part not in members:
                 continue
             member = members[part]
-            numbers = np.stack([member.count(None, each) for each in chosen], axis=1)
+            numbers = np.stack([member.count(None, each)[1] for each in chosen], axis=1)
             by_name = self.counts.setdefault(part, {})
             for name, row in zip(member.names, numbers, strict=True):
                 if row[0]:
