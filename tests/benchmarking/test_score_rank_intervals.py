@@ -148,8 +148,8 @@ def test_equal_detectors_are_rarely_ranked(n: tuple[int, int], k: int) -> None:
     """Below 5 % by three standard errors, with fifteen anomalies and with fifty."""
     rng, wrong = np.random.default_rng(1), []
     y = np.repeat([1, 0], n)
-    for _ in range(300):
+    for _ in range(200):
         scores = rng.normal(size=len(y)) + rng.normal(size=(k, len(y))) + 1.2 * y
         result = score_rank_intervals(y, scores, measure="auc", n_resamples=199, rng=rng)
         wrong.append(result.better.any())
-    assert np.mean(wrong) <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / 300)
+    assert np.mean(wrong) <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / 200)
