@@ -179,6 +179,31 @@ def test_few_data_sets_show_nothing_and_say_so() -> None:
     assert rank_intervals(table(np.vstack([values, values[:1]])), rng=0).high.tolist() == [1, 2]
 
 
+def test_skewed_differences_are_noted() -> None:
+    """Those of skewed noise of unequal size; of equal size, or rounded to ties, they are not."""
+    rng, n_noted = (
+        np.random.default_rng(7),
+        dict.fromkeys(("unequal", "equal", "normal", "tied"), 0),
+    )
+    for _ in range(20):
+        skewed, normal = rng.lognormal(size=(40, 20)), rng.normal(size=(40, 20))
+        values = {
+            "unequal": skewed * np.where(np.arange(20) % 2, 5, 1),
+            "equal": skewed,
+            "normal": normal * np.where(np.arange(20) % 2, 5, 1),
+            "tied": np.where(rng.random((40, 20)) < 0.1, normal.round(), 0),
+        }
+        for name, each in values.items():
+            notes = rank_intervals(table(each), n_resamples=20, rng=rng).notes
+            n_noted[name] += any("differences of detectors are skewed" in note for note in notes)
+            by_rank = rank_intervals(table(each), n_resamples=20, ranked_by="mean_rank", rng=rng)
+            assert not any("skewed" in note for note in by_rank.notes)
+    assert n_noted["unequal"] >= 18
+    assert max(n_noted["equal"], n_noted["normal"], n_noted["tied"]) <= 2
+    constant = np.tile([0.9, 0.8, 0.7], (12, 1)) + rng.normal(size=(12, 1))
+    assert len(rank_intervals(table(constant), rng=0).notes) == 1
+
+
 def test_missing_cells_leave_out_the_data_set() -> None:
     values = np.random.default_rng(2).normal([0.9, 0.85, 0.7], 0.02, (12, 3))
     gaps = values.copy()
