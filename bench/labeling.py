@@ -35,7 +35,7 @@ WRONG: Mapping[str, tuple[str, float, float]] = {
     "scores rounded to 0.25": ("rounded", 1, 0.95),
 }
 # Targets with the labels of each round.
-BUDGETS: Mapping[str, int] = {AT_1_PERCENT: 1000, ONE: 6000, AREAS: 6000, PRECISION: 300}
+BUDGETS: Mapping[str, int] = {AT_1_PERCENT: 600, ONE: 3000, AREAS: 3000, PRECISION: 200}
 Labels = npt.NDArray[np.bool_]
 Scores = dict[str, npt.NDArray[np.float64]]
 
@@ -113,7 +113,7 @@ def repeat(plan: LabelingDesign, of: Population, target: str, n_draws: int) -> F
 
 def cells() -> Iterator[dict[str, Any]]:
     """Coverage with right and with wrong working models; two rounds of half the labels, too."""
-    n, prevalence = 100_000, 0.01
+    n, prevalence = 50_000, 0.02
     for name, (kind, factor, auc) in WRONG.items():
         everything = population(kind, n, prevalence)
         for text, budget in BUDGETS.items():
@@ -131,15 +131,15 @@ def cells() -> Iterator[dict[str, Any]]:
         (target,) = check_targets(AT_1_PERCENT, ["a", "b"])
         rows = []
         options = {"target": AT_1_PERCENT, "prevalence": factor * prevalence, "auc": auc}
-        plan = design(everything.scores, budget=500, **options)
+        plan = design(everything.scores, budget=300, **options)
         for seed in range(N_DRAWS):
             first = labeled(plan, everything.y_true, seed)
-            again = design(everything.scores, budget=500, labeled=first, **options)
+            again = design(everything.scores, budget=300, labeled=first, **options)
             both = [first, labeled(again, everything.y_true, seed)]
             (each,) = estimate(everything.scores, both, target=AT_1_PERCENT).estimates
             rows.append((each.value, each.low, each.high))
         row = {"part": "cells", "model": name, "target": f"{AT_1_PERCENT}, two rounds"}
-        row |= {"n_rows": n, "labels": 1000, "n_draws": N_DRAWS}
+        row |= {"n_rows": n, "labels": 600, "n_draws": N_DRAWS}
         yield {**row, **Found(*np.array(rows).T).row(everything.truth(target))}
 
 
@@ -167,7 +167,6 @@ def uniform() -> Iterator[dict[str, Any]]:
     n, prevalence = 1_000_000, 0.001
     everything = population("shifted", n, prevalence)
     budgets = [(OF_ALARMS, 2000), (AT_1_PERCENT, 2000), (AT_1_PERCENT, 10_000), (ONE, 10_000)]
-    budgets += [(AREAS, 10_000), (PRECISION, 500)]
     for text, budget in budgets:
         (target,) = check_targets(text, ["a", "b"])
         of = everything.of(target)

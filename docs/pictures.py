@@ -213,10 +213,40 @@ def draw_volume_curve() -> Figure:
     return figure
 
 
+def draw_labels() -> Figure:
+    """Draw half-widths by the number of labels, chosen and uniform."""
+    rng = np.random.default_rng(0)
+    y_true = rng.random(200_000) < 0.005
+    noise = 0.9 * rng.normal(size=200_000) + 0.44 * rng.normal(size=(2, 200_000))
+    scores = {"a": noise[0] + 2.6 * y_true, "b": noise[1] + 2.4 * y_true}
+    figure = Figure(figsize=(6.4, 4.0), layout="constrained")
+    axes = figure.subplots()
+    budgets = np.geomspace(500, 50_000, 9).astype(int)
+    for i, target in enumerate(("tpr@0.01 a", "tpr@0.01 a vs b")):
+        options: dict[str, Any] = {"target": target, "prevalence": 0.005, "auc": 0.95}
+        plans = [fastad.labeling.design(scores, budget=n, **options) for n in budgets.tolist()]
+        estimates = []
+        for plan in plans[::2]:
+            drawn = fastad.labeling.draw(plan, rng=0)
+            drawn = drawn.with_labels(y_true[drawn.row])
+            estimates += fastad.labeling.estimate(scores, drawn, target=target).estimates
+        color = line_style(i)["color"]
+        uniform = [plan.uniform_half_width[0] for plan in plans]
+        axes.plot(budgets, [plan.half_width[0] for plan in plans], color=color, label=target)
+        axes.plot(budgets, uniform, "--", color=color, label=f"{target}, uniform")
+        halves = [(each.high - each.low) / 2 for each in estimates]
+        axes.plot(budgets[::2], halves, "o", color=color, markersize=5)
+    axes.set(xscale="log", yscale="log", xlabel="Labels", ylabel="Half-width of the 95 % interval")
+    axes.grid(alpha=0.3)
+    axes.legend()
+    return figure
+
+
 # Of pages that are written by hand, by the name in their comment.
 PICTURES: Mapping[str, Callable[[], Figure]] = {
     "volume_by_dimension": draw_volume_by_dimension,
     "volume_curve": draw_volume_curve,
+    "labels": draw_labels,
     **displays.PICTURES,
 }
 

@@ -1,11 +1,12 @@
 """``estimate``: values and intervals from the labels of rows that were drawn.
 
 The labels of all rows are those that came back, and elsewhere probabilities that follow the working
-model, so updated that the inverse-probability estimates of the number of anomalies and of the
-target's gradient do not move (targeted maximum likelihood, van der Laan and Rubin 2006). Then the
-value of the measure on these labels has no error of first order but that of the sample, whether or
-not the model is true, and its variance is the sum of (1 - p) / p^2 times the squared residual and
-gradient of each row (Horvitz and Thompson 1952, for samples whose errors are uncorrelated).
+model, so updated along the target's gradient that the inverse-probability estimate of the target
+does not move (targeted maximum likelihood, van der Laan and Rubin 2006). Then the value of the
+measure on these labels has no error of first order but that of the sample, whether or not the model
+is true, and its variance is the sum of (1 - p) / p^2 times the squared residual and gradient of
+each row (Horvitz and Thompson 1952, for samples whose errors are uncorrelated). An update of the
+number of anomalies as well would let one surprising row move all probabilities.
 """
 
 import math
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import expit, lambertw, stdtr
+from scipy.special import expit, lambertw, ndtr, stdtr
 
 from fastad._core.parameters import check_inside
 from fastad._core.results import Column, Record, ShortRepr, TableResult, interval_columns
@@ -26,7 +27,12 @@ from fastad.labeling.score_orders import ScoreOrder, check_all_scores
 from fastad.labeling.targets import BoundTarget, Targets, check_targets
 from fastad.labeling.weights import LabeledRows
 from fastad.labeling.working_model import Cells, WorkingModel, logistic_regression
-from fastad.uncertainty.samples.closed_forms import logit_ends, student_quantile, symmetric_ends
+from fastad.uncertainty.samples.closed_forms import (
+    logit_ends,
+    normal_quantile,
+    student_quantile,
+    symmetric_ends,
+)
 from fastad.uncertainty.samples.dependence import df_of_squares
 
 # The labels move the gradient, which moves the labels; the second time by little.
@@ -36,7 +42,7 @@ _PRECISION = 1e-6
 # The prior of the working model, which labels replace.
 _PREVALENCE, _AUC = 0.01, 0.9
 # Beyond this the expansion is none; and as good as infinite.
-_MOST_SKEWNESS, _MOST_DF = 2.0, 1e9
+_MOST_SKEWNESS, _MOST_DF = 1.0, 1e9
 # With fewer anomalies that have a label, an interval is unreliable.
 _FEW_ANOMALIES = 10
 
@@ -256,25 +262,22 @@ def _estimate(
     value = min(max(value, bounds[0]), bounds[1])
     is_logit = math.isfinite(bounds[1] - bounds[0]) and not target.is_difference
     ends = logit_ends if is_logit else symmetric_ends
-    quantile = student_quantile(alpha, spread.df)
-    low, high = (
-        ends(value, error * _lengthened(quantile, sign * spread.skewness), bounds)[end]
+    wider = sequence_factor(planned, alpha) / normal_quantile(alpha)
+    low, high, sequence_low, sequence_high = (
+        form(value, factor * error * spread.quantile(alpha, sign), bounds)[end]
+        for form, factor in ((ends, 1.0), (symmetric_ends, wider))
         for end, sign in ((0, -1), (1, 1))
     )
     p_value = math.nan
     if target.is_difference:
-        statistic = abs(value) / error if error else (math.inf if value else 0.0)
-        # The side towards 0: the lower one of a positive difference.
-        statistic = _shortened(statistic, -spread.skewness * np.sign(value))
-        p_value = 2 * float(stdtr(min(spread.df, _MOST_DF), -statistic))
-    radius = error * sequence_factor(planned, alpha)
-    sequence = symmetric_ends(value, radius, bounds)
+        # By the end towards 0: the lower one of a positive difference.
+        p_value = spread.p_value(abs(value) / error if error else math.inf, -np.sign(value))
     n_uniform = log_odds.shape[0] / (1 + spread.variance / spread.total) if error else math.nan
     note = None
     if error and n_anomalies < _FEW_ANOMALIES:
         note = f"{n_anomalies} of the labels are anomalies, fewer than {_FEW_ANOMALIES}"
     return LabeledEstimate(
-        target.name, value, low, high, error, p_value, *sequence, n_uniform, note
+        target.name, value, low, high, error, p_value, sequence_low, sequence_high, n_uniform, note
     )
 
 
@@ -288,6 +291,28 @@ class _Spread(NamedTuple):
     df: float
     skewness: float
     total: float
+
+    def quantile(self, alpha: float, sign: float) -> float:
+        """Return the distance of an end in standard errors: Student's, or a longer one.
+
+        Where few rows of large weight are found, a value and its standard error are too small in
+        most samples. Longer by the first term of the Cornish-Fisher expansion.
+        """
+        normal = normal_quantile(alpha)
+        longer = normal + (2 * normal**2 + 1) * self._sixth(sign)
+        return max(student_quantile(alpha, self.df), longer)
+
+    def p_value(self, statistic: float, sign: float) -> float:
+        """Return the alpha whose quantile a statistic is, 1 at most."""
+        sixth, normal = self._sixth(sign), statistic
+        if sixth and math.isfinite(statistic):
+            excess = max(statistic - sixth, 0.0)
+            normal = 2 * excess / (1 + math.sqrt(1 + 8 * sixth * excess))
+        student = float(stdtr(min(self.df, _MOST_DF), -statistic))
+        return 2 * max(student, float(ndtr(-normal))) if sign else 1.0
+
+    def _sixth(self, sign: float) -> float:
+        return min(max(sign * self.skewness, 0.0), _MOST_SKEWNESS) / 6
 
 
 def _targeted(
@@ -312,13 +337,13 @@ def _targeted(
         if update == _UPDATES:
             break
         moved = logistic_regression(
-            np.column_stack([np.ones(rows.shape[0]), slope / scale]),
+            slope[:, None] / scale,
             labels.label,
-            prior=(np.zeros(2), np.full(2, _PRECISION)),
+            prior=(np.zeros(1), np.full(1, _PRECISION)),
             weights=np.maximum(weight - 1, 0),
             offset=base,
         )
-        anomalous = expit(log_odds + moved[0] + moved[1] / scale * slopes)
+        anomalous = expit(log_odds + moved[0] / scale * slopes)
     residual = labels.label - predicted
     squares = of_variance * (residual * slope) ** 2
     variance = max(float(squares.sum()), float(of_variance @ (p * (1 - p) * slope**2)))
@@ -329,22 +354,6 @@ def _targeted(
     value = target.value(counts) + float((weight - 1) @ (residual * slope))
     total = float(weight @ (residual * slope) ** 2)
     return value, _Spread(variance, df_of_squares(squares), skewness, total)
-
-
-def _lengthened(quantile: float, skewness: float) -> float:
-    """Return the quantile on the side of a skewed estimate that is missed more often.
-
-    Where few rows of large weight are found, a value and its standard error are too small in most
-    samples. By the first term of the Cornish-Fisher expansion; the other side stays.
-    """
-    return quantile + (2 * quantile**2 + 1) / 6 * min(max(skewness, 0.0), _MOST_SKEWNESS)
-
-
-def _shortened(statistic: float, skewness: float) -> float:
-    """Return the quantile whose lengthened one a statistic is."""
-    factor = min(max(skewness, 0.0), _MOST_SKEWNESS) / 6
-    excess = max(statistic - factor, 0.0)
-    return 2 * excess / (1 + math.sqrt(1 + 8 * factor * excess)) if factor else statistic
 
 
 def _missed(

@@ -20,7 +20,7 @@ from fastad.ordering.counts import OrderedCounts
 from fastad.uncertainty.samples.closed_forms import normal_quantile
 
 # Part of the labels that is drawn uniformly, whatever the working model says.
-FLOOR = 0.15
+FLOOR = 0.1
 # Weight of the number of anomalies where a target rests on it. A difference of two detectors hardly
 # moves with it to first order, but is divided by it: one that is badly known scatters the quotient.
 OF_NUMBER = 0.25

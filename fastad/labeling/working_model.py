@@ -26,8 +26,9 @@ _PRIOR_SD, _PRIOR_SD_INTERCEPT = 1.0, 5.0
 _STEPS, _TOLERANCE = 50, 1e-9
 # A guess of the intercept need not be more exact.
 _NEAR = 1e-4
-# Other models that may be true: slopes so much larger or smaller, and so many times the anomalies.
-_VARIANT_SD, _VARIANT_FACTOR = 0.5, 3.0
+# Other models that may be true: slopes a standard deviation larger or smaller, or so many times the
+# anomalies.
+_VARIANT_FACTOR = 3.0
 # Log odds beyond these are as good as certain.
 _MOST_LOG_ODDS = 30.0
 # Part of the correlation that the discriminant does not invert: detectors may be equal.
@@ -149,7 +150,7 @@ class WorkingModel:
         np.fill_diagonal(correlation, 1 + _RIDGE)
         distance = math.sqrt(2) * float(ndtri(auc))
         slopes = np.linalg.solve(correlation, np.full(z.shape[1], distance))
-        steps = _VARIANT_SD * np.vstack([np.eye(slopes.shape[0]), -np.eye(slopes.shape[0])])
+        steps = _PRIOR_SD * np.vstack([np.eye(slopes.shape[0]), -np.eye(slopes.shape[0])])
         possible = [
             *(
                 (slopes, prevalence * factor)
