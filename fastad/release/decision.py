@@ -232,7 +232,11 @@ def _adjusted(rows: list[GateRow], requirement: Requirement, rules: Policy) -> l
 
 
 def power_of_policy(
-    policy: str | os.PathLike[str] | Mapping[str, Any] | Policy, old: Any, *, loss: float = 0.0
+    policy: str | os.PathLike[str] | Mapping[str, Any] | Policy,
+    old: Any,
+    *,
+    loss: float = 0.0,
+    n_draws: int = 100,
 ) -> PolicyPower:
     """Estimate the power of each margin of a policy from the old detector's scores alone.
 
@@ -244,6 +248,8 @@ def power_of_policy(
         Labels and scores of the old detector.
     loss : float, default 0
         Supposed loss of the new detector in each measure.
+    n_draws : int, default 100
+        Number of data sets that are drawn for each.
 
     Returns
     -------
@@ -261,7 +267,7 @@ def power_of_policy(
     >>> import fastad
     >>> old = {"y": [0] * 500 + [1] * 100, "score": [*range(500), *range(400, 500)]}
     >>> policy = {"require": [{"measure": "auc", "margin": 0.05}]}
-    >>> planned = fastad.release.power_of_policy(policy, old)
+    >>> planned = fastad.release.power_of_policy(policy, old, n_draws=20)
     >>> planned.to_columns()["power"][0] > 0.9
     True
     """
@@ -293,6 +299,7 @@ def power_of_policy(
                 margin=requirement.margin,
                 loss=loss,
                 confidence_level=rules.confidence_level,
+                n_draws=n_draws,
                 rng=rules.seed,
             )
             rows.append((requirement.text, place, planned))

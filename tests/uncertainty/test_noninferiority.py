@@ -37,6 +37,8 @@ MEASURES: tuple[dict[str, Any], ...] = (
     {"measure": "tpr", "threshold": 1.0},
     {"measure": "fpr", "threshold": 1.0},
 )
+# They have replicates, as TPR at an FPR.
+SLOW = ("fpr@tpr0.9", "precision@k50")
 DESIGNS: dict[str, Any] = {
     "paired": {"y_true": LABELS},
     "independent": {"y_true": (LABELS, LABELS)},
@@ -55,7 +57,17 @@ def quietly(function: Any, **options: Any) -> MarginTest:
 
 
 @loop("design", list(DESIGNS))
-@pytest.mark.parametrize("options", MEASURES, ids=lambda each: str(each["measure"]))
+@pytest.mark.parametrize(
+    "options",
+    [
+        pytest.param(
+            each,
+            id=str(each["measure"]),
+            marks=[pytest.mark.slow] if each["measure"] in SLOW else [],
+        )
+        for each in MEASURES
+    ],
+)
 def test_bounds_and_p_values_belong_together(options: dict[str, Any], design: str) -> None:
     """The p-value is at most alpha exactly where the bound lies within the margin."""
     result = quietly(noninferiority, margin=0.04, **options, **DESIGNS[design])
