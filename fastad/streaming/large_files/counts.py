@@ -76,12 +76,13 @@ def _of_buckets(le: FloatVector, normals: Any, anomalies: Any) -> ScoreCells:
         )
     counts = {}
     for name, cumulative in zip(_COUNTS, (normals, anomalies), strict=True):
-        falls = np.diff(cumulative[order]) < 0
+        rising = cumulative[order]
+        falls = rising[1:] < rising[:-1]
         if falls.any():
             first = le[order[int(np.argmax(falls)) + 1]]
             raise InvalidInputError(
                 f"{name} must not fall with le, as they are cumulative; found a fall at {first:g}"
             )
-        counts[name] = np.diff(cumulative[order], prepend=cumulative.dtype.type(0))
+        counts[name] = np.diff(rising, prepend=rising.dtype.type(0))
     edges = np.concatenate([[-np.inf], le[order]])
     return bins_of(edges, counts["normals"], counts["anomalies"], "right")

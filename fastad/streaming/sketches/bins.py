@@ -57,16 +57,15 @@ def _check_counts(normals: ArrayLike, anomalies: ArrayLike) -> CountVector:
             f"anomalies must have one count for each bin; found {sizes[1]} counts, and {sizes[0]} "
             "of normals"
         )
-    checked = [check_weights(counts, name) for name, counts in given.items()]
-    both: CountVector = np.stack(checked)
-    largest = both.sum(dtype=np.float64)
+    both: CountVector = np.stack([check_weights(each, name) for name, each in given.items()])
+    total = both.sum(dtype=np.float64)
     if both.dtype == np.int64:
         for name, counts in given.items():
             merged = counts >= _FLOATS_MERGE if counts.dtype.kind == "f" else np.False_
             _refuse(merged, counts, name, "be of an integer type from 2^53 on")
-    if largest >= MOST_POINTS and all(counts.dtype.kind != "f" for counts in given.values()):
+    if total >= MOST_POINTS and all(counts.dtype.kind != "f" for counts in given.values()):
         raise InvalidInputError(
-            f"normals and anomalies must be fewer than 2^62 in all; found {largest:.6g}",
+            f"normals and anomalies must be fewer than 2^62 in all; found {total:.6g}",
             argument="normals",
         )
     return both
