@@ -299,7 +299,7 @@ def counts(
         str | None, typer.Option(help='Measure to refine, by key: "auc", "tpr@0.001".')
     ] = None,
     tolerance: Annotated[
-        float, typer.Option(help="Largest error of the measure; 0 for as small as may be.")
+        float, typer.Option(help="Largest error of the measure; 0 counts single values.")
     ] = 0.0,
 ) -> None:
     """Print the query by which a database counts scores, for evaluate to read its result."""
