@@ -14,6 +14,7 @@ pytestmark = pytest.mark.bounds
 
 # What they are given reaches no kernel.
 ELSEWHERE = {
+    "counts_query": "writes a query",
     "from_counts": "declares a measure that the user has written",
     "onnx_scorer": "scores by the ONNX Runtime",
 }
