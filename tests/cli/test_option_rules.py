@@ -74,6 +74,7 @@ VALUES = {
     "refine": ["absent.csv"],
     "score_range": ["0", "1"],
     "seed": ["1"],
+    "segments": ["x"],
     "standardize": [],
     "nan_policy": ["omit"],
     "summary": [],
