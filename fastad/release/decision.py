@@ -16,6 +16,7 @@ from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.ordering.counts import count_scores
 from fastad.ordering.groups import factorize
 from fastad.ordering.labels import check_labels, check_scores
+from fastad.ordering.membership import check_membership
 from fastad.release.joined_tables import ScoredRows, joined, no_column, read_rows
 from fastad.release.policy import Policy, Requirement, read_policy
 from fastad.release.results import GateResult, GateRow, PolicyPower
@@ -90,14 +91,15 @@ def gate(
     rules = read_policy(policy)
     with thread_limit(n_threads):
         everything = _read(rules, new, old)
-        slices = {name: _slices(everything, name) for name in rules.slice_columns}
+        wanted = dict.fromkeys(part for each in rules.require for part in each.parts)
+        slices = {part: _parts(everything, *part) for part in wanted}
         rows: list[GateRow] = []
         for requirement in rules.require:
-            if not requirement.slices:
+            if not requirement.parts:
                 rows.append(_row(requirement, "", "", everything))
-            for column in requirement.slices:
+            for part in requirement.parts:
                 of_column = [
-                    _row(requirement, column, value, each) for value, each in slices[column]
+                    _row(requirement, part[1], value, each) for value, each in slices[part]
                 ]
                 rows += _adjusted(of_column, requirement, rules)
     return GateResult(rows, float(rules.confidence_level))
@@ -177,6 +179,23 @@ def _read(rules: Policy, new: Any, old: Any) -> _Samples:
             if column not in side.columns:
                 raise no_column(column, name, side.names)
     return _Samples(sides, rules)
+
+
+def _parts(samples: _Samples, part: str, column: str) -> list[tuple[str, _Samples]]:
+    """Return slices; or kinds beside all normals, or segments beside all anomalies."""
+    if part == "slices":
+        return _slices(samples, column)
+    label = int(part == "kinds")
+    found: dict[str, list[ScoredRows]] = {}
+    for i, side in enumerate(samples.sides):
+        labels = check_labels(side.labels)
+        others = labels.values != label
+        members = check_membership(side.columns[column], labels, part, label, "raise")
+        for name, rows in members.beside(others):
+            # Where the other side has none, the rows of its other class alone.
+            empty = [x.part(np.flatnonzero(x.labels != label)) for x in samples.sides]
+            found.setdefault(str(name), empty)[i] = side.part(np.flatnonzero(rows))
+    return [(name, _Samples(found[name], samples.rules)) for name in sorted(found)]
 
 
 def _slices(samples: _Samples, column: str) -> list[tuple[str, _Samples]]:
@@ -280,11 +299,11 @@ def power_of_policy(
             notes.append(f"{requirement.text}: the power of margins alone is estimated")
             continue
         parts = [("", samples)]
-        if requirement.slices:
+        if requirement.parts:
             parts = [
-                (f"{column} {value}", each)
-                for column in requirement.slices
-                for value, each in _slices(samples, column)
+                (f"{part[1]} {value}", each)
+                for part in requirement.parts
+                for value, each in _parts(samples, *part)
             ]
         for place, part in parts:
             reason = part.too_few if place else ""

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from fastad._core.frames import table_columns
+from fastad._core.frames import is_missing, table_columns
 from fastad._core.row_index import RowIndex
 from fastad._core.suggestions import did_you_mean
 from fastad._core.text_tables import some_of
@@ -66,7 +66,8 @@ def read_rows(source: Any, argument: str, policy: Policy, *, needs_labels: bool)
         there = [name for name in names if name in table.names]
         has_labels = needs_labels or policy.label in table.names
         table.check([score, *([policy.label] if has_labels else []), *there], argument)
-        roles: dict[str, Role] = {name: Names() for name in there}
+        parts = policy.part_columns
+        roles: dict[str, Role] = {name: Names(may_miss=name in parts) for name in there}
         if policy.weights in roles:
             roles[str(policy.weights)] = Numbers()
         roles[score] = Numbers()
@@ -179,7 +180,7 @@ def _refuse_repeated(codes: IntVector, distinct: AnyVector, side: str, policy: P
 def _refuse_differing(
     first: AnyVector, second: AnyVector, what: str, new: ScoredRows, policy: Policy
 ) -> None:
-    differ = np.flatnonzero(first != second)
+    differ = np.flatnonzero((first != second) & ~(is_missing(first) & is_missing(second)))
     if differ.size:
         where = f"index {differ[0]}"
         if policy.id is not None:

@@ -31,6 +31,8 @@ from fastad.uncertainty.comparisons.noninferiority import (
 KINDS = ("margin", "equivalence", "at_least", "at_most")
 DESIGNS = ("paired", "independent")
 SKIP = "skip"
+# What a requirement may have instead of all rows.
+PARTS = ("slices", "kinds", "segments")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,10 @@ class Requirement:
         Limit of the new detector's value. Exactly one of these four is given.
     slices : sequence of str
         Columns in each of whose values the condition must hold, instead of on all rows.
+    kinds : sequence of str
+        Columns of kinds of anomalies: it must hold for each kind beside all normal samples.
+    segments : sequence of str
+        Columns of segments of normal samples: it must hold for each segment beside all anomalies.
     undecided : {"not enough data", "pass"}
         Verdict where the test decides neither way.
     """
@@ -59,6 +65,8 @@ class Requirement:
     at_least: float | None = None
     at_most: float | None = None
     slices: Sequence[str] = ()
+    kinds: Sequence[str] = ()
+    segments: Sequence[str] = ()
     undecided: str = UNDECIDED
 
     def __post_init__(self) -> None:
@@ -82,7 +90,14 @@ class Requirement:
                     f"{'more' if bound.measure.higher_is_better else 'less'} is better; found "
                     f"{kind} = {value}"
                 )
-        object.__setattr__(self, "slices", check_column_names(self.slices, "slices"))
+        for name in PARTS:
+            object.__setattr__(self, name, check_column_names(getattr(self, name), name))
+        if self.segments and bound.fpr is not None:
+            raise InvalidInputError(
+                f"segments must be given for a measure at one threshold of all, such as "
+                f"fpr@threshold0.5; found {bound.key}, whose threshold each segment would have for "
+                "itself"
+            )
         check_choice(self.undecided, (UNDECIDED, PASS), "undecided")
 
     @property
@@ -91,6 +106,11 @@ class Requirement:
         (kind,) = (name for name in KINDS if getattr(self, name) is not None)
         words = {"margin": "not worse by", "equivalence": "differs by less than"}
         return f"{self.measure} {words.get(kind, kind.replace('_', ' '))} {getattr(self, kind):g}"
+
+    @property
+    def parts(self) -> list[tuple[str, str]]:
+        """The columns of slices, kinds and segments, each with what it is."""
+        return [(part, name) for part in PARTS for name in getattr(self, part)]
 
     @property
     def bound(self) -> BoundMeasure:
@@ -195,8 +215,14 @@ class Policy:
 
     @property
     def slice_columns(self) -> list[str]:
-        """The columns of slices, each once."""
-        return list(dict.fromkeys(name for each in self.require for name in each.slices))
+        """The columns of slices, kinds and segments, each once."""
+        return list(dict.fromkeys(name for each in self.require for _, name in each.parts))
+
+    @property
+    def part_columns(self) -> set[str]:
+        """The columns of kinds and segments, in which rows of the other class may have no name."""
+        parts = (part for each in self.require for part in each.parts)
+        return {name for part, name in parts if part != "slices"}
 
 
 def read_policy(policy: str | os.PathLike[str] | Mapping[str, Any] | Policy) -> Policy:

@@ -305,3 +305,57 @@ def test_tables_of_other_lengths_want_an_id() -> None:
         decide(MARGIN, old=old)
     with pytest.raises(InvalidTypeError, match="new must be the path of a table, or a table in"):
         fastad.gate({"require": [MARGIN]}, 3, old)
+
+
+KIND: Any = np.array([None] * N, object)
+KIND[Y == 1] = np.resize(["dos", "r2l"], Y.sum())
+LANGUAGE: Any = np.array([None] * N, object)
+LANGUAGE[Y == 0] = np.resize(["en", "de", "fr"], N - Y.sum())
+
+
+def test_kinds_stand_beside_all_normals_and_segments_beside_all_anomalies() -> None:
+    new, old = (table(scores, kind=KIND, lang=LANGUAGE) for scores in (NEW, OLD))
+    result = decide(
+        {"measure": "tpr@threshold0.5", "at_least": 0.7, "kinds": ["kind"]},
+        {"measure": "auc", "margin": 0.1, "kinds": ["kind"]},
+        {"measure": "fpr@threshold3", "at_most": 0.1, "segments": ["lang"]},
+        new=new,
+        old=old,
+        n_resamples=200,
+    )
+    assert [(row.slice_column, row.slice_value) for row in result.rows] == [
+        *[("kind", "dos"), ("kind", "r2l")] * 2, ("lang", "de"), ("lang", "en"), ("lang", "fr"),
+    ]  # fmt: skip
+    for row, name in zip(result.rows, ["dos", "r2l"], strict=False):
+        rows = (Y == 0) | (name == KIND)
+        options: dict[str, Any] = {"measure": "tpr@threshold0.5", "value": 0.7}
+        assert row.test == at_least(Y[rows], NEW[rows], n_resamples=200, rng=0, **options)
+    for row, name in zip(result.rows[4:], ["de", "en", "fr"], strict=True):
+        rows = (Y == 1) | (name == LANGUAGE)
+        options = {"measure": "fpr@threshold3", "value": 0.1}
+        assert row.test == at_least(Y[rows], NEW[rows], n_resamples=200, rng=0, **options)
+
+
+def test_kinds_are_read_from_files_and_of_independent_samples(tmp_path: Path) -> None:
+    floor = {"measure": "tpr@0.1", "at_least": 0.5, "kinds": ["kind"]}
+    paths = []
+    for name, scores in (("new", NEW), ("old", OLD)):
+        paths.append(tmp_path / f"{name}.csv")
+        pd.DataFrame(table(scores, kind=KIND)).to_csv(paths[-1], index=False)
+    expected = decide(floor, new=table(NEW, kind=KIND), old=table(OLD, kind=KIND))
+    assert fastad.gate({"require": [floor]}, *paths).rows == expected.rows
+    few = np.where(KIND == "dos", "r2l", KIND)
+    apart = decide(floor, new=table(NEW, kind=KIND), old=table(OLD, kind=few), design="independent")
+    assert [row.slice_value for row in apart.rows] == ["dos", "r2l"]
+    assert "0 anomalies" in apart.rows[0].reason
+
+
+def test_kinds_that_are_missing_are_named() -> None:
+    margin = {**MARGIN, "kinds": ["site"]}
+    with pytest.raises(InvalidInputError, match=r"kinds must name the kind of each anomaly"):
+        decide({**MARGIN, "kinds": ["lang"]}, new=table(NEW, lang=LANGUAGE))
+    with pytest.raises(InvalidInputError, match="have a column 'kin'"):
+        decide({**MARGIN, "kinds": ["kin"]})
+    assert [row.slice_value for row in decide(margin).rows] == ["a", "b", "c"]
+    with pytest.raises(InvalidInputError, match="segments must be given for a measure at one thr"):
+        read_policy({"require": [{"measure": "tpr@0.1", "margin": 0.1, "segments": ["site"]}]})
