@@ -44,7 +44,7 @@ _Maker: TypeAlias = Callable[[], TableResult] | str
 # The least number of rates of a curve with a highest point.
 _MIN_LEVELS = 3
 # Detectors of the largest matrix of pairs whose cells can be read.
-_LARGEST_MATRIX = 50
+_LARGEST_MATRIX = 20
 
 
 @suggests_arguments
