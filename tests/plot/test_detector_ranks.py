@@ -30,5 +30,6 @@ def test_each_detector_has_a_row_with_its_interval() -> None:
     assert texts == [r"lof \$x\$", "knn", "svm", " _pca"]
     assert display.ax_.get_xlabel() == "rank by auc, all intervals at 95 %"
     assert display.ax_.yaxis_inverted()
+    assert all(float(tick).is_integer() for tick in display.ax_.get_xticks())
     with pytest.raises(InvalidTypeError, match=r"ranks must be a .*RankIntervals; found str"):
         RankIntervalsDisplay("auc")  # type: ignore[arg-type]
