@@ -14,6 +14,7 @@ import numpy.typing as npt
 from fastad._core.arrays import set_all_readonly
 from fastad._core.parameters import check_count, exact_number
 from fastad._core.random import numbered_generator, random_key
+from fastad._core.suggestions import suggests_arguments
 from fastad._core.threads import thread_map
 from fastad._core.types import FloatMatrix, FloatVector, IntMatrix, IntVector, Point
 from fastad._kernels.rank_tests.regions import count_regions
@@ -98,6 +99,7 @@ class BayesianComparison(PairMatrix):
         return {name: getattr(self, name) for name in ("p_better", "p_equivalent", "p_worse")}
 
 
+@suggests_arguments
 def bayesian_signed_rank(
     results: Results,
     *,

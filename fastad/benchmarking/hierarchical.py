@@ -8,6 +8,7 @@ import numpy as np
 
 from fastad._core.parameters import check_count, check_inside
 from fastad._core.random import numbered_generator, random_key
+from fastad._core.suggestions import suggests_arguments
 from fastad._core.threads import thread_map
 from fastad._core.types import FloatMatrix, FloatVector, Point
 from fastad.benchmarking.bayesian import BayesianComparison, as_comparison, check_rope
@@ -25,6 +26,7 @@ _GRID = np.geomspace(0.05, 2000, 33)
 _SHAPES, _RATES, _BOUND = (1.0, 2.0), (0.01, 0.1), 1000.0
 
 
+@suggests_arguments
 def bayesian_hierarchical_t(
     results: Results,
     *,

@@ -11,6 +11,7 @@ from fastad._core.arrays import set_all_readonly
 from fastad._core.parameters import N_RESAMPLES, check_choice, check_count, check_inside
 from fastad._core.random import numbered_generator, random_key
 from fastad._core.results import Column, TableResult, interval_columns
+from fastad._core.suggestions import suggests_arguments
 from fastad._core.text_tables import count_text, intervals_text, level_text, some_of
 from fastad._core.threads import current_threads, in_steps, thread_map
 from fastad._core.types import (
@@ -156,6 +157,7 @@ class RankIntervals(TableResult):
         ]
 
 
+@suggests_arguments
 def rank_intervals(
     results: Results,
     *,
