@@ -85,7 +85,7 @@ class RankIntervalsDisplay(drawing.Display):
             ylim=(n - 0.5, -0.5),
             xlabel=drawing.plain_text(f"rank by {ranks.measure}, all intervals at {level}"),
         )
-        axes.xaxis.get_major_locator().set_params(integer=True)
+        axes.locator_params(axis="x", integer=True)
         return self._finish(axes)
 
 
