@@ -132,12 +132,11 @@ def noninferiority(
     1998, Berger and Boos 1994; the normal distribution of its statistic from about a hundred events
     on). Smooth measures have Student's test with the influences of both, or its form that allows
     for skewness (Hall 1992), whichever rejects less; other measures replicates that are shifted.
-    Independent samples
-    are compared as by `compare_independent`. All but the exact tests also allow for a kind of
-    anomalies that the new detector misses and of which there is none among the samples: where
-    losing a fraction q of the anomalies would cost the margin, the p-value is at least
-    (1 - q)^n_anomalies. So few anomalies never pass a small margin, although both detectors may
-    rank them alike.
+    Independent samples are compared as by `compare_independent`. All but the exact tests also allow
+    for a kind of anomalies that the new detector misses and of which there is none among the
+    samples: where losing a fraction q of the anomalies would cost the margin, the p-value is at
+    least (1 - q)^n_anomalies. So few anomalies never pass a small margin, although both detectors
+    may rank them alike.
 
     References
     ----------
