@@ -39,7 +39,7 @@ def test_the_band_contains_the_curve_of_all_scores(xscale: Any, weight: float) -
     legend = axes.get_legend()
     assert legend is not None
     assert "certain bounds" in [text.get_text() for text in legend.get_texts()]
-    drawn = display.bands_["knn"].get_paths()[0].vertices
+    drawn = np.asarray(display.bands_["knn"].get_paths()[0].vertices)
     assert drawn[:, 0].min() == (axes.get_xlim()[0] if xscale == "log" else 0)
     band = display.bands["knn"]
     curve, edges = fastad.roc_curve(Y, S), sketch.roc_curve()
