@@ -330,6 +330,8 @@ def _measure(kind: npt.DTypeLike) -> None:
             ranked.average_precision(prevalence=0.1)
         fastad.rank_scores(_Y_TRUE, scores).weighted_auc(quadrature="exact")
         fastad.evaluate(_Y_TRUE, scores, groups=_Y_TRUE * 0, measures=["auc"])
+        for measures in (["auc"], ["f1_best"]):
+            fastad.evaluate(_Y_TRUE, scores, kinds=_Y_TRUE, segments=_Y_TRUE, measures=measures)
     # As many as are not sorted: of few anomalies, of few values, and far from each other.
     many = np.arange(2**14)
     for scores in (many, many % 7, np.exp(np.minimum(many / 100, 80))):
