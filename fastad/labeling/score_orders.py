@@ -9,6 +9,7 @@ import numpy as np
 
 from fastad._core.arrays import as_readonly, check_no_nan, real_vector
 from fastad._core.frames import table_columns
+from fastad._core.row_index import check_rows
 from fastad._core.types import FloatVector, IntVector, ScoreVector
 from fastad.errors import InvalidInputError
 from fastad.ordering.counts import OrderedCounts
@@ -21,8 +22,9 @@ from fastad.ordering.raw import KeyCodec
 def check_all_scores(scores: Any) -> dict[str, ScoreVector]:
     """Check the scores of one detector, or of several in a mapping or table, by their names."""
     columns = table_columns(scores, "scores")
+    columns = [("score", scores)] if columns is None else columns
     checked: dict[str, ScoreVector] = {}
-    for name, values in [("score", scores)] if columns is None else columns:
+    for name, values in columns:
         argument = score_name(name, "scores")
         vector = real_vector(values, argument)
         check_no_nan(vector, argument)
@@ -34,6 +36,7 @@ def check_all_scores(scores: Any) -> dict[str, ScoreVector]:
             + ", ".join(f"{size} of {name!r}" for name, size in sizes.items()),
             argument="scores",
         )
+    check_rows({score_name(name, "scores"): values for name, values in columns})
     return checked
 
 

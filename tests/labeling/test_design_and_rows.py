@@ -4,6 +4,7 @@ import csv
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from fastad.errors import InvalidInputError, InvalidTypeError
@@ -62,6 +63,10 @@ def test_targets_are_strings_or_their_parts() -> None:
         ({"prevalence": 0}, "prevalence must lie strictly between"),
         ({"auc": 1}, "auc must lie strictly between"),
         ({"scores": {"a": SCORES["a"], "b": SCORES["b"][1:]}}, "as many rows for each detector"),
+        (
+            {"scores": {"a": pd.Series([1, 2]), "b": pd.Series([1, 2], [1, 0])}},
+            r"scores\['b'\] must have the index of scores\['a'\]",
+        ),
         ({"scores": np.array([1.0, np.nan])}, "scores must not contain NaN"),
     ],
 )
