@@ -9,7 +9,7 @@ import math
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -289,11 +289,12 @@ def speed() -> Iterator[dict[str, Any]]:
         scores = of.of(target).scores
         times = []
         for _ in range(5):
-            start = perf_counter()
+            start, of_processor = perf_counter(), process_time()
             design(scores, budget=5000, target=text, prevalence=0.001)
-            times.append(perf_counter() - start)
+            times.append((perf_counter() - start, process_time() - of_processor))
         row = {"part": "speed", "target": text, "n_rows": 10_000_000, "labels": 5000}
-        yield {**row, "seconds": f"{min(times):.2f}"}
+        seconds, of_both = min(times)
+        yield {**row, "seconds": f"{seconds:.2f}", "processor_seconds": f"{of_both:.2f}"}
 
 
 PARTS: Mapping[str, Callable[[], Iterator[dict[str, Any]]]] = {
@@ -302,14 +303,15 @@ PARTS: Mapping[str, Callable[[], Iterator[dict[str, Any]]]] = {
 }
 COLUMNS = ["part", "model", "target", "n_rows", "labels", "n_draws", "truth", "bias", "rms_error"]
 COLUMNS += ["half_width", "coverage", "expected_gain", "uniform_same", "uniform_plain", "seconds"]
+COLUMNS.append("processor_seconds")
 SHOWN: Mapping[str, list[str]] = {
     "cells": ["model", "target", "labels", "truth", "bias", "rms_error", "half_width", "coverage"],
-    "uniform": ["target", "labels", "rms_error", "coverage", *COLUMNS[-4:-1]],
+    "uniform": ["target", "labels", "rms_error", "coverage", *COLUMNS[-5:-2]],
     "sequences": ["model", "target", "labels", "coverage"],
     "missed": ["target", "labels", "truth", "half_width", "coverage"],
     "collections": ["model", "n_rows", "target", "labels", "truth", "rms_error", "coverage"],
     "means": ["model", "labels", "truth", "bias", "rms_error", "half_width", "coverage"],
-    "speed": ["target", "n_rows", "seconds"],
+    "speed": ["target", "n_rows", "seconds", "processor_seconds"],
 }
 SHOWN["collections"].append("uniform_same")
 
