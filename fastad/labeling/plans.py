@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -178,18 +178,18 @@ def design(
         model = model.fitted(cells.features[cell], labels)
         unknown = unknown - np.bincount(cell, np.ones(cell.shape[0]), unknown.shape[0])
         anomalies = anomalies + np.bincount(cell, labels, unknown.shape[0])
-    variances, wanted = _variances(cells, targets, model, unknown, anomalies)
-    sizes = _scaled((1 - FLOOR) * wanted + FLOOR / float(unknown.sum()), unknown, n_labels)
+    expected = _expected_variances(cells, targets, model, unknown, anomalies)
+    sizes = _sizes(unknown, targets, expected, n_labels)
     probability = np.minimum(sizes, 1.0)
     quantile = normal_quantile(float(1 - level))
-    uniform = n_labels / float(unknown.sum())
+    n_unknown = float(unknown.sum())
     half, half_uniform, labels_uniform = [], [], []
-    for variance in variances:
-        total = float(unknown @ variance)
-        designed = float((unknown * (1 - probability) / probability) @ variance)
-        half.append(quantile * math.sqrt(designed))
-        half_uniform.append(quantile * math.sqrt((1 - uniform) / uniform * total))
-        labels_uniform.append(float(unknown.sum()) * total / max(total + designed, _TINY))
+    for each in expected:
+        variance = each.of(unknown * (1 - probability) / probability)
+        half.append(quantile * math.sqrt(variance))
+        uniform = unknown * (n_unknown / n_labels - 1)
+        half_uniform.append(quantile * math.sqrt(each.of(uniform)))
+        labels_uniform.append(n_unknown / (1 + each.odds(unknown, variance)))
     counts = _counts(cells, anomalies + unknown * model.probabilities(cells)[0])
     row_sizes = sizes[cells.row_cell]
     row_sizes[known] = 0.0
@@ -231,41 +231,75 @@ def _counts(cells: Cells, anomalous: FloatVector) -> dict[str, OrderedCounts]:
     return counts
 
 
-def _variances(
+class _Expected(NamedTuple):
+    """Variances that rows of each cell add: to a target, and to the number of anomalies.
+
+    The latter as a fraction of its square; 0 where the target does not rest on it. A quotient by a
+    number that is badly known scatters by both, and by their product.
+    """
+
+    of_target: FloatVector
+    of_number: FloatVector
+
+    def of(self, rows: FloatVector) -> float:
+        """Return the variance where rows of each cell count so many times."""
+        return float(rows @ self.of_target * (1 + rows @ self.of_number))
+
+    def odds(self, rows: FloatVector, variance: float) -> float:
+        """Return how many times all rows count in a variance."""
+        first = float(rows @ self.of_target)
+        second = 4 * float(rows @ self.of_number) * variance
+        return 2 * variance / max(first + math.sqrt(first**2 + first * second), _TINY)
+
+
+def _expected_variances(
     cells: Cells,
     targets: Sequence[BoundTarget],
     model: WorkingModel,
     unknown: FloatVector,
     anomalies: FloatVector,
-) -> tuple[list[FloatVector], FloatVector]:
-    """Return the variance that a row of each cell adds to each target, and how it is to be drawn.
+) -> list[_Expected]:
+    """Return the variances of each target, as means over the models.
 
-    Variances are means over the models: of one model, rows on which detectors agree would have
-    none, and the threshold one place. What is wanted adds up to 1.
+    Of one model, rows on which detectors agree would have none, and the threshold one place.
     """
-    variances = [np.zeros(unknown.shape[0]) for _ in targets]
-    of_number, rests_on_number = np.zeros(unknown.shape[0]), [False] * len(targets)
     # Bins rise, and points fall.
     points = {name: cells.lowest[name].shape[0] - 1 - bins for name, bins in cells.bins.items()}
-    all_probabilities = model.probabilities(cells)
     bulk = int(np.argmax(unknown))
-    for p in all_probabilities:
+    of_targets = [np.zeros(unknown.shape[0]) for _ in targets]
+    of_number, rests_on_number = np.zeros(unknown.shape[0]), [False] * len(targets)
+    probabilities = model.probabilities(cells)
+    for p in probabilities:
         counts = _counts(cells, anomalies + unknown * p)
-        of_number += p * (1 - p) / len(all_probabilities)
+        variance = p * (1 - p) / len(probabilities)
+        of_number += variance / float(anomalies.sum() + unknown @ p) ** 2
         for i, target in enumerate(targets):
             slope = np.abs(target.gradient(counts, points))
-            variances[i] += p * (1 - p) * slope**2 / len(all_probabilities)
+            of_targets[i] += variance * slope**2
             rests_on_number[i] |= bool(slope[bulk] > _RESTS_ON * slope.max())
+    return [
+        _Expected(variance, of_number * (rests and not target.is_missed))
+        for target, variance, rests in zip(targets, of_targets, rests_on_number, strict=True)
+    ]
+
+
+def _sizes(
+    unknown: FloatVector,
+    targets: Sequence[BoundTarget],
+    expected: Sequence[_Expected],
+    n_labels: int,
+) -> FloatVector:
+    """Return the sizes of rows: a compromise of the best ones for each target, and the floor."""
     squares = np.zeros(unknown.shape[0])
-    for target, variance, rests in zip(targets, variances, rests_on_number, strict=True):
+    for target, (of_target, of_number) in zip(targets, expected, strict=True):
         # A bound on what is missed must not rest on the model.
-        size = np.ones(unknown.shape[0]) if target.is_missed else np.sqrt(variance)
-        squares += (size / max(float(unknown @ size), _TINY)) ** 2
-        if rests and not target.is_missed:
-            size = np.sqrt(of_number)
-            squares += (OF_NUMBER * size / max(float(unknown @ size), _TINY)) ** 2
+        variance = np.ones(unknown.shape[0]) if target.is_missed else of_target
+        for weight, part in ((1.0, variance), (OF_NUMBER, of_number)):
+            size = np.sqrt(part)
+            squares += (weight * size / max(float(unknown @ size), _TINY)) ** 2
     wanted = np.sqrt(squares)
-    return variances, wanted / float(unknown @ wanted)
+    wanted /= float(unknown @ wanted)
+    return _scaled((1 - FLOOR) * wanted + FLOOR / float(unknown.sum()), unknown, n_labels)
 
 
 def _scaled(sizes: FloatVector, unknown: FloatVector, n_labels: int) -> FloatVector:
