@@ -186,17 +186,16 @@ def _with_parts(
     by_kind: dict[Any, DetectorEvaluation] = {}
     if parts.kinds is not None and parts.kinds.codes.shape[0]:
         name, own = evaluation.detector, replace(request, parts=None, progress=None)
-        if labels.weights is None:
-            corners = own.is_plain and all(map(reads_corners, own.measures))
-            corners = corners and not evaluation.unresolved
-            keyed = not corners or bool(own.rates or own.thresholds)
-            counted = counts_by_kind(
-                counts, scores, labels, parts.kinds, points, corners=corners, keyed=keyed
-            )
+        reads_curve = own.is_plain and not evaluation.unresolved
+        if labels.weights is None and reads_curve and all(map(reads_corners, own.measures)):
+            keyed = bool(own.rates or own.thresholds)
+            counted = counts_by_kind(counts, scores, labels, parts.kinds, points, keyed=keyed)
             evaluated = thread_map(lambda kind: evaluate_measures(name, kind[1](), own), counted)
-            by_kind = {kind: each for (kind, _), each in zip(counted, evaluated, strict=True)}
-            if corners:  # where distinct scores are not counted
-                by_kind = {kind: replace(x, n_distinct=None) for kind, x in by_kind.items()}
+            by_kind = {
+                # Distinct scores are not counted.
+                kind: replace(each, n_distinct=None)
+                for (kind, _), each in zip(counted, evaluated, strict=True)
+            }
         else:
             by_kind = {
                 kind: evaluate_scores(name, scores[rows], labels.keep(rows), own)

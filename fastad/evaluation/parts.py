@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -126,44 +126,38 @@ def counts_by_kind(
     kinds: Membership,
     points: Sequence[OperatingPoint],
     *,
-    corners: bool,
     keyed: bool,
 ) -> list[tuple[Any, Callable[[], OrderedCounts]]]:
     """Return each kind and what counts it beside all normals, without another order of these.
 
-    With corners, the points are where the curve of the kind bends, and the operating points; they
-    have keys only where they are needed.
+    The points are where the curve of the kind bends, and the operating points; they have keys only
+    where these are needed.
     """
     sizes = np.bincount(kinds.codes, minlength=len(kinds.names))
     starts = np.concatenate([[0], np.cumsum(sizes)])
     codes, where = _in_order(counts, scores, labels, kinds)
-    columns = [where]
-    if corners:
-        # Here, in the order of the scores, where neighbours are read.
-        columns += [counts.fps[where], counts.fps[where + 1]]
     groups = Groups({}, starts, as_readonly(codes))
+    # Counts are read in the order of the scores, where neighbours are.
+    columns = where, counts.fps[where], counts.fps[where + 1]
     together = [groups.arrange(column) for column in columns]
     last = counts.fps.shape[0] - 1
     thresholds = [x.threshold for x in points if x.threshold is not None]
     flagged = np.array([points_flagged(counts, x) for x in thresholds], np.int64)
     extra = np.unique(np.concatenate([[0, last], flagged, np.minimum(flagged + 1, last)]))
-    normals = _Normals.of(counts) if counts.n_tied or not corners else None
+    normals = np.diff(counts.fps) if counts.n_tied else None
+    n_tied_normals = 0 if normals is None else int(normals[normals > 1].sum())
 
     def count(kind: int) -> OrderedCounts:
         own = [column[starts[kind] : starts[kind + 1]] for column in together]
-        if corners:
-            written = np.empty((3, 2 * own[0].shape[0] + extra.shape[0]), np.int64)
-            at, fps, tps = written
-            n = kernels.corner_points(
-                own[0], own[1], own[2], extra, counts.fps[extra], at, fps, tps
-            )
-            at, fps, tps = written[:, :n]
-        else:
-            assert normals is not None
-            present = normals.numbers > 0
-            present[own[0]] = True
-            at = np.concatenate([[0], np.flatnonzero(present) + 1])
-            fps, tps = counts.fps[at], np.searchsorted(own[0], at)
+        at, fps, tps = written = np.empty((3, 2 * own[0].shape[0] + extra.shape[0]), np.int64)
+        n = kernels.corner_points(own[0], own[1], own[2], extra, counts.fps[extra], at, fps, tps)
+        at, fps, tps = written[:, :n]
+        n_tied = 0
+        if normals is not None:
+            distinct, n_equal = np.unique(own[0], return_counts=True)
+            alone = normals[distinct]
+            together_there = alone + n_equal
+            n_tied = int(together_there[together_there > 1].sum() - alone[alone > 1].sum())
         return replace(
             counts,
             fps=set_readonly(fps),
@@ -171,7 +165,7 @@ def counts_by_kind(
             keys=as_readonly(counts.keys[at[1:] - 1] if keyed else at[1:]),
             n_anomalies=own[0].shape[0],
             n_points=int(counts.n_normals) + own[0].shape[0],
-            n_tied=0 if normals is None else normals.n_tied_beside(own[0]),
+            n_tied=n_tied_normals + n_tied,
         )
 
     return [(kinds.names[i], partial(count, i)) for i in np.flatnonzero(sizes).tolist()]
@@ -203,22 +197,3 @@ def _falling(scores: ScoreVector) -> IntVector:
     falling = np.empty(scores.shape[0], np.int64)
     keys.fall(raw.values, raw.largest, raw.signed, falling)
     return falling
-
-
-class _Normals(NamedTuple):
-    """Normals at each distinct score, and how many of them share it with another."""
-
-    numbers: IntVector
-    n_tied: int
-
-    @classmethod
-    def of(cls, counts: OrderedCounts) -> "_Normals":
-        numbers = np.diff(counts.fps)
-        return cls(numbers, int(numbers[numbers > 1].sum()))
-
-    def n_tied_beside(self, where: IntVector) -> int:
-        """Return how many rows share their score, with anomalies at some of the scores."""
-        distinct, n_equal = np.unique(where, return_counts=True)
-        alone = self.numbers[distinct]
-        together = alone + n_equal
-        return self.n_tied + int(together[together > 1].sum() - alone[alone > 1].sum())
