@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from fastad._core.results import Column, TableResult, frame_columns
+from fastad._core.results import Column, TableResult
 from fastad._core.text_tables import DASH, TextTable, count_text, fixed_text, number_text
 from fastad._core.types import Count, Threshold
 
@@ -63,7 +63,7 @@ class Breakdown(TableResult):
 
     def _declare_columns(self) -> list[Column]:
         rows = list(self._rows())
-        return frame_columns({name: [row[name] for row in rows] for name in rows[0]})
+        return [Column(name, [row[name] for row in rows], _cell) for name in rows[0]]
 
     def _rows(self) -> Iterator[dict[str, Any]]:
         """Yield the rows of the frame."""
@@ -149,6 +149,10 @@ class Breakdown(TableResult):
             more = count_text(len(order) - _MAX_PRINTED, f"more {rates.noun}")
             shown += [[f"and {more}", *[DASH] * (len(header) - 1)], rows[-1]]
         return TextTable(header, shown)
+
+
+def _cell(value: Any) -> str:
+    return number_text(value, ".4g") if isinstance(value, float) else str(value)
 
 
 def _by_kind(run: RunByPart) -> TextTable:

@@ -347,6 +347,16 @@ def test_json_and_frames_have_the_rates(tmp_path: Any) -> None:
     assert "each kind against all normals" in result.to_html()
 
 
+def test_detectors_that_fail_leave_the_others() -> None:
+    scores = {"bad": [np.nan] * 10, "good": S}
+    result = fastad.evaluate(Y, scores, kinds=KIND, fpr=0.4, on_error="record")
+    assert result.breakdown is not None
+    assert set(result.breakdown.to_columns()["detector"]) == {"good"}
+    assert "| good | 0.4 |" in result.breakdown.to_markdown()
+    alone = fastad.evaluate(Y, {"bad": scores["bad"]}, kinds=KIND, on_error="record")
+    assert alone.breakdown is None
+
+
 def test_permuted_rows_and_threads_change_no_bit() -> None:
     rng = np.random.default_rng(0)
     n = 5000
