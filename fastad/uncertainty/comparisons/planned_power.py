@@ -8,9 +8,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtr, ndtri
+from scipy.special import ndtr
 
-from fastad._core.parameters import check_count, check_generator, check_inside, exact_number
+from fastad._core.parameters import (
+    check_count,
+    check_generator,
+    check_inside,
+    exact_number,
+    exact_rate,
+)
 from fastad._core.progress import LATE, Progress, ProgressOption, reporting
 from fastad._core.results import Record
 from fastad._core.text_tables import level_text
@@ -141,7 +147,7 @@ def gate_power(
     loss : float, default 0
         Supposed loss of the new detector, at least 0.
     correlation : float, default 0.8
-        Supposed correlation of both detectors' scores within each class, in [0, 1): of the normal
+        Supposed correlation of both detectors' scores within each class, in [0, 1]: of the normal
         scores of their ranks.
     power : float, default 0.8
         Probability of a pass for which numbers of samples are wanted, in (0, 1).
@@ -179,8 +185,8 @@ def gate_power(
     Scores are drawn from those of the old detector, class by class. The new detector has the same
     distributions, but for a part of the anomalies that it scores like normal samples (of rates of
     normals, normal samples like anomalies), which is as large as the loss takes. The required
-    numbers follow from how far the bound lies below the estimate and how that varies, both falling
-    with the root of the numbers, and are tried again at the numbers found. A correlation of
+    numbers follow from how far the bounds lie from the mean of the estimates, which falls with the
+    root of the numbers, and are tried again at the numbers found. A correlation of
     earlier versions may be known; the lower, the less power.
 
     Examples
@@ -196,11 +202,13 @@ def gate_power(
     options = check_test_options(bound, confidence_level, n_resamples, rng=0)
     accepted = accepted_range(bound, check_margin(bound, margin))
     supposed = Supposition(
-        loss=_check_loss(loss),
-        correlation=_check_correlation(correlation),
+        loss=float(exact_number(loss, "loss")),
+        correlation=float(exact_rate(correlation, "correlation")),
         target=float(check_inside(power, "power")),
         n_draws=check_count(n_draws, "n_draws"),
     )
+    if supposed.loss < 0:
+        raise InvalidInputError(f"loss must not be negative; found {loss}")
     generator = check_generator(rng)
     with thread_limit(n_threads), reporting(progress, "data sets", after=LATE) as report:
         labels = check_labels(y_true, pos_label=pos_label).repeated()
@@ -246,20 +254,6 @@ class Supposition(NamedTuple):
     correlation: float
     target: float
     n_draws: int
-
-
-def _check_loss(loss: Point) -> float:
-    value = exact_number(loss, "loss")
-    if value < 0:
-        raise InvalidInputError(f"loss must not be negative; found {loss}")
-    return float(value)
-
-
-def _check_correlation(correlation: Point) -> float:
-    value = exact_number(correlation, "correlation")
-    if not 0 <= value < 1:
-        raise InvalidInputError(f"correlation must lie in [0, 1); found {correlation}")
-    return float(value)
 
 
 class ScorePool(NamedTuple):
@@ -374,17 +368,17 @@ def _part_of_loss(
 def _factor(results: Sequence[MarginTest], target: float) -> float | None:
     """Return by which factor larger samples pass with the wanted power; None where none do.
 
-    A test passes where the estimate lies above its bound by less than above the accepted range.
+    A test passes where its bound lies in the accepted range. How far the bound lies from the
+    estimate, and the estimate from its mean, falls with the root of the factor.
     """
     if len(results) < 2:
         return None
     low, high = results[0].accepted
-    is_lower = math.isinf(high)
+    sign, end = (1, low) if math.isinf(high) else (-1, high)
     estimates = np.array([each.estimate for each in results])
-    bounds = np.array([each.low if is_lower else each.high for each in results])
-    room = float(np.mean(estimates)) - low if is_lower else high - float(np.mean(estimates))
+    bounds = np.array([each.low if sign > 0 else each.high for each in results])
+    room = sign * (float(np.mean(estimates)) - end)
     if room <= 0:
         return None
-    half = float(np.mean(np.abs(estimates - bounds)))
-    deviation = float(np.std(estimates, ddof=1))
-    return ((half + float(ndtri(target)) * deviation) / room) ** 2
+    roots = sign * (np.mean(estimates) - bounds) / room
+    return float(np.quantile(roots, target)) ** 2
