@@ -129,7 +129,7 @@ def special(name: str, sample: Sample, rng: np.random.Generator) -> dict[str, An
         "emmv": {"y_score": {"it": one}, "uniform_score": {"it": two}},
         "gate": {"policy": policy, "new": new, "old": old},
         "gate_power": {"n_draws": 2},
-        "power_of_policy": {"policy": policy, "old": old},
+        "power_of_policy": {"policy": policy, "old": old, "n_draws": 2},
         "read_policy": {"policy": policy},
         "pairwise_agreement": {"a": pairs[0], "b": pairs[1]},
         "rank_label_agreement": {"criterion": pairs[0], "references": (pairs[1], pairs[2])},

@@ -40,7 +40,7 @@ from fastad.uncertainty.comparisons.paired import rank_detectors
 # Data sets by which the supposed loss is set, and steps of the search.
 _N_SEARCHED, _STEPS = 20, 12
 # Sizes are tried again with the sizes that a round has found, of at most so many rows.
-_ROUNDS, _MOST_ROWS = 3, 200_000
+_ROUNDS, _MOST_ROWS = 3, 50_000
 # Nearer to its last value a size is not searched.
 _NEAR = 0.05
 
