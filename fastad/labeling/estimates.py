@@ -22,7 +22,7 @@ from fastad._core.results import Column, Record, ShortRepr, TableResult, interva
 from fastad._core.types import FloatVector, Point
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.labeling.drawn_rows import DrawnRows, check_rounds
-from fastad.labeling.missed import RoundBelow, missed_bound
+from fastad.labeling.missed import RoundBelow, missed_bound, missed_bound_if_uniform
 from fastad.labeling.score_orders import ScoreOrder, check_all_scores
 from fastad.labeling.targets import BoundTarget, Targets, check_targets
 from fastad.labeling.weights import LabeledRows
@@ -370,7 +370,12 @@ def _missed(
         for rows, least in zip(labels.rounds, labels.least, strict=True)
     ]
     n_found, n_unlabeled = int(found.sum()), int(below.sum() - is_below.sum())
-    high = float(n_found + missed_bound(rounds, n_unlabeled, alpha))
+    if len(rounds) == 1 and np.allclose(labels.probability, labels.least[0]):
+        fraction = float(is_below.sum()) / max(float(below.sum()), 1.0)
+        bound = missed_bound_if_uniform(n_found, fraction, n_unlabeled, alpha)
+    else:
+        bound = missed_bound(rounds, n_unlabeled, alpha)
+    high = float(n_found + bound)
     value, variance = float(weight @ found), float(of_variance @ found)
     uniform = below.shape[0] / (1 + variance / value) if value else math.nan
     error = math.sqrt(variance)

@@ -5,15 +5,16 @@ With a = k least / p for the least probability of all rows, the product of 1 - a
 that were found, times (1 - k least)^-(anomalies), has the mean 1 for each k in (0, 1), also for
 samples by priority (their products are unbiased, too). So has the mean over several k; that it
 exceeds 1 / alpha has a probability of alpha at most (Markov's inequality). The bound is the largest
-U for which it does not. It needs no model and no number of anomalies that are found.
+U for which it does not. It needs no model and no number of anomalies that are found. Of rows with
+one probability the binomial distribution gives a lower bound.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import logsumexp
+from scipy.special import bdtr, logsumexp
 
 from fastad._core.types import FloatVector
 
@@ -43,13 +44,20 @@ def missed_bound(rounds: Sequence[RoundBelow], n_unlabeled: int, alpha: float) -
         found = _FRACTIONS[:, None] * (each.least / each.probability)
         log_e += np.log1p(-found).sum(axis=1) + growth * each.probability.shape[0]
     limit = math.log(1 / alpha) + math.log(_FRACTIONS.shape[0])
+    return _largest(n_unlabeled, lambda n: bool(logsumexp(log_e + n * growth) <= limit))
 
-    def is_possible(n_missed: int) -> bool:
-        return bool(logsumexp(log_e + n_missed * growth) <= limit)
 
-    low, high = 0, n_unlabeled
-    if not is_possible(0):
-        return 0
+def missed_bound_if_uniform(n_found: int, fraction: float, n_unlabeled: int, alpha: float) -> int:
+    """Return the same where a fraction of the rows was drawn, each with one probability.
+
+    Rows are drawn without replacement, of which so few anomalies are even less probable.
+    """
+    return _largest(n_unlabeled, lambda n: bool(bdtr(n_found, n_found + n, fraction) > alpha))
+
+
+def _largest(most: int, is_possible: Callable[[int], bool]) -> int:
+    """Return the largest number that is possible, as all smaller ones are; 0 if none is."""
+    low, high = 0, most
     while low < high:
         middle = (low + high + 1) // 2
         low, high = (middle, high) if is_possible(middle) else (low, middle - 1)

@@ -5,12 +5,13 @@ import math
 import numpy as np
 import numpy.typing as npt
 import pytest
+from scipy.stats import binom
 
 import fastad
 from fastad.errors import InvalidInputError
 from fastad.labeling import DrawnRows, design, draw, estimate
 from fastad.labeling.estimates import sequence_factor
-from fastad.labeling.missed import RoundBelow, missed_bound
+from fastad.labeling.missed import RoundBelow, missed_bound, missed_bound_if_uniform
 from tests.support.labeling import Scores, drawn_and_labeled, population
 from tests.support.loops import loop
 
@@ -103,15 +104,20 @@ def test_without_anomalies_a_measure_is_undefined_and_the_missed_are_bounded() -
     assert "without anomalies" in str(found["auc score"].reliability_note)
     missed = found["missed@threshold2 score"]
     assert (missed.value, missed.low) == (0, 0)
-    # That 300 of 3000 rows have none of so many, has a probability of 5 % / 6 at least.
-    assert math.log(20) / -math.log(0.9) < missed.high < math.log(120) / -math.log(0.9) + 1
+    # That a tenth of the rows has none of so many, has a probability of 5 %: 28 of them.
+    assert missed.high == pytest.approx(math.log(20) / -math.log(0.9), abs=2)
+
+
+@loop("n_found, fraction", [(0, 0.1), (3, 0.05), (40, 0.5)])
+def test_missed_bound_of_uniform_rows_is_exact(n_found: int, fraction: float) -> None:
+    bound = n_found + missed_bound_if_uniform(n_found, fraction, 10**6, 0.05)
+    assert binom.cdf(n_found, bound, fraction) > 0.05 >= binom.cdf(n_found, bound + 1, fraction)
+    assert missed_bound_if_uniform(n_found, fraction, 2, 0.05) == 2
 
 
 @loop("least, n_found", [(0.1, 0), (0.05, 3), (0.5, 2)])
 def test_missed_bound_fails_no_more_often_than_it_says(least: float, n_found: int) -> None:
     """By the exact probability that as few or fewer of the bound's anomalies are found."""
-    from scipy.stats import binom
-
     bound = missed_bound([RoundBelow(np.full(n_found, least), least)], 10**6, 0.05)
     assert binom.cdf(n_found, bound + n_found + 1, least) < 0.05
     # It is not so wide that nothing is told.
