@@ -22,7 +22,7 @@ from fastad.labeling.targets import BoundTarget, check_targets
 
 TABLE, PAGE = EVIDENCE / "labeling.csv", EVIDENCE / "labeling.md"
 DATA = Path(__file__).parents[2] / "shared" / "data" / "adbench"
-N_DRAWS, N_UNIFORM = 200, 60
+N_DRAWS, N_UNIFORM, N_BOUNDS = 200, 60, 1000
 AT_1_PERCENT, ONE, AREAS = "tpr@0.01 a vs b", "tpr@0.01 a", "auc a vs b"
 OF_ALARMS, PRECISION = "precision@fpr0.01 a vs b", "precision@threshold2.33 a"
 # Kinds of anomalies, each beside the guess of prevalence (times the true one) and area.
@@ -216,8 +216,8 @@ def missed() -> Iterator[dict[str, Any]]:
         (target,) = check_targets(text, ["a"])
         plan = design(of.scores, budget=budget, target=text)
         row = {"part": "missed", "model": "20 % like normals", "target": text, "n_rows": 100_000}
-        found = repeat(plan, of, text, N_DRAWS)
-        yield {**row, "labels": budget, "n_draws": N_DRAWS, **found.row(of.truth(target))} | {
+        found = repeat(plan, of, text, N_BOUNDS)
+        yield {**row, "labels": budget, "n_draws": N_BOUNDS, **found.row(of.truth(target))} | {
             "half_width": f"{np.median(found.high):.0f}"
         }
 
