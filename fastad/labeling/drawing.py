@@ -94,13 +94,15 @@ def draw(
 
 def _resumed(design: LabelingDesign, path: str | Path) -> DrawnRows:
     """Return the rows of a file that were drawn by a design."""
-    drawn, population = read_drawn(path), digest_of(design._scores)
+    drawn = read_drawn(path)
     found = (drawn.population, drawn.round, drawn.row.shape[0])
-    if found != (population, design.round, design.budget):
-        raise InvalidInputError(
-            f"path must be a new file, or one of this round; found rows in {path}, of round "
-            f"{drawn.round}, {drawn.row.shape[0]} of "
-            f"{'these' if drawn.population == population else 'other'} scores",
-            argument="path",
-        )
-    return drawn
+    if found == (digest_of(design._scores), design.round, design.budget):
+        # Sizes have units of their own.
+        ratio = drawn.size / np.maximum(design._sizes[drawn.row], 1e-300)
+        if np.allclose(ratio, ratio[0]):
+            return drawn
+    raise InvalidInputError(
+        f"path must be a new file, or one of this design; found in {path} round {drawn.round} of "
+        f"another, with {drawn.row.shape[0]} rows",
+        argument="path",
+    )

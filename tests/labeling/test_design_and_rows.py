@@ -9,6 +9,7 @@ import pytest
 
 from fastad.errors import InvalidInputError, InvalidTypeError
 from fastad.labeling import Target, design, draw, read_drawn
+from fastad.labeling.plans import _Expected
 from tests.support.labeling import population
 from tests.support.loops import loop
 
@@ -96,11 +97,14 @@ def test_rows_come_back_from_files_as_they_were(tmp_path: Path, extension: str) 
     labeled = read.with_labels(Y_TRUE[read.row][:30])
     labeled.save(path)
     assert draw(plan, path=path, rng=1).to_dict() == labeled.to_dict()
-    with pytest.raises(InvalidInputError, match="new file, or one of this round"):
-        draw(design(SCORES, budget=41, target="auc a"), path=path)
     changed = {**SCORES, "a": SCORES["a"] + 1}
-    with pytest.raises(InvalidInputError, match="of other scores"):
-        draw(design(changed, budget=40, target="auc a"), path=path)
+    for other in (
+        design(SCORES, budget=41, target="auc a"),
+        design(changed, budget=40, target="auc a"),
+        design(SCORES, budget=40, target="auc b"),
+    ):
+        with pytest.raises(InvalidInputError, match="new file, or one of this design"):
+            draw(other, path=path)
 
 
 def edited(path: Path, column: str, row: int, value: str) -> Path:
@@ -170,3 +174,10 @@ def test_labels_of_rows_that_were_not_asked_for_are_refused() -> None:
     with pytest.raises(InvalidInputError, match="equal those that rows already have"):
         some.with_labels([0], rows=[drawn.row[5]])
     assert some.with_labels([1], rows=[drawn.row[5]]).n_labeled == 2
+
+
+def test_uniform_labels_have_the_variance_that_is_asked_for() -> None:
+    expected = _Expected(np.array([1e-4, 3e-6]), np.array([2e-5, 1e-6]))
+    rows = np.array([50.0, 900.0])
+    for odds in (0.01, 3.0, 400.0):
+        assert expected.odds(rows, expected.of(rows * odds)) == pytest.approx(odds)
