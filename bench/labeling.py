@@ -186,25 +186,26 @@ def uniform() -> Iterator[dict[str, Any]]:
 
 
 def sequences() -> Iterator[dict[str, Any]]:
-    """How often sequences miss the true value at any of ten looks."""
-    of = population("shifted", 50_000, 0.02)
+    """How often sequences miss the true value at any of five looks."""
+    n, prevalence, budget = 20_000, 0.05, 500
+    of = population("shifted", n, prevalence)
     (target,) = check_targets(AT_1_PERCENT, ["a", "b"])
-    truth, misses, narrow = of.truth(target), 0, 0
-    plan = design(of.scores, budget=1000, target=AT_1_PERCENT, prevalence=0.02)
+    truth, misses = of.truth(target), np.zeros(2)
+    plan = design(of.scores, budget=budget, target=AT_1_PERCENT, prevalence=prevalence)
     for seed in range(N_DRAWS):
-        drawn = labeled(plan, of.y_true, seed)
-        missed = once = False
-        for k in range(100, 1001, 100):
-            label = np.where(np.arange(1000) < k, drawn.label, math.nan)
-            part = draw(plan, rng=seed).with_labels(label)
+        drawn, excludes = draw(plan, rng=seed), np.zeros(2)
+        for k in range(100, budget + 1, 100):
+            part = drawn.with_labels(of.y_true[drawn.row[:k]])
             (each,) = estimate(of.scores, part, target=AT_1_PERCENT).estimates
-            missed |= not each.sequence_low <= truth <= each.sequence_high
-            once |= not each.low <= truth <= each.high
-        misses, narrow = misses + missed, narrow + once
-    for name, count in (("sequence", misses), ("intervals", narrow)):
+            for i, ends in enumerate(
+                [(each.sequence_low, each.sequence_high), (each.low, each.high)]
+            ):
+                excludes[i] += not ends[0] <= truth <= ends[1]
+        misses += excludes > 0
+    for name, count in zip(("sequence", "intervals"), misses, strict=True):
         yield {
-            **{"part": "sequences", "model": name, "target": AT_1_PERCENT, "n_rows": 50_000},
-            **{"labels": 1000, "n_draws": N_DRAWS, "truth": f"{truth:.4f}"},
+            **{"part": "sequences", "model": name, "target": AT_1_PERCENT, "n_rows": n},
+            **{"labels": budget, "n_draws": N_DRAWS, "truth": f"{truth:.4f}"},
             "coverage": f"{1 - count / N_DRAWS:.3f}",
         }
 
