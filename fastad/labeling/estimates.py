@@ -260,7 +260,9 @@ def _estimate(
         return LabeledEstimate(target.name, reliability_note=str(undefined))
     error, bounds = math.sqrt(spread.variance), target.bounds
     value = min(max(value, bounds[0]), bounds[1])
-    is_logit = math.isfinite(bounds[1] - bounds[0]) and not target.is_difference
+    # On the scale of the log odds, unless a value near the end of its range would have the whole.
+    room = (value - bounds[0]) * (bounds[1] - value) / (bounds[1] - bounds[0])
+    is_logit = not target.is_difference and error <= room < math.inf
     ends = logit_ends if is_logit else symmetric_ends
     wider = sequence_factor(planned, alpha) / normal_quantile(alpha)
     low, high, sequence_low, sequence_high = (

@@ -147,6 +147,16 @@ def test_sequence_is_narrowest_when_all_labels_are_there() -> None:
         assert sequence_factor(10.0, alpha) > best
 
 
+def test_an_interval_near_the_end_of_the_range_is_not_the_whole_range() -> None:
+    rng = np.random.default_rng(7)
+    y_true = rng.random(20_000) < 0.01
+    scores = {"a": rng.normal(size=20_000) + 6 * y_true}
+    drawn = drawn_and_labeled(y_true, scores, 1000, "tpr@0.01", 0)
+    (found,) = estimate(scores, drawn, target="tpr@0.01").estimates
+    assert found.value > 0.97
+    assert 0.5 < found.low <= fastad.tpr_at_fpr(y_true, scores["a"], fpr=0.01) <= found.high
+
+
 def test_scores_that_changed_are_refused() -> None:
     y_true, scores = population(500, 0.1, np.random.default_rng(0))
     drawn = drawn_and_labeled(y_true, scores, 50, "auc a", 0)
