@@ -185,6 +185,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "regions.volumes": UNIFORM,
     # Weights beside clusters are refused.
     "uncertainty.chance_level": {"clusters": None},
+    "benchmarking.score_rank_intervals": {**TWO, "groups": BY_ROW["folds"]},
     "uncertainty.compare_all": TWO,
     "uncertainty.delong_covariance": TWO,
     "uncertainty.difference_band": {"measure": FLAGGED, "threshold": [0.05, 0.1]},
