@@ -239,10 +239,10 @@ def check_rounds(
             raise InvalidInputError(
                 f"labeled must be the rounds from 1 on; found {found}", argument="labeled"
             )
-        if each.population != digest:
+        difference = _difference(each, scores, is_same=each.population == digest)
+        if difference is not None:
             raise InvalidInputError(
-                f"labeled must be rows of these scores; found {_difference(each, scores)}",
-                argument="labeled",
+                f"labeled must be rows of these scores; found {difference}", argument="labeled"
             )
         if each.n_complete < each.row.shape[0] and (complete or number < len(rounds)):
             raise InvalidInputError(
@@ -255,8 +255,13 @@ def check_rounds(
     return rounds
 
 
-def _difference(drawn: DrawnRows, scores: Mapping[str, ScoreVector]) -> str:
-    """Return how scores differ from those of which rows were drawn."""
+def _difference(
+    drawn: DrawnRows, scores: Mapping[str, ScoreVector], *, is_same: bool
+) -> str | None:
+    """Return how scores differ from those of which rows were drawn, or None.
+
+    Where all scores are the same, the numbers of rows may have changed.
+    """
     if drawn.scores.keys() != scores.keys():
         return f"detectors {', '.join(drawn.scores)} instead of {', '.join(scores)}"
     n = len(next(iter(scores.values())))
@@ -268,7 +273,7 @@ def _difference(drawn: DrawnRows, scores: Mapping[str, ScoreVector]) -> str:
             first = int(np.argmax(changed))
             row = drawn.row[first]
             return f"{values[first]} and {scores[name][row]} as the score of row {row} by {name!r}"
-    return "changed scores of other rows, or more rows"
+    return None if is_same else "changed scores of other rows, or more rows"
 
 
 def _check_label_values(labels: npt.NDArray[Any], name: str) -> FloatVector:

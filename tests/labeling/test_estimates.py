@@ -1,6 +1,7 @@
 """Estimates against the measures of all labels, and intervals against what they should cover."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -173,6 +174,9 @@ def test_scores_that_changed_are_refused() -> None:
     short = {name: values[:400] for name, values in scores.items()}
     with pytest.raises(InvalidInputError, match=r"found row \d+ of 400"):
         estimate(short, drawn, target="auc a")
+    moved = replace(drawn, row=np.append(np.setdiff1d(np.arange(500), drawn.row)[0], drawn.row[1:]))
+    with pytest.raises(InvalidInputError, match=rf"score of row {moved.row[0]} by 'a'"):
+        estimate(scores, moved, target="auc a")
 
 
 def test_rounds_must_follow_each_other() -> None:
