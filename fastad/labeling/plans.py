@@ -297,9 +297,12 @@ def _sizes(
         for weight, part in ((1.0, variance), (OF_NUMBER, of_number)):
             size = np.sqrt(part)
             squares += (weight * size / max(float(unknown @ size), _TINY)) ** 2
-    wanted = np.sqrt(squares)
-    wanted /= float(unknown @ wanted)
-    return _scaled((1 - FLOOR) * wanted + FLOOR / float(unknown.sum()), unknown, n_labels)
+    wanted, even = np.sqrt(squares), 1 / float(unknown.sum())
+    total = float(unknown @ wanted)
+    # Where no label changes a target, as of scores that are all equal, rows are alike.
+    if not total > 0:
+        return _scaled(np.full(unknown.shape, even), unknown, n_labels)
+    return _scaled((1 - FLOOR) / total * wanted + FLOOR * even, unknown, n_labels)
 
 
 def _scaled(sizes: FloatVector, unknown: FloatVector, n_labels: int) -> FloatVector:

@@ -17,6 +17,7 @@ ELSEWHERE = {
     "counts_query": "writes a query",
     "from_counts": "declares a measure that the user has written",
     "onnx_scorer": "scores by the ONNX Runtime",
+    "read_drawn": "reads a file",
 }
 
 

@@ -331,6 +331,7 @@ def test_the_volume_chooses_the_detector_that_does_not_fail(
         assert cvol[anomalies, 50.0] > 5 * cvol[anomalies, 0.01]
 
 
+@pytest.mark.slow
 def test_the_published_picture() -> None:
     """Figure 6: the narrow kernel encloses the clusters, the wide one nearly everything."""
     samples, labels = problem("8")

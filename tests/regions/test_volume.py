@@ -70,6 +70,7 @@ def test_uniform_draws_find_closed_forms(shape: Any, d: int) -> None:
         assert result.standard_error == pytest.approx(error, rel=1e-12)
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("d", range(1, 9))
 @pytest.mark.parametrize("shape", SHAPES)
 def test_sobol_draws_find_closed_forms(shape: Any, d: int) -> None:
@@ -129,6 +130,7 @@ def test_discrete_regions_are_counted_exactly_by_their_values() -> None:
     assert volume(first, math.nextafter(3, 4), constant, n_draws=1000, rng=0).value == 1
 
 
+@pytest.mark.slow
 def test_volumes_in_units_of_the_features() -> None:
     for d in (2, 3, 5):
         axes = np.arange(1, d + 1)

@@ -130,6 +130,7 @@ def test_methods_that_are_higher_for_anomalies_stand_for_the_compiled_scorer(
         assert take(scores) == take(_compiled(scores))
 
 
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("take", TAKERS.values(), ids=TAKERS)
 @pytest.mark.parametrize(
     ("name", "method"),

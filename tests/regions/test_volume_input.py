@@ -31,6 +31,7 @@ from tests.support.volumes import (
 # Nothing and everything inside.
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("threshold", [-1, -math.inf, 0])
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 @pytest.mark.parametrize("kind", KINDS)

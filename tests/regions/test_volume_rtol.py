@@ -32,6 +32,7 @@ def test_every_method_reaches_it(method: Any, rtol: float) -> None:
     assert result.n_scored >= result.n_drawn
 
 
+@pytest.mark.slow
 def test_the_smaller_the_error_the_more_draws() -> None:
     for method in ("sobol", "splitting"):
         n_scored = [

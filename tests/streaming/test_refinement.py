@@ -141,6 +141,7 @@ def test_a_precision_may_hang_on_the_order_of_the_two_highest_scores() -> None:
         list(passes(sketch_of(y, s, TINY), y, s, measure=name))
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("tolerance", [0.1, 0.01, Fraction(1, 1000), 1e-6])
 @pytest.mark.parametrize("name", ["auc", "ap", "auc_w", "auc@0.05", "tpr@0.01", "f1_best"])
 def test_a_tolerance_is_reached(name: str, tolerance: Any) -> None:

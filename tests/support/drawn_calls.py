@@ -102,6 +102,22 @@ def net_benefit(tp: Any, fp: Any, n_anomalies: Any, n_normals: Any, threshold: A
     return (tp - fp * threshold / (1 - threshold)) / (n_anomalies + n_normals)
 
 
+def labeling_call(name: str, sample: Sample, rng: np.random.Generator) -> dict[str, Any]:
+    """Return the arguments of a function of `fastad.labeling`."""
+    scores = {"a": sample.s, "b": rng.permutation(sample.s)}
+    targets = "auc a vs b", "tpr@0.1 a", "precision@k3 b", ["auc b", "tpr@0.1 a vs b"]
+    target = targets[rng.integers(len(targets))]
+    given = {"scores": scores, "budget": max(sample.y.shape[0] // 2, 1), "target": target}
+    if name == "design":
+        return given
+    plan = fastad.labeling.design(**given)
+    if name == "draw":
+        return {"design": plan}
+    drawn = fastad.labeling.draw(plan, rng=0)
+    labeled = drawn.with_labels(sample.y[drawn.row])
+    return {"scores": scores, "labeled": labeled, "target": target}
+
+
 def special(name: str, sample: Sample, rng: np.random.Generator) -> dict[str, Any]:
     """Return what a function wants under a name that says another thing elsewhere."""
     benefit = fastad.measures.from_counts("b", net_benefit, at="threshold", takes_threshold=True)
@@ -178,6 +194,8 @@ def arguments(draw: st.DrawFn, name: str) -> dict[str, Any]:
         **dict.fromkeys(("a", "b"), lambda: sketch(sample, rng)),
     }
     values = special(name, sample, rng)
+    if name in ("design", "draw", "estimate"):
+        values = labeling_call(name, sample, rng)
     if name == "volume":
         d = X.shape[1]
         reference = fastad.regions.Normal(X.mean(axis=0), np.eye(d) + 1 / d)

@@ -95,6 +95,7 @@ def test_no_labels_change_the_number_of_alarms() -> None:
     assert math.isnan(result.adjusted)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("name", "options"),
     [

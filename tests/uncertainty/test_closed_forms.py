@@ -212,6 +212,7 @@ def test_binomial_intervals_have_ends_at_any_level(method: str) -> None:
             assert 0 <= low < k / n < high <= 1
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("rate", sorted(set(TRIALS) - {"f1", "n_flagged"}))
 @pytest.mark.parametrize("threshold", [1, 3, 5.5, 8])
 def test_a_proportion_counts_its_trials(rate: str, threshold: float) -> None:

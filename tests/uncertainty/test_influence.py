@@ -286,6 +286,7 @@ def test_partial_influences_add_up() -> None:
         assert total == pytest.approx(whole[of_class], abs=1e-14)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("name", "options"), OPTIONS)
 def test_variance_and_acceleration_by_rows(name: str, options: dict[str, Any]) -> None:
     y, s = data("some")

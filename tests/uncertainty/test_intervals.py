@@ -492,6 +492,7 @@ def test_another_prevalence_has_an_interval_that_is_valid_for_any_size(
         fastad.interval(HALVES, MIXED, measure="f1_best", prevalence=0.03, rng=0, n_resamples=50)
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("level", [1 - 2**-53, 1e-9, Fraction(10**20 - 1, 10**20)])
 @pytest.mark.parametrize("scores", [PERFECT, PERFECT[::-1], MIXED, [0] * 60])
 @pytest.mark.parametrize("method", ["delong", "logit", "newcombe", "bootstrap", "basic", "bca"])
