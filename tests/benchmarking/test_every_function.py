@@ -292,6 +292,7 @@ def test_models_of_one_detector_are_not_ranked(name: str) -> None:
         FUNCTIONS[name](table)
 
 
+@pytest.mark.slow
 def test_no_p_value_is_0() -> None:
     """Three detectors in one order on 3000 data sets: smaller than floats by any method."""
     table = ResultTable.from_arrays({"auc": np.tile([[0.7, 0.8, 0.9]], (3000, 1))[..., None]})

@@ -283,6 +283,7 @@ HOSTILE_NAMES: dict[str, Any] = {
 }
 
 
+@pytest.mark.slow
 def test_no_name_of_a_study_leaves_its_place(tmp_path: Path) -> None:
     study = make_study(**HOSTILE_NAMES, n_repeats=2, contaminations=(0.0,), goix=False)
     sections = list(make_sections(study, n_resamples=10))

@@ -204,6 +204,7 @@ def test_an_estimator_of_python_is_copied_with_its_parameters(tmp_path: Path) ->
     assert (seen[0].done, seen[-1].done) == (6, 9)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_detectors_of_pyod(tmp_path: Path) -> None:
     hbos = pytest.importorskip("pyod.models.hbos").HBOS

@@ -121,6 +121,7 @@ def test_a_log_that_was_cut_anywhere_goes_on(tmp_path: Path, expected: dict[str,
     assert finish(tmp_path) == expected
 
 
+@pytest.mark.slow
 def test_damaged_lines_run_again(tmp_path: Path, expected: dict[str, bytes]) -> None:
     lines = keep_tasks(tmp_path)
     line = lines[2]
