@@ -20,8 +20,11 @@ Names = npt.NDArray[np.int64]
 
 
 def _kinds(labels: Labels) -> Names:
-    """Return kinds of unequal sizes."""
-    return np.random.default_rng(0).binomial(N_KINDS - 1, 0.1, labels.shape)
+    """Return kinds of unequal sizes, of which both classes have all."""
+    sizes = np.cumsum(1 / np.arange(1, N_KINDS + 1))
+    drawn = sizes[-1] * np.random.default_rng(0).random(labels.shape[0])
+    kinds: Names = np.searchsorted(sizes, drawn).astype(np.int64)
+    return kinds
 
 
 @pytest.mark.parametrize("proportion", [0.01, 0.1])
