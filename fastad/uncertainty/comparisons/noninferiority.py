@@ -1,7 +1,6 @@
 """``noninferiority``, ``equivalence``, ``at_least``: tests of margins and limits."""
 
 import math
-import warnings
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -22,6 +21,7 @@ from fastad._core.progress import LATE, ProgressOption, reporting
 from fastad._core.random import random_key
 from fastad._core.threads import thread_limit
 from fastad._core.types import ArrayLike, Blocks, Label, Point
+from fastad._core.user_warnings import warn_user
 from fastad.errors import InvalidInputError, LowCoverageWarning
 from fastad.measures.contamination import (
     CorrectedMeasure,
@@ -548,8 +548,7 @@ def _result(
 
 
 def _warned(result: MarginTest) -> MarginTest:
-    """Return a result; the warning names the line that called the public function."""
+    """Return a result, and warn where it is not known how reliable the test is."""
     if result.reliability_note is not None:
-        note = f"{result.measure}: {result.reliability_note}"
-        warnings.warn(note, LowCoverageWarning, stacklevel=3)
+        warn_user(f"{result.measure}: {result.reliability_note}", LowCoverageWarning)
     return result
