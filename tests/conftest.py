@@ -53,7 +53,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep one in so many cases of a test in the default tier; the others are slow."""
+    """Keep one in so many cases of a test in the default tier; the others are slow.
+
+    The tests of processes and builds, some of which take a minute, come first: at the end they
+    would keep one worker busy while the others have nothing left.
+    """
+    items.sort(key=lambda item: item.get_closest_marker("system") is None)
     n_seen: Counter[str] = Counter()
     for item in items:
         if mark := item.get_closest_marker("one_in"):
