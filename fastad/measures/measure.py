@@ -259,7 +259,7 @@ class Measure(Generic[Result]):
             counts = count_without_sorting(scores, labels, part=part, corners=corners)
             if counts is not None:
                 return self.compute(counts, **checked)
-            if self.from_order is not None and labels.weights is None:
+            if self.from_order is not None and labels.weights is None and part is None:
                 order: PackedOrder = order_values(scores, labels)
                 value = self.from_order(order, **checked)
                 if value is not None:

@@ -215,7 +215,16 @@ def height(
     y0 = entry(ys, left)
     if left + 1 == xs.shape[0]:
         return y0, 1
-    x0, x1, y1 = entry(xs, left), entry(xs, left + 1), entry(ys, left + 1)
+    return height_between(
+        (entry(xs, left), y0), (entry(xs, left + 1), entry(ys, left + 1)), x, divisor
+    )
+
+
+def height_between(
+    left: tuple[Exact, Exact], right: tuple[Exact, Exact], x: Exact, divisor: int
+) -> tuple[Exact, Exact]:
+    """Return the height at x / divisor on the straight piece between two points, as a quotient."""
+    (x0, y0), (x1, y1) = left, right
     whole = (x1 - x0) * divisor
     # Beyond the piece only by rounding of real weights.
     along = min(max(x - x0 * divisor, 0), whole)

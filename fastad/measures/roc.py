@@ -19,7 +19,7 @@ from fastad._core.types import (
     Quadrature,
 )
 from fastad._kernels.curves import area as kernels
-from fastad._kernels.ordering import cell_curves
+from fastad._kernels.ordering import cell_curves, sweep
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.measures.measure import AREA, POINT, Extremes, Measure
 from fastad.measures.points import (
@@ -31,6 +31,7 @@ from fastad.measures.points import (
     first_reaching,
     fractions_of,
     height,
+    height_between,
     last_within,
     need_both,
     part_around_fpr,
@@ -347,11 +348,27 @@ def _tpr_at_fpr(counts: OrderedCounts, fpr: Fraction, *, interpolation: Interpol
     return quotient(tp, divisor * plain(counts.n_anomalies))
 
 
+def _tpr_at_fpr_of_order(
+    order: PackedOrder, fpr: Fraction, *, interpolation: Interpolation
+) -> float | None:
+    """TPR straight from an order in one range, without counts at all other scores."""
+    n_normals = order.n_points - order.n_anomalies
+    if len(order.ranges) > 1 or not 0 < n_normals < order.n_points:
+        return None
+    end, divisor = at_fraction(fpr, n_normals)
+    fp, tp, next_fp, next_tp = sweep.counts_around(order.packed, end // divisor, 0)
+    if interpolation == "conservative" or next_fp == fp:
+        return quotient(tp, order.n_anomalies)
+    numerator, denominator = height_between((fp, tp), (next_fp, next_tp), end, divisor)
+    return quotient(numerator, denominator * order.n_anomalies)
+
+
 TPR_AT_FPR = Measure(
     name="tpr_at_fpr",
     title="true positive rate at a false positive rate",
     key="tpr@",
     compute=_tpr_at_fpr,
+    from_order=_tpr_at_fpr_of_order,
     parameters={"fpr": Rate(), "interpolation": INTERPOLATION},
     operating_point="fpr",
     curve_part=part_around_fpr,

@@ -7,6 +7,7 @@ import numpy as np
 from fastad._core.declared import Generator, Integer, Rate
 from fastad._core.suggestions import suggests_arguments
 from fastad._core.types import ArrayLike, Label, Point
+from fastad._kernels.ordering import sweep
 from fastad._kernels.resampling import subsample
 from fastad.errors import UndefinedMeasureError
 from fastad.measures.measure import POINT, ROUNDED_AREA, Measure
@@ -22,11 +23,24 @@ from fastad.measures.points import (
     twice_mean_ranks,
 )
 from fastad.ordering.counts import OrderedCounts
+from fastad.ordering.orders import PackedOrder
 
 
 def _precision_at_k(counts: OrderedCounts, k: int | None) -> float:
     flagged = k_or_anomalies(counts, k, "precision_at_k")
     return quotient(hits_among(counts, flagged, "precision_at_k"), plain(flagged))
+
+
+def _precision_at_k_of_order(order: PackedOrder, k: int | None) -> float | None:
+    """Precision straight from an order in one range, without counts at all other scores."""
+    k = order.n_anomalies if k is None else k
+    if len(order.ranges) > 1 or not 0 < k <= order.n_points:
+        return None
+    fp, tp, next_fp, next_tp = sweep.counts_around(order.packed, k, 1)
+    n_tied = next_fp + next_tp - fp - tp
+    if n_tied == 0:  # at the end of the order
+        return tp / k
+    return (tp * n_tied + (k - fp - tp) * (next_tp - tp)) / (n_tied * k)
 
 
 PRECISION_AT_K = Measure(
@@ -35,6 +49,7 @@ PRECISION_AT_K = Measure(
     key="precision@n",
     number_key="precision@k",
     compute=_precision_at_k,
+    from_order=_precision_at_k_of_order,
     parameters={"k": Integer(default=None)},
     operating_point="k",
     default_points=(None,),

@@ -42,6 +42,27 @@ def count_packed(
 
 
 @kernel
+def counts_around(packed: KeyVector, limit: int, per_anomaly: int) -> tuple[int, int, int, int]:
+    """Count at the last distinct score with ``normals + per_anomaly * anomalies <= limit``.
+
+    Returns the normals and the anomalies there, and at the next distinct score; the same twice
+    where there is none. The packed keys are a whole order.
+    """
+    n = packed.shape[0]
+    fp = tp = 0
+    counted_fp = counted_tp = 0
+    for i in range(n):
+        label = packed[i] & 1
+        tp += label
+        fp += 1 - label
+        if i + 1 == n or packed[i + 1] >> 1 != packed[i] >> 1:
+            if fp + per_anomaly * tp > limit:
+                break
+            counted_fp, counted_tp = fp, tp
+    return counted_fp, counted_tp, fp, tp
+
+
+@kernel
 def count_rows(
     falling: IntVector,  # (n,) falling key of each row, not sorted
     rows: IntVector,  # (n,) the rows in the order of their keys
