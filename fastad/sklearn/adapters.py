@@ -1,12 +1,12 @@
 """Fitted detectors as anomaly scorers, with the orientation that the adapter's name says."""
 
-import warnings
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, overload
 
 from fastad._core.row_index import check_rows
 from fastad._core.types import ArrayLike, ScoreVector
+from fastad._core.user_warnings import warn_user
 from fastad.detectors.orientation import (
     detector_scores,
     is_pyod,
@@ -111,7 +111,7 @@ class AdaptedDetector:
         with suppress(UndefinedMeasureError, InvalidInputError):
             auc = roc_auc(y_true, scores, **labels)
             if auc < 0.5:
-                warnings.warn(self._orientation_message(auc), OrientationWarning, stacklevel=2)
+                warn_user(self._orientation_message(auc), OrientationWarning)
         return table
 
     def _orientation_message(self, auc: float) -> str:

@@ -3,7 +3,6 @@
 import contextlib
 import math
 import os
-import warnings
 from collections.abc import Callable, Collection, Sequence
 from datetime import datetime, timezone
 from functools import partial
@@ -14,6 +13,7 @@ from typing import NamedTuple, TypeAlias
 from fastad._core.extras import missing_extra
 from fastad._core.parameters import check_flag, check_positive
 from fastad._core.threads import available_threads
+from fastad._core.user_warnings import warn_user
 from fastad.errors import InvalidInputError
 from fastad.study.config import StudyConfig
 from fastad.study.configurations import Configuration
@@ -160,7 +160,7 @@ def run_study(
         if retry_failed:
             store.forget_failed()
         for note in store.notes:
-            warnings.warn(note, stacklevel=2)
+            warn_user(note, UserWarning)
         n_notes = len(store.notes)
         for attempt in range(1, _ATTEMPTS + 1):
             waiting = _waiting(batches, store.done)
@@ -179,7 +179,7 @@ def run_study(
                 if attempt == _ATTEMPTS:
                     raise
         for note in store.notes[n_notes:]:
-            warnings.warn(note, stacklevel=2)
+            warn_user(note, UserWarning)
     return read_study(output)
 
 

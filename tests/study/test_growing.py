@@ -220,8 +220,9 @@ def test_data_that_changed_are_run_anew(tmp_path: Path, ran: list[str]) -> None:
     (tmp_path / "toy" / "plain.csv").write_text(f"f0,f1,y\n{rows}\n", encoding="utf-8")
     with pytest.warns(
         UserWarning, match=r'the data of "toy/plain" changed: earlier results that depend on it do'
-    ):
+    ) as caught:
         run_study(config, tmp_path / "out")
+    assert [warning.filename for warning in caught] == [__file__]
     assert len(ran) == 3
     ran.clear()
     run_study(config, tmp_path / "out")

@@ -400,8 +400,9 @@ def test_what_is_damaged_while_it_runs_is_done_again_in_the_same_run(tmp_path: P
             path = tmp_path / "out" / "done.log"
             path.write_bytes(b"x" + path.read_bytes()[1:])
 
-    with pytest.warns(UserWarning, match=r"done.log is damaged: 1 .*to be done again"):
+    with pytest.warns(UserWarning, match=r"done.log is damaged: 1 .*to be done again") as caught:
         run_study(config, tmp_path / "out", progress=progress)
+    assert [warning.filename for warning in caught] == [__file__]
     assert seen == [0, 1, 2, 3, 2, 3]
     wanted = (tmp_path / "expected" / "results.parquet").read_bytes()
     assert (tmp_path / "out" / "results.parquet").read_bytes() == wanted
