@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastad._core.arrays import set_all_readonly
-from fastad._core.p_values import positive_p, positive_ps
+from fastad._core.p_values import SMALLEST_P, positive_p
 from fastad._core.parameters import N_RESAMPLES, check_choice, check_inside, short_repr
 from fastad._core.suggestions import suggests_arguments
 from fastad._core.text_tables import count_text
@@ -169,7 +169,8 @@ def _compare_mean_ranks(
         critical = -float(ndtri(alpha / (2 * (k - 1))))
     else:
         critical = range_quantile(alpha, k) / math.sqrt(2)
-    p_values, adjusted = positive_ps(2 * ndtr(-z)[which]), positive_ps(adjust(z)[which])
+    p_values = np.maximum(2 * ndtr(-z)[which], SMALLEST_P)
+    adjusted = np.maximum(adjust(z)[which], SMALLEST_P)
     return _PairTest(method, p_values, adjusted, difference, critical * error, smallest)
 
 

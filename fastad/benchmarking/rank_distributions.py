@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from fastad._core.p_values import positive_ps
+from fastad._core.p_values import SMALLEST_P
 from fastad._core.types import FloatMatrix, FloatVector, IntVector
 from fastad.benchmarking.means import differences
 from fastad.benchmarking.ranks import rank_rows
@@ -86,7 +86,7 @@ def _normal(signed: IntVector) -> FloatVector:
     ahead = np.abs(signed.sum(axis=1)).astype(np.float64)
     spread = np.sqrt(np.sum(signed.astype(np.float64) ** 2, axis=1))
     z = np.divide(ahead, spread, out=np.zeros(len(signed)), where=spread > 0)
-    return positive_ps(2 * ndtr(-z))
+    return np.maximum(2 * ndtr(-z), SMALLEST_P)
 
 
 def _exact(signed: IntVector) -> FloatVector:

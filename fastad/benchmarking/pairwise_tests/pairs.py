@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastad._core.arrays import set_readonly
-from fastad._core.p_values import positive_ps
+from fastad._core.p_values import SMALLEST_P
 from fastad._core.results import ShortRepr
 from fastad._core.threads import in_steps, thread_map
 from fastad._core.types import FloatMatrix, FloatVector, IntVector
@@ -242,7 +242,7 @@ def _tukey(models: Models) -> FloatMatrix:
     q = differences[inside] / (unit if unit > 0.0 else 1.0)
     parts = thread_map(lambda step: _range_p_values(q[step.start : step.stop], models), steps)
     p_values[inside] = np.concatenate([np.empty(0), *parts])
-    return _symmetric(positive_ps(p_values)[indices], n)
+    return _symmetric(np.maximum(p_values, SMALLEST_P)[indices], n)
 
 
 def _range_p_values(q: FloatVector, models: Models) -> FloatVector:
