@@ -208,8 +208,7 @@ def check_mapping(values: object, name: str, what: str) -> dict[str, Any]:
     if not isinstance(values, Mapping) or not values:
         raise InvalidTypeError(
             f"{name} must name at least one {what}; found {type(values).__name__}"
-            + (" without any" if isinstance(values, Mapping) else ""),
-            argument=name,
+            + (" without any" if isinstance(values, Mapping) else "")
         )
     named = {str(key): value for key, value in values.items()}
     if len(named) < len(values):

@@ -254,8 +254,7 @@ class TableResult(Result):
             if head not in table.header[1:]:
                 raise InvalidInputError(
                     f"columns must contain {', '.join(table.header[1:])}; found {head!r}"
-                    f"{did_you_mean(head, {each: each for each in table.header[1:]})}",
-                    argument="columns",
+                    f"{did_you_mean(head, {each: each for each in table.header[1:]})}"
                 )
         return table.of_columns(columns)
 

@@ -32,16 +32,14 @@ def read_toml(file: Path) -> dict[str, Any]:
 def check_table(values: Any, name: str) -> Mapping[str, Any]:
     """Check that a value of a configuration is a table."""
     if not isinstance(values, Mapping):
-        raise InvalidTypeError(f"{name} must be a table; found {short_repr(values)}", argument=name)
+        raise InvalidTypeError(f"{name} must be a table; found {short_repr(values)}")
     return values
 
 
 def check_tables(values: Any, name: str) -> Sequence[Mapping[str, Any]]:
     """Check that a value of a configuration is an array of tables."""
     if not isinstance(values, list | tuple):
-        raise InvalidTypeError(
-            f"{name} must be an array of tables; found {short_repr(values)}", argument=name
-        )
+        raise InvalidTypeError(f"{name} must be an array of tables; found {short_repr(values)}")
     return [check_table(value, f"{name}[{i}]") for i, value in enumerate(values)]
 
 

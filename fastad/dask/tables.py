@@ -52,8 +52,7 @@ class PartitionedTable:
                 raise InvalidInputError(
                     f"{argument} must be a column of source, which has "
                     f"{', '.join(map(str, self._types))}; found {short_repr(name)}"
-                    f"{did_you_mean(name, {str(each): str(each) for each in self._types})}",
-                    argument=argument,
+                    f"{did_you_mean(name, {str(each): str(each) for each in self._types})}"
                 )
 
     def scores(self, score_columns: str | Sequence[str] | None, others: Sequence[str]) -> list[str]:

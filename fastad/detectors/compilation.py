@@ -74,8 +74,7 @@ def check_single_points(kind: tuple[str, str], argument: str) -> None:
     if kind in _OF_BATCHES:
         raise InvalidInputError(
             f"{argument} must score single points; {kind[1]} scores a batch together, so "
-            "that the score of a point depends on the others",
-            argument=argument,
+            "that the score of a point depends on the others"
         )
 
 
@@ -156,8 +155,7 @@ def scorer_of(score: Any, argument: str) -> CompiledScorer | None:
     if kind_of(owner) == "outlier detector" or is_density:
         raise InvalidInputError(
             f"{argument} must be higher for what is more anomalous; found {method} of {name}, "
-            f"which is lower. Give the fitted {name} itself, which is compiled",
-            argument=argument,
+            f"which is lower. Give the fitted {name} itself, which is compiled"
         )
     return None
 
@@ -165,8 +163,7 @@ def scorer_of(score: Any, argument: str) -> CompiledScorer | None:
 def _compiled(fitted: Any, argument: str) -> CompiledScorer:
     if isinstance(fitted, type):
         raise InvalidTypeError(
-            f"{argument} must be a fitted detector; found the class {fitted.__name__}",
-            argument=argument,
+            f"{argument} must be a fitted detector; found the class {fitted.__name__}"
         )
     while hasattr(fitted, "best_estimator_"):
         fitted = fitted.best_estimator_
@@ -176,9 +173,7 @@ def _compiled(fitted: Any, argument: str) -> CompiledScorer:
         compiler = _COMPILERS[kind]
         _check_class(fitted, compiler.module, compiler.name, argument)
         if not hasattr(fitted, compiler.attribute):
-            raise InvalidInputError(
-                f"{argument} must be fitted; found an unfitted {compiler.name}", argument=argument
-            )
+            raise InvalidInputError(f"{argument} must be fitted; found an unfitted {compiler.name}")
         scorer = compiler.compile(fitted)
         return BatchScorer(fitted, argument) if scorer is None else scorer
     if kind == ("sklearn", "Pipeline") and all(can_compile(step) for _, step in fitted.steps[:-1]):
@@ -196,8 +191,7 @@ def _check_class(fitted: Any, module: str, name: str, argument: str) -> None:
     if not is_exactly(fitted, module, name):
         raise InvalidInputError(
             f"{argument} must be the {name} of {module}, and no subclass; found "
-            f"{type(fitted).__module__}.{type(fitted).__qualname__}",
-            argument=argument,
+            f"{type(fitted).__module__}.{type(fitted).__qualname__}"
         )
 
 
@@ -213,8 +207,7 @@ class BatchScorer(CompiledScorer):
         if kind_of(fitted) not in ("outlier detector", "PyOD detector"):
             raise InvalidInputError(
                 f"{argument} must be a detector of scikit-learn or PyOD; found "
-                f"{short_repr(type(fitted).__name__)}. Any function of a batch is a score as it is",
-                argument=argument,
+                f"{short_repr(type(fitted).__name__)}. Any function of a batch is a score as it is"
             )
         # PyOD's detectors do not have it.
         self.n_features = getattr(fitted, "n_features_in_", None)

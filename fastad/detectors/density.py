@@ -106,9 +106,7 @@ class DensityScorer(CompiledScorer):
         ):
             if not is_right:
                 raise InvalidInputError(
-                    f"{option} must be {value!r} to be compiled; "
-                    f"found {getattr(density, option)!r}",
-                    argument=option,
+                    f"{option} must be {value!r} to be compiled; found {getattr(density, option)!r}"
                 )
         samples, weights = floats(density.tree_.data), density.tree_.sample_weight
         self.n_features = samples.shape[1]

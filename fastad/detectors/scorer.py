@@ -151,23 +151,19 @@ def check_samples(X: ArrayLike, n_features: int | None, name: str = "X") -> npt.
     if samples.ndim != 2 or n_features not in (None, samples.shape[1]):
         expected = "n_features" if n_features is None else n_features
         raise InvalidInputError(
-            f"{name} must have the shape (n_samples, {expected}); found {samples.shape}",
-            argument=name,
+            f"{name} must have the shape (n_samples, {expected}); found {samples.shape}"
         )
     if not samples.shape[1]:
         raise InvalidInputError(
-            f"{name} must have at least one feature; found shape {samples.shape}", argument=name
+            f"{name} must have at least one feature; found shape {samples.shape}"
         )
     if samples.dtype.kind not in "biuf":
-        raise InvalidInputError(
-            f"{name} must contain numbers; found {samples.dtype}", argument=name
-        )
+        raise InvalidInputError(f"{name} must contain numbers; found {samples.dtype}")
     if not np.isfinite(samples).all():
         bad = ~np.isfinite(samples).all(axis=1)
         raise InvalidInputError(
             f"{name} must contain finite numbers; found others in {np.count_nonzero(bad)} rows, "
-            f"the first at row {int(np.argmax(bad))}",
-            argument=name,
+            f"the first at row {int(np.argmax(bad))}"
         )
     return samples
 

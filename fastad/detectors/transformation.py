@@ -31,19 +31,15 @@ def after(step: Any, inner: CompiledScorer, argument: str = "scaler") -> Compile
     if compiled is None or not is_exactly(step, module, name):
         raise InvalidInputError(
             f"{argument} must be one of {', '.join(_STEPS)} of scikit-learn to be compiled; found "
-            f"{type(step).__module__}.{type(step).__qualname__}",
-            argument=argument,
+            f"{type(step).__module__}.{type(step).__qualname__}"
         )
     if not hasattr(step, "n_features_in_"):
-        raise InvalidInputError(
-            f"{argument} must be fitted; found an unfitted {name}", argument=argument
-        )
+        raise InvalidInputError(f"{argument} must be fitted; found an unfitted {name}")
     n_returned = step.n_components_ if name == "PCA" else step.n_features_in_
     if inner.n_features not in (None, n_returned):
         raise InvalidInputError(
             f"{argument} must return the {inner.n_features} features of {inner.name}; "
-            f"found {n_returned}",
-            argument=argument,
+            f"found {n_returned}"
         )
     return _TransformedScorer(inner, compiled(step), int(step.n_features_in_))
 

@@ -301,8 +301,7 @@ def evaluate(
     if not has_parts and (events is not None or overlap != "raise"):
         name = "overlap" if events is None else "events_per_day"
         raise InvalidInputError(
-            f"{name} must be given with kinds or segments, whose rates it is for; found neither",
-            argument=name,
+            f"{name} must be given with kinds or segments, whose rates it is for; found neither"
         )
     request = EvaluationRequest(
         bound, on_error, nan_policy, own_measures=own_measures, contamination=hidden
@@ -390,8 +389,7 @@ def _check_beside_parts(**arguments: Any) -> None:
         if value is not None:
             raise InvalidInputError(
                 f"{name} must not be given with kinds or segments, whose rates are those of "
-                "independent samples as labelled; found both",
-                argument=name,
+                "independent samples as labelled; found both"
             )
 
 

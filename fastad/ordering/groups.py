@@ -110,8 +110,7 @@ def factorize(column: Any, name: str, rows: RowIndex) -> tuple[IntVector, npt.ND
     if values.shape[0] != rows.n_rows:
         raise InvalidInputError(
             f"{name} must have one value for each label; found {values.shape[0]} values and "
-            f"{rows.n_rows} labels",
-            argument=name,
+            f"{rows.n_rows} labels"
         )
     rows.check(column, name)
     if values.dtype.kind in "biu" and values.dtype != np.uint64:
@@ -119,9 +118,7 @@ def factorize(column: Any, name: str, rows: RowIndex) -> tuple[IntVector, npt.ND
     if values.dtype.kind == "O":
         return _factorize_objects(values, name)
     if values.dtype == np.dtype("M8"):
-        raise InvalidInputError(
-            f"{name} must have dates of some unit; found datetime64 without", argument=name
-        )
+        raise InvalidInputError(f"{name} must have dates of some unit; found datetime64 without")
     refuse_missing(is_missing(values), name)
     distinct, codes = np.unique(values, return_inverse=True)
     return codes.astype(np.int64, copy=False), distinct
@@ -156,8 +153,7 @@ def _factorize_objects(values: npt.NDArray[Any], name: str) -> tuple[IntVector, 
     except (TypeError, ValueError) as error:
         # Of lists, arrays, and integers of too many digits.
         raise InvalidInputError(
-            f"{name} must contain names, numbers or the like; found a value of which {error}",
-            argument=name,
+            f"{name} must contain names, numbers or the like; found a value of which {error}"
         ) from None
     if all(isinstance(entry, str) for entry in distinct):
         distinct.sort()

@@ -138,8 +138,7 @@ def check_scores(
     if scores.shape[0] != labels.n_rows:
         raise InvalidInputError(
             f"{name} must have one score for each label; "
-            f"found {scores.shape[0]} scores and {labels.n_rows} labels{hint}",
-            argument=name,
+            f"found {scores.shape[0]} scores and {labels.n_rows} labels{hint}"
         )
     labels.row_index.check(y_score, name)
     return scores if labels.rows is None else scores[labels.rows]

@@ -115,8 +115,7 @@ def check_membership(
         raise InvalidInputError(
             f"{argument} must have one {argument[:-1]} for each row; found "
             f"{np.count_nonzero(several)} rows of several, the first at index {of_user[first]}: "
-            f"{some}. overlap='count' counts them in each",
-            argument=argument,
+            f"{some}. overlap='count' counts them in each"
         )
     return Membership(names, own[positions], as_readonly(codes), is_disjoint=not several.any())
 
@@ -137,8 +136,7 @@ def _read(column: Any, labels: Labels, name: str) -> npt.NDArray[Any]:
     if values.ndim != 1 or values.shape[0] != labels.n_rows:
         raise InvalidInputError(
             f"{name} must have one value for each label; found shape {values.shape} for "
-            f"{labels.n_rows} labels",
-            argument=name,
+            f"{labels.n_rows} labels"
         )
     labels.row_index.check(column, name)
     return values
@@ -165,6 +163,5 @@ def _refuse_unnamed(rows: IntVector, missing: BoolVector, argument: str, label: 
         each = "anomaly (label 1)" if label else "normal sample (label 0)"
         raise InvalidInputError(
             f"{argument} must name the {argument[:-1]} of each {each}; found "
-            f"{np.count_nonzero(missing)} without, the first at index {rows[np.argmax(missing)]}",
-            argument=argument,
+            f"{np.count_nonzero(missing)} without, the first at index {rows[np.argmax(missing)]}"
         )

@@ -56,9 +56,7 @@ class CurvesDisplay(drawing.Display, Generic[Curve]):
 
     def _check_detectors(self, results: Mapping[str, Any], argument: str) -> None:
         if unknown := results.keys() - self.curves.keys():
-            raise InvalidInputError(
-                f"{argument} must be of detectors; found {sorted(unknown)}", argument=argument
-            )
+            raise InvalidInputError(f"{argument} must be of detectors; found {sorted(unknown)}")
 
     def _draw_bands(self, axes: "Axes", area_of: Callable[[Any], drawing.Area]) -> None:
         """Fill the bands in the colours of their lines; the legend names each kind once."""
@@ -203,15 +201,12 @@ def by_name(
     """Return results by detector; a single result has the name ``score``."""
     named = dict(results) if isinstance(results, Mapping) else {"score": results}
     if len(named) < least:
-        raise InvalidInputError(
-            f"{argument} must contain at least one result; found none", argument=argument
-        )
+        raise InvalidInputError(f"{argument} must contain at least one result; found none")
     for name, result in named.items():
         if not isinstance(result, kind):
             raise InvalidTypeError(
                 f"{argument} must be a {kind.__name__}, or a mapping of names to such; "
-                f"found {type(result).__name__} for {name!r}",
-                argument=argument,
+                f"found {type(result).__name__} for {name!r}"
             )
     return {str(name): result for name, result in named.items()}
 

@@ -70,8 +70,7 @@ def values_of(values: ArrayLike, rows: npt.NDArray[np.int64], argument: str) -> 
     array = as_vector(values, argument)
     if len(array) <= rows.max(initial=-1):
         raise InvalidInputError(
-            f"{argument} must have a value for each row of X; found shape {array.shape}",
-            argument=argument,
+            f"{argument} must have a value for each row of X; found shape {array.shape}"
         )
     return array[rows]
 

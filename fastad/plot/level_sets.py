@@ -257,8 +257,7 @@ class LevelSetsDisplay(CurvesDisplay[Curve], ABC, Generic[Curve, Band, Part]):
         if scale == "linear":
             raise InvalidInputError(
                 f"{name} must be 'auto' or 'log' for volumes outside the range of floats; "
-                "found 'linear'",
-                argument=name,
+                "found 'linear'"
             )
         if has_bands:
             raise InvalidInputError(

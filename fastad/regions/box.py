@@ -96,8 +96,7 @@ class Box:
             if column is not None and not (lows[j] <= column[0] and column[-1] <= highs[j]):
                 raise InvalidInputError(
                     f"values[{j}] must lie in [{lows[j]}, {highs[j]}]; found values from "
-                    f"{column[0]} to {column[-1]}",
-                    argument=f"values[{j}]",
+                    f"{column[0]} to {column[-1]}"
                 )
             if column is None and not lows[j] < highs[j]:
                 raise InvalidInputError(
@@ -264,18 +263,14 @@ def _log_width(low: float, high: float) -> float:
 def _ends(values: ArrayLike, name: str) -> FloatVector:
     ends = _finite(as_array(values, name), name, ndim=1)
     if ends.shape[0] == 0:
-        raise InvalidInputError(
-            f"{name} must contain a number for each feature; found none", argument=name
-        )
+        raise InvalidInputError(f"{name} must contain a number for each feature; found none")
     return ends
 
 
 def _distinct(values: Any, name: str) -> FloatVector:
     distinct = np.unique(_finite(as_array(values, name), name, ndim=1))
     if distinct.shape[0] == 0:
-        raise InvalidInputError(
-            f"{name} must contain at least one value; found none", argument=name
-        )
+        raise InvalidInputError(f"{name} must contain at least one value; found none")
     return as_readonly(distinct)
 
 
@@ -289,16 +284,15 @@ def _table(X: ArrayLike) -> FloatMatrix:
 def _finite(array: npt.NDArray[Any], name: str, *, ndim: int) -> npt.NDArray[np.float64]:
     if array.ndim != ndim:
         shape = "one-dimensional" if ndim == 1 else "of shape (n_samples, n_features)"
-        raise InvalidInputError(f"{name} must be {shape}; found shape {array.shape}", argument=name)
+        raise InvalidInputError(f"{name} must be {shape}; found shape {array.shape}")
     if array.dtype.kind not in "biuf":
-        raise InvalidInputError(f"{name} must contain numbers; found {array.dtype}", argument=name)
+        raise InvalidInputError(f"{name} must contain numbers; found {array.dtype}")
     floats = array.astype(np.float64)
     if not np.isfinite(floats).all():
         bad = np.argwhere(~np.isfinite(floats))
         raise InvalidInputError(
             f"{name} must contain finite numbers; found {len(bad)} others, the first at "
-            f"{tuple(bad[0].tolist())}",
-            argument=name,
+            f"{tuple(bad[0].tolist())}"
         )
     return floats
 

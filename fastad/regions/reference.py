@@ -161,14 +161,12 @@ def _finite(values: ArrayLike, name: str, *, ndim: int) -> FloatMatrix:
     if array.ndim != ndim or array.size == 0 or array.dtype.kind not in "biuf":
         raise InvalidInputError(
             f"{name} must be {'a vector' if ndim == 1 else 'a matrix'} of numbers; found shape "
-            f"{array.shape} of {array.dtype}",
-            argument=name,
+            f"{array.shape} of {array.dtype}"
         )
     floats: FloatMatrix = array.astype(np.float64)
     if not np.isfinite(floats).all():
         raise InvalidInputError(
             f"{name} must contain finite numbers; found "
-            f"{np.count_nonzero(~np.isfinite(floats))} others",
-            argument=name,
+            f"{np.count_nonzero(~np.isfinite(floats))} others"
         )
     return floats

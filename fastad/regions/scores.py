@@ -261,8 +261,7 @@ def _block_score(detector: Detector, n_features: int, argument: str) -> BlockSco
     if not callable(detector):
         raise InvalidTypeError(
             f"{argument} must be a fitted detector, a jitted function of a point, a function of a "
-            f"batch, or a compiled scorer; found {short_repr(detector)}",
-            argument=argument,
+            f"batch, or a compiled scorer; found {short_repr(detector)}"
         )
     return _Batch(detector)
 

@@ -243,10 +243,7 @@ def _of_estimator(
     if _HIGHER_IS in entry:
         higher_is = check_choice(entry.pop(_HIGHER_IS), HIGHER_IS, f"{where}.{_HIGHER_IS}")
     if SEED in entry:
-        raise InvalidInputError(
-            f"{where}.{SEED} must be left out: the study's seed decides it",
-            argument=f"{where}.{SEED}",
-        )
+        raise InvalidInputError(f"{where}.{SEED} must be left out: the study's seed decides it")
     check_options(maker, entry, where)
     for options in _combinations(entry, where):
         yield Configuration(

@@ -98,8 +98,7 @@ def check_options(factory: Any, names: Mapping[str, Any], where: str) -> None:
     for name in required:
         if name not in names:
             raise InvalidInputError(
-                f"{where}.{name} must be given: {class_name(factory)} has no default for it",
-                argument=f"{where}.{name}",
+                f"{where}.{name} must be given: {class_name(factory)} has no default for it"
             )
 
 

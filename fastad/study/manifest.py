@@ -56,8 +56,7 @@ class Manifest:
             if not isinstance(value, _TYPES[each.name]):
                 raise InvalidTypeError(
                     f"{each.name} must be a {_TYPES[each.name].__name__}; found "
-                    f"{type(value).__name__}",
-                    argument=each.name,
+                    f"{type(value).__name__}"
                 )
             object.__setattr__(self, each.name, value)
 

@@ -176,8 +176,7 @@ def _begin_study(root: Path, manifest: Manifest) -> tuple[Manifest, list[str]]:
         raise InvalidInputError(
             f"folder must be new or that of the same study; {root} contains another: "
             + "; ".join(differences[:MAX_DIFFERENCES])
-            + (f"; and {more} more" if (more := len(differences) - MAX_DIFFERENCES) > 0 else ""),
-            argument="folder",
+            + (f"; and {more} more" if (more := len(differences) - MAX_DIFFERENCES) > 0 else "")
         )
     notes = [
         f"{change}: earlier results that depend on it do not count"

@@ -222,8 +222,7 @@ def _evaluate_subspace(
             kind = InvalidTypeError if isinstance(error, TypeError) else InvalidInputError
             raise kind(
                 f"detectors[{name!r}] must learn from features {features.tolist()} and score "
-                f"them; found {type(error).__name__}: {error}",
-                argument=f"detectors[{name!r}]",
+                f"them; found {type(error).__name__}: {error}"
             ) from error
     return results
 

@@ -157,8 +157,7 @@ def check_parts(
         if events is not None or overlap != "raise":
             name = "overlap" if events is None else "events_per_day"
             raise InvalidInputError(
-                f"{name} must be given with kind_columns or segment_columns; found neither",
-                argument=name,
+                f"{name} must be given with kind_columns or segment_columns; found neither"
             )
         return None
     kinds, segments = (

@@ -51,8 +51,7 @@ def check_duration(value: Duration, name: str) -> int:
     if length is None or not 1 <= length <= most or length.denominator != 1:
         raise InvalidInputError(
             f"{name} must be a positive length of whole microseconds up to {_MOST_YEARS} years, "
-            f"such as '1h', '30min', '7d' or a number of seconds; found {short_repr(value)}",
-            argument=name,
+            f"such as '1h', '30min', '7d' or a number of seconds; found {short_repr(value)}"
         )
     return int(length)
 
@@ -63,8 +62,7 @@ def check_times(value: Any, n_samples: int, name: str = "time") -> IntVector | i
     if times.ndim > 1 or (times.ndim == 1 and times.shape[0] != n_samples):
         raise InvalidInputError(
             f"{name} must be one time, or one for each of the {n_samples} samples; found shape "
-            f"{times.shape}",
-            argument=name,
+            f"{times.shape}"
         )
     if times.dtype.kind == "M":
         _refuse(np.isnat(times), times, name)
@@ -88,7 +86,7 @@ def check_time(value: Time, name: str) -> int:
     # With 0 samples, an array of times is refused.
     micros = None if isinstance(value, np.ndarray | list | tuple) else check_times(value, 0, name)
     if not isinstance(micros, int):
-        raise InvalidTypeError(f"{name} must be one time; found {short_repr(value)}", argument=name)
+        raise InvalidTypeError(f"{name} must be one time; found {short_repr(value)}")
     return micros
 
 
@@ -142,8 +140,7 @@ def _from_text(text: str) -> np.datetime64:
 
 def _no_times(value: object, name: str) -> InvalidTypeError:
     return InvalidTypeError(
-        f"{name} must contain numbers of seconds since 1970, or dates; found {short_repr(value)}",
-        argument=name,
+        f"{name} must contain numbers of seconds since 1970, or dates; found {short_repr(value)}"
     )
 
 
@@ -152,6 +149,5 @@ def _refuse(bad: Any, times: AnyVector, name: str) -> None:
         first = int(np.argmax(bad))
         raise InvalidInputError(
             f"{name} must contain finite times before the year 10000, as dates or in seconds; "
-            f"found {times.reshape(-1)[first]}, the first at index {first}",
-            argument=name,
+            f"found {times.reshape(-1)[first]}, the first at index {first}"
         )

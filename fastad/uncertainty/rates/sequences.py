@@ -156,19 +156,16 @@ def check_counts(
     counts = []
     for name, given in zip(names, (n_events, n_samples), strict=True):
         if isinstance(given, bool | np.bool_) or not isinstance(given, Integral):
-            raise InvalidTypeError(
-                f"{name} must be an integer; found {type(given).__name__}", argument=name
-            )
+            raise InvalidTypeError(f"{name} must be an integer; found {type(given).__name__}")
         count = int(given)
         if not 0 <= count <= MOST:
             raise InvalidInputError(
-                f"{name} must lie between 0 and 2^53; found {short_repr(count)}", argument=name
+                f"{name} must lie between 0 and 2^53; found {short_repr(count)}"
             )
         counts.append(count)
     if counts[0] > counts[1]:
         raise InvalidInputError(
-            f"{names[0]} must not exceed {names[1]}; found {counts[0]} of {counts[1]}",
-            argument=names[0],
+            f"{names[0]} must not exceed {names[1]}; found {counts[0]} of {counts[1]}"
         )
     return counts[0], counts[1]
 
@@ -187,8 +184,7 @@ def _check_totals(values: ArrayLike, name: str) -> FloatVector:
             first = int(np.argmax(wrong))
             raise InvalidInputError(
                 f"{name} must {expected}; found {np.count_nonzero(wrong)}, the first at index "
-                f"{first}: {given[first]}",
-                argument=name,
+                f"{first}: {given[first]}"
             )
     return counts
 
