@@ -7,15 +7,6 @@ def missing_extra(user: str, *libraries: str, extra: str) -> MissingExtraError:
     """Return the error that names the user of libraries, and the commands that install them.
 
     fastad is not published in a package index: its extras can be installed from a clone only.
-
-    Parameters
-    ----------
-    user : str
-        Name of the code that needs them, such as ``"fastad.plot"``.
-    *libraries : str
-        Their names in the package index, such as ``"scikit-learn"``.
-    extra : str
-        The extra of fastad that they belong to.
     """
     return MissingExtraError(
         f"{user} needs {' and '.join(libraries)}: pip install {' '.join(libraries)}, "

@@ -32,23 +32,15 @@ def available_processors() -> int:
 
 
 def cgroup_quota(root: Path = Path("/")) -> int | None:
-    """Return the quota of this process's control groups in processors, rounded up, or None.
+    """Return the quota of this process's control groups in whole processors, or None.
 
     A group's limit applies to the groups inside it too, so that the tightest from the process's
     group upwards counts: Kubernetes limits the container, other systems a group around it.
     Where the path is the host's and the container sees its own group only, mounted as the
     top, the files at the top are the ones that exist.
 
-    Parameters
-    ----------
-    root : Path
-        Directory that contains ``proc`` and ``sys``.
-
-    Returns
-    -------
-    int or None
-        Whole processors, at least one; None without a limit, on systems without control groups,
-        and where the files are absent, unreadable or not understood.
+    The quota is rounded up. None without a limit, on systems without control groups, and where the
+    files below ``root`` are absent, unreadable or not understood.
     """
     quotas = [
         _whole_processors(fields)
@@ -85,13 +77,7 @@ def _whole_processors(fields: list[str]) -> int | None:
 
 
 def available_memory(root: Path = Path("/")) -> int:
-    """Return the bytes that the system, and all control groups of the process, have left.
-
-    Parameters
-    ----------
-    root : Path
-        Directory that contains ``proc`` and ``sys``.
-    """
+    """Return the bytes that the system, and all control groups of the process, have left."""
     left = [_of_group(*group) for group in _control_groups(root, "memory")]
     return max(min([_of_system(root), *(each for each in left if each is not None)]), 0)
 
@@ -127,15 +113,7 @@ def _fields(path: Path) -> dict[str, int]:
 
 
 def _control_groups(root: Path, controller: str) -> Iterator[tuple[Path, int]]:
-    """Yield the directories of the process's groups and of all around them, with the version.
-
-    Parameters
-    ----------
-    root : Path
-        Directory that contains ``proc`` and ``sys``.
-    controller : str
-        Resource that the groups limit, such as ``"cpu"``.
-    """
+    """Yield the directories of the process's groups and of all around them, with the version."""
     top = root / "sys" / "fs" / "cgroup"
     for line in _read_text(root / "proc" / "self" / "cgroup").splitlines():
         # number:controllers:path, where the path itself may contain colons.

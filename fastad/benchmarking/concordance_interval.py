@@ -36,19 +36,8 @@ def concordance_interval(
 
     Problems of one data set are one in the jackknife, and count in n as their covariance says.
 
-    Parameters
-    ----------
-    deviations : numpy.ndarray of shape (n_problems, n_detectors)
-        Twice the deviations of ranks from their mean, not all of them 0.
-    clusters : numpy.ndarray of shape (n_problems,)
-        Data set of each problem.
-    confidence_level : float
-        In (0, 1).
-
-    Returns
-    -------
-    tuple of float
-        Ends; NaN for fewer than three data sets.
+    ``deviations`` is twice the deviation of each problem's ranks from their mean, not 0 everywhere;
+    ``clusters`` the data set of each problem. Both ends are NaN for fewer than three data sets.
     """
     index, sizes = np.unique(clusters, return_inverse=True, return_counts=True)[1:]
     n = len(sizes)

@@ -14,6 +14,9 @@ from fastad._kernels.rank_tests.folds import fold_means
 def cell_means(values: FloatVector, starts: IntVector) -> tuple[FloatVector, IntVector]:
     """Average consecutive values where they are defined, and count these.
 
+    ``starts`` has the start of each cell, and the end of the last; the order of values within a
+    cell moves no bit. The mean of a cell without a defined value is NaN.
+
     Measures are quotients of integers, which floats round: 1/10 + 7/10 and 4/10 + 4/10 are equal,
     0.1 + 0.7 and 0.4 + 0.4 are not. The average is therefore over the fractions that the floats
     stand for, and the mean is rounded once, so that detectors whose rates have equal sums tie.
@@ -27,20 +30,6 @@ def cell_means(values: FloatVector, starts: IntVector) -> tuple[FloatVector, Int
     by 2^-54/(k D) of itself at least. Hence the mean is the float nearest to the exact one where
     k³ D is below 2^50, whatever the fractions are that it is made of. Beyond, sums that are equal
     differ only if they lie k² 2^-104 from a middle, by chance one of 2^43 where k is 10.
-
-    Parameters
-    ----------
-    values : numpy.ndarray of shape (n_values,)
-        Cell by cell; their order within a cell moves no bit.
-    starts : numpy.ndarray of shape (n_cells + 1,)
-        Start of each cell.
-
-    Returns
-    -------
-    numpy.ndarray of shape (n_cells,)
-        Means; NaN where no value is defined.
-    numpy.ndarray of shape (n_cells,)
-        Number of values that are.
     """
     n_cells = len(starts) - 1
     means, defined = np.empty(n_cells), np.empty(n_cells, np.int64)
@@ -79,14 +68,9 @@ def differences(first: FloatMatrix, second: FloatMatrix) -> FloatMatrix:
 def in_units(values: FloatMatrix) -> tuple[FloatMatrix, npt.NDArray[np.intc]]:
     """Divide rows by powers of two so that their squares neither overflow nor vanish.
 
-    Volumes in many dimensions are as small as 1e-200, and their squares are 0.
-
-    Returns
-    -------
-    numpy.ndarray of shape (n_rows, n_columns)
-        Quotients, the largest of a row between 1/2 and 1.
-    numpy.ndarray of shape (n_rows, 1)
-        Exponents of the powers.
+    Volumes in many dimensions are as small as 1e-200, and their squares are 0. The largest quotient
+    of a row is between 1/2 and 1; the exponents of the powers, of shape (n_rows, 1), are returned
+    too.
     """
     _, exponents = np.frexp(np.abs(values).max(axis=1, keepdims=True))
     return np.ldexp(values, -exponents), exponents

@@ -17,23 +17,14 @@ _TINY = 1e-6
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Means(ShortRepr):
-    """Means over data sets with their intervals; arrays of one shape.
+    """Means over data sets with their intervals; arrays of one shape."""
 
-    Attributes
-    ----------
-    value, low, high : numpy.ndarray
-        Mean and interval; NaN where no data set is defined, the interval also where one alone is.
-    n : numpy.ndarray
-        Number of problems behind each mean.
-    n_undefined : numpy.ndarray
-        Number of problems that are left out.
-    """
-
+    # Mean and interval; NaN where no data set is defined, the interval also where one alone is.
     value: npt.NDArray[np.float64]
     low: npt.NDArray[np.float64]
     high: npt.NDArray[np.float64]
-    n: npt.NDArray[np.int64]
-    n_undefined: npt.NDArray[np.int64]
+    n: npt.NDArray[np.int64]  # number of problems behind each mean
+    n_undefined: npt.NDArray[np.int64]  # number of problems that are left out
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -23,14 +23,8 @@ def lines_of_reasons(
 ) -> list[str]:
     """Return a line for each reason, with the measures and the detectors that it concerns.
 
-    Parameters
-    ----------
-    kind : str
-        What lines start with.
-    reasons : iterable of (str, mapping of str to str)
-        Each detector, and why its measures are undefined, by their keys.
-    keys : sequence of str
-        All measures; where a reason concerns all, none is named.
+    ``kind`` begins the lines; ``reasons`` has each detector with the reasons by the keys of its
+    undefined measures. A reason that concerns all measures names none.
     """
     detectors: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for detector, by_key in reasons:
@@ -48,14 +42,8 @@ def lines_of_reasons(
 def lines_of_runs(kind: str, runs: Sequence[Mapping[str, str]], keys: Sequence[str]) -> list[str]:
     """Return in how many runs measures are undefined, and why.
 
-    Parameters
-    ----------
-    kind : str
-        What lines start with.
-    runs : sequence of mappings of str to str
-        For each run, why its measures are undefined, by their keys.
-    keys : sequence of str
-        All measures; where a line concerns all, none is named.
+    ``kind`` begins the lines; ``runs`` has the reasons of each run by the keys of its undefined
+    measures. A line that concerns all measures names none.
     """
     lines: dict[str, list[str]] = {}
     for key in keys:
@@ -72,14 +60,7 @@ def split_keys(
 ) -> tuple[list[str], list[str]]:
     """Return the measures that a table shows, and those that are undefined in all its runs.
 
-    Where all are, the table shows them all.
-
-    Parameters
-    ----------
-    runs : sequence of mappings of str to str
-        For each detector and run, why its measures are undefined, by their keys.
-    keys : sequence of str
-        All measures.
+    If all measures are undefined, the table shows them all.
     """
     nowhere = [key for key in keys if all(key in run for run in runs)]
     if len(nowhere) == len(keys):

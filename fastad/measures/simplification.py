@@ -12,26 +12,15 @@ _N_STEPS = 4096
 def simplified(xs: CountVector, ys: CountVector, max_points: int) -> tuple[IntVector, float]:
     """Return which points of a rising curve to keep, and a bound of its distance from the others.
 
-    The distance is vertical, in units of ``ys``: values read off at an abscissa differ by no more
-    than the bound, and areas by no more than the bound times their width. A quarter of the points
-    is for equal ratios of the abscissas; others are added where a point is farthest, as Douglas
-    and Peucker (1973) do. Of curves of many points only candidates are searched. A point between
-    two of them is no farther from their chord than the ordinates of both are apart.
+    The curve is counts or rates from (0, 0) on, which do not fall, joined by straight lines; at
+    most ``max_points`` points, 8 or more, stay. The distance is vertical, in units of ``ys``:
+    values read off at an abscissa differ by no more than the bound, and areas by no more than the
+    bound times their width. It is 0 where all points are kept, and otherwise allows for rounding.
 
-    Parameters
-    ----------
-    xs, ys : numpy.ndarray of shape (n_points,)
-        The points, joined by straight lines, from (0, 0) on; neither `xs` nor `ys` fall. Counts,
-        or rates.
-    max_points : int
-        Number of points to keep at most, from 8 on.
-
-    Returns
-    -------
-    indices : numpy.ndarray
-        The points to keep, rising.
-    bound : float
-        0 where all points are kept; else what rounding may add is included.
+    A quarter of the points is for equal ratios of the abscissas; others are added where a point is
+    farthest, as Douglas and Peucker (1973) do. Of curves of many points only candidates are
+    searched. A point between two of them is no farther from their chord than the ordinates of both
+    are apart.
     """
     n_points = xs.shape[0]
     if n_points <= max_points:

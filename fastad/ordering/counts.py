@@ -36,33 +36,20 @@ class OrderedCounts:
     Point 0 lies above all scores, where nothing is flagged; point i > 0 flags the i highest
     distinct scores. Counts may hold only a part of the curve; then point 0 lies above the part,
     and the totals, which stand apart, are still those of all points.
-
-    Attributes
-    ----------
-    fps, tps : numpy.ndarray of shape (n_distinct + 1,)
-        Flagged normals and flagged anomalies at each point. Integers
-        (int64), or float64 under real sample weights.
-    keys : numpy.ndarray of shape (n_distinct,)
-        Falling key of each distinct score; ``codec`` turns keys into scores.
-    n_anomalies, n_normals : int or float
-        Totals: numbers of points, or total weights.
-    n_points : int
-        Rows with a weight other than 0.
-    n_tied : int
-        Rows that share their score with another row; in a part of the curve, those in it.
-    weighting : {"none", "integer", "real"}
-        Kind of the sample weights.
     """
 
+    # (n_distinct + 1,): flagged normals and flagged anomalies at each point. Integers (int64), or
+    # float64 under real sample weights.
     fps: CountVector
     tps: CountVector
+    # (n_distinct,): falling key of each distinct score; ``codec`` turns keys into scores.
     keys: IntVector
     codec: KeyCodec
-    n_anomalies: Count
+    n_anomalies: Count  # totals: numbers of points, or total weights
     n_normals: Count
-    n_points: int
-    n_tied: int
-    weighting: Weighting
+    n_points: int  # rows with a weight other than 0
+    n_tied: int  # rows that share their score with another row; in a part of the curve, those in it
+    weighting: Weighting  # kind of the sample weights
 
     def at_points(self, points: IntVector) -> "OrderedCounts":
         """Return the counts at some points alone, from point 0 on."""

@@ -16,7 +16,7 @@ from fastad.ordering.raw import RawScores, view_raw
 
 # With fewer samples for each value that a type has, they are sorted as soon: all, or a part.
 _SAMPLES_PER_VALUE, _SAMPLES_PER_VALUE_OF_PART = 4, 32
-# So many scores tell of most float32 that they are no bfloat16.
+# Scores that show of most float32 that they are no bfloat16.
 _N_FIRST = 2**10
 # A list of so many values has nearly all of the others if a sample has no more.
 _MOST_LISTED = 2**8
@@ -26,18 +26,11 @@ _SMALLEST_DIRECTORY = 2**12
 
 
 class DistinctScores(NamedTuple):
-    """Distinct scores from the highest down, and the numbers of samples that have them.
+    """Distinct scores from the highest down, and the numbers of samples that have them."""
 
-    Attributes
-    ----------
-    keys : numpy.ndarray of shape (n_distinct,)
-        Falling keys: the complements of the rank bits.
-    n_normals, n_anomalies : numpy.ndarray of shape (n_distinct,)
-    """
-
-    keys: IntVector
-    n_normals: IntVector
-    n_anomalies: IntVector
+    keys: IntVector  # (n_distinct,): falling keys: the complements of the rank bits
+    n_normals: IntVector  # (n_distinct,)
+    n_anomalies: IntVector  # (n_distinct,)
 
 
 def count_narrow(

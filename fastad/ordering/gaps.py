@@ -41,28 +41,14 @@ class Corners(NamedTuple):
 
 
 class _Map(NamedTuple):
-    """A map of scores to cells that never falls.
+    """A map of scores to cells that never falls."""
 
-    Attributes
-    ----------
-    by_value : bool
-        Whether cells have equal widths in scores, or in rank bits.
-    base : int
-        Magnitudes of rank bits that are taken out around zero.
-    low, high : float
-        Lowest and highest anomaly.
-    scale : float
-        Cells for each unit.
-    n_cells : int
-        With the one below all anomalies, and the one above.
-    """
-
-    by_value: bool
-    base: int
-    low: float
+    by_value: bool  # whether cells have equal widths in scores, or in rank bits
+    base: int  # magnitudes of rank bits that are taken out around zero
+    low: float  # lowest and highest anomaly
     high: float
-    scale: float
-    n_cells: int
+    scale: float  # cells for each unit
+    n_cells: int  # with the one below all anomalies, and the one above
 
     @classmethod
     def between(cls, low: float, high: float, n_cells: int, base: int | None = None) -> "_Map":
@@ -82,18 +68,11 @@ class _Map(NamedTuple):
 
 
 class _Table(NamedTuple):
-    """Cells of a map, and the anomalies in them.
-
-    Attributes
-    ----------
-    starts : numpy.ndarray of shape (n_cells + 1,)
-        Anomalies in lower cells.
-    marked : numpy.ndarray of shape (n_cells,)
-        Counts before any sample is counted: negative where there is an anomaly.
-    """
+    """Cells of a map, and the anomalies in them."""
 
     map: _Map
-    starts: npt.NDArray[np.int32]
+    starts: npt.NDArray[np.int32]  # (n_cells + 1,): anomalies in lower cells
+    # (n_cells,): counts before any sample is counted; negative where there is an anomaly.
     marked: npt.NDArray[np.int32]
 
     @classmethod

@@ -25,20 +25,11 @@ _TABLE_LIMIT = 4
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Groups:
-    """Which rows belong together.
+    """Which rows belong together."""
 
-    Attributes
-    ----------
-    columns : dict of str to list
-        Value of each group in each column, in the order of the groups.
-    starts : numpy.ndarray of shape (n_groups + 1,)
-        Where each group starts when rows are brought in order.
-    codes : numpy.ndarray of shape (n_rows,) or None
-        Group of each row; None where rows come group by group already.
-    """
-
-    columns: dict[str, list[Any]]
-    starts: IntVector
+    columns: dict[str, list[Any]]  # value of each group in each column, in the order of the groups
+    starts: IntVector  # (n_groups + 1,): where each group starts when rows are brought in order
+    # (n_rows,): group of each row; None where rows come group by group already.
     codes: IntVector | None
 
     def slices(self) -> Iterator[slice]:
@@ -170,27 +161,13 @@ _BLOCKS_A_THREAD = 4
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GroupOrder:
-    """Falling keys with the label in the lowest bit, group by group, sorted within each.
+    """Falling keys with the label in the lowest bit, group by group, sorted within each."""
 
-    Attributes
-    ----------
-    packed : numpy.ndarray of shape (n_points,)
-        The keys.
-    starts : numpy.ndarray of shape (n_groups + 1,)
-        Where each group starts.
-    anomalies : numpy.ndarray of shape (n_groups,)
-        Number of anomalies in each group.
-    centre : int
-        Folded score whose packed key is 0, in all groups.
-    codec : KeyCodec
-        What keys without label and centre stand for.
-    """
-
-    packed: KeyVector
-    starts: IntVector
-    anomalies: IntVector
-    centre: int
-    codec: KeyCodec
+    packed: KeyVector  # (n_points,): the keys
+    starts: IntVector  # (n_groups + 1,): where each group starts
+    anomalies: IntVector  # (n_groups,): number of anomalies in each group
+    centre: int  # folded score whose packed key is 0, in all groups
+    codec: KeyCodec  # what keys without label and centre stand for
 
     def group(self, group: int) -> PackedOrder:
         """Return the order of one group."""

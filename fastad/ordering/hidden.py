@@ -22,18 +22,10 @@ _OBSERVED = tuple(each.name for each in fields(OrderedCounts))
 
 
 class _Corners(NamedTuple):
-    """The points beside each step upwards, and both ends: between them the curve is horizontal.
+    """The points beside each step upwards, and both ends: between them the curve is horizontal."""
 
-    Attributes
-    ----------
-    points : numpy.ndarray of shape (n_corners,)
-        Increasing indices.
-    fps : numpy.ndarray of shape (n_corners,)
-        Corrected numbers of flagged normals, which rise.
-    """
-
-    points: IntVector
-    fps: FloatVector
+    points: IntVector  # (n_corners,): increasing indices
+    fps: FloatVector  # (n_corners,): corrected numbers of flagged normals, which rise
 
 
 @dataclass(frozen=True, slots=True, eq=False)

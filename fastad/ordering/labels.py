@@ -38,26 +38,16 @@ _FEW = 2**13
 
 
 class Labels(NamedTuple):
-    """Labels and weights that have been checked.
+    """Labels and weights that have been checked."""
 
-    Attributes
-    ----------
-    values : numpy.ndarray of shape (n_points,)
-        1 for an anomaly, 0 for a normal sample; rows of weight 0 are gone.
-    n_anomalies : int
-        Number of rows that are anomalies.
-    weights : numpy.ndarray of shape (n_points,) or None
-        Positive weights, int64 where all are integers, else float64.
-    rows : numpy.ndarray of shape (n_points,) or None
-        Where rows were left out (of weight 0, or without a score): the rows that stayed.
-    row_index : RowIndex
-        The rows that the user gave, with the index that whatever is given for each row must have.
-    """
-
+    # (n_points,): 1 for an anomaly, 0 for a normal sample; rows of weight 0 are gone.
     values: LabelVector
-    n_anomalies: int
+    n_anomalies: int  # number of rows that are anomalies
+    # (n_points,): positive weights, int64 where all are integers, else float64.
     weights: CountVector | None
+    # (n_points,): where rows were left out (of weight 0, or without a score): the rows that stayed.
     rows: npt.NDArray[np.int64] | None
+    # The rows that the user gave, with the index that whatever is given for each row must have.
     row_index: RowIndex
 
     @property

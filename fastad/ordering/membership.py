@@ -24,22 +24,13 @@ Overlap = Literal["raise", "count"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Membership:
-    """Which rows belong to which part of a class: kinds of anomalies, or segments of normals.
-
-    Attributes
-    ----------
-    names : sequence
-        Names of the parts.
-    rows, codes : numpy.ndarray of shape (n_entries,)
-        Rows, and the positions of their parts; a row of several has several entries.
-    is_disjoint : bool
-        Whether no row belongs to several parts.
-    """
+    """Which rows belong to which part of a class: kinds of anomalies, or segments of normals."""
 
     names: Sequence[Any]
+    # (n_entries,): rows, and the positions of their parts; a row of several has several entries.
     rows: IntVector
     codes: IntVector
-    is_disjoint: bool
+    is_disjoint: bool  # whether no row belongs to several parts
 
     def count(self, weights: CountVector | None, chosen: BoolVector) -> IntMatrix:
         """Return the numbers of rows of each part, and below them those of the chosen rows.

@@ -57,19 +57,7 @@ def score_name(detector: str, argument: str = "y_score") -> str:
 
 
 def series_names(vectors: Sequence[Any], otherwise: Sequence[str]) -> list[str]:
-    """Return the names of Series, and other names for what has none; all others if two are equal.
-
-    Parameters
-    ----------
-    vectors : sequence of array-like
-        Series of pandas or polars, or anything else.
-    otherwise : sequence of str
-        As many names, for vectors without one.
-
-    Returns
-    -------
-    list of str
-    """
+    """Return the names of Series, others for what has none; all others if two are equal."""
     names = [
         default if (name := _series_name(vector)) is None else name
         for vector, default in zip(vectors, otherwise, strict=True)

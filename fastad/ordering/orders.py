@@ -62,44 +62,22 @@ def sort_ratio() -> float:
 
 
 class Range(NamedTuple):
-    """Neighbours in the order, sorted: ``packed[start:stop]``.
+    """Neighbours in the order, sorted: ``packed[start:stop]``."""
 
-    Attributes
-    ----------
-    start, stop : int
-        Where the range is among the packed keys.
-    centre : int
-        Folded score whose packed key is 0.
-    fp, tp : int
-        Normals and anomalies above the range.
-    """
-
-    start: int
+    start: int  # where the range is among the packed keys
     stop: int
-    centre: int
-    fp: int
+    centre: int  # folded score whose packed key is 0
+    fp: int  # normals and anomalies above the range
     tp: int
 
 
 class PackedOrder(NamedTuple):
-    """Falling keys with the label in the lowest bit, sorted in each of falling ranges.
+    """Falling keys with the label in the lowest bit, sorted in each of falling ranges."""
 
-    Attributes
-    ----------
-    packed : numpy.ndarray
-        The keys, restricted to a part of the curve if one is given.
-    ranges : sequence of Range
-        From the highest scores down, at least one.
-    codec : KeyCodec
-        What keys without label and centre stand for.
-    n_points, n_anomalies : int
-        Totals, also of what is not in the order.
-    """
-
-    packed: KeyVector
-    ranges: Sequence[Range]
-    codec: KeyCodec
-    n_points: int
+    packed: KeyVector  # the keys, restricted to a part of the curve if one is given
+    ranges: Sequence[Range]  # from the highest scores down, at least one
+    codec: KeyCodec  # what keys without label and centre stand for
+    n_points: int  # totals, also of what is not in the order
     n_anomalies: int
 
 

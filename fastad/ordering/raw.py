@@ -18,25 +18,13 @@ _SAMPLE_SIZE = 2**10
 
 
 class RawScores(NamedTuple):
-    """Scores as signed integers of 32 or 64 bits; see ``fastad._kernels.ordering.keys``.
+    """Scores as signed integers of 32 or 64 bits; see ``fastad._kernels.ordering.keys``."""
 
-    Attributes
-    ----------
-    scores : numpy.ndarray of shape (n_points,)
-        The scores themselves.
-    values : numpy.ndarray of shape (n_points,)
-        The bits of floats, or integers, int32 or int64.
-    largest, signed : int
-        How kernels read the values.
-    infinity : int
-        Largest magnitude of rank bits that is not NaN.
-    """
-
-    scores: ScoreVector
-    values: KeyVector
-    largest: int
+    scores: ScoreVector  # (n_points,)
+    values: KeyVector  # (n_points,): the bits of floats, or integers, int32 or int64
+    largest: int  # how kernels read the values
     signed: int
-    infinity: int
+    infinity: int  # largest magnitude of rank bits that is not NaN
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -86,18 +74,10 @@ def view_raw(scores: ScoreVector) -> RawScores:
 
 
 class KeyCodec(NamedTuple):
-    """How falling keys stand for scores: the complement of their fold.
+    """How falling keys stand for scores: the complement of their fold."""
 
-    Attributes
-    ----------
-    dtype : numpy.dtype
-        Type of the scores.
-    base : int
-        Unused magnitudes that were taken out around zero (floats only).
-    """
-
-    dtype: np.dtype[Any]
-    base: int
+    dtype: np.dtype[Any]  # type of the scores
+    base: int  # unused magnitudes that were taken out around zero (floats only)
 
     def fold(self, bits: int) -> int:
         """Return the fold of rank bits, in the range taken out the nearest one to it."""

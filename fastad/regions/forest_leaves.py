@@ -53,38 +53,13 @@ def exact_fractions(
 
     Exact but for the rounding of sums of products, some 1e-15 of each fraction: points are on the
     side of a threshold on which their compiled score is, coordinates being rounded to single
-    precision.
+    precision. Several thresholds, none of them NaN, take one search, longer than for one; the
+    search gives up after ``most_nodes`` nodes, by default within 20 seconds of one thread.
 
-    Parameters
-    ----------
-    scorer : CompiledScorer
-        Scorer of an isolation forest.
-    thresholds : sequence of floats
-        Not NaN; several take one search, longer than that for one.
-    box : Box
-        Box with as many features as the scorer.
-    level : float
-        Confidence level that the results name.
-    most_nodes : int, optional
-        Most nodes of trees to visit before it gives up: by default after 20 seconds
-        of one thread or less.
-
-    Returns
-    -------
-    list of VolumeEstimate
-        One for each threshold, its interval of no width.
-
-    Raises
-    ------
-    InvalidInputError
-        If the scorer is another one or of another number of features, or the forest too large.
-
-    Notes
-    -----
-    The number of cells grows with the region's surface: with t trees and d features as the power
-    d - 1 of t. An early cell takes as many steps as trees have nodes. Memory grows
-    with the number of trees, times the logarithm of the number of cells. Cells of a fraction below
-    1e-300 are lost.
+    The number of cells grows with the region's surface: with t trees and d features as t to the
+    power of d - 1. An early cell takes as many steps as trees have nodes. Memory grows with the
+    number of trees, times the logarithm of the number of cells. Cells of a fraction below 1e-300
+    are lost.
     """
     problem = _problem(scorer, thresholds, box)
     sums = _search(problem, most_nodes)
@@ -119,25 +94,11 @@ def is_small(
 ) -> bool:
     """Tell whether `exact_fractions` is likely to visit at most ``most_nodes`` nodes.
 
-    Estimates the number from a few ways from the whole box down to a decided cell; 0.1 s for 100
-    trees. Of 21 searches of 10^5 to 10^9 nodes (1 to 20 features, 5 to 1000 trees of 16 to 2000
-    samples, one or ten thresholds) estimates were 0.35 to 1.8 times the number, and once 8 times.
-
-    Parameters
-    ----------
-    scorer : CompiledScorer
-        Scorer of any detector; the result is False for others than isolation forests.
-    thresholds : sequence of floats
-        Not NaN.
-    box : Box
-        Box with as many features as the scorer.
-    most_nodes : int, optional
-        Most nodes of a small forest; the default takes one thread a second.
-
-    Returns
-    -------
-    bool
-        The same in each call.
+    Estimates the number from a few ways from the whole box down to a decided cell, the same in each
+    call; 0.1 s for 100 trees. Of 21 searches of 10^5 to 10^9 nodes (1 to 20 features, 5 to 1000
+    trees of 16 to 2000 samples, one or ten thresholds) estimates were 0.35 to 1.8 times the number,
+    and once 8 times. By default the nodes take one thread a second. False for all but isolation
+    forests.
     """
     if not isinstance(scorer, ForestScorer):
         return False
@@ -157,24 +118,15 @@ def is_small(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Problem:
-    """A forest in a box, and where its sums of depths cross thresholds.
-
-    Attributes
-    ----------
-    breaks : numpy.ndarray of shape (n_classes - 1,)
-        The first sum of each class but the lowest: within one no threshold is crossed.
-    scores : numpy.ndarray of shape (n_classes,)
-        Score of the first sum of each class.
-    slack : float
-        Largest difference between sums that add up in different orders.
-    """
+    """A forest in a box, and where its sums of depths cross thresholds."""
 
     nodes: kernels.Nodes
     grid: kernels.Grid
     height: int
+    # (n_classes - 1,): first sum of each class but the lowest; a class crosses no threshold.
     breaks: FloatVector
-    scores: FloatVector
-    slack: float
+    scores: FloatVector  # (n_classes,): score of the first sum of each class
+    slack: float  # largest difference between sums that add up in different orders
 
 
 def _problem(scorer: CompiledScorer | None, thresholds: Sequence[float], box: Box) -> _Problem:

@@ -26,24 +26,12 @@ VolumeMethod: TypeAlias = Literal["auto", "uniform", "sobol", "splitting", "exac
 
 
 class Candidate(NamedTuple):
-    """A Monte Carlo method that ``method="auto"`` chooses among.
+    """A Monte Carlo method that ``method="auto"`` chooses among."""
 
-    Attributes
-    ----------
-    name : str
-        Its draws, in the reason for a choice.
-    n_draws : int
-        Score calls by default.
-    first_run : int
-        Draws of the first run, by whose error the next one is planned.
-    least : int
-        Score calls at least.
-    """
-
-    name: str
-    n_draws: int
-    first_run: int
-    least: int = 1
+    name: str  # its draws, in the reason for a choice
+    n_draws: int  # score calls by default
+    first_run: int  # draws of the first run, by whose error the next one is planned
+    least: int = 1  # score calls at least
 
 
 # First uniform draws, and how many of them must fall inside for more of them to be worth it.

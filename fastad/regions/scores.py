@@ -32,19 +32,10 @@ Result = TypeVar("Result")
 
 
 class Countable(ABC):
-    """A score, or several that are computed together: counts points below thresholds.
+    """A score, or several that are computed together: counts points below thresholds."""
 
-    Attributes
-    ----------
-    on_threads : bool
-        Whether several threads may compute at once, and gain by it.
-    kernel : callable or None
-        Jitted, of points, scores and the arguments: writes the scores of a block.
-    arguments : tuple
-        Further arguments of the kernel.
-    """
-
-    on_threads: bool = True
+    on_threads: bool = True  # whether several threads may compute at once, and gain by it
+    # Jitted function of points, scores and further arguments, which writes the scores of a block.
     kernel: Any = None
     arguments: tuple[Any, ...] = ()
 
@@ -79,21 +70,13 @@ class Countable(ABC):
 
 
 class BlockScore(Countable):
-    """Scores of points that stand coordinate by coordinate.
-
-    Attributes
-    ----------
-    scorer : CompiledScorer or None
-        The compiled scorer, if it is one.
-    given : object
-        The detector as the user gave it, which other processes can make into the same score.
-    joint : callable or None
-        Counts draws for several scores together: a function of draws, rising thresholds, the
-        first draw, their number and the progress, which returns how many scores, and the counts.
-    """
+    """Scores of points that stand coordinate by coordinate."""
 
     scorer: CompiledScorer | None = None
+    # The detector as the user gave it, which other processes can make into the same score.
     given: Any = None
+    # Counts draws for several scores together: a function of draws, rising thresholds, the first
+    # draw, their number and the progress, which returns how many scores, and the counts.
     joint: Any = None
 
     def of_rows(self, samples: npt.NDArray[Any]) -> FloatVector:

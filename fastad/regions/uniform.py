@@ -37,18 +37,10 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Draws:
-    """Points of a box, numbered; the same for all detectors and thresholds.
-
-    Attributes
-    ----------
-    box : Box
-        The box.
-    key : numpy.uint64
-        Seeds their random numbers.
-    """
+    """Points of a box, numbered; the same for all detectors and thresholds."""
 
     box: Box
-    key: np.uint64
+    key: np.uint64  # seeds their random numbers
 
     def count(
         self,

@@ -159,11 +159,8 @@ def _refuse(value: Any, where: str) -> None:
 def own_code(values: Iterable[Any]) -> dict[str, str]:
     """Return digests of the code of classes, functions and objects, and of their contents.
 
-    Parameters
-    ----------
-    values : iterable
-        Classes, with all classes that they inherit from; functions; objects, with their
-        parameters or else their attributes; lists and mappings of such, and plain values.
+    Classes count with all classes that they inherit from, objects with their parameters or else
+    their attributes, lists and mappings with their values.
 
     Returns
     -------

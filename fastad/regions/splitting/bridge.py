@@ -47,7 +47,7 @@ FEWEST_DRAWS, _FEWEST_POINTS = 10_000, 40
 # components of the region; for walks in cells without a particle. With half the walks the fit to
 # two balls of 50 features was refused for 2 of 5 seeds; now for 0 of 8.
 _PILOT_PART, _WANDERING_PART, _WALKS_PART, _EMPTY_CELLS_PART = 0.04, 0.25, 0.2, 0.1
-# Part of the draws that pilots leave for the densities fitted. Of a ball in 100 features, with 240
+# Part of the draws that pilots leave for the densities fitted. For a ball in 100 features, with 240
 # particles, the efficiency grows from 0.0004 in pilot 1 to 0.43 in pilot 5.
 _LEFT_PART = 0.28
 # Calls of a particle between two of its places, at least.
@@ -78,28 +78,15 @@ _MOST_ITERATIONS, _TOLERANCE = 500, 1e-10
 
 
 class Bridge(NamedTuple):
-    """Evidence of the bridges to some repeats on the region below a threshold.
-
-    Attributes
-    ----------
-    threshold : float
-        Threshold of the region.
-    log_fractions : numpy.ndarray of shape (n_repeats,)
-        Its fraction, for each repeat.
-    variance : float
-        Mean variance of these logarithms, were all points independent.
-    missed : float
-        Fraction of the region that a part may have which none of the particles is in, and which
-        the density may leave out: the same in all repeats, it does not show in their scatter.
-    excess : float
-        How much larger the logarithm is by draws alone than by particles, where that is more than
-        chance; else 0.
-    """
+    """Evidence of the bridges to some repeats on the region below a threshold."""
 
     threshold: float
-    log_fractions: FloatVector
-    variance: float
+    log_fractions: FloatVector  # (n_repeats,): the region's fraction, by repeat
+    variance: float  # mean variance of these logarithms, were all points independent
+    # Fraction of the region that a part may have which none of the particles is in, and which the
+    # density may leave out: the same in all repeats, it does not show in their scatter.
     missed: float
+    # Excess of the logarithm by draws alone over the one by particles; 0 where chance explains it.
     excess: float
 
 
@@ -146,7 +133,7 @@ def bridge(
     rounds, visited = _wandered(splitting, threshold, int(_WANDERING_PART * n_draws), each)
     report()
     inside = [np.concatenate(parts, axis=1) for parts in zip(*rounds, strict=True)]
-    # Places of a particle in different rounds are near each other, as are those of a component.
+    # Places of a particle in different rounds are near each other, and so are a component's.
     present = rounds[-1]
     points = np.unique(np.concatenate(present, axis=1), axis=1)
     distant = isolated(others, np.concatenate(visited, axis=1))[:, :_MOST_ISOLATED]
@@ -204,9 +191,9 @@ def bridge(
 
 
 def _inflation(rounds: Sequence[Sequence[FloatMatrix]], densities: Sequence[Mixture]) -> float:
-    """Return how many times the variance over places is that of independent ones.
+    """Return the variance over places as a multiple of the variance of independent places.
 
-    By the correlation of the density at places with that at those a round before.
+    By the correlation of the density at places with the density at places a round before.
     """
     logs = [
         [_log_density(densities[1 - i % 2], places) for i, places in enumerate(repeats)]
@@ -307,7 +294,7 @@ def _of_positions(
 ) -> Mixture:
     """Return a mixture that is fitted to positions, of as many components as suits points.
 
-    Of the positions that each particle has been at it would be the number of particles.
+    Fitted to all positions, it would have a component for each particle.
     """
     even = np.full(positions.shape[1], 1 / positions.shape[1])
     return refine(start(np.unique(points, axis=1), n_values, rng), positions, even, n_values)
@@ -510,7 +497,7 @@ def _bridge(drawn: _Draws, logs: FloatVector, inflation: float = 1.0) -> tuple[f
     logs : numpy.ndarray of shape (n_particles,)
         Logarithms of its density at particles, uniform in the region.
     inflation : float
-        How many times the variance of a mean over particles is that of independent ones.
+        Variance of a mean over particles, as a multiple of the variance of independent ones.
     """
     n, m = drawn.n_drawn, logs.shape[0]
     if drawn.logs.shape[0] == 0:

@@ -21,27 +21,16 @@ First: TypeAlias = tuple[int, IntVector]
 # reason to warn.
 _SUSPICIOUS = 1e-3
 _TOLERATED = 2.0
-# Weight of the variance of independent points by that of the scatter, for bridges.
+# Weight of the variance of independent points beside the scatter's, for bridges.
 _PRIOR = 1.0
 # Correlations with the beginning that are warned of.
 _CORRELATED = 0.9
 
 
 def log_fractions(run: SplittingRun, thresholds: FloatVector) -> FloatMatrix:
-    """Return the logarithm of the fraction below each threshold, as each repeat has it.
+    """Return logarithms of fractions below thresholds, of shape (n_repeats, n_thresholds).
 
-    Parameters
-    ----------
-    run : SplittingRun
-        The repeats.
-    thresholds : numpy.ndarray of shape (n_thresholds,)
-        Thresholds in any order.
-
-    Returns
-    -------
-    numpy.ndarray of shape (n_repeats, n_thresholds)
-        -inf where no particle of a repeat was below; in each repeat non-decreasing in the
-        threshold.
+    -inf where no particle of a repeat was below; in each repeat non-decreasing in the threshold.
     """
     logs = np.array([repeat.log_fractions_below(thresholds) for repeat in run.repeats])
     if isinstance(run.bridge, str):
@@ -135,30 +124,15 @@ def _estimate(
 
 
 class _Scatter(NamedTuple):
-    """How much the logarithms of the repeats' fractions differ, larger repeats counting for more.
-
-    Attributes
-    ----------
-    n_repeats : int
-        Number of repeats.
-    n_particles : float
-        Particles of all repeats.
-    mean : float
-        Mean of the logarithms.
-    squares : float
-        Sum of their squared deviations from it, each times the repeat's particles.
-    independent : float
-        Their variance times the particles, were these independent.
-    prior : float
-        How many times as much the variance of independent points tells of the scatter as the
-        repeats do: 0 by levels, whose particles are akin to each other.
-    """
+    """Differences of the repeats' logarithms of fractions, larger repeats counting for more."""
 
     n_repeats: int
-    n_particles: float
-    mean: float
-    squares: float
-    independent: float
+    n_particles: float  # particles of all repeats
+    mean: float  # mean of the logarithms
+    squares: float  # sum of the squared deviations from it, each times the repeat's particles
+    independent: float  # variance of a logarithm times its particles, were these independent
+    # Weight of the variance of independent points beside the repeats': 0 by levels, whose particles
+    # are akin to each other.
     prior: float
 
     @classmethod

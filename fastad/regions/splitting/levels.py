@@ -106,12 +106,8 @@ class Splitting:
         have been are points of the region (as in waste-free sequential Monte Carlo, Dau and Chopin
         2022). Of too many particles, some move. They replace the original ones.
 
-        Returns
-        -------
-        list of numpy.ndarray of shape (n_features, n_particles)
-            Last positions of each repeat's particles.
-        list of numpy.ndarray of shape (n_features, n_points)
-            All positions of each repeat's particles.
+        Returns the last positions of each repeat's particles, and all their positions, a point a
+        column.
         """
         most_of_each = max(n_calls // (2 * _TURNS * _SWEEPS * len(self.repeats)), 1)
         inside = []
@@ -220,18 +216,10 @@ class Splitting:
 
 
 class _View(NamedTuple):
-    """Some particles of each repeat, to compare with later positions.
+    """Some particles of each repeat, to compare with later positions."""
 
-    Attributes
-    ----------
-    ranks : numpy.ndarray of shape (n_watched,)
-        Ranks of their scores among the particles that stay.
-    coordinates : numpy.ndarray of shape (n_features, n_watched)
-        Coordinates in the cloud.
-    """
-
-    ranks: FloatVector
-    coordinates: FloatMatrix
+    ranks: FloatVector  # (n_watched,): ranks of their scores among the particles that stay
+    coordinates: FloatMatrix  # (n_features, n_watched): coordinates in the cloud
 
     @classmethod
     def of(cls, watched: Sequence[tuple[Walkers, Loss]]) -> "_View":

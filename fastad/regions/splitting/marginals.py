@@ -121,16 +121,9 @@ class Marginals(NamedTuple):
 
 
 def fit_marginals(points: FloatMatrix, weights: FloatVector, n_values: Sequence[int]) -> Marginals:
-    """Fit distributions to weighted points.
+    """Fit distributions to points, each a column, whose weights add up to 1.
 
-    Parameters
-    ----------
-    points : numpy.ndarray of shape (n_features, n_points)
-        Points of the cube.
-    weights : numpy.ndarray of shape (n_points,)
-        Their weights, of sum 1.
-    n_values : sequence of int
-        For each feature how many values it has; 0 where it is continuous.
+    ``n_values`` is the number of values of each feature; 0 for a continuous one.
     """
     means = mean_of(points, weights)
     deviations = points - means[:, None]

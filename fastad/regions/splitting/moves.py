@@ -17,21 +17,11 @@ from fastad.regions.algebra import factor_of, products_of
 
 
 class Kind(NamedTuple):
-    """A kind of move.
+    """A kind of move."""
 
-    Attributes
-    ----------
-    number : int
-        Number of the kind in kernels.
-    target_rate : float
-        Fraction of accepted moves that its scale is tuned to; 0 where the scale stays.
-    largest : float
-        The scale may not be larger.
-    """
-
-    number: int
-    target_rate: float
-    largest: float
+    number: int  # number of the kind in kernels
+    target_rate: float  # acceptance rate that the scale is tuned to; 0 where the scale stays
+    largest: float  # maximum of the scale
 
 
 # Moves of a process whose distribution is the normal one of the cloud (Neal 1998; Cotter, Roberts,

@@ -42,27 +42,15 @@ _LARGEST = 2**24
 
 @dataclass(frozen=True, eq=False)  # no slots: the p-value is kept
 class SplittingRun:
-    """Repeats that have come down to a threshold, or as far as they could.
+    """Repeats that have come down to a threshold, or as far as they could."""
 
-    Attributes
-    ----------
-    repeats : list of Particles
-        Repeats of all sets.
-    deviations, correlations : list of float
-        Attributes of `Splitting`, of all sets.
-    drawn : numpy.ndarray of shape (n_draws,)
-        Rising scores of uniform draws beside the first particles.
-    bridge : Bridge or str
-        Bridge from the particles to draws, or why there is none.
-    n_isolated : int
-        Points of the region far from all particles; 0 with a bridge, which covers them.
-    """
-
-    repeats: list[Particles]
+    repeats: list[Particles]  # repeats of all sets
+    # As in `Splitting`, of all sets.
     deviations: list[float]
     correlations: list[float]
-    drawn: FloatVector
-    bridge: Bridge | str
+    drawn: FloatVector  # (n_draws,): rising scores of uniform draws beside the first particles
+    bridge: Bridge | str  # bridge from the particles to draws, or why there is none
+    # Points of the region far from all particles; 0 with a bridge, which covers them.
     n_isolated: int = 0
 
     @classmethod

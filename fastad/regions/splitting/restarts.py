@@ -38,21 +38,11 @@ MOST_COMPARED, _MOST_OF_CELL = 1000, 50
 
 
 class Walk(NamedTuple):
-    """Independent random walks.
+    """Independent random walks."""
 
-    Attributes
-    ----------
-    points : numpy.ndarray of shape (n_features, n_points)
-        Last points.
-    scores : numpy.ndarray of shape (n_points,)
-        Scores of the last points.
-    positions : numpy.ndarray of shape (n_features, n_positions)
-        Some earlier positions below the threshold.
-    """
-
-    points: FloatMatrix
-    scores: FloatVector
-    positions: FloatMatrix
+    points: FloatMatrix  # (n_features, n_points): the last ones
+    scores: FloatVector  # (n_points,): scores of the last points
+    positions: FloatMatrix  # (n_features, n_positions): some earlier positions below the threshold
 
 
 class Cells:
@@ -140,16 +130,9 @@ def descend(
     n_calls: int,
     rng: np.random.Generator,
 ) -> tuple[FloatMatrix, FloatVector]:
-    """Return points of the region: data, and the ends of descents from single draws.
+    """Return points of the region and their scores: data, and the ends of descents from draws.
 
-    Takes about ``n_calls`` score calls.
-
-    Returns
-    -------
-    points : numpy.ndarray of shape (n_features, n_points)
-        The points.
-    scores : numpy.ndarray of shape (n_draws,)
-        Rising scores of the draws, which are independent and uniform.
+    Takes about ``n_calls`` score calls. A point is a column.
     """
     inside = [np.empty((cube.n_features, 0))]
     if data is not None:

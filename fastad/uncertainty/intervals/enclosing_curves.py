@@ -136,18 +136,12 @@ def _rates_of_thresholds(
 
 
 class Step(NamedTuple):
-    """A part of the curve that has most of what is open of one of the rates of a point.
+    """A part of the curve that has most of what is open of one of the rates of a point."""
 
-    Attributes
-    ----------
-    is_tie : bool
-        Whether that is one score, whose segment is straight, not a gap, in which nothing is known.
-    ends : tuple of int or None
-        The first and the last of its ends that the point may lie on either side of, as points of
-        the counts: the same if only one may be, and None without any.
-    """
-
+    # Whether that is one score, whose segment is straight, not a gap, in which nothing is known.
     is_tie: bool
+    # The first and the last of its ends that the point may lie on either side of, as points of the
+    # counts: the same if only one may be, and None without any.
     ends: tuple[int, int] | None
 
 

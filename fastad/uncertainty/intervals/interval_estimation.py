@@ -116,22 +116,15 @@ def check_options(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Task:
-    """A measure with its value on the data, and the method for its interval.
-
-    Attributes
-    ----------
-    coverage : float or None
-        Coverage of the method on generated data, where it was selected by that; NaN where it is
-        not known.
-    df : float
-        Degrees of freedom with which the variance is known.
-    """
+    """A measure with its value on the data, and the method for its interval."""
 
     bound: BoundMeasure
     value: float
     method: str
+    # Coverage of the method on generated data, where it was selected by that; NaN where it is not
+    # known.
     coverage: float | None = None
-    df: float = math.inf
+    df: float = math.inf  # degrees of freedom with which the variance is known
 
 
 def intervals_of(

@@ -68,17 +68,11 @@ class _Path(NamedTuple):
     A tie flags its samples together and is a segment of the curve: where the population reaches a
     rate within a tie, no threshold has that rate. Numbers on a segment are means over all orders of
     the tied samples, which vary less than binomial numbers do.
-
-    Attributes
-    ----------
-    fps, tps : numpy.ndarray
-        Numbers that are flagged.
-    before, after : numpy.ndarray
-        Index of the last distinct score up to each step, and of the first from it on.
     """
 
     fps: FloatVector
     tps: FloatVector
+    # Index of the last distinct score up to each step, and of the first from it on.
     before: IntVector
     after: IntVector
 

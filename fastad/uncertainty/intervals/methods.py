@@ -92,40 +92,23 @@ Row = TypeVar("Row", "Coverage", "FalsePositives")
 
 
 class Limits(NamedTuple):
-    """Numbers of samples that limit what is known of a measure.
+    """Numbers of samples that limit what is known of a measure."""
 
-    Attributes
-    ----------
-    anomalies, normals : float
-        Samples of the class; at an operating point, the samples expected beyond it.
-    """
-
-    anomalies: float
+    anomalies: float  # samples of the class; at an operating point, the samples expected beyond it
     normals: float
 
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """Coverage and width of the intervals of a method on generated data.
-
-    Attributes
-    ----------
-    measure, method : str
-        Names of both.
-    limits : Limits
-        Numbers of samples of the generated data.
-    coverage : float
-        Fraction of the data sets whose interval covered the true value, lowest of the families of
-        scores; NaN where the measure is undefined.
-    width : float
-        Mean width of the intervals.
-    """
+    """Coverage and width of the intervals of a method on generated data."""
 
     measure: str
     method: str
-    limits: Limits
+    limits: Limits  # numbers of samples of the generated data
+    # Fraction of the data sets whose interval covered the true value, lowest of the families of
+    # scores; NaN where the measure is undefined.
     coverage: float
-    width: float
+    width: float  # mean width of the intervals
 
 
 def methods_of(bound: BoundMeasure, kind: str | None = None) -> list[str]:
@@ -376,22 +359,12 @@ def _false_positive_rates(bound: BoundMeasure, method: str, limits: Limits) -> l
 
 @dataclass(frozen=True, slots=True)
 class FalsePositives:
-    """How often a comparison finds equal detectors to differ, on generated data.
-
-    Attributes
-    ----------
-    measure, method : str
-        Names of both.
-    limits : Limits
-        Numbers of samples of the generated data.
-    rate : float
-        At a confidence level of 95 %, the highest over the families of scores.
-    """
+    """How often a comparison finds equal detectors to differ, on generated data."""
 
     measure: str
     method: str
-    limits: Limits
-    rate: float
+    limits: Limits  # numbers of samples of the generated data
+    rate: float  # at a confidence level of 95 %, the highest over the families of scores
 
 
 @cache

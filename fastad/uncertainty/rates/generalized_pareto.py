@@ -30,22 +30,12 @@ _N_PROFILE, _N_HALVINGS = 120, 30
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """A fitted distribution.
-
-    Attributes
-    ----------
-    shape, scale : float
-        The parameters.
-    unit : float
-        The median excess.
-    log_likelihood : float
-        At these parameters, of excesses in that unit.
-    """
+    """A fitted distribution."""
 
     shape: float
     scale: float
-    unit: float
-    log_likelihood: float
+    unit: float  # the median excess
+    log_likelihood: float  # at these parameters, of excesses in that unit
 
 
 def fit(excesses: FloatVector) -> Fit:

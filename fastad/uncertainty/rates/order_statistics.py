@@ -133,24 +133,14 @@ class EachRank:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AllRanks:
-    """Bounds that hold at all ranks at once with confidence 1 - alpha.
+    """Bounds that hold at all ranks at once with confidence 1 - alpha."""
 
-    Attributes
-    ----------
-    n_samples : int
-        Number of samples, n.
-    knots : numpy.ndarray of shape (n_knots,)
-        Ranks whose joint distribution was simulated, with 0 and n + 1 around them.
-    lows, highs : numpy.ndarray of shape (n_knots,)
-        Bounds there.
-    slacks : numpy.ndarray of shape (n_knots,)
-        How far the samples behind each knot may be from even, as fractions of their gap.
-    """
-
-    n_samples: int
+    n_samples: int  # number of samples, n
+    # (n_knots,): ranks whose joint distribution was simulated, with 0 and n + 1 around them.
     knots: IntVector
-    lows: FloatVector
+    lows: FloatVector  # (n_knots,): bounds there
     highs: FloatVector
+    # (n_knots,): how far the samples behind each knot may be from even, as fractions of their gap.
     slacks: FloatVector
 
     def lower(self, ranks: IntVector) -> FloatVector:
@@ -250,15 +240,9 @@ def _simulated_rates(ranks: IntVector, n_samples: int) -> npt.NDArray[np.float64
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EffectiveRanks:
-    """Effective numbers of samples at or above each distinct score, which end in whole numbers.
+    """Effective numbers of samples at or above each distinct score, which end in whole numbers."""
 
-    Attributes
-    ----------
-    tps, fps : numpy.ndarray of shape (n_points + 1,)
-        Ranks of anomalies and of normals.
-    """
-
-    tps: FloatVector
+    tps: FloatVector  # (n_points + 1,): ranks of anomalies and of normals
     fps: FloatVector
 
 

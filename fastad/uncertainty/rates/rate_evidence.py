@@ -37,21 +37,14 @@ _FALL = 0.1
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RateBets:
-    """Bets against rates of at most ``high``, of at least ``low``, or both.
+    """Bets against rates of at most ``high``, of at least ``low``, or both."""
 
-    Attributes
-    ----------
-    of_event, of_other : numpy.ndarray of shape (..., n_bets)
-        By how much the logarithm of a stake grows with an event, and with another point.
-    weights : numpy.ndarray of shape (n_bets,)
-        Parts of the capital; they add up to 1.
-    units : numpy.ndarray of shape (..., n_bets)
-        Expected number of the rarer outcome at each point: the scale of time.
-    """
-
+    # (..., n_bets): by how much the logarithm of a stake grows with an event, and with another
+    # point.
     of_event: Floats
     of_other: Floats
-    weights: FloatVector
+    weights: FloatVector  # (n_bets,): parts of the capital; they add up to 1
+    # (..., n_bets): expected number of the rarer outcome at each point: the scale of time.
     units: Floats
 
     @classmethod

@@ -43,21 +43,11 @@ _COST_BESIDE = 1 / 32
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Resamples:
-    """The replicates to draw.
+    """The replicates to draw."""
 
-    Attributes
-    ----------
-    key : numpy.uint64
-        Seed of their random numbers.
-    n_drawn : numpy.ndarray of shape (n_resamples, 2)
-        Anomalies and normals of each.
-    first : int
-        Number of the first one.
-    """
-
-    key: np.uint64
-    n_drawn: IntMatrix
-    first: int = 0
+    key: np.uint64  # seed of their random numbers
+    n_drawn: IntMatrix  # (n_resamples, 2): anomalies and normals of each
+    first: int = 0  # number of the first one
 
     @property
     def n_resamples(self) -> int:
@@ -72,22 +62,14 @@ class Resamples:
 
 
 class IndependentSample(NamedTuple):
-    """Ordered counts, and the independent samples that they count.
+    """Ordered counts, and the independent samples that they count."""
 
-    Attributes
-    ----------
-    counts : OrderedCounts
-        Integer counts.
-    rows : (numpy.ndarray of shape (n_anomalies,), numpy.ndarray of shape (n_normals,)) or None
-        Samples of each class from the highest score down, within a tie in any order; None where
-        samples are numbered in this order, as for a single detector they may be.
-    n_first : (int, int) or None
-        How many anomalies and normals, by their numbers, contain those in the part of the curve
-        that a measure reads; None where that is not known.
-    """
-
-    counts: OrderedCounts
+    counts: OrderedCounts  # integer counts
+    # Samples of each class, (n_anomalies,) and (n_normals,), from the highest score down, within a
+    # tie in any order; None where they are numbered in this order, as for a single detector.
     rows: tuple[ShortVector, ShortVector] | None = None
+    # Anomalies and normals, by their numbers, among which are all in the part of the curve that a
+    # measure reads; None where that is not known.
     n_first: tuple[int, int] | None = None
 
     @classmethod
@@ -305,31 +287,18 @@ def _windows(sample: IndependentSample, measures: Sequence[BoundMeasure]) -> lis
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Window:
-    """Points of the curve, and the blocks of samples that they count.
+    """Points of the curve, and the blocks of samples that they count."""
 
-    Attributes
-    ----------
-    part : CurvePart or None
-        The part of the curve that is read in it; None for all of it.
-    measures : sequence of int
-        Positions of the measures that read it.
-    points : tuple of numpy.ndarray
-        Keys (k,), and counts of normals and anomalies at and around them (k + 1,).
-    starts, sizes : numpy.ndarray of shape (2,)
-        First anomaly and normal of the blocks, and how many there are in them.
-    n_samples : numpy.ndarray of shape (2,)
-        Samples of both classes, in the window or not.
-    rows : tuple of numpy.ndarray or None
-        Number of each anomaly and normal in the blocks, from the highest score down; None where
-        they are numbered so.
-    """
-
-    part: CurvePart | None
-    measures: Sequence[int]
+    part: CurvePart | None  # the part of the curve that is read in it; None for all of it
+    measures: Sequence[int]  # positions of the measures that read it
+    # Keys (k,), and counts of normals and anomalies at and around them (k + 1,).
     points: tuple[IntVector, IntVector, IntVector]
+    # (2,): first anomaly and normal of the blocks, and how many there are in them.
     starts: IntVector
     sizes: IntVector
-    n_samples: IntVector
+    n_samples: IntVector  # (2,): samples of both classes, in the window or not
+    # Numbers of the anomalies and normals in the blocks, from the highest score down; None where
+    # they are numbered in that order.
     rows: tuple[ShortVector | None, ShortVector | None] = (None, None)
 
     @classmethod

@@ -17,21 +17,12 @@ from fastad.uncertainty.samples.sampling import FEWEST_UNITS, DesignedSample
 
 @dataclass(frozen=True, slots=True)
 class EffectiveSize:
-    """Effective sample size of a class, for its rates under a sampling design.
+    """Effective sample size of a class, for its rates under a sampling design."""
 
-    Attributes
-    ----------
-    n_effective : float
-        Number of independent samples that say as much, at most the number of rows.
-    design_effect : float
-        Variance of a rate over the variance with as many independent rows; at least 1.
-    n_units : float
-        Clusters, rows or blocks that have rows of the class.
-    """
-
-    n_effective: float
+    n_effective: float  # number of independent samples that say as much, at most the number of rows
+    # Variance of a rate over the variance with as many independent rows; at least 1.
     design_effect: float
-    n_units: float
+    n_units: float  # clusters, rows or blocks that have rows of the class
 
 
 def doubled_up_to_half(rate: float) -> list[float]:

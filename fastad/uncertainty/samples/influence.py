@@ -32,15 +32,9 @@ Parameters = Mapping[str, Any]
 
 
 class Influence(NamedTuple):
-    """Influence of an anomaly and of a normal sample at each distinct score, from the highest.
+    """Influence of an anomaly and of a normal sample at each distinct score, from the highest."""
 
-    Attributes
-    ----------
-    anomalies, normals : numpy.ndarray of shape (n_distinct,)
-        Averages to 0 over the samples of the class.
-    """
-
-    anomalies: FloatVector
+    anomalies: FloatVector  # (n_distinct,): averages to 0 over the samples of the class
     normals: FloatVector
 
 

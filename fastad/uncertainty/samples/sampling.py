@@ -54,18 +54,10 @@ _STEP = 1e-4
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SamplingDesign:
-    """How the rows that a user gave were sampled, beside their weights.
+    """How the rows that a user gave were sampled, beside their weights."""
 
-    Attributes
-    ----------
-    clusters : numpy.ndarray of shape (n_rows,) or None
-        Number of the cluster of each row.
-    blocks : int, "auto" or None
-        Mean length of the blocks of rows that follow each other in time.
-    """
-
-    clusters: IntVector | None = None
-    blocks: Blocks | None = None
+    clusters: IntVector | None = None  # (n_rows,): number of the cluster of each row
+    blocks: Blocks | None = None  # mean length of the blocks of rows that follow each other in time
 
     @property
     def is_independent(self) -> bool:
@@ -112,35 +104,17 @@ def needs_design(design: SamplingDesign, labels: Labels) -> bool:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DesignedSample:
-    """Scores in their order, with the unit of each row that is drawn as a whole.
+    """Scores in their order, with the unit of each row that is drawn as a whole."""
 
-    Attributes
-    ----------
-    counts : OrderedCounts
-        Weights at each distinct score.
-    rows : numpy.ndarray of shape (n,)
-        From the highest score down.
-    ends : numpy.ndarray of shape (g + 1,)
-        Rows above each distinct score, and all.
-    labels, weights, units : numpy.ndarray of shape (n,)
-        Labels, weights and units of the rows as they were given.
-    n_units : int
-        Clusters, or rows.
-    kind : {"clusters", "blocks", "weights"}
-        Reason why rows depend, or differ.
-    length : float or None
-        Mean length of blocks.
-    """
-
-    counts: OrderedCounts
-    rows: IntVector
-    ends: IntVector
-    labels: LabelVector
+    counts: OrderedCounts  # weights at each distinct score
+    rows: IntVector  # (n,): from the highest score down
+    ends: IntVector  # (g + 1,): rows above each distinct score, and all
+    labels: LabelVector  # (n,): labels, weights and units of the rows as they were given
     weights: CountVector
     units: IntVector
-    n_units: int
-    kind: Kind
-    length: float | None = None
+    n_units: int  # clusters, or rows
+    kind: Kind  # reason why rows depend, or differ
+    length: float | None = None  # mean length of blocks
 
     def order(self) -> tuple[IntVector, IntVector]:
         """Return the order of the rows, and where ties end: equal where scores rank them alike."""
@@ -408,20 +382,12 @@ class DesignedSample:
 
 @dataclass(frozen=True, slots=True)
 class Variances:
-    """The variance of a measure, and of the contributions of each class by itself.
-
-    Attributes
-    ----------
-    total, anomalies, normals : float
-        Variances.
-    df : float
-        Degrees of freedom of the total.
-    """
+    """The variance of a measure, and of the contributions of each class by itself."""
 
     total: float
     anomalies: float
     normals: float
-    df: float
+    df: float  # degrees of freedom of the total
 
 
 Sample: TypeAlias = IndependentSample | DesignedSample
