@@ -10,7 +10,6 @@ from fastad._core.arrays import set_readonly
 from fastad._core.types import FloatMatrix, FloatVector
 from fastad._kernels.detectors.support import (
     sum_gaussians,
-    sum_gaussians_of_many,
     sum_powers,
     sum_tangents,
 )
@@ -95,7 +94,10 @@ def _sum_of(
     """Return the kernel of a machine, with its parameters filled in."""
     kernel = machine.kernel
     if gaussian is not None:
-        return lambda points, scores: sum_gaussians(points, *gaussian, scores)
+        weights, rates = gaussian.weights[None], set_readonly(floats([gaussian.rate]))
+        return lambda points, scores: sum_gaussians(
+            points, gaussian.vectors, weights, rates, scores[None]
+        )
     if kernel == "linear":
         total, weight = (weights @ vectors)[None], np.ones(1)
         return lambda points, scores: sum_powers(points, total, weight, 1.0, 0.0, 1, scores)
@@ -137,6 +139,6 @@ class SupportGroup:
 
     def write(self, points: FloatMatrix, scores: FloatMatrix) -> None:
         """Write the scores of points of shape (n_features, n_points), a row for each machine."""
-        sum_gaussians_of_many(points, self._vectors, self._weights, self._rates, scores)
+        sum_gaussians(points, self._vectors, self._weights, self._rates, scores)
         for row, member in zip(scores, self._members, strict=True):
             member.finish(row)

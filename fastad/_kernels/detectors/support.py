@@ -74,36 +74,14 @@ def write_products(
 def sum_gaussians(
     points: FloatMatrix,  # (d, n)
     vectors: FloatMatrix,  # (s, d)
-    weights: FloatVector,  # (s,)
-    rate: float,
-    scores: FloatVector,  # (n,) written here
-) -> None:
-    """Write the sum of weight * 2**(-rate * squared distance)."""
-    n = points.shape[1]
-    squares = np.empty(min(n, _TILE))
-    scores[:] = 0.0
-    for start in range(0, n, _TILE):
-        total = scores[start : start + _TILE]
-        m = total.shape[0]
-        for s in range(vectors.shape[0]):
-            write_squared_distances(points, start, vectors[s], squares[:m])
-            weight = weights[s]
-            for i in range(m):
-                total[i] += weight * power_of_two(-rate * squares[i])
-
-
-@kernel
-def sum_gaussians_of_many(
-    points: FloatMatrix,  # (d, n)
-    vectors: FloatMatrix,  # (s, d)
     weights: FloatMatrix,  # (g, s), 0 where a sum lacks a vector
     rates: FloatVector,  # (g,)
     scores: FloatMatrix,  # (g, n) written here
 ) -> None:
-    """Write several sums of weight * 2**(-rate * squared distance) over shared vectors.
+    """Write sums of weight * 2**(-rate * squared distance) over shared vectors.
 
-    Distances, which in many dimensions take most of the time, are computed once for all sums. Each
-    has the bits that `sum_gaussians` gives it.
+    Distances, which in many dimensions take most of the time, are computed once for all sums. A sum
+    has the same bits alone and beside others.
     """
     n = points.shape[1]
     squares = np.empty(min(n, _TILE))
