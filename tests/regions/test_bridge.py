@@ -15,6 +15,7 @@ from fastad.regions.splitting.density import Mixture, start
 from fastad.regions.splitting.levels import Splitting
 from fastad.regions.splitting.moves import Shape
 from fastad.regions.splitting.particles import Particles
+from fastad.regions.splitting.pilots import Draws, draw, log_density
 from tests.support.rare import SHAPES
 from tests.support.splitting import cube_of, largest, of
 
@@ -61,7 +62,7 @@ def test_the_fraction_solves_the_equation_of_bennett(n_particles: int) -> None:
     logs, of_particles = rng.normal(40, 3, 200), rng.normal(41, 2, n_particles)
     n = 500  # of which 300 lie outside of the region
     empty = Mixture((), np.empty(0))
-    result, _, _ = bridges._bridge(bridges._Draws(empty, n, np.empty((1, 200)), logs), of_particles)
+    result, _, _ = bridges._bridge(Draws(empty, n, np.empty((1, 200)), logs), of_particles)
 
     def difference(log_fraction: float) -> float:
         h = [1 / (n * math.exp(log) + n_particles / math.exp(log_fraction)) for log in logs]
@@ -89,10 +90,8 @@ def test_bridges_are_unbiased_and_err_as_they_say(part: float) -> None:
     for _ in range(100):
         particles = uniform(rng, 400, 0, 0.1)
         particles = np.where(rng.random(400) < 0.5, particles, 1 - particles)
-        drawn = bridges._draw(cube, mixture, 0.1, 600, rng, nothing)
-        log, variance, covered = bridges._bridge(
-            drawn, bridges._log_density(drawn.mixture, particles)
-        )
+        drawn = draw(cube, mixture, 0.1, 600, rng, nothing)
+        log, variance, covered = bridges._bridge(drawn, log_density(drawn.mixture, particles))
         assert covered == pytest.approx(1 - part, abs=0.15)
         logs.append(log)
         variances.append(variance)

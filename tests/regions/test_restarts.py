@@ -13,6 +13,7 @@ from fastad.regions.splitting import bridge as bridges
 from fastad.regions.splitting.bridge import Bridge
 from fastad.regions.splitting.density import start
 from fastad.regions.splitting.estimation import mixing_problems
+from fastad.regions.splitting.pilots import draw
 from fastad.regions.splitting.repeats import split
 from fastad.regions.splitting.restarts import (
     Cells,
@@ -96,7 +97,7 @@ def test_cells_sum_to_the_region_whatever_their_shares_of_points() -> None:
         own = bridges._by_cell(cube, cells, 0.1 * rng.random((3, 200)), 0.2, 500, rng)
         assert [len(part) for part in own] == [3, 3]
         assert np.array_equal(cells.of(own[1]), np.ones(own[1].shape[1]))
-        drawn = bridges._draw(cube, mixture, 0.2, 1000, rng, lambda: None)
+        drawn = draw(cube, mixture, 0.2, 1000, rng, lambda: None)
         bridged = bridges._bridge_cells(drawn, cells, own)
         assert bridged is not None
         logs.append(bridged[0][0])

@@ -19,19 +19,10 @@ from scipy.special import logsumexp, stdtrit
 from fastad._core.types import FloatMatrix, FloatVector, IntVector
 from fastad.regions.algebra import dot
 from fastad.regions.scores import Cube
-from fastad.regions.splitting.density import (
-    Mixture,
-    adapt,
-    components_drawn,
-    draw_in_cube,
-    fit_component,
-    from_responsibilities,
-    refine,
-    start,
-    tempered,
-)
+from fastad.regions.splitting.density import Mixture, from_responsibilities, refine, start
 from fastad.regions.splitting.diagnostics import correlation
 from fastad.regions.splitting.levels import Splitting
+from fastad.regions.splitting.pilots import FEWEST_POINTS, Draws, draw, fit_densities, log_density
 from fastad.regions.splitting.restarts import (
     MOST_COMPARED,
     Cells,
@@ -41,8 +32,8 @@ from fastad.regions.splitting.restarts import (
     thin,
 )
 
-# A density is fitted with at least this many draws, and to at least this many points.
-FEWEST_DRAWS, _FEWEST_POINTS = 10_000, 40
+# A density is fitted with at least this many draws.
+FEWEST_DRAWS = 10_000
 # Parts of the draws: for each pilot; for particles that move on in the region; for random walks in
 # components of the region; for walks in cells without a particle. With half the walks the fit to
 # two balls of 50 features was refused for 2 of 5 seeds; now for 0 of 8.
@@ -52,14 +43,6 @@ _PILOT_PART, _WANDERING_PART, _WALKS_PART, _EMPTY_CELLS_PART = 0.04, 0.25, 0.2, 
 _LEFT_PART = 0.28
 # Calls of a particle between two of its places, at least.
 _LEAST_MOVES = 24
-# Effective draws of a pilot, as a part of its draws: good enough to end with, and required.
-_GOOD_EFFICIENCY, _LEAST_EFFICIENCY = 0.3, 0.01
-# Pilots whose points in the region are fitted together, and points at most.
-_POOLED_PILOTS, _MOST_POINTS = 3, 30_000
-# Part of all draws that the components of the density share evenly.
-_EVEN_PART = 0.5
-# A component is fitted to the points of which it is responsible for more than this part.
-_LEAST_RESPONSIBILITY = 0.01
 # Random walks: components of the region at most, starts in each at most, positions of each, and
 # starts in a cell without a particle.
 _MOST_COMPONENTS, _MOST_STARTS, _POSITIONS, _STARTS_IN_EMPTY_CELL = 6, 40, 1500, 2
@@ -90,15 +73,6 @@ class Bridge(NamedTuple):
     excess: float
 
 
-class _Draws(NamedTuple):
-    """Draws from a mixture that lie in the region."""
-
-    mixture: Mixture  # with the weights by which was drawn
-    n_drawn: int
-    points: FloatMatrix
-    logs: FloatVector  # of the mixture's density there
-
-
 def bridge(
     cube: Cube,
     splitting: Splitting,
@@ -127,7 +101,7 @@ def bridge(
         return "too few calls were left for one"
     repeats = splitting.repeats
     n_below = [repeat.n_below(threshold) for repeat in repeats]
-    if min(n_below) == 0 or sum(n_below) < _FEWEST_POINTS:
+    if min(n_below) == 0 or sum(n_below) < FEWEST_POINTS:
         return "too few particles came below the threshold"
     last, n_values = cube.n_scored + n_draws, cube.n_values
     rounds, visited = _wandered(splitting, threshold, int(_WANDERING_PART * n_draws), each)
@@ -160,7 +134,7 @@ def bridge(
         mixture = _of_positions(points, np.concatenate(visited, axis=1), n_values, rng)
     halves = [(np.concatenate([here, distant], axis=1), positions) for here, positions in own]
     n_pilot, most = int(_PILOT_PART * n_draws), last - int(_LEFT_PART * n_draws)
-    densities = _fit(cube, mixture, halves, threshold, n_pilot, most, rng, report)
+    densities = fit_densities(cube, mixture, halves, threshold, n_pilot, most, rng, report)
     if densities is None:
         return "no density fits the region"
     n_calls = min(int(_EMPTY_CELLS_PART * n_draws), (last - cube.n_scored) // 2)
@@ -173,7 +147,7 @@ def bridge(
     inflation = _inflation(rounds, densities)
     for i, particles in enumerate(near):
         # The density that was not fitted to particles of this repeat.
-        drawn = _draw(cube, densities[1 - i % 2], threshold, n_each, rng, report)
+        drawn = draw(cube, densities[1 - i % 2], threshold, n_each, rng, report)
         bridged = _bridge_cells(drawn, cells, particles, inflation)
         if bridged is None:
             return "the density does not cover the region"
@@ -196,7 +170,7 @@ def _inflation(rounds: Sequence[Sequence[FloatMatrix]], densities: Sequence[Mixt
     By the correlation of the density at places with the density at places a round before.
     """
     logs = [
-        [_log_density(densities[1 - i % 2], places) for i, places in enumerate(repeats)]
+        [log_density(densities[1 - i % 2], places) for i, places in enumerate(repeats)]
         for repeats in rounds
     ]
     each = [np.concatenate(of_repeats) for of_repeats in logs]
@@ -322,7 +296,7 @@ def _by_cell(
 
 
 def _bridge_cells(
-    drawn: _Draws, cells: Cells, particles: Sequence[FloatMatrix], inflation: float = 1.0
+    drawn: Draws, cells: Cells, particles: Sequence[FloatMatrix], inflation: float = 1.0
 ) -> tuple[FloatVector, FloatVector] | None:
     """Return the logarithm of the fraction and its variance, by the sum over cells.
 
@@ -337,7 +311,7 @@ def _bridge_cells(
         part = drawn._replace(points=drawn.points[:, there], logs=drawn.logs[there])
         if near.shape[1] == 0:
             return None
-        of_near = _log_density(drawn.mixture, near)
+        of_near = log_density(drawn.mixture, near)
         logs[0, k], variances[0, k], covered = _bridge(part, of_near, inflation)
         if covered < _LEAST_COVERAGE:
             return None
@@ -358,131 +332,7 @@ def _spread(
     return random_walk(cube, points, scores, threshold, n_calls // n, n_views, rng).positions
 
 
-def _fit(
-    cube: Cube,
-    mixture: Mixture,
-    halves: Sequence[tuple[FloatMatrix, FloatMatrix]],
-    threshold: float,
-    n_pilot: int,
-    most: int,
-    rng: np.random.Generator,
-    report: Callable[[], None],
-) -> list[Mixture] | None:
-    """Fit a mixture to weighted draws of pilots, starting from an earlier one.
-
-    And to the particles, each as one draw: a part that few of the first draws meet, or such with
-    too small weights, would fall out of the next ones. They tell the number of components; of
-    several each is fitted to the positions of particles too: a part with few particles has many.
-
-    A density is larger at particles that it was fitted to than elsewhere. So the last fit, to the
-    draws of all pilots that are pooled, is one for each half of the particles.
-
-    Parameters
-    ----------
-    halves : tuples of numpy.ndarray of shapes (n_features, n_particles), (n_features, n_positions)
-        Present positions of each half of the particles, and earlier ones.
-    most : int
-        Points scored by the end of the last pilot, at most.
-    """
-    pilots: list[tuple[FloatMatrix, FloatVector]] = []
-
-    def fitted(particles: FloatMatrix, positions: FloatMatrix) -> Mixture:
-        n, n_positions = particles.shape[1], positions.shape[1]
-        joined = _joined((particles, np.zeros(n)), *pilots)
-        adapted = adapt(mixture, *joined, cube.n_values, rng)
-        if len(adapted.components) > 1:
-            logs = np.full(n_positions, math.log(n / n_positions))
-            adapted = _each_fitted(adapted, *_joined((positions, logs), *pilots), cube.n_values)
-        return _evened(adapted)
-
-    whole = [np.concatenate(parts, axis=1) for parts in zip(*halves, strict=True)]
-    efficiencies: list[float] = []
-    while True:
-        drawn = _draw(cube, mixture, threshold, n_pilot, rng, report)
-        if drawn.logs.shape[0] == 0:
-            return None
-        log_sum = float(logsumexp(-drawn.logs))
-        n_effective = math.exp(2 * log_sum - float(logsumexp(-2 * drawn.logs)))
-        efficiencies = [*efficiencies[1 - _POOLED_PILOTS :], n_effective / n_pilot]
-        # Evenly spaced points are of all components. Each pilot counts by its effective number.
-        some = slice(None, None, -(-drawn.logs.shape[0] * _POOLED_PILOTS // _MOST_POINTS))
-        logs = -drawn.logs[some] - log_sum + math.log(n_effective)
-        pilots = [*pilots[1 - _POOLED_PILOTS :], (drawn.points[:, some], logs)]
-        if efficiencies[-1] >= _GOOD_EFFICIENCY or cube.n_scored + n_pilot > most:
-            break
-        mixture = fitted(*whole)
-    # In one of the pilots that are fitted together a draw far out may have most of the weight.
-    if max(efficiencies) < _LEAST_EFFICIENCY:
-        return None
-    return [fitted(*half) for half in halves]
-
-
-def _joined(*parts: tuple[FloatMatrix, FloatVector]) -> tuple[FloatMatrix, FloatVector]:
-    """Return all points, and the logarithms of their weights."""
-    points = np.concatenate([points for points, _ in parts], axis=1)
-    return points, np.concatenate([logs for _, logs in parts])
-
-
-def _each_fitted(
-    mixture: Mixture, points: FloatMatrix, logs: FloatVector, n_values: Sequence[int]
-) -> Mixture:
-    """Fit each component to the points near it, of which more than a few count.
-
-    If points were weighted together, the weights of a well-known part would make up for another
-    part, of which a single point may count.
-    """
-    responsibilities = mixture.log_densities(points)
-    responsibilities = np.exp(responsibilities - logsumexp(responsibilities, axis=0))
-    components = list(mixture.components)
-    for k, row in enumerate(responsibilities):
-        near = np.flatnonzero(row > _LEAST_RESPONSIBILITY)
-        if near.shape[0] >= _FEWEST_POINTS:
-            weights = row[near] * tempered(logs[near])
-            components[k] = fit_component(points[:, near], weights / weights.sum(), n_values)
-    return mixture._replace(components=tuple(components))
-
-
-def _evened(mixture: Mixture) -> Mixture:
-    """Return a mixture of whose draws a part is shared evenly by the components.
-
-    One that was fitted to few particles meets the region seldom: its part of the region seems
-    small, it would be drawn from the less, and never get its shape.
-    """
-    even = _EVEN_PART / len(mixture.components)
-    return mixture._replace(weights=(1 - _EVEN_PART) * mixture.weights + even)
-
-
-def _draw(
-    cube: Cube,
-    mixture: Mixture,
-    threshold: float,
-    n: int,
-    rng: np.random.Generator,
-    report: Callable[[], None],
-) -> _Draws:
-    """Draw a fixed number of points from each component, and keep the points in the region.
-
-    Points outside of the cube are not scored.
-    """
-    components, counts = components_drawn(mixture, n)
-    n_drawn = int(counts.sum())
-    drawn = Mixture(components, counts / n_drawn)
-    blocks = [np.empty((cube.n_features, 0))]
-    for inside, _ in draw_in_cube(components, counts, rng):
-        blocks.append(inside[:, cube.scores(inside) < threshold])
-        report()
-    points = np.concatenate(blocks, axis=1)
-    return _Draws(drawn, n_drawn, points, _log_density(drawn, points))
-
-
-def _log_density(mixture: Mixture, points: FloatMatrix) -> FloatVector:
-    if points.shape[1] == 0:
-        return np.empty(0)
-    logs: FloatVector = logsumexp(mixture.log_densities(points), axis=0)
-    return logs
-
-
-def _bridge(drawn: _Draws, logs: FloatVector, inflation: float = 1.0) -> tuple[float, float, float]:
+def _bridge(drawn: Draws, logs: FloatVector, inflation: float = 1.0) -> tuple[float, float, float]:
     """Return the logarithm of the fraction, its variance, and coverage.
 
     The coverage is the part of particles where the mixture is not too thin.
@@ -492,7 +342,7 @@ def _bridge(drawn: _Draws, logs: FloatVector, inflation: float = 1.0) -> tuple[f
 
     Parameters
     ----------
-    drawn : _Draws
+    drawn : Draws
         Draws from the mixture.
     logs : numpy.ndarray of shape (n_particles,)
         Logarithms of its density at particles, uniform in the region.
