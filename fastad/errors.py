@@ -7,9 +7,9 @@ _ITEM = re.compile(r"(?:X|[a-z])\w*(?:\.\w+|\[.*?\])*(?= must )")
 
 
 class _ArgumentError(Exception):
-    """What errors about arguments have in common: they carry the name of the argument.
+    """Base of errors about arguments, which carry the name of the argument.
 
-    It is the one with which the message begins, unless another is given.
+    By default the message begins with the name.
     """
 
     def __init__(self, message: str = "", *, argument: str | None = None) -> None:

@@ -40,7 +40,7 @@ REQUIRED = _Required()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameter:
-    """How the value of a parameter is checked."""
+    """Check of the value of a parameter."""
 
     # Default value, as a user would write it; `REQUIRED` where there is none.
     default: Any = REQUIRED
@@ -51,7 +51,7 @@ class Parameter:
 
     @property
     def is_required(self) -> bool:
-        """Whether it has no default."""
+        """True if it has no default."""
         return self.default is REQUIRED
 
     def check(self, value: Any, name: str) -> Any:

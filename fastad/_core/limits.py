@@ -17,7 +17,7 @@ _FILES = {
     1: ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
     2: ("memory.max", "memory.current", "inactive_file"),
 }
-# Where the system does not say.
+# If the system does not say.
 _ASSUMED = 4 * 2**30
 
 

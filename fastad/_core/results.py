@@ -263,8 +263,8 @@ class TableResult(Result):
     ) -> str:
         """Return the table in Markdown: the best value bold, the next two marked.
 
-        Values are marked where they can be compared: those of a measure, or of a data set, by
-        several detectors. Notes are a list below the table.
+        Marked are comparable values: of a measure, or on a data set, by several detectors. Notes
+        are a list below the table.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Functions that compile to vector instructions, as those of the C library do not.
+"""Functions that compile to vector instructions, unlike the C library's.
 
 Those of more than some ten terms stand in loops: the compiler does not insert them into others.
 """

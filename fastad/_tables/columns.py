@@ -94,9 +94,8 @@ class Names(NamedTuple):
 class Labels:
     """Labels, read as 1 for an anomaly and 0 for a normal sample.
 
-    Without ``pos_label``, that of the anomalies, labels are 0 and 1, or true and false. The label
-    of normal samples has to be one and the same in all rows; an instance remembers it from batch to
-    batch.
+    Without ``pos_label``, the label of the anomalies, labels are 0 and 1, or true and false. Normal
+    samples must have one label in all rows; an instance remembers it from batch to batch.
     """
 
     def __init__(self, pos_label: Label | None = None) -> None:

@@ -1,4 +1,4 @@
-"""Which columns of a table are scores of detectors, where no option names them."""
+"""Columns of scores of detectors in a table, if no option names them."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -109,7 +109,7 @@ class _ColumnTest:
 
     @property
     def is_decided(self) -> bool:
-        """Whether the rows so far are enough: for text, a first batch is."""
+        """True if the rows so far are enough; a first batch of text is."""
         if self._has_number:
             return self._differs and not self.counts_rows
         return self._has_text

@@ -1,4 +1,4 @@
-"""Which files a source names: formats by extension, folders, and compressed bytes."""
+"""Files of a source: formats by extension, folders, and compressed bytes."""
 
 import bz2
 import gzip
@@ -129,7 +129,7 @@ def _check_partitions(paths: Sequence[TablePath]) -> None:
             raise TableError(f"{each.path}: the value of {missing[0]!r} is missing in its folder")
 
 
-# What was read of standard inputs, which a second table of the same one needs, too.
+# Content of standard inputs, which a second table of the same input needs, too.
 _READ: "WeakKeyDictionary[BinaryIO, bytes]" = WeakKeyDictionary()
 
 

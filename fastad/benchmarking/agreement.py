@@ -1,4 +1,4 @@
-"""Whether two criteria order detectors in the same way, pair by pair or by best and worst."""
+"""Agreement of two criteria on the order of detectors, by pairs or by best and worst."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ _BEST, _BETWEEN, _WORST, _NO_LABEL = 1, 0, -1, 2
 
 @dataclass(frozen=True, slots=True)
 class PairAgreement:
-    """How many pairs of detectors two criteria order in the same way.
+    """Pairs of detectors that two criteria order in the same way.
 
     Every pair within a data set is one of ``n_pairs``, ``n_undecided`` and ``n_left_out``.
 
@@ -47,7 +47,7 @@ class PairAgreement:
 
 @dataclass(frozen=True, slots=True)
 class LabelAgreement:
-    """How many of the labels best, between and worst a criterion recovers.
+    """Labels best, between and worst that a criterion recovers.
 
     Every detector of a data set is one of ``n_labels``, ``n_undecided`` and ``n_left_out``.
 

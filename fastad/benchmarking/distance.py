@@ -1,4 +1,4 @@
-"""How far the ranking of detectors by a measure lies from that by another one."""
+"""Distance of the rankings of detectors by two measures."""
 
 import math
 from collections.abc import Sequence
@@ -74,7 +74,7 @@ class RankDistances(TableResult):
 
     @property
     def notes(self) -> list[str]:
-        """Where distances are undefined."""
+        """Notes of undefined distances."""
         total = count_text(len(self.datasets), self.noun)
         return [
             *self.missing,

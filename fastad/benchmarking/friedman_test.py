@@ -30,7 +30,7 @@ _MAX_SUMS = 50_000
 
 @dataclass(frozen=True, slots=True)
 class FriedmanTest:
-    """Whether detectors differ by one measure.
+    """Friedman's test of differences between detectors by one measure.
 
     Attributes
     ----------

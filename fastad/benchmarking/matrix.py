@@ -123,7 +123,7 @@ class MeasureMatrix(TableResult):
 
     @property
     def notes(self) -> list[str]:
-        """Which measures have no numbers on some data sets."""
+        """Notes of the measures without numbers on some data sets."""
         # A measure that is undefined by itself is undefined in its whole row or column.
         lacking = dict(zip(self.columns, self.n_undefined.min(axis=0).tolist(), strict=True))
         for name, n in zip(self.rows, self.n_undefined.min(axis=1).tolist(), strict=True):

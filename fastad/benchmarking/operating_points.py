@@ -63,7 +63,7 @@ class SelectedFpr:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Discriminability(TableResult):
-    """How much models differ by a measure at each false positive rate.
+    """Differences of models by a measure at each false positive rate.
 
     Frames have a row for each data set and rate: ``dataset``, ``fpr``, the criteria,
     ``critical_tukey``, ``critical_welch``, ``n_pairs``, the numbers of significant pairs

@@ -134,7 +134,7 @@ class Recommendation(TableResult):
 
     @property
     def notes(self) -> list[str]:
-        """Which rows the table lacks."""
+        """Notes of the rows that the table lacks."""
         return list(self.missing)
 
     def _declare_columns(self) -> Iterator[Column]:

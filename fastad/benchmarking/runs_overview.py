@@ -158,7 +158,7 @@ class RunsOverview(Mapping[str, TableResult]):
 
     @property
     def notes(self) -> list[str]:
-        """Which rows are missing, and where measures are undefined.
+        """Notes of missing rows and undefined measures.
 
         A line for all missing rows, and for all measures that lack equally many values.
         """

@@ -1,4 +1,4 @@
-"""What commands print, and the one handler of what goes wrong in them."""
+"""Printed output of commands, and the one handler of their errors."""
 
 import inspect
 import signal

@@ -45,7 +45,7 @@ class FeatureColumns:
 
 @dataclass(frozen=True, slots=True)
 class Detectors:
-    """Which detectors, and where they come from."""
+    """Detectors and their sources."""
 
     models: Sequence[Path]
     # Whether files of models may run code.
@@ -274,7 +274,7 @@ def _label_in(table: Table, columns: FeatureColumns) -> str | None:
 def _features_in(
     path: Path, table: Table, columns: FeatureColumns, labels: Sequence[str], order: FeatureOrder
 ) -> Sequence[str]:
-    """Return the columns of the features: those named, those of a known order, or all others."""
+    """Return the columns of the features: the ones named, in a known order, or all others."""
     features = columns.features or _ordered(path, table, labels, order) or _others(table, labels)
     table.check(features, "features")
     if not features:
@@ -322,7 +322,7 @@ def _others(table: Table, labels: Sequence[str]) -> list[str]:
             alike = _alike(table.archive, names, labels[0])
             if alike:
                 return alike
-    # Those as long as the first array, which takes the place of the labels.
+    # As long as the first array, which takes the place of the labels.
     return [*names[:1], *_alike(table.archive, names[1:], names[0])] if names else []
 
 

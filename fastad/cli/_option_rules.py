@@ -1,4 +1,4 @@
-"""What each option of each command needs and excludes, so that none is silently ignored."""
+"""Needs and exclusions of each option of each command, so that none is silently ignored."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ _NOT_DELONG = [Excludes("method", "DeLong's variance draws nothing", ["delong", 
 _IN_MEMORY = "it is for scores that are in memory"
 _NOT_STREAMED = [Excludes("memory", _IN_MEMORY)]
 _NO_RUNS = "mean ± std over runs has neither intervals nor chance levels"
-_OF_PARTS = [Excludes("summary", "mean ± std over runs is that of the measures")]
+_OF_PARTS = [Excludes("summary", "mean ± std over runs is of the measures")]
 _ONE_DESIGN = "rows come in clusters or in time"
 _NO_DRAWS = "the exact method draws nothing"
 
@@ -47,7 +47,7 @@ def _free(parameters: str) -> dict[str, Sequence[Rule]]:
     return dict.fromkeys(parameters.split(), ())
 
 
-# Which detectors, of which rows and columns: the parameters of `fastad.cli._detector_commands`.
+# Detectors, rows and columns: the parameters of `fastad.cli._detector_commands`.
 _OF_DETECTORS: Mapping[str, Sequence[Rule]] = {
     **_free("file model detector feature label"),
     "trust": [Needs(["model"])],

@@ -100,7 +100,7 @@ def _typeset(results: Mapping[str, TableResult], extension: str) -> str:
 def _joined_columns(
     tables: Sequence[tuple[Mapping[str, Any], Mapping[str, Sequence[Any]]]],
 ) -> dict[str, list[Any]]:
-    """Return the columns of all tables, behind those of their keys.
+    """Return the columns of all tables, behind the columns of their keys.
 
     Where a file has no intervals at all, as each is undefined, its table lacks their columns.
     """

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 app = typer.Typer(
     name="study",
     cls=SectionedGroup,
-    help="Run studies like those of the papers: many detectors on many data sets.",
+    help="Run studies as in the papers: many detectors on many data sets.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -40,9 +40,9 @@ StudyFolder: TypeAlias = Annotated[
     Path, typer.Argument(metavar="FOLDER", help="Folder of the study.")
 ]
 
-# Where there is no terminal.
+# Without a terminal.
 _SECONDS_BETWEEN_LINES = 30.0
-# What is at work for longer is named.
+# Seconds after which a task at work is named.
 _LONG_S = 10.0
 
 

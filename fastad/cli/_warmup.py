@@ -87,7 +87,7 @@ def _run_all(steps: Sequence[Step]) -> Iterator[None]:
             for future in as_completed(futures):
                 yield future.result()
         except BaseException as error:
-            # What they are at takes seconds, and nobody waits for it any more.
+            # Their current work takes seconds, and nobody waits for it any more.
             for process in set(multiprocessing.active_children()) - others:
                 process.terminate()
             if isinstance(error, BrokenProcessPool):

@@ -68,7 +68,7 @@ class NeighbourScorer(CompiledScorer):
     """A score by the k nearest points of a tree, of which there must be as many.
 
     A tree with scikit-learn's leaves finds the neighbours that scikit-learn finds. ``p`` is the
-    order of the Minkowski distance: 1, 2 or inf. The kind is that of a `Rule`, or the median of the
+    order of the Minkowski distance: 1, 2 or inf. The kind is a `Rule`'s, or the median of the
     distances; "lof" needs the densities of `local_densities`, each of shape (1, n_train).
     """
 

@@ -28,7 +28,7 @@ from fastad.ordering.labels import Labels, check_labels, check_scores, rows_with
 from fastad.ordering.named_scores import named_scores, score_name
 
 _MAX_NAMES = 4
-# What each measure is at a threshold that is given.
+# Each measure as a function of a given threshold.
 _AT_THRESHOLD: Mapping[str, Measure[Any]] = MappingProxyType(
     {
         BEST_F1.name: RATES["f1"],

@@ -77,7 +77,7 @@ class EvaluationRequest:
     # Thresholds in use that were given, by what stands behind the @ in keys, or that were chosen on
     # other samples, by their rule.
     thresholds: Mapping[str, Threshold] = field(init=False)
-    # How many samples the measures need at their operating points.
+    # Numbers of samples that the measures need at their operating points.
     resolutions: Mapping[str, Resolution] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -114,13 +114,13 @@ class EvaluationRequest:
 
     @property
     def is_only_auc(self) -> bool:
-        """Whether nothing is evaluated but the area under the ROC curve."""
+        """True if nothing is evaluated but the area under the ROC curve."""
         names = [bound.measure.name for bound in self.measures]
         return names == ["roc_auc"] and self.is_plain
 
     @property
     def is_plain(self) -> bool:
-        """Whether there are no intervals and no chance levels."""
+        """True if there are no intervals and no chance levels."""
         return self.intervals is None and self.chance is None
 
 

@@ -7,7 +7,7 @@ from fastad._core.text_tables import some_of
 from fastad._core.types import Count
 from fastad.measures.roc import is_far_below_chance
 
-# Of fewer samples two values are no sign of decisions.
+# Two values among fewer samples are no sign of decisions.
 _FEWEST_FOR_DECISIONS = 10
 _MAX_NAMES = 8
 _CONSTANT = "are equal and order nothing"
@@ -20,7 +20,7 @@ _REVERSED = (
 
 
 class ScoredRun(NamedTuple):
-    """What notes on the scores of one detector, on one data set, are made of."""
+    """Facts behind the notes on the scores of one detector on one data set."""
 
     detector: str
     n_distinct: int | None  # number of distinct scores; None where it is not known

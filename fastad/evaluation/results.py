@@ -1,4 +1,4 @@
-"""What `evaluate` returns: tables that print, iterate, and turn into other forms."""
+"""Results of `evaluate`: tables that print, iterate, and turn into other forms."""
 
 import math
 from collections.abc import Hashable, Iterator, Mapping, Sequence
@@ -193,7 +193,7 @@ class DetectorEvaluation(Record, Mapping[str, float]):
 
     @property
     def interval_notes(self) -> dict[str, str]:
-        """Why an interval or a chance level is missing or not reliable, by key."""
+        """Reasons why an interval or a chance level is missing or unreliable, by key."""
         notes = {key: interval.reliability_note for key, interval in self.intervals.items()}
         reliable = {key: note for key, note in notes.items() if note is not None}
         return {**reliable, **self.interval_errors}
@@ -208,7 +208,7 @@ class DetectorEvaluation(Record, Mapping[str, float]):
 
     @property
     def scored_run(self) -> ScoredRun:
-        """What notes on its scores are made of."""
+        """Facts behind the notes on its scores."""
         sizes = self.n_anomalies, self.n_normals
         return ScoredRun(self.detector, self.n_distinct, *sizes, self.get(AUC, math.nan))
 
@@ -377,7 +377,7 @@ class Evaluation(TableResult, Mapping[str, DetectorEvaluation]):
             return TextTable(head, table.rows)
         named = [read_key(key) for key in keys]
         better = [None if one is None else one.measure.higher_is_better for one in named]
-        # Of a measure without a direction no value is better.
+        # A measure without a direction has no better values.
         signs = [math.nan if higher is None else 1.0 if higher else -1.0 for higher in better]
         values = np.array([[float(x[key]) for key in keys] for x in self.values()])
         marks = best_detectors(values * signs)

@@ -14,7 +14,7 @@ from fastad.measures.simplification import simplified
 from fastad.ordering.counts import OrderedCounts
 
 _MAX_POINTS = 1000
-# Of all curves of a page: it stays below 200 kB.
+# Points of all curves of a page, which stays below 200 kB.
 _MAX_POINTS_OF_PAGE = 2500
 # Curves are recognisable with as many.
 _FEWEST_POINTS = 30
@@ -28,7 +28,7 @@ class RocPoints:
     """Some points of the ROC curve of a detector, with their exact counts."""
 
     counts: OrderedCounts  # counts at these points alone
-    # How far the curve through them is from the curve of all scores at most, in TPR at any FPR; 0
+    # Largest distance from the curve of all scores, in TPR at any FPR; 0
     # where it is the same.
     bound: float
     # Whether rows are independent and count as integers, so that rates are binomial.
@@ -85,7 +85,7 @@ def _caption(curves: Mapping[str, RocPoints]) -> str:
         drawn = "Curves are drawn through all their points, where the threshold stops."
     elif bound < _ROUNDING:
         drawn = (
-            f"Curves are those of all scores. The threshold stops at no more than "
+            f"Curves are of all scores. The threshold stops at no more than "
             f"{count_text(n_most, 'point')} of each, where counts are exact."
         )
     else:

@@ -1,4 +1,4 @@
-"""Which definition of other libraries, or which common mistake, gives a printed number."""
+"""Definitions of other libraries, and common mistakes, behind a printed number."""
 
 from typing import TYPE_CHECKING
 

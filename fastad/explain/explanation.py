@@ -79,7 +79,7 @@ class MatchingDefinition(Record):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Explanation(ShortRepr, TableResult):
-    """Which measures and definitions give a number.
+    """Measures and definitions that give a number.
 
     Frames have a row for each definition that matches, with its attributes.
 
@@ -124,7 +124,7 @@ class Explanation(ShortRepr, TableResult):
 
     @property
     def notes(self) -> Sequence[str]:
-        """Why definitions differ, and who uses them: a line each."""
+        """Differences between definitions, and their users: a line each."""
         if self.n_similar:
             return [
                 f"{count_text(self.n_similar, 'definition')} of others cannot be excluded: more "

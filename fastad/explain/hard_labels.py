@@ -9,7 +9,7 @@ import numpy as np
 from fastad.explain.definition import AP, AREAS, AUC, Definition, ScoredRows, of_other_points
 from fastad.explain.points import Points, f1_at
 
-# How many distinct scores are labelled 1; None where the rule does not apply.
+# Number of distinct scores that are labelled 1; None if the rule does not apply.
 Rule: TypeAlias = Callable[[ScoredRows], int | None]
 
 

@@ -48,7 +48,7 @@ def _best_f1(counts: OrderedCounts, *, prevalence: Fraction | None) -> ValueAtTh
         return 2 * tps / (tps + about * fps + about_n)
 
     def exact_f1(fp: Exact, tp: Exact) -> Fraction:
-        # Of integers that are divided once: most of the time of fractions goes into reducing them.
+        # Integers, divided once: most of the time of fractions goes into reducing them.
         normals, each = weight.as_integer_ratio()
         return Fraction(2 * tp * each) / (tp * each + normals * fp + n * each)
 
@@ -229,7 +229,7 @@ def _precision_at_recall(
 ) -> ValueAtThreshold:
     need_classes(counts, "precision_at_recall", prevalence)
     weight = counts.normal_weight(prevalence)
-    # Where nothing is flagged there is no precision.
+    # Without flagged samples there is no precision.
     first = max(1, first_reaching(counts.tps, *at_fraction(recall, counts.n_anomalies)))
     point = first
     # Above the highest normal precision is 1. Elsewhere its order is that at any prevalence.
@@ -320,7 +320,7 @@ def _precision(fp: Any, tp: Any) -> Any:
     return tp / (tp + fp)
 
 
-# What each criterion reads beside the counts.
+# Parameters of each criterion.
 _OPTIONS = {
     "youden": (),
     "closest": (),

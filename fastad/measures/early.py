@@ -1,4 +1,4 @@
-"""How early the anomalies come: enrichment and early recognition."""
+"""Enrichment and early recognition of anomalies."""
 
 import math
 import sys

@@ -39,7 +39,7 @@ FEW = 5
 
 
 class Resolution(NamedTuple):
-    """How many samples a measure at an operating point needs."""
+    """Numbers of samples that a measure at an operating point needs."""
 
     samples: Literal["anomalies", "normals"]
     n_required: int
@@ -112,7 +112,7 @@ Extreme = Callable[..., float | None]
 
 @dataclass(frozen=True, slots=True)
 class Extremes:
-    """How far a measure can go where only the numbers of samples in ranges of scores are known.
+    """Bounds of a measure from the numbers of samples in ranges of scores.
 
     In each range, a *cell*, the order of the samples and their ties are unknown. The curve then
     lies between the best one, on which each cell has its anomalies first, and the worst one, on
@@ -135,7 +135,7 @@ class Extremes:
 
 # An area whose heights are the curve's.
 AREA = Extremes(corners=True)
-# The same, added up in floating point.
+# The same curve, added up in floating point.
 ROUNDED_AREA = Extremes(exact=False)
 # A value at one point of the curve.
 POINT = Extremes(local=True)
@@ -320,7 +320,7 @@ class Measure(Generic[Result]):
 
     @property
     def takes_score_range(self) -> bool:
-        """Whether it needs the lowest and the highest possible score."""
+        """True if it needs the lowest and the highest possible score."""
         return "score_range" in self.parameters
 
     @property
@@ -435,7 +435,7 @@ class BoundMeasure:
 
     @property
     def reads_ranks(self) -> bool:
-        """Whether only the order of the scores counts, and not their unit."""
+        """True if only the order of the scores counts, not their unit."""
         return not self.measure.reads_values
 
     @property

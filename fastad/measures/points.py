@@ -20,7 +20,7 @@ from fastad.ordering.orders import PackedOrder
 
 # Above this, twice an area does not fit into int64.
 LARGEST_AREA = 2**63
-# How far rounding can move a quotient of counts, and some more.
+# Bound of the rounding error of a quotient of counts, and some more.
 NEAR = 1e-14
 # Real weights are rounded when they are read, and their sums when they are stored: a quotient of
 # two sums is that far from the quotient of the exact weights, as a fraction of itself ...

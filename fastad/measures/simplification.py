@@ -5,7 +5,7 @@ import numpy as np
 from fastad._core.types import CountVector, FloatVector, IntVector
 from fastad._kernels.curves.simplification import split_farthest
 
-# Of more points of a curve those on both sides of so many steps of the ordinate are candidates.
+# Steps of the ordinate of a curve with more points, on both sides of which points are candidates.
 _N_STEPS = 4096
 
 

@@ -47,7 +47,7 @@ _remembered = lru_cache(maxsize=64)
 
 
 class _Distribution(NamedTuple):
-    """How many normals lie above the threshold: ``first``, and from there on one by one."""
+    """Numbers of normals above the threshold: ``first``, and from there on one by one."""
 
     first: int
     probabilities: FloatVector

@@ -35,7 +35,7 @@ class OrderedCounts:
 
     Point 0 lies above all scores, where nothing is flagged; point i > 0 flags the i highest
     distinct scores. Counts may hold only a part of the curve; then point 0 lies above the part,
-    and the totals, which stand apart, are still those of all points.
+    and the totals, which stand apart, still count all points.
     """
 
     # (n_distinct + 1,): flagged normals and flagged anomalies at each point. Integers (int64), or
@@ -226,7 +226,7 @@ def count_without_sorting(
         sample = raw.sample()
         values = distinct_values(sample)
         counted = count_listed(raw, labels, name, values)
-        # Of fewer values many scores tie with an anomaly.
+        # Among fewer values many scores tie with an anomaly.
         is_mixed = values.shape[0] > _FEWEST_DISTINCT * sample.values.shape[0]
         if counted is None and corners and is_mixed:
             curve = count_corners(raw, labels, name, sample)

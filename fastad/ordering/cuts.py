@@ -1,4 +1,4 @@
-"""Where to cut the scores into ranges, from a sample of them.
+"""Cuts of the scores into ranges, from a sample.
 
 The sample decides only how long the work takes. What lies in each range is counted exactly, and
 a part of the curve that turns out to be cut too short is noticed and done again.
@@ -20,7 +20,7 @@ from fastad.ordering.raw import RawScores
 # Fewer points are ordered in less time than it takes to choose cuts.
 FEWEST_POINTS = 2**13
 _SMALLEST_SAMPLE, _LARGEST_SAMPLE = 2**8, 2**13
-# How many standard deviations of a sampled rank a part of the curve reaches beyond its ends.
+# Margin around a part of the curve, in standard deviations of a sampled rank.
 _MARGIN = 3
 # The lowest rank bits of any score.
 _LOWEST = -(2**63)

@@ -135,7 +135,7 @@ def count_listed(
 
 
 def _falling_keys(values: npt.NDArray[Any], raw: RawScores) -> IntVector:
-    """Return the keys of some values, read as those of the raw scores are."""
+    """Return the keys of some values, by the rule for raw scores."""
     falling = np.empty(values.shape[0], np.int64)
     keys.fall(as_readonly(values), raw.largest, raw.signed, falling)
     return falling

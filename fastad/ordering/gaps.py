@@ -29,7 +29,7 @@ _CELLS_PER_ANOMALY = 16
 _MOST_CELLS = 2**19
 # A map is used if it leaves at most this fraction of the samples to be compared.
 _MOST_COMPARED = 0.2
-# Where widths of cells are relative, magnitudes below this quantile of all share a cell.
+# With relative widths of cells, magnitudes below this quantile share a cell.
 _SMALLEST = 1 / 64
 
 

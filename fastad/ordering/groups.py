@@ -25,7 +25,7 @@ _TABLE_LIMIT = 4
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Groups:
-    """Which rows belong together."""
+    """Groups of rows."""
 
     columns: dict[str, list[Any]]  # value of each group in each column, in the order of the groups
     starts: IntVector  # (n_groups + 1,): where each group starts when rows are brought in order
@@ -142,7 +142,7 @@ def _factorize_objects(values: npt.NDArray[Any], name: str) -> tuple[IntVector, 
         for entry in distinct:
             str(entry)
     except (TypeError, ValueError) as error:
-        # Of lists, arrays, and integers of too many digits.
+        # Raised by lists, arrays, and integers of too many digits.
         raise InvalidInputError(
             f"{name} must contain names, numbers or the like; found a value of which {error}"
         ) from None

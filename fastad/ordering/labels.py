@@ -29,7 +29,7 @@ _LARGEST_TOTAL = 2**62
 _LARGEST_WEIGHT = 1e100
 # Rows that are drawn from are numbered with 32 bits.
 _MOST_REPEATED = 2**31
-# What to do about scores that are NaN.
+# Treatment of scores that are NaN.
 NAN_POLICIES = ("raise", "omit")
 _UINT8 = np.dtype(np.uint8)
 # Kinds of NumPy's types that have no missing value.

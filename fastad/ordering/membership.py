@@ -17,14 +17,14 @@ from fastad.errors import InvalidInputError
 from fastad.ordering.groups import factorize
 from fastad.ordering.labels import Labels
 
-# What to do about rows that belong to several.
+# Treatment of rows that belong to several.
 OVERLAPS = ("raise", "count")
 Overlap = Literal["raise", "count"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Membership:
-    """Which rows belong to which part of a class: kinds of anomalies, or segments of normals."""
+    """Rows of each part of a class: kinds of anomalies, or segments of normals."""
 
     names: Sequence[Any]
     # (n_entries,): rows, and the positions of their parts; a row of several has several entries.

@@ -25,12 +25,12 @@ from fastad.ordering.raw import KeyCodec, RawScores, view_raw
 
 # Fewer keys are sorted soon enough in any way.
 _FEWEST_KEYS = 2**12
-# So many and as many to spare are one MiB: what a core's second-level cache holds.
+# Keys to sort at once: with as many to spare they fill one MiB, a core's second-level cache.
 CACHED_KEYS = 2**16
 _TRIED_KEYS = 2**16
-# Of the time of NumPy's stable sort, which uses no vector instructions, its other sort takes a
-# tenth with them and all of it without; three quarters where a processor has them, but slow ones
-# (AVX-512 on AMD's Zen 4). Digit by digit takes a tenth on any.
+# NumPy's other sort takes a tenth of the time of its stable sort with vector instructions, as long
+# without, and three quarters with slow ones (AVX-512 on AMD's Zen 4). A sort digit by digit takes a
+# tenth on any processor.
 _FAST_RATIO = 0.5
 
 
@@ -82,7 +82,7 @@ class PackedOrder(NamedTuple):
 
 
 class _Look(NamedTuple):
-    """What one look at all scores shows.
+    """Result of one look at all scores.
 
     ``above`` holds for each slice of the rows, and each cut from the highest down, the number of
     points and of anomalies above the cut; before the cuts stands none, and after them all.

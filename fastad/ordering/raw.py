@@ -74,7 +74,7 @@ def view_raw(scores: ScoreVector) -> RawScores:
 
 
 class KeyCodec(NamedTuple):
-    """How falling keys stand for scores: the complement of their fold."""
+    """Falling keys of scores: the complement of their fold."""
 
     dtype: np.dtype[Any]  # type of the scores
     base: int  # unused magnitudes that were taken out around zero (floats only)

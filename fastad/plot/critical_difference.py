@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 # Heights in rows of names, downwards from the axis of ranks.
 _TITLE, _TOP = -1.1, -1.8
-# How much higher the title stands above a ruler.
+# Additional height of the title above a ruler.
 _RULER = 0.5
 _FIRST_BAR, _BAR_STEP, _BEFORE_NAMES = 0.45, 0.4, 0.75
 # Inches, of a new figure.

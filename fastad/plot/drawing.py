@@ -102,7 +102,7 @@ def open_axes(
 def open_panels(
     ax: Any, counts: Sequence[int], *, n_rows: int = 0, columns: int = 1, size: Size | None = None
 ) -> "list[Axes]":
-    """Return one of several allowed numbers of axes: the user's, or those of a new figure.
+    """Return one of several allowed numbers of axes: the user's, or a new figure's.
 
     The numbers increase; a new figure has as many axes as the last one, in so many columns, and
     room for ``n_rows`` lines of text in the legend.

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from typing_extensions import Self
 
-# How far the axis extends beyond the last level of interest, as a logarithm.
+# Extension of the axis beyond the last level of interest, as a logarithm.
 _BEYOND = math.log(1.1)
 # Less than two decades have ticks whose labels overlap.
 _NARROWEST = math.log(100)

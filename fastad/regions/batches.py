@@ -33,7 +33,7 @@ _REPORT = 0.1
 
 
 class Batches:
-    """How many points a function of a batch is given at once.
+    """Number of points that a function of a batch is given at once.
 
     Batches have 1024 points. Once a run is long, other sizes are tried on its next points, and the
     one with the most points a second is taken, provided that some points have the same bits in

@@ -180,7 +180,7 @@ class Box:
 
     @property
     def discrete(self) -> npt.NDArray[np.bool_]:
-        """Which features are discrete."""
+        """Mask of the discrete features."""
         return np.array([column is not None for column in self.values])
 
     @property

@@ -52,7 +52,7 @@ _LEAST_GROWTH, _MOST_GROWTH, _MARGIN = 2.0, 32.0, 1.2
 
 
 class Plan(NamedTuple):
-    """How to estimate, checked; uniform draws that were counted before count for splitting."""
+    """Checked options of an estimate; earlier uniform draws count for splitting."""
 
     method: str
     n_draws: int | None

@@ -137,7 +137,7 @@ class Normal:
 
 
 class Referred(NamedTuple):
-    """A detector of the points that those of the unit cube stand for."""
+    """A detector of the points of a reference, by points of the unit cube."""
 
     detector: Any
     reference: Normal

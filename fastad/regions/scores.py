@@ -188,7 +188,7 @@ class _Batch(BlockScore):
 
 
 class _OfReference(BlockScore):
-    """Scores of the points that those of the unit cube stand for."""
+    """Scores of the points of a reference, by points of the unit cube."""
 
     def __init__(self, score: BlockScore, referred: Referred) -> None:
         self.on_threads = score.on_threads

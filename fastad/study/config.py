@@ -51,7 +51,7 @@ _PROFILES: Mapping[str, Mapping[str, Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class VolumePlan:
-    """How volumes are estimated.
+    """Options of the estimates of volumes.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Which detectors a study compares, and with which parameters."""
+"""Detectors of a study with their parameters."""
 
 import copy
 import itertools
@@ -144,7 +144,7 @@ def read_detectors(
         if not isinstance(entry, Mapping):
             raise mistyped(where, "be a table", short_repr(entry))
         for configuration in _read(dict(entry), where, folder):
-            # Whatever the order of the parameters.
+            # In any order of the parameters.
             identity = (
                 configuration.detector,
                 frozenset(_named(*option, where) for option in configuration.options),

@@ -119,7 +119,7 @@ def _runner_note(folder: Path) -> str:
         values = json.loads((folder / RUNNER).read_bytes())
         return f"process {values['pid']} on {values['host']} (since {values['since']})"
     except (OSError, ValueError, KeyError, TypeError):
-        # It is being written or removed.
+        # The file is being written or removed.
         return "another runner"
 
 

@@ -39,7 +39,7 @@ class Manifest:
     problems: Sequence[Mapping[str, Any]]
     # Digests of the tasks of each batch, in order, by table.
     batches: Mapping[str, Sequence[Sequence[str]]]
-    # Of the libraries that it began with, and the time of planning in ISO 8601.
+    # Versions of libraries at the beginning, and the time of planning in ISO 8601.
     versions: Mapping[str, str]
     created: str
     # Other sets of versions that took part.
@@ -62,7 +62,7 @@ class Manifest:
 
     @property
     def n_batches(self) -> int:
-        """How many batches there are."""
+        """Number of batches."""
         return sum(map(len, self.batches.values()))
 
     def tasks(self, table: str) -> list[str]:

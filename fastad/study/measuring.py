@@ -21,7 +21,7 @@ from fastad.unsupervised.mass_volume import MassVolumeCurve, mass_volume_curve
 Curves: TypeAlias = dict[str, list[float]]
 
 EM, MV = "em", "mv"
-# Where curves are read, to be drawn.
+# Abscissas at which curves are read, to be drawn.
 _RATES = np.arange(101) / 100
 _MASSES = 0.9 + np.arange(60) / 59 * 0.099
 _LEVELS = 60
@@ -118,7 +118,7 @@ def _curves(
         percentiles = class_percentiles(y_test, y_score)
         curves["normal_percentiles"] = percentiles.normals
         curves["anomaly_percentiles"] = percentiles.anomalies
-    # Where they are undefined, the measure has the reason.
+    # The measure has the reason if they are undefined.
     with suppress(UndefinedMeasureError):
         if masses is not None:
             levels = np.linspace(0.0, masses.level_at(), _LEVELS)

@@ -34,7 +34,7 @@ _MAX_NAMES = 5
 def plan_batches(config: StudyConfig, problems: Sequence[Problem]) -> list[Batch]:
     """Return the batches of a study in the order of its results.
 
-    Batches of one split are next to each other, so that a process reads its rows once; those of
+    Batches of one split are next to each other, so that a process reads its rows once; batches of
     extensions come last.
     """
     batches: list[Batch] = list(_task_batches(config, problems))

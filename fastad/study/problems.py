@@ -36,7 +36,7 @@ _BUNDLED = "bundled:"
 
 @dataclass(frozen=True, slots=True)
 class DataSelection:
-    """Which data a study has; the table ``[data]`` of its configuration.
+    """Data of a study; the table ``[data]`` of its configuration.
 
     Attributes
     ----------

@@ -40,9 +40,9 @@ CURVES = (
     *("roc", "pr", "mv_mass", "mv_volume", "em_level", "em_mass"),
     *("normal_percentiles", "anomaly_percentiles"),
 )
-# How the reason begins if a detector cannot be applied to so few rows, which is no failure.
+# Beginning of the reason if a detector cannot be applied to so few rows, which is no failure.
 NOT_APPLICABLE = "not applicable: "
-# How the reason begins if a detector gives all rows the same score, which it may do on one data set
+# Beginning of the reason if a detector gives all rows the same score, as it may on one data set
 # only: that task fails, and the study is not refused.
 EQUAL_SCORES = "equal scores of all "
 
@@ -134,7 +134,7 @@ class StudyTables:
 
 @dataclass(frozen=True, slots=True)
 class StudyStatus:
-    """How far a study is.
+    """State of a study.
 
     Attributes
     ----------

@@ -39,7 +39,7 @@ _TRIAL_S = 60.0
 
 
 class Progress(NamedTuple):
-    """How far a study is.
+    """State of a study that runs.
 
     Attributes
     ----------

@@ -20,7 +20,7 @@ _MIN_VARIANCE, _MIN_DEVIATION = 1e-15, 1e-8
 
 @dataclass(frozen=True, slots=True)
 class Protocol:
-    """How a study splits its data; the table ``[protocol]`` of its configuration.
+    """Splits of the data of a study; the table ``[protocol]`` of its configuration.
 
     Attributes
     ----------

@@ -77,7 +77,7 @@ class TaskBatch:
     configurations: tuple[Configuration, ...]
     settings: Settings
     with_curves: bool
-    # As of `own_code`, of all of its detectors.
+    # Digests by `own_code` of all its detectors.
     code: Mapping[str, str] = field(default_factory=dict)
 
     @property

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from fastad._core.results import Record, ShortRepr
 from fastad._core.text_tables import level_text
 
-# Why an interval is unreliable that ends where it begins.
+# Reason why an interval without a width is unreliable.
 NO_WIDTH = "the estimated variance is zero and the interval has no width"
 # Intervals at 95 % that cover less often than this are reported as unreliable.
 _LEAST_COVERAGE = 0.92
@@ -50,7 +50,7 @@ class SamplingEffect(Record):
 
     @property
     def reliability_note(self) -> str | None:
-        """Why intervals are unreliable, or None."""
+        """Reason why intervals are unreliable, or None."""
         if self.kind == "weights" or self.n_units >= ENOUGH_UNITS:
             return None
         return (
@@ -118,7 +118,7 @@ class Interval(Record):
 
     @property
     def reliability_note(self) -> str | None:
-        """Why the interval is unreliable, or None."""
+        """Reason why the interval is unreliable, or None."""
         if self.low == self.high:
             return NO_WIDTH
         if self.sampling is not None and self.sampling.reliability_note is not None:

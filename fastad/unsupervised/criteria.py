@@ -118,7 +118,7 @@ class Criteria(NamedTuple):
 
 
 class CriteriaPlan(NamedTuple):
-    """Which areas, and how their intervals are computed; checked."""
+    """Checked options of the areas and of their intervals."""
 
     mass: tuple[Fraction, Fraction]  # masses between which MV is the area
     excess_mass: Fraction  # excess mass at which the area EM ends

@@ -31,7 +31,7 @@ _POINTS_A_STEP = 10_000_000
 
 
 class PointLevels(NamedTuple):
-    """Which level each point belongs to: the first one that contains it."""
+    """Level of each point: the first one that contains it."""
 
     test: ShortVector  # level of each test point, from 1
     # Level of each uniform point; one more than there are levels if none contains it.

@@ -152,7 +152,7 @@ def empty_scores(n_draws: int) -> FloatVector:
 
 
 class LevelSetOptions(NamedTuple):
-    """How volumes are estimated, checked."""
+    """Checked options of the estimates of volumes."""
 
     method: str  # one of the methods, or "auto"
     n_draws: int | None  # points that are scored; None for the usual number

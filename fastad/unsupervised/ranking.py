@@ -247,7 +247,7 @@ class UnsupervisedEvaluation(TableResult, Mapping[str, Criteria]):
 
     @cached_property
     def _better(self) -> dict[str, npt.NDArray[np.bool_]]:
-        """Which detectors are significantly better than which, by each criterion."""
+        """Significantly better detectors of each pair, by each criterion."""
         better: dict[str, npt.NDArray[np.bool_]] = {}
         estimates = self._estimates.values()
         for k, name in enumerate(CRITERIA):

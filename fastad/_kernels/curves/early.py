@@ -1,4 +1,4 @@
-"""How early anomalies come: sums of exponential weights of ranks, areas over log(FPR).
+"""Early recognition: sums of exponential weights of ranks, areas over log(FPR).
 
 Counts have the shape (g + 1,), as for `area`. Sums are compensated, and the order of the points
 fixes their bits.

@@ -35,7 +35,7 @@ def add_under(
         x = xs[i] / wide
         width = (xs[i + 1] - xs[i]) / wide
         covered = fraction if i == last else 1.0
-        # How far along the piece its covered points lie on average.
+        # Mean position of the covered points along the piece.
         along = 0.5 if cut_by_expectation and covered > 0.0 else covered / 2
         upright[i] += sign * (width * covered * along + max(end - x - width, 0.0))
         if width > 0.0:

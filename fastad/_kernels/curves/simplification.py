@@ -1,4 +1,4 @@
-"""Which points of a curve matter most."""
+"""Points of a curve that are farthest from the chords of others."""
 
 from fastad._core.jit import kernel
 from fastad._core.types import CountVector, FloatVector, IntVector

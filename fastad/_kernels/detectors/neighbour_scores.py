@@ -94,5 +94,5 @@ def write_factors(
                 row = rows[i, j]
                 reach += max(distances[i, j], reaches[rule, row])
                 density += densities[rule, row]
-            # As in scikit-learn, which keeps densities finite among more than k duplicates so.
+            # As in scikit-learn: keeps densities finite among more than k duplicates.
             scores[i, columns[rule]] = density / k * (reach / k + 1e-10)

@@ -61,7 +61,7 @@ def nearest(
     for i in range(m):
         for j in range(d):
             x[j] = points[j, first + i]
-        # Where most points have tied neighbours, the heap alone.
+        # The heap alone if most points have tied neighbours.
         if p == 2.0 and k >= _LISTED and 2 * in_vain <= i + 16:
             if gather(tree, x, k, values, positions, sums, box_bounds, groups, leaves) == k:
                 for j in range(k):

@@ -46,7 +46,7 @@ class Stack(NamedTuple):
 
 
 class State(NamedTuple):
-    """How far a search is."""
+    """State of a search."""
 
     counts: IntVector  # (3,) cells on the stack, cells looked at, nodes looked at
     sums: FloatMatrix  # (2, k) fraction of the box in each class, and its rounding error

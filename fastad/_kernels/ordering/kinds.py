@@ -37,7 +37,7 @@ def corner_points(
         while j < extra.shape[0] and (i == size or extra[j] <= positions[i]):
             n = _add_point(extra[j], extra_fps[j], i, points, fps, tps, n)
             j += 1
-        # Of anomalies with one score, the first is after the point above, the last before the next.
+        # Of tied anomalies, the first is after the point above, and the last before the next.
         if i < size:
             if i == 0 or positions[i] != positions[i - 1]:
                 n = _add_point(positions[i], above[i], i, points, fps, tps, n)

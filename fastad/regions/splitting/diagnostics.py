@@ -1,4 +1,4 @@
-"""Whether particles have moved enough: tests of their ranks and positions, and the warning."""
+"""Tests of the ranks and positions of particles that have moved too little, and the warning."""
 
 import math
 from collections.abc import Sequence

@@ -14,7 +14,7 @@ from fastad.regions.splitting.particles import Particles
 from fastad.regions.splitting.repeats import SplittingRun
 from fastad.uncertainty.samples.closed_forms import clopper_pearson
 
-# How many uniform draws were counted before, and those below each threshold.
+# Number of uniform draws that were counted before, and numbers below each threshold.
 First: TypeAlias = tuple[int, IntVector]
 
 # P-values that are warned of; and up to how many times the variance of independent particles is no
@@ -85,7 +85,7 @@ def _estimate_at(
         "threshold": threshold,
         "mixing_p_value": run.mixing_p_value,
     }
-    # The first particles are independent uniform draws, as are those of the descents, and any that
+    # The first particles are independent uniform draws, and so are the descents', and any that
     # were counted before: this interval holds for any region.
     n_first, n_first_below = first
     n_first += sum(repeat.n_particles for repeat in repeats) + run.drawn.shape[0]

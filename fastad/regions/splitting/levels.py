@@ -24,8 +24,8 @@ from fastad.regions.splitting.particles import Loss, Particles
 _AT_ONCE = 2048
 # Moves of each particle between two checks of the correlation with the start.
 _SWEEPS = 3
-# They may stop at this correlation with the start: then a copy that is like another particle costs
-# as much accuracy as the moves that part them.
+# Correlation with the start at which particles may stop: then a copy that is like another particle
+# costs as much accuracy as the moves that part them.
 _FORGOTTEN = 0.25
 # Before, at any cost, this part must have moved at all: copies are no sample.
 _MOVED = 0.75

@@ -21,7 +21,7 @@ _SAME = 1e-14
 _NARROWEST = 1e-4
 # Features of more values are treated as continuous ones, which need fewer points to be known.
 MOST_VALUES = 32
-# How far outside of the cube, in deviations, the mean of a truncated normal distribution may lie.
+# Largest distance of the mean of a truncated normal distribution from the cube, in deviations.
 # From there it is an exponential one for all purposes, and tails are still far from the end of
 # floats.
 _FARTHEST = 9.0
@@ -193,7 +193,7 @@ def _fit_truncated(indices: IntVector, means: FloatVector, spreads: FloatVector)
         a, b = a + damping * step_a, b + damping * step_b
         if np.all(np.hypot(step_a, step_b) < _CLOSE * (1 + np.hypot(a, b))):
             break
-    # Where that is no normal distribution, or one too far outside: that on the bound of this mean.
+    # Otherwise, or with a mean too far outside: the distribution on the bound of the mean.
     bounded = np.flatnonzero(~(b < _bound(a)))
     # Means on the bound rise with a as long as widths stay the same, up to 0.64, and fall far from
     # there: only up to here is there one root. The nearer side being 0, means are 0.5 at most.

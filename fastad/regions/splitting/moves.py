@@ -99,7 +99,7 @@ class Tally:
 
 
 class Tuning:
-    """How far each kind of move goes, and how often it is made."""
+    """Scale and frequency of each kind of move."""
 
     def __init__(self) -> None:
         self.scales = dict.fromkeys(KINDS, 1.0)

@@ -152,6 +152,7 @@ def draw(
 
 
 def log_density(mixture: Mixture, points: FloatMatrix) -> FloatVector:
+    """Return logarithms of the density of a mixture at points."""
     if points.shape[1] == 0:
         return np.empty(0)
     logs: FloatVector = logsumexp(mixture.log_densities(points), axis=0)

@@ -29,7 +29,7 @@ FEWEST_CALLS = 10_000
 # to come down to the threshold.
 _LONG_PART, _DESCENTS_PART, _LEAST_PART, _MOST_PART = 0.2, 0.1, 0.2, 1.1
 # Particles that a bridge begins with, and the least and most of the calls left that they take: most
-# of the error is that of its draws. And the part that particles of a curve take.
+# of the error is due to its draws. And the part that particles of a curve take.
 _BRIDGED_PARTICLES, _FIRST_PART, _MOST_FIRST_PART, _CURVE_PART = 400, 0.25, 0.5, 0.7
 # Calls of a level, as a part of the trial's: among more particles, whose cloud is better known,
 # moves go farther.

@@ -39,7 +39,7 @@ FEWEST_BYTES = 2048
 
 @dataclass(slots=True)
 class Pass:
-    """What a pass counts; parts of the points are counted apart and merged in any order."""
+    """Counts of a pass; parts of the points are counted apart and merged in any order."""
 
     sketch: ScoreSketch | None = None  # all points; the first pass has one
     # The anomalies, which the next pass needs if it counts normals around them.
@@ -112,7 +112,7 @@ class ScorePasses:
 
     @property
     def can_spill(self) -> bool:
-        """Whether the next pass needs a folder: it sorts all points on disk."""
+        """True if the next pass needs a folder, to sort all points on disk."""
         return bool(self._of_curve) and (
             self._anomalies is None or not all(map(_has_corners, self._of_curve))
         )

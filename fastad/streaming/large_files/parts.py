@@ -66,7 +66,7 @@ class PartCounter:
     points: Sequence[tuple[float | None, Threshold]]  # false positive rates, and thresholds
     # By kinds and segments: numbers of rows of each part, all and flagged at each threshold.
     counts: dict[str, dict[Any, IntVector]] = field(default_factory=dict)
-    # The same of the anomalies and of the normals.
+    # The same for anomalies and for normals.
     totals: dict[str, IntVector] = field(default_factory=dict)
     has_overlap: dict[str, bool] = field(default_factory=dict)
 

@@ -60,7 +60,7 @@ class SpilledScores:
         self._ends = np.append(self._starts[1:], cells.lowest.shape[0])
         # Rising lowest rank bits of the ranges, which fall.
         self._lows = cells.lowest[self._ends - 1][::-1]
-        # Where a range is one score, its counts say all.
+        # The counts of a range of one score are enough.
         self._is_tie = cells.lowest[self._ends - 1] == cells.highest[self._starts]
         self._gathered: dict[tuple[int, int], list[IntVector]] = {}
         self._n_gathered = 0

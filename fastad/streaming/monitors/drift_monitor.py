@@ -31,7 +31,7 @@ _HALVINGS = 60
 
 @dataclass(frozen=True, slots=True)
 class DriftAlarm:
-    """When the alarm of a monitor was raised.
+    """Time of the alarm of a monitor.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class DriftAlarm:
 
 
 class DriftMonitor:
-    """Watch the distribution of scores, and raise an alarm when it is not that of a reference.
+    """Watch the distribution of scores, and raise an alarm when a reference has another one.
 
     It needs no labels, and may be looked at after every batch: the probability that an alarm is
     ever raised while all scores come from the distribution of the reference is at most 1 -
@@ -196,12 +196,12 @@ class DriftMonitor:
 
     @property
     def is_alarm(self) -> bool:
-        """Whether the alarm was raised since the last reset."""
+        """True if the alarm was raised since the last reset."""
         return self.alarm is not None
 
     @property
     def alarm(self) -> DriftAlarm | None:
-        """When the alarm was raised; None where it was not."""
+        """Time of the alarm, or None."""
         self._lock.checked()
         return self._alarm
 

@@ -19,7 +19,7 @@ Group: TypeAlias = str | int | tuple[str | int, ...]
 
 
 class Dropped(NamedTuple):
-    """What a `SlidingEvaluation` could not count, or no longer has.
+    """Points that a `SlidingEvaluation` did not count, or no longer has.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class Dropped(NamedTuple):
 
 
 class Counted(NamedTuple):
-    """What became of the points, or of the labels, of a batch.
+    """Outcome of a batch of points, or of labels.
 
     Attributes
     ----------
@@ -78,7 +78,7 @@ class KeptGroup:
 
 
 class Limits(NamedTuple):
-    """What a `SlidingEvaluation` keeps at most."""
+    """Limits of the memory of a `SlidingEvaluation`."""
 
     pane: int  # length of a pane in microseconds
     n_panes: int
@@ -166,7 +166,7 @@ class GroupedPanes:
         return Counted(n_points, late, ahead)
 
     def _latest_with(self, parts: Sequence[tuple[int, StreamedPoints]]) -> int:
-        """Return the latest pane with those of a batch, each at most so far ahead of the last."""
+        """Return the latest pane after a batch, no pane too far ahead of the one before."""
         latest = self.latest
         if latest is None:
             numbers = np.cumsum([some.n_points for _, some in parts])

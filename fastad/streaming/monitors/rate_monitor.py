@@ -36,7 +36,7 @@ _WHAT = "a RateMonitor"
 
 @dataclass(frozen=True, slots=True)
 class RateAlarm:
-    """When the alarm of a monitor was raised.
+    """Time of the alarm of a monitor.
 
     Attributes
     ----------
@@ -253,12 +253,12 @@ class RateMonitor:
 
     @property
     def is_alarm(self) -> bool:
-        """Whether the alarm was raised since the last reset."""
+        """True if the alarm was raised since the last reset."""
         return self.alarm is not None
 
     @property
     def alarm(self) -> RateAlarm | None:
-        """When the alarm was raised; None where it was not."""
+        """Time of the alarm, or None."""
         self._lock.checked()
         return self._alarm
 

@@ -149,7 +149,7 @@ class SlidingEvaluation:
 
     @property
     def dropped(self) -> Dropped:
-        """What came too late or too far ahead, and what made room."""
+        """Points too late or too far ahead, and those dropped to make room."""
         self._lock.checked()
         return self._state.dropped
 

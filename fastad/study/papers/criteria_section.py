@@ -33,7 +33,7 @@ _REFERENCES: Mapping[str, tuple[str, ...]] = {
     "PR": (_PR,),
     "both": (_ROC, _PR),
 }
-# Which pairs of goix's protocol count.
+# Pairs of goix's protocol that count.
 _PAIRS: Mapping[WhichPairs, str] = {
     "all": "all",
     "significant": "significantly different by the criterion",
@@ -44,7 +44,7 @@ _MAX_NOTES = 8
 
 @dataclass(frozen=True, slots=True)
 class PairCounts:
-    """How many pairs of models of different detectors two criteria order the same way."""
+    """Pairs of models of different detectors that two criteria order the same way."""
 
     # A tie in one of the two is one half.
     n_agreeing: float

@@ -37,7 +37,7 @@ FILES = {
 
 @dataclass(frozen=True, slots=True)
 class GoixProtocol:
-    """How goix's benchmark treats data; the defaults are the paper's where it says.
+    """Treatment of data in goix's benchmark; the defaults are the paper's where it says.
 
     Attributes
     ----------

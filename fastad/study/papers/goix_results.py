@@ -115,7 +115,7 @@ class GoixRow:
 
 @dataclass(frozen=True, slots=True)
 class GoixAgreement:
-    """How far a criterion without labels orders detectors as labels do.
+    """Agreement of a criterion without labels with the order of detectors by labels.
 
     Attributes
     ----------

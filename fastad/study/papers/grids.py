@@ -34,7 +34,7 @@ TABLE_MEASURES = tuple(
     ]
 )
 
-# Where Ning's experiments read their measures: TPR at this FPR, FPR at this TPR, and cost ratios.
+# Operating points of Ning's experiments: FPR of the TPR, TPR of the FPR, and cost ratios.
 _NING = ("tpr@0.4", "ht_auc@0.4", "fpr@tpr0.8", "lf_auc@0.8", "cost_auc@1.25", "cost_auc@0.8")
 
 

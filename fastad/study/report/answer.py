@@ -114,7 +114,7 @@ def _outcomes(results: StudyResults) -> Iterator[str]:
         return
     reasons = study.tasks["reason"].to_pylist()
     is_equal = [reason.startswith(EQUAL_SCORES) for reason in reasons]
-    # Of all numbers of rows together.
+    # For all numbers of rows together.
     kinds = [_EQUAL if equal else why for equal, why in zip(is_equal, reasons, strict=True)]
     failures, not_applicable = count_reasons(kinds)
     tasks = count_text(n, "task")

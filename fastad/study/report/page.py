@@ -19,7 +19,7 @@ _OPEN, _LONG, _PROSE, _NOTES = 12, 25, 24, 3
 # Pixels: room in a card of a window of 1400; width of a character of a table at most, of the space
 # around a column's text, and of a column of prose.
 _ROOM, _CHARACTER, _PADDING, _PROSE_WIDTH = 1020, 8.6, 16, 224
-# Where the head of a column may break.
+# Places where the head of a column may break.
 _BREAKS = re.compile(r"\s|(?<=@)")
 # Fraction of its size on the screen that a picture keeps where there is no room: its type can be
 # read.
@@ -85,7 +85,7 @@ class PageTable:
 
     @property
     def long(self) -> bool:
-        """Whether the table has enough rows to scroll."""
+        """True if the table has enough rows to scroll."""
         return len(self.text.rows) > _LONG
 
     def _columns(self) -> list[tuple[str, ...]]:
@@ -110,7 +110,7 @@ class PagePicture:
 
     @property
     def min_width(self) -> int:
-        """Where there is less room, the picture scrolls."""
+        """Width in pixels below which the picture scrolls."""
         return round(_MIN_FRACTION * self.width)
 
 

@@ -51,7 +51,7 @@ class Choice:
 
     name: str
     title: str
-    # What is chosen, such as ``"measure"``.
+    # The thing to choose, such as ``"measure"``.
     option: str
     # By the options; the first is shown at the beginning. Each has files of its own.
     tables: Mapping[str, Table]

@@ -42,7 +42,7 @@ class Cell:
 
     @property
     def has_several_datasets(self) -> bool:
-        """Whether there is a sample of data sets, so that detectors can be tested."""
+        """True if there is a sample of data sets, so that detectors can be tested."""
         return len(set(self.table.datasets)) > 1
 
     @property

@@ -30,7 +30,7 @@ class ValuesByMeasure(TableResult):
 
     @property
     def notes(self) -> Sequence[str]:
-        """Which rows are missing, and which cells lack some or all folds."""
+        """Notes of missing rows, and of cells that lack some or all folds."""
         return self.values.notes
 
     def _declare_table(self) -> list[Column]:

@@ -70,7 +70,7 @@ class CrossValidatedInterval(Record):
 
     @property
     def reliability_note(self) -> str | None:
-        """Why the interval is unreliable, or None."""
+        """Reason why the interval is unreliable, or None."""
         return NO_WIDTH if self.standard_error == 0 else None
 
     def __str__(self) -> str:

@@ -35,7 +35,7 @@ ANY_SIZE = ("inversion", "order", "clopper-pearson", "fiducial")
 _WITH_INVERSION = ("tpr_at_fpr", "fpr_at_tpr", *RATES)
 # For the area under the ROC curve, whichever of both has the larger variance. Newcombe's assumes
 # classes of one kind each, DeLong's is too small where few samples decide: by itself, either method
-# is much too narrow for scores of other families than those of the table.
+# is much too narrow for scores of families that the table lacks.
 NEWCOMBE_OR_LOGIT = "newcombe or logit"
 # Measures of which the same holds for `logit`, and random curves know what few samples at the top
 # leave open.
@@ -359,7 +359,7 @@ def _false_positive_rates(bound: BoundMeasure, method: str, limits: Limits) -> l
 
 @dataclass(frozen=True, slots=True)
 class FalsePositives:
-    """How often a comparison finds equal detectors to differ, on generated data."""
+    """False positives of a comparison of equal detectors, on generated data."""
 
     measure: str
     method: str

@@ -53,7 +53,7 @@ class RateResolution(Record):
 
     @property
     def is_resolved(self) -> bool:
-        """Whether the rate rests on five normals at least."""
+        """True if at least five normals determine the rate."""
         return self.n_normals >= self.required_normals
 
     @property

@@ -54,14 +54,14 @@ _STEP = 1e-4
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SamplingDesign:
-    """How the rows that a user gave were sampled, beside their weights."""
+    """Sampling design of the rows that a user gave, beside their weights."""
 
     clusters: IntVector | None = None  # (n_rows,): number of the cluster of each row
     blocks: Blocks | None = None  # mean length of the blocks of rows that follow each other in time
 
     @property
     def is_independent(self) -> bool:
-        """Whether every row was sampled by itself."""
+        """True if every row was sampled by itself."""
         return self.clusters is None and self.blocks is None
 
 
