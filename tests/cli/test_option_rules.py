@@ -45,54 +45,13 @@ def test_every_command_and_option_has_its_rules() -> None:
             assert set(named) <= RULES[words].keys()
 
 
-# Values of the options that need one.
-VALUES = {
-    "chance": [],
-    "ci": [],
-    "blocks": ["5"],
-    "clusters": ["x"],
-    "confidence_level": ["0.9"],
-    "config": [],
-    "contamination": ["0.1"],
-    "detector": ["x"],
-    "events_per_day": ["1000"],
-    "exact": [],
-    "group": ["x"],
-    "independent": ["x"],
-    "measure": ["x"],
-    "memory": ["1MB"],
-    "method": ["x"],
-    "min_difference": ["1"],
-    "model": ["x"],
-    "n_draws": ["1"],
-    "n_features": ["1"],
-    "n_resamples": ["1"],
-    "n_subspaces": ["1"],
-    "kinds": ["x"],
-    "loss": ["0.1"],
-    "output": ["x.csv"],
-    "overlap": ["count"],
-    "profile": ["x"],
-    "power": [],
-    "refine": ["absent.csv"],
-    "score_range": ["0", "1"],
-    "seed": ["1"],
-    "segments": ["x"],
-    "standardize": [],
-    "nan_policy": ["omit"],
-    "summary": [],
-    "threshold": ["1"],
-    "tolerance": ["0.1"],
-    "train": ["x"],
-    "trust": [],
-}
-
-
-def words_of(command: Any, name: str, value: str = "") -> list[str]:
-    """Return how an option is written on the command line, with some value or that one."""
+def words_of(command: Any, name: str, value: str = "1") -> list[str]:
+    """Return how an option is written on the command line; rules are checked before values."""
     (parameter,) = (row for row in command.params if row.name == name)
-    option = [parameter.opts[0]] if parameter.param_type_name == "option" else []
-    return [*option, *([value] if value else VALUES[name])]
+    if parameter.param_type_name == "argument":
+        return []
+    values = [] if parameter.is_flag else [value] * parameter.nargs
+    return [parameter.opts[0], *values]
 
 
 def start_of(words: str) -> list[str]:
@@ -120,7 +79,7 @@ def test_every_rule_refuses_before_any_file_is_read(words: str, name: str, rule:
     command = COMMANDS[words]
     arguments = words_of(command, name)
     if isinstance(rule, Excludes):
-        for value in rule.values or [""]:
+        for value in rule.values or ["1"]:
             beside = words_of(command, rule.option, value)
             # The other has what it needs itself.
             for needed in (row for row in RULES[words][rule.option] if isinstance(row, Needs)):
