@@ -1,8 +1,6 @@
 """Pages of results: whole, escaped, small, and with the exact counts of some points."""
 
-import json
 import re
-from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -12,10 +10,10 @@ import pytest
 from scipy.stats import beta
 
 import fastad
+from tests.support.pages import Page
 
 ODD = "<b>x</b> & \"y'$title"
 OTHER = "</td></script><script>alert(1)</script>"
-VOID = ("meta", "input")
 LABELS = np.arange(300) % 5 == 0
 
 
@@ -23,45 +21,6 @@ def scores_of(labels: Any, n_detectors: int = 2, seed: int = 0) -> dict[str, Any
     rng = np.random.default_rng(seed)
     names = [ODD, OTHER, *map(str, range(n_detectors - 2))]
     return {name: rng.normal(size=len(labels)) + 2 * labels for name in names}
-
-
-class Page(HTMLParser):
-    """The text of a page, the attributes of its tags, and its data; tags must be balanced."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__(convert_charrefs=True)
-        self.open: list[str] = []
-        self.texts: list[str] = []
-        self.heads: list[str] = []
-        self.data: list[list[dict[str, Any]]] = []
-        self.attributes: set[str] = set()
-        self.n_scripts = 0
-        self.feed(text)
-        self.close()
-        assert self.open == []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.attributes |= {name for name, _ in attrs}
-        self.n_scripts += tag == "script"
-        if tag not in VOID:
-            self.open.append(tag)
-        self.is_data = ("type", "application/json") in attrs
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        tag = self.open[-1] if self.open else ""
-        if tag == "script" and self.is_data:
-            self.data.append(json.loads(data))
-        elif tag not in ("script", "style"):
-            self.texts.append(data)
-        if tag in ("h1", "h2"):
-            self.heads.append(data)
-
-    @property
-    def text(self) -> str:
-        return " ".join(" ".join(self.texts).split())
 
 
 def points_of(detector: dict[str, Any]) -> list[list[float]]:
@@ -73,18 +32,19 @@ def test_a_page_has_all_that_is_printed_and_needs_nothing_else() -> None:
     text = result.to_html()
     page = Page(text)
     for word in str(result).replace(OTHER, "").split():
-        assert word.strip("-") in page.text + OTHER + ODD, word
+        assert word.strip("-") in page.words + OTHER + ODD, word
     assert page.heads == ["Evaluation", "ROC curves", "Keys and marks"]
-    assert not {"src", "href", "srcset", "action"} & page.attributes
+    attributes = {name for _, of_tag in page.tags for name in of_tag}
+    assert not {"src", "href", "srcset", "action"} & attributes
     # The namespace of drawings is a name; nothing is loaded from there.
     assert re.findall(r"https?:", text.replace("http://www.w3.org/2000/svg", "")) == []
     assert "url(" not in text
     assert "@import" not in text
-    assert page.n_scripts == 2
+    assert len(page.of("script")) == 2
     assert [each["name"] for each in page.data[0]] == [ODD, OTHER]
-    assert "area under the ROC curve up to a false positive rate" in page.text
-    assert "its 90 % interval" in page.text
-    assert "† before a value" in page.text
+    assert "area under the ROC curve up to a false positive rate" in page.words
+    assert "its 90 % interval" in page.words
+    assert "† before a value" in page.words
 
 
 def test_points_have_exact_counts_and_exact_intervals() -> None:
@@ -115,7 +75,7 @@ def test_many_scores_take_little_place_within_the_stated_bound(n_detectors: int)
     text = fastad.evaluate(labels, scores, measures=["auc"], curves=True).to_html()
     assert len(text.encode()) < 200_000
     page = Page(text)
-    stated = re.search(r"more than (\S+) above or below", page.text)
+    stated = re.search(r"more than (\S+) above or below", page.words)
     assert stated is not None
     for detector in page.data[0][:3]:
         points = np.array(points_of(detector))
@@ -133,7 +93,7 @@ def test_points_on_straight_lines_are_left_out_of_an_exact_curve() -> None:
     labels = np.arange(5000) % 100 == 0
     page = Page(fastad.evaluate(labels, np.arange(5000), curves=True).to_html())
     points = np.array(points_of(page.data[0][0]))
-    assert "Curves are those of all scores" in page.text
+    assert "Curves are of all scores" in page.words
     assert len(points) < 1000
     auc = np.trapezoid(points[:, 2], points[:, 1]) / (50 * 4950)
     assert auc == pytest.approx(fastad.roc_auc(labels, np.arange(5000)), rel=1e-12)
@@ -149,7 +109,7 @@ def test_what_has_no_curve_has_a_table() -> None:
         assert page.data == []
         assert "ROC curves" not in page.heads
     assert Page(groups.to_html()).heads == ["Grouped evaluation"]
-    assert "nan: undefined" in Page(one_class.to_html()).text
+    assert "nan: undefined" in Page(one_class.to_html()).words
     bad = {"good": scores[ODD], "bad": np.full(300, np.nan)}
     some = fastad.evaluate(LABELS, bad, on_error="record", curves=True)
     assert [each["name"] for each in Page(some.to_html()).data[0]] == ["good"]
@@ -169,8 +129,8 @@ def test_rates_have_intervals_where_they_are_binomial(
 ) -> None:
     page = Page(fastad.evaluate(LABELS, scores_of(LABELS)[ODD], **options, curves=True).to_html())
     assert {len(point) for point in points_of(page.data[0][0])} == {7 if has_intervals else 3}
-    assert ("have no interval" in page.text) == (not has_intervals)
-    assert ("without the correction" in page.text) == ("contamination" in options)
+    assert ("have no interval" in page.words) == (not has_intervals)
+    assert ("without the correction" in page.words) == ("contamination" in options)
 
 
 def test_integers_beyond_floats_and_few_bits_keep_their_digits() -> None:

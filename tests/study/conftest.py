@@ -10,8 +10,9 @@ from fastad.study.report.curves import curves_section, scores_section
 from fastad.study.report.make import write_report
 from fastad.study.report.sections import Section
 from fastad.study.results import StudyTables
+from tests.support.pages import Page
 from tests.support.pictures import quick_pictures
-from tests.support.report_pages import SMALL, Page, made_up
+from tests.support.report_pages import SMALL, made_up
 from tests.support.study_sections import sections_of
 from tests.support.study_tables import make_study
 

@@ -26,11 +26,11 @@ from fastad.study.report.make import make_sections, write_report
 from fastad.study.report.page import PageTable
 from fastad.study.report.sections import Choice, Part, Picture, Section, Table
 from fastad.study.results import StudyTables
+from tests.support.pages import Page
 from tests.support.report_pages import (
     HOSTILE,
     SMALL,
     Cells,
-    Page,
     image_of,
     small_figure,
 )

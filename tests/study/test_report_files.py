@@ -17,8 +17,9 @@ from fastad.study.report.make import write_report
 from fastad.study.report.page import _template
 from fastad.study.report.sections import Picture, Section, Table
 from fastad.study.results import StudyTables
+from tests.support.pages import Page
 from tests.support.pictures import PDF_FONTS
-from tests.support.report_pages import Page, contents, made_up, small_figure
+from tests.support.report_pages import contents, made_up, small_figure
 
 
 def test_tables_have_three_files_with_the_cells_of_the_page(page: Page, written: Path) -> None:

@@ -22,7 +22,8 @@ from fastad.study.report.sections import (
     Table,
 )
 from fastad.study.results import NOT_APPLICABLE, StudyTables
-from tests.support.report_pages import Cells, Page, small_figure
+from tests.support.pages import Page
+from tests.support.report_pages import Cells, small_figure
 from tests.support.study_sections import OPTIONS, sections_of
 from tests.support.study_tables import CONFIGURATIONS, PROBLEMS, make_study, with_reasons
 

@@ -1,9 +1,8 @@
-"""Made-up sections of a report, and a page that was read."""
+"""Made-up sections of a report."""
 
 import base64
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from html.parser import HTMLParser
 from pathlib import Path
 
 from matplotlib.figure import Figure
@@ -13,7 +12,6 @@ from fastad._core.text_tables import TextTable
 from fastad.study.report.sections import Part, Picture, Section, Table
 
 HOSTILE = '<b>"R&D"</b> \\{{ 1 }}'
-VOID = {"meta", "img", "br", "hr", "link", "input", "wbr"}
 SMALL = {"uci": {"cardio": ("5", "8"), "wine": (None,)}, "adbench": {"wide": (None,)}}
 
 
@@ -30,41 +28,6 @@ class Cells(TableResult):
     def _declare_columns(self) -> Iterator[Column]:
         for head, cells in zip(self.table.header, zip(*self.table.rows, strict=True), strict=True):
             yield Column(head, cells, str)
-
-
-class Page(HTMLParser):
-    """A page that was read: its tags must be balanced."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self.text: list[str] = []
-        self.rows: list[list[str]] = []
-        self.feed(text)
-        self.close()
-        assert self.open == []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        assert len(dict(attrs)) == len(attrs)
-        self.tags.append((tag, dict(attrs)))
-        if tag not in VOID:
-            self.open.append(tag)
-        if tag == "tr":
-            self.rows.append([])
-        if tag in ("td", "th"):
-            self.rows[-1].append("")
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        self.text.append(data)
-        if self.open and self.open[-1] in ("td", "th"):
-            self.rows[-1][-1] += data
-
-    def of(self, tag: str) -> list[dict[str, str | None]]:
-        return [attributes for name, attributes in self.tags if name == tag]
 
 
 def small_figure() -> Figure:
