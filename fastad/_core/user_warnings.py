@@ -7,10 +7,6 @@ import warnings
 def warn_user(message: str, category: type[Warning]) -> None:
     """Warn at the first line up the stack that is not of this package."""
     frame, level = sys._getframe(1), 2
-    while frame.f_back is not None and _is_ours(frame.f_globals.get("__name__", "")):
+    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] == "fastad":
         frame, level = frame.f_back, level + 1
     warnings.warn(message, category, stacklevel=level)
-
-
-def _is_ours(module: str) -> bool:
-    return module == "fastad" or module.startswith("fastad.")

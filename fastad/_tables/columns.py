@@ -303,7 +303,7 @@ class NumberSummary:
                 continue
             self._lowest = min(self._lowest, integer)
             self._highest = max(self._highest, integer)
-            if self.rounded is None and not _is_exact(integer):
+            if self.rounded is None and int(float(integer)) != integer:
                 self.rounded = file, row, integer
 
     def kind(self) -> str | None:
@@ -332,10 +332,6 @@ def _integer(cell: str) -> int | None:
     """Return the integer that a cell is, written with zeros behind a point or without."""
     found = _INTEGER.fullmatch(cell)
     return None if found is None else int(found[1])
-
-
-def _is_exact(integer: int) -> bool:
-    return int(float(integer)) == integer
 
 
 def _binary(numbers: AnyVector) -> npt.NDArray[np.uint8]:

@@ -110,11 +110,10 @@ class TextFile:
             # Arrow takes "nan(1)" for a number, too.
             n_missing, n_nan = cells.null_count, np.count_nonzero(np.isnan(values))
         if n_nan > (n_missing if role.may_miss else 0):
-            raise self._error({name: role}) or self._changed()
+            raise self._error({name: role}) or TableError(
+                f"{self.path}: the file has changed while it was read"
+            )
         return values
-
-    def _changed(self) -> TableError:
-        return TableError(f"{self.path}: the file has changed while it was read")
 
     def _parsed(
         self, kinds: Mapping[str, str], roles: Mapping[str, Role] | None = None

@@ -146,7 +146,8 @@ def _order_ranges(raw: RawScores, labels: Labels, name: str, cuts: Cuts) -> Pack
     raw.refuse_nan(look.low, look.high, labels, name)
     codec = KeyCodec(raw.dtype, look.base)
     bounds = _bounds(look, cuts)
-    if any(_too_wide(raw, *map(codec.fold, bound)) for bound in bounds):
+    most = 1 << (8 * raw.values.itemsize - 1)  # more folds in a range leave no bit for the label
+    if any(codec.fold(highest) - codec.fold(lowest) >= most for lowest, highest in bounds):
         cuts = cuts.and_between_signs()
         look = _look(raw, labels, cuts.values)
         bounds = _bounds(look, cuts)
@@ -220,11 +221,6 @@ def _bounds(look: _Look, cuts: Cuts) -> list[tuple[int, int]]:
     """Return the lowest and the highest rank bits of each range that is kept."""
     edges = [look.high, *cuts.values, look.low - 1][cuts.first : cuts.last + 1]
     return [(max(low + 1, look.low), min(high, look.high)) for high, low in pairwise(edges)]
-
-
-def _too_wide(raw: RawScores, lowest: int, highest: int) -> bool:
-    """Tell whether folds from the lowest to the highest leave no bit for the label."""
-    return highest - lowest >= 1 << (8 * raw.values.itemsize - 1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

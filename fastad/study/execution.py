@@ -74,7 +74,9 @@ def run_batches(
     from joblib import effective_n_jobs
 
     if runs_here(n_jobs):
-        yield from _here(batches, at_work)
+        for batch in batches:
+            at_work([batch])
+            yield batch, run_alone(batch)
     elif _is_local(_backend()[0]):
         n_workers = effective_n_jobs(n_jobs)
         yield from run_on_workers(
@@ -92,12 +94,6 @@ def run_alone(batch: Batch) -> BatchResult:
     # Within a task of Dask, joblib in a detector would make tasks of Dask.
     with thread_limit(1), threadpool_limits(1), parallel_config("sequential"):
         return batch.run()
-
-
-def _here(batches: Sequence[Batch], at_work: WorkCall) -> Results:
-    for batch in batches:
-        at_work([batch])
-        yield batch, run_alone(batch)
 
 
 def _by_joblib(batches: Sequence[Batch], n_jobs: int | None) -> Results:

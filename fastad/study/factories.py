@@ -26,6 +26,8 @@ HigherIs: TypeAlias = Literal["anomalous", "normal"]
 HIGHER_IS = get_args(HigherIs)
 # In order of preference; one of them is needed.
 SCORE_METHODS = ("score_samples", "decision_function")
+# Libraries with detectors of no kind that are compiled.
+_COMPILED = ("sklearn", "pyod", "fastad")
 _OF_KIND: dict[Kind | None, HigherIs] = {
     "outlier detector": "normal",
     "PyOD detector": "anomalous",
@@ -170,10 +172,11 @@ def scorer_of(fitted: Any, higher_is: HigherIs | None) -> CompiledScorer:
             f"be {of_kind!r} for {type(fitted).__name__}, which is of the kind {kind}",
             short_repr(higher_is),
         )
+    library = type(fitted).__module__.partition(".")[0]
     try:
         return compile_scorer(fitted)
     except InvalidInputError:
-        if of_kind is not None or higher_is is not None or _is_compiled(fitted):
+        if of_kind is not None or higher_is is not None or library in _COMPILED:
             raise
         raise refused(
             "higher_is",
@@ -181,11 +184,6 @@ def scorer_of(fitted: Any, higher_is: HigherIs | None) -> CompiledScorer:
             "as it is no outlier detector of scikit-learn or PyOD",
             "none",
         ) from None
-
-
-def _is_compiled(fitted: Any) -> bool:
-    """Tell whether it is of a library whose other detectors have no kind but are compiled."""
-    return type(fitted).__module__.partition(".")[0] in ("sklearn", "pyod", "fastad")
 
 
 class _StatedScorer(CompiledScorer):

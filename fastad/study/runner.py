@@ -154,7 +154,7 @@ def run_study(
     new = _untried(config.detectors, read_manifest(Path(output)))
     # Time to load libraries at their first use is no reason to refuse a detector.
     patience_s = None if timeout is None else max(timeout, _TRIAL_S)
-    trial = partial(run_batches, n_jobs=n_jobs, timeout=patience_s, at_work=_nobody)
+    trial = partial(run_batches, n_jobs=n_jobs, timeout=patience_s, at_work=lambda _: None)
     try_detectors(config, selected.problems, new, trial)
     with open_store(output, make_manifest(config, selected, batches)) as store:
         if retry_failed:
@@ -203,10 +203,6 @@ def _waiting(batches: Sequence[Batch], done: Collection[str]) -> list[Batch]:
         if missing:
             waiting.append(batch.only(missing))
     return waiting
-
-
-def _nobody(_batches: Sequence[Batch]) -> None:
-    """Take no note of the work in progress."""
 
 
 class _Monitor:

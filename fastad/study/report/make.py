@@ -97,18 +97,15 @@ def make_sections(
     results = StudyResults(study, check_seed(rng, "rng"), check_count(n_resamples, "n_resamples"))
     makers = (answer_section, overview_section, values_section)
     of_extensions = [make for extension in extensions() for make in extension.sections()]
+    others = (make(results) for make in of_extensions)
     of_curves = (curves_section, scores_section)
     return chain(
         (make(results) for make in makers),
-        filter(_has_content, (make(results) for make in of_extensions)),
+        # With more than an introduction: results, or missing results.
+        (each for each in others if each.parts or len(each.paragraphs) > 1),
         (make(study) for make in of_curves),
         (make(results) for make in (made_section,)),
     )
-
-
-def _has_content(section: Section) -> bool:
-    """Tell whether a section has more than its introduction: results, or missing results."""
-    return bool(section.parts) or len(section.paragraphs) > 1
 
 
 def write_report(

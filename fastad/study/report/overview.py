@@ -233,7 +233,9 @@ def made_section(results: StudyResults) -> Section:
     title = "Configuration, versions and seeds"
     builder.table("manifest", title, SimpleTable(("what", "value"), [*_entries(facts)]))
     if detectors:
-        rows = [(i, _plain_name(text)) for i, text in enumerate(detectors, start=1)]
+        # As the manifest has them, without the name of their class.
+        names = (text.removeprefix("<Configuration ").removesuffix(">") for text in detectors)
+        rows = list(enumerate(names, start=1))
         title = count_text(len(rows), "configuration") + " of detectors"
         builder.table(
             "configurations", title, SimpleTable(("number", "configuration"), rows), folded=True
@@ -271,8 +273,3 @@ def _entries(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
         yield name, ", ".join(map(str, value)) or "none"
     else:
         yield name, "none" if value is None else str(value)
-
-
-def _plain_name(text: str) -> str:
-    """Return a configuration as the manifest has it, without the name of its class."""
-    return text.removeprefix("<Configuration ").removesuffix(">")
