@@ -62,9 +62,7 @@ def suggests_arguments(function: Callable[P, R]) -> Callable[P, R]:
 
     # With the globals of its module, to which what collects doctests assigns it by them.
     wrapper = FunctionType(
-        checked.__code__,
-        cast("FunctionType", function).__globals__,
-        closure=checked.__closure__,
+        checked.__code__, cast("FunctionType", function).__globals__, closure=checked.__closure__
     )
     return cast("Callable[P, R]", functools.update_wrapper(wrapper, function))
 

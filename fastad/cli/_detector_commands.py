@@ -33,7 +33,7 @@ def volume(
         list[str] | None,
         typer.Option(
             help="Detector to fit on the normal rows: iforest, knn, lof, mahalanobis or ocsvm; "
-            "may be repeated.",
+            "may be repeated."
         ),
     ] = None,
     train: Annotated[
@@ -45,7 +45,7 @@ def volume(
         str | None,
         typer.Option(
             help="Column of the labels: 1 for an anomaly, 0 for a normal sample. By default y; "
-            "without it all rows are normal.",
+            "without it all rows are normal."
         ),
     ] = None,
     pos_label: PosLabel = None,
@@ -98,7 +98,7 @@ def evaluate_unsupervised(
         list[str] | None,
         typer.Option(
             help="Detector to train on one half of the rows and evaluate on the other: iforest, "
-            "knn, lof, mahalanobis or ocsvm; may be repeated.",
+            "knn, lof, mahalanobis or ocsvm; may be repeated."
         ),
     ] = None,
     train: Annotated[
@@ -111,8 +111,7 @@ def evaluate_unsupervised(
         typer.Option(help="Column of labels, by default y: it is no feature, and not used."),
     ] = None,
     method: Annotated[
-        str,
-        typer.Option(help="How volumes are estimated: auto, uniform, sobol or splitting."),
+        str, typer.Option(help="How volumes are estimated: auto, uniform, sobol or splitting.")
     ] = "auto",
     n_draws: Annotated[
         int | None,
@@ -121,8 +120,7 @@ def evaluate_unsupervised(
         ),
     ] = None,
     n_features: Annotated[
-        int | None,
-        typer.Option(min=1, help="Evaluate in random subspaces of this many features."),
+        int | None, typer.Option(min=1, help="Evaluate in random subspaces of this many features.")
     ] = None,
     n_subspaces: Annotated[
         int | None,

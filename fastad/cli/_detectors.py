@@ -89,8 +89,7 @@ def check_usage(detectors: Detectors) -> None:
     for name in detectors.names:
         if name not in _DETECTORS:
             raise typer.BadParameter(
-                f"must be one of {', '.join(_DETECTORS)}; found {name!r}",
-                param_hint="--detector",
+                f"must be one of {', '.join(_DETECTORS)}; found {name!r}", param_hint="--detector"
             )
 
 

@@ -14,13 +14,7 @@ from fastad._tables.columns import read_number
 from fastad._tables.errors import TableError
 from fastad._tables.files import STDIN, paths_of
 from fastad._tables.table import Table
-from fastad.cli._console import (
-    data_from,
-    print_message,
-    print_result,
-    print_table,
-    progress_bar,
-)
+from fastad.cli._console import data_from, print_message, print_result, print_table, progress_bar
 from fastad.cli._saving import PAGE, check_output, deliver, versioned_json
 from fastad.cli._scored_tables import ScoreColumns, open_scored_table, read_scored_table
 from fastad.evaluation.entry import evaluate

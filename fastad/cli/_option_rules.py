@@ -97,10 +97,7 @@ RULES: Mapping[str, Mapping[str, Sequence[Rule]]] = {
         "measure": [Needs(["refine"])],
         "tolerance": [Needs(["refine"])],
     },
-    "gate": {
-        **_free("policy new old power as_json output"),
-        "loss": [Needs(["power"])],
-    },
+    "gate": {**_free("policy new old power as_json output"), "loss": [Needs(["power"])]},
     "explain": _free("files value measure label score pos_label group as_json output"),
     "compare-runs": {
         **_free("files dataset detector params fold anomaly_class measure higher_is_better"),
@@ -121,7 +118,7 @@ RULES: Mapping[str, Mapping[str, Sequence[Rule]]] = {
         "n_features": [
             Excludes(
                 "model", "detectors are trained anew in each subspace, which a saved one cannot be"
-            ),
+            )
         ],
         "n_subspaces": [Needs(["n_features"])],
     },

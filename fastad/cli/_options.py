@@ -44,7 +44,7 @@ ScoreColumn: TypeAlias = Annotated[
 Rates: TypeAlias = Annotated[
     list[float] | None,
     typer.Option(
-        help="False positive rate of interest; may be repeated. By default 0.01 and 0.05.",
+        help="False positive rate of interest; may be repeated. By default 0.01 and 0.05."
     ),
 ]
 ConfidenceLevel: TypeAlias = Annotated[
@@ -69,8 +69,7 @@ Model: TypeAlias = Annotated[
     typer.Option(help="Fitted detector, saved with joblib; may be repeated. Needs --trust."),
 ]
 Trust: TypeAlias = Annotated[
-    bool,
-    typer.Option("--trust", help="Load --model, which runs whatever code is in the file."),
+    bool, typer.Option("--trust", help="Load --model, which runs whatever code is in the file.")
 ]
 Standardize: TypeAlias = Annotated[
     bool, typer.Option("--standardize", help="Standardise the features before fitting.")
@@ -79,7 +78,7 @@ Feature: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(
         help="Column of a feature; may be repeated. By default every other column, of an "
-        ".npz file the matrix X.",
+        ".npz file the matrix X."
     ),
 ]
 Clusters: TypeAlias = Annotated[
@@ -90,7 +89,7 @@ BlockLength: TypeAlias = Annotated[
     str | None,
     typer.Option(
         help="Rows are in the order of time: mean length of blocks that depend on each other, or "
-        "auto.",
+        "auto."
     ),
 ]
 

@@ -76,8 +76,7 @@ def run(
         ),
     ] = None,
     jobs: Annotated[
-        int | None,
-        typer.Option(help="Processes; by default one for each processor, -1 too."),
+        int | None, typer.Option(help="Processes; by default one for each processor, -1 too.")
     ] = None,
     timeout: Annotated[
         float | None,

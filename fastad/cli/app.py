@@ -79,22 +79,21 @@ def evaluate(
     group: Annotated[
         list[str] | None,
         typer.Option(
-            help="Column of a segment, data set or fold, each evaluated by itself; "
-            "may be repeated.",
+            help="Column of a segment, data set or fold, each evaluated by itself; may be repeated."
         ),
     ] = None,
     kinds: Annotated[
         list[str] | None,
         typer.Option(
             help="Column of the kind of each anomaly: prints the TPR of each kind at the same "
-            "thresholds; may be repeated, for family and technique.",
+            "thresholds; may be repeated, for family and technique."
         ),
     ] = None,
     segments: Annotated[
         list[str] | None,
         typer.Option(
             help="Column of the segment of each normal sample: prints the FPR of each segment; "
-            "may be repeated.",
+            "may be repeated."
         ),
     ] = None,
     overlap: Annotated[
@@ -104,21 +103,20 @@ def evaluate(
         float | None, typer.Option(help="Normal events a day: prints false alarms a day.")
     ] = None,
     summary: Annotated[
-        bool,
-        typer.Option("--summary", help="Print mean ± std over the last --group."),
+        bool, typer.Option("--summary", help="Print mean ± std over the last --group.")
     ] = False,
     fpr: Rates = None,
     measure: Annotated[
         list[str] | None,
         typer.Option(
-            help='Measure, by key ("auc", "tpr@0.01") or function ("tpr_at_fpr"); may be repeated.',
+            help='Measure, by key ("auc", "tpr@0.01") or function ("tpr_at_fpr"); may be repeated.'
         ),
     ] = None,
     threshold: Annotated[
         list[str] | None,
         typer.Option(
             help="Threshold that is in use, or NAME=NUMBER for each detector: prints rates and "
-            "alarms at it; may be repeated.",
+            "alarms at it; may be repeated."
         ),
     ] = None,
     score_range: Annotated[
@@ -155,8 +153,7 @@ def evaluate(
         ),
     ] = None,
     exact: Annotated[
-        bool,
-        typer.Option("--exact", help="Read them again until values are exact."),
+        bool, typer.Option("--exact", help="Read them again until values are exact.")
     ] = False,
     output: Output = None,
 ) -> None:
@@ -245,8 +242,7 @@ def explain(
     *,
     files: Files,
     value: Annotated[
-        str,
-        typer.Option(help="The number that was printed, with all its digits: 0.5250."),
+        str, typer.Option(help="The number that was printed, with all its digits: 0.5250.")
     ],
     measure: Annotated[
         str | None,
@@ -259,7 +255,7 @@ def explain(
         list[str] | None,
         typer.Option(
             help="Column of a fold, data set or region, over which others may have averaged; "
-            "may be repeated.",
+            "may be repeated."
         ),
     ] = None,
     as_json: AsJson = False,

@@ -8,11 +8,7 @@ import numpy as np
 
 from fastad._core.arrays import set_readonly
 from fastad._core.types import FloatMatrix, FloatVector
-from fastad._kernels.detectors.support import (
-    sum_gaussians,
-    sum_powers,
-    sum_tangents,
-)
+from fastad._kernels.detectors.support import sum_gaussians, sum_powers, sum_tangents
 from fastad.detectors.scorer import CompiledScorer, floats
 from fastad.errors import InvalidInputError
 

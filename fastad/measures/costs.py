@@ -61,11 +61,7 @@ DETECTION_COST = Measure(
     title="normalised cost of the errors at a threshold",
     key="dcf@threshold",
     compute=_detection_cost,
-    parameters={
-        "threshold": ThresholdValue(example=0.5),
-        "prevalence": Prevalence(),
-        **_COSTS,
-    },
+    parameters={"threshold": ThresholdValue(example=0.5), "prevalence": Prevalence(), **_COSTS},
     operating_point="threshold",
     default_points=(),
     reads_values=True,

@@ -12,23 +12,10 @@ import numpy as np
 
 from fastad._core.arrays import set_readonly
 from fastad._core.declared import Integer, Prevalence, Rate, ThresholdValue
-from fastad._core.types import (
-    ArrayLike,
-    BoolVector,
-    Count,
-    Label,
-    Point,
-    Threshold,
-)
+from fastad._core.types import ArrayLike, BoolVector, Count, Label, Point, Threshold
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.measures.measure import Extremes, Measure
-from fastad.measures.points import (
-    exact,
-    hits_among,
-    need_both,
-    need_normals,
-    part_around_fpr,
-)
+from fastad.measures.points import exact, hits_among, need_both, need_normals, part_around_fpr
 from fastad.measures.results import Confusion
 from fastad.measures.thresholds import last_point, threshold_from
 from fastad.ordering.counts import OrderedCounts

@@ -23,11 +23,7 @@ from fastad.ordering.counts import OrderedCounts
 
 
 def _localized_auc(
-    counts: OrderedCounts,
-    fpr: Fraction,
-    *,
-    coverage: Fraction,
-    subsample: Fraction,
+    counts: OrderedCounts, fpr: Fraction, *, coverage: Fraction, subsample: Fraction
 ) -> float:
     m, h, k = _sizes(counts, fpr, subsample, "localized_auc")
     low, high = central_range(m, h, k, coverage)

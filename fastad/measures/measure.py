@@ -23,12 +23,7 @@ from fastad._core.parameters import short_repr
 from fastad._core.suggestions import meant_argument
 from fastad._core.types import ArrayLike, Label
 from fastad.errors import InvalidInputError, InvalidTypeError, UndefinedMeasureError
-from fastad.ordering.counts import (
-    OrderedCounts,
-    count_sorted,
-    count_values,
-    count_without_sorting,
-)
+from fastad.ordering.counts import OrderedCounts, count_sorted, count_values, count_without_sorting
 from fastad.ordering.cuts import FEWEST_POINTS, CurvePart
 from fastad.ordering.labels import check_labels, check_scores
 from fastad.ordering.orders import PackedOrder, order_values

@@ -8,14 +8,7 @@ from typing import Any
 
 from fastad._core.arrays import as_readonly
 from fastad._core.declared import Choice, OpenRate, Rate
-from fastad._core.types import (
-    ArrayLike,
-    Count,
-    CountVector,
-    Label,
-    Normalize,
-    Point,
-)
+from fastad._core.types import ArrayLike, Count, CountVector, Label, Normalize, Point
 from fastad._kernels.curves import early
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.measures.measure import AREA, Extremes, Measure
@@ -40,11 +33,7 @@ _NORMALIZE = Choice.of("width", "none", "mcclish")
 
 
 def _auc_at_fpr(
-    counts: OrderedCounts,
-    fpr: Fraction,
-    *,
-    min_fpr: Fraction,
-    normalize: Normalize,
+    counts: OrderedCounts, fpr: Fraction, *, min_fpr: Fraction, normalize: Normalize
 ) -> float:
     need_both(counts, "auc_at_fpr")
     width = check_width(min_fpr, fpr, "min_fpr", "fpr")
@@ -139,11 +128,7 @@ def auc_at_fpr(
 
 
 def _auc_at_tpr(
-    counts: OrderedCounts,
-    *,
-    min_tpr: Fraction,
-    max_tpr: Fraction,
-    normalize: Normalize,
+    counts: OrderedCounts, *, min_tpr: Fraction, max_tpr: Fraction, normalize: Normalize
 ) -> float:
     need_both(counts, "auc_at_tpr")
     passed = as_readonly(counts.n_normals - counts.fps)

@@ -17,13 +17,7 @@ from fastad._core.types import (
     Threshold,
 )
 from fastad.measures.measure import POINT, Measure
-from fastad.measures.points import (
-    exact,
-    first_reaching,
-    last_within,
-    need_both,
-    need_finite,
-)
+from fastad.measures.points import exact, first_reaching, last_within, need_both, need_finite
 from fastad.measures.results import ClassPercentiles, RpCurve
 from fastad.ordering.counts import OrderedCounts
 

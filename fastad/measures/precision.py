@@ -359,9 +359,4 @@ def _reweighted(counts: OrderedCounts, measure: str, prevalence: Fraction | None
     return counts.at_prevalence(prevalence)
 
 
-MEASURES = (
-    PRECISION_RECALL_CURVE,
-    AVERAGE_PRECISION,
-    PR_AUC,
-    PRECISION_GAIN_AUC,
-)
+MEASURES = (PRECISION_RECALL_CURVE, AVERAGE_PRECISION, PR_AUC, PRECISION_GAIN_AUC)

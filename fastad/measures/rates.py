@@ -42,10 +42,7 @@ _PROPORTIONS: Mapping[
     ),
     "n_flagged": ("number of flagged samples", None, "", lambda c: (c.n_flagged, _total(c))),
 }
-_OTHERS = {
-    "balanced_accuracy": "balanced accuracy",
-    "mcc": "Matthews correlation coefficient",
-}
+_OTHERS = {"balanced_accuracy": "balanced accuracy", "mcc": "Matthews correlation coefficient"}
 # Their names in keys, where these differ from `Confusion`.
 _KEYS = {"n_flagged": "flagged"}
 _RANGES = {"mcc": (-1.0, 1.0), "n_flagged": (0.0, math.inf)}

@@ -9,15 +9,7 @@ import numpy as np
 from fastad._core.arrays import as_readonly
 from fastad._core.declared import Choice, Flag, Rate
 from fastad._core.threads import thread_map
-from fastad._core.types import (
-    ArrayLike,
-    BoolVector,
-    Count,
-    Interpolation,
-    Label,
-    Point,
-    Quadrature,
-)
+from fastad._core.types import ArrayLike, BoolVector, Count, Interpolation, Label, Point, Quadrature
 from fastad._kernels.curves import area as kernels
 from fastad._kernels.ordering import cell_curves, sweep
 from fastad.errors import InvalidInputError, UndefinedMeasureError

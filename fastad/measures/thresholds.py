@@ -10,13 +10,7 @@ import numpy as np
 from fastad._core.arrays import real_vector
 from fastad._core.buffers import ReusedBuffers
 from fastad._core.declared import Rate
-from fastad._core.types import (
-    ArrayLike,
-    Interpolation,
-    Label,
-    Point,
-    Threshold,
-)
+from fastad._core.types import ArrayLike, Interpolation, Label, Point, Threshold
 from fastad.errors import UndefinedMeasureError
 from fastad.measures.measure import Extremes, Measure
 from fastad.measures.points import (

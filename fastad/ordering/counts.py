@@ -177,10 +177,7 @@ def count_rows(order: RowOrder, labels: Labels, weights: CountVector) -> Ordered
 
 
 def count_scores(
-    scores: ScoreVector,
-    labels: Labels,
-    name: str = "y_score",
-    part: CurvePart | None = None,
+    scores: ScoreVector, labels: Labels, name: str = "y_score", part: CurvePart | None = None
 ) -> OrderedCounts:
     """Count at each distinct score, in order; O(N log N).
 
@@ -192,10 +189,7 @@ def count_scores(
 
 
 def count_sorted(
-    scores: ScoreVector,
-    labels: Labels,
-    name: str = "y_score",
-    part: CurvePart | None = None,
+    scores: ScoreVector, labels: Labels, name: str = "y_score", part: CurvePart | None = None
 ) -> OrderedCounts:
     """Sort scores, and count as `count_scores` does."""
     if labels.weights is not None:

@@ -87,10 +87,7 @@ class Labels(NamedTuple):
 
 
 def check_labels(
-    y_true: ArrayLike,
-    *,
-    sample_weight: ArrayLike | None = None,
-    pos_label: Label | None = None,
+    y_true: ArrayLike, *, sample_weight: ArrayLike | None = None, pos_label: Label | None = None
 ) -> Labels:
     """Check labels and weights; leave out the rows of weight 0."""
     labels = as_vector(y_true, "y_true")

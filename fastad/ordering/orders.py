@@ -106,10 +106,7 @@ class _Piece(NamedTuple):
 
 
 def order_values(
-    scores: ScoreVector,
-    labels: Labels,
-    name: str = "y_score",
-    part: CurvePart | None = None,
+    scores: ScoreVector, labels: Labels, name: str = "y_score", part: CurvePart | None = None
 ) -> PackedOrder:
     """Order scores with their labels, without their rows; 8 bytes a score at most."""
     raw = view_raw(scores)

@@ -138,10 +138,7 @@ class Volumes(TableResult, Mapping[str, Mapping[str, VolumeEstimate]]):
     __slots__ = ("_estimates", "box", "fpr")
 
     def __init__(
-        self,
-        estimates: Mapping[str, Mapping[str, VolumeEstimate]],
-        box: Box,
-        fpr: Sequence[float],
+        self, estimates: Mapping[str, Mapping[str, VolumeEstimate]], box: Box, fpr: Sequence[float]
     ) -> None:
         self._estimates = dict(estimates)
         self.box = box

@@ -64,11 +64,7 @@ class Box:
     ranges: kernels.Ranges = field(init=False, repr=False)
 
     def __init__(
-        self,
-        low: ArrayLike,
-        high: ArrayLike,
-        *,
-        values: Sequence[ArrayLike | None] | None = None,
+        self, low: ArrayLike, high: ArrayLike, *, values: Sequence[ArrayLike | None] | None = None
     ) -> None:
         lows, highs = _ends(low, "low"), _ends(high, "high")
         if lows.shape != highs.shape:

@@ -148,12 +148,7 @@ def _run(
 
 
 def _until(
-    rtol: float,
-    method: str,
-    score: BlockScore,
-    thresholds: Sequence[float],
-    box: Box,
-    plan: Plan,
+    rtol: float, method: str, score: BlockScore, thresholds: Sequence[float], box: Box, plan: Plan
 ) -> tuple[list[VolumeEstimate], list[str]]:
     """Run a method with ever more draws, until all errors are small enough.
 

@@ -193,8 +193,7 @@ def _check_names(names: Sequence[str]) -> None:
             )
     if "y" not in names or set(names) <= set(_NO_FEATURES):
         raise InvalidInputError(
-            "must have a column y and at least one feature; "
-            f"found {some_of(names, 5) or 'nothing'}",
+            f"must have a column y and at least one feature; found {some_of(names, 5) or 'nothing'}"
         )
 
 

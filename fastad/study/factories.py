@@ -28,10 +28,7 @@ HIGHER_IS = get_args(HigherIs)
 SCORE_METHODS = ("score_samples", "decision_function")
 # Libraries with detectors of no kind that are compiled.
 _COMPILED = ("sklearn", "pyod", "fastad")
-_OF_KIND: dict[Kind | None, HigherIs] = {
-    "outlier detector": "normal",
-    "PyOD detector": "anomalous",
-}
+_OF_KIND: dict[Kind | None, HigherIs] = {"outlier detector": "normal", "PyOD detector": "anomalous"}
 
 
 def import_class(path: str, folder: str | None, where: str) -> Any:

@@ -117,8 +117,7 @@ class StudyTables:
             if name != "contamination" and not name.startswith("n_")
         }
         return ResultTable.from_table(
-            columns,
-            higher_is_better=own_directions(self.manifest) or None,
+            columns, higher_is_better=own_directions(self.manifest) or None
         )
 
     def failed_detectors(self) -> list[str]:

@@ -142,8 +142,7 @@ def _limited(n_allotted: int, ratio: Fraction, most_anomalies: int, max_train: i
     if max_train is None:
         return n_allotted
     return min(
-        n_allotted,
-        max(math.ceil((max_train + 1) / (1 + ratio)) - 1, max_train - most_anomalies),
+        n_allotted, max(math.ceil((max_train + 1) / (1 + ratio)) - 1, max_train - most_anomalies)
     )
 
 

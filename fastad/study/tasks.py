@@ -186,11 +186,7 @@ class TaskBatch:
         return _OTHER_COST[0] + _OTHER_COST[1] * points
 
     def _measured(
-        self,
-        split: Split,
-        y_score: FloatVector,
-        uniform_score: FloatVector | None,
-        reason: str,
+        self, split: Split, y_score: FloatVector, uniform_score: FloatVector | None, reason: str
     ) -> Measured | str:
         """Return the measures of scores, or why there are none."""
         nan = _nan_reason(y_score, "test rows")

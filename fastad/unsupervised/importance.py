@@ -210,8 +210,4 @@ def _difference(
     unit = fraction * exp(largest)
     if not 0 < unit < math.inf:
         return math.nan, math.nan, math.nan
-    return (
-        unit * difference,
-        unit * (difference - half_width),
-        unit * (difference + half_width),
-    )
+    return (unit * difference, unit * (difference - half_width), unit * (difference + half_width))

@@ -160,12 +160,7 @@ class LevelSetOptions(NamedTuple):
     progress: Progress | None  # called with the numbers of points scored and to be scored
 
     @classmethod
-    def of(
-        cls,
-        method: str,
-        n_draws: int | None,
-        lowest_mass: Fraction,
-    ) -> "LevelSetOptions":
+    def of(cls, method: str, n_draws: int | None, lowest_mass: Fraction) -> "LevelSetOptions":
         """Check how volumes are to be estimated."""
         check_choice(method, METHODS, "method")
         n = None if n_draws is None else check_count(n_draws, "n_draws")
@@ -266,8 +261,7 @@ class LevelSetEstimator:
             from fastad.regions.quasi import replicate_counts
 
             counts, size = replicate_counts(
-                *(self.box, self.score, above),
-                *(options.budget(), self._rng, options.progress),
+                *(self.box, self.score, above), *(options.budget(), self._rng, options.progress)
             )
             with np.errstate(divide="ignore"):
                 fractions: FloatMatrix = np.log(counts / size)

@@ -41,13 +41,7 @@ def test_json_carries_intervals_and_levels_of_chance(file: Path) -> None:
     options = ("--measure", "tpr@0.05", "--ci", "--chance", "--n-resamples", 300, "--seed", 4)
     content = json.loads(stdout_of("evaluate", file, *options, "--json"))
     expected = fastad.evaluate(
-        Y,
-        SCORES,
-        measures=["tpr@0.05"],
-        confidence_level=0.95,
-        chance=True,
-        n_resamples=300,
-        rng=4,
+        Y, SCORES, measures=["tpr@0.05"], confidence_level=0.95, chance=True, n_resamples=300, rng=4
     )
     for detector in content["detectors"]:
         wanted = expected[detector["detector"]]

@@ -117,11 +117,7 @@ def test_other_measures_are_read_where_their_direction_is_said(tmp_path: Path) -
         ("--anomaly-class x", 1, "no column 'x' for --anomaly-class"),
         ("--detector x", 1, "no column 'x' for --detector"),
         ("--measure f1", 2, "--measure: must"),
-        (
-            "--measure n_normals",
-            2,
-            "--measure: must be known, or",
-        ),
+        ("--measure n_normals", 2, "--measure: must be known, or"),
         ("--by f1", 2, "--by: must be one of auc, "),
         ("--reference f1", 2, "--reference: must be one of auc, "),
         ("--control x", 2, "--control: must be one of knn, lof, pca, svm; found 'x'"),
@@ -145,10 +141,7 @@ def test_a_wrong_option_is_named(runs: Path, options: str, code: int, message: s
     [
         (lambda t: t.assign(auc=["good", *t.auc[1:]]), "column 'auc', line 2: 'good' is not a num"),
         (lambda t: t.assign(auc=["1_0", *t.auc[1:]]), "column 'auc', line 2: '1_0' is not a num"),
-        (
-            lambda t: t.assign(dataset=[*t.dataset[:-1], None]),
-            f"'dataset', line {N + 1}: the cell",
-        ),
+        (lambda t: t.assign(dataset=[*t.dataset[:-1], None]), f"'dataset', line {N + 1}: the cell"),
         (lambda t: pd.concat([t, t[3:4]]), "found 1 repeated row, the first at row 24: cardio, "),
         (lambda t: t.drop(columns="fold"), "columns that distinguish rows are named by --params"),
         (lambda t: t[["dataset", "detector", "fold"]], "table must have a column of a measure"),

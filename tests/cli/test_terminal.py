@@ -12,13 +12,7 @@ import pytest
 
 import fastad
 from fastad._core.extras import missing_extra
-from tests.support.command_line import (
-    FASTAD,
-    PLAIN,
-    on_terminal,
-    run_without,
-    shown_on,
-)
+from tests.support.command_line import FASTAD, PLAIN, on_terminal, run_without, shown_on
 
 pytestmark = pytest.mark.system
 

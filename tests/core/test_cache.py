@@ -204,11 +204,7 @@ def test_code_for_another_machine_is_not_used(
     ],
 )
 def test_code_of_another_version_is_not_used(
-    filled: tuple[Path, dict[str, int]],
-    copied: Path,
-    install: Path,
-    changed: str,
-    is_named: bool,
+    filled: tuple[Path, dict[str, int]], copied: Path, install: Path, changed: str, is_named: bool
 ) -> None:
     """`roc_auc` calls no kernel of the file `subsample`: any change of any kernel counts."""
     env = {**NUMBA_CHOOSES, **({"FASTAD_CACHE_DIR": str(copied)} if is_named else {})}
@@ -241,9 +237,7 @@ def no_cache(tmp_path: Path) -> tuple[Path, dict[str, str]]:
 
 
 @pytest.mark.system
-def test_without_a_cache_folder_one_warning_says_so(
-    no_cache: tuple[Path, dict[str, str]],
-) -> None:
+def test_without_a_cache_folder_one_warning_says_so(no_cache: tuple[Path, dict[str, str]]) -> None:
     folder, env = no_cache
     shown = only_warning(ONE + "print(fastad.__file__)", cwd=folder, **env)
     assert str(folder) in shown.splitlines()[0]

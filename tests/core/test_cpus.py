@@ -104,11 +104,7 @@ def test_a_group_outside_the_namespace_has_no_known_quota(tmp_path: Path) -> Non
     ],
 )
 def test_version_1(
-    tmp_path: Path,
-    line: str,
-    mount: str,
-    limits: dict[str, tuple[int, int]],
-    expected: int | None,
+    tmp_path: Path, line: str, mount: str, limits: dict[str, tuple[int, int]], expected: int | None
 ) -> None:
     assert cgroup_quota(v1(tmp_path, line, mount, limits)) == expected
 
@@ -152,8 +148,7 @@ def no_cached_quota() -> Iterator[None]:
 
 @pytest.mark.usefixtures("no_cached_quota")
 @pytest.mark.parametrize(
-    ("affinity", "quota", "expected"),
-    [({0, 5}, 4, 2), ({0, 1, 2, 3}, 3, 3), ({7}, None, 1)],
+    ("affinity", "quota", "expected"), [({0, 5}, 4, 2), ({0, 1, 2, 3}, 3, 3), ({7}, None, 1)]
 )
 def test_the_smaller_of_affinity_and_quota(
     monkeypatch: pytest.MonkeyPatch, affinity: set[int], quota: int | None, expected: int

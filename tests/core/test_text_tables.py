@@ -15,9 +15,7 @@ from fastad._core.text_tables import TextTable, best_three, grid, number_text
 from fastad.benchmarking import selection_loss
 
 TABLE = TextTable(
-    ["by", "auc", "tpr@0.05"],
-    [["auc", "-", "10.0%"], ["tpr_w", "5.6%", "-"]],
-    [[0, 2], [1, 0]],
+    ["by", "auc", "tpr@0.05"], [["auc", "-", "10.0%"], ["tpr_w", "5.6%", "-"]], [[0, 2], [1, 0]]
 )
 
 

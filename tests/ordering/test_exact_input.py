@@ -139,8 +139,7 @@ READ: dict[str, Any] = {
     "decimal128": pa.array([Decimal(1), Decimal(0), Decimal(0), Decimal(1)]),
     "decimals in polars": pl.Series([Decimal(1), Decimal(0), Decimal(0), Decimal(1)]),
     "decimals in pandas": pd.Series(
-        [Decimal(1), Decimal(0), Decimal(0), Decimal(1)],
-        dtype=pd.ArrowDtype(pa.decimal128(5, 2)),
+        [Decimal(1), Decimal(0), Decimal(0), Decimal(1)], dtype=pd.ArrowDtype(pa.decimal128(5, 2))
     ),
     **{
         name: np.array([1, 0, 0, 1], getattr(ml_dtypes, name))
@@ -178,10 +177,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "fraction": ([0, Fraction(1, 3), 0, 1], ROUNDED.format(r"Fraction\(1, 3\)", 1)),
     "long integer": (objects([1, 2**64 + 1, 3, 4]), ROUNDED.format(2**64 + 1, 1)),
     "mixed integers": (objects([0.5, 2**53 + 1, 3, 4]), ROUNDED.format(2**53 + 1, 1)),
-    "NumPy's integer": (
-        objects([0.5, np.int64(2**53 + 1), 3, 4]),
-        ROUNDED.format(2**53 + 1, 1),
-    ),
+    "NumPy's integer": (objects([0.5, np.int64(2**53 + 1), 3, 4]), ROUNDED.format(2**53 + 1, 1)),
     "endless": ([1, 0, 10**400, 0], "which a float would round"),
     "signalling": ([1, Decimal("sNaN"), 0, 0], "which a float would round|missing values"),
     "string": (objects([0, 1, "1", 0]), "found objects such as '1'"),

@@ -82,9 +82,7 @@ def test_the_area_of_each_group_is_that_of_its_rows(scores: npt.NDArray[Any]) ->
         max_size=40,
     )
 )
-def test_groups_of_any_shape_equal_their_rows_alone(
-    rows: list[tuple[bool, int, int, str]],
-) -> None:
+def test_groups_of_any_shape_equal_their_rows_alone(rows: list[tuple[bool, int, int, str]]) -> None:
     y, s, first, second = (np.array(column) for column in zip(*rows, strict=True))
     result = fastad.evaluate(y, s, groups={"first": first, "second": second}, fpr=0.3)
     assert sum(int(r["score"].n_anomalies + r["score"].n_normals) for r in result.values()) == len(

@@ -81,13 +81,7 @@ PARTIAL: dict[str, dict[str, list[Any]]] = {
 rates = st.one_of(st.integers(0, 20).map(lambda k: k / 20), st.just(0.001))
 
 
-@given(
-    samples(max_size=40),
-    rates,
-    st.sampled_from(sorted(PARTIAL)),
-    st.integers(1, 3),
-    st.data(),
-)
+@given(samples(max_size=40), rates, st.sampled_from(sorted(PARTIAL)), st.integers(1, 3), st.data())
 def test_a_part_of_the_curve_gives_the_values_of_the_whole(
     sample: Sample, fpr: float, measure: str, n_threads: int, data: st.DataObject
 ) -> None:

@@ -201,7 +201,7 @@ OF_WRONG_TYPE: dict[type[Parameter], list[Any]] = {
 }
 # Sequences of operating points: the message shows the shape, or the index.
 BAD_SEQUENCES: list[tuple[Any, str]] = [
-    *[([], "(0,)"), ([[1]], "(1, 1)"), ([1, -2], "[1]"), (np.array([1, 1, -3]), "[2]")],
+    *[([], "(0,)"), ([[1]], "(1, 1)"), ([1, -2], "[1]"), (np.array([1, 1, -3]), "[2]")]
 ]
 DECLARED = [(measure, name) for measure in MEASURES.values() for name in measure.parameters]
 EVERY_PARAMETER = loop(("measure", "name"), DECLARED)

@@ -169,9 +169,7 @@ def slab(d: int) -> Region:
 def corridor(d: int) -> Region:
     """Around a corner."""
     return Region(
-        d,
-        lambda points: (points[0] < 0.25) | (points[-1] > 0.8),
-        lambda rng, n: rng.random((d, n)),
+        d, lambda points: (points[0] < 0.25) | (points[-1] > 0.8), lambda rng, n: rng.random((d, n))
     )
 
 

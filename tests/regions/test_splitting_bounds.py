@@ -82,11 +82,7 @@ def test_the_interval_by_uniform_draws_counts_all_of_them(threshold: float) -> N
 @pytest.mark.one_in(5)
 @pytest.mark.parametrize(
     "d",
-    [
-        2,
-        pytest.param(5, marks=pytest.mark.evidence),
-        pytest.param(10, marks=pytest.mark.evidence),
-    ],
+    [2, pytest.param(5, marks=pytest.mark.evidence), pytest.param(10, marks=pytest.mark.evidence)],
 )
 @pytest.mark.parametrize("name", ALL)
 def test_the_interval_by_uniform_draws_holds_and_what_the_other_assumes_is_said(

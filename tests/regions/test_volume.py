@@ -160,11 +160,9 @@ def test_volumes_in_units_of_the_features() -> None:
 def test_how_draws_are_made(
     kind: str, box: Box, options: dict[str, Any], method: str, n_drawn: int | None
 ) -> None:
-    score = {
-        "batch": first,
-        "jitted": first_of_point,
-        "compiled": OfBatch(first, box.n_features),
-    }[kind]
+    score = {"batch": first, "jitted": first_of_point, "compiled": OfBatch(first, box.n_features)}[
+        kind
+    ]
     result = volume(score, 0.7, box, rng=0, **options)
     assert result.method == method
     assert n_drawn is None or result.n_drawn == n_drawn

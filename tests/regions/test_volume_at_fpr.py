@@ -115,10 +115,7 @@ def fails(X: Array) -> Array:
         (fails, r"detectors\['bad'\] raised ZeroDivisionError"),
         (OfBatch(norm, 3), r"box must have 3 features as detectors\['bad'\]; found 2"),
         # Only of points that are drawn: the threshold is that of others.
-        (
-            lambda X: np.where(norm(X) > 6, np.nan, 0.0),
-            r"detectors\['bad'\] must not return NaN",
-        ),
+        (lambda X: np.where(norm(X) > 6, np.nan, 0.0), r"detectors\['bad'\] must not return NaN"),
     ],
     ids=["NaN", "shape", "raises", "features", "late NaN"],
 )

@@ -48,9 +48,7 @@ def page_sections(small_study: StudyTables) -> list[Section]:
 
 @pytest.fixture(scope="session")
 def written(
-    small_study: StudyTables,
-    page_sections: list[Section],
-    tmp_path_factory: pytest.TempPathFactory,
+    small_study: StudyTables, page_sections: list[Section], tmp_path_factory: pytest.TempPathFactory
 ) -> Path:
     """Their page, which no test may change."""
     folder = tmp_path_factory.mktemp("report")

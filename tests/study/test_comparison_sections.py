@@ -109,9 +109,7 @@ def test_every_picture_can_be_drawn(sections: dict[str, Section]) -> None:
         figure.canvas.draw()
 
 
-def test_the_picture_of_distances_has_dots_for_each_measure(
-    sections: dict[str, Section],
-) -> None:
+def test_the_picture_of_distances_has_dots_for_each_measure(sections: dict[str, Section]) -> None:
     result = table(sections["distance"], "rank-distance-tpr-0.4-uci-0")
     name = "rank-distance-tpr-0.4-uci-0-by-data-set"
     (picture,) = (one for one in sections["distance"].parts if one.name == name)

@@ -150,10 +150,7 @@ def without(arrays: dict[str, Any], name: str) -> dict[str, Any]:
     [
         (without(table(), "X"), "must contain the arrays X and y; found no X, but y"),
         ({"labels": np.zeros(3)}, "found no X and no y, but labels"),
-        (
-            {**table(), "X": np.zeros(26)},
-            "X must have the shape (n_rows, n_features); found (26,)",
-        ),
+        ({**table(), "X": np.zeros(26)}, "X must have the shape (n_rows, n_features); found (26,)"),
         ({**table(), "X": np.zeros((26, 0))}, "found (26, 0)"),
         ({**table(), "X": np.full((26, 2), "1")}, "X must contain numbers; found <U1"),
         ({**table(), "X": spoilt(table()["X"], (7, 1), np.nan)}, "at row 7, column 1: nan"),

@@ -80,7 +80,7 @@ def test_lists_are_combined_in_the_order_written() -> None:
         *("kNN k=5, score=kappa", "kNN k=1, score=kappa"),
     ]
     assert _keys({"kind": "knn", "k": 2}, {"kind": "iforest"}, {"kind": "ocsvm", "nu": 0.1}) == [
-        *("kNN k=2, score=kappa", "IForest", "OCSVM nu=0.1"),
+        *("kNN k=2, score=kappa", "IForest", "OCSVM nu=0.1")
     ]
     entry = {"name": "S", "estimator": Sphere, "radius": 2.0, "centre": [[0, 1], [2.5, 3]]}
     first, second = read_detectors([entry])

@@ -11,11 +11,7 @@ from sklearn.datasets import load_breast_cancer, load_wine
 
 from fastad.errors import InvalidInputError
 from fastad.study.papers.goix import goix_benchmark, goix_cell
-from fastad.study.papers.goix_data import (
-    SETTINGS,
-    Setting,
-    split_goix,
-)
+from fastad.study.papers.goix_data import SETTINGS, Setting, split_goix
 from fastad.study.papers.goix_results import GoixBenchmark, GoixRow
 from tests.support.goix import FAST, FEW, PLAIN, Matrix, data, flat, numbered, same_criteria
 
@@ -56,12 +52,7 @@ def test_no_label_of_the_unsupervised_setting_is_used(d: int) -> None:
 
     def cell(labels: Any) -> tuple[GoixRow, ...]:
         return goix_cell(
-            *(X, labels),
-            dataset="a",
-            setting="unsupervised",
-            detectors=FAST,
-            protocol=FEW,
-            rng=0,
+            *(X, labels), dataset="a", setting="unsupervised", detectors=FAST, protocol=FEW, rng=0
         )
 
     for one, two in zip(cell(y), cell(other), strict=True):
@@ -78,12 +69,7 @@ def test_anomalies_do_not_touch_the_criteria_of_the_novelty_setting(d: int) -> N
 
     def cell(samples: Matrix) -> tuple[GoixRow, ...]:
         return goix_cell(
-            *(samples, y),
-            dataset="a",
-            setting="novelty",
-            detectors=FAST,
-            protocol=FEW,
-            rng=0,
+            *(samples, y), dataset="a", setting="novelty", detectors=FAST, protocol=FEW, rng=0
         )
 
     before, after = cell(X), cell(moved)

@@ -13,12 +13,7 @@ import pytest
 from bench import goix as script
 from fastad.errors import InvalidInputError
 from fastad.study.papers.goix import goix_benchmark
-from fastad.study.papers.goix_data import (
-    FILES,
-    SETTINGS,
-    Setting,
-    load_goix,
-)
+from fastad.study.papers.goix_data import FILES, SETTINGS, Setting, load_goix
 from fastad.study.papers.goix_results import GoixBenchmark, GoixRow
 from fastad.unsupervised.criteria import Criterion
 from tests.support.goix import FAST, FEW, data

@@ -7,10 +7,7 @@ import numpy as np
 import pytest
 
 from fastad.errors import InvalidInputError
-from fastad.study.papers.goix_data import (
-    SETTINGS,
-    GoixProtocol,
-)
+from fastad.study.papers.goix_data import SETTINGS, GoixProtocol
 from tests.support.goix import FEW, PLAIN, Matrix, cut, data, numbered
 
 

@@ -107,10 +107,7 @@ def fresh(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
 @pytest.mark.parametrize("order", ["as written", "at random"])
 @pytest.mark.filterwarnings("ignore:goix.protocol")
 def test_what_is_common_is_kept_and_the_rest_leaves(
-    tmp_path: Path,
-    ran: list[str],
-    fresh: Callable[[str], Path],
-    order: str,
+    tmp_path: Path, ran: list[str], fresh: Callable[[str], Path], order: str
 ) -> None:
     names = list(VARIANTS)
     if order != "as written":

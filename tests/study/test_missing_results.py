@@ -17,13 +17,7 @@ from fastad.study.report.sections import Section
 from fastad.study.report.study_results import StudyResults, file_names, reasons_by_measure
 from fastad.study.results import StudyTables
 from tests.support.study_sections import OPTIONS, SECTIONS, sections_of, table
-from tests.support.study_tables import (
-    CONFIGURATIONS,
-    FAILURE,
-    PROBLEMS,
-    make_study,
-    with_reasons,
-)
+from tests.support.study_tables import CONFIGURATIONS, FAILURE, PROBLEMS, make_study, with_reasons
 
 pytestmark = pytest.mark.system
 

@@ -69,8 +69,7 @@ def test_measures_that_a_study_cannot_have() -> None:
         config_with(alerts.bind(threshold=5))
     with pytest.raises(InvalidInputError, match="keys of their own; found two for 'own_f1'"):
         config_with(
-            from_counts("own_f1", custom.f1, at="best"),
-            from_counts("own_f1", custom.f1, at="best"),
+            from_counts("own_f1", custom.f1, at="best"), from_counts("own_f1", custom.f1, at="best")
         )
     with pytest.raises(InvalidInputError, match="threshold must be given for 'own_f1'"):
         config_with(from_counts("own_f1", custom.f1, at="threshold"))

@@ -27,13 +27,7 @@ from fastad.study.report.page import PageTable
 from fastad.study.report.sections import Choice, Part, Picture, Section, Table
 from fastad.study.results import StudyTables
 from tests.support.pages import Page
-from tests.support.report_pages import (
-    HOSTILE,
-    SMALL,
-    Cells,
-    image_of,
-    small_figure,
-)
+from tests.support.report_pages import HOSTILE, SMALL, Cells, image_of, small_figure
 from tests.support.study_sections import SECTIONS
 from tests.support.study_tables import make_study
 

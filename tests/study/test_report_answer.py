@@ -17,13 +17,7 @@ from fastad.study.report.sections import Picture, Section
 from fastad.study.report.study_results import StudyResults
 from fastad.study.results import EQUAL_SCORES, NOT_APPLICABLE, StudyTables
 from tests.support.study_sections import OPTIONS, sections_of, table
-from tests.support.study_tables import (
-    CONFIGURATIONS,
-    FAILURE,
-    PROBLEMS,
-    make_study,
-    with_reasons,
-)
+from tests.support.study_tables import CONFIGURATIONS, FAILURE, PROBLEMS, make_study, with_reasons
 
 pytestmark = pytest.mark.system
 

@@ -209,10 +209,7 @@ def test_an_estimator_of_python_is_copied_with_its_parameters(tmp_path: Path) ->
 def test_detectors_of_pyod(tmp_path: Path) -> None:
     hbos = pytest.importorskip("pyod.models.hbos").HBOS
     mad = pytest.importorskip("pyod.models.mad").MAD
-    detectors = [
-        {"name": "HBOS", "estimator": "pyod.models.hbos.HBOS", "n_bins": 5},
-        GOOD,
-    ]
+    detectors = [{"name": "HBOS", "estimator": "pyod.models.hbos.HBOS", "n_bins": 5}, GOOD]
     with pytest.raises(InvalidInputError, match=r"MAD .*MAD"):
         run_study(few(tmp_path, [{"name": "MAD", "estimator": mad}]), tmp_path / "mad")
     config = few(tmp_path, detectors)

@@ -11,17 +11,7 @@ from hypothesis import strategies as st
 from fastad.errors import InvalidInputError
 from fastad.study.results import read_study, study_status
 from fastad.study.store import open_store
-from tests.support.stored import (
-    GOIX,
-    LOG,
-    TASKS,
-    begin,
-    check_tables,
-    finish,
-    keep,
-    plan,
-    rows_of,
-)
+from tests.support.stored import GOIX, LOG, TASKS, begin, check_tables, finish, keep, plan, rows_of
 
 
 @pytest.fixture(scope="module")

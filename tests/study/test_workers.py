@@ -108,10 +108,7 @@ def test_what_is_at_work_is_named(tmp_path: Path) -> None:
     config = few(tmp_path, [GOOD], data={"paths": ["toy/plain.csv"]})
     run_study(config, tmp_path / "out", progress=progress)
     # At the start nothing; when the batch is done, its note is still there.
-    assert [list(work) for work in seen] == [
-        [],
-        ["good on toy/plain, contamination 0, repeat 1"],
-    ]
+    assert [list(work) for work in seen] == [[], ["good on toy/plain, contamination 0, repeat 1"]]
     assert not study_status(tmp_path / "out").at_work
 
 

@@ -9,11 +9,7 @@ import numpy.typing as npt
 from sklearn.ensemble import IsolationForest
 from sklearn.neighbors import LocalOutlierFactor
 
-from fastad.study.papers.goix_data import (
-    GoixProtocol,
-    Setting,
-    split_goix,
-)
+from fastad.study.papers.goix_data import GoixProtocol, Setting, split_goix
 from fastad.study.papers.goix_results import GoixRow
 
 Matrix = npt.NDArray[np.float64]
@@ -21,10 +17,7 @@ Matrix = npt.NDArray[np.float64]
 # Few points and draws, and rows as they came.
 FEW = GoixProtocol(n_subspaces=6, n_uniform=2000, n_resamples=50, max_train=500, max_test=500)
 PLAIN = dataclasses.replace(FEW, standardize=False)
-FAST = {
-    "forest": IsolationForest(n_estimators=10),
-    "lof": LocalOutlierFactor(novelty=True),
-}
+FAST = {"forest": IsolationForest(n_estimators=10), "lof": LocalOutlierFactor(novelty=True)}
 
 
 def data(n_normals: int, n_anomalies: int, d: int, seed: int = 0) -> tuple[Matrix, Any]:

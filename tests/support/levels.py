@@ -75,8 +75,7 @@ def mass_volume_area(levels: list[Level], low: Fraction, high: Fraction) -> Frac
     inner = {x.mass for x in levels if low < x.mass < high}
     ends = sorted({low, high} | inner)
     return sum(
-        ((right - left) * mass_volume(levels, right) for left, right in pairwise(ends)),
-        Fraction(0),
+        ((right - left) * mass_volume(levels, right) for left, right in pairwise(ends)), Fraction(0)
     )
 
 

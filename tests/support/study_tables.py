@@ -130,10 +130,7 @@ def _manifest(shape: Shape, n_batches: int) -> dict[str, Any]:
         "config": {
             "title": "Made up",
             "seed": shape.seed,
-            "protocol": {
-                "contaminations": list(shape.contaminations),
-                "repeats": shape.n_repeats,
-            },
+            "protocol": {"contaminations": list(shape.contaminations), "repeats": shape.n_repeats},
             "detectors": [
                 f"<Configuration {name} {params}>" for name, params in shape.configurations
             ],

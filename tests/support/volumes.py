@@ -238,10 +238,7 @@ def all_discrete(d: int) -> Region:
     return Region(box, d / 2, fraction, total, sum_of_point)
 
 
-SHAPES = (
-    *(ball, ellipsoid, sub_box, simplex, cut_cube, two_balls, shell),
-    *(steps, all_discrete),
-)
+SHAPES = (*(ball, ellipsoid, sub_box, simplex, cut_cube, two_balls, shell), *(steps, all_discrete))
 
 
 # What the tests read of estimates.

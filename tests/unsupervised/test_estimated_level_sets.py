@@ -216,13 +216,7 @@ def test_where_the_volume_of_the_box_overflows_logarithms_stay() -> None:
     box = Box([0.25 - half] * d, [0.25 + half] * d)
     assert math.isinf(box.volume)
     split = level_sets(
-        largest_of_point,
-        X,
-        box=box,
-        method="splitting",
-        n_draws=50_000,
-        lowest_mass=0.9,
-        rng=0,
+        largest_of_point, X, box=box, method="splitting", n_draws=50_000, lowest_mass=0.9, rng=0
     )
     assert split.n_uniform is None
     curve = fastad.mass_volume_curve(split)

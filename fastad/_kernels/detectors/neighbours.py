@@ -13,14 +13,7 @@ import numpy as np
 
 from fastad._core.jit import kernel
 from fastad._core.types import FloatMatrix, FloatVector, IntMatrix, IntVector
-from fastad._kernels.detectors.neighbour_tree import (
-    LEVELS,
-    SLACK,
-    Tree,
-    first_rows,
-    gather,
-    search,
-)
+from fastad._kernels.detectors.neighbour_tree import LEVELS, SLACK, Tree, first_rows, gather, search
 
 # Neighbours from which on lists are faster than a heap.
 _LISTED = 8

@@ -244,11 +244,7 @@ def _class_of(breaks: FloatVector, value: float) -> int:
 
 @kernel
 def _fraction(
-    edges: FloatVector,
-    firsts: IntVector,
-    widths: FloatVector,
-    low: IndexVector,
-    high: IndexVector,
+    edges: FloatVector, firsts: IntVector, widths: FloatVector, low: IndexVector, high: IndexVector
 ) -> float:
     """Return the fraction of the box that a cell is."""
     fraction = 1.0

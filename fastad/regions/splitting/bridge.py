@@ -261,10 +261,7 @@ def _of_parts(parts: Sequence[FloatMatrix], n_values: Sequence[int]) -> Mixture:
 
 
 def _of_positions(
-    points: FloatMatrix,
-    positions: FloatMatrix,
-    n_values: Sequence[int],
-    rng: np.random.Generator,
+    points: FloatMatrix, positions: FloatMatrix, n_values: Sequence[int], rng: np.random.Generator
 ) -> Mixture:
     """Return a mixture that is fitted to positions, of as many components as suits points.
 

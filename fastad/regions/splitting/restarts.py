@@ -124,11 +124,7 @@ def random_walk(
 
 
 def descend(
-    cube: Cube,
-    threshold: float,
-    data: FloatMatrix | None,
-    n_calls: int,
-    rng: np.random.Generator,
+    cube: Cube, threshold: float, data: FloatMatrix | None, n_calls: int, rng: np.random.Generator
 ) -> tuple[FloatMatrix, FloatVector]:
     """Return points of the region and their scores: data, and the ends of descents from draws.
 

@@ -109,12 +109,7 @@ class SlidingEvaluation:
     ap   0.916667 (exact)
     """
 
-    __slots__ = (
-        "_length",
-        "_lock",
-        "_n_kept",
-        "_state",
-    )
+    __slots__ = ("_length", "_lock", "_n_kept", "_state")
 
     def __init__(
         self,

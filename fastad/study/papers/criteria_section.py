@@ -28,11 +28,7 @@ from fastad.unsupervised.criteria import CRITERIA, CriterionName
 
 _ROC, _PR = "auc", "auc_pr"
 # Measures that the order by a criterion is compared with.
-_REFERENCES: Mapping[str, tuple[str, ...]] = {
-    "ROC": (_ROC,),
-    "PR": (_PR,),
-    "both": (_ROC, _PR),
-}
+_REFERENCES: Mapping[str, tuple[str, ...]] = {"ROC": (_ROC,), "PR": (_PR,), "both": (_ROC, _PR)}
 # Pairs of goix's protocol that count.
 _PAIRS: Mapping[WhichPairs, str] = {
     "all": "all",

@@ -250,9 +250,7 @@ def undefined_rows(
     em, mv = _undefined(reason, 0, protocol)
     return tuple(
         GoixRow(
-            *(dataset, setting, name, math.nan, math.nan, em, mv, (), ()),
-            *(0,) * 6,
-            reason=reason,
+            *(dataset, setting, name, math.nan, math.nan, em, mv, (), ()), *(0,) * 6, reason=reason
         )
         for name in _default_detectors()
     )

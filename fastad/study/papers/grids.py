@@ -8,11 +8,7 @@ from fastad.study.configurations import Configuration, read_detectors
 
 # Skvara, Pevny and Smidl 2019.
 PAPER_DETECTORS: Sequence[Mapping[str, Any]] = (
-    {
-        "kind": "knn",
-        "k": [1, 3, 5, 7, 9, 13, 21, 31, 51],
-        "score": ["kappa", "gamma", "delta"],
-    },
+    {"kind": "knn", "k": [1, 3, 5, 7, 9, 13, 21, 31, 51], "score": ["kappa", "gamma", "delta"]},
     {"kind": "lof", "n_neighbors": [10, 20, 50]},
     {"kind": "iforest", "n_estimators": [50, 100, 200]},
     {"kind": "ocsvm", "gamma": [0.01, 0.05, 0.1, 0.5, 1, 5, 10, 50, 100], "nu": 0.5},

@@ -13,12 +13,7 @@ from fastad.benchmarking.values import mean_values
 from fastad.study.files import ArrowTable
 from fastad.study.report.sections import Section, SectionBuilder, SimpleTable
 from fastad.study.report.study_results import Cell, StudyResults
-from fastad.study.results import (
-    EQUAL_SCORES,
-    NOT_APPLICABLE,
-    configuration_names,
-    count_reasons,
-)
+from fastad.study.results import EQUAL_SCORES, NOT_APPLICABLE, configuration_names, count_reasons
 
 # Detectors and reasons that are named in a sentence.
 _NAMED = 4

@@ -128,9 +128,7 @@ class Task:
 
 
 def intervals_of(
-    sample: Sample,
-    measures: Sequence[BoundMeasure],
-    options: InferenceOptions,
+    sample: Sample, measures: Sequence[BoundMeasure], options: InferenceOptions
 ) -> list[Interval | UndefinedMeasureError]:
     """Return the interval of each measure, or why there is none; all share their replicates."""
     tasks = [select_task(sample, observed_area(bound), options) for bound in measures]
@@ -196,11 +194,7 @@ def interval_by_level(
         drawn = fiducial_values(sample.counts, measures, options.n_resamples, key, progress)[0]
     elif task.method in RESAMPLING:
         drawn = sample.replicates(
-            [task.bound],
-            options.n_resamples,
-            options.key,
-            progress,
-            stratified=options.stratified,
+            [task.bound], options.n_resamples, options.key, progress, stratified=options.stratified
         )[0]
 
     def at(level: Fraction) -> Interval:
@@ -246,10 +240,7 @@ def task_of(
 
 
 def estimate_interval(
-    sample: Sample,
-    task: Task,
-    options: InferenceOptions,
-    drawn: npt.NDArray[np.float64] | None,
+    sample: Sample, task: Task, options: InferenceOptions, drawn: npt.NDArray[np.float64] | None
 ) -> Interval | UndefinedMeasureError:
     """Return the interval of a measure, from its replicates where its method needs them."""
     n_resamples = n_undefined = 0

@@ -16,11 +16,7 @@ from fastad._core.text_tables import fixed_text, intervals_text
 from fastad._core.threads import thread_limit
 from fastad._core.types import ArrayLike, Count, FloatVector, IntervalMethod, Label, Point, Points
 from fastad.errors import InvalidInputError, InvalidTypeError, UndefinedMeasureError
-from fastad.measures.contamination import (
-    check_contamination,
-    corrected,
-    refuse_unidentified,
-)
+from fastad.measures.contamination import check_contamination, corrected, refuse_unidentified
 from fastad.measures.measure import BoundMeasure, MeasureLike
 from fastad.measures.points import need_both
 from fastad.measures.requests import bind

@@ -74,11 +74,7 @@ class RateResolution(Record):
 
 
 def resolution(
-    y_true: ArrayLike,
-    *,
-    fpr: Point,
-    confidence_level: Point = 0.95,
-    pos_label: Label | None = None,
+    y_true: ArrayLike, *, fpr: Point, confidence_level: Point = 0.95, pos_label: Label | None = None
 ) -> RateResolution:
     """Resolution of a false positive rate: the interval that a number of normals allows.
 

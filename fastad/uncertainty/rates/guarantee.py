@@ -199,11 +199,7 @@ def _of_design(
     is_whole = sample.weights.dtype.kind == "i"
     times = sample.weights if is_whole else np.ones(scores.shape[0], np.int64)
     return GuaranteedThreshold(
-        threshold,
-        float(confidences[n_allowed]),
-        int(times.sum()),
-        int(times[is_error].sum()),
-        n,
+        threshold, float(confidences[n_allowed]), int(times.sum()), int(times[is_error].sum()), n
     )
 
 

@@ -70,11 +70,7 @@ def effective_size(
 
 
 def widening_of_few(
-    sample: DesignedSample,
-    n_units: float,
-    labels: Sequence[int],
-    alpha: float,
-    what: str,
+    sample: DesignedSample, n_units: float, labels: Sequence[int], alpha: float, what: str
 ) -> float:
     """Return the widening factor for a number of clusters, blocks or rows; warn of a few.
 
@@ -105,10 +101,7 @@ def _refuse_few(sample: DesignedSample, n_units: float, what: str) -> None:
 
 
 def _beyond(
-    depth: IntVector,
-    member: BoolVector,
-    weights: CountVector,
-    rates: Sequence[float],
+    depth: IntVector, member: BoolVector, weights: CountVector, rates: Sequence[float]
 ) -> list[tuple[BoolVector, float]]:
     """Return, for each rate, the rows beyond it, ties included, and their rate."""
     order = np.argsort(depth[member], kind="stable")

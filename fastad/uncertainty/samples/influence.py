@@ -125,10 +125,7 @@ def _precision_gain_auc(counts: OrderedCounts, parameters: Parameters) -> Influe
     by_precision = (padded[2:] - padded[:-2]) / 2
     padded = np.pad(precision_gain, 1)
     by_recall = (padded[:-2] - padded[2:]) / 2
-    by_recall[0], by_recall[-1] = (
-        -(precision_gain[:2].sum()) / 2,
-        precision_gain[-2:].sum() / 2,
-    )
+    by_recall[0], by_recall[-1] = (-(precision_gain[:2].sum()) / 2, precision_gain[-2:].sum() / 2)
     by_x = -by_precision * n / (m * y)
     by_y = by_precision * n * x / (m * y**2) + by_recall * n * n / (m * y**2)
     by_tp, by_fp = np.zeros_like(tps), np.zeros_like(fps)
