@@ -115,7 +115,7 @@ class TextTable:
         return "\n".join(lines) + "\n"
 
     def of_columns(self, heads: Iterable[str]) -> "TextTable":
-        """Return the table with its first column and those of some heads, in their order."""
+        """Return the table with its first column and the columns of some heads, in their order."""
         kept = [0, *map(self.header.index, heads)]
         marks = [[row[i - 1] for i in kept[1:]] for row in self.marks]
         return TextTable(

@@ -145,7 +145,7 @@ def report(
     *,
     folder: StudyFolder,
     output: Annotated[
-        Path | None, typer.Option(help="Folder of the report; by default in that of the study.")
+        Path | None, typer.Option(help="Folder of the report; by default in the study's.")
     ] = None,
     n_resamples: Annotated[
         int,

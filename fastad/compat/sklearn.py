@@ -121,7 +121,7 @@ class _TwoLabels(NamedTuple):
 
 
 def _finite_scores(y_score: Any) -> ScoreVector:
-    """Check scores, also those of weight 0."""
+    """Check scores, also of weight 0."""
     scores = _vector(y_score, "iuf")
     _require(np.isfinite(scores.min()) and np.isfinite(scores.max()))
     return scores

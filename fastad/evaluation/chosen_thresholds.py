@@ -110,12 +110,12 @@ def _chooses_threshold(bound: BoundMeasure) -> bool:
 def _rule_of(bound: BoundMeasure) -> str:
     """Return the rule by which a measure chooses its threshold; measures at an FPR share one.
 
-    A rate at a threshold knows no prevalence but that of the samples; another one is refused.
+    A rate at a threshold knows the prevalence of the samples alone; another one is refused.
     """
     if bound.parameters.get("prevalence") is not None and bound.measure is not MIN_DETECTION_COST:
         raise InvalidInputError(
             "prevalence must not be given with threshold_from, because rates at a threshold are "
-            f"those of the samples; found one for {bound.key!r}"
+            f"of the samples; found one for {bound.key!r}"
         )
     return bound.key if bound.fpr is None else f"fpr {nearest_float(bound.fpr):g}"
 

@@ -388,7 +388,7 @@ def _check_beside_parts(**arguments: Any) -> None:
     for name, value in arguments.items():
         if value is not None:
             raise InvalidInputError(
-                f"{name} must not be given with kinds or segments, whose rates are those of "
+                f"{name} must not be given with kinds or segments, whose rates are of "
                 "independent samples as labelled; found both"
             )
 

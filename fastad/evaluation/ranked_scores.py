@@ -224,8 +224,8 @@ def rank_scores(
         ordered as they are. Infinities are ordered.
     contamination : float, optional
         Fraction of anomalies hidden among the samples that are labelled normal, in [0, 1), and
-        distributed as the labelled ones: curves, areas, rates and thresholds are those of the
-        true labels, to be expected from these. Measures for which no correction is derived are
+        distributed as the labelled ones: curves, areas, rates and thresholds are expected values
+        under the true labels. Measures for which no correction is derived are
         refused.
     sample_weight : array-like of shape (n_samples,), optional
         Weights, not negative; 0 leaves a row out, an integer k counts it k times.

@@ -275,21 +275,21 @@ WHOLE_CURVE: list[Definition] = [
         lambda rows: rows.points.swapped(),
         "exchanged classes",
         "common mistake: labels with 1 for normal samples",
-        "Normal samples are the positives, but the scores are still those of anomalies.",
+        "Normal samples are the positives, but scores are still higher for anomalies.",
         PRECISION_AREAS,
     ),
     *of_other_points(
         lambda rows: rows.points.flipped().swapped(),
         "normal samples as the positives",
         "OpenOOD AUPR-in, OpenOOD#211; ood-metrics#2",
-        "Precision is that of the normal samples, whose class is usually the larger one.",
+        "The precision is of the normal samples, whose class is usually the larger one.",
         PRECISION_AREAS,
     ),
     Definition(
         "area of TPR / (TPR + FPR) over TPR",
         "odin calMetric AUPR-out, odin#6",
         "ap",
-        "Rates instead of counts make precision that of two classes of equal size, and each step "
+        "Rates in place of counts stand for two classes of equal size, and each step "
         "of recall takes the precision before it.",
         lambda rows: _balanced_area(rows.points),
     ),
@@ -297,7 +297,7 @@ WHOLE_CURVE: list[Definition] = [
         "area of TPR / (TPR + FPR) over TPR with normal samples as the positives",
         "odin calMetric AUPR-in, odin#6",
         "ap",
-        "Rates instead of counts make precision that of two classes of equal size, and the "
+        "Rates in place of counts stand for two classes of equal size, and the "
         "positives are the normal samples.",
         lambda rows: _balanced_area(rows.points.flipped().swapped()),
     ),

@@ -92,9 +92,9 @@ def choose_cuts(raw: RawScores, labels: Labels, part: CurvePart | None) -> Cuts:
 
 
 def _ends(sample: IntVector, normals: int, part: CurvePart) -> tuple[int, int]:
-    """Return where in a rising sample a part of the curve ends and begins.
+    """Return the positions in a rising sample where a part of the curve ends and begins.
 
-    These are the ends of the sample where the part comes near those of the curve.
+    Near an end of the curve it is the end of the sample.
     """
     high, low = float(part.high) * normals, float(part.low) * normals
     below = math.ceil(high + _MARGIN * math.sqrt(high)) + _MARGIN

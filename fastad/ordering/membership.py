@@ -33,7 +33,7 @@ class Membership:
     is_disjoint: bool  # whether no row belongs to several parts
 
     def count(self, weights: CountVector | None, chosen: BoolVector) -> IntMatrix:
-        """Return the numbers of rows of each part, and below them those of the chosen rows.
+        """Return the numbers of rows of each part, and below them of the chosen rows among them.
 
         With integer weights their sums.
         """
@@ -62,7 +62,7 @@ class Membership:
 def check_membership(
     columns: Any, labels: Labels, argument: str, label: int, overlap: Overlap
 ) -> Membership:
-    """Check the parts of the rows with a label; those of other rows are not read.
+    """Check the parts of the rows with a label; parts of other rows are not read.
 
     A vector has the name of the part of each row. In a mapping or table, columns of booleans say
     which rows belong to the part that they are called, and other columns have names.

@@ -46,7 +46,7 @@ def _scores_in_rows(y_score: Any, n_rows: int) -> list[tuple[str, ArrayLike]]:
             f"y_score must have one row for each detector; found shape {scores.shape} for "
             f"{n_rows} labels{two_classes_hint(scores, 'y_score') or transposed}"
         )
-    # A list stays as it is: an array would make integers floats for those of another detector.
+    # A list stays as it is: an array would make integers floats if another detector has floats.
     each = y_score if isinstance(y_score, Sequence) else scores
     return [(f"score_{i}", row) for i, row in enumerate(each)]
 

@@ -38,7 +38,7 @@ def fold_estimators(
     """Return the name of each fold, its fitted estimator, its test points, and their rows."""
     if not {"estimator", "indices"} <= cv_results.keys():
         raise InvalidInputError(
-            "cv_results must be those of cross_validate with return_estimator=True and "
+            "cv_results must be the result of cross_validate with return_estimator=True and "
             f"return_indices=True; found the keys {sorted(cv_results)}"
         )
     # Takes rows of arrays, sparse matrices and tables, as cross_validate did.

@@ -315,7 +315,7 @@ def _by_detector(curves: Any) -> dict[str, list[RocCurve]]:
         numbered = {f"{name}[{i}]": curve for i, curve in enumerate(repeated)}
         if len(numbered) < 2:
             raise InvalidInputError(
-                f"curves must be those of at least two runs; found {len(numbered)} for {name!r}"
+                f"curves must be of at least two runs; found {len(numbered)} for {name!r}"
             )
         runs[str(name)] = list(by_name(numbered, RocCurve, "curves").values())
     if not runs:

@@ -83,7 +83,7 @@ def volume(
         Box to draw points in, evenly.
     reference : Normal, optional
         Distribution to draw points from, in place of a box: the value is the region's mass under
-        it. A flow's or a latent space's mass is that of a function of latent points under their
+        it. A flow or a latent space has the mass of a function of latent points under their
         normal distribution.
     method : {"auto", "uniform", "sobol", "splitting", "exact"}, default "auto"
         Independent uniform draws, or scrambled Sobol points. For small regions and many features
@@ -125,9 +125,9 @@ def volume(
 
     Notes
     -----
-    All methods draw points of the unit cube, which stand for those of a reference by the inverse of
-    the normal integral. Above the mean a feature reaches no farther than 8.2 standard deviations,
-    and a mass below 10⁻¹⁴ that lies there alone is not found.
+    All methods draw points of the unit cube, which stand for points of a reference by the inverse
+    of the normal integral. Above the mean a feature reaches no farther than 8.2 standard
+    deviations, and a mass below 10⁻¹⁴ that lies there alone is not found.
 
     Uniform draws of compiled and jitted scores need memory that does not grow with their number.
     Their interval is exact: Clopper and Pearson's, and with ``rtol`` from the negative binomial

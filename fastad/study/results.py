@@ -104,7 +104,7 @@ class StudyTables:
             rows = rows_with(rows, "contamination", contamination)
         if not rows.num_rows:
             raise InvalidInputError(
-                f"collection and contamination must be those of a task; found no task of "
+                f"collection and contamination must be of a task; found no task of "
                 f"{collection!r} and {contamination!r}"
             )
         succeeded = rows_with(rows, "reason", "")
@@ -311,7 +311,7 @@ def rows_of(manifest: Manifest, table: str, done: Mapping[str, TaskRows]) -> Arr
 def _existing_manifest(root: Path) -> Manifest:
     manifest = read_manifest(root)
     if manifest is None:
-        raise InvalidInputError(f"folder must be that of a study; {root} has no {MANIFEST}")
+        raise InvalidInputError(f"folder must contain a study; {root} has no {MANIFEST}")
     return manifest
 
 

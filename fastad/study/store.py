@@ -174,7 +174,7 @@ def _begin_study(root: Path, manifest: Manifest) -> tuple[Manifest, list[str]]:
     differences = conflicts(manifest, old)
     if differences:
         raise InvalidInputError(
-            f"folder must be new or that of the same study; {root} contains another: "
+            f"folder must be new or contain the same study; {root} contains another: "
             + "; ".join(differences[:MAX_DIFFERENCES])
             + (f"; and {more} more" if (more := len(differences) - MAX_DIFFERENCES) > 0 else "")
         )
@@ -234,6 +234,6 @@ def _refuse_others(root: Path) -> None:
     other_names = [name for name in names if name not in _HARMLESS and name[0] != "."]
     if MANIFEST not in names and other_names:
         raise InvalidInputError(
-            f"folder must be new, empty or that of a study; {root} has no {MANIFEST} and contains "
+            f"folder must be new, empty or contain a study; {root} has no {MANIFEST} and contains "
             f"{some_of(other_names, _MAX_NAMES)}"
         )

@@ -235,8 +235,8 @@ def mixing_problems(run: SplittingRun, threshold: float) -> list[str]:
         return problems
     if run.mixing_p_value < _SUSPICIOUS:
         problems.append(
-            "ranks of moved particles among the others are not those of new points (p-value "
-            f"{run.mixing_p_value:.2g})"
+            "ranks of moved particles among the others differ from the ranks of new points "
+            f"(p-value {run.mixing_p_value:.2g})"
         )
     correlation = float(np.mean(run.correlations)) if run.correlations else 0.0
     if correlation > _CORRELATED:
@@ -248,7 +248,7 @@ def mixing_problems(run: SplittingRun, threshold: float) -> list[str]:
         ratio, df = _Scatter.of(run.repeats, logs, threshold).ratio(), len(logs) - 1
         if float(chdtrc(df, ratio / _TOLERATED)) < _SUSPICIOUS:
             problems.append(
-                f"repeats differ {math.sqrt(ratio / df):.1f} times as much as those of "
+                f"repeats differ {math.sqrt(ratio / df):.1f} times as much as repeats of "
                 "independent particles"
             )
     return problems

@@ -120,7 +120,7 @@ def split(
         return bridge(cube, splitting, target, left, calls_of_a_level, rng, report, others)
 
     bridged: Bridge | str = "n_draws is too small for one"
-    # Few particles do, from which a bridge leads to as many draws as are left: those of the trial
+    # Few particles do, from which a bridge leads to as many draws as are left: the trial's
     # where as many others are too expensive.
     least = N_REPEATS * _FEWEST_PARTICLES * each
     may_bridge = curve or least < _MOST_FIRST_PART * (budget - cube.n_scored)

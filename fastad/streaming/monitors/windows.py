@@ -75,7 +75,7 @@ class SlidingEvaluation:
         Bytes of each pane, at most; see `ScoreSketch`. One that has few points takes less.
     max_groups : int, default 1000
         Groups that are kept. When there is one more, the one of the others with the fewest points
-        is dropped; of equal ones, that to which nothing was added for the longest time. So many
+        is dropped; of equal ones, the one to which nothing was added for the longest time. Many
         small groups drop each other, and no large one. All counts take
         ``memory * (window / pane) * max_groups`` bytes at most, and half as much again while points
         wait for their label.

@@ -130,7 +130,7 @@ def selection_section(results: StudyResults) -> Section:
         "What is lost in the measure of the column where the model is selected by the measure of "
         "the row: a fraction of the best value, averaged over data sets, as Tables 6 (0 % "
         "contamination), 7 (1 %) and 8 (5 %) of Škvára, Pevný and Šmídl, 2019. Intervals are from "
-        "data sets drawn again; those of all cells are in the files of the tables.",
+        "data sets drawn again; the files of the tables have the intervals of all cells.",
     )
     by_collection: dict[str, list[tuple[Cell, LossMatrix]]] = {}
     for cell, measures in _cells_of_measures(results, builder, lowest=False):
@@ -272,7 +272,7 @@ def recommendation_section(results: StudyResults) -> Section:
         "recommendation",
         "Which measure to select models by",
         "For detectors that work at a false positive rate of 0.01 or 0.05, so that TPR at that "
-        "rate counts: the measure to select models by, of those of Škvára, Pevný and Šmídl, 2019 "
+        "rate counts: the measure to select models by, one of Škvára, Pevný and Šmídl, 2019 "
         "(sections 5.3 and 5.4), at the lowest contamination. A measure selects on all repeats but "
         "one, and is evaluated on that one.",
     )

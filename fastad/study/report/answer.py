@@ -122,7 +122,7 @@ def _outcomes(results: StudyResults) -> Iterator[str]:
     equal = _counted_of(study.tasks, is_equal, "tasks")
     if equal:
         yield (
-            f"{_EQUAL.capitalize()}, which rank nothing (those of a Gaussian kernel are all 0 "
+            f"{_EQUAL.capitalize()}, which rank nothing (scores of a Gaussian kernel are all 0 "
             f"where gamma is too large for the distances of the data): {some_of(equal, _NAMED)}."
         )
     infinite = _counted_of(study.curves, _is_infinite(study.curves), "data sets")

@@ -65,7 +65,7 @@ def curves_section(study: StudyTables) -> Section:
 def scores_section(study: StudyTables) -> Section:
     """Return the distributions of scores and their RP distances on each data set."""
     paragraphs = [
-        "How far the scores of anomalies lie above those of normal points, after balabit (2017). "
+        "Distances from scores of normal points up to scores of anomalies, after balabit (2017). "
         "A bar reaches from the 25th to the 75th percentile, its line from the 10th to the 90th, "
         "the thin one from the lowest to the highest score, and the dot is the median. RP@p is "
         "the (100 - p)th percentile of the anomalies less the pth of the normal points; the mark "

@@ -244,9 +244,9 @@ def file_names(texts: Iterable[str]) -> list[str]:
 
 
 def reasons_by_measure(cells: Iterable[str], keys: Sequence[str]) -> dict[str, Counter[str]]:
-    """Return how often each measure is undefined for each reason; empty where it is defined.
+    """Return the number of times that each measure is undefined, by reason; empty if defined.
 
-    Cells are those of the column ``undefined``, with key and reason of each measure, such as
+    Cells come from the column ``undefined``, with key and reason of each measure, such as
     ``"auc: no anomaly; em: no volume"``; ``keys`` are all measures that may occur in them.
     """
     alternatives = "|".join(re.escape(key) for key in sorted(keys, key=len, reverse=True))

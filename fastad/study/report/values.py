@@ -18,8 +18,8 @@ from fastad.study.results import configuration_names
 class ValuesByMeasure(TableResult):
     """Values by one measure: a row for each problem, a column for each detector, and their means.
 
-    The mean row is over the problems on which every detector has a value that has any. Frames are
-    those of the values.
+    The mean row is over the problems on which every detector has a value that has any. Frames have
+    the values.
     """
 
     values: MeanValues

@@ -176,7 +176,7 @@ def interval(
     the result's ``sampling`` says what they are worth. Fewer than 10 clusters or blocks are
     refused, and of fewer than 50 a warning is given. An area under the ROC curve of 1 gets an
     interval too: a lower bound from disjoint pairs of samples (method ``"pairs"``). Where
-    ``"combined"`` has no variance, the interval is that of ``"fiducial"``.
+    ``"combined"`` has no variance, ``"fiducial"`` gives the interval.
 
     References
     ----------

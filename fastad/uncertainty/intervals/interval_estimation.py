@@ -291,8 +291,8 @@ def _value_without_bias(counts: OrderedCounts, task: Task) -> float:
     """Return an area under the precision-recall curve less the bias of the smallest.
 
     If all anomalies are below all normals, the precisions at n anomalies are i / (i + r n), with r
-    normals for each anomaly at the prevalence; their mean is higher than that of a population,
-    1 - r ln(1 + 1/r). That of a curve between the points is the same.
+    normals for each anomaly at the prevalence; their mean is higher than a population's,
+    1 - r ln(1 + 1/r). The mean of a curve between the points is the same.
     """
     bound = task.bound
     n, m = float(counts.n_anomalies), float(counts.n_normals)
@@ -336,7 +336,7 @@ def _of_curves(
 ) -> tuple[str, Bounds]:
     """Return the method and the ends of an interval from random curves.
 
-    Combined, it contains those of `logit`, which knows the variance that the sample shows, and of
+    Combined, it contains the ends of `logit`, which knows the variance that the sample shows, and
     the middles of both curves, which know that one more sample may be above all. A sample without
     variance does not tell in which direction, and has the whole range from the lower curve on.
     """

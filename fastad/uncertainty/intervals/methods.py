@@ -292,8 +292,8 @@ def margin_note(bound: BoundMeasure, method: str, samples: Sequence[Sample]) -> 
         return note_of_few_units(bound, first)
     counts = samples[0].counts
     n_anomalies, n_normals = float(counts.n_anomalies), float(counts.n_normals)
-    # Replicates of values far from all samples, as the best of all thresholds, are biased; those of
-    # measures with an interval for any numbers are not. Nothing is known of a user's own function.
+    # Replicates of values far from all samples, as the best of all thresholds, are biased, but not
+    # of measures with an interval for any numbers. Nothing is known of a user's own function.
     known = (
         bound.measure.name in INFLUENCES
         or (bound.measure.slopes is None and min(limits_of(bound, n_anomalies, n_normals)) >= MANY)
