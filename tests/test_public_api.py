@@ -57,45 +57,15 @@ DATA = (
     *("y_true", "y_score", "contamination", "clusters", "blocks"),
     *("sample_weight", "pos_label"),
 )
-SCORES_AND_BOX = ("y_score", "uniform_score", "volume")
-DATA_WITHOUT_LABELS = {
-    "onnx_scorer": ("model",),
-    **dict.fromkeys(
-        (
-            *("bayesian_hierarchical_t", "bayesian_signed_rank", "multi_comparison_matrix"),
-            "variance_components",
-            *("average_ranks", "class_sensitivity", "compare_runs", "discriminability", "friedman"),
-            *("kendall_matrix", "loss_at_selected_fpr", "mean_values", "nemenyi", "rank_distance"),
-            *("rank_intervals", "recommend", "resampled_t_test", "selection_loss", "wilcoxon_holm"),
-        ),
-        ("results",),
-    ),
-    "compare_independent": ("sample_a", "sample_b"),
-    "design": ("scores",),
-    "draw": ("design",),
-    "estimate": ("scores", "labeled"),
-    "read_drawn": ("path",),
-    "cross_validated_interval": ("folds",),
-    "emmv": SCORES_AND_BOX,
-    "counts_query": ("sql",),
-    "from_counts": ("name", "function"),
-    "evaluate_unsupervised": ("detectors", "X"),
-    "excess_mass_band": ("curve",),
-    "excess_mass_curve": SCORES_AND_BOX,
-    "feature_importance": ("detector", "X"),
-    "gate": ("policy", "new", "old"),
-    "level_sets": ("detector", "X"),
-    "mass_volume_band": ("curve",),
-    "mass_volume_curve": SCORES_AND_BOX,
-    "mass_volume_from_roc": ("y_true", "y_score", "volume"),
-    "required_uniform_draws": ("volume_fraction",),
-    "kolmogorov_distance": ("a", "b"),
-    "pairwise_agreement": ("a", "b"),
-    "rank_label_agreement": ("criterion", "references"),
-    **dict.fromkeys(("compare_rates", "rate_confidence_sequence"), ("n_events", "n_samples")),
-    "power_of_policy": ("policy", "old"),
-    "read_policy": ("policy",),
+# Parameters that are data, and so positional; and some that are options of other functions.
+ALWAYS_DATA = {
+    *("X", "a", "b", "curve", "design", "detector", "detectors", "folds", "function", "model"),
+    *("n_events", "n_samples", "name", "new", "old", "policy", "results", "sample_a", "sample_b"),
+    *("scores", "scores_a", "scores_b", "sql", "uniform_score", "volume", "volume_fraction"),
+    *("y_score", "y_true"),
 }
+FROM_LEVEL_SETS = ("emmv", "excess_mass_curve", "mass_volume_curve")
+DATA_OR_OPTION = {"box", "criterion", "labeled", "path", "references", "threshold"}
 SECTIONS = ("Parameters", "Returns", "Raises", "Examples")
 
 
@@ -309,23 +279,19 @@ def test_every_parameter_is_documented_in_its_order(name: str) -> None:
 
 @loop("name", FUNCTIONS)
 def test_data_are_positional_and_options_keyword_only(name: str) -> None:
-    data = {"y_true", "y_score", "scores_a", "scores_b", "new", "old"}
-    if name in ("volume", "volume_at_fpr", "volumes", "volume_curve", "compile_scorer"):
-        data |= {"detector", "detectors", "threshold", "box", "X"} - (
-            {"box"} if name == "volumes" else set()
-        )
-    data |= set(DATA_WITHOUT_LABELS.get(name, ()))
     for parameter in inspect.signature(PUBLIC[name]).parameters.values():
-        if parameter.name in data:
-            assert parameter.kind is parameter.POSITIONAL_OR_KEYWORD
+        if parameter.kind is parameter.POSITIONAL_OR_KEYWORD:
+            assert parameter.name in ALWAYS_DATA | DATA_OR_OPTION
             # A volume may be given as its logarithm; level sets are all that a curve needs.
             # A reference takes the place of a box.
-            optional = {"volume", *(["box"] if name == "volume" else [])} | (
-                {"uniform_score"} if DATA_WITHOUT_LABELS.get(name) == SCORES_AND_BOX else set()
-            )
-            assert parameter.default is (None if parameter.name in optional else parameter.empty)
+            is_optional = parameter.name == "volume" or (name, parameter.name) in {
+                ("volume", "box"),
+                *((curve, "uniform_score") for curve in FROM_LEVEL_SETS),
+            }
+            assert parameter.default is (None if is_optional else parameter.empty)
         else:
             assert parameter.kind in (parameter.KEYWORD_ONLY, parameter.VAR_KEYWORD)
+            assert parameter.name not in ALWAYS_DATA
 
 
 def test_help_names_what_becomes_an_array() -> None:
