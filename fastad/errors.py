@@ -29,7 +29,7 @@ class InvalidInputError(_ArgumentError, ValueError):
     argument : str or None
         Name of the argument without an index, where it is a single one.
     item : str or None
-        The same with its index, such as ``y_score['forest']``, as the message begins.
+        Name with its index, such as ``y_score['forest']``, as the message begins.
     """
 
 
@@ -43,7 +43,7 @@ class InvalidTypeError(_ArgumentError, TypeError):
     argument : str or None
         Name of the argument without an index, where it is a single one.
     item : str or None
-        The same with its index, such as ``fpr[1]``, as the message begins.
+        Name with its index, such as ``fpr[1]``, as the message begins.
     """
 
 

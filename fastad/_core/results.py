@@ -299,7 +299,7 @@ class TableResult(Result):
         caption : str, optional
             Caption above the table, as plain text; with it, or a label, the table floats.
         label : str, optional
-            Its name for references.
+            Name of the table for references.
         digits, columns : optional
             Decimals of the values, and heads of the columns, as for `to_markdown`.
 

@@ -41,12 +41,12 @@ class FriedmanTest:
     statistic, p_value : float
         Friedman's statistic and its p-value, by the chi-square distribution; NaN where undefined.
     df : int
-        Its degrees of freedom.
+        Degrees of freedom of the chi-square distribution.
     f_statistic, f_p_value : float
         Iman's and Davenport's statistic and its p-value; where all data sets order the detectors
         identically the statistic is infinite, and the p-value the exact one.
     f_df : tuple of int
-        Its two degrees of freedom.
+        Degrees of freedom of Iman's and Davenport's statistic.
     exact_p_value : float
         Probability of a statistic as large if each data set orders the detectors at random, counted
         over all orders; NaN where there are too many.

@@ -54,7 +54,7 @@ class RankComparison(TableResult):
     n_datasets : int
         Number of problems that count.
     data : str
-        The same in words, and how many data sets they come from.
+        Numbers of problems and of data sets in words.
     confidence_level : float
         Confidence level of each interval; family-wise for the comparisons.
     n_resamples : int

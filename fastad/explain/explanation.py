@@ -62,7 +62,7 @@ class MatchingDefinition(Record):
     reason : str
         Difference from the measure.
     value : float
-        Its value on the data.
+        Value of the definition on the data.
     measure : str
         Key of the measure of fastad that it is taken for.
     measure_value : float

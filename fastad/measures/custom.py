@@ -59,7 +59,7 @@ def from_counts(
     Parameters
     ----------
     name : str
-        Its name, an identifier that no measure of fastad has; tables show it as the key.
+        Name of the measure, an identifier that no measure of fastad has; also its key in tables.
     function : callable
         ``function(tp, fp, n_anomalies, n_normals)``: arrays of shape (n_points,) of the flagged
         anomalies and the flagged normals, floats that need not be integers, and the sizes of both

@@ -150,7 +150,7 @@ class Measure(Generic[Result]):
     title : str
         A short description.
     key : str
-        Its key in tables; with an operating point, the text before the number.
+        Key in tables; with an operating point, the text before the number.
     compute : callable
         The measure as a function of ordered counts and checked parameters.
     parameters : mapping of str to Parameter
@@ -367,7 +367,7 @@ class BoundMeasure:
     Attributes
     ----------
     key : str
-        Its key in tables.
+        Key in tables.
     measure : Measure
         The declaration.
     parameters : mapping

@@ -100,7 +100,7 @@ class ScoreDistributionDisplay(LabelledDisplay):
     ax_ : matplotlib.axes.Axes
         Axes of the first detector.
     figure_ : matplotlib.figure.Figure or SubFigure
-        Their figure.
+        Figure of the axes.
     steps_ : dict of str to (StepPatch, StepPatch)
         The histograms of normals and anomalies.
 

@@ -40,9 +40,9 @@ class AdaptedDetector:
     detector : object
         The fitted detector.
     name : str
-        Its name in tables.
+        Name of the detector in tables.
     method : str
-        Its method that gives scores.
+        Method of the detector that gives scores.
     negated : bool
         Whether those scores are negated.
     """
@@ -137,7 +137,7 @@ def from_sklearn(detector: Any, *, name: str | None = None) -> AdaptedDetector:
         ``IsolationForest``, ``OneClassSVM``, ``EllipticEnvelope``, ``SGDOneClassSVM``,
         ``LocalOutlierFactor(novelty=True)``, and others that inherit from ``OutlierMixin``.
     name : str, optional
-        Its name in tables; by default the name of its class.
+        Name of the detector in tables; by default the name of its class.
 
     Returns
     -------
@@ -188,7 +188,7 @@ def from_pyod(detector: Any, *, name: str | None = None) -> AdaptedDetector:
     detector : detector
         Fitted detector of PyOD, or a pipeline or search that ends in one.
     name : str, optional
-        Its name in tables; by default the name of its class.
+        Name of the detector in tables; by default the name of its class.
 
     Returns
     -------

@@ -161,7 +161,7 @@ class MeasureScorer(Scorer[float]):
     measure : str or Measure
         Function of fastad that is computed, or a declaration.
     options : dict
-        Its keyword arguments.
+        Keyword arguments of the function.
     pos_label : label or None
         Label of the anomalies; None stands for 1.
     response_method : str

@@ -65,7 +65,7 @@ class ThresholdedDetector(OutlierMixin, MetaEstimatorMixin, BaseEstimator):  # t
     threshold_ : float
         Anomaly score, higher is more anomalous, at or above which a sample is flagged.
     offset_ : float
-        The same for ``score_samples``: below it a sample is flagged.
+        Threshold of ``score_samples``, below which a sample is flagged.
     guarantee_ : GuaranteedThreshold or None
         The threshold with its guarantee, where there is one.
     n_held_out_ : int

@@ -52,9 +52,9 @@ class Configuration:
     Attributes
     ----------
     detector : str
-        Its name.
+        Name of the detector.
     params : str
-        Its parameters as a string, such as "k=5, score=kappa".
+        Parameters as a string, such as "k=5, score=kappa".
     rule : Rule or None
         Rule of scores by nearest neighbours, if it has one.
     factory : str, class or object

@@ -185,7 +185,7 @@ class Covariance(ShortRepr):
     values : numpy.ndarray of shape (n_detectors,)
         The measure of each.
     matrix : numpy.ndarray of shape (n_detectors, n_detectors)
-        Their covariance over samples like this one.
+        Covariances of the values over samples like this one.
     """
 
     names: Sequence[str]

@@ -86,7 +86,7 @@ class ExcessMassCurve(Curve):
         level : float or sequence of floats
             Levels from 0 on, in one over units of the features.
         log_level : float or sequence of floats
-            Its natural logarithm, in place of it.
+            Natural logarithms of levels, in place of ``level``.
 
         Returns
         -------

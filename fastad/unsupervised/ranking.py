@@ -23,7 +23,7 @@ class Place(NamedTuple):
     Attributes
     ----------
     detector : str
-        Its name.
+        Name of the detector.
     rank : float
         1 for the best; ties share the mean of their ranks.
     best, worst : int

@@ -132,7 +132,7 @@ class Walkers:
     points : numpy.ndarray of shape (n_features, n_walkers)
         Positions of the walkers.
     scores : numpy.ndarray of shape (n_walkers,)
-        Their scores.
+        Scores of the points.
     rounded : numpy.ndarray of shape (n_features, n_walkers)
         Positions in the cloud's coordinates.
     """

@@ -38,7 +38,7 @@ class Particles:
     points : numpy.ndarray of shape (n_features, n_particles)
         Positions in the cube.
     scores : numpy.ndarray of shape (n_particles,)
-        Their scores.
+        Scores of the positions.
     survivors : numpy.ndarray of shape (n_features, n_survivors)
         Some of the particles that the last level has left in place: enough to know their shape.
     levels, log_fractions : list of float

@@ -51,11 +51,11 @@ class Counted(NamedTuple):
     Attributes
     ----------
     counted : int
-        Those that were counted.
+        Points, or labels, that were counted.
     late : int
-        Those whose pane had left the window.
+        Points, or labels, whose pane had left the window.
     ahead : int
-        Those too far ahead of the window.
+        Points, or labels, too far ahead of the window.
     dropped : int
         Points beyond the quota of their group; labels whose points may have been dropped.
     """

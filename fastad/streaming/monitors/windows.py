@@ -268,10 +268,10 @@ class SlidingEvaluation:
         Parameters
         ----------
         window : str, float, timedelta, optional
-            Its length, a multiple of the pane; by default all that is kept.
+            Length of the window, a multiple of the pane; by default all that is kept.
         end : time, optional
-            Its end, where a pane ends; by default the end of the latest pane. Windows that do not
-            overlap are tumbling ones.
+            End of the window, where a pane ends; by default the end of the latest pane. Windows
+            that do not overlap are tumbling ones.
         group : str, int or tuple of these, optional
             By default all groups together.
 

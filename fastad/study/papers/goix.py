@@ -133,7 +133,7 @@ def goix_cell(
     y : array-like of shape (n_samples,)
         1 for anomalies, 0 for normal samples.
     dataset : str
-        Its name.
+        Name of the data set.
     setting : {"novelty", "unsupervised"}
         Trained on normal samples only, EM and MV measured on normal test rows; or on whatever
         there is, with few anomalies, EM and MV measured on the rows that ROC and PR are.

@@ -30,7 +30,7 @@ class GoixPlan:
     settings : sequence of {"novelty", "unsupervised"}
         Settings to run.
     protocol : GoixProtocol
-        Its numbers.
+        Numbers of the protocol.
     """
 
     settings: Sequence[Setting] = SETTINGS
