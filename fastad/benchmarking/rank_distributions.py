@@ -86,7 +86,8 @@ def _normal(signed: IntVector) -> FloatVector:
     ahead = np.abs(signed.sum(axis=1)).astype(np.float64)
     spread = np.sqrt(np.sum(signed.astype(np.float64) ** 2, axis=1))
     z = np.divide(ahead, spread, out=np.zeros(len(signed)), where=spread > 0)
-    return np.maximum(2 * ndtr(-z), SMALLEST_P)
+    p_values: FloatVector = np.maximum(2 * ndtr(-z), SMALLEST_P)
+    return p_values
 
 
 def _exact(signed: IntVector) -> FloatVector:
