@@ -230,14 +230,14 @@ def mixing_problems(run: SplittingRun, threshold: float) -> list[str]:
             f"{run.n_isolated} points below the threshold, from data or from single draws, lie "
             "where no particle is"
         )
-    # A bridge has the parts of its region by draws, wherever the particles of each repeat are.
-    if isinstance(run.bridge, Bridge) and threshold <= run.bridge.threshold:
-        return problems
     if run.mixing_p_value < _SUSPICIOUS:
         problems.append(
             "ranks of moved particles among the others differ from the ranks of new points "
             f"(p-value {run.mixing_p_value:.2g})"
         )
+    # A bridge has the parts of its region by draws, wherever the particles of each repeat are.
+    if isinstance(run.bridge, Bridge) and threshold <= run.bridge.threshold:
+        return problems
     correlation = float(np.mean(run.correlations)) if run.correlations else 0.0
     if correlation > _CORRELATED:
         problems.append(
