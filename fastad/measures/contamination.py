@@ -50,21 +50,22 @@ def check_contamination(value: Point, name: str = "contamination") -> Fraction:
 
 
 def check_contamination_range(
-    value: Point | tuple[Point, Point] | None, name: str = "contamination"
+    value: Point | tuple[Point, Point] | None,
 ) -> tuple[Fraction, Fraction]:
     """Check a fraction of anomalies among the normals, or the lowest and the highest; None is 0."""
     if not isinstance(value, tuple | list):
-        fraction = check_contamination(0 if value is None else value, name)
+        fraction = check_contamination(0 if value is None else value)
         return fraction, fraction
     if len(value) != 2:
         raise InvalidInputError(
-            f"{name} must be a number or a pair (lowest, highest); found {len(value)} entries"
+            "contamination must be a number or a pair (lowest, highest); found "
+            f"{len(value)} entries"
         )
-    low, high = (check_contamination(x, f"{name}[{i}]") for i, x in enumerate(value))
+    low, high = (check_contamination(x, f"contamination[{i}]") for i, x in enumerate(value))
     if low > high:
         raise InvalidInputError(
-            f"{name} must not fall from its lowest to its highest; found {float(low):g} > "
-            f"{float(high):g}"
+            "contamination must not fall from its lowest to its highest; found "
+            f"{float(low):g} > {float(high):g}"
         )
     return low, high
 
@@ -180,18 +181,16 @@ def observed_area(bound: BoundMeasure) -> BoundMeasure:
     return bound
 
 
-def refuse_impossible(
-    counts: OrderedCounts, contamination: Fraction, name: str = "contamination"
-) -> None:
+def refuse_impossible(counts: OrderedCounts, contamination: Fraction) -> None:
     """Raise where the data refute a fraction of hidden anomalies."""
     if contamination == 0:
         return
     largest = largest_contamination(counts)
     if contamination > largest:
         raise InvalidInputError(
-            f"{name} must not exceed what the data allow: fewer normal samples score as high as "
-            f"anomalies than so many hidden ones would, and the fraction is at most {largest:.4g} "
-            f"(confidence {1 - ALPHA:g}); found {float(contamination):g}"
+            "contamination must not exceed what the data allow: fewer normal samples score as high "
+            "as anomalies than so many hidden ones would, and the fraction is at most "
+            f"{largest:.4g} (confidence {1 - ALPHA:g}); found {float(contamination):g}"
         )
 
 

@@ -127,10 +127,8 @@ class StudyConfig:
         if not isinstance(self.title, str):
             raise mistyped("title", "be a string", short_repr(self.title))
         object.__setattr__(self, "seed", check_seed(self.seed, "seed"))
-        object.__setattr__(
-            self, "measures", check_measures(self.measures, self.volumes.fpr, "measures")
-        )
-        object.__setattr__(self, "detectors", check_configurations(self.detectors, "detectors"))
+        object.__setattr__(self, "measures", check_measures(self.measures, self.volumes.fpr))
+        object.__setattr__(self, "detectors", check_configurations(self.detectors))
 
         # A copy, as the configuration cannot change; not a proxy, which cannot be pickled.
         object.__setattr__(self, "extra", dict(self.extra))
@@ -258,7 +256,7 @@ def keys_of(measures: Sequence[MeasureLike]) -> list[str]:
 
 
 def check_measures(
-    measures: Sequence[MeasureLike], fpr: Sequence[float], name: str
+    measures: Sequence[MeasureLike], fpr: Sequence[float]
 ) -> tuple[str | BoundMeasure, ...]:
     """Return the keys of measures with labels, each once; those that are declared are bound.
 
@@ -269,21 +267,21 @@ def check_measures(
     rates = [exact_rate(rate, "volumes.fpr") for rate in fpr]
     declared = Measure, BoundMeasure
     if not (isinstance(measures, Sequence) and any(isinstance(x, declared) for x in measures)):
-        measures = key_list(measures, name)
+        measures = key_list(measures, "measures")
     for key in measures:
         if isinstance(key, declared):
             for bound in parse_measures(key, rates):
-                _check_own(bound, keys, name)
+                _check_own(bound, keys)
                 keys[bound.key] = bound
             continue
-        key_list([key], name)
+        key_list([key], "measures")
         if function_of(key) == key:
             keys |= dict.fromkeys(bound.key for bound in parse_measures(key, rates))
             continue
         named = read_key(key)
         if named is None or named[0].higher_is_better is None:
             raise refused(
-                name,
+                "measures",
                 "contain keys of measures such as auc or tpr@0.05",
                 f"{short_repr(key)}{suggestion_for(key)}",
             )
@@ -291,12 +289,12 @@ def check_measures(
     return tuple(key if bound is None else bound for key, bound in keys.items())
 
 
-def _check_own(bound: BoundMeasure, keys: Mapping[str, BoundMeasure | None], name: str) -> None:
+def _check_own(bound: BoundMeasure, keys: Mapping[str, BoundMeasure | None]) -> None:
     """Check a declared measure: it has a direction, and a key of its own."""
     if bound.measure.higher_is_better is None:
-        raise refused(name, "be ones of which more, or less, is better", bound.key)
+        raise refused("measures", "be ones of which more, or less, is better", bound.key)
     if bound.key in keys and keys[bound.key] != bound:
-        raise refused(name, "have keys of their own", f"two for {bound.key!r}")
+        raise refused("measures", "have keys of their own", f"two for {bound.key!r}")
 
 
 def _profile(values: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -166,22 +166,21 @@ def detector_presets() -> dict[str, Sequence[Mapping[str, Any]]]:
     }
 
 
-def check_configurations(values: Any, name: str) -> tuple[Configuration, ...]:
+def check_configurations(values: Any) -> tuple[Configuration, ...]:
     """Check that values are configurations, at least one, all different."""
     if not isinstance(values, Sequence) or isinstance(values, str):
-        raise mistyped(name, "be a sequence of Configuration", short_repr(values))
+        raise mistyped("detectors", "be a sequence of Configuration", short_repr(values))
     seen: set[tuple[str, str]] = set()
     for i, value in enumerate(values):
         if not isinstance(value, Configuration):
-            raise mistyped(f"{name}[{i}]", "be a Configuration", short_repr(value))
+            raise mistyped(f"detectors[{i}]", "be a Configuration", short_repr(value))
         if (value.detector, value.params) in seen:
-            raise InvalidInputError(
-                f"{name}[{i}] must differ from those before; found {value.key} a second time",
-                argument=name,
+            raise refused(
+                f"detectors[{i}]", "differ from those before", f"{value.key} a second time"
             )
         seen.add((value.detector, value.params))
     if not seen:
-        raise refused(name, "contain at least one Configuration", "none")
+        raise refused("detectors", "contain at least one Configuration", "none")
     return tuple(values)
 
 

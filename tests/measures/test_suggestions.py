@@ -22,7 +22,7 @@ READERS: dict[str, Callable[[str], Any]] = {
     "compare": lambda key: fastad.compare(LABELS, SCORES, SCORES, measure=key),
     "compare_all": lambda key: fastad.compare_all(LABELS, {"a": SCORES, "b": SCORES}, measure=key),
     "chance_level": lambda key: fastad.chance_level(LABELS, SCORES, measure=key),
-    "study": lambda key: check_measures([key], [], "measures"),
+    "study": lambda key: check_measures([key], []),
 }
 MISSPELT = {
     "acu": "'auc'",

@@ -49,7 +49,7 @@ def test_all_labels_of_the_papers_are_known() -> None:
     assert {"auc", "auc_w", "precision@p0.01", "f1@0.05", "ht_auc@0.4", "cost_auc@1.25"} <= set(
         labels
     )
-    assert check_measures(labels, [], "measures") == labels
+    assert check_measures(labels, []) == labels
 
 
 @pytest.mark.parametrize("seed", range(3))
