@@ -342,9 +342,9 @@ def test_every_function_of_labels_and_scores_is_in_the_registry() -> None:
     assert single - others == set(MEASURES)
 
 
-def test_labels_of_the_registry_tell_measures_apart() -> None:
-    labels = [row.key for row in MEASURES.values()]
-    assert len(set(labels)) == len(labels)
+def test_keys_of_the_registry_differ() -> None:
+    keys = [row.key for row in MEASURES.values()]
+    assert len(set(keys)) == len(keys)
 
 
 @pytest.mark.parametrize("name", ["interval", "chance_level", "roc_band", "precision_recall_band"])
