@@ -23,12 +23,8 @@ class StateLock:
     """Lock of an object's state, which a forked child uses only where no thread was changing it.
 
     A child has none of its parent's other threads: a lock that one of them had would never be
-    released, and the state that it protects may be half changed.
-
-    Parameters
-    ----------
-    owner : str
-        Class of the object, for the message.
+    released, and the state that it protects may be half changed. The message names ``owner``, the
+    class of the object.
     """
 
     __slots__ = ("_lock", "_n_forks", "_owner")

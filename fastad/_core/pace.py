@@ -22,13 +22,7 @@ _SAMPLES = 1_000_000
 
 
 class Pace:
-    """Size of the rounds in which points are treated, from the time that earlier rounds took.
-
-    Attributes
-    ----------
-    size : int
-        Number of points in the next round.
-    """
+    """Size of the rounds in which points are treated, from the time that earlier rounds took."""
 
     def __init__(self) -> None:
         self.size = _FIRST

@@ -152,15 +152,7 @@ def part_of(progress: Progress | None, part: int, n_parts: int) -> Progress | No
 
 
 class SharedProgress:
-    """Progress of several computations, which may be under way at once in threads, as one.
-
-    Parameters
-    ----------
-    progress : Progress
-        Called by one thread at a time, with the amount done of all.
-    n_parts, size : int
-        Number of computations, and the size of each.
-    """
+    """Progress of several computations of one size, which threads may share, as one."""
 
     def __init__(self, progress: Progress, n_parts: int, size: int) -> None:
         self._progress = progress

@@ -16,11 +16,6 @@ class RowIndex:
     that is made like it. Rows are paired by their position, so that rows in another order would
     be paired with other rows. A call has one, which its threads may share once all
     detectors have been named.
-
-    Attributes
-    ----------
-    n_rows : int
-        Number of rows.
     """
 
     __slots__ = ("_index", "_name", "n_rows")

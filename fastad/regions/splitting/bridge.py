@@ -194,16 +194,9 @@ def _excess(differences: FloatVector) -> float:
 def _wandered(
     splitting: Splitting, threshold: float, n_calls: int, each: float
 ) -> tuple[list[list[FloatMatrix]], list[FloatMatrix]]:
-    """Let particles move on; return their places after each round, and all positions.
+    """Let particles move on; return their places after each round, by repeat, and all positions.
 
     A round is about as long as a particle needs to forget where it was, of ``each`` calls.
-
-    Returns
-    -------
-    list of list of numpy.ndarray
-        Places of the particles, by round and repeat.
-    list of numpy.ndarray
-        Positions of the particles of each repeat.
     """
     n_particles = sum(repeat.n_below(threshold) for repeat in splitting.repeats)
     n_rounds = max(int(n_calls / (n_particles * max(each, _LEAST_MOVES))), 2)
@@ -332,19 +325,12 @@ def _spread(
 def _bridge(drawn: Draws, logs: FloatVector, inflation: float = 1.0) -> tuple[float, float, float]:
     """Return the logarithm of the fraction, its variance, and coverage.
 
-    The coverage is the part of particles where the mixture is not too thin.
+    ``logs`` are the logarithms of the mixture's density at particles, which are uniform in the
+    region; the coverage is the part of them where the mixture is not too thin. The variance of a
+    mean over particles is ``inflation`` times the variance of independent ones.
 
     With 1 / h the density of all the points together, draws and particles, which is the best h
     (Meng and Wong 1996): it needs the fraction itself, and is iterated.
-
-    Parameters
-    ----------
-    drawn : Draws
-        Draws from the mixture.
-    logs : numpy.ndarray of shape (n_particles,)
-        Logarithms of its density at particles, uniform in the region.
-    inflation : float
-        Variance of a mean over particles, as a multiple of the variance of independent ones.
     """
     n, m = drawn.n_drawn, logs.shape[0]
     if drawn.logs.shape[0] == 0:

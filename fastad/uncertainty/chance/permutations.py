@@ -141,14 +141,8 @@ def values_by_chance(
     """Return values of measures on labels by chance, and how many were drawn; 0 if all are there.
 
     The labels of a series are shifted in a circle; the labels of whole clusters are exchanged
-    between clusters of the same size. O(n) for each; all measures share them.
-
-    Returns
-    -------
-    values : numpy.ndarray of shape (n_measures, n_values)
-        NaN where a measure is undefined.
-    n_drawn : int
-        Number of values, or 0.
+    between clusters of the same size. O(n) for each; all measures, a row each, share them.
+    Undefined values are NaN.
     """
     refusal = sample.refusal("the chance level")
     if refusal is None and (sample.weights != 1).any():

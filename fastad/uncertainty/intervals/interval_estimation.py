@@ -68,26 +68,14 @@ _FEW_ANOMALIES, _MISSING = 20, 2 * 0.08 / 0.05
 
 @dataclass(frozen=True, slots=True, eq=False)
 class InferenceOptions:
-    """Options of intervals and comparisons, checked.
+    """Options of intervals and comparisons, checked."""
 
-    Attributes
-    ----------
-    method : str
-        One of the methods, or "auto".
-    level : Fraction
-        Confidence level.
-    n_resamples, stratified, key
-        Settings of replicates and permutations; ``key`` seeds their random numbers.
-    progress : Progress or None
-        Reports how many replicates are done.
-    """
-
-    method: str
+    method: str  # one of the methods, or "auto"
     level: Fraction
     n_resamples: int
     stratified: bool
-    key: np.uint64
-    progress: Progress | None = None
+    key: np.uint64  # seed of the random numbers of replicates and permutations
+    progress: Progress | None = None  # of replicates
 
     @property
     def alpha(self) -> float:
