@@ -26,7 +26,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     **{name: getattr(fastad.measures, name) for name in MEASURES},
     **{"evaluate": fastad.evaluate, "rank_scores": fastad.rank_scores},
 }
-PARAMETERS = {name: list(inspect.signature(FUNCTIONS[name]).parameters) for name in FUNCTIONS}
+PARAMETERS = {name: inspect.signature(FUNCTIONS[name]).parameters for name in FUNCTIONS}
 
 
 USUAL: dict[str, st.SearchStrategy[Any]] = {
@@ -39,8 +39,6 @@ USUAL: dict[str, st.SearchStrategy[Any]] = {
     "groups": st.sampled_from([None, ["a", "a", "b", "b"], {"fold": [0, 0, 1, 1]}]),
     "kinds": st.sampled_from([None, ["a", "b", "b", "a"], {"kind": [0, 0, 1, 1]}]),
     "segments": st.sampled_from([None, None, ["a", "b", "b", "a"]]),
-    "overlap": st.just("raise"),
-    "events_per_day": st.none(),
     "measures": st.sampled_from([None, ["auc"], "auc", ["tpr@0.1", "auc_rp"]]),
     "score_range": st.sampled_from([(0, 4), (-1.0, 4.0), [0, 4]]),
     "interpolation": st.sampled_from(["linear", "conservative"]),
@@ -54,8 +52,6 @@ USUAL: dict[str, st.SearchStrategy[Any]] = {
     "n_repeats": st.sampled_from([None, 2]),
     "confidence_level": st.sampled_from([None, None, 0.9]),
     "chance": st.sampled_from([False, False, True]),
-    "curves": st.just(False),
-    "threshold_from": st.none(),
     "n_resamples": st.just(3),
     "rng": st.just(0),
     "prevalence": st.sampled_from([None, 0.5]),
@@ -66,9 +62,6 @@ USUAL: dict[str, st.SearchStrategy[Any]] = {
     "cost_miss": st.just(1),
     "cost_false_alarm": st.just(2),
     "fraction": st.just(0.5),
-    "clusters": st.none(),
-    "blocks": st.none(),
-    "contamination": st.none(),
     "max_tpr": st.just(1),
     "alpha": st.just(0.5),
     "coverage": st.just(0.9),
@@ -76,6 +69,13 @@ USUAL: dict[str, st.SearchStrategy[Any]] = {
 }
 rates = st.sampled_from([0.4, 0.5, 1, Fraction(1, 3)])
 rates_of_tables = rates | st.sampled_from([[0.25, 0.5], np.array([0.5])])
+
+
+def usual_value(function: str, name: str, *, default: Any) -> st.SearchStrategy[Any]:
+    """Values of a parameter: those above, the default of a switch, or else rates."""
+    if name not in USUAL and (default is None or isinstance(default, bool | str)):
+        return st.just(default)
+    return USUAL.get(name, rates_of_tables if function == "evaluate" else rates)
 
 
 def unusual_value(name: str) -> st.SearchStrategy[Any]:
@@ -95,13 +95,16 @@ def _is_large(value: Any) -> bool:
 def calls(draw: st.DrawFn) -> tuple[str, dict[str, Any], set[str]]:
     """A function, its arguments, and the names of those that are not the usual ones."""
     name = draw(st.sampled_from([*FUNCTIONS, *["evaluate"] * 8]))
-    given = PARAMETERS[name]
+    given = dict(PARAMETERS[name])
     if name == "confusion_at":
-        left_out = draw(st.sampled_from(["threshold", "k"]))
-        given = [x for x in given if x != left_out]
-    unusual = {draw(st.sampled_from(given)) for _ in range(draw(st.sampled_from([1, 1, 1, 2, 3])))}
-    others = rates_of_tables if name == "evaluate" else rates
-    values = {x: draw(unusual_value(x) if x in unusual else USUAL.get(x, others)) for x in given}
+        del given[draw(st.sampled_from(["threshold", "k"]))]
+    unusual = {
+        draw(st.sampled_from(list(given))) for _ in range(draw(st.sampled_from([1, 1, 1, 2, 3])))
+    }
+    values = {
+        x: draw(unusual_value(x) if x in unusual else usual_value(name, x, default=of.default))
+        for x, of in given.items()
+    }
     return name, values, unusual
 
 
