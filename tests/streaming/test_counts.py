@@ -146,9 +146,15 @@ ONES = [1, 1, 1]
         (EDGES, [1, np.nan, 1], ONES, "left", r"normals must be finite and not neg.* index 1: nan"),
         (EDGES, ONES, [1, -1, 1], "left", "anomalies must be finite and not negative; found 1"),
         (EDGES, [1, 1, np.inf], ONES, "left", "normals must be finite and not negative"),
-        (EDGES, [1, 1, 1e16], ONES, "left", r"normals must be of an integer type from 2\^53 on"),
+        (EDGES, [1, 1, 1e16], ONES, "left", r"normals must be below 2\^53 where all are integers; "
+         r"found 1 other values, the first at index 2: 1e\+16"),
+        (EDGES, [1, 2**53, 1], ONES, "left", r"normals must be below 2\^53 where all are integers; "
+         "found 1 other values, the first at index 1: 9007199254740992"),
+        (EDGES, ONES, np.array([2**63, 1, 1], np.uint64), "left", r"anomalies must be below 2\^53"),
+        (EDGES, ONES, [1e19, 1.0, 1e19], "left", r"anomalies must be below 2\^53 where all are"),
         (EDGES, ONES, [1, 0.5, 1e101], "left", "anomalies must be 0 or lie in"),
-        (EDGES, [1, 1, 2**61], [1, 1, 2**61], "left", r"must be fewer than 2\^62 in all; found"),
+        (np.arange(1025), np.full(1024, 2**52), np.zeros(1024), "left",
+         r"must be fewer than 2\^62 in all; found 4.61169e\+18"),
         (EDGES, ONES, [1, 1], "left", "anomalies must have one count for each bin; found 2"),
         (EDGES[:3], ONES, ONES, "left", r"edges must have an edge more, shape \(4,\)"),
         (EDGES, ONES, ONES, "both", r"edges must have lowest and highest score of each"),
@@ -168,10 +174,20 @@ def test_bad_counts_are_refused(
 
 
 def test_counts_beyond_floats_stay_exact() -> None:
-    sketch = ScoreSketch.from_counts([[0, 0], [1, 1]], [2**60, 1], [1, 2**60], closed="both")
-    n = 2**60 + 1
-    assert sketch.roc_auc().value == (2 * 2**120 + 2 * 2**60) / 2 / n**2
-    assert (sketch.n_anomalies, sketch.n_normals) == (n, n)
+    most = 2**53 - 1
+    edges = [[0, 0], [1, 1]]
+    sketch = ScoreSketch.from_counts(edges, [most, 3], [5, most], closed="both")
+    sketch.merge(sketch)
+    pairs = (most + 3) * (most + 5)
+    assert sketch.roc_auc().value == (2 * most**2 + 5 * most + 3 * most) / (2 * pairs)
+    assert (sketch.n_anomalies, sketch.n_normals) == (2 * (most + 5), 2 * (most + 3))
+
+
+def test_total_weights_may_be_large() -> None:
+    """Where not all are integers, none is a count."""
+    large = ScoreSketch.from_counts([0, 1, 2], [3.0 * 2**60, 2.0**60], [0.5, 2.5])
+    small = ScoreSketch.from_counts([0, 1, 2], [3, 1], [0.5, 2.5])
+    assert large.roc_auc().value == small.roc_auc().value
 
 
 def test_infinite_scores_may_share_a_bin_with_numbers() -> None:
@@ -181,6 +197,8 @@ def test_infinite_scores_may_share_a_bin_with_numbers() -> None:
         if key != "precision@p0.05":
             bounds = sketch.evaluate([key])[key]
             assert bounds.low <= value <= bounds.high
+    threshold = sketch.threshold_at_fpr(fpr=1)
+    assert (threshold.low, threshold.high) == (-np.inf, 0)
     # What reads values takes finite scores: those in the bins lie within the range.
     bounds = sketch.rp_auc(score_range=(-4, 6))
     assert 0 < bounds.low < bounds.high <= 1
@@ -252,7 +270,7 @@ def test_a_merge_that_cannot_be_is_refused() -> None:
         InvalidInputError, match="other must contain float64 as before; found int64"
     ):
         sketch.merge(other)
-    half = ScoreSketch.from_counts([0, 1], [2**61], [0])
+    half = ScoreSketch.from_counts(np.arange(513), np.full(512, 2**52), np.zeros(512))
     with pytest.raises(InvalidInputError, match="fewer than 2\\^62 points"):
         half.merge(half)
     with pytest.raises(InvalidInputError, match="counted its points itself"):

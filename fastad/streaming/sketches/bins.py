@@ -58,16 +58,16 @@ def _check_counts(normals: ArrayLike, anomalies: ArrayLike) -> CountVector:
             "of normals"
         )
     both: CountVector = np.stack([check_weights(each, name) for name, each in given.items()])
-    total = both.sum(dtype=np.float64)
-    if both.dtype == np.int64:
+    if np.all(both == np.floor(both)):
+        # They count samples. Where one is as large, it may have been rounded on its way.
         for name, counts in given.items():
-            merged = counts >= _FLOATS_MERGE if counts.dtype.kind == "f" else np.False_
-            _refuse(merged, counts, name, "be of an integer type from 2^53 on")
-    if total >= MOST_POINTS and all(counts.dtype.kind != "f" for counts in given.values()):
-        raise InvalidInputError(
-            f"normals and anomalies must be fewer than 2^62 in all; found {total:.6g}",
-            argument="normals",
-        )
+            _refuse(counts >= _FLOATS_MERGE, counts, name, "be below 2^53 where all are integers")
+        total = both.sum(dtype=np.float64)
+        if total >= MOST_POINTS:
+            raise InvalidInputError(
+                f"normals and anomalies must be fewer than 2^62 in all; found {total:.6g}",
+                argument="normals",
+            )
     return both
 
 

@@ -1,47 +1,29 @@
 """`ScoreSketch`: measures of scores that come in streams, with bounds that are certain."""
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from fastad._core.interrupts import uninterrupted
 from fastad._core.locks import StateLock
-from fastad._core.parameters import N_RESAMPLES, check_type, exact_number, short_repr
+from fastad._core.parameters import check_type, short_repr
 from fastad._core.text_tables import count_text
-from fastad._core.threads import thread_limit
-from fastad._core.types import ArrayLike, Count, IntervalMethod, IntVector, Label, Point, Points
+from fastad._core.types import ArrayLike, Count, IntVector, Label
 from fastad.errors import InvalidInputError, UndefinedMeasureError
-from fastad.measures.measure import BoundMeasure, MeasureLike
-from fastad.measures.points import fractions_of, need_both
-from fastad.measures.registry import MEASURES
-from fastad.measures.requests import bind
-from fastad.measures.results import RocCurve
-from fastad.measures.roc import ROC_CURVE
 from fastad.ordering.raw import KeyCodec
 from fastad.streaming.sketches import serialization
 from fastad.streaming.sketches.bins import Closed, bins_of
-from fastad.streaming.sketches.bounded_methods import BoundedMeasureMethods, bind_any
-from fastad.streaming.sketches.bounds import (
-    bounds_of,
-    check_intervals,
-    evaluate_cells,
-    measures_to_bound,
-)
+from fastad.streaming.sketches.cell_measures import CellMeasures
 from fastad.streaming.sketches.cell_table import CellTable
 from fastad.streaming.sketches.cells import ANOMALY, NORMAL, UNLABELLED, CellCounts, ScoreCells
 from fastad.streaming.sketches.checks import StreamedPoints, check_memory, check_points, shown_size
-from fastad.streaming.sketches.refinement import Refinement
-from fastad.streaming.sketches.results import BoundedEvaluation, BoundedInterval, BoundedValue
 from fastad.streaming.sketches.serialization import SketchState
-
-if TYPE_CHECKING:
-    from fastad.uncertainty.rates.bands import RocBand
 
 _MEMORY = "8MB"
 
 
-class ScoreSketch(BoundedMeasureMethods):
+class ScoreSketch(CellMeasures):
     """Counts of scores in cells, from which every measure is read with bounds that are certain.
 
     A cell contains the scores whose bits agree but for the lowest ones. The resolution is the
@@ -117,7 +99,7 @@ class ScoreSketch(BoundedMeasureMethods):
             single values. Floats, or integers below 2^53.
         normals, anomalies : array-like of shape (n_bins,)
             Numbers of normal samples and of anomalies in each bin, or their total weights. If all
-            are integers, they count samples.
+            are integers, they count samples, and must be below 2^53.
         closed : {"left", "right", "both"}, default "left"
             Which edge of a bin is part of it. The outermost edges always are.
         memory : int or str, default "8MB"
@@ -133,8 +115,9 @@ class ScoreSketch(BoundedMeasureMethods):
         Raises
         ------
         InvalidInputError
-            If edges do not rise, numbers of bins differ, or a count is negative or not finite. A
-            float from 2^53 on is no count: it may have been rounded.
+            If edges do not rise, numbers of bins differ, or a count is negative, not finite, or
+            from 2^53 on, where it may have been rounded. Total weights that are all integers and
+            as large can be scaled: only their ratios matter.
 
         Notes
         -----
@@ -339,155 +322,6 @@ class ScoreSketch(BoundedMeasureMethods):
         with self._lock.checked():
             self._check_addable(other, 1, "other", "other")
             uninterrupted(lambda: self._add(other, 1))
-
-    def evaluate(
-        self,
-        measures: MeasureLike | Sequence[MeasureLike] | None = None,
-        *,
-        fpr: Point | Points = (0.01, 0.05),
-        confidence_level: Point | None = None,
-        n_resamples: int = N_RESAMPLES,
-        rng: int | np.random.Generator | None = None,
-    ) -> BoundedEvaluation:
-        """Return a table of measures with their bounds.
-
-        Parameters
-        ----------
-        measures : str, Measure, BoundMeasure, or sequence of such, optional
-            Keys such as ``"tpr@0.01"``, names of measures, or declarations; by default the
-            measures of `fastad.evaluate`. The thresholds at the rates in use, ``threshold@0.01``,
-            are added.
-        fpr : float or sequence of floats, default (0.01, 0.05)
-            False positive rates for names without one.
-        confidence_level : float, optional
-            Level of confidence intervals, which stand beside the bounds as `interval` has them.
-        n_resamples : int, default 2000
-            Number of replicates of each interval that is resampled.
-        rng : int or numpy.random.Generator, optional
-            Seed, or generator, of random numbers.
-
-        Returns
-        -------
-        BoundedEvaluation
-            ``result["auc"]`` is a `BoundedValue`; what the points leave undefined, and why, is in
-            ``result.undefined``.
-        """
-        bound = measures_to_bound(measures, fpr)
-        options = check_intervals(confidence_level, n_resamples, rng)
-        return evaluate_cells(self.score_cells(), bound, options)
-
-    def interval(
-        self,
-        *,
-        measure: MeasureLike,
-        method: IntervalMethod = "auto",
-        confidence_level: Point = 0.95,
-        n_resamples: int = N_RESAMPLES,
-        stratified: bool = True,
-        rng: int | np.random.Generator | None = None,
-        n_threads: int | None = None,
-        **operating_point: Any,
-    ) -> BoundedInterval:
-        """See `fastad.interval`; beside the interval stand the certain bounds of the estimate.
-
-        The interval says what other samples may show and is computed with all points of a cell at
-        the same score; the bounds say what the exact scores of these samples may show.
-        """
-        # Here, because SciPy's functions take a sixth of a second to import.
-        from fastad.uncertainty.intervals import interval as intervals
-        from fastad.uncertainty.samples.bootstrap import IndependentSample
-
-        bound, options, hidden = intervals.check_interval(
-            measure,
-            operating_point,
-            method,
-            confidence_level,
-            n_resamples,
-            rng,
-            stratified=stratified,
-        )
-        bounds = self.bounds(bound)
-        with thread_limit(n_threads):
-            sample = IndependentSample.of(self.score_cells().tied)
-            interval = intervals.interval_of(sample, bound, options, hidden)
-        return BoundedInterval(interval, bounds)
-
-    def bounds(self, bound: BoundMeasure) -> BoundedValue:
-        """Return a measure that was bound to its parameters, with its certain bounds."""
-        return bounds_of(self.score_cells(), bound)
-
-    def roc_curve(self) -> RocCurve:
-        """Return the ROC curve through the edges of the cells, where its points are exact."""
-        return ROC_CURVE.compute(self.score_cells().tied, drop_collinear=False)
-
-    def roc_band(self) -> "RocBand":
-        """Return the band in which the ROC curve of the exact scores certainly lies.
-
-        Its confidence level is 1; ``tpr`` is that of `roc_curve`.
-        """
-        # Here, because SciPy's functions take a sixth of a second to import.
-        from fastad.uncertainty.rates.bands import RocBand
-
-        cells = self.score_cells()
-        counts = cells.tied
-        need_both(counts, "roc_band")
-        fpr = np.repeat(fractions_of(counts.fps, counts.n_normals), 2)[1:-1]
-        tpr = fractions_of(counts.tps, counts.n_anomalies)
-        below, above = np.repeat(tpr[:-1], 2), np.repeat(tpr[1:], 2)
-        at_edges = np.repeat(tpr, 2)[1:-1]
-        tied = np.repeat(cells.ties, 2)
-        low, high = np.where(tied, at_edges, below), np.where(tied, at_edges, above)
-        return RocBand.of(fpr, at_edges, low, high, 1.0, True)  # noqa: FBT003 - arrays
-
-    def refine(
-        self, *, measure: MeasureLike, tolerance: Point = 0, **operating_point: Any
-    ) -> Refinement:
-        """Say which scores a second pass must count so that a measure is certain to a tolerance.
-
-        Parameters
-        ----------
-        measure : str, Measure or BoundMeasure
-            Key such as ``"tpr@0.001"``, or name of a measure or a threshold.
-        tolerance : float, default 0
-            Largest error of the value that is allowed; 0 asks for the exact value.
-        **operating_point
-            Parameters of the measure.
-
-        Returns
-        -------
-        Refinement
-            Its ``update`` takes the same points again, and its ``result`` is the value.
-
-        Raises
-        ------
-        InvalidInputError
-            If the bounds of the measure are not known.
-        UndefinedMeasureError
-            If the points leave the measure undefined, whatever their exact scores are.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from fastad.streaming import ScoreSketch
-        >>> rng = np.random.default_rng(0)
-        >>> labels = rng.random(100_000) < 0.1
-        >>> scores = rng.normal(size=100_000) + labels
-        >>> sketch = ScoreSketch("20kB")
-        >>> sketch.update(labels, scores)
-        >>> second = sketch.refine(measure="tpr@0.01")
-        >>> second.update(labels, scores)
-        >>> print(second.result())
-        0.0889347 (exact)
-        """
-        exact = exact_number(tolerance, "tolerance")
-        if exact < 0:
-            raise InvalidInputError(f"tolerance must not be negative; found {tolerance}")
-        declared = MEASURES.get(measure) if isinstance(measure, str) else None
-        if declared is not None and declared.kind == "threshold":
-            bound = bind_any(declared, operating_point)
-        else:
-            bound = bind(measure, operating_point)
-        return Refinement(self.score_cells(), bound, exact, self.memory)
 
     def copy(self) -> "ScoreSketch":
         """Return a sketch of the same points that changes by itself."""
