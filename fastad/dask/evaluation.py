@@ -16,7 +16,7 @@ from fastad.ordering.membership import Overlap
 from fastad.streaming.large_files.evaluation import (
     Columns,
     Counters,
-    PartCounters,
+    PartedColumns,
     Streams,
     by_passes,
     distinct_names,
@@ -136,7 +136,8 @@ def evaluate(
         breakdown = None
         if parts is not None:
             counted = {key: part_counter(bound, each) for key, each in tables.items()}
-            breakdown = breakdown_of(_count_parts(table, counted, columns), grouping, parts)
+            counted = _count(table, counted, PartedColumns(*columns))
+            breakdown = breakdown_of(counted, grouping, parts)
         # The groups had to be found first, and kinds are counted at the thresholds.
         n_passes += bool(grouping) + (breakdown is not None)
         return StreamedEvaluation.of(tables, grouping, n_passes, breakdown)
@@ -236,26 +237,6 @@ def _count(table: PartitionedTable, counters: Counters, columns: Columns) -> Cou
         ]
     for result in dask.compute(*level):
         counters = result.counters
-    return counters
-
-
-def _count_parts(table: PartitionedTable, counters: PartCounters, columns: Columns) -> PartCounters:
-    """Count the kinds and segments of all rows, each partition apart."""
-    empty = {key: each.empty() for key, each in counters.items()}
-    tasks = table.map(_parts_of, columns.names_of_parts(), empty=empty, columns=columns)
-    for counted in dask_module().compute(*tasks):
-        for key, each in counted.items():
-            counters[key].merge(each)
-    return counters
-
-
-def _parts_of(batches: Iterable[Batch], empty: PartCounters, columns: Columns) -> PartCounters:
-    """Count the kinds and segments of some partitions; the task of a worker."""
-    counters = {key: each.empty() for key, each in empty.items()}
-    roles = columns.roles(columns.names_of_parts())
-    for batch in batches:
-        if batch.n_rows:
-            columns.count_parts(convert_batch(batch, roles), counters)
     return counters
 
 

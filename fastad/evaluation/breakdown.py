@@ -2,12 +2,13 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from fastad._core.results import Column, TableResult
 from fastad._core.text_tables import DASH, TextTable, count_text, fixed_text, number_text
-from fastad._core.types import Count, Threshold
+from fastad._core.types import Count
+from fastad.evaluation.operating_point import OperatingPoint
 
 if TYPE_CHECKING:
     from fastad.uncertainty.rates.group_rates import RateComparison
@@ -17,25 +18,14 @@ _HEADS = {"kind": ("anomalies", "flagged", "tpr"), "segment": ("normals", "flagg
 
 
 @dataclass(frozen=True, slots=True)
-class PointByPart:
-    """An operating point of a detector, with the rates of the parts of each class."""
-
-    fpr: float | None  # bound on the false positive rate; None where the threshold was given
-    threshold: Threshold
-    false_alarms: Count
-    n_normals: Count
-    kinds: "RateComparison | None"
-    segments: "RateComparison | None"
-
-
-@dataclass(frozen=True, slots=True)
 class RunByPart:
     """A detector, on all rows or in a group, with what there is of each part."""
 
     names: Mapping[str, Any]  # columns of its group, and the detector
-    points: Sequence[PointByPart]
-    values: Mapping[str, float]  # measures of all anomalies
-    by_kind: Mapping[Any, Mapping[str, float]]  # measures of each kind
+    points: Sequence[OperatingPoint]  # with a threshold
+    n_normals: Count
+    values: Mapping[str, float] = field(default_factory=dict)  # measures of all anomalies
+    by_kind: Mapping[Any, Mapping[str, float]] = field(default_factory=dict)
 
 
 class Breakdown(TableResult):
@@ -73,11 +63,11 @@ class Breakdown(TableResult):
                 head = {
                     **run.names,
                     "fpr": nan if point.fpr is None else point.fpr,
-                    "threshold": float(point.threshold),
+                    "threshold": _threshold(point),
                 }
                 for rates in filter(None, (point.kinds, point.segments)):
-                    cells = rates.cells()
-                    alarms = self._alarms(rates, point)
+                    cells = rates.to_columns()
+                    alarms = self._alarms(rates, run.n_normals)
                     for i, part in enumerate(cells["part"]):
                         row = {name: column[i] for name, column in cells.items()}
                         values: Mapping[str, float] = {}
@@ -92,12 +82,12 @@ class Breakdown(TableResult):
                             **{key: values.get(key, nan) for key in run.values},
                         }
 
-    def _alarms(self, rates: "RateComparison", point: PointByPart) -> list[float]:
+    def _alarms(self, rates: "RateComparison", n_normals: Count) -> list[float]:
         """Return the false alarms a day of each row, NaN where there are none."""
-        counts = rates.cells()["n_events"]
+        counts = rates.to_columns()["n_events"]
         if self.events_per_day is None or rates.noun == "kind":
             return [math.nan] * len(counts)
-        return [count / point.n_normals * self.events_per_day for count in counts]
+        return [count / n_normals * self.events_per_day for count in counts]
 
     def _blocks(self) -> list[TextTable | str]:
         blocks: list[TextTable | str] = []
@@ -106,9 +96,9 @@ class Breakdown(TableResult):
             if run.by_kind:
                 blocks += ["", f"{title}: each kind against all normals", _by_kind(run)]
             for point in run.points:
-                blocks += ["", f"{title}, {self._point_text(point)}"]
+                blocks += ["", f"{title}, {self._point_text(point, run.n_normals)}"]
                 for rates in filter(None, (point.kinds, point.segments)):
-                    blocks += [self._table(rates, point), *rates.statements]
+                    blocks += [self._table(rates, run.n_normals), *rates.statements]
         return [*blocks[1:], *(["", *self.notes] if self.notes else [])]
 
     @property
@@ -123,22 +113,22 @@ class Breakdown(TableResult):
         levels = {rates.confidence_level for rates in comparisons if rates is not None}
         return [line_of_intervals(level) for level in levels]
 
-    def _point_text(self, point: PointByPart) -> str:
-        rate = point.false_alarms / point.n_normals if point.n_normals else math.nan
+    def _point_text(self, point: OperatingPoint, n_normals: Count) -> str:
+        rate = math.nan if point.fp is None or not n_normals else point.fp / n_normals
         at = "" if point.fpr is None else f"FPR {point.fpr:g}, "
-        text = f"{at}threshold {float(point.threshold):.6g}: flags {rate:.3g} of the normals"
+        text = f"{at}threshold {_threshold(point):.6g}: flags {rate:.3g} of the normals"
         if self.events_per_day is None:
             return text
         return f"{text}, {rate * self.events_per_day:.3g} false alarms a day"
 
-    def _table(self, rates: "RateComparison", point: PointByPart) -> TextTable:
+    def _table(self, rates: "RateComparison", n_normals: Count) -> TextTable:
         """Return a printed table of the rates of kinds or of segments."""
         table = rates.text_table()
         header = [rates.noun, *_HEADS[rates.noun], *table.header[4:]]
         rows = [list(row) for row in table.rows]
         if self.events_per_day is not None and rates.noun == "segment":
             header.append("alarms a day")
-            for row, alarms in zip(rows, self._alarms(rates, point), strict=True):
+            for row, alarms in zip(rows, self._alarms(rates, n_normals), strict=True):
                 row.append(number_text(alarms, ".3g"))
         shown = rows
         if len(rows) > _MAX_PRINTED + 2:
@@ -149,6 +139,10 @@ class Breakdown(TableResult):
             more = count_text(len(order) - _MAX_PRINTED, f"more {rates.noun}")
             shown += [[f"and {more}", *[DASH] * (len(header) - 1)], rows[-1]]
         return TextTable(header, shown)
+
+
+def _threshold(point: OperatingPoint) -> float:
+    return math.nan if point.threshold is None else float(point.threshold)
 
 
 def _cell(value: Any) -> str:

@@ -23,8 +23,9 @@ from fastad._core.types import (
 )
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.evaluation.few_normals import FewNormals, highest_normals
+from fastad.evaluation.operating_point import OperatingPoint
 from fastad.evaluation.parts import Parts, counts_by_kind, points_by_part, reads_corners
-from fastad.evaluation.results import DetectorEvaluation, OperatingPoint
+from fastad.evaluation.results import DetectorEvaluation
 from fastad.evaluation.roc_points import roc_points
 from fastad.measures.contamination import (
     corrected_counts,
@@ -182,14 +183,15 @@ def _with_parts(
     """Add the rates of kinds and segments, and the measures of each kind, from the same order."""
     parts = request.parts
     assert parts is not None
-    points = points_by_part(evaluation.operating_points, counts, scores, labels, parts)
+    points = points_by_part(evaluation.operating_points, scores, labels, parts)
     by_kind: dict[Any, DetectorEvaluation] = {}
-    if parts.kinds is not None and parts.kinds.codes.shape[0]:
+    kinds = parts.members.get("kinds")
+    if kinds is not None and labels.n_anomalies:
         name, own = evaluation.detector, replace(request, parts=None, progress=None)
         reads_curve = own.is_plain and not evaluation.unresolved
         if labels.weights is None and reads_curve and all(map(reads_corners, own.measures)):
             keyed = bool(own.rates or own.thresholds)
-            counted = counts_by_kind(counts, scores, labels, parts.kinds, points, keyed=keyed)
+            counted = counts_by_kind(counts, scores, kinds, points, keyed=keyed)
             evaluated = thread_map(lambda kind: evaluate_measures(name, kind[1](), own), counted)
             by_kind = {
                 # Distinct scores are not counted.
@@ -199,7 +201,7 @@ def _with_parts(
         else:
             by_kind = {
                 kind: evaluate_scores(name, scores[rows], labels.keep(rows), own)
-                for kind, rows in parts.kinds.beside(labels.values == 0)
+                for kind, rows in kinds.beside(labels.values == 0)
             }
     return replace(
         evaluation,

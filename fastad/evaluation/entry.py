@@ -16,7 +16,6 @@ from fastad._core.parameters import (
     check_flag,
     check_generator,
     check_inside,
-    check_positive,
     check_range,
     check_rate,
     check_thresholds,
@@ -39,6 +38,7 @@ from fastad.errors import InvalidInputError
 from fastad.evaluation.chosen_thresholds import check_pair, with_chosen_thresholds
 from fastad.evaluation.detector import EvaluationRequest, evaluate_detector
 from fastad.evaluation.groups import GroupedEvaluation, evaluate_groups
+from fastad.evaluation.part_counts import check_part_options
 from fastad.evaluation.parts import Parts
 from fastad.evaluation.results import Evaluation
 from fastad.measures.contamination import check_contamination, corrected
@@ -46,7 +46,7 @@ from fastad.measures.measure import BoundMeasure, MeasureLike
 from fastad.measures.requests import listed_measures, table_measures
 from fastad.ordering.groups import make_groups
 from fastad.ordering.labels import NAN_POLICIES, check_labels
-from fastad.ordering.membership import OVERLAPS, Overlap, check_membership
+from fastad.ordering.membership import Overlap, check_membership
 from fastad.ordering.named_scores import Table, named_scores
 
 ERROR_POLICIES = ("raise", "record")
@@ -293,16 +293,8 @@ def evaluate(
                 "contamination must not be given with threshold_from, whose thresholds it would "
                 "move; found both"
             )
-    check_choice(overlap, OVERLAPS, "overlap")
-    events = (
-        None if events_per_day is None else float(check_positive(events_per_day, "events_per_day"))
-    )
     has_parts = kinds is not None or segments is not None
-    if not has_parts and (events is not None or overlap != "raise"):
-        name = "overlap" if events is None else "events_per_day"
-        raise InvalidInputError(
-            f"{name} must be given with kinds or segments, whose rates it is for; found neither"
-        )
+    events = check_part_options(overlap, events_per_day, ("kinds", "segments"), are_given=has_parts)
     request = EvaluationRequest(
         bound, on_error, nan_policy, own_measures=own_measures, contamination=hidden
     )
@@ -340,11 +332,12 @@ def evaluate(
             level = check_inside(
                 0.95 if confidence_level is None else confidence_level, "confidence_level"
             )
-            of_kinds, of_segments = (
-                None if part is None else check_membership(part, labels, name, label, overlap)
+            members = {
+                name: check_membership(part, labels, name, label, overlap)
                 for part, name, label in ((kinds, "kinds", 1), (segments, "segments", 0))
-            )
-            request = replace(request, parts=Parts(of_kinds, of_segments, level, points, events))
+                if part is not None
+            }
+            request = replace(request, parts=Parts(members, level, points, events))
         if own_measures:
             _check_names(own_measures, [name for name, _ in detectors])
         if threshold_from is not None:

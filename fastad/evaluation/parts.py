@@ -1,113 +1,54 @@
 """Kinds of anomalies and segments of normals, from the order of all scores."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from fastad._core.arrays import as_readonly, set_readonly
-from fastad._core.types import BoolVector, IntVector, ScoreVector, Threshold
-from fastad._kernels.ordering import keys
+from fastad._core.threads import slices, thread_map
+from fastad._core.types import IntMatrix, IntVector, ScoreVector
 from fastad._kernels.ordering import kinds as kernels
-from fastad.evaluation.results import OperatingPoint
+from fastad.evaluation.operating_point import OperatingPoint
+from fastad.evaluation.part_counts import PartCounter
 from fastad.measures.flagged import points_flagged
 from fastad.measures.measure import BoundMeasure, Extremes
 from fastad.ordering.counts import OrderedCounts
 from fastad.ordering.groups import Groups
 from fastad.ordering.labels import Labels
 from fastad.ordering.membership import Membership
+from fastad.ordering.orders import sort
 from fastad.ordering.raw import view_raw
 
-if TYPE_CHECKING:
-    from fastad.uncertainty.rates.group_rates import RateComparison
+# Bits of a key that is not negative.
+_KEY_BITS = 63
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Parts:
     """Kinds of anomalies and segments of normals, and what is evaluated of them."""
 
-    kinds: Membership | None
-    segments: Membership | None
+    members: Mapping[str, Membership]  # of "kinds", "segments", or both
     confidence_level: Fraction
     rates: Sequence[Fraction]  # operating points where no measure has any
     events_per_day: float | None
 
     def take(self, rows: IntVector) -> "Parts":
         """Return the parts of some of the rows, which are numbered anew."""
-        kinds, segments = (
-            None if each is None else each.take(rows) for each in (self.kinds, self.segments)
-        )
-        return replace(self, kinds=kinds, segments=segments)
-
-
-def compare_parts(
-    names: Sequence[Any],
-    events: IntVector,
-    samples: IntVector,
-    total: tuple[int, int] | None,
-    noun: str,
-    confidence_level: Fraction,
-) -> "RateComparison":
-    """Compare the rates of the parts that have samples."""
-    # Here, because SciPy's functions take a sixth of a second to import.
-    from fastad.uncertainty.rates.group_rates import compared_rates
-
-    present = np.flatnonzero(samples)
-    return compared_rates(
-        [names[i] for i in present.tolist()],
-        events[present],
-        samples[present],
-        total,
-        higher_is_better=noun == "kind",
-        level=confidence_level,
-        noun=noun,
-    )
+        return replace(self, members={x: each.take(rows) for x, each in self.members.items()})
 
 
 def points_by_part(
-    points: Sequence[OperatingPoint],
-    counts: OrderedCounts,
-    scores: ScoreVector,
-    labels: Labels,
-    parts: Parts,
+    points: Sequence[OperatingPoint], scores: ScoreVector, labels: Labels, parts: Parts
 ) -> list[OperatingPoint]:
     """Return operating points with the rates of each part at the same thresholds."""
-    given = {
-        "kinds": ("kind", parts.kinds, int(counts.n_anomalies)),
-        "segments": ("segment", parts.segments, int(counts.n_normals)),
-    }
-    # A class may be absent, from a group.
-    present = {
-        name: (noun, part, n)
-        for name, (noun, part, n) in given.items()
-        if part is not None and part.codes.shape[0]
-    }
-    by_part = []
-    for point in points:
-        rates: dict[str, Any] = {}
-        if point.threshold is not None:
-            flagged = _flagged(scores, counts, point.threshold)
-            for name, (noun, part, n) in present.items():
-                sizes, events = part.count(labels.weights, flagged)
-                n_flagged = point.tp if noun == "kind" else point.fp
-                total = None if part.is_disjoint else (int(n_flagged or 0), n)
-                rates[name] = compare_parts(
-                    part.names, events, sizes, total, noun, parts.confidence_level
-                )
-        by_part.append(replace(point, **rates))
-    return by_part
-
-
-def _flagged(scores: ScoreVector, counts: OrderedCounts, threshold: Threshold) -> BoolVector:
-    """Return which scores a threshold flags, compared in their own type."""
-    n = points_flagged(counts, threshold)
-    if n == 0:
-        return np.zeros(scores.shape[0], np.bool_)
-    flagged: BoolVector = scores >= counts.codec.decode(counts.keys[n - 1 : n])[0]
-    return flagged
+    counter = PartCounter([x for x in points if x.threshold is not None])
+    counter.count(labels.values.view(np.bool_), scores, parts.members, labels.weights)
+    evaluated = iter(counter.evaluate(parts.confidence_level))
+    return [x if x.threshold is None else next(evaluated) for x in points]
 
 
 def reads_corners(bound: BoundMeasure) -> bool:
@@ -122,7 +63,6 @@ def reads_corners(bound: BoundMeasure) -> bool:
 def counts_by_kind(
     counts: OrderedCounts,
     scores: ScoreVector,
-    labels: Labels,
     kinds: Membership,
     points: Sequence[OperatingPoint],
     *,
@@ -133,13 +73,10 @@ def counts_by_kind(
     The points are where the curve of the kind bends, and the operating points; they have keys only
     where these are needed.
     """
-    sizes = np.bincount(kinds.codes, minlength=len(kinds.names))
+    codes, columns = _in_order(counts, scores, kinds)
+    sizes = np.bincount(codes, minlength=len(kinds.names))
     starts = np.concatenate([[0], np.cumsum(sizes)])
-    codes, where = _in_order(counts, scores, labels, kinds)
-    groups = Groups({}, starts, as_readonly(codes))
-    # Counts are read in the order of the scores, where neighbours are.
-    columns = where, counts.fps[where], counts.fps[where + 1]
-    together = [groups.arrange(column) for column in columns]
+    together = thread_map(Groups({}, starts, as_readonly(codes)).arrange, columns)
     last = counts.fps.shape[0] - 1
     thresholds = [x.threshold for x in points if x.threshold is not None]
     flagged = np.array([points_flagged(counts, x) for x in thresholds], np.int64)
@@ -172,28 +109,57 @@ def counts_by_kind(
 
 
 def _in_order(
-    counts: OrderedCounts, scores: ScoreVector, labels: Labels, kinds: Membership
-) -> tuple[IntVector, IntVector]:
-    """Return the kinds of anomalies by falling score, and the position of each among the scores.
+    counts: OrderedCounts, scores: ScoreVector, kinds: Membership
+) -> tuple[IntVector, list[IntVector]]:
+    """Return the kinds of anomalies by falling score, and three columns beside them.
 
+    These are the position of each score among all, and the normals above it, and at or above it.
     The counts say how many anomalies have each score, so that nothing is looked up.
     """
-    rows = np.flatnonzero(labels.values.view(np.bool_))
-    order = np.argsort(_falling(scores[rows]))
-    where = np.empty(rows.shape[0], np.int64)
-    kernels.positions_of_anomalies(counts.tps, where)
-    if np.array_equal(rows, kinds.rows):
-        return kinds.codes[order], where
-    of_rows = np.empty_like(where)
-    of_rows[order] = where
-    where = of_rows[np.searchsorted(rows, kinds.rows)]
-    order = np.argsort(where)
-    return kinds.codes[order], where[order]
+    raw = view_raw(as_readonly(kinds.of_entries(scores)))
+    own = kinds.of_entries(kinds.own)
+
+    def take(rows: slice) -> tuple[IntVector, IntVector]:
+        n = np.count_nonzero(own[rows])
+        taken = np.empty((2, n + 1), np.int64)
+        values = raw.values[rows], raw.largest, raw.signed
+        kernels.take_keys(*values, kinds.codes[rows], own[rows], *taken)
+        return taken[0, :n], taken[1, :n]
+
+    falling, codes = map(np.concatenate, zip(*thread_map(take, slices(own.shape[0])), strict=True))
+    # Sorting values takes a third of the time of sorting positions: codes go along in the lowest
+    # bits, if need be in place of the lowest of the keys, of which few scores differ in no others.
+    n_bits = (len(kinds.names) - 1).bit_length()
+    lowest = falling.min()
+    span = int(falling.max()) - int(lowest)
+    n_dropped = max(span.bit_length() + n_bits - _KEY_BITS, 0)
+    # Differences beyond 63 bits are right as unsigned integers.
+    above = (falling - lowest).view(np.uint64) >> np.uint64(n_dropped)
+    keys = above.view(np.int64) << n_bits | codes
+    sort(keys)
+    columns = _scores_of_anomalies(counts)
+    of_keys = _distinct(keys >> n_bits)
+    if of_keys[-1] + 1 == columns[0].shape[0]:
+        codes = keys & ((1 << n_bits) - 1)
+    else:
+        order = np.argsort(falling)
+        codes, of_keys = codes[order], _distinct(falling[order])
+    is_distinct = of_keys.shape[0] == columns[0].shape[0]
+    return codes, columns if is_distinct else [column[of_keys] for column in columns]
 
 
-def _falling(scores: ScoreVector) -> IntVector:
-    """Return numbers that rise as scores fall."""
-    raw = view_raw(scores)
-    falling = np.empty(scores.shape[0], np.int64)
-    keys.fall(raw.values, raw.largest, raw.signed, falling)
-    return falling
+def _scores_of_anomalies(counts: OrderedCounts) -> list[IntVector]:
+    """Return the positions of the scores that anomalies have, and the normals around them."""
+
+    def find(scores: slice) -> IntMatrix:
+        fps, tps = (x[scores.start : scores.stop + 1] for x in (counts.fps, counts.tps))
+        most = min(tps[-1] - tps[0], tps.shape[0] - 1)
+        columns = np.empty((3, most + 1), np.int64)
+        return columns[:, : kernels.scores_of_anomalies(fps, tps, scores.start, *columns)]
+
+    return list(np.concatenate(thread_map(find, slices(counts.tps.shape[0] - 1)), axis=1))
+
+
+def _distinct(ordered: IntVector) -> IntVector:
+    """Number rising values, equal ones alike."""
+    return np.cumsum(np.concatenate([[False], ordered[1:] != ordered[:-1]]))

@@ -1,8 +1,8 @@
 """Results of `evaluate`: tables that print, iterate, and turn into other forms."""
 
 import math
-from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,8 +18,8 @@ from fastad._core.text_tables import (
     html_text,
     intervals_text,
 )
-from fastad._core.types import Count, Threshold
-from fastad.evaluation.breakdown import Breakdown, PointByPart, RunByPart
+from fastad._core.types import Count
+from fastad.evaluation.breakdown import Breakdown, RunByPart
 from fastad.evaluation.doubtful_scores import ScoredRun, lines_of_scores
 from fastad.evaluation.few_normals import FewNormals
 from fastad.evaluation.notes import (
@@ -33,78 +33,19 @@ from fastad.evaluation.notes import (
     lines_of_sampling,
     split_keys,
 )
+from fastad.evaluation.operating_point import OperatingPoint
 from fastad.evaluation.roc_points import RocPoints, curves_html
 from fastad.measures.requests import key_of, read_key
 from fastad.uncertainty.results import Interval
 
 if TYPE_CHECKING:
     from fastad.uncertainty.chance.chance_level import ChanceLevel
-    from fastad.uncertainty.rates.group_rates import RateComparison
 
 
 # Key of the area under the ROC curve.
 AUC = "auc"
 # Endings of the columns beside a value: its interval and its chance level.
 SUFFIXES = ("_low", "_high", "_adjusted", "_p_value")
-
-
-@dataclass(frozen=True, slots=True)
-class OperatingPoint(Record):
-    """The threshold at one false positive rate, or one that was given, and what it flags.
-
-    Attributes
-    ----------
-    fpr : float or None
-        The bound on the false positive rate; None where the threshold was given.
-    threshold : float, int or None
-        As given, or as `fastad.threshold_at_fpr`; None where that is undefined.
-    tp, fp : int, float or None
-        Flagged anomalies and flagged normals.
-    undefined : str or None
-        Why there is no threshold, or no counts.
-    is_own : bool
-        Whether the threshold was given for this detector alone.
-    rule : str or None
-        By what the threshold was chosen on other samples, by ``threshold_from``: a key such as
-        ``"f1_best"``, or ``"fpr 0.01"``.
-    kinds, segments : RateComparison or None
-        True positive rate of each kind of anomaly, and false positive rate of each segment of
-        normals, at this threshold.
-    """
-
-    fpr: float | None
-    threshold: Threshold | None
-    tp: Count | None
-    fp: Count | None
-    undefined: str | None = None
-    is_own: bool = False
-    rule: str | None = None
-    kinds: "RateComparison | None" = None
-    segments: "RateComparison | None" = None
-
-    @property
-    def n_flagged(self) -> Count | None:
-        """Number of flagged points."""
-        return None if self.tp is None or self.fp is None else self.tp + self.fp
-
-    def of_kind(self, kind: Hashable) -> "OperatingPoint":
-        """Return the point with the counts of one kind of anomaly."""
-        if self.kinds is None:
-            return self
-        tp = self.kinds.n_events.item(list(self.kinds.names).index(kind))
-        return replace(self, tp=tp, kinds=None, segments=None)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values; an infinite threshold is the string "inf" or "-inf"."""
-        threshold = self.threshold
-        if threshold is not None and not isinstance(threshold, int):
-            threshold = nearest_float(threshold)  # of a fraction, too
-        names = ("fpr", "threshold", "tp", "fp", "n_flagged", "undefined")
-        values = {name: getattr(self, name) for name in names}
-        values |= {} if self.rule is None else {"rule": self.rule}
-        parts = {"kinds": self.kinds, "segments": self.segments}
-        values |= {name: rates.plain() for name, rates in parts.items() if rates is not None}
-        return plain_record(values | {"threshold": threshold})
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -232,15 +173,6 @@ class DetectorEvaluation(Record, Mapping[str, float]):
             of_kinds = [{"kind": name, **each.to_dict()} for name, each in self.by_kind.items()]
             values["by_kind"] = of_kinds
         return plain_record(values)
-
-    def run_by_part(self, **names: Any) -> RunByPart:
-        """Return what a breakdown shows of the detector, in a group of some names."""
-        points = [
-            PointByPart(x.fpr, x.threshold, x.fp, self.n_normals, x.kinds, x.segments)
-            for x in self.operating_points
-            if x.threshold is not None and x.fp is not None
-        ]
-        return RunByPart({**names, "detector": self.detector}, points, self, self.by_kind)
 
     def cell(self, key: str) -> str:
         """Return a value as a string, with its mark, and its interval where it has one."""
@@ -465,7 +397,16 @@ def breakdown_of(
     points = [point for _, each in runs for point in each.operating_points]
     if all(point.kinds is None and point.segments is None for point in points):
         return None
-    by_part = [each.run_by_part(**group) for group, each in runs]
+    by_part = [
+        RunByPart(
+            {**group, "detector": each.detector},
+            [x for x in each.operating_points if x.threshold is not None and x.fp is not None],
+            each.n_normals,
+            each,
+            each.by_kind,
+        )
+        for group, each in runs
+    ]
     return Breakdown(by_part, runs[0][1].events_per_day)
 
 

@@ -8,7 +8,8 @@ import numpy as np
 from fastad._core.parameters import check_choice, check_type
 from fastad._core.text_tables import intervals_text
 from fastad.errors import InvalidInputError
-from fastad.evaluation.results import DetectorEvaluation, OperatingPoint
+from fastad.evaluation.operating_point import OperatingPoint
+from fastad.evaluation.results import DetectorEvaluation
 from fastad.plot import drawing
 from fastad.plot.curves import by_name
 from fastad.plot.roc import SCALES, Scale

@@ -106,6 +106,34 @@ def test_measures_at_points_read_corners_and_these(dtype: str) -> None:
     check(y, s, kinds, rng.integers(0, 4, n), measures=["auc", "tpr"], threshold=310)
 
 
+def test_scores_that_differ_in_the_last_bit_are_told_apart() -> None:
+    """Keys have no room for the code of a kind beside all bits of scores of both signs."""
+    rng = np.random.default_rng(0)
+    n = 400
+    y = rng.random(n) < 0.5
+    s = rng.choice([-1.0, 1.0], n) * (1 + rng.integers(0, 30, n) * 2.0**-52)
+    check(y, s, rng.integers(0, 40, n), rng.integers(0, 40, n), measures=CORNERS, fpr=0.2)
+
+
+@pytest.mark.parametrize(("lowest", "highest"), [(-7, 30), (10**12, 10**12 + 5), (0, 10**6)])
+def test_kinds_are_any_integers(lowest: int, highest: int) -> None:
+    rng = np.random.default_rng(0)
+    n = 300
+    y, names = rng.random(n) < 0.3, rng.integers(lowest, highest, (2, n), endpoint=True)
+    s = np.round(rng.normal(size=n) + y, 1)
+    check(y, s, *names, measures=["auc"], fpr=0.2)
+    check(y, s, *names, measures=["auc"], fpr=0.2, sample_weight=rng.integers(0, 3, n))
+
+
+@pytest.mark.parametrize("decimals", [1, 15])
+def test_many_rows_are_counted_in_threads(decimals: int) -> None:
+    rng = np.random.default_rng(0)
+    n = 450_000
+    y, names = rng.random(n) < 0.1, rng.integers(0, 3, (2, n))
+    s = np.round(rng.normal(size=n) + y, decimals)
+    check(y, s, *names, measures=["auc"], fpr=0.2, n_threads=3)
+
+
 def test_integer_weights_count_rows() -> None:
     rng = np.random.default_rng(0)
     y, kinds, sites = rng.integers(0, 2, 80), rng.integers(0, 3, 80), rng.integers(0, 3, 80)
@@ -242,6 +270,8 @@ OTHER_INDEX = pd.Series(KIND, index=range(1, 11))
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        ({"kinds": {"dos": KIND == "dos", "kind": KIND}, "overlap": "count"},
+         "kinds must have another name for each kind; found 'dos' in several columns"),
         ({"kinds": UNNAMED}, r"kinds must name the kind of each anomaly \(label 1\); found 2 "
          "without, the first at index 6"),
         ({"kinds": [*MISSING[:4], None, *MISSING[5:]]}, "found 1 without, the first at index 4"),

@@ -1,20 +1,44 @@
 """Positions of anomalies among the distinct scores, and the curve of some of them."""
 
 from fastad._core.jit import kernel
-from fastad._core.types import BoolVector, IntMatrix, IntVector
+from fastad._core.types import BoolVector, IntMatrix, IntVector, KeyVector
+from fastad._kernels.ordering.keys import rank_bits
 
 
 @kernel
-def positions_of_anomalies(
-    tps: IntVector,  # (g + 1,) anomalies at or above each distinct score, from 0
-    positions: IntVector,  # (n,) written here, rising
+def take_keys(
+    values: KeyVector,  # (n,) bits of floats, or integers
+    largest: int,
+    signed: int,
+    codes: IntVector,  # (n,)
+    taken: BoolVector,  # (n,)
+    falling: IntVector,  # (n_taken + 1,) written here: key of each row that is taken
+    taken_codes: IntVector,  # (n_taken + 1,) written here
 ) -> None:
-    """Write the position of each anomaly's score among the distinct scores."""
+    """Write the falling keys and the codes of some rows; the last entries are of no use."""
+    k = 0
+    for i in range(values.shape[0]):
+        # Written always, and kept if taken: branches would be guessed wrong.
+        falling[k] = ~rank_bits(values[i], largest, signed)
+        taken_codes[k] = codes[i]
+        k += taken[i]
+
+
+@kernel
+def scores_of_anomalies(
+    fps: IntVector,  # (g + 1,) normals at or above each distinct score, and above the first
+    tps: IntVector,  # (g + 1,) anomalies
+    first: int,  # position of the first distinct score
+    positions: IntVector,  # (k + 1,) written here: positions of the scores of anomalies
+    above: IntVector,  # (k + 1,) normals above them, written here
+    reached: IntVector,  # (k + 1,) normals at or above them, written here
+) -> int:
+    """Write the distinct scores that anomalies have; return how many there are."""
     k = 0
     for i in range(tps.shape[0] - 1):
-        for _ in range(tps[i + 1] - tps[i]):
-            positions[k] = i
-            k += 1
+        positions[k], above[k], reached[k] = first + i, fps[i], fps[i + 1]
+        k += tps[i + 1] != tps[i]
+    return k
 
 
 @kernel
@@ -59,17 +83,13 @@ def _add_point(
 
 @kernel
 def count_parts(
-    rows: IntVector,  # (n,)
     codes: IntVector,  # (n,) part of each row
-    chosen: BoolVector,  # (n_rows,)
-    weights: IntVector,  # (n_rows,), or one weight of all rows
-    counts: IntMatrix,  # (2, n_parts) zeros; written here
+    own: BoolVector,  # (n,) rows that have one
+    chosen: BoolVector,  # (n,)
+    weights: IntVector,  # (n,), or one weight of all rows
+    counts: IntMatrix,  # (3, n_parts) zeros; written here
 ) -> None:
-    """Add the weights of all rows of each part, and of those that are chosen."""
+    """Add the weights of rows of no part, of others that are not chosen, and of chosen ones."""
     is_weighted = weights.shape[0] > 1
-    for i in range(rows.shape[0]):
-        row = rows[i]
-        weight = weights[row] if is_weighted else weights[0]
-        counts[0, codes[i]] += weight
-        if chosen[row]:
-            counts[1, codes[i]] += weight
+    for i in range(codes.shape[0]):
+        counts[own[i] * (1 + chosen[i]), codes[i]] += weights[i] if is_weighted else weights[0]

@@ -23,10 +23,9 @@ from fastad.measures.measure import BoundMeasure, MeasureLike
 from fastad.ordering.labels import check_labels
 from fastad.ordering.membership import Overlap
 from fastad.streaming.large_files.counts import cells_of, is_counts, read_counts
-from fastad.streaming.large_files.exact import FEWEST_BYTES, Pass, ScorePasses
+from fastad.streaming.large_files.exact import FEWEST_BYTES, ScorePasses
 from fastad.streaming.large_files.parts import (
     PartColumns,
-    PartCounter,
     add_thresholds,
     breakdown_of,
     check_parts,
@@ -42,10 +41,9 @@ from fastad.streaming.sketches.results import BoundedEvaluation, StreamedEvaluat
 if TYPE_CHECKING:
     from fastad.uncertainty.intervals.interval_estimation import InferenceOptions
 
-# Passes, and what counts in one, by group and column of scores.
+# Passes, and what counts in one (`Pass`, or `PartCounter`), by group and column of scores.
 Streams: TypeAlias = dict[Any, ScorePasses]
-Counters: TypeAlias = dict[Any, Pass]
-PartCounters: TypeAlias = dict[Any, PartCounter]
+Counters: TypeAlias = dict[Any, Any]
 Each = TypeVar("Each")
 # Greatest number of passes; each but the first refines values that are not certain yet.
 _MOST_PASSES = 10
@@ -93,14 +91,17 @@ class Columns(NamedTuple):
                 if points is not None:
                     counters[name, column].count_points(points)
 
-    def names_of_parts(self) -> list[str]:
-        """Return the columns that counters of parts need, each once."""
-        parts = () if self.parts is None else self.parts.names
-        others = [self.label_column, *self.score_columns, *self.group_columns]
-        return list(dict.fromkeys([*others, *parts]))
 
-    def count_parts(self, batch: Batch, counters: PartCounters) -> None:
-        """Count the kinds and segments of a batch at the thresholds of each group and column."""
+class PartedColumns(Columns):
+    """The columns, for counters of kinds and segments at the thresholds of each table."""
+
+    def names(self, counters: Counters) -> list[str]:
+        """Return the columns that counters need, each once."""
+        parts = () if self.parts is None else self.parts.names
+        return list(dict.fromkeys([*super().names(counters), *parts]))
+
+    def count_batch(self, batch: Batch, counters: Counters) -> None:
+        """Count the kinds and segments of a batch in the counters of its groups."""
         assert self.parts is not None
         labels = batch.columns[self.label_column]
         members = self.parts.members(batch, check_labels(labels))
@@ -338,8 +339,9 @@ def _evaluate(
     breakdown, parts = None, columns.parts
     if parts is not None:
         counters = {key: part_counter(measures, each) for key, each in tables.items()}
-        for batch in table.batches(columns.roles(columns.names_of_parts())):
-            columns.count_parts(batch, counters)
+        parted = PartedColumns(*columns)
+        for batch in table.batches(columns.roles(parted.names(counters))):
+            parted.count_batch(batch, counters)
         for name, of_part in (("kinds", parts.kinds), ("segments", parts.segments)):
             for each in counters.values() if len(of_part) == 1 else ():
                 each.rename(name, partial(table.group_names, of_part[0]))

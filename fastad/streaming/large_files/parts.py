@@ -1,24 +1,21 @@
 """Kinds of anomalies and segments of normals in files: counts at thresholds, in one more pass."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from fastad._core.parameters import check_choice, check_column_names, check_positive, check_rate
-from fastad._core.types import AnyVector, BoolVector, IntVector, Point, Points, Threshold
+from fastad._core.parameters import check_column_names, check_rate
+from fastad._core.types import Point, Points, Threshold
 from fastad._tables.errors import TableError
 from fastad._tables.table import Batch
 from fastad.errors import InvalidInputError
-from fastad.evaluation.breakdown import Breakdown, PointByPart, RunByPart
-from fastad.evaluation.parts import compare_parts
-from fastad.measures.flagged import lowest_flagged
+from fastad.evaluation.breakdown import Breakdown, RunByPart
+from fastad.evaluation.operating_point import OperatingPoint
+from fastad.evaluation.part_counts import PartCounter, check_part_options
 from fastad.measures.measure import BoundMeasure
 from fastad.measures.thresholds import THRESHOLD_AT_FPR
 from fastad.ordering.labels import Labels
-from fastad.ordering.membership import OVERLAPS, Membership, Overlap, check_membership
+from fastad.ordering.membership import Membership, Overlap, check_membership
 from fastad.streaming.sketches.results import BoundedEvaluation
 
 _LEVEL = Fraction(95, 100)
@@ -59,89 +56,6 @@ class PartColumns(NamedTuple):
         return found
 
 
-@dataclass(eq=False)
-class PartCounter:
-    """Rows of each part of each class, and how many of them thresholds flag."""
-
-    points: Sequence[tuple[float | None, Threshold]]  # false positive rates, and thresholds
-    # By kinds and segments: numbers of rows of each part, all and flagged at each threshold.
-    counts: dict[str, dict[Any, IntVector]] = field(default_factory=dict)
-    # The same for anomalies and for normals.
-    totals: dict[str, IntVector] = field(default_factory=dict)
-    has_overlap: dict[str, bool] = field(default_factory=dict)
-
-    def count(
-        self, anomalous: BoolVector, scores: AnyVector, members: Mapping[str, Membership]
-    ) -> None:
-        """Count rows whose labels, scores and parts have been checked."""
-        everything = np.ones(scores.shape[0], np.bool_)
-        chosen = [
-            everything,
-            *(scores >= lowest_flagged(x, scores.dtype) for _, x in self.points),
-        ]
-        for part, own in (("kinds", anomalous), ("segments", ~anomalous)):
-            self._add_total(part, np.array([np.count_nonzero(own & each) for each in chosen]))
-            if part not in members:
-                continue
-            member = members[part]
-            numbers = np.stack([member.count(None, each)[1] for each in chosen], axis=1)
-            by_name = self.counts.setdefault(part, {})
-            for name, row in zip(member.names, numbers, strict=True):
-                if row[0]:
-                    by_name[name] = by_name.get(name, 0) + row
-            self.has_overlap[part] = self.has_overlap.get(part, False) or not member.is_disjoint
-
-    def merge(self, other: "PartCounter") -> None:
-        """Add the counts of other rows."""
-        for part, total in other.totals.items():
-            self._add_total(part, total)
-        for part, by_name in other.counts.items():
-            own = self.counts.setdefault(part, {})
-            for name, row in by_name.items():
-                own[name] = own.get(name, 0) + row
-            self.has_overlap[part] = self.has_overlap.get(part, False) or other.has_overlap[part]
-
-    def _add_total(self, part: str, numbers: IntVector) -> None:
-        self.totals[part] = self.totals.get(part, np.zeros_like(numbers)) + numbers
-
-    def empty(self) -> "PartCounter":
-        """Return a counter of the same thresholds without rows."""
-        return PartCounter(self.points)
-
-    def rename(self, part: str, rename: Callable[[list[Any]], list[Any]]) -> None:
-        """Give the kinds or the segments other names."""
-        by_name = self.counts.get(part, {})
-        names = rename(list(by_name))
-        self.counts[part] = dict(zip(names, by_name.values(), strict=True))
-
-    def run_by_part(self, names: Mapping[str, Any]) -> RunByPart:
-        """Return what a breakdown shows of a detector, in a group of some names."""
-        normals = self.totals["segments"].tolist()
-        points = [
-            PointByPart(
-                rate,
-                threshold,
-                normals[i],
-                normals[0],
-                self._rates("kinds", "kind", i),
-                self._rates("segments", "segment", i),
-            )
-            for i, (rate, threshold) in enumerate(self.points, 1)
-        ]
-        return RunByPart(names, points, {}, {})
-
-    def _rates(self, part: str, noun: str, i: int) -> Any:
-        by_name = self.counts.get(part)
-        if not by_name:
-            return None
-        names = in_order(by_name)
-        samples, events = (np.array([by_name[name][j] for name in names]) for j in (0, i))
-        total = None
-        if self.has_overlap[part]:
-            total = self.totals[part][i].item(), self.totals[part][0].item()
-        return compare_parts(names, events, samples, total, noun, _LEVEL)
-
-
 def check_parts(
     kind_columns: str | Sequence[str] | None,
     segment_columns: str | Sequence[str] | None,
@@ -149,20 +63,14 @@ def check_parts(
     events_per_day: Point | None,
 ) -> PartColumns | None:
     """Check columns of kinds and segments; None where there are neither."""
-    check_choice(overlap, OVERLAPS, "overlap")
-    events = None
-    if events_per_day is not None:
-        events = float(check_positive(events_per_day, "events_per_day"))
-    if kind_columns is None and segment_columns is None:
-        if events is not None or overlap != "raise":
-            name = "overlap" if events is None else "events_per_day"
-            raise InvalidInputError(
-                f"{name} must be given with kind_columns or segment_columns; found neither"
-            )
+    are_given = kind_columns is not None or segment_columns is not None
+    names = ("kind_columns", "segment_columns")
+    events = check_part_options(overlap, events_per_day, names, are_given=are_given)
+    if not are_given:
         return None
     kinds, segments = (
         () if each is None else list(dict.fromkeys(check_column_names(each, name)))
-        for each, name in ((kind_columns, "kind_columns"), (segment_columns, "segment_columns"))
+        for each, name in zip((kind_columns, segment_columns), names, strict=True)
     )
     return PartColumns(kinds, segments, overlap, events)
 
@@ -189,7 +97,8 @@ def part_counter(measures: Sequence[BoundMeasure], table: BoundedEvaluation) -> 
             points.append((float(bound.parameters["fpr"]), table[bound.key].value))
         elif bound.parameters.get("threshold") is not None:
             points.append((None, bound.parameters["threshold"]))
-    return PartCounter([x for x in dict.fromkeys(points) if x[1] == x[1]])
+    distinct = [x for x in dict.fromkeys(points) if x[1] == x[1]]
+    return PartCounter([OperatingPoint(*point, None, None) for point in distinct])
 
 
 def breakdown_of(
@@ -198,10 +107,11 @@ def breakdown_of(
     parts: PartColumns,
 ) -> Breakdown:
     """Return the rates of parts, by group and column of scores."""
-
-    def names(group: Any, column: str) -> dict[str, Any]:
+    runs = []
+    for (group, column), each in counters.items():
         values = group if len(group_columns) > 1 else (group,)[: len(group_columns)]
-        return {**dict(zip(group_columns, values, strict=True)), "detector": column}
-
-    runs = [each.run_by_part(names(*key)) for key, each in counters.items()]
+        names = {**dict(zip(group_columns, values, strict=True)), "detector": column}
+        for part, by_name in each.counts.items():
+            each.counts[part] = {name: by_name[name] for name in in_order(by_name)}
+        runs.append(RunByPart(names, each.evaluate(_LEVEL), each.n_normals))
     return Breakdown(runs, parts.events_per_day)

@@ -1,0 +1,71 @@
+"""`OperatingPoint`: a threshold, and what it flags."""
+
+from collections.abc import Hashable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from fastad._core.floats import nearest_float
+from fastad._core.results import Record, plain_record
+from fastad._core.types import Count, Threshold
+
+if TYPE_CHECKING:
+    from fastad.uncertainty.rates.group_rates import RateComparison
+
+
+@dataclass(frozen=True, slots=True)
+class OperatingPoint(Record):
+    """The threshold at one false positive rate, or one that was given, and what it flags.
+
+    Attributes
+    ----------
+    fpr : float or None
+        The bound on the false positive rate; None where the threshold was given.
+    threshold : float, int or None
+        As given, or as `fastad.threshold_at_fpr`; None where that is undefined.
+    tp, fp : int, float or None
+        Flagged anomalies and flagged normals.
+    undefined : str or None
+        Why there is no threshold, or no counts.
+    is_own : bool
+        Whether the threshold was given for this detector alone.
+    rule : str or None
+        By what the threshold was chosen on other samples, by ``threshold_from``: a key such as
+        ``"f1_best"``, or ``"fpr 0.01"``.
+    kinds, segments : RateComparison or None
+        True positive rate of each kind of anomaly, and false positive rate of each segment of
+        normals, at this threshold.
+    """
+
+    fpr: float | None
+    threshold: Threshold | None
+    tp: Count | None
+    fp: Count | None
+    undefined: str | None = None
+    is_own: bool = False
+    rule: str | None = None
+    kinds: "RateComparison | None" = None
+    segments: "RateComparison | None" = None
+
+    @property
+    def n_flagged(self) -> Count | None:
+        """Number of flagged points."""
+        return None if self.tp is None or self.fp is None else self.tp + self.fp
+
+    def of_kind(self, kind: Hashable) -> "OperatingPoint":
+        """Return the point with the counts of one kind of anomaly."""
+        if self.kinds is None:
+            return self
+        tp = self.kinds.n_events.item(list(self.kinds.names).index(kind))
+        return replace(self, tp=tp, kinds=None, segments=None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values; an infinite threshold is the string "inf" or "-inf"."""
+        threshold = self.threshold
+        if threshold is not None and not isinstance(threshold, int):
+            threshold = nearest_float(threshold)  # of a fraction, too
+        names = ("fpr", "threshold", "tp", "fp", "n_flagged", "undefined")
+        values = {name: getattr(self, name) for name in names}
+        values |= {} if self.rule is None else {"rule": self.rule}
+        parts = {"kinds": self.kinds, "segments": self.segments}
+        values |= {name: rates.plain() for name, rates in parts.items() if rates is not None}
+        return plain_record(values | {"threshold": threshold})

@@ -1,0 +1,129 @@
+"""Counts of kinds of anomalies and segments of normals at thresholds, and what they say."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fastad._core.parameters import check_choice, check_positive
+from fastad._core.types import AnyVector, BoolVector, CountVector, IntVector, Point
+from fastad.errors import InvalidInputError
+from fastad.evaluation.operating_point import OperatingPoint
+from fastad.measures.flagged import lowest_flagged
+from fastad.ordering.membership import OVERLAPS, Membership, Overlap
+
+if TYPE_CHECKING:
+    from fastad.uncertainty.rates.group_rates import RateComparison
+
+
+@dataclass(eq=False)
+class PartCounter:
+    """Rows of each part of each class, and how many of them thresholds flag."""
+
+    points: Sequence[OperatingPoint]
+    # By kinds and segments: numbers of rows of each part, all and flagged at each threshold.
+    counts: dict[str, dict[Any, IntVector]] = field(default_factory=dict)
+    # The same for anomalies and for normals.
+    totals: dict[str, IntVector] = field(default_factory=dict)
+    overlapping: set[str] = field(default_factory=set)  # those with rows of several parts
+
+    def count(
+        self,
+        anomalous: BoolVector,
+        scores: AnyVector,
+        members: Mapping[str, Membership],
+        weights: CountVector | None = None,
+    ) -> None:
+        """Count rows whose labels, scores and parts have been checked."""
+        if not self.points:
+            return
+        thresholds = [x.threshold for x in self.points if x.threshold is not None]
+        flagged = [scores >= lowest_flagged(x, scores.dtype) for x in thresholds]
+        for part, own in (("kinds", anomalous), ("segments", ~anomalous)):
+            member = members.get(part)
+            by_name = self.counts.setdefault(part, {})
+            if member is not None:
+                at_each = [member.count(each, weights) for each in flagged]
+                numbers = np.stack([at_each[0][0], *(each[1] for each in at_each)], axis=1)
+                for i in np.flatnonzero(numbers[:, 0]).tolist():
+                    name = member.names[i]
+                    by_name[name] = by_name.get(name, 0) + numbers[i]
+            if member is not None and member.is_disjoint:
+                total = numbers.sum(axis=0)
+            else:
+                masks = [own, *(own & each for each in flagged)]
+                size = np.count_nonzero if weights is None else lambda x: weights[x].sum()
+                total = np.array([size(each) for each in masks])
+                self.overlapping |= set() if member is None else {part}
+            self.totals[part] = self.totals.get(part, 0) + total
+
+    def merge(self, other: "PartCounter") -> None:
+        """Add the counts of other rows."""
+        for part, total in other.totals.items():
+            self.totals[part] = self.totals.get(part, 0) + total
+            own = self.counts.setdefault(part, {})
+            for name, numbers in other.counts[part].items():
+                own[name] = own.get(name, 0) + numbers
+        self.overlapping |= other.overlapping
+
+    def rename(self, part: str, rename: Callable[[list[Any]], list[Any]]) -> None:
+        """Give the kinds or the segments other names."""
+        by_name = self.counts[part]
+        self.counts[part] = dict(zip(rename(list(by_name)), by_name.values(), strict=True))
+
+    def empty(self) -> "PartCounter":
+        """Return a counter of the same thresholds without rows."""
+        return PartCounter(self.points)
+
+    @property
+    def n_normals(self) -> int:
+        """Number of normal samples."""
+        return int(self.totals["segments"][0]) if self.totals else 0
+
+    def evaluate(self, level: Fraction) -> list[OperatingPoint]:
+        """Return the points with counts, and the rates of kinds and segments, None without any."""
+        # Here, because SciPy's functions take a sixth of a second to import.
+        from fastad.uncertainty.rates.group_rates import compared_rates
+
+        def compare(part: str, i: int) -> "RateComparison | None":
+            numbers = np.array([*self.counts[part].values()])
+            if not numbers.shape[0]:
+                return None
+            samples, events = numbers[:, 0].copy(), numbers[:, i].copy()
+            total = self.totals[part][i].item(), self.totals[part][0].item()
+            return compared_rates(
+                list(self.counts[part]),
+                events,
+                samples,
+                total if part in self.overlapping else None,
+                higher_is_better=part == "kinds",
+                level=level,
+                noun=part[:-1],
+            )
+
+        return [
+            replace(
+                point,
+                tp=self.totals["kinds"][i].item(),
+                fp=self.totals["segments"][i].item(),
+                kinds=compare("kinds", i),
+                segments=compare("segments", i),
+            )
+            for i, point in enumerate(self.points, 1)
+        ]
+
+
+def check_part_options(
+    overlap: Overlap, events_per_day: Point | None, names: tuple[str, str], *, are_given: bool
+) -> float | None:
+    """Check the options of kinds and segments, which need either; return the events a day."""
+    check_choice(overlap, OVERLAPS, "overlap")
+    events = None
+    if events_per_day is not None:
+        events = float(check_positive(events_per_day, "events_per_day"))
+    if not are_given and (events is not None or overlap != "raise"):
+        name = "overlap" if events is None else "events_per_day"
+        raise InvalidInputError(f"{name} must be given with {' or '.join(names)}; found neither")
+    return events
