@@ -7,7 +7,6 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from scipy.special import betainccinv, betaincinv
 
 from fastad._core.arrays import real_vector, set_all_readonly
 from fastad._core.parameters import check_flag, check_inside, short_repr
@@ -20,13 +19,12 @@ from fastad._core.text_tables import (
     estimate_text,
     format_p,
     intervals_text,
-    number_text,
     some_of,
 )
 from fastad._core.types import ArrayLike, FloatVector, IntVector, Point
 from fastad._kernels.resampling.subsample import hypergeometric_window, window_capacity
 from fastad.errors import InvalidInputError
-from fastad.uncertainty.rates.order_statistics import required_sample_size
+from fastad.uncertainty.rates.order_statistics import EachRank, required_sample_size
 from fastad.uncertainty.rates.sequences import check_counts
 from fastad.uncertainty.results import Interval
 
@@ -157,7 +155,7 @@ class RateComparison(ShortRepr, TableResult):
     def plain(self) -> dict[str, Any]:
         """Return plain values, without versions."""
         return {
-            "rows": plain_rows(self.cells()),
+            "rows": plain_rows(self.to_columns()),
             "difference": self.difference,
             "ratio": self.ratio,
             "p_value": self.p_value,
@@ -165,23 +163,34 @@ class RateComparison(ShortRepr, TableResult):
             "confidence_level": self.confidence_level,
         }
 
-    def cells(self) -> dict[str, list[Any]]:
-        """Return the columns of `to_frame`."""
-        i, overall, worst = self.worst_index, self.overall, self.worst
-        nan = math.nan
-        return {
-            "part": ["all", *[self.noun] * len(self.names), f"worst {self.noun}"],
-            "name": ["all", *self.names, self.names[i]],
-            "n_samples": [self.total[1], *self.n_samples.tolist(), self.n_samples.item(i)],
-            "n_events": [self.total[0], *self.n_events.tolist(), self.n_events.item(i)],
-            "value": [overall.value, *self.value.tolist(), worst.value],
-            "low": [overall.low, *self.low.tolist(), worst.low],
-            "high": [overall.high, *self.high.tolist(), worst.high],
-            "p_value": [self.p_value, *self.p_values.tolist(), nan],
-        }
-
     def _declare_columns(self) -> list[Column]:
-        return rate_columns(self.cells())
+        i, overall, worst = self.worst_index, self.overall, self.worst
+        worst_title = f"worst {self.noun}"
+
+        def cells(of_all: float, of_groups: IntVector | FloatVector, of_worst: float) -> list[Any]:
+            return [of_all, *of_groups.tolist(), of_worst]
+
+        low, high, ends = interval_columns(
+            cells(overall.low, self.low, worst.low),
+            cells(overall.high, self.high, worst.high),
+            "interval",
+            ".3g",
+        )
+        samples = cells(self.total[1], self.n_samples, self.n_samples.item(i))
+        events = cells(self.total[0], self.n_events, self.n_events.item(i))
+        p_values = cells(self.p_value, self.p_values, math.nan)
+        return [
+            Column(None, ["all", *self.names, f"{worst_title}: {self.names[i]}"], str),
+            Column("part", ["all", *[self.noun] * len(self.names), worst_title]),
+            Column("name", ["all", *self.names, self.names[i]]),
+            Column("n_samples", samples, str, "samples"),
+            Column("n_events", events, str, "events"),
+            Column("value", cells(overall.value, self.value, worst.value), ".3g", "rate"),
+            low,
+            high,
+            ends,
+            Column("p_value", p_values, lambda p: DASH if p != p else format_p(p), "p"),
+        ]
 
     @property
     def notes(self) -> list[str]:
@@ -218,25 +227,6 @@ def line_of_intervals(confidence_level: float) -> str:
         "the worst group, of the worst true rate. p: a group has the rate of the others, "
         "adjusted for their number; of all, groups have equal rates"
     )
-
-
-def rate_columns(cells: dict[str, list[Any]]) -> list[Column]:
-    """Return the printed columns of rates of groups."""
-    named = zip(cells["part"], cells["name"], strict=True)
-    titles = [f"{part}: {name}" if "worst" in part else str(name) for part, name in named]
-    low, high, ends = interval_columns(cells["low"], cells["high"], "interval", ".3g")
-    return [
-        Column(None, titles, str),
-        Column("part", cells["part"]),
-        Column("name", cells["name"]),
-        Column("n_samples", cells["n_samples"], str, "samples"),
-        Column("n_events", cells["n_events"], str, "events"),
-        Column("value", cells["value"], lambda x: number_text(x, ".3g"), "rate"),
-        low,
-        high,
-        ends,
-        Column("p_value", cells["p_value"], lambda p: DASH if p != p else format_p(p), "p"),
-    ]
 
 
 def compare_rates(
@@ -321,6 +311,7 @@ def compare_rates(
             f"{k.shape[0]} and {n.shape[0]}"
         )
     pairs = [check_counts(*_integers(a, b)) for a, b in zip(k.tolist(), n.tolist(), strict=True)]
+    events, samples = (np.array(each, np.int64) for each in zip(*pairs, strict=True))
     given = list(range(len(pairs))) if names is None else list(names)
     if len(given) != len(pairs):
         raise InvalidInputError(
@@ -331,13 +322,10 @@ def compare_rates(
             raise InvalidInputError(
                 f"names must name each group once; found {short_repr(name)} twice"
             )
-    for name, (_, size) in zip(given, pairs, strict=True):
-        if size == 0:
-            raise InvalidInputError(f"n_samples must be positive; found 0 for {name!r}")
-    events, samples = (np.array(each, np.int64) for each in zip(*pairs, strict=True))
-    whole = None
-    if total is not None:
-        whole = check_counts(*total, names=("total[0]", "total[1]"))
+    if not samples.all():
+        empty = given[int(np.argmin(samples))]
+        raise InvalidInputError(f"n_samples must be positive; found 0 for {empty!r}")
+    whole = None if total is None else check_counts(*total, names=("total[0]", "total[1]"))
     return compared_rates(
         given,
         events,
@@ -421,10 +409,8 @@ def compared_rates(
 
 def exact_bounds(k: IntVector, n: IntVector, alpha: float) -> tuple[FloatVector, FloatVector]:
     """Return Clopper and Pearson's bounds, each of which fails with probability alpha at most."""
-    # SciPy has no quantile at some probabilities below 1e-150: nothing is known there.
-    low = np.nan_to_num(betaincinv(np.maximum(k, 1), n - k + 1, alpha), nan=0.0)
-    high = np.nan_to_num(betainccinv(k + 1, np.maximum(n - k, 1), alpha), nan=1.0)
-    return np.where(k == 0, 0.0, low), np.where(k == n, 1.0, high)
+    ranks = EachRank(n, 2 * alpha)
+    return ranks.lower(k), ranks.upper(k + 1)
 
 
 def _adjusted_p_values(k: IntVector, n: IntVector, events: int, samples: int) -> FloatVector:

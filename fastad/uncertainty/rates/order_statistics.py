@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -111,7 +111,7 @@ class RateBounds(Protocol):
 class EachRank:
     """Clopper and Pearson's bounds, which hold at any one rank with confidence 1 - alpha."""
 
-    n_samples: int
+    n_samples: Any  # a number, or one for each rank
     alpha: float
 
     def lower(self, ranks: IntVector) -> FloatVector:
