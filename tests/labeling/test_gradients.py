@@ -12,27 +12,34 @@ from fastad.measures.requests import bind
 from tests.support.loops import loop
 
 SMOOTH = [
-    *("auc", "ap", "auc@0.3", "tpr@threshold1", "precision@threshold1", "f1@threshold1"),
+    *("auc", "ap", "auc@0.3", "auc_at_tpr", "pr_auc", "precision_gain_auc", "log_auc", "bedroc"),
+    *("weighted_auc", "robust_initial_enhancement", "tpr@threshold1"),
+    *("precision@threshold1", "f1@threshold1"),
     *("fpr@threshold1", "precision@k20", "recall@k20", "balanced_accuracy@threshold1"),
     "mcc@threshold1",
 ]
 
 
 @loop("key", SMOOTH)
-def test_gradient_is_the_difference_by_one_soft_label(key: str) -> None:
-    rng = np.random.default_rng(0)
-    scores = rng.normal(size=60)
+@loop("decimals", [1, 9])
+def test_gradient_is_the_difference_by_one_soft_label(key: str, decimals: int) -> None:
+    """Also where a label is known, so that its score may have one class alone; also with ties."""
+    rng = np.random.default_rng(decimals)
+    scores = np.round(rng.normal(size=60), decimals)
     labels = np.where(rng.random(60) < 0.3, 0.8, 0.05)
+    labels = np.where(rng.random(60) < 0.4, np.round(labels), labels)
     order, bound = ScoreOrder.of(scores), bind(key, {})
     gradients = gradient(order.counts(labels), bound)[order.point]
     step = 1e-6
     for row in range(60):
-        values = []
+        values, steps = [], []
         for sign in (-1, 1):
             moved = labels.copy()
-            moved[row] += sign * step
+            moved[row] = np.clip(labels[row] + sign * step, 0, 1)
             values.append(bound.value(order.counts(moved)))
-        assert gradients[row] == pytest.approx((values[1] - values[0]) / (2 * step), abs=2e-5)
+            steps.append(moved[row])
+        slope = (values[1] - values[0]) / (steps[1] - steps[0])
+        assert gradients[row] == pytest.approx(slope, abs=2e-5)
 
 
 def test_missed_has_the_gradient_1_below_the_threshold() -> None:

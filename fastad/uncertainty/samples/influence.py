@@ -29,6 +29,8 @@ from fastad.measures.scaled_scores import scaled_scores
 from fastad.ordering.counts import OrderedCounts
 
 Parameters = Mapping[str, Any]
+# Widths of pieces of a curve below this are none.
+_ROUNDING = 1e-9
 
 
 class Influence(NamedTuple):
@@ -143,11 +145,11 @@ def _weighted_auc(counts: OrderedCounts, parameters: Parameters) -> Influence:
     tps, fps = counts.tps.astype(np.float64), counts.fps.astype(np.float64)
     width = np.diff(fps)
     if parameters["quadrature"] == "right":
-        end = np.where(width > 0, fps[1:], 1.0)
+        end = np.where(fps[1:] > 0, fps[1:], 1.0)
         quotient, height = width / end, (tps[1:] + tps[:-1]) / (2 * n)
         anomalies = _from_here_on(quotient) - quotient / 2
         # A normal sample widens its own segment, and moves the right end of all from there on.
-        normals = np.where(width > 0, height / end, 0.0) - _from_here_on(height * quotient / end)
+        normals = np.where(fps[1:] > 0, height / end, 0.0) - _from_here_on(height * quotient / end)
         return _centred(counts, anomalies, m * normals)
     # On each straight piece, the contribution of a step upwards of its left and of its right end to
     # the integral of TP / FP from FP 1 on; a step to the right adds the height there, less the rise
@@ -166,6 +168,8 @@ def _weighted_auc(counts: OrderedCounts, parameters: Parameters) -> Influence:
     by_tp[:-1] += by_left
     by_fp[:-1] -= from_left
     anomalies, normals = _from_here_on(by_tp[1:]), _from_here_on(by_fp[1:])
+    # One more where there are anomalies alone.
+    normals += np.where((width > 0) | (fps[1:] < 1), 0.0, (tps[1:] + tps[:-1]) / (2 * left))
     return _centred(counts, anomalies, m / n * normals)
 
 
@@ -196,12 +200,14 @@ def _log_auc(counts: OrderedCounts, parameters: Parameters) -> Influence:
     # The integral of g from FPR 0 on, and its mean over each piece.
     integral = (np.minimum(x, a) - a) * width + inside * height + inside - a
     pieces = np.diff(x)
-    wide = np.where(pieces > 0, pieces, 1.0)
-    gain = np.where(pieces > 0, np.diff(integral) / wide, height[1:])
+    # Real weights may leave a width by rounding.
+    is_wide = pieces > _ROUNDING
+    wide = np.where(is_wide, pieces, 1.0)
+    gain = np.where(is_wide, np.diff(integral) / wide, height[1:])
     # How the mean changes as the right end of a piece moves, and as both do.
-    to_right = np.where(pieces > 0, (height[1:] - gain) / wide, 0.0)
     steep = np.where((x > a) & (x < b), -1 / inside, 0.0)[1:]
-    along = np.where(pieces > 0, np.diff(height) / wide, steep)
+    to_right = np.where(is_wide, (height[1:] - gain) / wide, steep / 2)
+    along = np.where(is_wide, np.diff(height) / wide, steep)
     hits = np.diff(counts.tps) / counts.n_anomalies
     normals = hits * to_right + _after(hits * along)
     return _centred(counts, gain / width, normals / width)
