@@ -10,9 +10,10 @@ from fastad._core.temporary import removed_afterwards
 
 
 @contextlib.contextmanager
-def written_aside(path: Path) -> Iterator[Path]:
+def written_aside(path: Path, *, is_new: bool = False) -> Iterator[Path]:
     """Give the path of a new file beside another, which it replaces if nothing fails.
 
+    With ``is_new`` it replaces none: FileExistsError is raised where another process was faster.
     Whoever reads the path meanwhile sees the old file or none; after a failure (a full disk,
     Ctrl-C, SIGTERM) nothing is left behind.
     """
@@ -25,7 +26,15 @@ def written_aside(path: Path) -> Iterator[Path]:
         aside.chmod(0o600)
         yield aside
         aside.chmod(usual)
-        os.replace(aside, path)
+        if is_new:
+            try:
+                os.link(aside, path)
+            except FileExistsError:
+                raise
+            except OSError:  # a file system without links
+                os.replace(aside, path)
+        else:
+            os.replace(aside, path)
 
 
 def save_text(text: str, path: Path) -> None:

@@ -14,10 +14,13 @@ WRITTEN_FORMATS = (".csv", ".parquet", ".arrow", ".feather")
 _ERRORS = "backslashreplace"
 
 
-def save_columns(columns: Mapping[str, list[Any]], path: Path) -> None:
-    """Save columns of equal length in the format of the file extension, whole or not at all."""
+def save_columns(columns: Mapping[str, list[Any]], path: Path, *, is_new: bool = False) -> None:
+    """Save columns of equal length in the format of the file extension, whole or not at all.
+
+    With ``is_new`` FileExistsError is raised where the file is there.
+    """
     extension = path.suffix.lower()
-    with written_aside(path) as aside:
+    with written_aside(path, is_new=is_new) as aside:
         if extension == ".csv":
             with aside.open("w", encoding="utf-8", errors=_ERRORS, newline="") as file:
                 writer = csv.writer(file)

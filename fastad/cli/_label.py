@@ -19,7 +19,7 @@ from fastad.cli._options import (
     Seed,
     read_count,
 )
-from fastad.cli._saving import check_output, deliver
+from fastad.cli._saving import check_output, deliver, writes
 
 if TYPE_CHECKING:
     from fastad._core.results import TableResult
@@ -99,18 +99,13 @@ def draw(
     seed: Seed = 0,
 ) -> None:
     """Draw the rows to label, and save them."""
-    from fastad._tables.writing import WRITTEN_FORMATS
     from fastad.labeling import draw as draw_rows
+    from fastad.labeling.drawn_rows import check_file
 
-    if output.suffix.lower() not in WRITTEN_FORMATS:
-        raise typer.BadParameter(
-            f"unsupported file extension; it must be one of {', '.join(WRITTEN_FORMATS)}; found "
-            f"{output.name!r}",
-            param_hint="--output",
-        )
+    check_file(output)
     options = {"target": target, "budget": budget, "prevalence": prevalence, "auc": auc}
     design = _design(file, score, labeled, options)
-    with data_from(""):
+    with data_from(""), writes(output):
         drawn = draw_rows(design, path=output, rng=seed)
     print_result(_status(output, drawn))
 

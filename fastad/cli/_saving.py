@@ -1,7 +1,8 @@
 """Saving: results of several files in one file, columns, and text."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -50,15 +51,21 @@ def deliver(
     """
     if output is not None:
         keys = {name: {"file": name} for name in results} if keys is None else keys
-        try:
+        with writes(output):
             _save(results, output, make_json, keys)
-        except OSError as error:
-            # Its own message names a file that was written aside.
-            raise DataError(f"{output}: the file cannot be written: {error.strerror}") from None
     if as_json:
         print_result(make_json())
     else:
         print_text()
+
+
+@contextmanager
+def writes(output: Path) -> Iterator[None]:
+    """Let errors name the output: their own message names a file that was written aside."""
+    try:
+        yield
+    except OSError as error:
+        raise DataError(f"{output}: the file cannot be written: {error.strerror}") from None
 
 
 def versioned_json(**content: Any) -> str:

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 from fastad._core.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from fastad.labeling.drawing import draw as draw
     from fastad.labeling.drawn_rows import DrawnRows as DrawnRows
     from fastad.labeling.drawn_rows import read_drawn as read_drawn
     from fastad.labeling.estimates import LabeledEstimate as LabeledEstimate
@@ -13,6 +12,7 @@ if TYPE_CHECKING:
     from fastad.labeling.estimates import estimate as estimate
     from fastad.labeling.plans import LabelingDesign as LabelingDesign
     from fastad.labeling.plans import design as design
+    from fastad.labeling.plans import draw as draw
     from fastad.labeling.targets import Target as Target
 
 __getattr__, __dir__, __all__ = lazy_names()

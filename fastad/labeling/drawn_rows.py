@@ -17,19 +17,20 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fastad._core.arrays import real_vector, set_all_readonly, set_readonly
+from fastad._core.arrays import real_vector, set_readonly
 from fastad._core.parameters import check_type, short_repr
 from fastad._core.results import Column, Result, ShortRepr, frame_columns
 from fastad._core.types import ArrayLike, BoolVector, FloatVector, IntVector, ScoreVector
 from fastad._tables.columns import Names, Numbers, Role
 from fastad._tables.errors import TableError
 from fastad._tables.table import Table
-from fastad._tables.writing import save_columns
+from fastad._tables.writing import WRITTEN_FORMATS, save_columns
 from fastad.errors import InvalidInputError
-from fastad.labeling.score_orders import digest_of
+from fastad.labeling.score_orders import COLUMNS, digest_of
 
-_COLUMNS = ("row", "label", "probability", "size", "priority", "least_size", "round", "population")
 _ROUNDING = 1e-9
+# Beyond these, floats are no integers.
+_LARGEST = 2.0**53
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -52,7 +53,7 @@ class DrawnRows(ShortRepr, Result):
     round : int
         Number of the round, from 1.
     population : str
-        Digest of all scores.
+        Digest of all scores, and of the drawn rows.
     scores : mapping of str to numpy.ndarray of shape (n,)
         Scores of the drawn rows, by detector.
     """
@@ -75,14 +76,12 @@ class DrawnRows(ShortRepr, Result):
     @property
     def n_complete(self) -> int:
         """Number of rows before the first one without a label: a sample that estimates use."""
-        missing = np.isnan(self.label)
-        return int(np.argmax(missing)) if missing.any() else missing.shape[0]
+        return int(np.argmax(np.append(np.isnan(self.label), True)))
 
     def _declare_columns(self) -> Iterable[Column]:
         n = self.row.shape[0]
-        same = {"least_size": self.least_size, "round": self.round, "population": self.population}
-        columns = {name: getattr(self, name) for name in _COLUMNS[:5]}
-        columns |= {name: [value] * n for name, value in same.items()}
+        columns = {name: getattr(self, name) for name in COLUMNS}
+        columns |= {name: [columns[name]] * n for name in ("least_size", "round", "population")}
         return frame_columns({**columns, **self.scores})
 
     def with_labels(self, labels: ArrayLike, *, rows: ArrayLike | None = None) -> "DrawnRows":
@@ -114,23 +113,22 @@ class DrawnRows(ShortRepr, Result):
                     f"labels must be at most as many as rows were drawn, {n}; found "
                     f"{given.shape[0]}"
                 )
-            places = np.arange(given.shape[0])
+            index = np.arange(given.shape[0])
         else:
-            asked = _whole(real_vector(rows, "rows"), "rows")
-            if asked.shape != given.shape:
+            numbers = _check_row_numbers(real_vector(rows, "rows"), "rows")
+            if numbers.shape != given.shape:
                 raise InvalidInputError(
-                    f"rows must have one number for each label; found {asked.shape[0]} rows and "
+                    f"rows must have one number for each label; found {numbers.shape[0]} rows and "
                     f"{given.shape[0]} labels"
                 )
-            _refuse_duplicates(asked, "rows")
             order = np.argsort(self.row)
-            places = order[np.minimum(np.searchsorted(self.row, asked, sorter=order), n - 1)]
-            _refuse(self.row[places] != asked, asked, "rows", "have been drawn")
-        old = self.label[places]
+            index = order[np.minimum(np.searchsorted(self.row, numbers, sorter=order), n - 1)]
+            _refuse(self.row[index] != numbers, numbers, "rows", "have been drawn")
+        old = self.label[index]
         changed = ~np.isnan(old) & ~np.isnan(given) & (old != given)
         _refuse(changed, given, "labels", "equal those that rows already have")
         label = self.label.copy()
-        label[places] = np.where(np.isnan(given), old, given)
+        label[index] = np.where(np.isnan(given), old, given)
         return replace(self, label=set_readonly(label))
 
     def save(self, path: str | Path) -> None:
@@ -138,11 +136,29 @@ class DrawnRows(ShortRepr, Result):
 
         The column ``label`` is empty where there is no label: fill it with 0 and 1.
         """
-        target = Path(path)
+        self._write(check_file(path))
+
+    def _write(self, path: Path, *, is_new: bool = False) -> None:
         columns = self.to_columns()
-        if target.suffix.lower() == ".csv":
+        if path.suffix.lower() == ".csv":
             columns["label"] = ["" if math.isnan(x) else int(x) for x in columns["label"]]
-        save_columns(columns, target)
+        save_columns(columns, path, is_new=is_new)
+
+
+def check_file(path: str | Path) -> Path:
+    """Check the name of a file of rows, before any work."""
+    check_type(path, (str, Path), "path", "a path")
+    file = Path(path)
+    if file.suffix.lower() not in WRITTEN_FORMATS:
+        raise InvalidInputError(
+            f"path must end in one of {', '.join(WRITTEN_FORMATS)}; found {str(path)!r}",
+            argument="path",
+        )
+    if not file.parent.is_dir():
+        raise InvalidInputError(
+            f"path must be in a directory that is there; found {str(path)!r}", argument="path"
+        )
+    return file
 
 
 def read_drawn(path: str | Path) -> DrawnRows:
@@ -174,49 +190,51 @@ def read_drawn(path: str | Path) -> DrawnRows:
     """
     check_type(path, (str, Path), "path", "a path")
     table = Table(path)
-    table.check(_COLUMNS, "path")
+    table.check(COLUMNS, "path")
     roles: dict[str, Role] = dict.fromkeys(table.names, Numbers())
     columns = table.read({**roles, "label": Numbers(may_miss=True), "population": Names()})
-    names = [name for name in table.names if name not in _COLUMNS]
     for name in ("least_size", "round", "population"):
         if len(set(columns[name].tolist())) > 1:
             raise TableError(f"{path}: column {name!r} must have one value; found several")
     try:
-        return _checked(columns, names)
+        return _checked(columns)
     except InvalidInputError as error:
         raise TableError(f"{path}: column {error}") from None
 
 
-def _checked(columns: Mapping[str, Any], names: Sequence[str]) -> DrawnRows:
-    """Return rows of a file that can have been drawn."""
-    row = _whole(columns["row"], "row")
-    _refuse(row < 0, row, "row", "not be negative")
-    _refuse_duplicates(row, "row")
+def _checked(columns: Mapping[str, Any]) -> DrawnRows:
+    """Return rows of a file that can have been drawn, which another program may have sorted."""
+    row = _check_row_numbers(columns["row"], "row")
     label = _check_label_values(columns["label"], "label")
-    probability, size, priority = (
-        columns[name].astype(np.float64) for name in ("probability", "size", "priority")
-    )
-    _refuse(~(probability > 0), probability, "probability", "lie above 0 where rows were drawn")
-    _refuse(~(size > 0), size, "size", "lie above 0 where rows were drawn")
-    is_cut = np.abs(probability - np.minimum(size, 1)) > _ROUNDING
-    _refuse(is_cut, probability, "probability", "be the size, or 1 if that is less")
-    possible = (priority >= 0) & (priority <= 1 + _ROUNDING)
-    _refuse(~possible, priority, "priority", "lie in [0, 1]")
-    falls = np.append(False, np.diff(priority) < 0)
-    _refuse(falls, priority, "priority", "rise, as rows were drawn")
-    least = float(columns["least_size"][0])
-    _refuse(~(size >= least * (1 - _ROUNDING)), size, "size", "be at least least_size")
-    set_all_readonly(row, label, probability, size, priority)
+    names = "probability", "size", "priority", "least_size"
+    probability, size, priority, least = (columns[name].astype(np.float64) for name in names)
+    cut = np.minimum(size, 1)
+    for name, values, is_possible, expected in (
+        ("row", row, row >= 0, "not be negative"),
+        ("probability", probability, probability > 0, "lie above 0 where rows were drawn"),
+        ("size", size, size > 0, "lie above 0 where rows were drawn"),
+        (
+            "probability",
+            probability,
+            abs(probability - cut) <= _ROUNDING,
+            "be the size, or 1 if that is less",
+        ),
+        ("priority", priority, (priority >= 0) & (priority <= 1 + _ROUNDING), "lie in [0, 1]"),
+        ("size", size, size >= least * (1 - _ROUNDING), "be at least least_size"),
+    ):
+        _refuse(~is_possible, values, name, expected)
+    order = np.argsort(priority, kind="stable")
+    vectors = [set_readonly(each[order]) for each in (row, label, probability, size, priority)]
     return DrawnRows(
-        row,
-        label,
-        probability,
-        size,
-        priority,
-        least,
-        int(_whole(columns["round"][:1], "round")[0]),
-        str(columns["population"][0]),
-        {name: set_readonly(columns[name]) for name in names},
+        *vectors,
+        least_size=least.item(0),
+        round=int(_check_row_numbers(columns["round"][:1], "round")[0]),
+        population=str(columns["population"][0]),
+        scores={
+            name: set_readonly(values[order])
+            for name, values in columns.items()
+            if name not in COLUMNS
+        },
     )
 
 
@@ -232,14 +250,13 @@ def check_rounds(
             argument="labeled",
         )
     rounds = sorted(given, key=lambda each: each.round)
-    digest = digest_of(scores) if rounds else ""
     for number, each in enumerate(rounds, 1):
         if each.round != number:
             found = ", ".join(str(x.round) for x in rounds)
             raise InvalidInputError(
                 f"labeled must be the rounds from 1 on; found {found}", argument="labeled"
             )
-        difference = _difference(each, scores, is_same=each.population == digest)
+        difference = _difference(each, scores)
         if difference is not None:
             raise InvalidInputError(
                 f"labeled must be rows of these scores; found {difference}", argument="labeled"
@@ -255,25 +272,25 @@ def check_rounds(
     return rounds
 
 
-def _difference(
-    drawn: DrawnRows, scores: Mapping[str, ScoreVector], *, is_same: bool
-) -> str | None:
-    """Return how scores differ from those of which rows were drawn, or None.
-
-    Where all scores are the same, the numbers of rows may have changed.
-    """
+def _difference(drawn: DrawnRows, scores: Mapping[str, ScoreVector]) -> str | None:
+    """Return how scores differ from those of which rows were drawn, or None."""
     if drawn.scores.keys() != scores.keys():
         return f"detectors {', '.join(drawn.scores)} instead of {', '.join(scores)}"
     n = len(next(iter(scores.values())))
     if drawn.row.max() >= n:
         return f"row {drawn.row.max()} of {n}"
+    if drawn.population == digest_of(scores, drawn.row):
+        return None
     for name, values in drawn.scores.items():
-        changed = np.asarray(values, np.float64) != scores[name][drawn.row].astype(np.float64)
-        if changed.any():
-            first = int(np.argmax(changed))
+        # Spreadsheets round.
+        is_same = np.isclose(
+            values.astype(np.float64), scores[name][drawn.row].astype(np.float64), _ROUNDING, 0
+        )
+        if not is_same.all():
+            first = int(np.argmin(is_same))
             row = drawn.row[first]
             return f"{values[first]} and {scores[name][row]} as the score of row {row} by {name!r}"
-    return None if is_same else "changed scores of other rows, or more rows"
+    return "changed scores of other rows, or rows that were added or left out"
 
 
 def _check_label_values(labels: npt.NDArray[Any], name: str) -> FloatVector:
@@ -282,9 +299,12 @@ def _check_label_values(labels: npt.NDArray[Any], name: str) -> FloatVector:
     return values
 
 
-def _whole(values: npt.NDArray[Any], name: str) -> IntVector:
-    _refuse(values != np.floor(values), values, name, "be integers")
-    return values.astype(np.int64)
+def _check_row_numbers(values: npt.NDArray[Any], name: str) -> IntVector:
+    is_integer = (abs(values) < _LARGEST) & (values == np.floor(values))
+    _refuse(~is_integer, values, name, "be integers")
+    rows = values.astype(np.int64)
+    _refuse_duplicates(rows, name)
+    return rows
 
 
 def _refuse_duplicates(rows: IntVector, name: str) -> None:

@@ -116,7 +116,7 @@ class LabeledEstimates(ShortRepr, TableResult):
 
     def __getitem__(self, target: str) -> LabeledEstimate:
         """Return the estimate of a target."""
-        return next(each for each in self.estimates if each.target == target)
+        return {each.target: each for each in self.estimates}[target]
 
     def _declare_columns(self) -> Iterable[Column]:
         each = self.estimates
@@ -354,7 +354,7 @@ def _targeted(
     skewness = cube / variance**1.5 if variance > 0 else 0.0
     # What the update has left, where weights are below 1.
     value = target.value(counts) + float((weight - 1) @ (residual * slope))
-    total = float(weight @ (residual * slope) ** 2)
+    total = max(float(weight @ (x * slope**2)) for x in (residual**2, p * (1 - p)))
     return value, _Spread(variance, df_of_squares(squares), skewness, total)
 
 

@@ -74,8 +74,11 @@ def check_differentiable(bound: BoundMeasure) -> None:
 def gradient(counts: OrderedCounts, bound: BoundMeasure) -> FloatVector:
     """Return the change of a measure per row that turns into an anomaly, at each distinct score.
 
-    Counts may be sums of probabilities; there must be both classes. O(g) for g distinct scores.
+    Counts may be sums of probabilities. Of one class alone, all labels are known, and it is 0.
+    O(g) for g distinct scores.
     """
+    if not (counts.n_anomalies > 0 and counts.n_normals > 0):
+        return np.zeros(counts.keys.shape[0])
     if has_influence(bound.measure):
         return _by_influence(counts, bound)
     point = _operating_point(counts, bound)

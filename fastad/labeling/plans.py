@@ -1,19 +1,22 @@
-"""``design``: with which probability each row is to be labelled, and what that gains."""
+"""``design`` and ``draw``: how probable it is that a row is labelled, and what that gains."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastad._core.arrays import set_readonly
-from fastad._core.parameters import check_count, check_inside
+from fastad._core.arrays import set_all_readonly, set_readonly
+from fastad._core.parameters import check_count, check_inside, check_type
+from fastad._core.random import numbered_generator, random_key
 from fastad._core.results import Column, ShortRepr, TableResult
+from fastad._core.suggestions import suggests_arguments
 from fastad._core.types import FloatVector, Point, ScoreVector
 from fastad.errors import InvalidInputError
-from fastad.labeling.drawn_rows import DrawnRows, check_rounds
-from fastad.labeling.score_orders import ScoreOrder, check_all_scores
+from fastad.labeling.drawn_rows import DrawnRows, check_file, check_rounds, read_drawn
+from fastad.labeling.score_orders import ScoreOrder, check_all_scores, digest_of
 from fastad.labeling.targets import BoundTarget, Targets, check_targets
 from fastad.labeling.working_model import Cells, WorkingModel
 from fastad.ordering.counts import OrderedCounts
@@ -21,13 +24,11 @@ from fastad.uncertainty.samples.closed_forms import normal_quantile
 
 # Part of the labels that is drawn uniformly, whatever the working model says.
 FLOOR = 0.1
-# Weight of the number of anomalies where a target rests on it. A difference of two detectors hardly
-# moves with it to first order, but is divided by it: one that is badly known scatters the quotient.
-OF_NUMBER = 0.25
 # The gradient in most rows that tells so, relative to the largest one.
 _RESTS_ON = 0.01
 _TINY = 1e-300
-_STEPS = 60
+# Steps of the sizes, the fourth of which gains less than a thousandth; and halvings.
+_STEPS, _HALVINGS = 4, 60
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -105,8 +106,8 @@ def design(
     A measure of estimated labels is wrong by the sum, to first order, of the error of each row's
     label times the row's gradient. The variance is the smallest where the probability of a row is
     proportional to its gradient and to the standard deviation of its label under a working model
-    (Neyman 1934); several targets share the labels so that the sum of their variances, each as a
-    fraction of the smallest, is the smallest. Where the model is wrong, intervals are wider, not
+    (Neyman 1934); several targets share the labels so that the product of their variances is the
+    smallest. Where the model is wrong, intervals are wider, not
     invalid: a part of the labels is drawn uniformly.
 
     Parameters
@@ -208,6 +209,103 @@ def design(
     )
 
 
+@suggests_arguments
+def draw(
+    design: LabelingDesign,
+    *,
+    path: str | Path | None = None,
+    rng: int | np.random.Generator | None = None,
+) -> DrawnRows:
+    """Draw the rows to label, and save them.
+
+    Parameters
+    ----------
+    design : LabelingDesign
+        Probabilities of the rows.
+    path : str or path, optional
+        File to save the rows to, completely or not at all: .csv, .parquet, .arrow or .feather. If
+        it has rows that were drawn by the same design, these are returned, with their labels,
+        and none are drawn.
+    rng : int, numpy.random.Generator or None
+        Seed, or source of one.
+
+    Returns
+    -------
+    DrawnRows
+        As many rows as the budget has, none of which has been drawn in an earlier round.
+
+    Raises
+    ------
+    InvalidInputError
+        If the file has other rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import fastad
+    >>> scores = np.random.default_rng(0).normal(size=1000)
+    >>> plan = fastad.labeling.design(scores, budget=50, target="tpr@0.01")
+    >>> drawn = fastad.labeling.draw(plan, rng=0)
+    >>> drawn.row.shape
+    (50,)
+    """
+    check_type(design, LabelingDesign, "design", "a LabelingDesign")
+    file = None if path is None else check_file(path)
+    if file is not None and file.exists():
+        return _resumed(design, file)
+    generator = numbered_generator(random_key(rng), design.round)
+    sizes = design._sizes
+    with np.errstate(divide="ignore"):
+        # Rows with a label have the size 0, and are drawn last.
+        priority = (1 - generator.random(sizes.shape[0])) / sizes
+    n = design.budget
+    next_priority = np.inf
+    if n < sizes.shape[0]:
+        lowest = np.argpartition(priority, n)
+        next_priority = priority[lowest[n]]
+        lowest = lowest[:n]
+    else:
+        lowest = np.arange(n)
+    row = lowest[np.argsort(priority[lowest])].astype(np.int64)
+    # Where no row is left, each was certain.
+    limit = next_priority if np.isfinite(next_priority) else float(np.max(1 / sizes[row])) * 2
+    size = sizes[row] * limit
+    result = DrawnRows(
+        row,
+        np.full(n, np.nan),
+        np.minimum(size, 1.0),
+        size,
+        priority[row] / limit,
+        float(np.min(sizes, where=sizes > 0, initial=np.inf)) * limit,
+        design.round,
+        digest_of(design._scores, row),
+        {name: set_readonly(values[row]) for name, values in design._scores.items()},
+    )
+    set_all_readonly(row, result.label, result.probability, size, result.priority)
+    if file is not None:
+        try:
+            result._write(file, is_new=True)
+        except FileExistsError:  # another process was faster
+            return _resumed(design, file)
+    return result
+
+
+def _resumed(design: LabelingDesign, path: Path) -> DrawnRows:
+    """Return the rows of a file that were drawn by a design."""
+    drawn = read_drawn(path)
+    n, digest = drawn.row.shape[0], digest_of(design._scores, drawn.row)
+    if (drawn.population, drawn.round, n) == (digest, design.round, design.budget):
+        # Sizes have units of their own.
+        ratio = drawn.size / np.maximum(design._sizes[drawn.row], 1e-300)
+        if np.allclose(ratio, ratio[0]):
+            return drawn
+    raise InvalidInputError(
+        f"path must be a new file, or one of this design; found in {path} round {drawn.round} of "
+        f"another, with {n} rows",
+        argument="path",
+    )
+
+
 def _thresholds(targets: Sequence[BoundTarget]) -> dict[str, list[float]]:
     """Return the thresholds of the targets of each detector."""
     thresholds: dict[str, list[float]] = {}
@@ -289,20 +387,28 @@ def _sizes(
     expected: Sequence[_Expected],
     n_labels: int,
 ) -> FloatVector:
-    """Return the sizes of rows: a compromise of the best ones for each target, and the floor."""
-    squares = np.zeros(unknown.shape[0])
-    for target, (of_target, of_number) in zip(targets, expected, strict=True):
-        # A bound on what is missed must not rest on the model.
-        variance = np.ones(unknown.shape[0]) if target.is_missed else of_target
-        for weight, part in ((1.0, variance), (OF_NUMBER, of_number)):
-            size = np.sqrt(part)
-            squares += (weight * size / max(float(unknown @ size), _TINY)) ** 2
-    wanted, even = np.sqrt(squares), 1 / float(unknown.sum())
-    total = float(unknown @ wanted)
-    # Where no label changes a target, as of scores that are all equal, rows are alike.
-    if not total > 0:
-        return _scaled(np.full(unknown.shape, even), unknown, n_labels)
-    return _scaled((1 - FLOOR) / total * wanted + FLOOR * even, unknown, n_labels)
+    """Return the sizes of rows by which the product of the targets' variances is the smallest.
+
+    Its logarithm is below its tangent in the variances, which has the smallest value where squares
+    of probabilities are proportional to what rows add to it (Neyman 1934): step by step.
+    """
+    even = np.full(unknown.shape, 1 / float(unknown.sum()))
+    sizes = _scaled(even, unknown, n_labels)
+    for _ in range(_STEPS):
+        rows = unknown * (1 / np.minimum(sizes, 1.0) - 1)
+        squares = np.zeros(unknown.shape[0])
+        for target, (of_target, of_number) in zip(targets, expected, strict=True):
+            # A bound on what is missed must not rest on the model.
+            variance = even if target.is_missed else of_target
+            squares += variance / max(float(rows @ variance), _TINY)
+            squares += of_number / (1 + float(rows @ of_number))
+        wanted = np.sqrt(squares)
+        total = float(unknown @ wanted)
+        # Where no label changes a target, as of scores that are all equal, rows are alike.
+        if not 0 < total < math.inf:
+            break
+        sizes = _scaled((1 - FLOOR) / total * wanted + FLOOR * even, unknown, n_labels)
+    return sizes
 
 
 def _scaled(sizes: FloatVector, unknown: FloatVector, n_labels: int) -> FloatVector:
@@ -310,7 +416,7 @@ def _scaled(sizes: FloatVector, unknown: FloatVector, n_labels: int) -> FloatVec
     low, high = float(n_labels), float(n_labels)
     while float(unknown @ np.minimum(sizes * high, 1.0)) < n_labels * (1 - 1e-12):
         high *= 2
-    for _ in range(_STEPS):
+    for _ in range(_HALVINGS):
         middle = (low + high) / 2
         is_less = float(unknown @ np.minimum(sizes * middle, 1.0)) < n_labels
         low, high = (middle, high) if is_less else (low, middle)

@@ -18,6 +18,9 @@ from fastad.ordering.named_scores import score_name
 from fastad.ordering.orders import order_rows
 from fastad.ordering.raw import KeyCodec
 
+# Columns of files of drawn rows before those of the detectors.
+COLUMNS = ("row", "label", "probability", "size", "priority", "least_size", "round", "population")
+
 
 def check_all_scores(scores: Any) -> dict[str, ScoreVector]:
     """Check the scores of one detector, or of several in a mapping or table, by their names."""
@@ -29,6 +32,12 @@ def check_all_scores(scores: Any) -> dict[str, ScoreVector]:
         vector = real_vector(values, argument)
         check_no_nan(vector, argument)
         checked[name] = vector
+        if name in COLUMNS:
+            raise InvalidInputError(
+                f"scores must have other names of detectors than {', '.join(COLUMNS)}; found "
+                f"{name!r}",
+                argument="scores",
+            )
     sizes = {name: vector.shape[0] for name, vector in checked.items()}
     if len(set(sizes.values())) > 1:
         raise InvalidInputError(
@@ -40,12 +49,13 @@ def check_all_scores(scores: Any) -> dict[str, ScoreVector]:
     return checked
 
 
-def digest_of(scores: Mapping[str, ScoreVector]) -> str:
-    """Return a digest of all scores in their order, by which changed ones are recognised."""
+def digest_of(scores: Mapping[str, ScoreVector], rows: IntVector) -> str:
+    """Return a digest of scores and of drawn rows, by which changed ones are recognised."""
     digest = blake2b(digest_size=8)
     for name, values in sorted(scores.items()):
         digest.update(name.encode())
         digest.update(np.ascontiguousarray(values, np.float64).data)
+    digest.update(rows.tobytes())
     return digest.hexdigest()
 
 

@@ -152,7 +152,14 @@ def _bind(target: TargetLike, detectors: Sequence[str]) -> BoundTarget:
             f"target must name two different detectors; found {names[0]!r} twice",
             argument="target",
         )
-    return BoundTarget(_bind_measure(target.measure), dict(zip(names, (1, -1), strict=False)))
+    bound = _bind_measure(target.measure)
+    if bound.measure is MISSED and len(names) > 1:
+        raise InvalidInputError(
+            f"target must name one detector, such as '{bound.key} {names[0]}'; found "
+            f"{_VERSUS.join(names)!r}",
+            argument="target",
+        )
+    return BoundTarget(bound, dict(zip(names, (1, -1), strict=False)))
 
 
 def _bind_measure(measure: MeasureLike) -> BoundMeasure:

@@ -71,7 +71,12 @@ def test_what_is_wrong_names_the_option_or_the_file(file: Path, tmp_path: Path) 
     for words, code, message in (
         (("plan", file, "--target", "auc c", "--budget", 20), 2, "--target: must name detectors"),
         (("plan", file, "--target", "auc a", "--budget", 3001), 2, "--budget: must be at most"),
-        (("draw", file, *options, "--output", tmp_path / "x.txt"), 2, "unsupported file extension"),
+        (
+            ("draw", file, *options, "--output", tmp_path / "x.txt"),
+            2,
+            "--output: must end in one of",
+        ),
+        (("draw", file, *options, "--output", tmp_path / "a" / "x.csv"), 2, "--output: must be in"),
         (("draw", file, *unlike, "--output", rows), 2, "--output: must be a new file"),
         (("plan", file, *options, "--labeled", rows), 2, "--labeled: must have all labels"),
         (("evaluate", file, "--target", "auc a", "--labeled", file), 1, "there is no column 'row'"),

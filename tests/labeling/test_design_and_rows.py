@@ -1,6 +1,8 @@
 """Designs, the rows that they draw, and their files."""
 
 import csv
+import errno
+import os
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +10,7 @@ import pandas as pd
 import pytest
 
 from fastad.errors import InvalidInputError, InvalidTypeError
-from fastad.labeling import Target, design, draw, read_drawn
+from fastad.labeling import DrawnRows, Target, design, draw, estimate, read_drawn
 from fastad.labeling.plans import _Expected
 from tests.support.labeling import population
 from tests.support.loops import loop
@@ -69,6 +71,8 @@ def test_targets_are_strings_or_their_parts() -> None:
             r"scores\['b'\] must have the index of scores\['a'\]",
         ),
         ({"scores": np.array([1.0, np.nan])}, "scores must not contain NaN"),
+        ({"scores": {"row": SCORES["a"]}, "target": "auc"}, "other names of detectors than row"),
+        ({"target": "missed@threshold1"}, "one detector, such as 'missed@threshold1 a'; found 'a"),
     ],
 )
 def test_impossible_arguments_are_refused(changes: dict[str, object], message: str) -> None:
@@ -131,7 +135,6 @@ def edited(path: Path, column: str, row: int, value: str) -> Path:
         ("row", "-1", "row must not be negative"),
         ("row", "1.5", "row must be integers"),
         ("priority", "1.5", r"priority must lie in \[0, 1\]"),
-        ("priority", "0", "priority must rise"),
         ("round", "2", "'round' must have one value"),
         ("population", "0123", "'population' must have one value"),
     ],
@@ -143,6 +146,95 @@ def test_files_that_were_not_drawn_are_refused(
     draw(design(SCORES, budget=20, target="auc a"), path=path, rng=0)
     with pytest.raises(InvalidInputError, match=message):
         read_drawn(edited(path, column, 3, value))
+
+
+def rewritten(path: Path, lines: list[str]) -> DrawnRows:
+    path.write_text("\n".join(lines) + "\n")
+    return read_drawn(path)
+
+
+def test_a_spreadsheet_may_sort_rows_and_round_numbers(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    drawn = draw(design(SCORES, budget=20, target="auc a"), path=path, rng=0)
+    head, *lines = path.read_text().splitlines()
+    by_row = sorted(lines, key=lambda line: int(line.partition(",")[0]))
+    assert rewritten(path, [head, *by_row]).to_dict() == drawn.to_dict()
+    rounded = [
+        ",".join(f"{float(x):.12g}" if "." in x and "e" not in x else x for x in line.split(","))
+        for line in lines
+    ]
+    labels = np.arange(20) % 2
+    read, labeled = rewritten(path, [head, *rounded]).with_labels(labels), drawn.with_labels(labels)
+    found, expected = (
+        estimate(SCORES, each, target="auc a").estimates[0] for each in (read, labeled)
+    )
+    assert found.value == pytest.approx(expected.value)
+
+
+def test_rows_that_were_left_out_or_added_are_refused(tmp_path: Path) -> None:
+    """Each of the rows has a label, but which row comes next is no longer known."""
+    path = tmp_path / "rows.csv"
+    plan = design(SCORES, budget=20, target="auc a")
+    draw(plan, path=path, rng=0).with_labels(np.arange(20) % 2).save(path)
+    lines = path.read_text().splitlines()
+    for some in (lines[:11], [lines[0], *lines[2:]]):
+        drawn = rewritten(path, some)
+        with pytest.raises(InvalidInputError, match="rows that were added or left out"):
+            estimate(SCORES, drawn, target="auc a")
+        with pytest.raises(InvalidInputError, match="new file, or one of this design"):
+            draw(plan, path=path)
+
+
+@loop(
+    "name, message",
+    [
+        ("rows.txt", "path must end in one of .csv, .parquet"),
+        ("rows", "path must end in one of .csv, .parquet"),
+        ("none/rows.csv", "path must be in a directory that is there"),
+        (3, "path must be a path"),
+    ],
+)
+def test_files_that_cannot_be_are_refused_before_any_work(
+    tmp_path: Path, name: object, message: str
+) -> None:
+    path = tmp_path / name if isinstance(name, str) else name
+    plan = design(SCORES, budget=20, target="auc a")
+    for save in (lambda: draw(plan, path=path), lambda: draw(plan, rng=0).save(path)):  # type: ignore[arg-type]
+        with pytest.raises((InvalidInputError, InvalidTypeError), match=message):
+            save()
+    assert not list(tmp_path.iterdir())
+
+
+def test_of_two_processes_that_draw_into_a_file_both_have_the_rows_of_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = design(SCORES, budget=20, target="auc a")
+    for name in ("rows.csv", "rows.parquet"):
+        path = tmp_path / name
+        first = draw(plan, path=path, rng=0)
+        # As the other one saw it, before the file was there.
+        with monkeypatch.context() as earlier:
+            earlier.setattr(Path, "exists", lambda _: False)
+            second = draw(plan, path=path, rng=1)
+        assert second.to_dict() == first.to_dict() == read_drawn(path).to_dict()
+    assert {each.name for each in tmp_path.iterdir()} == {"rows.csv", "rows.parquet"}
+
+
+def test_rows_are_saved_where_a_file_system_has_no_links_or_not_at_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    path = tmp_path / "rows.csv"
+    plan = design(SCORES, budget=20, target="auc a")
+    with monkeypatch.context() as full:
+        full.setattr(csv, "writer", fail)
+        with pytest.raises(OSError, match="No space left"):
+            draw(plan, path=path, rng=0)
+    assert not list(tmp_path.iterdir())
+    monkeypatch.setattr(os, "link", fail)
+    assert draw(plan, path=path, rng=0).to_dict() == read_drawn(path).to_dict()
 
 
 def test_rows_of_a_file_that_are_doubled_or_no_rows_are_refused(tmp_path: Path) -> None:
@@ -169,6 +261,9 @@ def test_labels_of_rows_that_were_not_asked_for_are_refused() -> None:
         drawn.with_labels(np.zeros(21))
     with pytest.raises(InvalidInputError, match="one number for each label"):
         drawn.with_labels([0, 1], rows=[drawn.row[0]])
+    for number in (1e30, np.inf, np.nan, 0.5):
+        with pytest.raises(InvalidInputError, match="rows must be integers"):
+            drawn.with_labels([0], rows=[number])
     some = drawn.with_labels([1, 0], rows=drawn.row[[5, 3]])
     assert (some.label[5], some.label[3], some.n_labeled, some.n_complete) == (1, 0, 2, 0)
     with pytest.raises(InvalidInputError, match="equal those that rows already have"):

@@ -38,6 +38,19 @@ def test_labels_of_all_rows_give_the_measures() -> None:
         assert each.low == pytest.approx(each.high)
 
 
+def test_one_row_and_rows_of_one_class_have_values_or_a_reason() -> None:
+    for scores, labels in (([1.0], [1]), ([1.0], [0]), ([1.0, 2.0], [1, 1])):
+        n = len(labels)
+        drawn = draw(design(scores, budget=n, target="auc"), rng=0)
+        keys = "auc", "ap", "tpr@0.01", "precision@k1", "missed@threshold5"
+        found = estimate(scores, drawn.with_labels(labels), target=keys)
+        assert found["missed@threshold5 score"].value == sum(labels)
+        for each in found.estimates:
+            assert math.isnan(each.value) == (each.reliability_note is not None)
+    with pytest.raises(KeyError):
+        found["auc other"]
+
+
 def test_weights_are_unbiased_and_their_variance_is_estimated() -> None:
     """The number of anomalies below a threshold is a sum, of which both are known."""
     y_true, scores = population(2000, 0.1, np.random.default_rng(1))
@@ -167,7 +180,7 @@ def test_scores_that_changed_are_refused() -> None:
         estimate(changed, drawn, target="auc a")
     other = {name: values.copy() for name, values in scores.items()}
     other["b"][np.setdiff1d(np.arange(500), drawn.row)[0]] += 1
-    with pytest.raises(InvalidInputError, match="changed scores of other rows"):
+    with pytest.raises(InvalidInputError, match="changed scores of other rows, or rows that were"):
         estimate(other, drawn, target="auc a")
     with pytest.raises(InvalidInputError, match="detectors a, b instead of a"):
         estimate({"a": scores["a"]}, drawn, target="auc a")
