@@ -22,7 +22,7 @@ from fastad._core.results import Column, Record, ShortRepr, TableResult, interva
 from fastad._core.types import FloatVector, Point
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.labeling.drawn_rows import DrawnRows, check_rounds
-from fastad.labeling.missed import RoundBelow, missed_bound, missed_bound_if_uniform
+from fastad.labeling.missed import missed_bound, missed_bound_if_uniform, missed_sequence
 from fastad.labeling.score_orders import ScoreOrder, check_all_scores
 from fastad.labeling.targets import BoundTarget, Targets, check_targets
 from fastad.labeling.weights import LabeledRows
@@ -67,7 +67,7 @@ class LabeledEstimate(Record):
         Two-sided, of the hypothesis that there is no difference; NaN where none is asked for.
     sequence_low, sequence_high : float
         Ends that cover the value at all numbers of labels at once, so that one may stop when they
-        exclude a value of interest; NaN for what a threshold misses.
+        exclude a value of interest; NaN for what a threshold misses if probabilities differ.
     uniform_labels : float
         Number of labels, drawn uniformly, with the same standard error.
     reliability_note : str or None
@@ -227,7 +227,7 @@ def estimate(
     alpha = float(1 - level)
     return LabeledEstimates(
         [
-            _missed(each, checked, labels, alpha)
+            _missed(each, checked, labels, planned, alpha)
             if each.is_missed
             else _estimate(each, orders, log_odds, labels, planned, alpha)
             for each in targets
@@ -359,7 +359,11 @@ def _targeted(
 
 
 def _missed(
-    target: BoundTarget, scores: Mapping[str, Any], labels: LabeledRows, alpha: float
+    target: BoundTarget,
+    scores: Mapping[str, Any],
+    labels: LabeledRows,
+    planned: float,
+    alpha: float,
 ) -> LabeledEstimate:
     """Return the anomalies below a threshold: estimated, found, and how many there are at most."""
     (name,) = target.detectors
@@ -367,23 +371,22 @@ def _missed(
     is_below = below[labels.row]
     found = is_below & (labels.label == 1)
     weight, of_variance, _ = labels.weights(is_below.astype(np.float64))
-    rounds = [
-        RoundBelow(labels.probability[rows][found[rows]], least)
-        for rows, least in zip(labels.rounds, labels.least, strict=True)
-    ]
     n_found, n_unlabeled = int(found.sum()), int(below.sum() - is_below.sum())
-    if len(rounds) == 1 and np.allclose(labels.probability, labels.least[0]):
+    sequence = math.nan, math.nan
+    if len(labels.least) == 1 and np.allclose(labels.probability, labels.least[0]):
         fraction = float(is_below.sum()) / max(float(below.sum()), 1.0)
         bound = missed_bound_if_uniform(n_found, fraction, n_unlabeled, alpha)
+        n_normal, n_planned = int(is_below.sum()) - n_found, planned * labels.row.shape[0]
+        at_all = missed_sequence(n_found, n_normal, n_unlabeled, n_planned * below.mean(), alpha)
+        sequence = n_found, n_found + at_all
     else:
-        bound = missed_bound(rounds, n_unlabeled, alpha)
+        rounds = [labels.probability[rows][found[rows]] for rows in labels.rounds]
+        bound = missed_bound(list(zip(rounds, labels.least, strict=True)), n_unlabeled, alpha)
     high = float(n_found + bound)
     value, variance = float(weight @ found), float(of_variance @ found)
     uniform = below.shape[0] / (1 + variance / value) if value else math.nan
-    error = math.sqrt(variance)
-    return LabeledEstimate(
-        target.name, min(value, high), n_found, high, error, uniform_labels=uniform
-    )
+    ends = n_found, high, math.sqrt(variance), math.nan, *sequence, uniform
+    return LabeledEstimate(target.name, min(value, high), *map(float, ends))
 
 
 def sequence_factor(planned: float, alpha: float) -> float:

@@ -7,8 +7,6 @@ labels: a normal sample less above it lets others follow, of which the local odd
 """
 
 import math
-from collections.abc import Mapping
-from typing import NamedTuple
 
 import numpy as np
 
@@ -25,50 +23,27 @@ from fastad.uncertainty.samples.influence import INFLUENCES, has_influence, infl
 _STEP = 1e-4
 # Half the width, relative to the operating point, of the part of the curve that has the slope.
 _BANDWIDTH = 0.2
-# Rates at the operating points of measures.
-_RATES_AT: Mapping[str, str] = {
-    "tpr_at_fpr": "tpr",
-    "precision_at_fpr": "precision",
-    "f1_at_fpr": "f1",
-    "fpr_at_tpr": "fpr",
-    "precision_at_k": "precision",
-    "recall_at_k": "recall",
-    "precision_at_p": "precision",
-    **{name: name for name in RATES},
-    "missed": "fn",
-}
-
-
-class _Point(NamedTuple):
-    """An operating point, and what one more anomaly above and below it changes there."""
-
-    tp: float
-    fp: float
-    flagged: FloatVector  # part of each distinct score that is flagged, 1 or 0 but at a tie
-    above: tuple[float, float]  # changes of tp and fp
-    below: tuple[float, float]
+# Rates at operating points, and at thresholds.
+_AT_POINTS = ("tpr_at_fpr", "precision_at_fpr", "f1_at_fpr", "fpr_at_tpr", "precision_at_k")
+_AT_POINTS += ("recall_at_k", "precision_at_p", *RATES)
+_RATES = {"missed": "fn", **{name: name.partition("_at_")[0] for name in _AT_POINTS}}
 
 
 def check_differentiable(bound: BoundMeasure) -> None:
     """Refuse measures without a gradient."""
+    name, parameters = bound.measure.name, bound.parameters
     if has_influence(bound.measure):
         return
-    known = sorted({*INFLUENCES, *_RATES_AT})
-    if bound.measure.name not in _RATES_AT:
-        raise InvalidInputError(
-            f"target must be a measure with a gradient, one of {', '.join(known)}; found "
-            f"{bound.measure.name!r}",
-            argument="target",
-        )
-    if bound.parameters.get("prevalence") is not None:
-        raise InvalidInputError(
-            f"target must not have a prevalence of its own; found {bound.key}", argument="target"
-        )
-    if bound.parameters.get("k", 1) is None:
-        raise InvalidInputError(
-            f"target must name k; found {bound.measure.name} at the number of anomalies",
-            argument="target",
-        )
+    if name not in _RATES:
+        known = ", ".join(sorted({*INFLUENCES, *_RATES}))
+        message = f"be a measure with a gradient, one of {known}; found {name!r}"
+    elif parameters.get("prevalence") is not None:
+        message = f"not have a prevalence of its own; found {bound.key}"
+    elif parameters.get("k", 1) is None:
+        message = f"name k; found {name} at the number of anomalies"
+    else:
+        return
+    raise InvalidInputError(f"target must {message}", argument="target")
 
 
 def gradient(counts: OrderedCounts, bound: BoundMeasure) -> FloatVector:
@@ -77,21 +52,13 @@ def gradient(counts: OrderedCounts, bound: BoundMeasure) -> FloatVector:
     Counts may be sums of probabilities. Of one class alone, all labels are known, and it is 0.
     O(g) for g distinct scores.
     """
-    if not (counts.n_anomalies > 0 and counts.n_normals > 0):
-        return np.zeros(counts.keys.shape[0])
-    if has_influence(bound.measure):
-        return _by_influence(counts, bound)
-    point = _operating_point(counts, bound)
-    name = _RATES_AT[bound.measure.name]
-    above, below = (_slope(counts, point, name, change) for change in (point.above, point.below))
-    gradients: FloatVector = below + (above - below) * point.flagged
-    return gradients
-
-
-def _by_influence(counts: OrderedCounts, bound: BoundMeasure) -> FloatVector:
-    """An anomaly more and a normal sample less, at the same score; the classes' ratio changes."""
-    by_score = influence(counts, bound)
     n, m = float(counts.n_anomalies), float(counts.n_normals)
+    if not (n > 0 and m > 0):
+        return np.zeros(counts.keys.shape[0])
+    if not has_influence(bound.measure):
+        return _at_point(counts, bound)
+    by_score = influence(counts, bound)
+    # One anomaly more and one normal sample less, at the same score: the classes' ratio changes.
     less, more = (
         bound.value_or_nan(counts.with_normals_weighted(factor))
         for factor in (1 - _STEP, 1 + _STEP)
@@ -103,35 +70,46 @@ def _by_influence(counts: OrderedCounts, bound: BoundMeasure) -> FloatVector:
     return gradients
 
 
-def _operating_point(counts: OrderedCounts, bound: BoundMeasure) -> _Point:
+def _at_point(counts: OrderedCounts, bound: BoundMeasure) -> FloatVector:
+    """Return the gradient of a rate at an operating point: one above it, and one below."""
     fps, tps = counts.fps.astype(np.float64), counts.tps.astype(np.float64)
     kind = bound.measure.operating_point or ""
-    if kind == "threshold":
-        last = points_flagged(counts, bound.parameters["threshold"])
-        flagged = (np.arange(fps.shape[0] - 1) < last).astype(np.float64)
-        return _Point(tps[last], fps[last], flagged, (1.0, -1.0), (0.0, 0.0))
     point = float(bound.parameters[kind])
-    if kind == "fpr":
-        axis, total = fps, counts.n_normals
-    elif kind == "tpr":
-        axis, total = tps, counts.n_anomalies
+    # What one more anomaly above and below changes there, of tp and of fp.
+    above, below = (1.0, -1.0), (0.0, 0.0)
+    if kind == "threshold":
+        last, along = points_flagged(counts, bound.parameters["threshold"]), 0.0
     else:
-        axis, total = fps + tps, counts.total
-    goal = point if kind == "k" else point * total
-    last = min(max(int(np.searchsorted(axis, goal, side="right")) - 1, 0), axis.shape[0] - 2)
-    width = axis[last + 1] - axis[last]
-    along = min(max((goal - axis[last]) / width, 0.0), 1.0) if width > 0 else 0.0
+        axes = {"fpr": (fps, counts.n_normals), "tpr": (tps, counts.n_anomalies)}
+        axis, total = axes.get(kind, (fps + tps, counts.total))
+        goal = point if kind == "k" else point * total
+        last = min(max(int(np.searchsorted(axis, goal, side="right")) - 1, 0), axis.shape[0] - 2)
+        width = axis[last + 1] - axis[last]
+        along = min(max((goal - axis[last]) / width, 0.0), 1.0) if width > 0 else 0.0
+        # The goal changes with the number of its class.
+        if kind == "fpr":
+            odds = _local_slope(fps, tps, goal)
+            above, below = (1 + odds * (1 - point), -point), (-odds * point, -point)
+        elif kind == "tpr":
+            odds = _local_slope(tps, fps, goal)
+            above, below = (point, -1 + odds * (point - 1)), (point, odds * point)
+    # The part of each distinct score that is flagged, 1 or 0 but at a tie.
     flagged = (np.arange(fps.shape[0] - 1) < last).astype(np.float64)
-    flagged[last] = along
-    tp, fp = (xs[last] + along * (xs[last + 1] - xs[last]) for xs in (tps, fps))
-    if kind == "fpr":
-        odds = _local_slope(fps, tps, goal)
-        # The goal falls by the rate with the number of normals.
-        return _Point(tp, fp, flagged, (1 + odds * (1 - point), -point), (-odds * point, -point))
-    if kind == "tpr":
-        odds = _local_slope(tps, fps, goal)
-        return _Point(tp, fp, flagged, (point, -1 + odds * (point - 1)), (point, odds * point))
-    return _Point(tp, fp, flagged, (1.0, -1.0), (0.0, 0.0))
+    flagged[last : last + 1] = along
+    after = min(last + 1, fps.shape[0] - 1)
+    tp, fp = (xs[last] + along * (xs[after] - xs[last]) for xs in (tps, fps))
+    n, m = float(counts.n_anomalies), float(counts.n_normals)
+    step = _STEP * n
+
+    def value(change: tuple[float, float], by: float) -> float:
+        tp_there, fp_there = tp + by * change[0], fp + by * change[1]
+        there: Confusion = Confusion(tp_there, fp_there, m - by - fp_there, n + by - tp_there)
+        return rate_of(_RATES[bound.measure.name], there)
+
+    slopes = [(value(x, step) - value(x, -step)) / (2 * step) for x in (above, below)]
+    of_above, of_below = (0.0 if math.isnan(slope) else slope for slope in slopes)
+    gradients: FloatVector = of_below + (of_above - of_below) * flagged
+    return gradients
 
 
 def _local_slope(xs: FloatVector, ys: FloatVector, x: float) -> float:
@@ -139,17 +117,3 @@ def _local_slope(xs: FloatVector, ys: FloatVector, x: float) -> float:
     ends = np.clip(np.array([1 - _BANDWIDTH, 1 + _BANDWIDTH]) * x, xs[0], xs[-1])
     low, high = np.interp(ends, xs, ys)
     return float((high - low) / (ends[1] - ends[0])) if ends[1] > ends[0] else 0.0
-
-
-def _slope(counts: OrderedCounts, at: _Point, name: str, change: tuple[float, float]) -> float:
-    """Return the derivative of a rate as tp and fp change and a normal row becomes an anomaly."""
-    n, m = float(counts.n_anomalies), float(counts.n_normals)
-
-    def value(step: float) -> float:
-        tp, fp = at.tp + step * change[0], at.fp + step * change[1]
-        confusion: Confusion = Confusion(tp, fp, m - step - fp, n + step - tp)
-        return rate_of(name, confusion)
-
-    step = _STEP * n
-    slope = (value(step) - value(-step)) / (2 * step)
-    return 0.0 if math.isnan(slope) else slope

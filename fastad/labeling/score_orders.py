@@ -61,21 +61,11 @@ def digest_of(scores: Mapping[str, ScoreVector], rows: IntVector) -> str:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScoreOrder:
-    """Scores from the highest down, without labels.
+    """Scores from the highest down, without labels."""
 
-    Attributes
-    ----------
-    rows : numpy.ndarray of shape (n,)
-        Rows, from the highest score down.
-    point : numpy.ndarray of shape (n,)
-        Number of the distinct score of each row, from the highest.
-    ends : numpy.ndarray of shape (g,)
-        Last position of each distinct score in ``rows``.
-    """
-
-    rows: IntVector
-    point: IntVector
-    ends: IntVector
+    rows: IntVector  # from the highest score down
+    point: IntVector  # number of the distinct score of each row, from the highest
+    ends: IntVector  # last position of each distinct score in ``rows``
     keys: IntVector
     codec: KeyCodec
     n_tied: int

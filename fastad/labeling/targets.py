@@ -116,9 +116,7 @@ def check_targets(targets: Targets, detectors: Sequence[str]) -> list[BoundTarge
     bound = [_bind(each, detectors) for each in given]
     names = [each.name for each in bound]
     if len(set(names)) < len(names):
-        raise InvalidInputError(
-            f"target must name each target once; found {', '.join(names)}", argument="target"
-        )
+        raise _refused("name each target once", ", ".join(names))
     return bound
 
 
@@ -132,32 +130,22 @@ def _bind(target: TargetLike, detectors: Sequence[str]) -> BoundTarget:
             f"target must be a string or Target; found {short_repr(target)}", argument="target"
         )
     names = [name for name in (target.detector, target.versus) if name is not None]
-    if not names:
-        if len(detectors) > 2:
-            raise InvalidInputError(
-                f"target must name a detector, or two with 'vs' between them, of "
-                f"{', '.join(detectors)}; found {target.measure}",
-                argument="target",
-            )
-        names = list(detectors)
+    known = ", ".join(detectors)
+    if not names and len(detectors) > 2:
+        raise _refused(
+            f"name a detector, or two with 'vs' between them, of {known}", target.measure
+        )
+    names = names or list(detectors)
     for name in names:
         if name not in detectors:
-            raise InvalidInputError(
-                f"target must name detectors of the scores, {', '.join(detectors)}; found "
-                f"{name!r}{did_you_mean(name, {each: each for each in detectors})}",
-                argument="target",
-            )
+            hint = did_you_mean(name, {each: each for each in detectors})
+            raise _refused(f"name detectors of the scores, {known}", f"{name!r}{hint}")
     if len(set(names)) < len(names):
-        raise InvalidInputError(
-            f"target must name two different detectors; found {names[0]!r} twice",
-            argument="target",
-        )
+        raise _refused("name two different detectors", f"{names[0]!r} twice")
     bound = _bind_measure(target.measure)
     if bound.measure is MISSED and len(names) > 1:
-        raise InvalidInputError(
-            f"target must name one detector, such as '{bound.key} {names[0]}'; found "
-            f"{_VERSUS.join(names)!r}",
-            argument="target",
+        raise _refused(
+            f"name one detector, such as '{bound.key} {names[0]}'", repr(_VERSUS.join(names))
         )
     return BoundTarget(bound, dict(zip(names, (1, -1), strict=False)))
 
@@ -167,10 +155,11 @@ def _bind_measure(measure: MeasureLike) -> BoundMeasure:
         try:
             return MISSED.bind(threshold=float(measure.removeprefix(MISSED.key)))
         except ValueError:
-            raise InvalidInputError(
-                f"target must have a number as its threshold; found {measure!r}",
-                argument="target",
-            ) from None
+            raise _refused("have a number as its threshold", repr(measure)) from None
     bound = bind(measure, {})
     check_differentiable(bound)
     return bound
+
+
+def _refused(expected: str, found: object) -> InvalidInputError:
+    return InvalidInputError(f"target must {expected}; found {found}", argument="target")

@@ -11,25 +11,13 @@ from fastad.labeling.drawn_rows import DrawnRows
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LabeledRows:
-    """Rows that are a sample: of each round those before the first one without a label.
-
-    Attributes
-    ----------
-    row, label : numpy.ndarray of shape (n,)
-        Rows and their labels, of one round after the other.
-    probability : numpy.ndarray of shape (n,)
-        Probability with which each was drawn in its round.
-    starts : list of int
-        Where the rows of each round begin, and n.
-    least : list of float
-        The least probability of all rows, of each round.
-    """
+    """Rows that are a sample: of each round those before the first one without a label."""
 
     row: IntVector
     label: FloatVector
-    probability: FloatVector
-    starts: list[int]
-    least: list[float]
+    probability: FloatVector  # with which each was drawn in its round
+    starts: list[int]  # where the rows of each round begin, and their number
+    least: list[float]  # the least probability of all rows, of each round
 
     @classmethod
     def of(cls, rounds: Sequence[DrawnRows]) -> "LabeledRows":

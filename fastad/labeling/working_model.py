@@ -37,24 +37,12 @@ _RIDGE = 0.01
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """Rows in cells of similar scores of all detectors.
+    """Rows in cells of similar scores of all detectors."""
 
-    Attributes
-    ----------
-    row_cell : numpy.ndarray of shape (n,)
-        Number of the cell of each row.
-    sizes : numpy.ndarray of shape (n_cells,)
-        Rows in each cell.
-    bins : mapping of str to numpy.ndarray of shape (n_cells,)
-        Bin of each cell, by detector.
-    lowest : mapping of str to numpy.ndarray of shape (n_bins,)
-        Lowest score that each bin may have.
-    """
-
-    row_cell: npt.NDArray[np.integer[Any]]
-    sizes: FloatVector
-    bins: Mapping[str, IntVector]
-    lowest: Mapping[str, FloatVector]
+    row_cell: npt.NDArray[np.integer[Any]]  # number of the cell of each row
+    sizes: FloatVector  # rows in each cell
+    bins: Mapping[str, IntVector]  # bin of each cell, by detector
+    lowest: Mapping[str, FloatVector]  # lowest score that each bin may have
 
     @classmethod
     def of(
@@ -126,18 +114,10 @@ def _borders(scores: ScoreVector, thresholds: Sequence[float]) -> FloatVector:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WorkingModel:
-    """Log odds as a linear function of the features of `Cells`, and others that are possible.
+    """Log odds as a linear function of the features of `Cells`, and others that are possible."""
 
-    Attributes
-    ----------
-    coefficients : numpy.ndarray of shape (1 + n_detectors,)
-        Intercept, and the slope of each detector.
-    variants : numpy.ndarray of shape (n, 1 + n_detectors)
-        The coefficients, and those a standard deviation from them on each side.
-    """
-
-    coefficients: FloatVector
-    variants: npt.NDArray[np.float64]
+    coefficients: FloatVector  # intercept, and the slope of each detector
+    variants: npt.NDArray[np.float64]  # and those a standard deviation from them on each side
 
     @classmethod
     def prior(cls, cells: Cells, prevalence: float, auc: float) -> "WorkingModel":
@@ -206,16 +186,7 @@ def logistic_regression(
 ) -> FloatVector:
     """Return the coefficients of a logistic regression by Newton's method.
 
-    Parameters
-    ----------
-    features : numpy.ndarray of shape (n, k)
-        Columns.
-    labels : numpy.ndarray of shape (n,)
-        0 or 1.
-    prior : pair of numpy.ndarray of shape (k,)
-        Mean of each coefficient, and its precision.
-    weights, offset : numpy.ndarray of shape (n,)
-        Weights of the rows, and log odds beside the features.
+    The prior is the mean of each coefficient, and its precision; an offset adds to the log odds.
     """
     mean, precision = prior
     w = np.ones(features.shape[0]) if weights is None else weights

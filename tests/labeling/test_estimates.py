@@ -6,13 +6,13 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 import pytest
-from scipy.stats import binom
+from scipy.stats import betabinom, binom
 
 import fastad
 from fastad.errors import InvalidInputError
 from fastad.labeling import DrawnRows, design, draw, estimate
 from fastad.labeling.estimates import sequence_factor
-from fastad.labeling.missed import RoundBelow, missed_bound, missed_bound_if_uniform
+from fastad.labeling.missed import missed_bound, missed_bound_if_uniform, missed_sequence
 from tests.support.labeling import Scores, drawn_and_labeled, population
 from tests.support.loops import loop
 
@@ -120,6 +120,8 @@ def test_without_anomalies_a_measure_is_undefined_and_the_missed_are_bounded() -
     assert (missed.value, missed.low) == (0, 0)
     # That a tenth of the rows has none of so many, has a probability of 5 %: 28 of them.
     assert missed.high == pytest.approx(math.log(20) / -math.log(0.9), abs=2)
+    # At all numbers of labels the logarithm is that of 2 / alpha, where as many were planned.
+    assert missed.sequence_high == pytest.approx(math.log(40) / -math.log(0.9), abs=2)
 
 
 @loop("n_found, fraction", [(0, 0.1), (3, 0.05), (40, 0.5)])
@@ -132,10 +134,38 @@ def test_missed_bound_of_uniform_rows_is_exact(n_found: int, fraction: float) ->
 @loop("least, n_found", [(0.1, 0), (0.05, 3), (0.5, 2)])
 def test_missed_bound_fails_no_more_often_than_it_says(least: float, n_found: int) -> None:
     """By the exact probability that as few or fewer of the bound's anomalies are found."""
-    bound = missed_bound([RoundBelow(np.full(n_found, least), least)], 10**6, 0.05)
+    bound = missed_bound([(np.full(n_found, least), least)], 10**6, 0.05)
     assert binom.cdf(n_found, bound + n_found + 1, least) < 0.05
     # It is not so wide that nothing is told.
     assert binom.cdf(n_found, (bound + n_found) // 3, least) > 0.05
+
+
+@loop("n_found, n_normal, planned", [(0, 30, 30.0), (4, 26, 60.0), (12, 3, 5.0), (0, 0, 10.0)])
+def test_missed_sequence_is_where_the_prior_over_the_posterior_is_small(
+    n_found: int, n_normal: int, planned: float
+) -> None:
+    n = n_found + n_normal
+    k = np.arange(201 - n)
+    prior = betabinom.pmf(k + n_found, 200, 1, planned)
+    posterior = betabinom.pmf(k, 200 - n, 1 + n_found, planned + n_normal)
+    expected = k[prior < posterior / 0.05].max()
+    assert missed_sequence(n_found, n_normal, 200 - n, planned, 0.05) == expected
+
+
+@loop("n_anomalies, planned", [(3, 50.0), (20, 50.0), (20, 10.0)])
+def test_missed_sequence_covers_at_all_numbers_of_labels(n_anomalies: int, planned: float) -> None:
+    rng = np.random.default_rng(6)
+    labels = np.arange(100) < n_anomalies
+    failures = 0
+    for _ in range(300):
+        found = np.cumsum(rng.permutation(labels))
+        bounds = [
+            k + missed_sequence(int(k), i - int(k), 100 - i, planned, 0.1)
+            for i, k in enumerate(found[:60], 1)
+        ]
+        failures += min(bounds) < n_anomalies
+    # A tenth, and three standard errors.
+    assert failures <= 30 + 3 * math.sqrt(27)
 
 
 def test_missed_bound_covers_under_unequal_probabilities() -> None:
@@ -144,7 +174,7 @@ def test_missed_bound_covers_under_unequal_probabilities() -> None:
     failures = 0
     for _ in range(500):
         is_found = rng.random(30) < p
-        part = RoundBelow(p[is_found], 0.05)
+        part = p[is_found], 0.05
         failures += int(is_found.sum()) + missed_bound([part], 1000, 0.1) < 30
     assert failures <= 50
 
