@@ -22,7 +22,7 @@ from fastad.labeling.targets import BoundTarget, check_targets
 
 TABLE, PAGE = EVIDENCE / "labeling.csv", EVIDENCE / "labeling.md"
 DATA = Path(__file__).parents[2] / "shared" / "data" / "adbench"
-N_DRAWS, N_UNIFORM, N_BOUNDS = 200, 60, 1000
+N_CELL, N_DRAWS, N_UNIFORM, N_BOUNDS = 100, 200, 60, 1000
 AT_1_PERCENT, ONE, AREAS = "tpr@0.01 a vs b", "tpr@0.01 a", "auc a vs b"
 OF_ALARMS, PRECISION = "precision@fpr0.01 a vs b", "precision@threshold2.33 a"
 # Kinds of anomalies, each beside the guess of prevalence (times the true one) and area.
@@ -33,9 +33,13 @@ WRONG: Mapping[str, tuple[str, float, float]] = {
     "20 % like normals": ("hidden", 1, 0.9),
     "exponential shifts": ("exponential", 1, 0.9),
     "scores rounded to 0.25": ("rounded", 1, 0.95),
+    "anomalies at one score": ("clustered", 1, 0.9),
+    "a tenth of 30 %": ("common", 0.1, 0.9),
 }
 # Targets with the labels of each round.
-BUDGETS: Mapping[str, int] = {AT_1_PERCENT: 600, ONE: 3000, AREAS: 3000, PRECISION: 200}
+BUDGETS: Mapping[str, int] = {
+    **{AT_1_PERCENT: 600, ONE: 3000, AREAS: 3000, "ap a": 1000, PRECISION: 200}
+}
 Labels = npt.NDArray[np.bool_]
 Scores = dict[str, npt.NDArray[np.float64]]
 
@@ -73,6 +77,8 @@ def population(kind: str, n: int, prevalence: float, correlation: float = 0.8) -
     for name, each, distance in (("a", noise[0], 2.4), ("b", noise[1], 2.3)):
         values = math.sqrt(correlation) * common + math.sqrt(1 - correlation) * each
         values = values + distance * shift
+        if kind == "clustered":
+            values = np.where(y_true, distance - 0.5 + 0.02 * each, values)
         scores[name] = np.round(values * 4) / 4 if kind == "rounded" else values
     return Population(y_true, scores)
 
@@ -86,11 +92,13 @@ class Found(NamedTuple):
 
     def row(self, truth: float) -> dict[str, str]:
         """Return what is written of them."""
-        sd = math.sqrt(float(np.nanmean((self.value - truth) ** 2)))
+        squares = (self.value - truth) ** 2
+        sd = math.sqrt(float(np.nanmean(squares)))
         return {
             "truth": f"{truth:.4f}",
             "bias": f"{np.nanmean(self.value) - truth:+.4f}",
             "rms_error": f"{sd:.4f}",
+            "relative": f"{np.nanstd(squares) / sd**2 / math.sqrt(squares.shape[0]):.3f}",
             "half_width": f"{np.nanmedian(self.high - self.low) / 2:.4f}",
             "coverage": f"{np.mean((self.low <= truth) & (truth <= self.high)):.3f}",
         }
@@ -113,8 +121,9 @@ def repeat(plan: LabelingDesign, of: Population, target: str, n_draws: int) -> F
 
 def cells() -> Iterator[dict[str, Any]]:
     """Coverage with right and with wrong working models; two rounds of half the labels, too."""
-    n, prevalence = 50_000, 0.02
+    n = 50_000
     for name, (kind, factor, auc) in WRONG.items():
+        prevalence = 0.3 if kind == "common" else 0.02
         everything = population(kind, n, prevalence)
         for text, budget in BUDGETS.items():
             (target,) = check_targets(text, ["a", "b"])
@@ -126,20 +135,20 @@ def cells() -> Iterator[dict[str, Any]]:
             }
             plan = design(of.scores, budget=budget, **options)
             row = {"part": "cells", "model": name, "target": text, "n_rows": n, "labels": budget}
-            found = repeat(plan, of, text, N_DRAWS)
-            yield {**row, "n_draws": N_DRAWS, **found.row(of.truth(target))}
+            found = repeat(plan, of, text, N_CELL)
+            yield {**row, "n_draws": N_CELL, **found.row(of.truth(target))}
         (target,) = check_targets(AT_1_PERCENT, ["a", "b"])
         rows = []
         options = {"target": AT_1_PERCENT, "prevalence": factor * prevalence, "auc": auc}
         plan = design(everything.scores, budget=300, **options)
-        for seed in range(N_DRAWS):
+        for seed in range(N_CELL):
             first = labeled(plan, everything.y_true, seed)
             again = design(everything.scores, budget=300, labeled=first, **options)
             both = [first, labeled(again, everything.y_true, seed)]
             (each,) = estimate(everything.scores, both, target=AT_1_PERCENT).estimates
             rows.append((each.value, each.low, each.high))
         row = {"part": "cells", "model": name, "target": f"{AT_1_PERCENT}, two rounds"}
-        row |= {"n_rows": n, "labels": 600, "n_draws": N_DRAWS}
+        row |= {"n_rows": n, "labels": 600, "n_draws": N_CELL}
         yield {**row, **Found(*np.array(rows).T).row(everything.truth(target))}
 
 
@@ -153,13 +162,13 @@ def plain(of: Population, target: BoundTarget, n_labels: int, n_draws: int) -> f
     return float(np.sqrt(np.mean(np.square(errors))))
 
 
-def same_estimator(of: Population, target: BoundTarget, rms: float) -> float:
+def same_estimator(of: Population, target: BoundTarget, found: Mapping[str, str]) -> float:
     """Return the uniform labels with such an error by the same estimator, from all labels."""
     orders = {name: ScoreOrder.of(values) for name, values in of.scores.items()}
     counts = {name: x.counts(of.y_true.astype(np.float64)) for name, x in orders.items()}
     slope = target.gradient(counts, {name: x.point for name, x in orders.items()})
     total = float(np.sum(slope[of.y_true] ** 2))
-    return float(of.y_true.shape[0] / (1 + rms**2 / total))
+    return float(of.y_true.shape[0] / (1 + float(found["rms_error"]) ** 2 / total))
 
 
 def uniform() -> Iterator[dict[str, Any]]:
@@ -171,16 +180,18 @@ def uniform() -> Iterator[dict[str, Any]]:
         (target,) = check_targets(text, ["a", "b"])
         of = everything.of(target)
         plan = design(of.scores, budget=budget, target=text, prevalence=prevalence, auc=0.9)
-        row = repeat(plan, of, text, N_UNIFORM).row(of.truth(target))
-        rms = float(row["rms_error"])
+        n_draws = N_UNIFORM * (3 if (text, budget) == (AT_1_PERCENT, 10_000) else 1)
+        row = repeat(plan, of, text, n_draws).row(of.truth(target))
+        rms, same = float(row["rms_error"]), float(same_estimator(of, target, row) / budget)
         n_plain = 100_000
         total = plain(of, target, n_plain, N_DRAWS) ** 2 / (n / n_plain - 1)
         needed = n / (1 + rms**2 / total)
         yield {
             **{"part": "uniform", "model": "as the model", "target": text, "n_rows": n},
-            **{"labels": budget, "n_draws": N_UNIFORM, **row},
+            **{"labels": budget, "n_draws": n_draws, **row},
             "expected_gain": f"{plan.gain[0]:.1f}",
-            "uniform_same": f"{same_estimator(of, target, rms) / budget:.1f}",
+            "uniform_same": f"{same:.1f}",
+            "standard_error": f"{same * float(row['relative']):.1f}",
             "uniform_plain": f"{needed / budget:.1f}",
         }
 
@@ -242,13 +253,15 @@ def collections() -> Iterator[dict[str, Any]]:
             part = of.of(target)
             budget = max(len(X) // (100 if text == AT_1_PERCENT else 20), 300)
             plan = design(part.scores, budget=budget, target=text, prevalence=0.01)
-            row = repeat(plan, part, text, N_UNIFORM).row(part.truth(target))
-            gain = same_estimator(part, target, float(row["rms_error"])) / budget
+            n_draws = N_UNIFORM * (3 if len(X) < 50_000 else 1)
+            row = repeat(plan, part, text, n_draws).row(part.truth(target))
+            gain = same_estimator(part, target, row) / budget
             yield {
                 **{"part": "collections", "model": name, "target": text, "n_rows": len(X)},
-                **{"labels": budget, "n_draws": N_UNIFORM, **row},
+                **{"labels": budget, "n_draws": n_draws, **row},
                 "expected_gain": f"{plan.gain[0]:.1f}",
                 "uniform_same": f"{gain:.1f}",
+                "standard_error": f"{gain * float(row['relative']):.1f}",
             }
 
 
@@ -303,18 +316,18 @@ PARTS: Mapping[str, Callable[[], Iterator[dict[str, Any]]]] = {
     **{"collections": collections, "means": means, "speed": speed},
 }
 COLUMNS = ["part", "model", "target", "n_rows", "labels", "n_draws", "truth", "bias", "rms_error"]
-COLUMNS += ["half_width", "coverage", "expected_gain", "uniform_same", "uniform_plain", "seconds"]
-COLUMNS.append("processor_seconds")
+COLUMNS += ["half_width", "coverage", "expected_gain", "uniform_same", "standard_error"]
+COLUMNS += ["uniform_plain", "seconds", "processor_seconds"]
 SHOWN: Mapping[str, list[str]] = {
     "cells": ["model", "target", "labels", "truth", "bias", "rms_error", "half_width", "coverage"],
-    "uniform": ["target", "labels", "rms_error", "coverage", *COLUMNS[-5:-2]],
+    "uniform": ["target", "labels", "n_draws", "rms_error", "coverage", *COLUMNS[-6:-2]],
     "sequences": ["model", "target", "labels", "coverage"],
     "missed": ["target", "labels", "truth", "half_width", "coverage"],
-    "collections": ["model", "n_rows", "target", "labels", "truth", "rms_error", "coverage"],
+    "collections": ["model", "n_rows", "target", "labels", "n_draws", "truth", "rms_error"],
     "means": ["model", "labels", "truth", "bias", "rms_error", "half_width", "coverage"],
     "speed": ["target", "n_rows", "seconds", "processor_seconds"],
 }
-SHOWN["collections"].append("uniform_same")
+SHOWN["collections"] += ["half_width", "coverage", "uniform_same", "standard_error"]
 
 
 def pages() -> dict[str, str]:

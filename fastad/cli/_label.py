@@ -44,12 +44,9 @@ Target: TypeAlias = Annotated[
 Budget: TypeAlias = Annotated[
     int, typer.Option(parser=read_count, metavar="<int>", help="Number of rows to label.")
 ]
-Prevalence: TypeAlias = Annotated[
-    float, typer.Option(help="Expected fraction of anomalies, a guess that labels replace.")
-]
-Auc: TypeAlias = Annotated[
-    float, typer.Option(help="Expected area under the ROC curve, a guess that labels replace.")
-]
+_GUESS = "Expected {}, a guess that labels replace."
+Prevalence: TypeAlias = Annotated[float, typer.Option(help=_GUESS.format("fraction of anomalies"))]
+Auc: TypeAlias = Annotated[float, typer.Option(help=_GUESS.format("area under the ROC curve"))]
 Labeled: TypeAlias = Annotated[
     list[Path] | None,
     typer.Option(help="Rows of an earlier round with their labels; may be repeated."),
@@ -72,10 +69,10 @@ def plan(
     output: Output = None,
 ) -> None:
     """Print what labels are expected to tell, beside labels drawn uniformly."""
-    options = {"target": target, "budget": budget, "prevalence": prevalence, "auc": auc}
-    options["confidence_level"] = confidence_level
     check_output(output)
-    _deliver(_design(file, score, labeled, options), file, as_json=as_json, output=output)
+    options = {"target": target, "budget": budget, "prevalence": prevalence, "auc": auc}
+    result = _design(file, score, labeled, confidence_level=confidence_level, **options)
+    _deliver(result, file, as_json=as_json, output=output)
 
 
 @app.command(cls=CheckedCommand)
@@ -104,7 +101,7 @@ def draw(
 
     check_file(output)
     options = {"target": target, "budget": budget, "prevalence": prevalence, "auc": auc}
-    design = _design(file, score, labeled, options)
+    design = _design(file, score, labeled, **options)
     with data_from(""), writes(output):
         drawn = draw_rows(design, path=output, rng=seed)
     print_result(_status(output, drawn))
@@ -149,7 +146,7 @@ def evaluate(
 
 
 def _design(
-    file: Path, score: list[str] | None, labeled: list[Path] | None, options: dict[str, Any]
+    file: Path, score: list[str] | None, labeled: list[Path] | None, **options: Any
 ) -> "LabelingDesign":
     from fastad.labeling import design
 
@@ -195,13 +192,9 @@ def _status(path: Path, drawn: "DrawnRows") -> str:
 def _deliver(result: "TableResult", file: Path, *, as_json: bool, output: Path | None) -> None:
     def print_text() -> None:
         print_table(result.text_table())
-        for note in result.notes:
-            print_result(note)
+        print_result("\n".join(result.notes))
 
-    deliver(
-        {str(file): result},
-        lambda: result.to_json(indent=2),
-        print_text,
-        as_json=as_json,
-        output=output,
-    )
+    def make_json() -> str:
+        return result.to_json(indent=2)
+
+    deliver({str(file): result}, make_json, print_text, as_json=as_json, output=output)

@@ -151,13 +151,10 @@ def check_file(path: str | Path) -> Path:
     file = Path(path)
     if file.suffix.lower() not in WRITTEN_FORMATS:
         raise InvalidInputError(
-            f"path must end in one of {', '.join(WRITTEN_FORMATS)}; found {str(path)!r}",
-            argument="path",
+            f"path must end in one of {', '.join(WRITTEN_FORMATS)}; found {str(path)!r}"
         )
     if not file.parent.is_dir():
-        raise InvalidInputError(
-            f"path must be in a directory that is there; found {str(path)!r}", argument="path"
-        )
+        raise InvalidInputError(f"path must be in a directory that is there; found {str(path)!r}")
     return file
 
 
@@ -224,17 +221,13 @@ def _checked(columns: Mapping[str, Any]) -> DrawnRows:
     ):
         _refuse(~is_possible, values, name, expected)
     order = np.argsort(priority, kind="stable")
-    vectors = [set_readonly(each[order]) for each in (row, label, probability, size, priority)]
+    detectors = {name: values for name, values in columns.items() if name not in COLUMNS}
     return DrawnRows(
-        *vectors,
-        least_size=least.item(0),
-        round=int(_check_row_numbers(columns["round"][:1], "round")[0]),
-        population=str(columns["population"][0]),
-        scores={
-            name: set_readonly(values[order])
-            for name, values in columns.items()
-            if name not in COLUMNS
-        },
+        *(set_readonly(each[order]) for each in (row, label, probability, size, priority)),
+        least.item(0),
+        _check_row_numbers(columns["round"][:1], "round").item(),
+        str(columns["population"][0]),
+        {name: set_readonly(values[order]) for name, values in detectors.items()},
     )
 
 
@@ -246,26 +239,20 @@ def check_rounds(
     if not isinstance(given, Sequence) or not all(isinstance(each, DrawnRows) for each in given):
         raise InvalidInputError(
             f"labeled must be rows that were drawn, of one round or several; found "
-            f"{short_repr(labeled)}",
-            argument="labeled",
+            f"{short_repr(labeled)}"
         )
     rounds = sorted(given, key=lambda each: each.round)
     for number, each in enumerate(rounds, 1):
         if each.round != number:
             found = ", ".join(str(x.round) for x in rounds)
-            raise InvalidInputError(
-                f"labeled must be the rounds from 1 on; found {found}", argument="labeled"
-            )
+            raise InvalidInputError(f"labeled must be the rounds from 1 on; found {found}")
         difference = _difference(each, scores)
         if difference is not None:
-            raise InvalidInputError(
-                f"labeled must be rows of these scores; found {difference}", argument="labeled"
-            )
+            raise InvalidInputError(f"labeled must be rows of these scores; found {difference}")
         if each.n_complete < each.row.shape[0] and (complete or number < len(rounds)):
             raise InvalidInputError(
                 f"labeled must have all labels of a round before the next one; found "
-                f"{each.row.shape[0] - each.n_labeled} missing in round {number}",
-                argument="labeled",
+                f"{each.row.shape[0] - each.n_labeled} missing in round {number}"
             )
     if rounds:
         _refuse_duplicates(np.concatenate([each.row for each in rounds]), "labeled")
@@ -318,6 +305,5 @@ def _refuse(wrong: BoolVector, values: npt.NDArray[Any], name: str, expected: st
         first = int(np.argmax(wrong))
         raise InvalidInputError(
             f"{name} must {expected}; found {np.count_nonzero(wrong)} others, the first at index "
-            f"{first}: {values[first]:g}",
-            argument=name,
+            f"{first}: {values[first]:g}"
         )

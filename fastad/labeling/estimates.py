@@ -7,6 +7,10 @@ measure on these labels has no error of first order but that of the sample, whet
 is true, and its variance is the sum of (1 - p) / p^2 times the squared residual and gradient of
 each row (Horvitz and Thompson 1952, for samples whose errors are uncorrelated). An update of the
 number of anomalies as well would let one surprising row move all probabilities.
+
+What is left is of second order: of anomalies that lie so densely as no model has them, an area is
+wrong by it. Counts that are corrected by the inverse probabilities have no such error, and where
+they tell another value, the square of the distance adds to the variance.
 """
 
 import math
@@ -214,9 +218,7 @@ def estimate(
     rounds = check_rounds(labeled, checked, complete=False)
     n_labels = sum(each.n_complete for each in rounds)
     if not n_labels:
-        raise InvalidInputError(
-            "labeled must have a label of the first row at least; found none", argument="labeled"
-        )
+        raise InvalidInputError("labeled must have a label of the first row at least; found none")
     labels = LabeledRows.of(rounds)
     cells = Cells.of(checked, {})
     model = WorkingModel.prior(cells, _PREVALENCE, _AUC)
@@ -355,6 +357,13 @@ def _targeted(
     # What the update has left, where weights are below 1.
     value = target.value(counts) + float((weight - 1) @ (residual * slope))
     total = max(float(weight @ (x * slope**2)) for x in (residual**2, p * (1 - p)))
+    if target.is_smooth:
+        corrected = expit(log_odds)
+        corrected[rows] += weight * (labels.label - p)
+        counts = {name: orders[name].counts(corrected, falls=True) for name in target.detectors}
+        # Of few labels it may have no value, or one that cannot be.
+        distance = np.clip(target.value_or_nan(counts), *target.bounds) - value
+        variance += 0.0 if math.isnan(distance) else float(distance) ** 2
     return value, _Spread(variance, df_of_squares(squares), skewness, total)
 
 
@@ -385,8 +394,8 @@ def _missed(
     high = float(n_found + bound)
     value, variance = float(weight @ found), float(of_variance @ found)
     uniform = below.shape[0] / (1 + variance / value) if value else math.nan
-    ends = n_found, high, math.sqrt(variance), math.nan, *sequence, uniform
-    return LabeledEstimate(target.name, min(value, high), *map(float, ends))
+    ends = n_found, high, math.sqrt(variance), math.nan, *sequence
+    return LabeledEstimate(target.name, min(value, high), *ends, uniform_labels=uniform)
 
 
 def sequence_factor(planned: float, alpha: float) -> float:

@@ -24,8 +24,10 @@ _STEP = 1e-4
 # Half the width, relative to the operating point, of the part of the curve that has the slope.
 _BANDWIDTH = 0.2
 # Rates at operating points, and at thresholds.
-_AT_POINTS = ("tpr_at_fpr", "precision_at_fpr", "f1_at_fpr", "fpr_at_tpr", "precision_at_k")
-_AT_POINTS += ("recall_at_k", "precision_at_p", *RATES)
+_AT_POINTS = (
+    *("tpr_at_fpr", "precision_at_fpr", "f1_at_fpr", "fpr_at_tpr", "precision_at_k"),
+    *("recall_at_k", "precision_at_p", *RATES),
+)
 _RATES = {"missed": "fn", **{name: name.partition("_at_")[0] for name in _AT_POINTS}}
 
 
@@ -43,7 +45,7 @@ def check_differentiable(bound: BoundMeasure) -> None:
         message = f"name k; found {name} at the number of anomalies"
     else:
         return
-    raise InvalidInputError(f"target must {message}", argument="target")
+    raise InvalidInputError(f"target must {message}")
 
 
 def gradient(counts: OrderedCounts, bound: BoundMeasure) -> FloatVector:

@@ -166,8 +166,7 @@ def design(
     if n_labels > n_rows - known.shape[0]:
         raise InvalidInputError(
             f"budget must be at most the number of rows without a label, "
-            f"{n_rows - known.shape[0]}; found {n_labels}",
-            argument="budget",
+            f"{n_rows - known.shape[0]}; found {n_labels}"
         )
     cells = Cells.of(checked, _thresholds(targets))
     model = WorkingModel.prior(cells, *guess)
@@ -177,20 +176,15 @@ def design(
         labels = np.concatenate([each.label for each in rounds])
         cell = cells.row_cell[known]
         model = model.fitted(cells.features[cell], labels)
-        unknown = unknown - np.bincount(cell, np.ones(cell.shape[0]), unknown.shape[0])
+        unknown = unknown - np.bincount(cell, minlength=unknown.shape[0])
         anomalies = anomalies + np.bincount(cell, labels, unknown.shape[0])
     expected = _expected_variances(cells, targets, model, unknown, anomalies)
     sizes = _sizes(unknown, targets, expected, n_labels)
-    probability = np.minimum(sizes, 1.0)
-    quantile = normal_quantile(float(1 - level))
     n_unknown = float(unknown.sum())
-    half, half_uniform, labels_uniform = [], [], []
-    for each in expected:
-        variance = each.of(unknown * (1 - probability) / probability)
-        half.append(quantile * math.sqrt(variance))
-        uniform = unknown * (n_unknown / n_labels - 1)
-        half_uniform.append(quantile * math.sqrt(each.of(uniform)))
-        labels_uniform.append(n_unknown / (1 + each.odds(unknown, variance)))
+    p = np.minimum(sizes, 1.0)
+    variances = [each.of(unknown * (1 - p) / p) for each in expected]
+    uniform = [each.of(unknown * (n_unknown / n_labels - 1)) for each in expected]
+    quantile = normal_quantile(float(1 - level))
     counts = _counts(cells, anomalies + unknown * model.probabilities(cells)[0])
     row_sizes = sizes[cells.row_cell]
     row_sizes[known] = 0.0
@@ -199,9 +193,12 @@ def design(
         budget=n_labels,
         probability=set_readonly(np.minimum(row_sizes, 1.0)),
         value=[each.value(counts) for each in targets],
-        half_width=half,
-        uniform_half_width=half_uniform,
-        uniform_labels=labels_uniform,
+        half_width=[quantile * math.sqrt(each) for each in variances],
+        uniform_half_width=[quantile * math.sqrt(each) for each in uniform],
+        uniform_labels=[
+            n_unknown / (1 + each.odds(unknown, variance))
+            for each, variance in zip(expected, variances, strict=True)
+        ],
         confidence_level=float(level),
         round=len(rounds) + 1,
         _sizes=set_readonly(row_sizes),
@@ -301,8 +298,7 @@ def _resumed(design: LabelingDesign, path: Path) -> DrawnRows:
             return drawn
     raise InvalidInputError(
         f"path must be a new file, or one of this design; found in {path} round {drawn.round} of "
-        f"another, with {n} rows",
-        argument="path",
+        f"another, with {n} rows"
     )
 
 
@@ -310,9 +306,8 @@ def _thresholds(targets: Sequence[BoundTarget]) -> dict[str, list[float]]:
     """Return the thresholds of the targets of each detector."""
     thresholds: dict[str, list[float]] = {}
     for target in targets:
-        if target.bound.measure.operating_point == "threshold":
-            for name in target.detectors:
-                thresholds.setdefault(name, []).append(float(target.bound.parameters["threshold"]))
+        for name in target.detectors if "threshold" in target.bound.parameters else ():
+            thresholds.setdefault(name, []).append(float(target.bound.parameters["threshold"]))
     return thresholds
 
 
@@ -321,9 +316,9 @@ def _counts(cells: Cells, anomalous: FloatVector) -> dict[str, OrderedCounts]:
     counts = {}
     for name, bins in cells.bins.items():
         lowest = cells.lowest[name]
-        sizes, anomalies = (
+        anomalies, sizes = (
             np.bincount(bins, each, lowest.shape[0]).astype(np.float64)
-            for each in (cells.sizes, anomalous)
+            for each in (anomalous, cells.sizes)
         )
         counts[name] = ScoreOrder.of(lowest).counts(anomalies, sizes)
     return counts
@@ -413,11 +408,14 @@ def _sizes(
 
 def _scaled(sizes: FloatVector, unknown: FloatVector, n_labels: int) -> FloatVector:
     """Return sizes so scaled that probabilities, at most 1, add up to a number of labels."""
-    low, high = float(n_labels), float(n_labels)
-    while float(unknown @ np.minimum(sizes * high, 1.0)) < n_labels * (1 - 1e-12):
+
+    def is_less(factor: float, fraction: float = 1.0) -> bool:
+        return float(unknown @ np.minimum(sizes * factor, 1.0)) < n_labels * fraction
+
+    low = high = float(n_labels)
+    while is_less(high, 1 - 1e-12):
         high *= 2
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        is_less = float(unknown @ np.minimum(sizes * middle, 1.0)) < n_labels
-        low, high = (middle, high) if is_less else (low, middle)
+        low, high = (middle, high) if is_less(middle) else (low, middle)
     return sizes * high

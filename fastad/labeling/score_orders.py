@@ -35,15 +35,13 @@ def check_all_scores(scores: Any) -> dict[str, ScoreVector]:
         if name in COLUMNS:
             raise InvalidInputError(
                 f"scores must have other names of detectors than {', '.join(COLUMNS)}; found "
-                f"{name!r}",
-                argument="scores",
+                f"{name!r}"
             )
     sizes = {name: vector.shape[0] for name, vector in checked.items()}
     if len(set(sizes.values())) > 1:
         raise InvalidInputError(
             "scores must have as many rows for each detector; found "
-            + ", ".join(f"{size} of {name!r}" for name, size in sizes.items()),
-            argument="scores",
+            + ", ".join(f"{size} of {name!r}" for name, size in sizes.items())
         )
     check_rows({score_name(name, "scores"): values for name, values in columns})
     return checked
@@ -83,16 +81,20 @@ class ScoreOrder:
         n_tied = int(sizes[sizes > 1].sum())
         return cls(order.rows, point, ends, as_readonly(falling[ends]), order.codec, n_tied)
 
-    def counts(self, anomalous: FloatVector, sizes: FloatVector | None = None) -> OrderedCounts:
+    def counts(
+        self, anomalous: FloatVector, sizes: FloatVector | None = None, *, falls: bool = False
+    ) -> OrderedCounts:
         """Return the counts of rows that are anomalies with some probability.
 
-        With sizes, a row stands for as many, and ``anomalous`` is their number of anomalies.
+        With sizes, a row stands for as many, and ``anomalous`` is their number of anomalies. With
+        ``falls`` rows may count more than once, or less than 0, so that counts fall.
         """
         tps = np.cumsum(anomalous[self.rows])[self.ends]
         flagged = self.ends + 1.0 if sizes is None else np.cumsum(sizes[self.rows])[self.ends]
         tps, fps = np.append(0.0, tps), np.append(0.0, flagged - tps)
-        # Sums of probabilities of 1 may fall by rounding.
-        fps = np.maximum.accumulate(fps)
+        if not falls:
+            # Sums of probabilities of 1 do so by rounding.
+            fps = np.maximum.accumulate(fps)
         return OrderedCounts(
             fps=as_readonly(fps),
             tps=as_readonly(tps),

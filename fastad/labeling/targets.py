@@ -14,6 +14,7 @@ from fastad.measures.measure import BoundMeasure, Measure, MeasureLike
 from fastad.measures.rates import confusion_at_threshold
 from fastad.measures.requests import bind
 from fastad.ordering.counts import OrderedCounts
+from fastad.uncertainty.samples.influence import has_influence
 
 _VERSUS = " vs "
 
@@ -84,6 +85,11 @@ class BoundTarget:
         return self.bound.measure is MISSED
 
     @property
+    def is_smooth(self) -> bool:
+        """Whether it is a sum over the scores, without a threshold that labels move."""
+        return has_influence(self.bound.measure)
+
+    @property
     def bounds(self) -> tuple[float, float]:
         """Lowest and highest number that it can be."""
         low, high = self.bound.bounds
@@ -92,6 +98,11 @@ class BoundTarget:
     def value(self, counts: Mapping[str, OrderedCounts]) -> float:
         """Return the value or the difference; raise where it is undefined."""
         return sum(sign * self.bound.value(counts[name]) for name, sign in self.detectors.items())
+
+    def value_or_nan(self, counts: Mapping[str, OrderedCounts]) -> float:
+        """Return the same, or NaN."""
+        signs = self.detectors.items()
+        return sum(sign * self.bound.value_or_nan(counts[name]) for name, sign in signs)
 
     def gradient(
         self, counts: Mapping[str, OrderedCounts], points: Mapping[str, Any]
@@ -110,13 +121,12 @@ def check_targets(targets: Targets, detectors: Sequence[str]) -> list[BoundTarge
     given = [targets] if isinstance(targets, str | Target) else targets
     if not isinstance(given, Sequence) or not given:
         raise InvalidTypeError(
-            f"target must be a string or Target, or several; found {short_repr(targets)}",
-            argument="target",
+            f"target must be a string or Target, or several; found {short_repr(targets)}"
         )
     bound = [_bind(each, detectors) for each in given]
     names = [each.name for each in bound]
     if len(set(names)) < len(names):
-        raise _refused("name each target once", ", ".join(names))
+        raise InvalidInputError(f"target must name each target once; found {', '.join(names)}")
     return bound
 
 
@@ -126,26 +136,30 @@ def _bind(target: TargetLike, detectors: Sequence[str]) -> BoundTarget:
         first, _, second = rest.partition(_VERSUS)
         target = Target(measure, first.strip() or None, second.strip() or None)
     elif not isinstance(target, Target):
-        raise InvalidTypeError(
-            f"target must be a string or Target; found {short_repr(target)}", argument="target"
-        )
+        raise InvalidTypeError(f"target must be a string or Target; found {short_repr(target)}")
     names = [name for name in (target.detector, target.versus) if name is not None]
     known = ", ".join(detectors)
     if not names and len(detectors) > 2:
-        raise _refused(
-            f"name a detector, or two with 'vs' between them, of {known}", target.measure
+        raise InvalidInputError(
+            f"target must name a detector, or two with 'vs' between them, of {known}; found "
+            f"{target.measure}"
         )
     names = names or list(detectors)
     for name in names:
         if name not in detectors:
             hint = did_you_mean(name, {each: each for each in detectors})
-            raise _refused(f"name detectors of the scores, {known}", f"{name!r}{hint}")
+            raise InvalidInputError(
+                f"target must name detectors of the scores, {known}; found {name!r}{hint}"
+            )
     if len(set(names)) < len(names):
-        raise _refused("name two different detectors", f"{names[0]!r} twice")
+        raise InvalidInputError(
+            f"target must name two different detectors; found {names[0]!r} twice"
+        )
     bound = _bind_measure(target.measure)
     if bound.measure is MISSED and len(names) > 1:
-        raise _refused(
-            f"name one detector, such as '{bound.key} {names[0]}'", repr(_VERSUS.join(names))
+        raise InvalidInputError(
+            f"target must name one detector, such as '{bound.key} {names[0]}'; found "
+            f"{_VERSUS.join(names)!r}"
         )
     return BoundTarget(bound, dict(zip(names, (1, -1), strict=False)))
 
@@ -155,11 +169,9 @@ def _bind_measure(measure: MeasureLike) -> BoundMeasure:
         try:
             return MISSED.bind(threshold=float(measure.removeprefix(MISSED.key)))
         except ValueError:
-            raise _refused("have a number as its threshold", repr(measure)) from None
+            raise InvalidInputError(
+                f"target must have a number as its threshold; found {measure!r}"
+            ) from None
     bound = bind(measure, {})
     check_differentiable(bound)
     return bound
-
-
-def _refused(expected: str, found: object) -> InvalidInputError:
-    return InvalidInputError(f"target must {expected}; found {found}", argument="target")

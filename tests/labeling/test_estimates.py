@@ -235,3 +235,23 @@ def test_rounds_must_follow_each_other() -> None:
     wrong: DrawnRows = "rows"  # type: ignore[assignment]
     with pytest.raises(InvalidInputError, match="must be rows that were drawn"):
         estimate(scores, wrong, target="auc a")
+
+
+@loop("target", ["ap a", "ap a vs b", "auc@0.05 a", "auc a vs b"])
+def test_areas_are_covered_where_anomalies_lie_as_no_model_has_them(target: str) -> None:
+    """All have one score by each detector, so that values on smooth labels are wrong."""
+    rng = np.random.default_rng(8)
+    y_true, scores = population(8000, 0.02, rng)
+    scores = {
+        name: np.where(y_true, 1.8 + 0.02 * rng.normal(size=8000) + shift, values)
+        for (name, values), shift in zip(scores.items(), (0, 0.7), strict=True)
+    }
+    true, covered = truth(target, y_true, scores), 0
+    plan = design(scores, budget=400, target=target, prevalence=0.02)
+    for seed in range(40):
+        drawn = draw(plan, rng=seed)
+        (found,) = estimate(scores, drawn.with_labels(y_true[drawn.row]), target=target).estimates
+        covered += found.low <= true <= found.high
+        assert found.high - found.low < 1
+    # Of 95 %, less three standard errors.
+    assert covered >= 34
