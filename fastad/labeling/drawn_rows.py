@@ -10,6 +10,7 @@ a sample, too. Sizes and priorities are in units in which t is 1 for all rows th
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -188,8 +189,9 @@ def read_drawn(path: str | Path) -> DrawnRows:
     check_type(path, (str, Path), "path", "a path")
     table = Table(path)
     table.check(COLUMNS, "path")
-    roles: dict[str, Role] = dict.fromkeys(table.names, Numbers())
-    columns = table.read({**roles, "label": Numbers(may_miss=True), "population": Names()})
+    roles: dict[str, Role] = dict.fromkeys(table.names, Names(may_miss=True))
+    roles |= {**dict.fromkeys(COLUMNS, Numbers()), "population": Names()}
+    columns = table.read({**roles, "label": Numbers(may_miss=True)})
     for name in ("least_size", "round", "population"):
         if len(set(columns[name].tolist())) > 1:
             raise TableError(f"{path}: column {name!r} must have one value; found several")
@@ -221,13 +223,23 @@ def _checked(columns: Mapping[str, Any]) -> DrawnRows:
     ):
         _refuse(~is_possible, values, name, expected)
     order = np.argsort(priority, kind="stable")
-    detectors = {name: values for name, values in columns.items() if name not in COLUMNS}
+    scores = {}
+    for name in [name for name in columns if name not in COLUMNS]:
+        with suppress(TypeError, ValueError):  # a comment, of whoever labels
+            scores[name] = set_readonly(np.asarray(columns[name], np.float64)[order])
+    row, label, probability, size, priority = (
+        set_readonly(each[order]) for each in (row, label, probability, size, priority)
+    )
     return DrawnRows(
-        *(set_readonly(each[order]) for each in (row, label, probability, size, priority)),
+        row,
+        label,
+        probability,
+        size,
+        priority,
         least.item(0),
         _check_row_numbers(columns["round"][:1], "round").item(),
         str(columns["population"][0]),
-        {name: set_readonly(values[order]) for name, values in detectors.items()},
+        scores,
     )
 
 
@@ -261,22 +273,20 @@ def check_rounds(
 
 def _difference(drawn: DrawnRows, scores: Mapping[str, ScoreVector]) -> str | None:
     """Return how scores differ from those of which rows were drawn, or None."""
-    if drawn.scores.keys() != scores.keys():
-        return f"detectors {', '.join(drawn.scores)} instead of {', '.join(scores)}"
     n = len(next(iter(scores.values())))
     if drawn.row.max() >= n:
         return f"row {drawn.row.max()} of {n}"
     if drawn.population == digest_of(scores, drawn.row):
         return None
-    for name, values in drawn.scores.items():
+    for name in filter(scores.__contains__, drawn.scores):
+        values, others = drawn.scores[name], scores[name][drawn.row]
         # Spreadsheets round.
-        is_same = np.isclose(
-            values.astype(np.float64), scores[name][drawn.row].astype(np.float64), _ROUNDING, 0
-        )
+        is_same = np.isclose(values.astype(np.float64), others.astype(np.float64), _ROUNDING, 0)
         if not is_same.all():
-            first = int(np.argmin(is_same))
-            row = drawn.row[first]
-            return f"{values[first]} and {scores[name][row]} as the score of row {row} by {name!r}"
+            i = int(np.argmin(is_same))
+            return f"{values[i]} and {others[i]} as the score of row {drawn.row[i]} by {name!r}"
+    if drawn.scores.keys() != scores.keys():
+        return f"detectors {', '.join(drawn.scores)} instead of {', '.join(scores)}"
     return "changed scores of other rows, or rows that were added or left out"
 
 

@@ -53,7 +53,7 @@ def missed_sequence(
 
     The fraction of anomalies has the prior Beta(1, planned).
     """
-    n = n_unlabeled + n_found + n_normal
+    n, planned = n_unlabeled + n_found + n_normal, max(planned, 1.0)
 
     def log_ratio(k: int) -> float:
         prior = _beta_binomial(k + n_found, n, 1.0, planned)

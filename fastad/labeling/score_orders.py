@@ -31,7 +31,8 @@ def check_all_scores(scores: Any) -> dict[str, ScoreVector]:
         argument = score_name(name, "scores")
         vector = real_vector(values, argument)
         check_no_nan(vector, argument)
-        checked[name] = vector
+        # Files have numbers.
+        checked[name] = vector.astype(np.uint8) if vector.dtype == np.bool_ else vector
         if name in COLUMNS:
             raise InvalidInputError(
                 f"scores must have other names of detectors than {', '.join(COLUMNS)}; found "

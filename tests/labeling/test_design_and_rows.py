@@ -171,6 +171,25 @@ def test_a_spreadsheet_may_sort_rows_and_round_numbers(tmp_path: Path) -> None:
     assert found.value == pytest.approx(expected.value)
 
 
+@loop("extension", [".csv", ".parquet"])
+def test_scores_of_any_type_and_comments_come_back(tmp_path: Path, extension: str) -> None:
+    for i, values in enumerate(
+        (SCORES["a"] > 0, SCORES["a"].astype(np.float32), (SCORES["a"] * 1e17).astype(np.int64))
+    ):
+        path = tmp_path / f"rows{i}{extension}"
+        drawn = draw(design(values, budget=20, target="auc"), path=path, rng=0)
+        assert read_drawn(path).row.tolist() == drawn.row.tolist()
+        columns = {**drawn.to_columns(), "label": [0, 1] * 10, "comment": ["", "odd"] * 10}
+        pd.DataFrame(columns).to_csv(path.with_suffix(".csv"), index=False)
+        read = read_drawn(path.with_suffix(".csv"))
+        assert list(read.scores) == ["score"]
+        found = estimate(values, read, target="auc")
+        assert (
+            found.estimates
+            == estimate(values, drawn.with_labels(read.label), target="auc").estimates
+        )
+
+
 def test_rows_that_were_left_out_or_added_are_refused(tmp_path: Path) -> None:
     """Each of the rows has a label, but which row comes next is no longer known."""
     path = tmp_path / "rows.csv"

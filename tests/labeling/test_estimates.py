@@ -42,9 +42,10 @@ def test_one_row_and_rows_of_one_class_have_values_or_a_reason() -> None:
     for scores, labels in (([1.0], [1]), ([1.0], [0]), ([1.0, 2.0], [1, 1])):
         n = len(labels)
         drawn = draw(design(scores, budget=n, target="auc"), rng=0)
-        keys = "auc", "ap", "tpr@0.01", "precision@k1", "missed@threshold5"
+        keys = "auc", "ap", "tpr@0.01", "precision@k1", "missed@threshold5", "missed@threshold0"
         found = estimate(scores, drawn.with_labels(labels), target=keys)
         assert found["missed@threshold5 score"].value == sum(labels)
+        assert found["missed@threshold0 score"].sequence_high == 0
         for each in found.estimates:
             assert math.isnan(each.value) == (each.reliability_note is not None)
     with pytest.raises(KeyError):
