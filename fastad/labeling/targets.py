@@ -172,6 +172,9 @@ def _bind_measure(measure: MeasureLike) -> BoundMeasure:
             raise InvalidInputError(
                 f"target must have a number as its threshold; found {measure!r}"
             ) from None
-    bound = bind(measure, {})
+    try:
+        bound = bind(measure, {})
+    except InvalidInputError as error:
+        raise InvalidInputError(f"target must name a measure: {error}") from None
     check_differentiable(bound)
     return bound
