@@ -15,6 +15,7 @@ they tell another value, the square of the distance adds to the variance.
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -362,8 +363,9 @@ def _targeted(
         corrected[rows] += weight * (labels.label - p)
         counts = {name: orders[name].counts(corrected, falls=True) for name in target.detectors}
         # Of few labels it may have no value, or one that cannot be.
-        distance = np.clip(target.value_or_nan(counts), *target.bounds) - value
-        variance += 0.0 if math.isnan(distance) else float(distance) ** 2
+        with suppress(UndefinedMeasureError):
+            distance = np.clip(target.value(counts), *target.bounds) - value
+            variance += float(np.nan_to_num(distance)) ** 2
     return value, _Spread(variance, df_of_squares(squares), skewness, total)
 
 

@@ -99,11 +99,6 @@ class BoundTarget:
         """Return the value or the difference; raise where it is undefined."""
         return sum(sign * self.bound.value(counts[name]) for name, sign in self.detectors.items())
 
-    def value_or_nan(self, counts: Mapping[str, OrderedCounts]) -> float:
-        """Return the same, or NaN."""
-        signs = self.detectors.items()
-        return sum(sign * self.bound.value_or_nan(counts[name]) for name, sign in signs)
-
     def gradient(
         self, counts: Mapping[str, OrderedCounts], points: Mapping[str, Any]
     ) -> FloatVector:

@@ -6,12 +6,15 @@ import os
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 import pytest
+from scipy.optimize import minimize
 
 from fastad.errors import InvalidInputError, InvalidTypeError
-from fastad.labeling import DrawnRows, Target, design, draw, estimate, read_drawn
+from fastad.labeling import DrawnRows, Target, design, draw, estimate, plans, read_drawn
 from fastad.labeling.plans import _Expected
+from fastad.labeling.targets import check_targets
 from tests.support.labeling import population
 from tests.support.loops import loop
 
@@ -295,3 +298,29 @@ def test_uniform_labels_have_the_variance_that_is_asked_for() -> None:
     rows = np.array([50.0, 900.0])
     for odds in (0.01, 3.0, 400.0):
         assert expected.odds(rows, expected.of(rows * odds)) == pytest.approx(odds)
+
+
+def test_sizes_have_the_least_product_of_variances(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beside a general optimiser, of rows in six cells and two targets, without the floor."""
+    monkeypatch.setattr(plans, "FLOOR", 0.0)
+    rng = np.random.default_rng(0)
+    targets = check_targets(["auc a", "tpr@0.01 a vs b"], ["a", "b"])
+    unknown = np.array([5.0, 20, 50, 200, 300, 900])
+    for n_labels in (40, 300):
+        of_targets, of_number = rng.gamma(0.5, size=(2, 6)) / 100, rng.gamma(0.5, size=6) / 100
+        expected = [_Expected(of_targets[0], 0 * of_number), _Expected(of_targets[1], of_number)]
+
+        def product(p: npt.NDArray[np.float64], expected: list[_Expected] = expected) -> float:
+            return float(sum(np.log(each.of(unknown * (1 / p - 1))) for each in expected))
+
+        best = minimize(
+            product,
+            np.full(6, n_labels / unknown.sum()),
+            bounds=[(1e-6, 1)] * 6,
+            constraints={"type": "eq", "fun": lambda p, n=n_labels: unknown @ p - n},
+            method="SLSQP",
+        )
+        assert best.success
+        p = np.minimum(plans._sizes(unknown, targets, expected, n_labels), 1)
+        assert unknown @ p == pytest.approx(n_labels)
+        assert product(p) == pytest.approx(best.fun, abs=2e-3)
