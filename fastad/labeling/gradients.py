@@ -26,7 +26,7 @@ _BANDWIDTH = 0.2
 # Rates at operating points, and at thresholds.
 _AT_POINTS = (
     *("tpr_at_fpr", "precision_at_fpr", "f1_at_fpr", "fpr_at_tpr", "precision_at_k"),
-    *("recall_at_k", "precision_at_p", *RATES),
+    *("recall_at_k", *RATES),
 )
 _RATES = {"missed": "fn", **{name: name.partition("_at_")[0] for name in _AT_POINTS}}
 
@@ -34,9 +34,11 @@ _RATES = {"missed": "fn", **{name: name.partition("_at_")[0] for name in _AT_POI
 def check_differentiable(bound: BoundMeasure) -> None:
     """Refuse measures without a gradient."""
     name, parameters = bound.measure.name, bound.parameters
-    if has_influence(bound.measure):
+    if bound.measure.weights == "integer":
+        message = f"be a measure of labels that are probabilities; found {name!r}"
+    elif has_influence(bound.measure):
         return
-    if name not in _RATES:
+    elif name not in _RATES:
         known = ", ".join(sorted({*INFLUENCES, *_RATES}))
         message = f"be a measure with a gradient, one of {known}; found {name!r}"
     elif parameters.get("prevalence") is not None:
@@ -83,8 +85,8 @@ def _at_point(counts: OrderedCounts, bound: BoundMeasure) -> FloatVector:
         last, along = points_flagged(counts, bound.parameters["threshold"]), 0.0
     else:
         axes = {"fpr": (fps, counts.n_normals), "tpr": (tps, counts.n_anomalies)}
-        axis, total = axes.get(kind, (fps + tps, counts.total))
-        goal = point if kind == "k" else point * total
+        axis, total = axes.get(kind, (fps + tps, 1))
+        goal = point * total
         last = min(max(int(np.searchsorted(axis, goal, side="right")) - 1, 0), axis.shape[0] - 2)
         width = axis[last + 1] - axis[last]
         along = min(max((goal - axis[last]) / width, 0.0), 1.0) if width > 0 else 0.0

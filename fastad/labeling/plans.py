@@ -120,7 +120,7 @@ def design(
         What the labels are to determine: ``"tpr@0.01"`` of the only detector, or the difference of
         the only two; ``"tpr@0.01 a"``, ``"auc a vs b"``; ``"missed@threshold2.5 a"``, how many
         anomalies a threshold misses. Any measure with influence functions, at a threshold, or at
-        an FPR, a TPR, a number or a fraction of flagged rows.
+        an FPR, a TPR or a number of flagged rows.
     prevalence : float, default 0.01
         Expected fraction of anomalies. Like ``auc`` it is a guess, on which the gain depends, not
         the validity; labels replace both.

@@ -66,6 +66,7 @@ def test_targets_are_strings_or_their_parts() -> None:
         ({"target": "best_f1 a"}, "measure with a gradient|key or a name"),
         ({"target": "f1_best a"}, "measure with a gradient"),
         ({"target": "precision@n a"}, "must name k"),
+        ({"target": "precision@p0.1 a"}, "labels that are probabilities; found 'precision_at_p'"),
         ({"prevalence": 0}, "prevalence must lie strictly between"),
         ({"auc": 1}, "auc must lie strictly between"),
         ({"scores": {"a": SCORES["a"], "b": SCORES["b"][1:]}}, "as many rows for each detector"),
