@@ -2,6 +2,7 @@
 
 # Commands import what does their work in their own functions, so that each starts fast.
 
+from collections.abc import Container
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
@@ -139,7 +140,7 @@ def evaluate(
 
     check_output(output)
     rounds = _read_rounds(labeled)
-    scores = _read_scores(file, score or list(rounds[0].scores))
+    scores = _read_scores(file, score, rounds[0].scores)
     with data_from(file):
         result = estimate(scores, rounds, target=target, confidence_level=confidence_level)
     _deliver(result, file, as_json=as_json, output=output)
@@ -156,13 +157,16 @@ def _design(
         return design(scores, labeled=rounds, **options)
 
 
-def _read_scores(file: Path, score: list[str] | None) -> "dict[str, ScoreVector]":
-    """Read the columns that are named, or all that may be scores."""
+def _read_scores(
+    file: Path, score: list[str] | None, drawn: Container[str] = ()
+) -> "dict[str, ScoreVector]":
+    """Read the columns that are named, or those of drawn rows, or all that may be scores."""
     from fastad._tables.columns import Numbers
     from fastad._tables.detectors import find_detectors
     from fastad._tables.table import Table
 
     table = Table(file)
+    score = score or [name for name in table.names if name in drawn]
     if not score:
         detectors = find_detectors(table, [])
         print_message(detectors.message(table.title))

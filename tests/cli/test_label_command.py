@@ -47,6 +47,11 @@ def test_two_rounds_from_a_plan_to_estimates(file: Path, tmp_path: Path) -> None
     result = json_of("label", "evaluate", file, *both, "--target", TARGET)
     expected = estimate(SCORES, [labeled, read_drawn(second)], target=TARGET)
     assert result == expected.to_dict()
+    # Columns of whoever labels are no detectors.
+    lines = first.read_text().splitlines()
+    notes = [f"{lines[0]},id,note", *(f"{line},{i},odd" for i, line in enumerate(lines[1:]))]
+    first.write_text("\n".join(notes) + "\n")
+    assert json_of("label", "evaluate", file, *both, "--target", TARGET) == result
     table = tmp_path / "table.csv"
     shown = stdout_of("label", "evaluate", file, *both, "--target", TARGET, "--output", table)
     assert str(expected.notes[0]) in shown
