@@ -92,7 +92,8 @@ class Found(NamedTuple):
 
     def row(self, truth: float) -> dict[str, str]:
         """Return what is written of them."""
-        squares = (self.value - truth) ** 2
+        # Without any anomaly among the labels there is no value.
+        known, squares = ~np.isnan(self.value), (self.value - truth) ** 2
         sd = math.sqrt(float(np.nanmean(squares)))
         return {
             "truth": f"{truth:.4f}",
@@ -100,7 +101,7 @@ class Found(NamedTuple):
             "rms_error": f"{sd:.4f}",
             "relative": f"{np.nanstd(squares) / sd**2 / math.sqrt(squares.shape[0]):.3f}",
             "half_width": f"{np.nanmedian(self.high - self.low) / 2:.4f}",
-            "coverage": f"{np.mean((self.low <= truth) & (truth <= self.high)):.3f}",
+            "coverage": f"{np.mean((self.low <= truth) & (truth <= self.high), where=known):.3f}",
         }
 
 

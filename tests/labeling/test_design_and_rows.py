@@ -6,11 +6,11 @@ import os
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 import pytest
-from scipy.optimize import minimize
+from scipy.optimize import LinearConstraint, minimize
 
+from fastad._core.types import FloatVector
 from fastad.errors import InvalidInputError, InvalidTypeError
 from fastad.labeling import DrawnRows, Target, design, draw, estimate, plans, read_drawn
 from fastad.labeling.plans import _Expected
@@ -311,14 +311,14 @@ def test_sizes_have_the_least_product_of_variances(monkeypatch: pytest.MonkeyPat
         of_targets, of_number = rng.gamma(0.5, size=(2, 6)) / 100, rng.gamma(0.5, size=6) / 100
         expected = [_Expected(of_targets[0], 0 * of_number), _Expected(of_targets[1], of_number)]
 
-        def product(p: npt.NDArray[np.float64], expected: list[_Expected] = expected) -> float:
+        def product(p: FloatVector, expected: list[_Expected] = expected) -> float:
             return float(sum(np.log(each.of(unknown * (1 / p - 1))) for each in expected))
 
         best = minimize(
             product,
             np.full(6, n_labels / unknown.sum()),
             bounds=[(1e-6, 1)] * 6,
-            constraints={"type": "eq", "fun": lambda p, n=n_labels: unknown @ p - n},
+            constraints=LinearConstraint(unknown, n_labels, n_labels),
             method="SLSQP",
         )
         assert best.success
