@@ -320,7 +320,17 @@ COLUMNS = ["part", "model", "target", "n_rows", "labels", "n_draws", "truth", "b
 COLUMNS += ["half_width", "coverage", "expected_gain", "uniform_same", "standard_error"]
 COLUMNS += ["uniform_plain", "seconds", "processor_seconds"]
 SHOWN: Mapping[str, list[str]] = {
-    "cells": ["model", "target", "labels", "truth", "bias", "rms_error", "half_width", "coverage"],
+    "cells": [
+        "model",
+        "target",
+        "labels",
+        "n_draws",
+        "truth",
+        "bias",
+        "rms_error",
+        "half_width",
+        "coverage",
+    ],
     "uniform": ["target", "labels", "n_draws", "rms_error", "coverage", *COLUMNS[-6:-2]],
     "sequences": ["model", "target", "labels", "coverage"],
     "missed": ["target", "labels", "truth", "half_width", "coverage"],
