@@ -55,7 +55,8 @@ def digest_of(scores: Mapping[str, ScoreVector], rows: IntVector) -> str:
         digest.update(name.encode())
         digest.update(np.ascontiguousarray(values, np.float64).data)
     digest.update(rows.tobytes())
-    return digest.hexdigest()
+    # A letter, so that no program takes it for a number.
+    return f"x{digest.hexdigest()}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
