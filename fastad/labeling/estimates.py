@@ -357,9 +357,15 @@ def _targeted(
     skewness = cube / variance**1.5 if variance > 0 else 0.0
     # What the update has left, where weights are below 1.
     value = target.value(counts) + float((weight - 1) @ (residual * slope))
-    total = max(float(weight @ (x * slope**2)) for x in (residual**2, p * (1 - p)))
+    modelled = expit(log_odds)
+    # Where rows with labels stand for less of the variance than there is, for lack of labels where
+    # the target depends on them, all of it is more.
+    seen, there = weight @ (p * (1 - p) * slope**2), modelled * (1 - modelled) @ slopes**2
+    if there > seen:
+        variance = variance * float(there / seen) if seen > 0 else math.inf
+    total = max(float(weight @ (residual * slope) ** 2), float(seen), float(there))
     if target.is_smooth:
-        corrected = expit(log_odds)
+        corrected = modelled
         corrected[rows] += weight * (labels.label - p)
         counts = {name: orders[name].counts(corrected, falls=True) for name in target.detectors}
         # Of few labels it may have no value, or one that cannot be.

@@ -256,3 +256,14 @@ def test_areas_are_covered_where_anomalies_lie_as_no_model_has_them(target: str)
         assert found.high - found.low < 1
     # Of 95 %, less three standard errors.
     assert covered >= 34
+
+
+def test_without_labels_where_a_target_depends_on_them_nothing_is_told() -> None:
+    y_true, scores = population(3000, 0.1, np.random.default_rng(10))
+    threshold = float(np.sort(scores["a"])[-4])
+    key = f"precision@threshold{threshold!r} a"
+    drawn = draw(design(scores, budget=100, target="missed@threshold0 a"), rng=0)
+    assert (scores["a"][drawn.row] < threshold).all()
+    (found,) = estimate(scores, drawn.with_labels(y_true[drawn.row]), target=key).estimates
+    assert (found.low, found.high) == (0, 1)
+    assert found.uniform_labels == 0
