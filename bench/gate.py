@@ -2,46 +2,67 @@
 
 The new detector's true loss is the margin: at most 5 % may pass. With a margin that is 0.05 wider
 it may pass, and how often it does is the power, beside that of a test that takes the detectors as
-independent. The true values are those of the distributions themselves. Cells that are given, as
-"100,5000" or "100,5000,strong", are measured alone.
+independent. The true values are those of the distributions themselves. Designs are other samples
+than independent rows: in clusters, in time, with weights, with hidden anomalies, or two of them.
+Cells that are given, as "100,5000" or "100,5000,strong", are measured alone.
 
     python -m bench.gate [PROCESSES [CELL ...]]
 """
 
+import math
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
+from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
+from scipy.signal import lfilter
 from scipy.special import ndtr, ndtri, stdtr
 
 from bench.coverage import Cell, rows_of_cells
 from bench.difference_coverage import PairFamily
 from bench.families import Family, Scores
 from bench.pages import EVIDENCE, fill, read_rows, table, write_rows
-from fastad.errors import UndefinedMeasureError
+from fastad.errors import InvalidInputError, UndefinedMeasureError
+from fastad.measures.measure import BoundMeasure
 from fastad.measures.requests import bind
+from fastad.ordering.counts import count_scores
 from fastad.ordering.labels import check_labels
-from fastad.uncertainty.comparisons.one_sided import paired_tests
-from fastad.uncertainty.comparisons.paired import draw_replicates, rank_detectors
+from fastad.uncertainty.comparisons.noninferiority import one_sided_tests
+from fastad.uncertainty.comparisons.paired import Detectors, draw_replicates, rank_detectors
+from fastad.uncertainty.comparisons.unpaired import Pair as Samples
+from fastad.uncertainty.comparisons.unpaired import Sample
 from fastad.uncertainty.intervals.interval_estimation import InferenceOptions
 from fastad.uncertainty.samples.closed_forms import clopper_pearson
 from fastad.uncertainty.samples.influence import has_influence
 from fastad.uncertainty.samples.sampling import check_design
 
-SIZES = ((20, 500), (20, 5000), (100, 500), (100, 5000), (1000, 100_000))
+SIZES = ((20, 500), (20, 5000), (100, 500), (100, 5000), (100, 100_000), (1000, 100_000))
+SIZES_OF_DESIGNS = ((20, 500), (100, 500), (100, 5000), (400, 4000))
 KEYS = ("auc", "ap", "tpr@0.01", "tpr@0.001", "precision@n")
 N_SEEDS, N_RESAMPLES = 200, 199
-# Of so many normal samples fewer data sets are drawn.
-MANY, N_SEEDS_OF_MANY = 100_000, 100
+# Other numbers of data sets: of many rows, of designs, and where 200 left it open.
+N_SEEDS_OF_SIZE = {(100, 100_000): 300, (1000, 100_000): 100}
+N_SEEDS_OF_DESIGNS = 400
+N_SEEDS_OF = {
+    Cell(100, 5000, "in clusters"): 1000,
+    Cell(20, 500, "crossing"): 1000,
+    Cell(100, 500, "crossing"): 1000,
+}
+MANY = 100_000
+COUNTS = ("tried", "noted", "passed", "failed", "power", "independent")
 SCALE = 100
 ALPHA, WIDER = 0.05, 0.05
 # Smaller losses are no loss.
 LEAST_LOSS = 0.002
 # Rows of a cluster, and the correlation of their scores.
 CLUSTER, WITHIN = 5, 0.5
+# Fraction of anomalies among the normal samples; rows drawn for each one that is kept, and how
+# likely those of low scores are.
+HIDDEN = 0.02
+DRAWN, SELDOM = 8, 0.3
 # A public gate: accuracy of so many questions, a tolerance, a true loss; and runs of its rule.
 N_QUESTIONS, TOLERANCE, LOSS, N_RUNS = 1319, 0.08, 0.05, 200_000
 EXPECTED = (0.7, 0.81, 0.88, 0.95)
@@ -115,8 +136,9 @@ class MissedKind(NamedTuple):
         return [Family(_as_labels, _NORMAL, cumulative(part)) for part in (self.part, 0.0)]
 
 
+GAUSSIAN = PairFamily((1.5, 1.8), correlation=0.5)
 FAMILIES: Mapping[str, Pair] = {
-    "Gaussian": PairFamily((1.5, 1.8), correlation=0.5),
+    "Gaussian": GAUSSIAN,
     "strong": PairFamily((3.0, 3.5), correlation=0.5),
     "crossing": PairFamily((2.0, 2.196), (1.0, 0.4)),
     "8 levels": PairFamily((1.5, 2.0), correlation=0.5, n_levels=8),
@@ -124,8 +146,62 @@ FAMILIES: Mapping[str, Pair] = {
     "20 % missed": MissedKind(0.2, 4.0),
     "5 % missed": MissedKind(0.05, 3.0),
     "1 % missed": MissedKind(0.01, 6.0),
-    "in clusters": PairFamily((1.5, 1.8), correlation=0.5),
+    "in clusters": GAUSSIAN,
 }
+DESIGNS: Mapping[str, Pair] = {
+    "in clusters": GAUSSIAN,
+    "in time": GAUSSIAN,
+    "weighted": GAUSSIAN,
+    "hidden anomalies": GAUSSIAN,
+    "two samples": GAUSSIAN,
+    "two samples (heavy-tailed)": FAMILIES["heavy-tailed"],
+    "two samples (20 % missed)": FAMILIES["20 % missed"],
+}
+ALL = {**FAMILIES, **DESIGNS}
+
+
+def draw(name: str, rng: np.random.Generator, n: int, m: int) -> Detectors | Samples:
+    """Draw n anomalies and m normal samples, scored by the new and by the old detector."""
+    family, labels = ALL[name], np.arange(n + m) < n
+    means = np.array([[1.5], [1.8]])
+    clusters = blocks = weights = None
+    if name.startswith("two samples"):
+        sides = []
+        for i in range(2):
+            scores = family.sample(rng, labels)[i]
+            checked = check_labels(labels)
+            sides.append(Sample(checked, scores, count_scores(scores, checked)))
+        keys = rng.integers(2**63, size=2, dtype=np.uint64)
+        return Samples((sides[0], sides[1]), ("new", "old"), (keys[0], keys[1]))
+    if name == "hidden anomalies":
+        scores = family.sample(rng, labels | (rng.random(n + m) < HIDDEN))
+    elif name == "weighted":
+        # Rows that the old detector scores low are drawn less often.
+        labels = np.repeat(labels, DRAWN)
+        scores = family.sample(rng, labels)
+        chance = np.where(scores[1] > 1, 1, SELDOM)
+        is_drawn = rng.random(labels.shape[0]) < chance
+        rows = np.concatenate(
+            [np.flatnonzero(is_drawn & (labels == x))[:k] for x, k in ((True, n), (False, m))]
+        )
+        labels, scores, weights = labels[rows], scores[:, rows], 1 / chance[rows]
+    elif name == "in time":
+        # Anomalies last for some rows, and both detectors' noise is autoregressive.
+        blocks = "auto"
+        labels = np.repeat(rng.permutation(labels[::CLUSTER]), CLUSTER)
+        noise = family.sample(rng, np.zeros_like(labels))
+        noise = lfilter([np.sqrt(1 - WITHIN**2)], [1, -WITHIN], noise)
+        scores = noise + means * labels
+    else:
+        scores = family.sample(rng, labels)
+    if name == "in clusters":
+        noise, clusters = in_clusters(rng, scores - means * labels)
+        scores = noise + means * labels
+    checked = check_labels(labels, sample_weight=weights)
+    design = check_design(clusters, blocks, checked.row_index, checked.weights)
+    return rank_detectors(
+        checked, [(x, x, scores[i]) for i, x in enumerate(("new", "old"))], design
+    )
 
 
 def in_clusters(rng: np.random.Generator, scores: Scores) -> tuple[Scores, npt.NDArray[np.int64]]:
@@ -138,67 +214,66 @@ def in_clusters(rng: np.random.Generator, scores: Scores) -> tuple[Scores, npt.N
 def measure(cell: Cell) -> list[dict[str, Any]]:
     """Return how often each measure's test passes in a cell."""
     n, m, name = cell
-    family = FAMILIES[name]
-    labels = np.arange(n + m) < n
+    hidden = HIDDEN if name == "hidden anomalies" else 0
+    n_hidden = round(m * hidden)
     populations = [
-        each.population(n * SCALE, m * SCALE, whole=False) for each in family.distributions()
+        each.population((n + n_hidden) * SCALE, (m - n_hidden) * SCALE, whole=False)
+        for each in ALL[name].distributions()
     ]
-    rows = []
+    counted: dict[str, dict[str, Any]] = {}
     for key in KEYS:
         bound = bind(key, {})
-        values = [bound.value_or_nan(population) for population in populations]
-        loss = values[1] - values[0]
+        new, old = (bound.value_or_nan(population) for population in populations)
         # Replicates of so many rows in clusters take an hour.
         is_long = name == "in clusters" and m >= MANY and not has_influence(bound.measure)
-        if loss < LEAST_LOSS or is_long:
-            continue
-        counted = dict.fromkeys(("tried", "noted", "passed", "failed", "power", "independent"), 0)
-        for seed in range(N_SEEDS_OF_MANY if m >= MANY else N_SEEDS):
-            rng = np.random.default_rng([seed, n, m, list(FAMILIES).index(name)])
-            scores, clusters = family.sample(rng, labels), None
-            if name == "in clusters":
-                means = np.array([[1.5], [1.8]]) * labels
-                noise, clusters = in_clusters(rng, scores - means)
-                scores = noise + means
-            checked = check_labels(labels)
-            design = check_design(clusters, None, checked.row_index, None)
-            detectors = rank_detectors(
-                checked, [("new", "new", scores[0]), ("old", "old", scores[1])], design
-            )
-            options = InferenceOptions(
-                "auto", 1 - 2 * Fraction(1, 20), N_RESAMPLES, True, np.uint64(seed)
-            )
-            observed = [bound.value_or_nan(each.counts) for each in detectors.samples]
-            counted["tried"] += 1
-            try:
-                tests = paired_tests(detectors, bound, options, observed)
-            except UndefinedMeasureError:
-                counted["noted"] += 1
-                continue
-            if has_influence(bound.measure):
-                variances = [sample.variance(bound) for sample in detectors.samples]
-            else:
-                drawn = draw_replicates(detectors, bound, options)
-                variances = [float(np.var(np.asarray(each))) for each in drawn]
-            half = -float(ndtri(ALPHA)) * float(np.sqrt(sum(variances)))
-            counted["independent"] += tests.estimate - half > -(loss + WIDER)
-            if tests.note is not None:
-                counted["noted"] += 1
-                continue
-            counted["passed"] += tests.p_above(-loss) <= ALPHA
-            counted["failed"] += tests.p_below(-loss) <= ALPHA
-            counted["power"] += tests.p_above(-(loss + WIDER)) <= ALPHA
-        rows.append(
-            {
-                "key": key,
-                "family": name,
-                "n_anomalies": n,
-                "n_normals": m,
-                "loss": round(loss, 5),
-                **counted,
-            }
+        if old - new >= LEAST_LOSS and not is_long:
+            counted[key] = {"loss": old - new, **dict.fromkeys(COUNTS, 0)}
+    n_seeds = N_SEEDS_OF_DESIGNS if name in DESIGNS else N_SEEDS
+    for seed in range(N_SEEDS_OF.get(cell, N_SEEDS_OF_SIZE.get((n, m), n_seeds))):
+        rng = np.random.default_rng([seed, n, m, list(ALL).index(name)])
+        samples = draw(name, rng, n, m)
+        options = InferenceOptions(
+            "auto", 1 - 2 * Fraction(1, 20), N_RESAMPLES, True, np.uint64(seed)
         )
-    return rows
+        for key, of_key in counted.items():
+            bound, loss = bind(key, {}), of_key["loss"]
+            of_key["tried"] += 1
+            try:
+                _, _, tests = one_sided_tests(samples, bound, options, hidden)
+            except (InvalidInputError, UndefinedMeasureError):
+                of_key["noted"] += 1
+                continue
+            if name in FAMILIES and isinstance(samples, Detectors):
+                variances = [
+                    sample.variance(bound)
+                    if has_influence(bound.measure)
+                    else float(np.var(np.asarray(drawn)))
+                    for sample, drawn in zip(
+                        samples.samples, _replicates(samples, bound, options), strict=True
+                    )
+                ]
+                half = -float(ndtri(ALPHA)) * float(np.sqrt(sum(variances)))
+                of_key["independent"] += tests.estimate - half > -(loss + WIDER)
+            if tests.note is not None:
+                of_key["noted"] += 1
+                continue
+            of_key["passed"] += tests.p_above(-loss) <= ALPHA
+            of_key["failed"] += tests.p_below(-loss) <= ALPHA
+            of_key["power"] += tests.p_above(-(loss + WIDER)) <= ALPHA
+    sizes = {"n_anomalies": n, "n_normals": m}
+    return [
+        {"key": key, "family": name, **sizes, **of_key, "loss": round(of_key["loss"], 5)}
+        for key, of_key in counted.items()
+    ]
+
+
+def _replicates(
+    detectors: Detectors, bound: BoundMeasure, options: InferenceOptions
+) -> Sequence[Scores | None]:
+    """Return each detector's replicates; none of a measure that has a variance without them."""
+    return (
+        [None, None] if has_influence(bound.measure) else draw_replicates(detectors, bound, options)
+    )
 
 
 def tolerance_table() -> str:
@@ -222,55 +297,68 @@ def tolerance_table() -> str:
 def tables() -> dict[str, str]:
     """Return the tables of the page, in percent of the data sets."""
     rows = read_rows(TABLE)
+    of_families = [row for row in rows if row["family"] in FAMILIES]
 
-    def chosen(**values: object) -> list[dict[str, Any]]:
-        return [row for row in rows if all(row[name] == str(x) for name, x in values.items())]
+    def rates(count: str, among: list[dict[str, str]], **values: object) -> list[float]:
+        chosen = [row for row in among if all(row[name] == str(x) for name, x in values.items())]
+        return [100 * int(row[count]) / int(row["tried"]) for row in chosen]
 
-    def highest(group: list[dict[str, Any]], count: str) -> str:
-        rates = [100 * int(row[count]) / int(row["tried"]) for row in group]
-        return f"{max(rates):.1f}" if rates else "-"
+    def highest(count: str, **values: object) -> str:
+        return f"{max(rates(count, of_families, **values), default=math.nan):.1f}"
 
-    def mean(group: list[dict[str, Any]], count: str) -> str:
-        rates = [100 * int(row[count]) / int(row["tried"]) for row in group]
-        return f"{np.mean(rates):.0f}" if rates else "-"
+    def mean(count: str, **values: object) -> str:
+        return f"{np.mean(rates(count, of_families, **values)):.0f}"
 
-    head = [f"{n}, {m}" for n, m in SIZES]
-
-    def by(name: str, names: list[str], cell: Callable[[list[dict[str, Any]]], str]) -> str:
-        return table(
-            [name, *head],
+    def by_size(name: str, names: Iterable[str], cell: Callable[..., str]) -> str:
+        lines = [
             [
-                [
-                    f"`{each}`" if name == "key" else each,
-                    *(
-                        cell(chosen(**{name: each, "n_anomalies": n, "n_normals": m}))
-                        for n, m in SIZES
-                    ),
-                ]
-                for each in names
-            ],
-        )
+                f"`{each}`" if name == "key" else each,
+                *(cell(**{name: each, "n_anomalies": n, "n_normals": m}) for n, m in SIZES),
+            ]
+            for each in names
+        ]
+        return table([name, *(f"{n}, {m}" for n, m in SIZES)], lines)
+
+    def of_design(**values: object) -> str:
+        passed, failed, noted = (rates(x, rows, **values) for x in ("passed", "failed", "noted"))
+        if not passed:
+            return "-"
+        return f"{passed[0]:.1f} / {failed[0]:.1f}" + f" ({noted[0]:.0f})" * (noted[0] >= 0.5)
 
     return {
         "tolerance": tolerance_table(),
-        "passed": by("key", list(KEYS), lambda group: highest(group, "passed")),
-        "families": by("family", list(FAMILIES), lambda group: highest(group, "passed")),
-        "failed": by("key", list(KEYS), lambda group: highest(group, "failed")),
-        "noted": by("key", list(KEYS), lambda group: mean(group, "noted")),
-        "power": by(
-            "key",
-            list(KEYS),
-            lambda group: f"{mean(group, 'power')} / {mean(group, 'independent')}",
+        "passed": by_size("key", KEYS, partial(highest, "passed")),
+        "families": by_size("family", FAMILIES, partial(highest, "passed")),
+        "failed": by_size("key", KEYS, partial(highest, "failed")),
+        "noted": by_size("key", KEYS, partial(mean, "noted")),
+        "power": by_size(
+            "key", KEYS, lambda **x: f"{mean('power', **x)} / {mean('independent', **x)}"
+        ),
+        "designs": table(
+            ["design", "anomalies, normals", *(f"`{key}`" for key in KEYS)],
+            [
+                [
+                    name,
+                    f"{n}, {m}",
+                    *(of_design(family=name, n_anomalies=n, n_normals=m, key=key) for key in KEYS),
+                ]
+                for name in DESIGNS
+                for n, m in SIZES_OF_DESIGNS
+            ],
         ),
     }
 
 
 def main() -> None:
     """Measure all cells, or those of one size, and write the table and the page."""
-    given = [each.split(",") for each in sys.argv[2:]] or [[str(n), str(m)] for n, m in SIZES]
+    given = [each.split(",") for each in sys.argv[2:]]
     cells = [
         Cell(int(n), int(m), family) for n, m, *families in given for family in families or FAMILIES
     ]
+    if not given:
+        cells = [Cell(*size, family) for size in SIZES for family in FAMILIES]
+        cells += [Cell(*size, design) for size in SIZES_OF_DESIGNS for design in DESIGNS]
+        cells = list(dict.fromkeys(cells))
     rows = read_rows(TABLE) if TABLE.exists() else []
     for cell, new in zip(cells, rows_of_cells(measure, cells), strict=True):
         of_cell = [str(cell.n_anomalies), str(cell.n_normals), cell.family]

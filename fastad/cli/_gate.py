@@ -8,6 +8,7 @@ from fastad._core.results import TableResult
 from fastad.cli._console import DataError, data_from, print_result, print_table
 from fastad.cli._saving import check_output, deliver
 from fastad.release.decision import gate, power_of_policy
+from fastad.release.policy import read_policy
 from fastad.release.results import GateResult
 
 _JUNIT = ".xml"
@@ -15,9 +16,12 @@ _JUNIT = ".xml"
 
 def run_gate(policy: Path, new: Path, old: Path, *, as_json: bool, outputs: Sequence[Path]) -> int:
     """Print and save the result of a gate; return the exit code."""
-    _check_outputs(outputs)
+    for output in outputs:
+        if output.suffix.lower() != _JUNIT:
+            check_output(output)
+    rules = read_policy(policy)
     with data_from(f"{new} and {old}"):
-        result = gate(policy, new, old)
+        result = gate(rules, new, old)
     _deliver(result, f"gate: {result.verdict}", as_json=as_json, outputs=outputs)
     return result.exit_code
 
@@ -26,16 +30,12 @@ def run_power(
     policy: Path, old: Path, loss: float, *, as_json: bool, outputs: Sequence[Path]
 ) -> None:
     """Print and save the power of a policy."""
-    _check_outputs(outputs)
-    with data_from(old):
-        result = power_of_policy(policy, old, loss=loss)
-    _deliver(result, "", as_json=as_json, outputs=outputs)
-
-
-def _check_outputs(outputs: Sequence[Path]) -> None:
     for output in outputs:
-        if output.suffix.lower() != _JUNIT:
-            check_output(output)
+        check_output(output)
+    rules = read_policy(policy)
+    with data_from(old):
+        result = power_of_policy(rules, old, loss=loss)
+    _deliver(result, "", as_json=as_json, outputs=outputs)
 
 
 def _deliver(result: TableResult, title: str, *, as_json: bool, outputs: Sequence[Path]) -> None:
@@ -50,7 +50,7 @@ def _deliver(result: TableResult, title: str, *, as_json: bool, outputs: Sequenc
         return result.to_json(indent=2)
 
     for output in outputs:
-        if output.suffix.lower() == _JUNIT and isinstance(result, GateResult):
+        if isinstance(result, GateResult) and output.suffix.lower() == _JUNIT:
             try:
                 save_text(result.to_junit(), output)
             except OSError as error:

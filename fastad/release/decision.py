@@ -1,7 +1,7 @@
 """``gate``: test the requirements of a policy on the scores of two detectors."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -13,9 +13,8 @@ from fastad._core.row_index import RowIndex
 from fastad._core.suggestions import suggests_arguments
 from fastad._core.threads import thread_limit
 from fastad.errors import InvalidInputError, UndefinedMeasureError
-from fastad.ordering.counts import count_scores
 from fastad.ordering.groups import factorize
-from fastad.ordering.labels import check_labels, check_scores
+from fastad.ordering.labels import check_labels
 from fastad.ordering.membership import check_membership
 from fastad.release.joined_tables import ScoredRows, joined, no_column, read_rows
 from fastad.release.policy import Policy, Requirement, read_policy
@@ -23,19 +22,16 @@ from fastad.release.results import GateResult, GateRow, PolicyPower
 from fastad.uncertainty.comparisons.corrections import CORRECTIONS
 from fastad.uncertainty.comparisons.margin_results import FAIL, UNDECIDED, MarginTest
 from fastad.uncertainty.comparisons.noninferiority import (
+    Rows,
     check_test_options,
-    difference_test,
-    independent_pair,
-    limit_test,
+    margin_test,
+    read_samples,
 )
-from fastad.uncertainty.comparisons.paired import Detectors, rank_detectors
+from fastad.uncertainty.comparisons.paired import Detectors
 from fastad.uncertainty.comparisons.planned_power import gate_power
 from fastad.uncertainty.comparisons.unpaired import Pair
-from fastad.uncertainty.comparisons.unpaired import Sample as SampleOfSide
 from fastad.uncertainty.samples.bootstrap import IndependentSample
-from fastad.uncertainty.samples.sampling import DesignedSample, Sample, check_design
-
-_ARGUMENTS = ("new", "old")
+from fastad.uncertainty.samples.sampling import DesignedSample
 
 
 @suggests_arguments
@@ -90,18 +86,10 @@ def gate(
     """
     rules = read_policy(policy)
     with thread_limit(n_threads):
-        everything = _read(rules, new, old)
-        wanted = dict.fromkeys(part for each in rules.require for part in each.parts)
-        slices = {part: _parts(everything, *part) for part in wanted}
         rows: list[GateRow] = []
-        for requirement in rules.require:
-            if not requirement.parts:
-                rows.append(_row(requirement, "", "", everything))
-            for part in requirement.parts:
-                of_column = [
-                    _row(requirement, part[1], value, each) for value, each in slices[part]
-                ]
-                rows += _adjusted(of_column, requirement, rules)
+        for requirement, column, parts in _parts_of(rules, _read(rules, new=new, old=old)):
+            of_column = [_row(requirement, column, value, each) for value, each in parts]
+            rows += _adjusted(of_column, requirement, rules) if column else of_column
     return GateResult(rows, float(rules.confidence_level))
 
 
@@ -116,7 +104,7 @@ class _Samples:
     def too_few(self) -> str:
         """Why a slice has too few samples; empty if it does not."""
         fewest = self.rules.min_anomalies, self.rules.min_normals
-        for side, name in zip(self.sides, _ARGUMENTS, strict=False):
+        for side, name in zip(self.sides, ("new", "old"), strict=False):
             n_anomalies = int(np.count_nonzero(side.labels))
             sizes = n_anomalies, side.n_rows - n_anomalies
             if sizes[0] < fewest[0] or sizes[1] < fewest[1]:
@@ -130,55 +118,64 @@ class _Samples:
     @cached_property
     def ordered(self) -> Detectors | Pair:
         """The scores of both in their order."""
-        rules = self.rules
-        if len(self.sides) > 1:
-            counted = []
-            for side, name in zip(self.sides, _ARGUMENTS, strict=True):
-                labels = check_labels(side.labels)
-                scores = check_scores(side.scores[0], labels, name=name)
-                counted.append(SampleOfSide(labels, scores, count_scores(scores, labels, name)))
-            return independent_pair((counted[0], counted[1]), _ARGUMENTS, np.uint64(rules.seed))
-        (side,) = self.sides
-        weights = None if rules.weights is None else side.columns[rules.weights]
-        clusters = None if rules.clusters is None else side.columns[rules.clusters]
-        labels = check_labels(side.labels, sample_weight=weights)
-        # A slice may have fewer rows than a block.
-        is_long = isinstance(rules.blocks, int) and rules.blocks > side.n_rows
-        blocks = side.n_rows if is_long else rules.blocks
-        design = check_design(clusters, blocks, labels.row_index, labels.weights)
-        arguments = zip(_ARGUMENTS, _ARGUMENTS, side.scores, strict=True)
-        return rank_detectors(labels, list(arguments), design)
+        rules, first = self.rules, self.sides[0]
+        scores = [each for side in self.sides for each in side.scores]
+        labels = tuple(side.labels for side in self.sides)
+        blocks = rules.blocks
+        if isinstance(blocks, int):  # a slice may have fewer rows than a block
+            blocks = min(blocks, first.n_rows)
+        clusters, weights = (
+            None if name is None else first.columns[name]
+            for name in (rules.clusters, rules.weights)
+        )
+        rows = Rows(clusters, blocks, weights)
+        y_true = labels if len(labels) > 1 else first.labels
+        return read_samples(y_true, scores[0], scores[1], rows, np.uint64(rules.seed))
 
-    @property
-    def of_new(self) -> Sample:
+    @cached_property
+    def of_new(self) -> Detectors:
         """The new detector's samples, numbered in their order where they are independent."""
-        first = self.ordered.samples[0]
-        return first if isinstance(first, DesignedSample) else IndependentSample(first.counts)
+        first: Any = self.ordered.samples[0]
+        if not isinstance(first, DesignedSample):
+            first = IndependentSample(first.counts)
+        return Detectors(check_labels(self.sides[0].labels), ["new"], ["new"], [first])
 
     def test(self, requirement: Requirement) -> MarginTest:
         """Test a requirement."""
         rules, bound = self.rules, requirement.bound
         options = check_test_options(bound, rules.confidence_level, rules.n_resamples, rules.seed)
-        arguments = bound, requirement.accepted, options, rules.contamination
-        if requirement.is_limit:
-            return limit_test(self.of_new, "new", *arguments)
-        return difference_test(self.ordered, *arguments)
+        samples = self.of_new if requirement.is_limit else self.ordered
+        return margin_test(samples, bound, requirement.accepted, options, rules.contamination)
 
 
-def _read(rules: Policy, new: Any, old: Any) -> _Samples:
-    """Read both tables."""
-    is_paired = rules.design == "paired"
+def _read(rules: Policy, **tables: Any) -> _Samples:
+    """Read both tables, or the old one alone."""
+    is_paired = rules.design == "paired" and len(tables) > 1
     sides = [
         read_rows(source, name, rules, needs_labels=name == "new" or not is_paired)
-        for source, name in zip((new, old), _ARGUMENTS, strict=True)
+        for name, source in tables.items()
     ]
     if is_paired:
         sides = [joined(sides[0], sides[1], rules)]
-    for side, name in zip(sides, _ARGUMENTS, strict=False):
+    for side, name in zip(sides, tables, strict=False):
         for column in rules.slice_columns:
             if column not in side.columns:
                 raise no_column(column, name, side.names)
     return _Samples(sides, rules)
+
+
+def _parts_of(
+    rules: Policy, samples: _Samples
+) -> Iterator[tuple[Requirement, str, list[tuple[str, _Samples]]]]:
+    """Yield each requirement on all rows, or for each column with its parts; all are made once."""
+    made: dict[tuple[str, str], list[tuple[str, _Samples]]] = {}
+    for requirement in rules.require:
+        for part in requirement.parts:
+            if part not in made:
+                made[part] = _parts(samples, *part)
+            yield requirement, part[1], made[part]
+        if not requirement.parts:
+            yield requirement, "", [("", samples)]
 
 
 def _parts(samples: _Samples, part: str, column: str) -> list[tuple[str, _Samples]]:
@@ -189,9 +186,8 @@ def _parts(samples: _Samples, part: str, column: str) -> list[tuple[str, _Sample
     found: dict[str, list[ScoredRows]] = {}
     for i, side in enumerate(samples.sides):
         labels = check_labels(side.labels)
-        others = labels.values != label
         members = check_membership(side.columns[column], labels, part, label, "raise")
-        for name, rows in members.beside(others):
+        for name, rows in members.beside(labels.values != label):
             # Where the other side has none, the rows of its other class alone.
             empty = [x.part(np.flatnonzero(x.labels != label)) for x in samples.sides]
             found.setdefault(str(name), empty)[i] = side.part(np.flatnonzero(rows))
@@ -257,7 +253,7 @@ def power_of_policy(
     loss: float = 0.0,
     n_draws: int = 100,
 ) -> PolicyPower:
-    """Estimate the power of each margin of a policy from the old detector's scores alone.
+    """Estimate the power of each margin and limit of a policy from the old detector's scores alone.
 
     Parameters
     ----------
@@ -273,7 +269,7 @@ def power_of_policy(
     Returns
     -------
     PolicyPower
-        A row for each requirement with a margin and each slice, from
+        A row for each requirement but equivalence and each slice, from
         `fastad.uncertainty.gate_power`.
 
     Raises
@@ -291,31 +287,23 @@ def power_of_policy(
     True
     """
     rules = read_policy(policy)
-    side = read_rows(old, "old", rules, needs_labels=True)
-    samples = _Samples([side], rules)
     rows, notes = [], []
-    for requirement in rules.require:
-        if requirement.margin is None:
-            notes.append(f"{requirement.text}: the power of margins alone is estimated")
+    for requirement, column, parts in _parts_of(rules, _read(rules, old=old)):
+        if requirement.equivalence is not None:
+            notes.append(f"{requirement.text}: the power of margins and limits alone is estimated")
             continue
-        parts = [("", samples)]
-        if requirement.parts:
-            parts = [
-                (f"{part[1]} {value}", each)
-                for part in requirement.parts
-                for value, each in _parts(samples, *part)
-            ]
-        for place, part in parts:
-            reason = part.too_few if place else ""
-            if reason:
-                notes.append(f"{requirement.text}, {place}: {reason}")
+        limit = requirement.at_most if requirement.at_least is None else requirement.at_least
+        for value, part in parts:
+            place = f"{column} {value}" if column else ""
+            if column and part.too_few:
+                notes.append(f"{requirement.text}, {place}: {part.too_few}")
                 continue
-            (of_part,) = part.sides
             planned = gate_power(
-                of_part.labels,
-                of_part.scores[0],
+                part.sides[0].labels,
+                part.sides[0].scores[0],
                 measure=requirement.bound,
                 margin=requirement.margin,
+                value=limit,
                 loss=loss,
                 confidence_level=rules.confidence_level,
                 n_draws=n_draws,

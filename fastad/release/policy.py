@@ -1,8 +1,9 @@
 """``read_policy``: what a new detector must fulfil, from TOML or from plain values."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,17 +21,22 @@ from fastad.errors import InvalidInputError, InvalidTypeError
 from fastad.measures.contamination import check_contamination, corrected
 from fastad.measures.measure import BoundMeasure
 from fastad.measures.requests import bind
-from fastad.uncertainty.comparisons.margin_results import PASS, UNDECIDED
+from fastad.uncertainty.comparisons.margin_results import PASS, SKIP, UNDECIDED
 from fastad.uncertainty.comparisons.noninferiority import (
-    accepted_range,
-    check_limit,
-    check_margin,
     check_test_options,
+    range_of_limit,
+    range_of_margin,
 )
 
-KINDS = ("margin", "equivalence", "at_least", "at_most")
+# Conditions: how the accepted range follows from the measure and the number.
+CONDITIONS: Mapping[str, Callable[[BoundMeasure, Any, str], tuple[float, float]]] = {
+    "margin": range_of_margin,
+    "equivalence": partial(range_of_margin, both=True),
+    "at_least": range_of_limit,
+    "at_most": range_of_limit,
+}
+_WORDS = {"margin": "not worse by", "equivalence": "differs by less than"}
 DESIGNS = ("paired", "independent")
-SKIP = "skip"
 # What a requirement may have instead of all rows.
 PARTS = ("slices", "kinds", "segments")
 
@@ -70,26 +76,21 @@ class Requirement:
     undecided: str = UNDECIDED
 
     def __post_init__(self) -> None:
-        given = [name for name in KINDS if getattr(self, name) is not None]
+        given = self._given
         if len(given) != 1:
             raise InvalidInputError(
-                f"measure {self.measure!r} must have one of {', '.join(KINDS)}; found "
+                f"measure {self.measure!r} must have one of {', '.join(CONDITIONS)}; found "
                 f"{' and '.join(given) or 'none'}"
             )
-        bound, kind = self.bound, given[0]
+        bound, is_better = self.bound, self.bound.measure.higher_is_better
         check_test_options(bound, 0.95, 1, 0)
-        value = getattr(self, kind)
-        if kind in ("margin", "equivalence"):
-            check_margin(bound, value, kind)
-        else:
-            check_limit(bound, value, kind)
-            right = "at_least" if bound.measure.higher_is_better else "at_most"
-            if kind != right:
-                raise InvalidInputError(
-                    f"{kind} must be {right} for {bound.key}, of which "
-                    f"{'more' if bound.measure.higher_is_better else 'less'} is better; found "
-                    f"{kind} = {value}"
-                )
+        _ = self.accepted
+        right, more = ("at_least", "more") if is_better else ("at_most", "less")
+        if self.is_limit and given[0] != right:
+            raise InvalidInputError(
+                f"{given[0]} must be {right} for {bound.key}, of which {more} is better; found "
+                f"{given[0]} = {getattr(self, given[0])}"
+            )
         for name in PARTS:
             object.__setattr__(self, name, check_column_names(getattr(self, name), name))
         if self.segments and bound.fpr is not None:
@@ -101,11 +102,15 @@ class Requirement:
         check_choice(self.undecided, (UNDECIDED, PASS), "undecided")
 
     @property
+    def _given(self) -> list[str]:
+        return [name for name in CONDITIONS if getattr(self, name) is not None]
+
+    @property
     def text(self) -> str:
         """The condition in words."""
-        (kind,) = (name for name in KINDS if getattr(self, name) is not None)
-        words = {"margin": "not worse by", "equivalence": "differs by less than"}
-        return f"{self.measure} {words.get(kind, kind.replace('_', ' '))} {getattr(self, kind):g}"
+        (name,) = self._given
+        words = _WORDS.get(name, name.replace("_", " "))
+        return f"{self.measure} {words} {getattr(self, name):g}"
 
     @property
     def parts(self) -> list[tuple[str, str]]:
@@ -125,13 +130,8 @@ class Requirement:
     @property
     def accepted(self) -> tuple[float, float]:
         """The accepted range of the difference, or of the value."""
-        if self.equivalence is not None:
-            return -float(self.equivalence), float(self.equivalence)
-        if self.margin is not None:
-            return accepted_range(self.bound, float(self.margin))
-        limit = self.at_most if self.at_least is None else self.at_least
-        assert limit is not None
-        return check_limit(self.bound, limit)
+        (name,) = self._given
+        return CONDITIONS[name](self.bound, getattr(self, name), name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,12 +261,11 @@ def read_policy(policy: str | os.PathLike[str] | Mapping[str, Any] | Policy) -> 
         raise InvalidTypeError(
             f"policy must be a path, a mapping or a Policy; found {type(policy).__name__}"
         )
-    file = Path(policy)
-    values = read_toml(file)
+    values = read_toml(Path(policy))
     try:
         return _policy_of(values)
     except (InvalidInputError, InvalidTypeError) as error:
-        raise type(error)(f"{file}: {error}", argument="policy") from None
+        raise type(error)(f"{Path(policy)}: {error}", argument="policy") from None
 
 
 def _policy_of(values: Mapping[str, Any]) -> Policy:

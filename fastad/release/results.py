@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 from xml.etree import ElementTree
 
+import numpy as np
+
 from fastad._core.results import Column, Record, TableResult
 from fastad._core.text_tables import DASH, TextTable, format_p, level_text, number_text
-from fastad.uncertainty.comparisons.margin_results import FAIL, PASS, UNDECIDED, MarginTest
+from fastad.uncertainty.comparisons.margin_results import FAIL, PASS, SKIP, UNDECIDED, MarginTest
 from fastad.uncertainty.comparisons.planned_power import GatePower
 
 # What a process ends with.
@@ -50,12 +52,13 @@ class GateRow(Record):
         return f"{self.slice_column} {self.slice_value}" if self.slice_column else ""
 
     @property
-    def room(self) -> float:
-        """How far the bound lies inside the accepted range; negative outside, NaN without test."""
-        if self.test is None:
-            return math.nan
-        low, high = self.test.accepted
-        return min(self.test.low - low, high - self.test.high)
+    def title(self) -> str:
+        """The requirement and the slice."""
+        return f"{self.requirement}, {self.place}" if self.place else self.requirement
+
+    def attribute(self, name: str) -> Any:
+        """Return an attribute of the test; NaN where there is none."""
+        return math.nan if self.test is None else getattr(self.test, name)
 
 
 class GateResult(TableResult):
@@ -96,61 +99,50 @@ class GateResult(TableResult):
     @property
     def worst_slices(self) -> list[GateRow]:
         """The slice of each requirement whose bound is farthest out."""
-        worst: dict[tuple[str, str], GateRow] = {}
+        worst: dict[tuple[str, str], tuple[float, GateRow]] = {}
         for row in self.rows:
-            if not row.slice_column or row.test is None:
-                continue
-            key = row.requirement, row.slice_column
-            if key not in worst or row.room < worst[key].room:
-                worst[key] = row
-        return list(worst.values())
+            if row.slice_column and row.test is not None:
+                low, high = row.test.accepted
+                room = min(row.test.low - low, high - row.test.high)
+                key = row.requirement, row.slice_column
+                if key not in worst or room < worst[key][0]:
+                    worst[key] = room, row
+        return [row for _, row in worst.values()]
 
     @property
     def notes(self) -> Sequence[str]:
         """The worst slice of each requirement, and why rows have no verdict."""
-        return [
-            *(
-                f"worst slice, {row.requirement}: {row.place}: {_estimate_text(row.test)}"
-                for row in self.worst_slices
-            ),
-            *(
-                f"{row.requirement}{', ' * bool(row.place)}{row.place}: {row.reason}"
-                for row in self.rows
-                if row.reason
-            ),
-        ]
+        notes = []
+        for row in self.worst_slices:
+            names = " - ".join(row.attribute("names"))
+            estimate, *ends = (number_text(row.attribute(x)) for x in ("estimate", "low", "high"))
+            interval = f"{names} = {estimate} [{', '.join(ends)}]"
+            notes.append(f"worst slice, {row.requirement}: {row.place}: {interval}")
+        return notes + [f"{row.title}: {row.reason}" for row in self.rows if row.reason]
 
     def _declare_columns(self) -> Iterator[Column]:
-        rows, tests = self.rows, [row.test for row in self.rows]
-
-        def numbers(value: Any) -> list[float]:
-            return [math.nan if test is None else value(test) for test in tests]
-
-        new, old = (
-            numbers(lambda test, i=i: test.values[i] if i < len(test.values) else math.nan)
-            for i in range(2)
-        )
+        rows = self.rows
+        values = [
+            (*(() if row.test is None else row.test.values), math.nan, math.nan) for row in rows
+        ]
+        p_values = [
+            row.adjusted_p_value if row.verdict == FAIL else row.attribute("p_value")
+            for row in rows
+        ]
         yield Column("requirement", [row.requirement for row in rows], str)
         yield Column("slice_column", [row.slice_column for row in rows])
         yield Column("slice", [row.slice_value for row in rows])
         yield Column(None, [row.place or "all rows" for row in rows], str, "rows")
-        yield Column("new", new, ".4f")
-        yield Column("old", old, ".4f")
+        yield Column("new", [each[0] for each in values], ".4f")
+        yield Column("old", [each[1] for each in values], ".4f")
         for name in ("estimate", "low", "high", "p_value", "p_value_inside"):
-            yield Column(name, numbers(lambda test, name=name: getattr(test, name)))
+            yield Column(name, [row.attribute(name) for row in rows])
         yield Column("adjusted_p_value", [row.adjusted_p_value for row in rows])
         for name in ("n_anomalies", "n_normals"):
-            cells = numbers(lambda test, name=name: min(getattr(test, name)))
-            yield Column(name, cells)
-        bounds = [DASH if test is None else test.bound_text for test in tests]
+            yield Column(name, [np.min(row.attribute(name)).item() for row in rows])
+        bounds = [DASH if row.test is None else row.test.bound_text for row in rows]
         yield Column(None, bounds, str, f"{level_text(self.confidence_level)} bound")
-        p_values = [
-            DASH
-            if row.test is None
-            else format_p(row.adjusted_p_value if row.verdict == FAIL else row.test.p_value)
-            for row in rows
-        ]
-        yield Column(None, p_values, str, "p")
+        yield Column(None, p_values, lambda p: DASH if math.isnan(p) else format_p(p), "p")
         yield Column("verdict", [row.verdict for row in rows], str)
         yield Column("reason", [row.reason for row in rows])
 
@@ -192,37 +184,28 @@ class GateResult(TableResult):
             XML.
         """
         verdicts = [row.verdict for row in self.rows]
+        tags = {FAIL: "failure", UNDECIDED: "error", SKIP: "skipped"}
         suite = ElementTree.Element(
             "testsuite",
             name="fastad gate",
             tests=str(len(verdicts)),
             failures=str(verdicts.count(FAIL)),
             errors=str(verdicts.count(UNDECIDED)),
-            skipped=str(len(verdicts) - sum(map(verdicts.count, EXIT_CODES))),
+            skipped=str(verdicts.count(SKIP)),
         )
-        tags = {FAIL: "failure", UNDECIDED: "error"}
         for row in self.rows:
-            name = f"{row.requirement}{', ' * bool(row.place)}{row.place}"
-            case = ElementTree.SubElement(suite, "testcase", classname="fastad.gate", name=name)
-            text = row.reason or ("" if row.test is None else row.test.summary)
+            case = ElementTree.SubElement(
+                suite, "testcase", classname="fastad.gate", name=row.title
+            )
             if row.verdict != PASS:
-                tag = tags.get(row.verdict, "skipped")
-                ElementTree.SubElement(case, tag, message=row.verdict).text = text
+                why = ElementTree.SubElement(case, tags[row.verdict], message=row.verdict)
+                why.text = row.reason or ("" if row.test is None else row.test.summary)
         ElementTree.indent(suite)
         return ElementTree.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
 
 
-def _estimate_text(test: MarginTest | None) -> str:
-    if test is None:
-        return DASH
-    return (
-        f"{' - '.join(test.names)} = {number_text(test.estimate)} "
-        f"[{number_text(test.low)}, {number_text(test.high)}]"
-    )
-
-
 class PolicyPower(TableResult):
-    """The power of each margin of a policy; prints as a table.
+    """The power of each margin and limit of a policy; prints as a table.
 
     Attributes
     ----------
@@ -236,16 +219,18 @@ class PolicyPower(TableResult):
         self.rows = rows
         self._notes = notes
 
+    def __repr__(self) -> str:
+        return f"<PolicyPower of {len(self.rows)} rows>"
+
     def _declare_columns(self) -> Iterator[Column]:
         powers = [row[2] for row in self.rows]
         yield Column("requirement", [row[0] for row in self.rows], str)
         yield Column("rows", [row[1] or "all rows" for row in self.rows], str)
         yield Column("loss", [each.loss for each in powers], "g")
-        yield Column("n_anomalies", [each.n_anomalies for each in powers], "d", "anomalies")
-        yield Column("n_normals", [each.n_normals for each in powers], "d", "normals")
+        for noun in ("anomalies", "normals"):
+            yield Column(f"n_{noun}", [getattr(each, f"n_{noun}") for each in powers], "d", noun)
         yield Column("power", [each.power for each in powers], ".2f")
         yield Column("standard_error", [each.standard_error for each in powers])
-        needed = [each.required_anomalies or math.nan for each in powers]
-        yield Column("required_anomalies", needed, ".0f", "anomalies for 0.8")
-        needed = [each.required_normals or math.nan for each in powers]
-        yield Column("required_normals", needed, ".0f", "normals for 0.8")
+        for noun in ("anomalies", "normals"):
+            needed = [getattr(each, f"required_{noun}") or math.nan for each in powers]
+            yield Column(f"required_{noun}", needed, ".0f", f"{noun} for 0.8")

@@ -11,6 +11,8 @@ import numpy.typing as npt
 
 from fastad._core.results import Record, ShortRepr
 from fastad._core.text_tables import level_text
+from fastad._core.user_warnings import warn_user
+from fastad.errors import LowCoverageWarning
 
 # Reason why an interval without a width is unreliable.
 NO_WIDTH = "the estimated variance is zero and the interval has no width"
@@ -19,6 +21,12 @@ _LEAST_COVERAGE = 0.92
 # Clusters or blocks from which on the variance between them is known well enough: of 30 or 40, of
 # which every twentieth is far from the others, intervals covered in 78 to 91 % of samples.
 ENOUGH_UNITS = 50
+
+
+def warn_if_noted(measure: str, note: str | None) -> None:
+    """Warn why a result of a measure is unreliable, unless it is reliable."""
+    if note is not None:
+        warn_user(f"{measure}: {note}", LowCoverageWarning)
 
 
 @dataclass(frozen=True, slots=True)

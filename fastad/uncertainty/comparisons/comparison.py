@@ -11,8 +11,7 @@ from fastad._core.parameters import N_RESAMPLES, check_choice, check_inside, che
 from fastad._core.progress import LATE, ProgressOption, reporting
 from fastad._core.threads import thread_limit
 from fastad._core.types import ArrayLike, Blocks, ComparisonMethod, Correction, Label, Point
-from fastad._core.user_warnings import warn_user
-from fastad.errors import InvalidInputError, LowCoverageWarning
+from fastad.errors import InvalidInputError
 from fastad.measures.measure import BoundMeasure, MeasureLike
 from fastad.measures.requests import bind
 from fastad.ordering.labels import check_labels
@@ -25,6 +24,7 @@ from fastad.uncertainty.comparisons.pair_estimates import (
     range_of_difference,
 )
 from fastad.uncertainty.comparisons.paired import PAIRED_METHODS, rank_detectors
+from fastad.uncertainty.results import warn_if_noted
 from fastad.uncertainty.samples.sampling import check_design
 
 
@@ -170,8 +170,7 @@ def compare(
         arguments = zip(names, ("scores_a", "scores_b"), (scores_a, scores_b), strict=True)
         detectors = rank_detectors(labels, list(arguments), design)
         result = compare_pairs(detectors, bound, options, *target)[0]
-    if result.reliability_note is not None:
-        warn_user(f"{bound.key}: {result.reliability_note}", LowCoverageWarning)
+    warn_if_noted(bound.key, result.reliability_note)
     return result
 
 
@@ -299,8 +298,7 @@ def compare_all(
         ranked = rank_detectors(labels, detectors, design)
         comparisons = compare_pairs(ranked, bound, options, *target)
     for note in dict.fromkeys(each.reliability_note for each in comparisons):
-        if note is not None:
-            warn_user(f"{bound.key}: {note}", LowCoverageWarning)
+        warn_if_noted(bound.key, note)
     p_values = np.array([comparison.p_value for comparison in comparisons])
     return Comparisons(comparisons, CORRECTIONS[correction](p_values).tolist(), correction)
 

@@ -10,8 +10,7 @@ from fastad._core.progress import LATE, ProgressOption, reporting
 from fastad._core.random import random_key
 from fastad._core.threads import thread_limit
 from fastad._core.types import ArrayLike, IndependentMethod, Label, Point
-from fastad._core.user_warnings import warn_user
-from fastad.errors import InvalidInputError, InvalidTypeError, LowCoverageWarning
+from fastad.errors import InvalidInputError, InvalidTypeError
 from fastad.measures.measure import BoundMeasure, MeasureLike
 from fastad.measures.requests import bind
 from fastad.ordering.counts import count_scores
@@ -33,7 +32,7 @@ from fastad.uncertainty.comparisons.unpaired import (
     select_unpaired_method,
 )
 from fastad.uncertainty.intervals.interval_estimation import InferenceOptions
-from fastad.uncertainty.results import coverage_note
+from fastad.uncertainty.results import coverage_note, warn_if_noted
 from fastad.uncertainty.samples.bootstrap import too_few_samples
 
 _ARGUMENTS = ("sample_a", "sample_b")
@@ -160,8 +159,7 @@ def compare_independent(
         names = series_names([sample_a[1], sample_b[1]], ["a", "b"])
         pair = Pair((samples[0], samples[1]), (names[0], names[1]), keys)
         result = compare_samples(pair, bound, replace(options, progress=report))
-    if result.reliability_note is not None:
-        warn_user(f"{bound.key}: {result.reliability_note}", LowCoverageWarning)
+    warn_if_noted(bound.key, result.reliability_note)
     return result
 
 

@@ -13,6 +13,7 @@ Verdict: TypeAlias = Literal["pass", "fail", "not enough data"]
 PASS: Final = "pass"
 FAIL: Final = "fail"
 UNDECIDED: Final = "not enough data"
+SKIP: Final = "skip"  # of slices with few samples
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,14 +3,13 @@
 import math
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from fastad._core.p_values import positive_p
 from fastad._core.parameters import (
     N_RESAMPLES,
-    check_count,
     check_generator,
     check_inside,
     check_positive,
@@ -21,10 +20,8 @@ from fastad._core.progress import LATE, ProgressOption, reporting
 from fastad._core.random import random_key
 from fastad._core.threads import thread_limit
 from fastad._core.types import ArrayLike, Blocks, Label, Point
-from fastad._core.user_warnings import warn_user
-from fastad.errors import InvalidInputError, LowCoverageWarning
+from fastad.errors import InvalidInputError
 from fastad.measures.contamination import (
-    CorrectedMeasure,
     check_contamination,
     corrected,
     observed_area,
@@ -33,7 +30,7 @@ from fastad.measures.contamination import (
 )
 from fastad.measures.measure import BoundMeasure, MeasureLike
 from fastad.measures.requests import bind
-from fastad.ordering.counts import OrderedCounts, count_scores
+from fastad.ordering.counts import count_scores
 from fastad.ordering.hidden import ContaminatedCounts
 from fastad.ordering.labels import check_labels, check_scores
 from fastad.ordering.named_scores import series_names
@@ -45,12 +42,15 @@ from fastad.uncertainty.comparisons.one_sided import (
     value_tests,
 )
 from fastad.uncertainty.comparisons.pair_comparison import named_value
-from fastad.uncertainty.comparisons.pair_estimates import range_of_difference
+from fastad.uncertainty.comparisons.pair_estimates import (
+    check_comparison_options,
+    range_of_difference,
+)
 from fastad.uncertainty.comparisons.paired import Detectors, rank_detectors
 from fastad.uncertainty.comparisons.rate_margins import RATES
 from fastad.uncertainty.comparisons.unpaired import Pair, Sample
 from fastad.uncertainty.intervals.interval_estimation import InferenceOptions
-from fastad.uncertainty.samples.sampling import Sample as SampleOfRows
+from fastad.uncertainty.results import warn_if_noted
 from fastad.uncertainty.samples.sampling import check_design, sample_of
 
 Range = tuple[float, float]
@@ -156,14 +156,14 @@ def noninferiority(
     >>> fastad.uncertainty.noninferiority(labels, new, old, measure="auc", margin=0.05).verdict
     'pass'
     """
-    bound, options = _check_test(measure, operating_point, confidence_level, n_resamples, rng)
-    accepted = accepted_range(bound, check_margin(bound, margin))
+    bound = bind(measure, operating_point, noninferiority)
+    options = check_test_options(bound, confidence_level, n_resamples, rng)
+    accepted = range_of_margin(bound, margin)
+    rows = Rows(clusters, blocks, sample_weight, pos_label)
     with thread_limit(n_threads), reporting(progress, "replicates", after=LATE) as report:
-        samples = _read(
-            y_true, new, old, clusters, blocks, sample_weight, pos_label, rng=options.key
-        )
+        samples = read_samples(y_true, new, old, rows, options.key)
         options = replace(options, progress=report)
-        return _warned(difference_test(samples, bound, accepted, options, contamination))
+        return _warned(margin_test(samples, bound, accepted, options, contamination))
 
 
 def equivalence(
@@ -234,15 +234,14 @@ def equivalence(
     >>> fastad.uncertainty.equivalence(labels, new, old, measure="auc", margin=0.05).verdict
     'pass'
     """
-    bound, options = _check_test(measure, operating_point, confidence_level, n_resamples, rng)
-    largest = check_margin(bound, margin)
+    bound = bind(measure, operating_point, equivalence)
+    options = check_test_options(bound, confidence_level, n_resamples, rng)
+    accepted = range_of_margin(bound, margin, both=True)
+    rows = Rows(clusters, blocks, sample_weight, pos_label)
     with thread_limit(n_threads), reporting(progress, "replicates", after=LATE) as report:
-        samples = _read(
-            y_true, new, old, clusters, blocks, sample_weight, pos_label, rng=options.key
-        )
+        samples = read_samples(y_true, new, old, rows, options.key)
         options = replace(options, progress=report)
-        accepted = -largest, largest
-        return _warned(difference_test(samples, bound, accepted, options, contamination))
+        return _warned(margin_test(samples, bound, accepted, options, contamination))
 
 
 def at_least(
@@ -307,28 +306,26 @@ def at_least(
     >>> result.verdict, round(result.high, 3)
     ('pass', 0.038)
     """
-    bound, options = _check_test(measure, operating_point, confidence_level, n_resamples, rng)
-    accepted = check_limit(bound, value)
+    bound = bind(measure, operating_point, at_least)
+    options = check_test_options(bound, confidence_level, n_resamples, rng)
+    accepted = range_of_limit(bound, value)
     with thread_limit(n_threads), reporting(progress, "replicates", after=LATE) as report:
         labels = check_labels(y_true, sample_weight=sample_weight, pos_label=pos_label)
         scores = check_scores(y_score, labels)
         design = check_design(clusters, blocks, labels.row_index, labels.weights)
-        sample = sample_of(scores, labels, design)
-        (name,) = series_names([y_score], ["new"])
+        names = series_names([y_score], ["new"])
+        samples = Detectors(labels, names, names, [sample_of(scores, labels, design)])
         options = replace(options, progress=report)
-        return _warned(limit_test(sample, name, bound, accepted, options, contamination))
+        return _warned(margin_test(samples, bound, accepted, options, contamination))
 
 
-def _check_test(
-    measure: MeasureLike,
-    operating_point: dict[str, Any],
-    confidence_level: Point,
-    n_resamples: int,
-    rng: int | np.random.Generator | None,
-) -> tuple[BoundMeasure, InferenceOptions]:
-    """Bind the measure and check the options of a test."""
-    bound = bind(measure, operating_point, noninferiority)
-    return bound, check_test_options(bound, confidence_level, n_resamples, rng)
+class Rows(NamedTuple):
+    """How rows depend on each other, what they stand for, and which are anomalies."""
+
+    clusters: Any = None
+    blocks: Any = None
+    sample_weight: Any = None
+    pos_label: Label | None = None
 
 
 def check_test_options(
@@ -343,33 +340,24 @@ def check_test_options(
         raise InvalidInputError(
             f"confidence_level must lie above 0.5; found {short_repr(confidence_level)}"
         )
-    if bound.measure.higher_is_better is None:
-        raise InvalidInputError(
-            f"measure must be one of which more, or less, is better; found {bound.key}"
-        )
-    n_resamples = check_count(n_resamples, "n_resamples")
-    return InferenceOptions(
-        "auto", 2 * level - 1, n_resamples, stratified=True, key=random_key(rng)
-    )
+    return check_comparison_options(bound, {}, "auto", 2 * level - 1, n_resamples, rng)
 
 
-def check_margin(bound: BoundMeasure, margin: Point, name: str = "margin") -> float:
-    """Check a margin: above 0, and below the largest possible difference."""
+def range_of_margin(
+    bound: BoundMeasure, margin: Point, name: str = "margin", *, both: bool = False
+) -> Range:
+    """Check a margin; return the differences that are not worse by it, or by it either way."""
     checked, largest = check_positive(margin, name), range_of_difference(bound)
     if checked >= largest:
         raise InvalidInputError(
             f"{name} must be below {largest:g}, the largest difference in {bound.key}; "
             f"found {short_repr(margin)}"
         )
-    return float(checked)
+    x, is_better = float(checked), bound.measure.higher_is_better
+    return -x if both or is_better else -math.inf, x if both or not is_better else math.inf
 
 
-def accepted_range(bound: BoundMeasure, margin: float) -> Range:
-    """Return the differences that are not worse by the margin."""
-    return (-margin, math.inf) if bound.measure.higher_is_better else (-math.inf, margin)
-
-
-def check_limit(bound: BoundMeasure, value: Point, name: str = "value") -> Range:
+def range_of_limit(bound: BoundMeasure, value: Point, name: str = "value") -> Range:
     """Check the worst acceptable value; return the range of those that are acceptable."""
     limit, (low, high) = exact_number(value, name), bound.bounds
     if not low <= limit <= high:
@@ -381,140 +369,42 @@ def check_limit(bound: BoundMeasure, value: Point, name: str = "value") -> Range
     return (x, math.inf) if bound.measure.higher_is_better else (-math.inf, x)
 
 
-def _read(
-    y_true: Any,
-    new: ArrayLike,
-    old: ArrayLike,
-    clusters: ArrayLike | None,
-    blocks: Blocks | None,
-    sample_weight: ArrayLike | None,
-    pos_label: Label | None,
-    rng: np.uint64,
+def read_samples(
+    y_true: Any, new: ArrayLike, old: ArrayLike, rows: Rows, key: np.uint64
 ) -> Detectors | Pair:
-    """Check labels and scores: of the same samples, or of two independent ones."""
-    names = series_names([new, old], ["new", "old"])
+    """Order the scores of two detectors on the same samples, or of two independent samples."""
+    scores, arguments = (new, old), ("new", "old")
+    names = series_names(scores, arguments)
     is_pair = isinstance(y_true, tuple | list) and len(y_true) == 2
     if not is_pair or np.ndim(y_true[0]) == 0:
-        labels = check_labels(y_true, sample_weight=sample_weight, pos_label=pos_label)
-        design = check_design(clusters, blocks, labels.row_index, labels.weights)
-        arguments = zip(names, ("new", "old"), (new, old), strict=True)
-        return rank_detectors(labels, list(arguments), design)
-    for name, value in (
-        ("clusters", clusters),
-        ("blocks", blocks),
-        ("sample_weight", sample_weight),
-    ):
-        if value is not None:
+        labels = check_labels(y_true, sample_weight=rows.sample_weight, pos_label=rows.pos_label)
+        design = check_design(rows.clusters, rows.blocks, labels.row_index, labels.weights)
+        return rank_detectors(labels, list(zip(names, arguments, scores, strict=True)), design)
+    for name in ("clusters", "blocks", "sample_weight"):
+        if getattr(rows, name) is not None:
             raise InvalidInputError(
                 f"{name} must not be given for two independent samples, each with labels of its "
                 "own; found both"
             )
     sides = []
-    for of_side, scores, name in zip(y_true, (new, old), ("new", "old"), strict=True):
-        labels = check_labels(of_side, pos_label=pos_label)
-        checked = check_scores(scores, labels, name=name)
+    for of_side, each, name in zip(y_true, scores, arguments, strict=True):
+        labels = check_labels(of_side, pos_label=rows.pos_label)
+        checked = check_scores(each, labels, name=name)
         sides.append(Sample(labels, checked, count_scores(checked, labels, name)))
-    return independent_pair((sides[0], sides[1]), (names[0], names[1]), rng)
+    generator = check_generator(int(key))
+    keys = random_key(generator), random_key(generator)
+    return Pair((sides[0], sides[1]), (names[0], names[1]), keys)
 
 
-def independent_pair(sides: tuple[Sample, Sample], names: tuple[str, str], seed: np.uint64) -> Pair:
-    """Return two independent samples, each with random numbers of its own."""
-    generator = check_generator(int(seed))
-    return Pair(sides, names, (random_key(generator), random_key(generator)))
-
-
-def difference_test(
+def margin_test(
     samples: Detectors | Pair,
     bound: BoundMeasure,
     accepted: Range,
     options: InferenceOptions,
     contamination: Point | None = None,
 ) -> MarginTest:
-    """Test the difference of two detectors whose scores have been ordered."""
-    counts = [each.counts for each in samples.samples]
-    kind = samples.samples[0].kind if isinstance(samples, Detectors) else None
-    bound = _corrected(bound, counts, contamination, kind)
-    names = samples.score_names if isinstance(samples, Detectors) else ("new", "old")
-    values = [named_value(bound, *each) for each in zip(counts, names, strict=True)]
-    observed = observed_area(bound)
-    at_counts = values if observed is bound else [observed.value(each) for each in counts]
-    what = f"a test of {bound.key}"
-    if isinstance(samples, Detectors):
-        error = None if bound.measure.name in RATES else samples.samples[0].refusal(what)
-        if error is not None:
-            raise error
-        tests = paired_tests(samples, observed, options, at_counts)
-        sampling = samples.samples[0].effect()
-    else:
-        tests, sampling = unpaired_tests(samples, observed, options, at_counts), None
-    if observed is not bound:
-        tests = _scaled(tests, bound)
-    sizes = [[int(x) for x in (each.n_anomalies, each.n_normals)] for each in counts]
-    return _result(tests, bound, accepted, options, tuple(samples.names), values, sizes, sampling)
-
-
-def limit_test(
-    sample: SampleOfRows,
-    name: str,
-    bound: BoundMeasure,
-    accepted: Range,
-    options: InferenceOptions,
-    contamination: Point | None = None,
-) -> MarginTest:
-    """Test the value of a detector whose scores have been ordered."""
-    counts = sample.counts
-    bound = _corrected(bound, [counts], contamination, sample.kind)
-    tests = value_tests(sample, bound, options)
-    sizes = [[int(counts.n_anomalies), int(counts.n_normals)]]
-    return _result(
-        tests, bound, accepted, options, (name,), [tests.estimate], sizes, sample.effect()
-    )
-
-
-def _corrected(
-    bound: BoundMeasure,
-    counts: list[OrderedCounts],
-    contamination: Point | None,
-    kind: str | None,
-) -> BoundMeasure:
-    """Return the measure corrected for hidden anomalies; refuse a fraction that cannot be."""
-    fraction = check_contamination(0 if contamination is None else contamination)
-    if fraction and kind is not None:
-        raise InvalidInputError(
-            "contamination must not be given for samples in clusters or in time, or with real "
-            "weights; found both"
-        )
-    for each in counts if fraction else ():
-        refuse_impossible(each, fraction)
-        observed = ContaminatedCounts.of(each, fraction)
-        refuse_unidentified(observed, bound.measure, bound.parameters)
-    return corrected(bound, fraction)
-
-
-def _scaled(tests: OneSidedTests, bound: BoundMeasure) -> OneSidedTests:
-    """Return the tests of a difference of corrected areas from those of the observed ones."""
-    assert isinstance(bound.measure, CorrectedMeasure)
-    factor = 1 / (1 - float(bound.measure.contamination))
-    low, high = (factor * end for end in tests.ends)
-    return replace(
-        tests,
-        estimate=factor * tests.estimate,
-        ends=(max(low, -1.0), min(high, 1.0)),
-        p_above=lambda x: tests.p_above(x / factor),
-        p_below=lambda x: tests.p_below(x / factor),
-    )
-
-
-def _result(
-    tests: OneSidedTests,
-    bound: BoundMeasure,
-    accepted: Range,
-    options: InferenceOptions,
-    names: tuple[str, ...],
-    values: list[float],
-    sizes: list[list[int]],
-    sampling: Any,
-) -> MarginTest:
+    """Test the difference of two detectors, or the value of one, whose scores are in order."""
+    bound, values, tests = one_sided_tests(samples, bound, options, contamination)
     low, high = accepted
     outside, inside = [], []
     if not math.isinf(low):
@@ -523,10 +413,10 @@ def _result(
     if not math.isinf(high):
         outside.append(tests.p_below(high))
         inside.append(tests.p_above(high))
-    n_anomalies, n_normals = zip(*sizes, strict=True)
+    counts = [each.counts for each in samples.samples]
     return MarginTest(
         measure=bound.key,
-        names=names,
+        names=tuple(samples.names),
         values=tuple(values),
         estimate=tests.estimate,
         low=tests.ends[0],
@@ -538,17 +428,51 @@ def _result(
         confidence_level=float((1 + options.level) / 2),
         method=tests.method,
         higher_is_better=bool(bound.measure.higher_is_better),
-        n_anomalies=n_anomalies,
-        n_normals=n_normals,
+        n_anomalies=tuple(int(each.n_anomalies) for each in counts),
+        n_normals=tuple(int(each.n_normals) for each in counts),
         reliability_note=tests.note,
         n_resamples=tests.n_resamples,
         n_undefined=tests.n_undefined,
-        sampling=sampling,
+        sampling=samples.samples[0].effect() if isinstance(samples, Detectors) else None,
     )
 
 
+def one_sided_tests(
+    samples: Detectors | Pair,
+    bound: BoundMeasure,
+    options: InferenceOptions,
+    contamination: Point | None,
+) -> tuple[BoundMeasure, list[float], OneSidedTests]:
+    """Return the measure corrected for hidden anomalies, its values, and the tests."""
+    counts = [each.counts for each in samples.samples]
+    fraction = check_contamination(0 if contamination is None else contamination)
+    if fraction and isinstance(samples, Detectors) and samples.samples[0].kind is not None:
+        raise InvalidInputError(
+            "contamination must not be given for samples in clusters or in time, or with real "
+            "weights; found both"
+        )
+    for each in counts if fraction else ():
+        refuse_impossible(each, fraction)
+        refuse_unidentified(ContaminatedCounts.of(each, fraction), bound.measure, bound.parameters)
+    bound = corrected(bound, fraction)
+    if len(counts) == 1 and isinstance(samples, Detectors):
+        tests = value_tests(samples.samples[0], bound, options)
+        return bound, [tests.estimate], tests
+    names = samples.score_names if isinstance(samples, Detectors) else ("new", "old")
+    values = [named_value(bound, *each) for each in zip(counts, names, strict=True)]
+    # The area is a linear function of the observed one.
+    observed = observed_area(bound)
+    at_counts = values if observed is bound else [observed.value(each) for each in counts]
+    if isinstance(samples, Detectors):
+        error = samples.samples[0].refusal(f"a test of {bound.key}")
+        if error is not None and bound.measure.name not in RATES:
+            raise error
+        tests = paired_tests(samples, observed, options, at_counts)
+    else:
+        tests = unpaired_tests(samples, observed, options, at_counts)
+    return bound, values, tests if observed is bound else tests.scaled(1 / (1 - float(fraction)))
+
+
 def _warned(result: MarginTest) -> MarginTest:
-    """Return a result, and warn where it is not known how reliable the test is."""
-    if result.reliability_note is not None:
-        warn_user(f"{result.measure}: {result.reliability_note}", LowCoverageWarning)
+    warn_if_noted(result.measure, result.reliability_note)
     return result

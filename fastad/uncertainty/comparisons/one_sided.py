@@ -99,6 +99,17 @@ class OneSidedTests:
     n_resamples: int = 0
     n_undefined: int = 0
 
+    def scaled(self, factor: float) -> "OneSidedTests":
+        """Return the tests of a multiple of the difference, which lies between -1 and 1."""
+        low, high = (factor * end for end in self.ends)
+        return replace(
+            self,
+            estimate=factor * self.estimate,
+            ends=(max(low, -1.0), min(high, 1.0)),
+            p_above=lambda x: self.p_above(x / factor),
+            p_below=lambda x: self.p_below(x / factor),
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class UnseenKind:
@@ -117,6 +128,20 @@ class UnseenKind:
 
     n_samples: float
     rooms: tuple[float, float]
+
+    @classmethod
+    def of(
+        cls, bound: BoundMeasure, values: Sequence[float], n_samples: Sequence[float]
+    ) -> "UnseenKind":
+        """Return the kind for the values of both detectors, and the numbers of both classes."""
+        low, high = bound.bounds
+        if bound.measure.name == ROC_AUC.name:
+            low = 0.5  # where their scores are distributed as the normal samples'
+        if bound.measure.higher_is_better:
+            rooms = [max(value - low, 0.0) for value in values]
+        else:
+            rooms = [high - value for value in values[::-1]]
+        return cls(max(n_samples[bound.measure.name in OF_NORMALS], 1.0), (rooms[0], rooms[1]))
 
     def p_value(self, distance: float, side: int) -> float:
         """Return the probability that a kind is missing which moves the difference so far."""
@@ -140,20 +165,6 @@ class UnseenKind:
         )
 
 
-def _unseen_kind(
-    bound: BoundMeasure, values: Sequence[float], n_samples: Sequence[float]
-) -> UnseenKind:
-    low, high = bound.bounds
-    if bound.measure.name == ROC_AUC.name:
-        low = 0.5  # where their scores are distributed as the normal samples'
-    is_normals = bound.measure.name in OF_NORMALS
-    if bound.measure.higher_is_better:
-        rooms = [max(value - low, 0.0) for value in values]
-    else:
-        rooms = [high - value for value in values[::-1]]
-    return UnseenKind(max(n_samples[is_normals], 1.0), (rooms[0], rooms[1]))
-
-
 def paired_tests(
     detectors: Detectors, bound: BoundMeasure, options: InferenceOptions, values: Sequence[float]
 ) -> OneSidedTests:
@@ -162,27 +173,17 @@ def paired_tests(
     Options have the two-sided level whose ends are the one-sided bounds.
     """
     first, second = detectors.samples
-    is_plain = isinstance(first, IndependentSample) and isinstance(second, IndependentSample)
-    if is_plain and bound.measure.name in RATES:
-        return _exact(paired_rate_test((first, second), bound), options)  # type: ignore[arg-type]
-    if has_influence(bound.measure):
-        tests = _student(detectors, bound, options, values[0] - values[1])
-    else:
-        tests = _bootstrap(detectors, bound, options, values[0] - values[1])
-    sizes = [_n_independent(first, detectors, label) for label in (1, 0)]
-    tests = _unseen_kind(bound, values, sizes).applied_to(tests, options.alpha / 2)
+    sizes = [float(detectors.n_anomalies), float(detectors.n_normals)]
+    if isinstance(first, DesignedSample):
+        sizes = [first.n_equal_units(label) / (first.length or 1.0) for label in (1, 0)]
+    elif isinstance(second, IndependentSample) and bound.measure.name in RATES:
+        return _exact(paired_rate_test((first, second), bound), options)
+    test = _student if has_influence(bound.measure) else _bootstrap
+    tests = test(detectors, bound, options, values[0] - values[1])
+    tests = UnseenKind.of(bound, values, sizes).applied_to(tests, options.alpha / 2)
     note = margin_note(bound, tests.method, detectors.samples) or tests.note
     effect = first.effect()
-    if effect is not None and effect.reliability_note is not None:
-        note = effect.reliability_note
-    return replace(tests, note=note)
-
-
-def _n_independent(sample: Sample, detectors: Detectors, label: int) -> float:
-    """Return the number of independent samples of a class: rows, clusters or blocks."""
-    if isinstance(sample, DesignedSample):
-        return sample.n_equal_units(label) / (sample.length or 1.0)
-    return float(detectors.n_anomalies if label else detectors.n_normals)
+    return replace(tests, note=(effect.reliability_note if effect is not None else None) or note)
 
 
 def _exact(test: RateTest, options: InferenceOptions) -> OneSidedTests:
@@ -309,12 +310,11 @@ def unpaired_tests(
         sides = intervals_of_sides(pair, bound, options)
         intervals = [side(options.level) for side in sides]
         coverage = lowest_coverage(intervals)
-        n_resamples = max(each.n_resamples for each in intervals)
         tests = _tests_by_level(
             lambda level: hybrid_ends(*(side(level) for side in sides)),
             difference,
             options,
-            n_resamples,
+            max(each.n_resamples for each in intervals),
         )
         tests = replace(tests, method=method)
     elif method == "delong":
@@ -322,17 +322,16 @@ def unpaired_tests(
         tests = _student_tests(difference, math.sqrt(sum(variances)), df, 0.0, bound, options)
     else:
         first, second = replicates_of_sides(pair, bound, options)
+        change = first - second
         tests = _of_shifted(
-            lambda x: estimate_of_replicates(
-                first - second - x, difference - x, bound, options, float
-            ),
+            lambda x: estimate_of_replicates(change - x, difference - x, bound, options, float),
             difference,
         )
     sizes = [
-        float(min(sizes))
-        for sizes in zip(*((each.n_anomalies, each.n_normals) for each in pair.counts), strict=True)
+        float(min(each.n_anomalies for each in pair.counts)),
+        float(min(each.n_normals for each in pair.counts)),
     ]
-    tests = _unseen_kind(bound, values, sizes).applied_to(tests, options.alpha / 2)
+    tests = UnseenKind.of(bound, values, sizes).applied_to(tests, options.alpha / 2)
     return replace(tests, note=coverage_note(coverage, tests.method) or tests.note)
 
 

@@ -1,10 +1,11 @@
 """``gate_power``: how often a test of a margin will pass, from the old detector's scores alone."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +18,7 @@ from fastad._core.parameters import (
     exact_number,
     exact_rate,
 )
-from fastad._core.progress import LATE, Progress, ProgressOption, reporting
+from fastad._core.progress import LATE, ProgressOption, reporting
 from fastad._core.results import Record
 from fastad._core.text_tables import level_text
 from fastad._core.threads import thread_limit
@@ -29,13 +30,14 @@ from fastad.ordering.counts import count
 from fastad.ordering.labels import check_labels, check_scores
 from fastad.uncertainty.comparisons.margin_results import PASS, MarginTest
 from fastad.uncertainty.comparisons.noninferiority import (
-    accepted_range,
-    check_margin,
     check_test_options,
-    difference_test,
+    margin_test,
+    range_of_limit,
+    range_of_margin,
 )
 from fastad.uncertainty.comparisons.one_sided import OF_NORMALS
-from fastad.uncertainty.comparisons.paired import rank_detectors
+from fastad.uncertainty.comparisons.paired import Detectors, rank_detectors
+from fastad.uncertainty.samples.sampling import INDEPENDENT, sample_of
 
 # Data sets by which the supposed loss is set, and steps of the search.
 _N_SEARCHED, _STEPS = 20, 12
@@ -55,29 +57,28 @@ class GatePower(Record):
     ----------
     measure : str
         Key of the measure.
-    margin, loss : float
-        The margin, and the supposed loss of the new detector.
-    correlation : float
-        Supposed correlation of both detectors' scores within each class.
+    margin, value : float or None
+        The margin, or the limit; the other one is None.
+    loss, correlation : float
+        Supposed loss of the new detector, and correlation of both detectors' scores.
     confidence_level : float
         Confidence level of the test.
     n_anomalies, n_normals : int
-        Numbers of samples that were supposed.
-    power : float
-        Fraction of the drawn data sets that pass.
-    standard_error : float
-        Error of the power by chance.
+        Supposed numbers of samples.
+    power, standard_error : float
+        Fraction of the drawn data sets that pass, and its error by chance.
     target_power : float
         Power for which the numbers below are.
     required_anomalies, required_normals : int or None
-        Numbers of samples that reach it, at the same ratio; None where the loss is not below the
-        margin, for a measure of the k highest, and if nothing was drawn that has a bound.
+        Numbers of samples that reach it, at the same ratio; None where the loss is too large to
+        pass, for a measure of the k highest, and if nothing was drawn that has a bound.
     n_draws : int
         Number of data sets.
     """
 
     measure: str
-    margin: float
+    margin: float | None
+    value: float | None
     loss: float
     correlation: float
     confidence_level: float
@@ -90,7 +91,7 @@ class GatePower(Record):
     required_normals: int | None
     n_draws: int
 
-    _derived = ("summary",)
+    _optional, _derived = ("margin", "value"), ("summary",)
 
     @property
     def summary(self) -> str:
@@ -101,9 +102,10 @@ class GatePower(Record):
                 f" A power of {self.target_power:g} takes about {self.required_anomalies} "
                 f"anomalies and {self.required_normals} normal samples."
             )
+        test = f"limit of {self.value:g}" if self.margin is None else f"margin of {self.margin:g}"
         return (
             f"With {self.n_anomalies} anomalies and {self.n_normals} normal samples a detector "
-            f"that loses {self.loss:g} in {self.measure} passes a margin of {self.margin:g} with a "
+            f"that loses {self.loss:g} in {self.measure} passes a {test} with a "
             f"probability of {self.power:.2f} ± {self.standard_error:.2f} "
             f"({level_text(self.confidence_level)} bound).{needs}"
         )
@@ -117,7 +119,8 @@ def gate_power(
     old: ArrayLike,
     *,
     measure: MeasureLike,
-    margin: Point,
+    margin: Point | None = None,
+    value: Point | None = None,
     loss: Point = 0.0,
     correlation: Point = 0.8,
     power: Point = 0.8,
@@ -132,7 +135,7 @@ def gate_power(
     progress: ProgressOption = None,
     **operating_point: Any,
 ) -> GatePower:
-    """Estimate how often `noninferiority` will pass, before a new detector is there.
+    """Estimate how often `noninferiority` or `at_least` passes, before a new detector is there.
 
     Parameters
     ----------
@@ -142,8 +145,8 @@ def gate_power(
         Anomaly scores of the old detector, higher is more anomalous.
     measure : str, Measure or BoundMeasure
         The measure: a key, or a name with its operating point.
-    margin : float
-        Margin of the test.
+    margin, value : float
+        Margin of `noninferiority`, or limit of `at_least`: one of both.
     loss : float, default 0
         Supposed loss of the new detector, at least 0.
     correlation : float, default 0.8
@@ -200,60 +203,73 @@ def gate_power(
     """
     bound = bind(measure, operating_point, gate_power)
     options = check_test_options(bound, confidence_level, n_resamples, rng=0)
-    accepted = accepted_range(bound, check_margin(bound, margin))
-    supposed = Supposition(
-        loss=float(exact_number(loss, "loss")),
-        correlation=float(exact_rate(correlation, "correlation")),
-        target=float(check_inside(power, "power")),
-        n_draws=check_count(n_draws, "n_draws"),
-    )
-    if supposed.loss < 0:
+    if (margin is None) == (value is None):
+        raise InvalidInputError(
+            "margin or value must be given, and not both; found "
+            f"{'neither' if margin is None else 'both'}"
+        )
+    if margin is None:
+        accepted = range_of_limit(bound, cast("Point", value))
+    else:
+        accepted = range_of_margin(bound, margin)
+    supposed = float(exact_number(loss, "loss"))
+    if supposed < 0:
         raise InvalidInputError(f"loss must not be negative; found {loss}")
+    r = float(exact_rate(correlation, "correlation"))
+    target = float(check_inside(power, "power"))
+    n_draws = check_count(n_draws, "n_draws")
     generator = check_generator(rng)
     with thread_limit(n_threads), reporting(progress, "data sets", after=LATE) as report:
         labels = check_labels(y_true, pos_label=pos_label).repeated()
         scores = check_scores(old, labels, name="old")
         bound.value(count(labels.values, scores))
         pool = ScorePool(scores[labels.values == 1], scores[labels.values == 0])
-        sizes = (
-            check_count(
-                pool.anomalies.shape[0] if n_anomalies is None else n_anomalies, "n_anomalies"
-            ),
-            check_count(pool.normals.shape[0] if n_normals is None else n_normals, "n_normals"),
-        )
-
-        def test(y: BoolVector, scores: Scores) -> MarginTest:
-            new, other = scores
-            arguments = [("new", "new", new), ("old", "old", other)]
-            return difference_test(
-                rank_detectors(check_labels(y), arguments), bound, accepted, options
+        n, m = (
+            check_count(len(of_class) if given is None else given, name)
+            for of_class, given, name in zip(
+                pool, (n_anomalies, n_normals), ("n_anomalies", "n_normals"), strict=True
             )
+        )
+        draw = partial(pool.draw, correlation=r, of_normals=bound.measure.name in OF_NORMALS)
+        part = _part_of_loss(partial(draw, sizes=(n, m)), bound, supposed) if supposed else 0.0
 
-        passed, factor = planned_power(pool, sizes, bound, supposed, test, generator, report)
+        def tests(sizes: Sequence[int]) -> Iterator[MarginTest]:
+            for i in range(n_draws):
+                y, drawn = draw(generator, sizes=sizes, part=part)
+                with suppress(UndefinedMeasureError):
+                    samples = _detectors(y, drawn[: 1 if margin is None else 2])
+                    yield margin_test(samples, bound, accepted, options)
+                if report is not None:
+                    report(i + 1, n_draws)
+
+        # Among more samples the k highest are others.
+        n_rounds = 0 if bound.measure.operating_point == "k" else _ROUNDS
+        n_passed, factor = _search_sizes(tests, (n, m), target, n_rounds)
+    passed = n_passed / n_draws
     return GatePower(
         measure=bound.key,
-        margin=float(margin),
-        loss=supposed.loss,
-        correlation=supposed.correlation,
+        margin=None if margin is None else float(margin),
+        value=None if value is None else float(value),
+        loss=supposed,
+        correlation=r,
         confidence_level=float(confidence_level),
-        n_anomalies=sizes[0],
-        n_normals=sizes[1],
+        n_anomalies=n,
+        n_normals=m,
         power=passed,
-        standard_error=math.sqrt(passed * (1 - passed) / supposed.n_draws),
-        target_power=supposed.target,
-        required_anomalies=None if factor is None else math.ceil(sizes[0] * factor),
-        required_normals=None if factor is None else math.ceil(sizes[1] * factor),
-        n_draws=supposed.n_draws,
+        standard_error=math.sqrt(passed * (1 - passed) / n_draws),
+        target_power=target,
+        required_anomalies=None if factor is None else math.ceil(n * factor),
+        required_normals=None if factor is None else math.ceil(m * factor),
+        n_draws=n_draws,
     )
 
 
-class Supposition(NamedTuple):
-    """What is supposed of the new detector, and how it is tried."""
-
-    loss: float
-    correlation: float
-    target: float
-    n_draws: int
+def _detectors(y: BoolVector, scores: Scores) -> Detectors:
+    """Return the samples of the new and the old detector, or of the new one alone."""
+    labels, names = check_labels(y), ["new", "old"][: len(scores)]
+    if len(scores) > 1:
+        return rank_detectors(labels, list(zip(names, names, scores, strict=True)))
+    return Detectors(labels, names, names, [sample_of(scores[0], labels, INDEPENDENT)])
 
 
 class ScorePool(NamedTuple):
@@ -265,7 +281,7 @@ class ScorePool(NamedTuple):
     def draw(
         self,
         rng: np.random.Generator,
-        sizes: tuple[int, int],
+        sizes: Sequence[int],
         correlation: float,
         part: float,
         *,
@@ -289,80 +305,53 @@ class ScorePool(NamedTuple):
         return labels, scores
 
 
-def planned_power(
-    pool: ScorePool,
-    sizes: tuple[int, int],
-    bound: BoundMeasure,
-    supposed: Supposition,
-    test: Callable[[BoolVector, Scores], MarginTest],
-    rng: np.random.Generator,
-    progress: Progress | None,
-) -> tuple[float, float | None]:
-    """Return the power of a test, and by which factor the sizes reach the wanted one."""
-    of_normals = bound.measure.name in OF_NORMALS
-    part = _part_of_loss(pool, sizes, bound, supposed, of_normals=of_normals)
-    passed, factor = math.nan, 1.0
-    for round_ in range(_ROUNDS):
-        n, m = (max(2, math.ceil(factor * size)) for size in sizes)
-        if round_ and n + m > _MOST_ROWS:
-            break
-        results = []
-        for i in range(supposed.n_draws):
-            drawn = pool.draw(rng, (n, m), supposed.correlation, part, of_normals=of_normals)
-            with suppress(UndefinedMeasureError):
-                results.append(test(*drawn))
-            if progress is not None:
-                progress(i + 1, supposed.n_draws)
-        if not round_:
-            passed = sum(each.verdict == PASS for each in results) / supposed.n_draws
-        change = _factor(results, supposed.target)
-        # Among more samples the k highest are others.
-        if bound.measure.operating_point == "k":
-            return passed, None
-        if change is None:
-            return passed, None if not round_ else factor
-        factor *= change
-        if abs(change - 1) < _NEAR:
-            break
-    return passed, factor
-
-
 def _part_of_loss(
-    pool: ScorePool,
-    sizes: tuple[int, int],
-    bound: BoundMeasure,
-    supposed: Supposition,
-    *,
-    of_normals: bool,
+    draw: Callable[..., tuple[BoolVector, Scores]], bound: BoundMeasure, loss: float
 ) -> float:
     """Return which part of a class the new detector must misjudge, to lose so much on average."""
-    if not supposed.loss:
-        return 0.0
     sign = 1 if bound.measure.higher_is_better else -1
 
     def mean_loss(part: float) -> float:
         losses = []
         for seed in range(_N_SEARCHED):
-            rng = np.random.default_rng(seed)
-            labels, scores = pool.draw(
-                rng, sizes, supposed.correlation, part, of_normals=of_normals
-            )
+            labels, scores = draw(np.random.default_rng(seed), part=part)
             new, old = (bound.value_or_nan(count(labels, each)) for each in scores)
             losses.append(sign * (old - new))
         return float(np.nanmean(losses))
 
     low, high, at_none = 0.0, 1.0, mean_loss(0.0)
-    if mean_loss(1.0) - at_none < supposed.loss:
+    largest = mean_loss(1.0) - at_none
+    if largest < loss:
         raise InvalidInputError(
-            f"loss must be possible: a detector that scores all alike loses "
-            f"{mean_loss(1.0) - at_none:.4g}; found {supposed.loss:g}",
+            f"loss must be possible: a detector that scores all alike loses {largest:.4g}; found "
+            f"{loss:g}",
             argument="loss",
         )
     for _ in range(_STEPS):
         middle = (low + high) / 2
-        is_less = mean_loss(middle) - at_none < supposed.loss
+        is_less = mean_loss(middle) - at_none < loss
         low, high = (middle, high) if is_less else (low, middle)
     return (low + high) / 2
+
+
+def _search_sizes(
+    tests: Callable[[Sequence[int]], Iterable[MarginTest]],
+    sizes: Sequence[int],
+    target: float,
+    n_rounds: int,
+) -> tuple[int, float | None]:
+    """Return how many tests pass, and by which factor the sizes reach the wanted power."""
+    results = list(tests([max(2, size) for size in sizes]))
+    factor = change = _factor(results, target) if n_rounds else None
+    for _ in range(1, n_rounds):
+        if factor is None or change is None or abs(change - 1) < _NEAR:
+            break
+        larger = [max(2, math.ceil(factor * size)) for size in sizes]
+        if sum(larger) > _MOST_ROWS:
+            break
+        change = _factor(list(tests(larger)), target)
+        factor *= 1.0 if change is None else change
+    return sum(each.verdict == PASS for each in results), factor
 
 
 def _factor(results: Sequence[MarginTest], target: float) -> float | None:

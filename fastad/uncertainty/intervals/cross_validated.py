@@ -13,15 +13,14 @@ from fastad._core.results import Record
 from fastad._core.text_tables import level_text
 from fastad._core.threads import thread_limit, thread_map
 from fastad._core.types import ArrayLike, Label, Point, ScoreVector
-from fastad._core.user_warnings import warn_user
 from fastad._kernels.curves.influence import sum_of_powers
-from fastad.errors import InvalidInputError, LowCoverageWarning, UndefinedMeasureError
+from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.measures.measure import BoundMeasure, MeasureLike
 from fastad.measures.requests import bind
 from fastad.ordering.counts import count_scores
 from fastad.ordering.groups import factorize
 from fastad.ordering.labels import Labels, check_labels, check_scores
-from fastad.uncertainty.results import NO_WIDTH
+from fastad.uncertainty.results import NO_WIDTH, warn_if_noted
 from fastad.uncertainty.samples.bootstrap import too_few_samples
 from fastad.uncertainty.samples.closed_forms import (
     normal_quantile,
@@ -200,8 +199,7 @@ def cross_validated_interval(
         n_anomalies=labels.n_anomalies,
         n_normals=labels.values.shape[0] - labels.n_anomalies,
     )
-    if result.reliability_note is not None:
-        warn_user(f"{bound.key}: {result.reliability_note}", LowCoverageWarning)
+    warn_if_noted(bound.key, result.reliability_note)
     return result
 
 

@@ -11,8 +11,7 @@ from fastad._core.parameters import N_RESAMPLES
 from fastad._core.progress import LATE, ProgressOption, reporting
 from fastad._core.threads import thread_limit
 from fastad._core.types import ArrayLike, Blocks, IntervalMethod, Label, Point
-from fastad._core.user_warnings import warn_user
-from fastad.errors import InvalidInputError, LowCoverageWarning, UndefinedMeasureError
+from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.measures.contamination import (
     check_contamination_range,
     corrected,
@@ -32,7 +31,7 @@ from fastad.uncertainty.intervals.interval_estimation import (
     intervals_of,
 )
 from fastad.uncertainty.intervals.methods import check_method
-from fastad.uncertainty.results import Interval, lowest_coverage
+from fastad.uncertainty.results import Interval, lowest_coverage, warn_if_noted
 from fastad.uncertainty.samples.sampling import Sample, check_design, sample_of
 
 # Steps over a range of fractions where the extremes may lie between its ends.
@@ -259,8 +258,7 @@ def interval_of(
         check_method(options.method, bound, sample.kind)
     measures = _corrected_over(sample.counts, bound, hidden)
     result = _enclosing_interval(intervals_of(sample, measures, options))
-    if result.reliability_note is not None:
-        warn_user(f"{bound.key}: {result.reliability_note}", LowCoverageWarning)
+    warn_if_noted(bound.key, result.reliability_note)
     return result
 
 
