@@ -279,7 +279,12 @@ class TableResult(Result):
             Markdown.
         """
         notes = "".join(f"- {note}\n" for note in self.notes)
-        return self._table_of(digits, columns).markdown() + (f"\n{notes}" if notes else "")
+        table = self._table_of(digits, columns).markdown()
+        return self._markdown_head() + table + (f"\n{notes}" if notes else "")
+
+    def _markdown_head(self) -> str:
+        """Return what stands above the table in Markdown."""
+        return ""
 
     def to_latex(
         self,

@@ -25,16 +25,8 @@ from fastad.release.policy import Policy
 class ScoredRows:
     """Labels, scores and other columns of some samples; scores of both detectors, or of one.
 
-    Attributes
-    ----------
-    labels : numpy.ndarray of shape (n,) or None
-        1 for an anomaly; None of an old table without labels.
-    scores : sequence of numpy.ndarray of shape (n,)
-        Scores of the new and of the old detector, or of one of them.
-    columns : mapping of str to numpy.ndarray of shape (n,)
-        Slices, clusters, weights and ids.
-    names : sequence of str
-        All columns of the table.
+    Labels are 1 for an anomaly, and None of an old table without them; ``columns`` are slices,
+    clusters, weights and ids, and ``names`` all columns of the table.
     """
 
     labels: Any
@@ -58,40 +50,36 @@ class ScoredRows:
 
 def read_rows(source: Any, argument: str, policy: Policy, *, needs_labels: bool) -> ScoredRows:
     """Read what a policy names in a table, which is a file or in memory."""
-    score = getattr(policy, f"{argument}_score") or policy.score
-    wanted = [policy.id, policy.clusters, policy.weights, *policy.slice_columns]
-    names = list(dict.fromkeys(name for name in wanted if name is not None))
-    if isinstance(source, str | os.PathLike):
-        table = Table(Path(source))
-        there = [name for name in names if name in table.names]
-        has_labels = needs_labels or policy.label in table.names
-        table.check([score, *([policy.label] if has_labels else []), *there], argument)
-        parts = policy.part_columns
-        roles: dict[str, Role] = {name: Names(may_miss=name in parts) for name in there}
-        if policy.weights in roles:
-            roles[str(policy.weights)] = Numbers()
-        roles[score] = Numbers()
-        if has_labels:
-            roles[policy.label] = Labels(policy.pos_label)
-        values = table.read(roles)
-        labels = values[policy.label] if has_labels else None
-        columns = {name: values[name] for name in there}
-        return ScoredRows(labels, [values[score]], columns, table.names)
-    pairs = table_columns(source, argument)
-    if pairs is None:
+    score, label = getattr(policy, f"{argument}_score") or policy.score, policy.label
+    wanted = dict.fromkeys([policy.id, policy.clusters, policy.weights, *policy.slice_columns])
+    is_file = isinstance(source, str | os.PathLike)
+    pairs = None if is_file else table_columns(source, argument)
+    if not is_file and pairs is None:
         raise InvalidTypeError(
             f"{argument} must be the path of a table, or a table in memory; found "
             f"{type(source).__name__}"
         )
-    columns = dict(pairs)
-    for name in [score, *([policy.label] if needs_labels else [])]:
-        if name not in columns:
-            raise no_column(name, argument, list(columns))
-    labels = None
-    if policy.label in columns:
-        labels = check_labels(columns[policy.label], pos_label=policy.pos_label).values
-    others = {name: np.asarray(columns[name]) for name in names if name in columns}
-    return ScoredRows(labels, [np.asarray(columns[score])], others, list(columns))
+    in_memory = dict(pairs or ())
+    table = Table(Path(source)) if is_file else None
+    names = list(in_memory) if table is None else table.names
+    others = [name for name in wanted if name is not None and name in names]
+    needed = [score, *([label] if needs_labels or label in names else [])]
+    if table is None:
+        for name in needed:
+            if name not in names:
+                raise no_column(name, argument, names)
+        values = {name: np.asarray(in_memory[name]) for name in [score, *others]}
+        if label in needed:
+            values[label] = check_labels(in_memory[label], pos_label=policy.pos_label).values
+    else:
+        table.check([*needed, *others], argument)
+        parts = policy.part_columns
+        roles: dict[str, Role] = {name: Names(may_miss=name in parts) for name in others}
+        roles |= {str(name): Numbers() for name in (score, policy.weights) if name in names}
+        roles |= {name: Labels(policy.pos_label) for name in needed[1:]}
+        values = table.read(roles)
+    columns = {name: values[name] for name in others}
+    return ScoredRows(values.get(label), [values[score]], columns, names)
 
 
 def no_column(name: str, where: str, names: Sequence[str]) -> InvalidInputError:
@@ -140,30 +128,23 @@ def _rows_of(new: ScoredRows, old: ScoredRows, policy: Policy) -> IntVector | sl
         if policy.id not in side.columns:
             raise no_column(policy.id, name, side.names)
         ids.append(side.columns[policy.id])
-    if ids[0].shape == ids[1].shape and np.array_equal(ids[0], ids[1]):
+    if np.array_equal(ids[0], ids[1]):
         codes, distinct = factorize(ids[0], policy.id, RowIndex(new.n_rows))
         _refuse_repeated(codes, distinct, "new", policy)
         return slice(None)
-    both = np.concatenate(ids)
-    codes, distinct = factorize(both, policy.id, RowIndex(both.shape[0]))
+    codes, distinct = factorize(np.concatenate(ids), policy.id, RowIndex(new.n_rows + old.n_rows))
     of_new, of_old = codes[: new.n_rows], codes[new.n_rows :]
-    _refuse_repeated(of_new, distinct, "new", policy)
-    _refuse_repeated(of_old, distinct, "old", policy)
-    row = np.full(len(distinct), -1)
-    row[of_old] = np.arange(of_old.shape[0])
-    missing = {
-        "new": np.setdiff1d(of_new, of_old, assume_unique=True),
-        "old": np.setdiff1d(of_old, of_new, assume_unique=True),
-    }
-    if any(each.size for each in missing.values()):
-        texts = [
-            f"{each.size} in {side} alone ({_some(distinct[each])})"
-            for side, each in missing.items()
-            if each.size
-        ]
+    texts = []
+    for name, own, other in (("new", of_new, of_old), ("old", of_old, of_new)):
+        _refuse_repeated(own, distinct, name, policy)
+        alone = np.setdiff1d(own, other, assume_unique=True)
+        texts += [f"{alone.size} in {name} alone ({_some(distinct[alone])})"] * bool(alone.size)
+    if texts:
         raise InvalidInputError(
             f"new and old must have the same values of {policy.id!r}; found {' and '.join(texts)}"
         )
+    row = np.empty(len(distinct), np.int64)
+    row[of_old] = np.arange(of_old.shape[0])
     result: IntVector = row[of_new]
     return result
 

@@ -158,22 +158,8 @@ class GateResult(TableResult):
             "rows": [row.to_dict() for row in self.rows],
         }
 
-    def to_markdown(
-        self, *, digits: int | None = None, columns: Sequence[str] | None = None
-    ) -> str:
-        """Return the verdict, and the table in Markdown, for a pull request.
-
-        Parameters
-        ----------
-        digits, columns : optional
-            Decimals of the values, and heads of the columns, as for other tables.
-
-        Returns
-        -------
-        str
-            Markdown.
-        """
-        return f"**Gate: {self.verdict}**\n\n" + super().to_markdown(digits=digits, columns=columns)
+    def _markdown_head(self) -> str:
+        return f"**Gate: {self.verdict}**\n\n"
 
     def to_junit(self) -> str:
         """Return JUnit XML: a test case for each row; what has no verdict is an error.

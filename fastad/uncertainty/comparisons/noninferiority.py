@@ -90,21 +90,12 @@ def noninferiority(
         The largest acceptable loss in the measure, above 0 and below its range.
     confidence_level : float, default 0.95
         Confidence level of each bound, in (0.5, 1).
-    n_resamples : int, default 2000
-        Number of replicates.
-    rng : int or numpy.random.Generator, optional
-        Seed or generator of replicates.
+    n_resamples, rng : optional
+        As for `compare`.
     contamination : float, optional
         Fraction of anomalies among the samples that are labelled normal, as for `interval`.
-    clusters, blocks, sample_weight : optional
-        How samples depend on each other, and what they stand for, as for `compare`; independent
-        samples have none.
-    pos_label : label, optional
-        Label of the anomalies where labels are not 0 and 1.
-    n_threads : int, optional
-        Threads over replicates; the same seed gives the same result for any number.
-    progress : callable or True, optional
-        As for `compare`.
+    clusters, blocks, sample_weight, pos_label, n_threads, progress : optional
+        As for `compare`; independent samples have no clusters, blocks or weights.
     **operating_point
         Operating point and options of the measure: ``fpr=0.01``, ….
 
@@ -128,15 +119,14 @@ def noninferiority(
 
     Notes
     -----
-    Rates of all anomalies or normal samples at a threshold have an exact test (unconditional, Chan
-    1998, Berger and Boos 1994; the normal distribution of its statistic from about a hundred events
-    on). Smooth measures have Student's test with the influences of both, or its form that allows
-    for skewness (Hall 1992), whichever rejects less; other measures replicates that are shifted.
-    Independent samples are compared as by `compare_independent`. All but the exact tests also allow
-    for a kind of anomalies that the new detector misses and of which there is none among the
-    samples: where losing a fraction q of the anomalies would cost the margin, the p-value is at
-    least (1 - q)^n_anomalies. So few anomalies never pass a small margin, although both detectors
-    may rank them alike.
+    Rates of all anomalies or normal samples at a threshold have an exact test (unconditional [1]_,
+    [2]_; the normal distribution of its statistic from about a hundred events on). Smooth measures
+    have Student's test with the influences of both, or its form that allows for skewness [3]_,
+    whichever rejects less; other measures shifted replicates, and independent samples the methods
+    of `compare_independent`. All but the exact tests also allow for a kind of anomalies that the
+    new detector misses and the samples lack: where losing a fraction q of the anomalies would cost
+    the margin, the p-value is at least (1 - q)^n_anomalies. So few anomalies never pass a small
+    margin, although both detectors may rank them alike.
 
     References
     ----------
@@ -196,12 +186,10 @@ def equivalence(
         As for `noninferiority`.
     margin : float
         The largest acceptable difference in the measure, above 0 and below its range.
-    confidence_level, n_resamples, rng, contamination, clusters, blocks : optional
+    confidence_level, n_resamples, rng, contamination, clusters, blocks, sample_weight : optional
         As for `noninferiority`.
-    sample_weight, pos_label, n_threads, progress : optional
+    pos_label, n_threads, progress, **operating_point : optional
         As for `noninferiority`.
-    **operating_point
-        Operating point and options of the measure: ``fpr=0.01``, ….
 
     Returns
     -------
@@ -275,12 +263,10 @@ def at_least(
     value : float
         The lowest acceptable value, within the measure's range; the highest one of measures of
         which less is better, such as a false positive rate.
-    confidence_level, n_resamples, rng, contamination, clusters, blocks : optional
+    confidence_level, n_resamples, rng, contamination, clusters, blocks, sample_weight : optional
         As for `noninferiority`.
-    sample_weight, pos_label, n_threads, progress : optional
+    pos_label, n_threads, progress, **operating_point : optional
         As for `noninferiority`.
-    **operating_point
-        Operating point and options of the measure: ``threshold=0.5``, ….
 
     Returns
     -------

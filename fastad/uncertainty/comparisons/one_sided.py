@@ -1,9 +1,4 @@
-"""One-sided tests of a difference, or of a value, against any number, and its bounds.
-
-Permutations test a difference of zero; a margin takes a distribution around the difference itself:
-Student's with a correction for skewness, replicates that are shifted, intervals of both sides, or
-the exact one of rates at a threshold.
-"""
+"""One-sided tests of a difference, or of a value, against any number, and its bounds."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -72,22 +67,10 @@ PValue = Callable[[float], float]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OneSidedTests:
-    """Tests of an estimate against any number, and the bounds that they do not reject.
+    """Tests of a difference, or of a value, against any number, and the bounds that they accept.
 
-    Attributes
-    ----------
-    estimate : float
-        A difference, or a value.
-    ends : (float, float)
-        Lower and upper bound, each at the one-sided level.
-    p_above, p_below : callable
-        p-value of the hypothesis that the true number is at most, or at least, another.
-    method : str
-        How they are computed.
-    note : str or None
-        Why they are unreliable.
-    n_resamples, n_undefined : int
-        Number of replicates, and how many left the measure undefined.
+    ``p_above`` and ``p_below`` return the p-value of the hypothesis that the true number is at
+    most, or at least, another; ``ends`` are at the one-sided level.
     """
 
     estimate: float
@@ -116,14 +99,8 @@ class UnseenKind:
     """A kind of samples of which none is in the data, and one detector misses them all.
 
     Where it is q of the samples, n samples have none with a probability of (1 - q)^n: it moves the
-    difference by q times the room that a detector has to become worse.
-
-    Attributes
-    ----------
-    n_samples : float
-        Number of independent samples among which it may be missing.
-    rooms : (float, float)
-        How far the difference would fall, or rise, if all samples were of that kind.
+    difference by q times the room that a detector has to become worse. ``n_samples`` are those of
+    the class that are independent; ``rooms`` are how far the difference may fall and rise.
     """
 
     n_samples: float
@@ -197,9 +174,7 @@ def _student(
     first, second = (sample.contributions(bound) for sample in detectors.samples)
     change = first - second
     variance, df = variance_of_change(detectors, bound, change)
-    deviation = math.sqrt(variance)
-    if deviation <= rounding_of(bound):
-        deviation = 0.0
+    deviation = math.sqrt(variance) if math.sqrt(variance) > rounding_of(bound) else 0.0
     skewness = _third_cumulant(detectors, change) / variance**1.5 if deviation else 0.0
     return _student_tests(difference, deviation, df, skewness, bound, options)
 
@@ -226,11 +201,7 @@ def _student_tests(
     bound: BoundMeasure,
     options: InferenceOptions,
 ) -> OneSidedTests:
-    """Return Student's tests, or those that allow for skewness if they reject less.
-
-    The distribution of a skewed ratio is that of its transformation, a cubic that rises (Hall 1992,
-    "On the removal of skewness by transformation").
-    """
+    """Return Student's tests, or those with Hall's cubic for skewness if they reject less."""
 
     def transformed(ratio: float) -> float:
         return ratio + skewness * ratio**2 / 3 + skewness**2 * ratio**3 / 27 + skewness / 6

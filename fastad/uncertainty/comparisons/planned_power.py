@@ -139,10 +139,8 @@ def gate_power(
 
     Parameters
     ----------
-    y_true : array-like of shape (n_samples,)
-        1 for an anomaly, 0 for a normal sample, or booleans.
-    old : array-like of shape (n_samples,)
-        Anomaly scores of the old detector, higher is more anomalous.
+    y_true, old : array-like of shape (n_samples,)
+        Labels, 1 for an anomaly, and scores of the old detector, higher is more anomalous.
     measure : str, Measure or BoundMeasure
         The measure: a key, or a name with its operating point.
     margin, value : float
@@ -158,20 +156,12 @@ def gate_power(
         Numbers of samples of the planned data; by default those given.
     confidence_level : float, default 0.95
         Confidence level of the test, in (0.5, 1).
-    n_draws : int, default 100
-        Number of data sets that are drawn.
-    n_resamples : int, default 200
-        Number of replicates in each test that needs them.
+    n_draws, n_resamples : int, default 100 and 200
+        Number of data sets that are drawn, and of replicates in each test that needs them.
     rng : int or numpy.random.Generator, optional
         Seed or generator of the draws.
-    pos_label : label, optional
-        Label of the anomalies where labels are not 0 and 1.
-    n_threads : int, optional
-        Threads over replicates; the same seed gives the same result for any number.
-    progress : callable or True, optional
-        As for `compare`, of data sets.
-    **operating_point
-        Operating point and options of the measure: ``fpr=0.01``, ….
+    pos_label, n_threads, progress, **operating_point : optional
+        As for `noninferiority`; progress is that of data sets.
 
     Returns
     -------
@@ -187,10 +177,9 @@ def gate_power(
     -----
     Scores are drawn from those of the old detector, class by class. The new detector has the same
     distributions, but for a part of the anomalies that it scores like normal samples (of rates of
-    normals, normal samples like anomalies), which is as large as the loss takes. The required
-    numbers follow from how far the bounds lie from the mean of the estimates, which falls with the
-    root of the numbers, and are tried again at the numbers found. A correlation of
-    earlier versions may be known; the lower, the less power.
+    normals, normal samples like anomalies), as large as the loss takes. Required numbers follow
+    from the distance of the bounds from the mean estimate, which falls with the root of the
+    numbers, and are tried again. The lower the correlation, the less power.
 
     Examples
     --------

@@ -35,16 +35,9 @@ _ROUNDING = 1e-9
 
 
 class RateTest(NamedTuple):
-    """Numbers of events, and how their probabilities follow from a difference and an open rate.
+    """Numbers of events that raise and lower the difference, and of samples in which they are.
 
-    Attributes
-    ----------
-    events : (int, int)
-        Numbers of events that raise and lower the difference.
-    sizes : (int, int)
-        Numbers of samples in which they are counted.
-    is_paired : bool
-        Whether both are counted in the same samples, each of which has one of them at most.
+    Paired events are counted in the same samples, each of which has one of them at most.
     """
 
     events: tuple[int, int]
@@ -84,19 +77,16 @@ class RateTest(NamedTuple):
         """Return the p-value of the hypothesis that the difference is at most x."""
         observed = float(self.statistic(*self.events, x))
         # The rate of the events that lower the difference is open, the others' is higher by x.
-        ends = [
+        of_up, of_down = (
             clopper_pearson(k, n, _ELSEWHERE / 2)
             for k, n in zip(self.events, self.sizes, strict=True)
-        ]
-        low = max(ends[0][0] - x, ends[1][0], -x)
-        most = (1 - x) / 2 if self.is_paired else 1 - x
-        high = min(ends[0][1] - x, ends[1][1], most)
+        )
+        low = max(of_up[0] - x, of_down[0], -x)
+        high = min(of_up[1] - x, of_down[1], (1 - x) / (2 if self.is_paired else 1))
         if low > high:
             return _ELSEWHERE if self.difference > x else 1.0
-        ranges = [
-            _likely(n, max(0.0, low + shift), min(1.0, high + shift))
-            for n, shift in zip(self.sizes, (x, 0.0), strict=True)
-        ]
+        n, m = self.sizes
+        ranges = _likely(n, max(0.0, low + x), min(1.0, high + x)), _likely(m, low, min(1.0, high))
         if math.prod(map(len, ranges)) > _MOST_OUTCOMES:
             return float(ndtr(-observed))
         up, down = (each.ravel() for each in np.meshgrid(*ranges, indexing="ij"))
@@ -112,14 +102,11 @@ class RateTest(NamedTuple):
         """Return the highest probability of some outcomes over the open rate."""
         rate = np.linspace(low, high, _N_TRIED)
         n, m = self.sizes
-        counts: Sequence[IntVector]
+        counts, rates = [up, n - up, down, m - down], [rate + x, 1 - rate - x, rate, 1 - rate]
+        whole = gammaln(n + 1) + gammaln(m + 1)
         if self.is_paired:
             counts, rates = [up, down, n - up - down], [rate + x, rate, 1 - 2 * rate - x]
             whole = gammaln(n + 1)
-        else:
-            counts = [up, n - up, down, m - down]
-            rates = [rate + x, 1 - rate - x, rate, 1 - rate]
-            whole = gammaln(n + 1) + gammaln(m + 1)
         orders = whole - np.sum(gammaln(np.array(counts) + 1.0), axis=0)
         logs = np.log(np.maximum(np.array(rates), _TINY))
         terms = np.exp(orders[:, None] + np.array(counts, np.float64).T @ logs)
@@ -165,19 +152,17 @@ def paired_rate_test(samples: Sequence[IndependentSample], bound: BoundMeasure) 
 
 def _successes(sample: IndependentSample, bound: BoundMeasure) -> BoolVector:
     """Return of which samples a rate counts the successes, and which are some."""
-    counts = sample.counts
+    counts, name = sample.counts, bound.measure.name
     assert sample.rows is not None
     point = points_flagged(counts, bound.parameters["threshold"])
-    flagged = []
-    for rows, cumulative in zip(sample.rows, (counts.tps, counts.fps), strict=True):
-        of_class = np.zeros(rows.shape[0], np.bool_)
+    flagged = [np.zeros(rows.shape[0], np.bool_) for rows in sample.rows]
+    for of_class, rows, cumulative in zip(
+        flagged, sample.rows, (counts.tps, counts.fps), strict=True
+    ):
         of_class[rows[: int(cumulative[point])]] = True
-        flagged.append(of_class)
-    anomalies, normals = flagged
-    name = bound.measure.name
     if name == "accuracy":
-        return np.concatenate([anomalies, ~normals])
-    of_class = normals if name in ("fpr", "tnr") else anomalies
+        return np.concatenate([flagged[0], ~flagged[1]])
+    of_class = flagged[name in ("fpr", "tnr")]
     return ~of_class if name in ("fnr", "tnr") else of_class
 
 
