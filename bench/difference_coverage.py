@@ -11,9 +11,10 @@ are given are measured alone.
 
 import itertools
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -26,8 +27,9 @@ from fastad.errors import UndefinedMeasureError
 from fastad.measures.requests import bind
 from fastad.ordering.labels import check_labels
 from fastad.uncertainty.comparisons.pair_comparison import compare_pairs
-from fastad.uncertainty.comparisons.paired import rank_detectors
+from fastad.uncertainty.comparisons.paired import Detectors, rank_detectors
 from fastad.uncertainty.intervals.interval_estimation import InferenceOptions
+from fastad.uncertainty.samples.sampling import check_design
 
 SIZES = ((30, 30), (20, 200), (20, 2000), (100, 300), (300, 300))
 KEYS = ("auc", "ap", "auc@0.05", "tpr@0.05", "fpr@tpr0.95", "precision@n")
@@ -113,27 +115,71 @@ FAMILIES: Mapping[str, PairFamily] = {
 }
 
 
+class Pair(Protocol):
+    """Scores of two detectors on the same samples."""
+
+    def sample(self, rng: np.random.Generator, labels: Labels) -> Scores:
+        """Draw the scores of both."""
+        ...
+
+    def distributions(self) -> list[Family]:
+        """Return the distribution of each detector's scores."""
+        ...
+
+
+def true_values(
+    family: Pair, n_anomalies: int, n_normals: int, keys: Sequence[str]
+) -> dict[str, tuple[float, float]]:
+    """Return each measure of both detectors on a population of so many."""
+    first, second = (
+        each.population(n_anomalies, n_normals, whole=False) for each in family.distributions()
+    )
+    measures = {key: bind(key, {}) for key in keys}
+    return {
+        key: (bound.value_or_nan(first), bound.value_or_nan(second))
+        for key, bound in measures.items()
+    }
+
+
+def ranked(labels: Labels, scores: Scores, names: Sequence[str], **design: Any) -> Detectors:
+    """Order the scores of both detectors."""
+    checked = check_labels(labels, sample_weight=design.pop("weights", None))
+    options = {"clusters": None, "blocks": None, **design}
+    sampling = check_design(**options, rows=checked.row_index, weights=checked.weights)
+    return rank_detectors(checked, list(zip(names, names, scores, strict=True)), sampling)
+
+
+def by_size(
+    name: str,
+    names: Iterable[str],
+    sizes: Sequence[tuple[int, int]],
+    cell: Callable[..., str],
+) -> str:
+    """Return a table with a row for each name and a column for each size."""
+    lines = [
+        [
+            f"`{each}`" if name == "key" else each,
+            *(cell(**{name: each, "n_anomalies": str(n), "n_normals": str(m)}) for n, m in sizes),
+        ]
+        for each in names
+    ]
+    return table([name, *(f"{n}, {m}" for n, m in sizes)], lines)
+
+
 def measure(cell: Cell) -> list[dict[str, Any]]:
     """Return how often each measure's true difference is missed in a cell."""
     n, m, name = cell
     family = FAMILIES[name]
     labels = np.arange(n + m) < n
-    populations = [
-        each.population(n * SCALE, m * SCALE, whole=False) for each in family.distributions()
-    ]
     rows = []
-    for key in KEYS:
+    for key, (first, second) in true_values(family, n * SCALE, m * SCALE, KEYS).items():
         bound = bind(key, {})
-        first, second = (bound.value_or_nan(population) for population in populations)
         true = first - second if abs(first - second) > _equal_within(key) else 0.0
         n_tried = n_noted = n_missing = n_wrong = 0
         width = 0.0
         for seed in range(N_SEEDS):
             rng = np.random.default_rng([seed, n, m, list(FAMILIES).index(name)])
-            scores = family.sample(rng, labels)
-            detectors = rank_detectors(
-                check_labels(labels), [("a", "a", scores[0]), ("b", "b", scores[1])]
-            )
+            detectors = ranked(labels, family.sample(rng, labels), ("a", "b"))
             options = InferenceOptions(
                 "auto", Fraction(95, 100), N_RESAMPLES, True, np.uint64(seed)
             )
@@ -186,25 +232,13 @@ def tables() -> dict[str, str]:
         share = 100 * noted / max(1, noted + sum(int(row["without_note"]) for row in group))
         return (f"{max(rates):.1f}" if rates else "-") + (f" ({share:.0f})" if share >= 0.5 else "")
 
-    def by(name: str, count: str, names: list[str]) -> str:
-        return table(
-            [name, *(f"{n}, {m}" for n, m in SIZES)],
-            [
-                [
-                    f"`{each}`" if name == "key" else each,
-                    *(
-                        cell(count, **{name: each}, n_anomalies=str(n), n_normals=str(m))
-                        for n, m in SIZES
-                    ),
-                ]
-                for each in names
-            ],
-        )
+    def by(name: str, count: str, names: Iterable[str]) -> str:
+        return by_size(name, names, SIZES, partial(cell, count))
 
     return {
-        "missing": by("key", "missing", list(KEYS)),
-        "wrong": by("key", "wrong", list(KEYS)),
-        "families": by("family", "missing", list(FAMILIES)),
+        "missing": by("key", "missing", KEYS),
+        "wrong": by("key", "wrong", KEYS),
+        "families": by("family", "missing", FAMILIES),
     }
 
 

@@ -11,10 +11,10 @@ Cells that are given, as "100,5000" or "100,5000,strong", are measured alone.
 
 import math
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +22,7 @@ from scipy.signal import lfilter
 from scipy.special import ndtr, ndtri, stdtr
 
 from bench.coverage import Cell, rows_of_cells
-from bench.difference_coverage import PairFamily
+from bench.difference_coverage import Pair, PairFamily, by_size, ranked, true_values
 from bench.families import Family, Scores
 from bench.pages import EVIDENCE, fill, read_rows, table, write_rows
 from fastad.errors import InvalidInputError, UndefinedMeasureError
@@ -31,13 +31,12 @@ from fastad.measures.requests import bind
 from fastad.ordering.counts import count_scores
 from fastad.ordering.labels import check_labels
 from fastad.uncertainty.comparisons.noninferiority import one_sided_tests
-from fastad.uncertainty.comparisons.paired import Detectors, draw_replicates, rank_detectors
+from fastad.uncertainty.comparisons.paired import Detectors, draw_replicates
 from fastad.uncertainty.comparisons.unpaired import Pair as Samples
 from fastad.uncertainty.comparisons.unpaired import Sample
 from fastad.uncertainty.intervals.interval_estimation import InferenceOptions
 from fastad.uncertainty.samples.closed_forms import clopper_pearson
 from fastad.uncertainty.samples.influence import has_influence
-from fastad.uncertainty.samples.sampling import check_design
 
 SIZES = ((20, 500), (20, 5000), (100, 500), (100, 5000), (100, 100_000), (1000, 100_000))
 SIZES_OF_DESIGNS = ((20, 500), (100, 500), (100, 5000), (400, 4000))
@@ -74,18 +73,6 @@ PAGE = EVIDENCE / "gate.md"
 Labels = npt.NDArray[np.bool_]
 _STUDENT = np.asarray(np.sinh(np.linspace(-18.0, 18.0, 100_001)) / 10, np.float64)
 _NORMAL = np.asarray(np.arange(-90_000, 90_001) * 1e-4, np.float64)
-
-
-class Pair(Protocol):
-    """Scores of a new and an old detector."""
-
-    def sample(self, rng: np.random.Generator, labels: Labels) -> Scores:
-        """Draw the scores of both."""
-        ...
-
-    def distributions(self) -> list[Family]:
-        """Return the distribution of each detector's scores."""
-        ...
 
 
 def _as_labels(rng: np.random.Generator, labels: Labels) -> Scores:
@@ -197,11 +184,7 @@ def draw(name: str, rng: np.random.Generator, n: int, m: int) -> Detectors | Sam
     if name == "in clusters":
         noise, clusters = in_clusters(rng, scores - means * labels)
         scores = noise + means * labels
-    checked = check_labels(labels, sample_weight=weights)
-    design = check_design(clusters, blocks, checked.row_index, checked.weights)
-    return rank_detectors(
-        checked, [(x, x, scores[i]) for i, x in enumerate(("new", "old"))], design
-    )
+    return ranked(labels, scores, ("new", "old"), clusters=clusters, blocks=blocks, weights=weights)
 
 
 def in_clusters(rng: np.random.Generator, scores: Scores) -> tuple[Scores, npt.NDArray[np.int64]]:
@@ -216,16 +199,11 @@ def measure(cell: Cell) -> list[dict[str, Any]]:
     n, m, name = cell
     hidden = HIDDEN if name == "hidden anomalies" else 0
     n_hidden = round(m * hidden)
-    populations = [
-        each.population((n + n_hidden) * SCALE, (m - n_hidden) * SCALE, whole=False)
-        for each in ALL[name].distributions()
-    ]
+    values = true_values(ALL[name], (n + n_hidden) * SCALE, (m - n_hidden) * SCALE, KEYS)
     counted: dict[str, dict[str, Any]] = {}
-    for key in KEYS:
-        bound = bind(key, {})
-        new, old = (bound.value_or_nan(population) for population in populations)
+    for key, (new, old) in values.items():
         # Replicates of so many rows in clusters take an hour.
-        is_long = name == "in clusters" and m >= MANY and not has_influence(bound.measure)
+        is_long = name == "in clusters" and m >= MANY and not has_influence(bind(key, {}).measure)
         if old - new >= LEAST_LOSS and not is_long:
             counted[key] = {"loss": old - new, **dict.fromkeys(COUNTS, 0)}
     n_seeds = N_SEEDS_OF_DESIGNS if name in DESIGNS else N_SEEDS
@@ -309,16 +287,6 @@ def tables() -> dict[str, str]:
     def mean(count: str, **values: object) -> str:
         return f"{np.mean(rates(count, of_families, **values)):.0f}"
 
-    def by_size(name: str, names: Iterable[str], cell: Callable[..., str]) -> str:
-        lines = [
-            [
-                f"`{each}`" if name == "key" else each,
-                *(cell(**{name: each, "n_anomalies": n, "n_normals": m}) for n, m in SIZES),
-            ]
-            for each in names
-        ]
-        return table([name, *(f"{n}, {m}" for n, m in SIZES)], lines)
-
     def of_design(**values: object) -> str:
         passed, failed, noted = (rates(x, rows, **values) for x in ("passed", "failed", "noted"))
         if not passed:
@@ -327,12 +295,12 @@ def tables() -> dict[str, str]:
 
     return {
         "tolerance": tolerance_table(),
-        "passed": by_size("key", KEYS, partial(highest, "passed")),
-        "families": by_size("family", FAMILIES, partial(highest, "passed")),
-        "failed": by_size("key", KEYS, partial(highest, "failed")),
-        "noted": by_size("key", KEYS, partial(mean, "noted")),
+        "passed": by_size("key", KEYS, SIZES, partial(highest, "passed")),
+        "families": by_size("family", FAMILIES, SIZES, partial(highest, "passed")),
+        "failed": by_size("key", KEYS, SIZES, partial(highest, "failed")),
+        "noted": by_size("key", KEYS, SIZES, partial(mean, "noted")),
         "power": by_size(
-            "key", KEYS, lambda **x: f"{mean('power', **x)} / {mean('independent', **x)}"
+            "key", KEYS, SIZES, lambda **x: f"{mean('power', **x)} / {mean('independent', **x)}"
         ),
         "designs": table(
             ["design", "anomalies, normals", *(f"`{key}`" for key in KEYS)],

@@ -11,8 +11,9 @@ from scipy.stats import binom, binomtest, multinomial
 
 import fastad
 from fastad.errors import InvalidInputError, LowCoverageWarning
+from fastad.measures.requests import bind
 from fastad.uncertainty import MarginTest, at_least, equivalence, noninferiority
-from fastad.uncertainty.comparisons.one_sided import UnseenKind
+from fastad.uncertainty.comparisons.one_sided import OneSidedTests, allow_unseen_kind
 from fastad.uncertainty.comparisons.rate_margins import RateTest
 from tests.support.loops import loop
 
@@ -190,10 +191,18 @@ def test_few_anomalies_do_not_pass_a_small_margin_though_ranks_are_equal() -> No
 
 
 def test_a_kind_reaches_as_far_as_it_is_likely_to_be_missing() -> None:
-    kind = UnseenKind(30, (0.4, 0.2))
-    for side, alpha in product((0, 1), (0.05, 0.2)):
-        assert kind.p_value(kind.reach(alpha, side), side) == pytest.approx(alpha)
-    assert (kind.p_value(0.5, 0), kind.p_value(-0.1, 0)) == (0.0, 1.0)
+    """At its reach the p-value is alpha: 30 samples, which may fall by 0.4 and rise by 0.2."""
+    certain = OneSidedTests(0.1, (0.1, 0.1), lambda x: 0.0, lambda x: 0.0, "student")
+    for alpha in (0.05, 0.2):
+        tests = allow_unseen_kind(certain, bind("auc", {}), (0.9, 0.7), (30, 99), alpha)
+        assert tests.ends[0] == pytest.approx(0.1 - 0.4 * (1 - alpha ** (1 / 30)))
+        assert tests.ends[1] == pytest.approx(0.1 + 0.2 * (1 - alpha ** (1 / 30)))
+        assert tests.p_above(tests.ends[0]) == pytest.approx(alpha)
+        assert tests.p_below(tests.ends[1]) == pytest.approx(alpha)
+    assert (tests.p_above(-0.4), tests.p_above(0.2), tests.p_below(0.05)) == (0.0, 1.0, 1.0)
+    # A kind of false alarms is one of the 99 normal samples.
+    tests = allow_unseen_kind(certain, bind("fpr@threshold1", {}), (0.3, 0.2), (30, 99), 0.05)
+    assert tests.ends[1] == pytest.approx(0.1 + 0.7 * (1 - 0.05 ** (1 / 99)))
 
 
 def test_hidden_anomalies_move_areas_linearly() -> None:

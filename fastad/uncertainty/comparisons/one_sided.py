@@ -94,52 +94,40 @@ class OneSidedTests:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class UnseenKind:
-    """A kind of samples of which none is in the data, and one detector misses them all.
+def allow_unseen_kind(
+    tests: OneSidedTests,
+    bound: BoundMeasure,
+    values: Sequence[float],
+    n_samples: Sequence[float],
+    alpha: float,
+) -> OneSidedTests:
+    """Return tests that allow for a kind of samples that the data lack and one detector misses.
 
-    Where it is q of the samples, n samples have none with a probability of (1 - q)^n: it moves the
-    difference by q times the room that a detector has to become worse. ``n_samples`` are those of
-    the class that are independent; ``rooms`` are how far the difference may fall and rise.
+    Where it is q of a class, n independent samples have none with a probability of (1 - q)^n: it
+    moves the difference by q times the room that a detector has to become worse.
     """
+    low, high = bound.bounds
+    if bound.measure.name == ROC_AUC.name:
+        low = 0.5  # where their scores are distributed as the normal samples'
+    if bound.measure.higher_is_better:
+        fall, rise = (max(value - low, 0.0) for value in values)
+    else:
+        rise, fall = (high - value for value in values)
+    n = max(n_samples[bound.measure.name in OF_NORMALS], 1.0)
 
-    n_samples: float
-    rooms: tuple[float, float]
-
-    @classmethod
-    def of(
-        cls, bound: BoundMeasure, values: Sequence[float], n_samples: Sequence[float]
-    ) -> "UnseenKind":
-        """Return the kind for the values of both detectors, and the numbers of both classes."""
-        low, high = bound.bounds
-        if bound.measure.name == ROC_AUC.name:
-            low = 0.5  # where their scores are distributed as the normal samples'
-        if bound.measure.higher_is_better:
-            rooms = [max(value - low, 0.0) for value in values]
-        else:
-            rooms = [high - value for value in values[::-1]]
-        return cls(max(n_samples[bound.measure.name in OF_NORMALS], 1.0), (rooms[0], rooms[1]))
-
-    def p_value(self, distance: float, side: int) -> float:
-        """Return the probability that a kind is missing which moves the difference so far."""
-        room = self.rooms[side]
+    def p_value(distance: float, room: float) -> float:
         if distance <= 0:
             return 1.0
-        return (1 - distance / room) ** self.n_samples if room > distance else 0.0
+        return (1 - distance / room) ** n if room > distance else 0.0
 
-    def reach(self, alpha: float, side: int) -> float:
-        """Return how far a kind moves it that is missing with a probability of alpha."""
-        return self.rooms[side] * -math.expm1(math.log(alpha) / self.n_samples)
-
-    def applied_to(self, tests: OneSidedTests, alpha: float) -> OneSidedTests:
-        """Return tests that allow for such a kind, too."""
-        d, (low, high) = tests.estimate, tests.ends
-        return replace(
-            tests,
-            ends=(min(low, d - self.reach(alpha, 0)), max(high, d + self.reach(alpha, 1))),
-            p_above=lambda x: max(tests.p_above(x), self.p_value(d - x, 0)),
-            p_below=lambda x: max(tests.p_below(x), self.p_value(x - d, 1)),
-        )
+    reach = -math.expm1(math.log(alpha) / n)
+    d, (lower, upper) = tests.estimate, tests.ends
+    return replace(
+        tests,
+        ends=(min(lower, d - fall * reach), max(upper, d + rise * reach)),
+        p_above=lambda x: max(tests.p_above(x), p_value(d - x, fall)),
+        p_below=lambda x: max(tests.p_below(x), p_value(x - d, rise)),
+    )
 
 
 def paired_tests(
@@ -157,7 +145,7 @@ def paired_tests(
         return _exact(paired_rate_test((first, second), bound), options)
     test = _student if has_influence(bound.measure) else _bootstrap
     tests = test(detectors, bound, options, values[0] - values[1])
-    tests = UnseenKind.of(bound, values, sizes).applied_to(tests, options.alpha / 2)
+    tests = allow_unseen_kind(tests, bound, values, sizes, options.alpha / 2)
     note = margin_note(bound, tests.method, detectors.samples) or tests.note
     effect = first.effect()
     return replace(tests, note=(effect.reliability_note if effect is not None else None) or note)
@@ -302,7 +290,7 @@ def unpaired_tests(
         float(min(each.n_anomalies for each in pair.counts)),
         float(min(each.n_normals for each in pair.counts)),
     ]
-    tests = UnseenKind.of(bound, values, sizes).applied_to(tests, options.alpha / 2)
+    tests = allow_unseen_kind(tests, bound, values, sizes, options.alpha / 2)
     return replace(tests, note=coverage_note(coverage, tests.method) or tests.note)
 
 
