@@ -70,8 +70,15 @@ def test_wrong_use_and_wrong_data_are_no_verdict(folder: Path) -> None:
     assert "unsupported file extension" in error_of(
         "gate", policy, old, old, "--output", "x.doc", code=2
     )
+    assert "unsupported file extension" in error_of(
+        "gate", policy, old, "--power", "--output", "x.xml", code=2
+    )
     policy.write_text('[[require]]\nmeasure = "auc"\nmargins = 0.05\n')
-    assert "did you mean require[0].margin?" in error_of("gate", policy, old, old, code=2)
+    for tables in ((old, old), (old, "--power")):
+        error = error_of("gate", policy, *tables, code=2)
+        assert f"{policy}: require[0].margins is no key" in error
+        assert "did you mean require[0].margin?" in error
+        assert str(old) not in error  # only the policy is wrong
     policy.write_text('score = "scores"\n[[require]]\nmeasure = "auc"\nmargin = 0.05\n')
     assert "there is no column 'scores'" in error_of("gate", policy, old, old, code=2)
     policy.write_text("[[require]\n")

@@ -13,7 +13,13 @@ import pytest
 import fastad
 from fastad.errors import InvalidInputError, InvalidTypeError
 from fastad.release import GateResult, GateRow, power_of_policy, read_policy
-from fastad.uncertainty import MarginTest, at_least, equivalence, noninferiority
+from fastad.uncertainty import (
+    MarginTest,
+    at_least,
+    equivalence,
+    gate_power,
+    noninferiority,
+)
 
 N = 1200
 RNG = np.random.default_rng(5)
@@ -211,14 +217,19 @@ def test_what_is_saved_says_the_same() -> None:
 
 
 def test_power_is_that_of_the_old_scores() -> None:
-    policy = {
-        "require": [MARGIN, {**MARGIN, "slices": ["site"]}, {"measure": "auc", "at_least": 0.8}]
-    }
+    limit, equal = {"measure": "auc", "at_least": 0.8}, {"measure": "auc", "equivalence": 0.1}
+    policy = {"require": [MARGIN, {**MARGIN, "slices": ["site"]}, limit, equal]}
     planned = power_of_policy(policy, table(OLD), loss=0.01, n_draws=10)
     columns = planned.to_columns()
-    assert columns["rows"] == ["all rows", "site a", "site b", "site c"]
-    assert columns["power"][0] > max(columns["power"][1:])
-    assert "auc at least 0.8: the power of margins alone is estimated" in str(planned)
+    assert columns["rows"] == ["all rows", "site a", "site b", "site c", "all rows"]
+    assert columns["power"][0] > max(columns["power"][1:4])
+    options: dict[str, Any] = {"measure": "auc", "value": 0.8, "loss": 0.01, "n_draws": 10}
+    assert planned.rows[-1][2] == gate_power(Y, OLD, rng=0, **options)
+    assert planned.notes == [
+        "auc differs by less than 0.1: the power of margins and limits alone is estimated"
+    ]
+    with pytest.raises(InvalidInputError, match=r"old must have a column 'sites'; .*'site'"):
+        power_of_policy({"require": [{**MARGIN, "slices": ["sites"]}]}, table(OLD))
 
 
 REFUSED: list[tuple[dict[str, Any], str]] = [

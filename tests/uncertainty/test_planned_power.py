@@ -4,6 +4,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.special import betaincinv
+from scipy.stats import binom
 
 import fastad
 from fastad.errors import InvalidInputError
@@ -48,6 +50,23 @@ def test_power_is_how_often_the_test_passes() -> None:
     assert gate_power(Y, OLD, loss=0.0, rng=3, n_draws=60, **options).power > planned.power
 
 
+def test_power_of_a_limit_is_how_often_the_binomial_bound_passes() -> None:
+    """TPR at a threshold is a binomial count, which Clopper and Pearson's bound tests."""
+    threshold = float(np.quantile(OLD[Y == 1], 0.2))
+    rate = float(np.mean(OLD[Y == 1] >= threshold))
+    options: dict[str, Any] = {"measure": "tpr", "threshold": threshold, "value": 0.7}
+    planned = gate_power(Y, OLD, rng=1, n_draws=400, **options)
+    counts = np.arange(61)
+    passes = betaincinv(np.maximum(counts, 1), 61 - counts, 0.05) > 0.7
+    expected = float(binom.pmf(counts, 60, rate)[passes & (counts > 0)].sum())
+    assert planned.power == pytest.approx(expected, abs=0.08)
+    assert (planned.margin, planned.value) == (None, 0.7)
+    assert "passes a limit of 0.7" in str(planned)
+    assert "margin" not in planned.to_dict()
+    # The loss is taken from the power: nearer to the limit fewer pass.
+    assert gate_power(Y, OLD, rng=1, n_draws=100, loss=0.05, **options).power < planned.power
+
+
 @pytest.mark.evidence
 @pytest.mark.parametrize("measure", ["auc", "ap", "tpr@0.05"])
 def test_the_required_numbers_reach_the_power(measure: str) -> None:
@@ -84,6 +103,9 @@ def test_what_has_no_numbers() -> None:
         ({"loss": 0.9}, "loss must be possible: a detector that scores all alike loses"),
         ({"correlation": 1.5}, r"correlation must lie in \[0, 1\]"),
         ({"margin": 2}, "margin must be below 1, the largest difference in auc"),
+        ({"margin": None}, "margin or value must be given, and not both; found neither"),
+        ({"value": 0.8}, "margin or value must be given, and not both; found both"),
+        ({"margin": None, "value": 3}, r"value must lie in \[0, 1\], the range of auc"),
     ],
 )
 def test_refusals(options: dict[str, Any], message: str) -> None:
