@@ -144,7 +144,7 @@ def special(name: str, sample: Sample, rng: np.random.Generator) -> dict[str, An
         "difference_band": {"measure": benefit, "threshold": [0.2, 0.5]},
         "emmv": {"y_score": {"it": one}, "uniform_score": {"it": two}},
         "gate": {"policy": policy, "new": new, "old": old},
-        "gate_power": {"n_draws": 2},
+        "gate_power": {"n_draws": 2, ("margin", "value")[rng.integers(2)]: 0.1},
         "power_of_policy": {"policy": policy, "old": old, "n_draws": 2},
         "read_policy": {"policy": policy},
         "pairwise_agreement": {"a": pairs[0], "b": pairs[1]},
