@@ -9,7 +9,6 @@ Cells that are given, as "100,5000" or "100,5000,strong", are measured alone.
     python -m bench.gate [PROCESSES [CELL ...]]
 """
 
-import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
@@ -247,9 +246,9 @@ def measure(cell: Cell) -> list[dict[str, Any]]:
             if tests.note is not None:
                 of_key["noted"] += 1
                 continue
-            of_key["passed"] += tests.p_above(-loss) <= ALPHA
-            of_key["failed"] += tests.p_below(-loss) <= ALPHA
-            of_key["power"] += tests.p_above(-(loss + WIDER)) <= ALPHA
+            of_key["passed"] += tests.p_value(-loss, 0) <= ALPHA
+            of_key["failed"] += tests.p_value(-loss, 1) <= ALPHA
+            of_key["power"] += tests.p_value(-(loss + WIDER), 0) <= ALPHA
     sizes = {"n_anomalies": n, "n_normals": m}
     return [
         {"key": key, "family": name, **sizes, **of_key, "loss": round(of_key["loss"], 5)}
@@ -294,10 +293,12 @@ def tables() -> dict[str, str]:
         return [100 * int(row[count]) / int(row["tried"]) for row in chosen]
 
     def highest(count: str, **values: object) -> str:
-        return f"{max(rates(count, of_families, **values), default=math.nan):.1f}"
+        found = rates(count, of_families, **values)
+        return f"{max(found):.1f}" if found else "-"
 
     def mean(count: str, **values: object) -> str:
-        return f"{np.mean(rates(count, of_families, **values)):.0f}"
+        found = rates(count, of_families, **values)
+        return f"{np.mean(found):.0f}" if found else "-"
 
     def of_design(**values: object) -> str:
         passed, failed, noted = (rates(x, rows, **values) for x in ("passed", "failed", "noted"))

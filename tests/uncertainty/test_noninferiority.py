@@ -115,8 +115,8 @@ def exact_paired(up: int, down: int, n: int, x: float) -> float:
 def test_paired_rates_are_tested_exactly(up: int, down: int, n: int, x: float) -> None:
     test = RateTest((up, down), (n, n), is_paired=True)
     expected = exact_paired(up, down, n, x)
-    assert test.p_above(x) == pytest.approx(expected, abs=0.004, rel=0.02)
-    assert test.p_below(-x) == pytest.approx(exact_paired(down, up, n, x), abs=0.004, rel=0.02)
+    assert test.p_value(x, 0) == pytest.approx(expected, abs=0.004, rel=0.02)
+    assert test.p_value(-x, 1) == pytest.approx(exact_paired(down, up, n, x), abs=0.004, rel=0.02)
 
 
 def test_unpaired_rates_are_tested_exactly() -> None:
@@ -132,7 +132,7 @@ def test_unpaired_rates_are_tested_exactly() -> None:
     for q in np.linspace(first, last, 400):
         chance = np.outer(binom.pmf(np.arange(n + 1), n, q + x), binom.pmf(np.arange(m + 1), m, q))
         largest = max(largest, float(chance[extreme].sum()))
-    assert test.p_above(x) == pytest.approx(largest, abs=0.003, rel=0.02)
+    assert test.p_value(x, 0) == pytest.approx(largest, abs=0.003, rel=0.02)
 
 
 def test_without_discordant_samples_the_test_is_the_binomial_one() -> None:
@@ -149,7 +149,7 @@ def test_without_discordant_samples_the_test_is_the_binomial_one() -> None:
 def test_rates_of_many_samples_are_normal() -> None:
     test = RateTest((400, 500), (20_000, 20_000), is_paired=True)
     z = (-0.005 + 0.01) / math.sqrt((0.045 - 0.005**2) / 20_000)
-    assert test.p_above(-0.01) == pytest.approx(0.5 * math.erfc(z / math.sqrt(2)), rel=0.05)
+    assert test.p_value(-0.01, 0) == pytest.approx(0.5 * math.erfc(z / math.sqrt(2)), rel=0.05)
 
 
 def test_flagging_all_of_60_benign_samples_fails() -> None:
@@ -192,14 +192,18 @@ def test_few_anomalies_do_not_pass_a_small_margin_though_ranks_are_equal() -> No
 
 def test_a_kind_reaches_as_far_as_it_is_likely_to_be_missing() -> None:
     """At its reach the p-value is alpha: 30 samples, which may fall by 0.4 and rise by 0.2."""
-    certain = OneSidedTests(0.1, (0.1, 0.1), lambda x: 0.0, lambda x: 0.0, "student")
+    certain = OneSidedTests(0.1, (0.1, 0.1), lambda x, side: 0.0, "student")
     for alpha in (0.05, 0.2):
         tests = allow_unseen_kind(certain, bind("auc", {}), (0.9, 0.7), (30, 99), alpha)
         assert tests.ends[0] == pytest.approx(0.1 - 0.4 * (1 - alpha ** (1 / 30)))
         assert tests.ends[1] == pytest.approx(0.1 + 0.2 * (1 - alpha ** (1 / 30)))
-        assert tests.p_above(tests.ends[0]) == pytest.approx(alpha)
-        assert tests.p_below(tests.ends[1]) == pytest.approx(alpha)
-    assert (tests.p_above(-0.4), tests.p_above(0.2), tests.p_below(0.05)) == (0.0, 1.0, 1.0)
+        assert tests.p_value(tests.ends[0], 0) == pytest.approx(alpha)
+        assert tests.p_value(tests.ends[1], 1) == pytest.approx(alpha)
+    assert (tests.p_value(-0.4, 0), tests.p_value(0.2, 0), tests.p_value(0.05, 1)) == (
+        0.0,
+        1.0,
+        1.0,
+    )
     # A kind of false alarms is one of the 99 normal samples.
     tests = allow_unseen_kind(certain, bind("fpr@threshold1", {}), (0.3, 0.2), (30, 99), 0.05)
     assert tests.ends[1] == pytest.approx(0.1 + 0.7 * (1 - 0.05 ** (1 / 99)))

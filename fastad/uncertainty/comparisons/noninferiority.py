@@ -391,14 +391,9 @@ def margin_test(
 ) -> MarginTest:
     """Test the difference of two detectors, or the value of one, whose scores are in order."""
     bound, values, tests = one_sided_tests(samples, bound, options, contamination)
-    low, high = accepted
-    outside, inside = [], []
-    if not math.isinf(low):
-        outside.append(tests.p_above(low))
-        inside.append(tests.p_below(low))
-    if not math.isinf(high):
-        outside.append(tests.p_below(high))
-        inside.append(tests.p_above(high))
+    sides = [side for side, end in enumerate(accepted) if not math.isinf(end)]
+    outside = max(tests.p_value(accepted[side], side) for side in sides)
+    inside = min(tests.p_value(accepted[side], 1 - side) for side in sides)
     counts = [each.counts for each in samples.samples]
     return MarginTest(
         measure=bound.key,
@@ -408,9 +403,9 @@ def margin_test(
         low=tests.ends[0],
         high=tests.ends[1],
         accepted=accepted,
-        p_value=positive_p(max(outside)),
+        p_value=positive_p(outside),
         # Two numbers that may be rejected (Bonferroni); it lies beyond one of them at most.
-        p_value_inside=positive_p(min(1.0, len(inside) * min(inside))),
+        p_value_inside=positive_p(min(1.0, len(sides) * inside)),
         confidence_level=float((1 + options.level) / 2),
         method=tests.method,
         higher_is_better=bool(bound.measure.higher_is_better),

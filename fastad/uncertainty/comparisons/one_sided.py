@@ -62,21 +62,18 @@ _LOWEST_LEVEL = Fraction(1, 1000)
 # Rates of the normal samples; others rest on the anomalies, of which there are fewer.
 OF_NORMALS = ("fpr", "tnr")
 
-PValue = Callable[[float], float]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OneSidedTests:
     """Tests of a difference, or of a value, against any number, and the bounds that they accept.
 
-    ``p_above`` and ``p_below`` return the p-value of the hypothesis that the true number is at
-    most, or at least, another; ``ends`` are at the one-sided level.
+    ``p_value(x, side)`` is that of the hypothesis that the true number is at most x (side 0), or at
+    least x (side 1); ``ends`` are at the one-sided level.
     """
 
     estimate: float
     ends: Bounds
-    p_above: PValue
-    p_below: PValue
+    p_value: Callable[[float, int], float]
     method: str
     note: str | None = None
     n_resamples: int = 0
@@ -89,8 +86,7 @@ class OneSidedTests:
             self,
             estimate=factor * self.estimate,
             ends=(max(low, -1.0), min(high, 1.0)),
-            p_above=lambda x: self.p_above(x / factor),
-            p_below=lambda x: self.p_below(x / factor),
+            p_value=lambda x, side: self.p_value(x / factor, side),
         )
 
 
@@ -110,24 +106,21 @@ def allow_unseen_kind(
     if bound.measure.name == ROC_AUC.name:
         low = 0.5  # where their scores are distributed as the normal samples'
     if bound.measure.higher_is_better:
-        fall, rise = (max(value - low, 0.0) for value in values)
+        rooms = [max(value - low, 0.0) for value in values]  # to fall, and to rise
     else:
-        rise, fall = (high - value for value in values)
+        rooms = [high - value for value in values[::-1]]
     n = max(n_samples[bound.measure.name in OF_NORMALS], 1.0)
-
-    def p_value(distance: float, room: float) -> float:
-        if distance <= 0:
-            return 1.0
-        return (1 - distance / room) ** n if room > distance else 0.0
-
     reach = -math.expm1(math.log(alpha) / n)
     d, (lower, upper) = tests.estimate, tests.ends
-    return replace(
-        tests,
-        ends=(min(lower, d - fall * reach), max(upper, d + rise * reach)),
-        p_above=lambda x: max(tests.p_above(x), p_value(d - x, fall)),
-        p_below=lambda x: max(tests.p_below(x), p_value(x - d, rise)),
-    )
+
+    def p_value(x: float, side: int) -> float:
+        distance, room = (x - d if side else d - x), rooms[side]
+        is_possible = room > distance > 0
+        unseen = (1 - distance / room) ** n if is_possible else float(distance <= 0)
+        return max(tests.p_value(x, side), unseen)
+
+    ends = min(lower, d - rooms[0] * reach), max(upper, d + rooms[1] * reach)
+    return replace(tests, ends=ends, p_value=p_value)
 
 
 def paired_tests(
@@ -152,8 +145,7 @@ def paired_tests(
 
 
 def _exact(test: RateTest, options: InferenceOptions) -> OneSidedTests:
-    ends = test.ends(options.alpha / 2)
-    return OneSidedTests(test.difference, ends, test.p_above, test.p_below, "exact")
+    return OneSidedTests(test.difference, test.ends(options.alpha / 2), test.p_value, "exact")
 
 
 def _student(
@@ -199,7 +191,8 @@ def _student_tests(
             return ratio
         return float(np.cbrt(1 + skewness * (ratio - skewness / 6)) - 1) * 3 / skewness
 
-    def p_value(distance: float, sign: int) -> float:
+    def p_value(x: float, side: int) -> float:
+        sign, distance = 1 - 2 * side, difference - x
         if deviation == 0:
             return SMALLEST_P if sign * distance > 0 else 1.0
         ratio = distance / deviation
@@ -212,8 +205,7 @@ def _student_tests(
     return OneSidedTests(
         difference,
         within_range((low, high), bound),
-        lambda x: p_value(difference - x, 1),
-        lambda x: p_value(difference - x, -1),
+        p_value,
         "student",
         few_df_note(df) if deviation else None,
     )
@@ -236,16 +228,15 @@ def _bootstrap(
 def _of_shifted(shifted: Callable[[float], PairEstimate], difference: float) -> OneSidedTests:
     """Return the tests of replicates, shifted so that the hypothesis is one of zero."""
 
-    def p_value(x: float, sign: int) -> float:
+    def p_value(x: float, side: int) -> float:
         half = shifted(x).p_value / 2
-        return half if sign * (difference - x) > 0 else 1 - half
+        return half if (x > difference if side else x < difference) else 1 - half
 
     estimate = shifted(0.0)
     return OneSidedTests(
         difference,
         (estimate.low, estimate.high),
-        lambda x: p_value(x, 1),
-        lambda x: p_value(x, -1),
+        p_value,
         "bootstrap",
         few_df_note(estimate.df) if estimate.variance > 0 else None,
         estimate.n_resamples,
@@ -331,12 +322,4 @@ def _tests_by_level(
             return smallest(is_rejected, floor, most)
         return 0.5 if sign * (estimate - x) >= 0 else 1 - p_value(x, 1 - side)
 
-    return OneSidedTests(
-        estimate,
-        ends(options.level),
-        lambda x: p_value(x, 0),
-        lambda x: p_value(x, 1),
-        "",
-        None,
-        n_resamples,
-    )
+    return OneSidedTests(estimate, ends(options.level), p_value, "", n_resamples=n_resamples)

@@ -73,8 +73,10 @@ class RateTest(NamedTuple):
         ratio: FloatVector = (difference - x) / np.sqrt(variance)
         return ratio
 
-    def p_above(self, x: float) -> float:
-        """Return the p-value of the hypothesis that the difference is at most x."""
+    def p_value(self, x: float, side: int) -> float:
+        """Return the p-value of the hypothesis that the difference is at most, or at least, x."""
+        if side:
+            return self.swapped.p_value(-x, 0)
         observed = float(self.statistic(*self.events, x))
         # The rate of the events that lower the difference is open, the others' is higher by x.
         of_up, of_down = (
@@ -112,10 +114,6 @@ class RateTest(NamedTuple):
         terms = np.exp(orders[:, None] + np.array(counts, np.float64).T @ logs)
         return float(terms.sum(axis=0).max())
 
-    def p_below(self, x: float) -> float:
-        """Return the p-value of the hypothesis that the difference is at least x."""
-        return self.swapped.p_above(-x)
-
     def ends(self, alpha: float) -> Bounds:
         """Return the differences that neither one-sided test rejects at the level alpha."""
         return self._low(alpha), -self.swapped._low(alpha)
@@ -125,7 +123,7 @@ class RateTest(NamedTuple):
         below = _last(lambda x: float(self.statistic(*self.events, x)) >= z, -1.0, d, 60)
         # The exact bound is farther from the difference, by much where events are few.
         start = max(-1.0, d - 4 * (d - below) - 4 / min(self.sizes))
-        return _last(lambda x: self.p_above(x) <= alpha, start, d, _HALVINGS)
+        return _last(lambda x: self.p_value(x, 0) <= alpha, start, d, _HALVINGS)
 
 
 def _likely(n: int, low: float, high: float) -> IntVector:
