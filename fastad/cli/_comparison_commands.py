@@ -131,16 +131,13 @@ def gate(
     ] = None,
 ) -> None:
     """Decide whether a new detector may replace the old one: 0 pass, 1 fail, 3 not enough data."""
-    from fastad.cli._gate import run_gate, run_power
+    from fastad.cli._gate import run_gate
 
-    if power:
-        if old is not None:
-            raise typer.BadParameter("one table is enough with --power", param_hint="OLD")
-        run_power(policy, new, loss, as_json=as_json, outputs=output or [])
-        return
-    if old is None:
+    if power and old is not None:
+        raise typer.BadParameter("one table is enough with --power", param_hint="OLD")
+    if not power and old is None:
         raise typer.BadParameter("the old detector's table is missing", param_hint="OLD")
-    raise typer.Exit(run_gate(policy, new, old, as_json=as_json, outputs=output or []))
+    raise typer.Exit(run_gate(policy, new, old, loss, as_json=as_json, outputs=output or []))
 
 
 def compare_runs(

@@ -1,7 +1,8 @@
-"""``fastad gate``: the verdict of a policy, and its power."""
+"""``fastad gate``: the verdict of a policy, or its power."""
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from fastad._core.files import save_text
 from fastad._core.results import TableResult
@@ -14,34 +15,27 @@ from fastad.release.results import GateResult
 _JUNIT = ".xml"
 
 
-def run_gate(policy: Path, new: Path, old: Path, *, as_json: bool, outputs: Sequence[Path]) -> int:
-    """Print and save the result of a gate; return the exit code."""
+def run_gate(
+    policy: Path,
+    new: Path,
+    old: Path | None,
+    loss: float,
+    *,
+    as_json: bool,
+    outputs: Sequence[Path],
+) -> int:
+    """Print and save the result of a gate, or without an old table its power; return the code."""
     for output in outputs:
-        if output.suffix.lower() != _JUNIT:
+        if old is None or output.suffix.lower() != _JUNIT:
             check_output(output)
     rules = read_policy(policy)
-    with data_from(f"{new} and {old}"):
-        result = gate(rules, new, old)
-    _deliver(result, f"gate: {result.verdict}", as_json=as_json, outputs=outputs)
-    return result.exit_code
+    with data_from(new if old is None else f"{new} and {old}"):
+        result: TableResult
+        result = power_of_policy(rules, new, loss=loss) if old is None else gate(rules, new, old)
 
-
-def run_power(
-    policy: Path, old: Path, loss: float, *, as_json: bool, outputs: Sequence[Path]
-) -> None:
-    """Print and save the power of a policy."""
-    for output in outputs:
-        check_output(output)
-    rules = read_policy(policy)
-    with data_from(old):
-        result = power_of_policy(rules, old, loss=loss)
-    _deliver(result, "", as_json=as_json, outputs=outputs)
-
-
-def _deliver(result: TableResult, title: str, *, as_json: bool, outputs: Sequence[Path]) -> None:
     def print_text() -> None:
-        if title:
-            print_result(f"{title}\n")
+        if isinstance(result, GateResult):
+            print_result(f"gate: {result.verdict}\n")
         print_table(result.text_table())
         for note in result.notes:
             print_result(note)
@@ -56,12 +50,7 @@ def _deliver(result: TableResult, title: str, *, as_json: bool, outputs: Sequenc
             except OSError as error:
                 raise DataError(f"{output}: the file cannot be written: {error.strerror}") from None
         else:
-            deliver(
-                {"gate": result},
-                make_json,
-                lambda: None,
-                as_json=False,
-                output=output,
-                keys={"gate": {}},
-            )
+            options: Any = {"as_json": False, "output": output, "keys": {"gate": {}}}
+            deliver({"gate": result}, make_json, lambda: None, **options)
     deliver({"gate": result}, make_json, print_text, as_json=as_json, output=None)
+    return result.exit_code if isinstance(result, GateResult) else 0

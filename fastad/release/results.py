@@ -56,7 +56,7 @@ class GateRow(Record):
         """The requirement and the slice."""
         return f"{self.requirement}, {self.place}" if self.place else self.requirement
 
-    def attribute(self, name: str) -> Any:
+    def _attribute(self, name: str) -> Any:
         """Return an attribute of the test; NaN where there is none."""
         return math.nan if self.test is None else getattr(self.test, name)
 
@@ -114,8 +114,8 @@ class GateResult(TableResult):
         """The worst slice of each requirement, and why rows have no verdict."""
         notes = []
         for row in self.worst_slices:
-            names = " - ".join(row.attribute("names"))
-            estimate, *ends = (number_text(row.attribute(x)) for x in ("estimate", "low", "high"))
+            names = " - ".join(row._attribute("names"))
+            estimate, *ends = (number_text(row._attribute(x)) for x in ("estimate", "low", "high"))
             interval = f"{names} = {estimate} [{', '.join(ends)}]"
             notes.append(f"worst slice, {row.requirement}: {row.place}: {interval}")
         return notes + [f"{row.title}: {row.reason}" for row in self.rows if row.reason]
@@ -126,7 +126,7 @@ class GateResult(TableResult):
             (*(() if row.test is None else row.test.values), math.nan, math.nan) for row in rows
         ]
         p_values = [
-            row.adjusted_p_value if row.verdict == FAIL else row.attribute("p_value")
+            row.adjusted_p_value if row.verdict == FAIL else row._attribute("p_value")
             for row in rows
         ]
         yield Column("requirement", [row.requirement for row in rows], str)
@@ -136,10 +136,10 @@ class GateResult(TableResult):
         yield Column("new", [each[0] for each in values], ".4f")
         yield Column("old", [each[1] for each in values], ".4f")
         for name in ("estimate", "low", "high", "p_value", "p_value_inside"):
-            yield Column(name, [row.attribute(name) for row in rows])
+            yield Column(name, [row._attribute(name) for row in rows])
         yield Column("adjusted_p_value", [row.adjusted_p_value for row in rows])
         for name in ("n_anomalies", "n_normals"):
-            yield Column(name, [np.min(row.attribute(name)).item() for row in rows])
+            yield Column(name, [np.min(row._attribute(name)).item() for row in rows])
         bounds = [DASH if row.test is None else row.test.bound_text for row in rows]
         yield Column(None, bounds, str, f"{level_text(self.confidence_level)} bound")
         yield Column(None, p_values, lambda p: DASH if math.isnan(p) else format_p(p), "p")

@@ -213,12 +213,8 @@ def gate_power(
         scores = check_scores(old, labels, name="old")
         bound.value(count(labels.values, scores))
         pool = ScorePool(scores[labels.values == 1], scores[labels.values == 0])
-        n, m = (
-            check_count(len(of_class) if given is None else given, name)
-            for of_class, given, name in zip(
-                pool, (n_anomalies, n_normals), ("n_anomalies", "n_normals"), strict=True
-            )
-        )
+        n = check_count(len(pool[0]) if n_anomalies is None else n_anomalies, "n_anomalies")
+        m = check_count(len(pool[1]) if n_normals is None else n_normals, "n_normals")
         draw = partial(pool.draw, correlation=r, of_normals=bound.measure.name in OF_NORMALS)
         part = _part_of_loss(partial(draw, sizes=(n, m)), bound, supposed) if supposed else 0.0
 
