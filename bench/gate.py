@@ -246,12 +246,15 @@ def measure(cell: Cell) -> list[dict[str, Any]]:
             if tests.note is not None:
                 of_key["noted"] += 1
                 continue
-            of_key["passed"] += tests.p_value(-loss, 0) <= ALPHA
-            of_key["failed"] += tests.p_value(-loss, 1) <= ALPHA
-            of_key["power"] += tests.p_value(-(loss + WIDER), 0) <= ALPHA
+            # Where p-values are at most alpha, the bounds exclude the margin.
+            low, high = tests.ends
+            of_key["passed"] += low > -loss
+            of_key["failed"] += high < -loss
+            of_key["power"] += low > -(loss + WIDER)
     sizes = {"n_anomalies": n, "n_normals": m}
+    unknown = {} if name in FAMILIES else {"independent": ""}
     return [
-        {"key": key, "family": name, **sizes, **of_key, "loss": round(of_key["loss"], 5)}
+        {"key": key, "family": name, **sizes, **of_key, "loss": round(of_key["loss"], 5), **unknown}
         for key, of_key in counted.items()
     ]
 

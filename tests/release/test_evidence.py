@@ -1,13 +1,17 @@
 """How often detectors pass whose true loss is the margin: the table, and a cell of it."""
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from bench import gate as study
 from bench.coverage import Cell
+from bench.difference_coverage import true_values
 from bench.pages import filled, read_rows
+from fastad.measures.contamination import corrected
+from fastad.measures.requests import bind
 
 ROWS = read_rows(study.TABLE)
 
@@ -51,6 +55,16 @@ def test_populations_are_what_is_drawn() -> None:
                 assert below == pytest.approx(of_class, abs=0.015)
 
 
+@pytest.mark.parametrize("name", list(study.DESIGNS))
+def test_designs_are_samples_of_the_population(name: str) -> None:
+    """With their weights, or the fraction that is hidden, the areas are those of the population."""
+    hidden = Fraction(study.HIDDEN) if name == "hidden anomalies" else Fraction(0)
+    (true,) = true_values(study.ALL[name], 50_000, 50_000, ["auc"]).values()
+    samples = study.draw(name, np.random.default_rng(0), 5000, 5000).samples
+    bound = corrected(bind("auc", {}), hidden)
+    assert [bound.value(each.counts) for each in samples] == pytest.approx(true, abs=0.015)
+
+
 @pytest.mark.evidence
 @pytest.mark.parametrize(
     ("key", "cell"),
@@ -58,6 +72,8 @@ def test_populations_are_what_is_drawn() -> None:
         ("auc", Cell(20, 500, "5 % missed")),
         ("auc", Cell(100, 500, "in clusters")),
         ("tpr@0.01", Cell(20, 500, "20 % missed")),
+        ("auc", Cell(100, 500, "in time")),
+        ("tpr@0.01", Cell(100, 500, "two samples")),
     ],
 )
 def test_few_pass_at_the_margin(key: str, cell: Cell, monkeypatch: pytest.MonkeyPatch) -> None:
