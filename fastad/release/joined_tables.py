@@ -97,17 +97,14 @@ def joined(new: ScoredRows, old: ScoredRows, policy: Policy) -> ScoredRows:
     rows = _rows_of(new, old, policy)
     if old.labels is not None:
         _refuse_differing(new.labels, old.labels[rows], "labels", new, policy)
-    columns = dict(new.columns)
-    for name in policy.slice_columns:
-        there = [each for each in (new, old) if name in each.columns]
-        if not there:
+    slices = policy.slice_columns
+    of_old = {name: old.columns[name][rows] for name in slices if name in old.columns}
+    columns = {**of_old, **new.columns}
+    for name in slices:
+        if name not in columns:
             raise no_column(name, "new or old", list(dict.fromkeys([*new.names, *old.names])))
-        if len(there) == 2:
-            _refuse_differing(
-                new.columns[name], old.columns[name][rows], f"column {name!r}", new, policy
-            )
-        else:
-            columns[name] = new.columns[name] if there[0] is new else old.columns[name][rows]
+        if name in of_old:
+            _refuse_differing(columns[name], of_old[name], f"column {name!r}", new, policy)
     for other in (policy.clusters, policy.weights):
         if other is not None and other not in columns:
             raise no_column(other, "new", new.names)
