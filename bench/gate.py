@@ -50,6 +50,8 @@ N_SEEDS_OF = {
     ("ap", Cell(20, 500, "crossing")): 1000,
     ("ap", Cell(100, 500, "crossing")): 1000,
     ("tpr@0.01", Cell(100, 100_000, "Gaussian")): 1000,
+    ("auc", Cell(100, 5000, "two samples")): 1000,
+    ("auc", Cell(20, 500, "two samples (20 % missed)")): 1000,
 }
 MANY = 100_000
 COUNTS = ("tried", "noted", "passed", "failed", "power", "independent")

@@ -25,6 +25,7 @@ from fastad.uncertainty.comparisons.paired import (
     change_of_replicates,
     draw_replicates,
     variance_of_change,
+    variance_of_influences,
 )
 from fastad.uncertainty.comparisons.rate_margins import (
     RATES,
@@ -39,7 +40,6 @@ from fastad.uncertainty.comparisons.unpaired import (
     replicates_of_sides,
     select_unpaired_method,
     smallest,
-    welch_variances,
 )
 from fastad.uncertainty.intervals.interval_estimation import (
     InferenceOptions,
@@ -48,11 +48,11 @@ from fastad.uncertainty.intervals.interval_estimation import (
     interval_of_area,
     select_task,
 )
-from fastad.uncertainty.intervals.methods import margin_note
+from fastad.uncertainty.intervals.methods import limits_of, margin_note
 from fastad.uncertainty.results import coverage_note, lowest_coverage
 from fastad.uncertainty.samples.bootstrap import IndependentSample
 from fastad.uncertainty.samples.closed_forms import Bounds, rounding_of, student_quantile
-from fastad.uncertainty.samples.influence import has_influence
+from fastad.uncertainty.samples.influence import class_influences, has_influence
 from fastad.uncertainty.samples.sampling import DesignedSample, Sample
 
 # Below it a skewness is rounding.
@@ -133,7 +133,7 @@ def paired_tests(
     first, second = detectors.samples
     sizes = [float(detectors.n_anomalies), float(detectors.n_normals)]
     if isinstance(first, DesignedSample):
-        sizes = [first.n_equal_units(label) / (first.length or 1.0) for label in (1, 0)]
+        sizes = [first.n_equal_units(label) * first.blocks_per_row(label) for label in (1, 0)]
     elif isinstance(second, IndependentSample) and bound.measure.name in RATES:
         return _exact(paired_rate_test((first, second), bound), options)
     test = _student if has_influence(bound.measure) else _bootstrap
@@ -154,9 +154,9 @@ def _student(
     first, second = (sample.contributions(bound) for sample in detectors.samples)
     change = first - second
     variance, df = variance_of_change(detectors, bound, change)
-    deviation = math.sqrt(variance) if math.sqrt(variance) > rounding_of(bound) else 0.0
-    skewness = _third_cumulant(detectors, change) / variance**1.5 if deviation else 0.0
-    return _student_tests(difference, deviation, df, skewness, bound, options)
+    return _student_tests(
+        difference, variance, df, _third_cumulant(detectors, change), bound, options
+    )
 
 
 def _third_cumulant(detectors: Detectors, change: FloatVector) -> float:
@@ -167,21 +167,34 @@ def _third_cumulant(detectors: Detectors, change: FloatVector) -> float:
             return 0.0
         return float(np.sum(np.bincount(sample.units, change) ** 3))
     n = detectors.n_anomalies
-    return math.fsum(
-        float(np.mean((of_class - of_class.mean()) ** 3)) / of_class.shape[0] ** 2
-        for of_class in (change[:n], change[n:])
-    )
+    return math.fsum(map(_cumulant_of_mean, (change[:n], change[n:])))
+
+
+def _cumulant_of_mean(values: FloatVector) -> float:
+    return float(np.mean((values - values.mean()) ** 3) / values.shape[0] ** 2)
+
+
+def _welch(
+    pair: Pair, bound: BoundMeasure, options: InferenceOptions, difference: float
+) -> OneSidedTests:
+    first, second = (class_influences(counts, bound) for counts in pair.counts)
+    limits = [limits_of(bound, *map(len, of_side)) for of_side in (first, second)]
+    variance, df = variance_of_influences([*first, *second], min(limits, key=min))
+    third = math.fsum(map(_cumulant_of_mean, first)) - math.fsum(map(_cumulant_of_mean, second))
+    return _student_tests(difference, variance, df, third, bound, options)
 
 
 def _student_tests(
     difference: float,
-    deviation: float,
+    variance: float,
     df: float,
-    skewness: float,
+    third_cumulant: float,
     bound: BoundMeasure,
     options: InferenceOptions,
 ) -> OneSidedTests:
     """Return Student's tests, or those with Hall's cubic for skewness if they reject less."""
+    deviation = math.sqrt(variance) if math.sqrt(variance) > rounding_of(bound) else 0.0
+    skewness = third_cumulant / variance**1.5 if deviation else 0.0
 
     def transformed(ratio: float) -> float:
         return ratio + skewness * ratio**2 / 3 + skewness**2 * ratio**3 / 27 + skewness / 6
@@ -267,9 +280,11 @@ def unpaired_tests(
             max(each.n_resamples for each in intervals),
         )
         tests = replace(tests, method=method)
+        if has_influence(bound.measure):
+            # The ends of intervals of few anomalies are too near where these are of two kinds.
+            tests = _either(tests, _welch(pair, bound, options, difference))
     elif method == "delong":
-        variances, df = welch_variances(pair, bound)
-        tests = _student_tests(difference, math.sqrt(sum(variances)), df, 0.0, bound, options)
+        tests = replace(_welch(pair, bound, options, difference), method=method)
     else:
         first, second = replicates_of_sides(pair, bound, options)
         change = first - second
@@ -283,6 +298,16 @@ def unpaired_tests(
     ]
     tests = allow_unseen_kind(tests, bound, values, sizes, options.alpha / 2)
     return replace(tests, note=coverage_note(coverage, tests.method) or tests.note)
+
+
+def _either(tests: OneSidedTests, others: OneSidedTests) -> OneSidedTests:
+    """Return tests that reject what both reject."""
+    low, high = zip(tests.ends, others.ends, strict=True)
+    return replace(
+        tests,
+        ends=(min(low), max(high)),
+        p_value=lambda x, side: max(tests.p_value(x, side), others.p_value(x, side)),
+    )
 
 
 def value_tests(sample: Sample, bound: BoundMeasure, options: InferenceOptions) -> OneSidedTests:

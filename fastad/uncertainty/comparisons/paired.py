@@ -181,31 +181,29 @@ def variance_of_change(
         variances = sample.variances(change)
         return variances.total, variances.df
     of_classes = change[: detectors.n_anomalies], change[detectors.n_anomalies :]
-    variance = _variance(*of_classes)
-    return variance, _df_of_influences(detectors, bound, of_classes, variance)
+    return variance_of_influences(of_classes, limits_of(bound, *map(len, of_classes)))
 
 
-def _variance(*of_classes: FloatVector) -> float:
-    """Return the variance of a measure from the influences on it."""
-    return math.fsum(float(np.var(values, ddof=1)) / values.shape[0] for values in of_classes)
-
-
-def _df_of_influences(
-    detectors: Detectors, bound: BoundMeasure, of_classes: Sequence[FloatVector], variance: float
-) -> float:
-    """Return the degrees of freedom of a variance of influences.
+def variance_of_influences(
+    of_classes: Sequence[FloatVector], limits: tuple[float, float]
+) -> tuple[float, float]:
+    """Return the variance of a sum of means of influences, and its degrees of freedom.
 
     From the fourth moments: a variance with as many degrees of freedom has twice its square over
     them as its own variance (Satterthwaite 1946), a variance of n samples (m4 - m2^2) / n. The
     influences themselves are estimates, from the samples that limit the measure.
     """
-    variance_of_it = 0.0
+    variance, variance_of_it = _variance(*of_classes), 0.0
     for values in of_classes:
         squares = (values - values.mean()) ** 2
         variance_of_it += float(np.var(squares)) / values.shape[0] ** 3
-    n_limiting = min(limits_of(bound, detectors.n_anomalies, detectors.n_normals))
     reciprocal = variance_of_it / (2 * variance**2) if variance > 0 else 0.0
-    return 1 / (reciprocal + 1 / max(n_limiting, _FEW))
+    return variance, 1 / (reciprocal + 1 / max(min(limits), _FEW))
+
+
+def _variance(*of_classes: FloatVector) -> float:
+    """Return the variance of a measure from the influences on it."""
+    return math.fsum(float(np.var(values, ddof=1)) / values.shape[0] for values in of_classes)
 
 
 def _bootstrap(

@@ -110,7 +110,7 @@ def _delong(
 ) -> PairEstimate:
     """Return Welch's test: one variance for each side, of n - 1 degrees of freedom."""
     difference = values[0] - values[1]
-    variances, df = welch_variances(pair, bound)
+    variances, df = _welch_variances(pair, bound)
     deviation = math.sqrt(sum(variances))
     if deviation <= rounding_of(bound):
         return PairEstimate(difference, difference, 1.0, 0.0, math.inf, "delong")
@@ -119,7 +119,7 @@ def _delong(
     return PairEstimate(*ends, p_value, sum(variances), df, "delong", doubt=doubt)
 
 
-def welch_variances(pair: Pair, bound: BoundMeasure) -> tuple[list[float], float]:
+def _welch_variances(pair: Pair, bound: BoundMeasure) -> tuple[list[float], float]:
     """Return the variance of a smooth measure on each side, and the degrees of freedom of both."""
     variances = [variance(counts, influence(counts, bound)) for counts in pair.counts]
     reciprocal = sum(

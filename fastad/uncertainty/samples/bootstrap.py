@@ -26,7 +26,7 @@ from fastad.measures.measure import BoundMeasure
 from fastad.ordering.counts import OrderedCounts, covers
 from fastad.ordering.cuts import CurvePart
 from fastad.uncertainty.samples.closed_forms import variance
-from fastad.uncertainty.samples.influence import influence
+from fastad.uncertainty.samples.influence import class_influences, influence
 
 # An index of a sample is made of 32 random bits.
 _LARGEST_TOTAL = 2**31
@@ -96,15 +96,12 @@ class IndependentSample(NamedTuple):
 
     def contributions(self, bound: BoundMeasure) -> FloatVector:
         """Return the influence of each anomaly, then of each normal, in the order of the rows."""
-        counts = self.counts
-        by_score = influence(counts, bound)
         assert self.rows is not None
-        anomalies, normals = self.rows
-        n = int(counts.tps[-1])
-        influences = np.empty(n + int(counts.fps[-1]))
-        influences[:n][anomalies] = np.repeat(by_score.anomalies, np.diff(counts.tps))
-        influences[n:][normals] = np.repeat(by_score.normals, np.diff(counts.fps))
-        return influences
+        influences = []
+        for rows, falling in zip(self.rows, class_influences(self.counts, bound), strict=True):
+            influences.append(np.empty(falling.shape[0]))
+            influences[-1][rows] = falling
+        return np.concatenate(influences)
 
     def variance(self, bound: BoundMeasure) -> float:
         """Return the variance of a smooth measure."""

@@ -294,6 +294,15 @@ def influence(counts: OrderedCounts, bound: BoundMeasure) -> Influence:
     return _centred(counts, np.where(flagged, by_tpr, 0.0), np.where(flagged, by_fpr, 0.0))
 
 
+def class_influences(counts: OrderedCounts, bound: BoundMeasure) -> list[FloatVector]:
+    """Return the influence of each anomaly, and of each normal, from the highest score down."""
+    by_score = influence(counts, bound)
+    return [
+        np.repeat(by_score.anomalies, np.diff(counts.tps)),
+        np.repeat(by_score.normals, np.diff(counts.fps)),
+    ]
+
+
 def _under(
     ys: CountVector,
     xs: CountVector,
