@@ -52,6 +52,9 @@ N_SEEDS_OF = {
     ("tpr@0.01", Cell(100, 100_000, "Gaussian")): 1000,
     ("auc", Cell(100, 5000, "two samples")): 1000,
     ("auc", Cell(20, 500, "two samples (20 % missed)")): 1000,
+    ("ap", Cell(100, 500, "in clusters")): 1000,
+    ("ap", Cell(100, 5000, "in clusters")): 1000,
+    **{("ap", Cell(*size, "in time")): 1000 for size in SIZES_OF_DESIGNS},
 }
 MANY = 100_000
 COUNTS = ("tried", "noted", "passed", "failed", "power", "independent")

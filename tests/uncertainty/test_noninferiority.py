@@ -1,5 +1,6 @@
 """Tests of margins and limits: by definition, and where they must not pass."""
 
+import dataclasses
 import math
 import warnings
 from itertools import product
@@ -7,14 +8,23 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
 from scipy.stats import binom, binomtest, multinomial
+from scipy.stats import t as student
 
 import fastad
 from fastad.errors import InvalidInputError, LowCoverageWarning
 from fastad.measures.requests import bind
+from fastad.ordering.labels import check_labels
 from fastad.uncertainty import MarginTest, at_least, equivalence, noninferiority
-from fastad.uncertainty.comparisons.one_sided import OneSidedTests, allow_unseen_kind
+from fastad.uncertainty.comparisons.one_sided import (
+    OneSidedTests,
+    allow_unseen_kind,
+    third_cumulant,
+)
+from fastad.uncertainty.comparisons.paired import rank_detectors
 from fastad.uncertainty.comparisons.rate_margins import RateTest
+from fastad.uncertainty.samples.sampling import DesignedSample, SamplingDesign
 from tests.support.loops import loop
 
 LABELS = np.repeat([0, 1], [400, 80])
@@ -207,6 +217,74 @@ def test_a_kind_reaches_as_far_as_it_is_likely_to_be_missing() -> None:
     # A kind of false alarms is one of the 99 normal samples.
     tests = allow_unseen_kind(certain, bind("fpr@threshold1", {}), (0.3, 0.2), (30, 99), 0.05)
     assert tests.ends[1] == pytest.approx(0.1 + 0.7 * (1 - 0.05 ** (1 / 99)))
+
+
+def placements(scores: Any) -> list[Any]:
+    """For each anomaly the part of the normals below it, for each normal of the anomalies above."""
+    above = scores[LABELS == 1][:, None] > scores[LABELS == 0]
+    return [above.mean(axis=1), above.mean(axis=0)]
+
+
+def test_two_samples_must_pass_both_tests() -> None:
+    """The bounds are the wider ones of Zou and Donner's and of Hall's, or those of a kind."""
+    new, old = pair(-1.0, seed=4)
+    new[LABELS == 1] -= 6.0 * (np.arange(80) % 20 == 0)
+    of_sides = [placements(each) for each in (new, old)]
+    values = [float(each[0].mean()) for each in of_sides]
+    d = values[0] - values[1]
+    parts = [part for side in of_sides for part in side]
+    variance = sum(float(np.var(part, ddof=1)) / len(part) for part in parts)
+    spreads = [(part - part.mean()) ** 2 for part in parts]
+    fourth = sum(float(np.var(each)) / len(each) ** 3 for each in spreads)
+    df = 1 / (fourth / (2 * variance**2) + 1 / 80)
+    thirds = [np.mean((part - part.mean()) ** 3) / len(part) ** 2 for part in parts]
+    skewness = float(thirds[0] + thirds[1] - thirds[2] - thirds[3]) / variance**1.5
+    z = float(student.ppf(0.95, df))
+
+    def ratio(level: float) -> float:
+        return brentq(
+            lambda x: x + skewness * x**2 / 3 + skewness**2 * x**3 / 27 + skewness / 6 - level,
+            -20,
+            20,
+        )
+
+    intervals = [
+        fastad.interval(LABELS, each, measure="auc", confidence_level=0.9) for each in (new, old)
+    ]
+    below = [value - each.low for value, each in zip(values, intervals, strict=True)]
+    above = [each.high - value for value, each in zip(values, intervals, strict=True)]
+    rare = 1 - 0.05 ** (1 / 80)
+    low = max(
+        math.sqrt(variance) * max(z, ratio(z)),
+        math.hypot(below[0], above[1]),
+        (values[0] - 0.5) * rare,
+    )
+    high = max(
+        math.sqrt(variance) * max(z, -ratio(-z)),
+        math.hypot(above[0], below[1]),
+        (values[1] - 0.5) * rare,
+    )
+    result = noninferiority((LABELS, LABELS), new, old, measure="auc", margin=0.1)
+    assert (result.low, result.high) == pytest.approx((d - low, d + high))
+    # A few anomalies that are missed are a long tail below.
+    assert low == math.sqrt(variance) * ratio(z)
+    at_low = noninferiority((LABELS, LABELS), new, old, measure="auc", margin=-result.low)
+    assert at_low.p_value == pytest.approx(0.05)
+
+
+def test_blocks_have_the_skewness_of_their_sums() -> None:
+    """Blocks of 3.2 rows are summed four by four, the last ones alone."""
+    change = np.random.default_rng(0).exponential(size=482) - 1
+    labels = check_labels(np.arange(482) % 5 == 0)
+    design = SamplingDesign(blocks=4)
+    arguments = [(name, name, np.arange(482.0)) for name in ("new", "old")]
+    detectors = rank_detectors(labels, arguments, design)
+    samples = [
+        each.in_blocks(3.2) for each in detectors.samples if isinstance(each, DesignedSample)
+    ]
+    expected = sum(float(change[i : i + 4].sum()) ** 3 for i in range(0, 482, 4))
+    found = third_cumulant(dataclasses.replace(detectors, samples=samples), change)
+    assert found == pytest.approx(expected)
 
 
 def test_hidden_anomalies_move_areas_linearly() -> None:

@@ -133,7 +133,7 @@ def paired_tests(
     first, second = detectors.samples
     sizes = [float(detectors.n_anomalies), float(detectors.n_normals)]
     if isinstance(first, DesignedSample):
-        sizes = [first.n_equal_units(label) * first.blocks_per_row(label) for label in (1, 0)]
+        sizes = [first.n_equal_units(label) / (first.length or 1.0) for label in (1, 0)]
     elif isinstance(second, IndependentSample) and bound.measure.name in RATES:
         return _exact(paired_rate_test((first, second), bound), options)
     test = _student if has_influence(bound.measure) else _bootstrap
@@ -155,17 +155,16 @@ def _student(
     change = first - second
     variance, df = variance_of_change(detectors, bound, change)
     return _student_tests(
-        difference, variance, df, _third_cumulant(detectors, change), bound, options
+        difference, variance, df, third_cumulant(detectors, change), bound, options
     )
 
 
-def _third_cumulant(detectors: Detectors, change: FloatVector) -> float:
-    """Return the third cumulant of a sum of contributions; 0 of blocks, whose sums overlap."""
+def third_cumulant(detectors: Detectors, change: FloatVector) -> float:
+    """Return the third cumulant of a sum of contributions, which are summed in units or blocks."""
     sample = detectors.samples[0]
     if isinstance(sample, DesignedSample):
-        if sample.length is not None:
-            return 0.0
-        return float(np.sum(np.bincount(sample.units, change) ** 3))
+        units = sample.units // math.ceil(sample.length or 1)
+        return float(np.sum(np.bincount(units, change) ** 3))
     n = detectors.n_anomalies
     return math.fsum(map(_cumulant_of_mean, (change[:n], change[n:])))
 

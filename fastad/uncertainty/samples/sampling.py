@@ -178,20 +178,6 @@ class DesignedSample:
             df_of_sizes(np.bincount(self.units[member], self.weights[member])) for member in members
         )
 
-    def blocks_per_row(self, label: int) -> float:
-        """Return the number of blocks that cover the rows of a class, for each of them; else 1.
-
-        Rare rows that last less than a block are as many events as there are blocks with them.
-        """
-        if self.length is None:
-            return 1.0
-        rows = np.flatnonzero(self.labels == label)
-        n_blocks = i = 0
-        while i < rows.shape[0]:
-            i = int(np.searchsorted(rows, rows[i] + self.length))
-            n_blocks += 1
-        return n_blocks / max(rows.shape[0], 1)
-
     def refusal(self, what: str) -> UndefinedMeasureError | None:
         """Return the error that there are too few units for an interval or comparison."""
         if self.kind != "weights" and self.n_independent < FEWEST_UNITS:
