@@ -123,10 +123,11 @@ def noninferiority(
     [2]_; the normal distribution of its statistic from about a hundred events on). Smooth measures
     have Student's test with the influences of both, or its form that allows for skewness [3]_,
     whichever rejects less; other measures shifted replicates. Independent samples have the methods
-    of `compare_independent`, and for smooth measures Student's test beside them. All but the exact tests also allow for a kind of anomalies that the
-    new detector misses and the samples lack: where losing a fraction q of the anomalies would cost
-    the margin, the p-value is at least (1 - q)^n_anomalies. So few anomalies never pass a small
-    margin, although both detectors may rank them alike.
+    of `compare_independent`, and for smooth measures Student's test beside them. All but the exact
+    tests also allow for a kind of anomalies that the new detector misses and the samples lack:
+    where losing a fraction q of the anomalies would cost the margin, the p-value is at least
+    (1 - q)^n_anomalies. So few anomalies never pass a small margin, although both detectors may
+    rank them alike.
 
     References
     ----------
