@@ -12,14 +12,13 @@ from tests.support.command_line import error_of, invoke, json_of, stdout_of
 
 N = 900
 Y = (np.arange(N) % 6 == 0).astype(np.int64)
-RNG = np.random.default_rng(1)
-OLD = RNG.normal(size=N) + 2 * Y
-SHIFTS = {"same": 0.0, "worse": 1.5, "slightly": 0.45}
+OLD = np.random.default_rng(1).normal(size=N) + 2 * Y
+SHIFTS = {"same": 0.0, "worse": 1.5, "slightly": 0.35}
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    noise = 0.2 * RNG.normal(size=N)
+    noise = 0.2 * np.random.default_rng(2).normal(size=N)
     for name, shift in SHIFTS.items():
         scores = OLD + noise - shift * Y
         pl.DataFrame({"y": Y, "score": scores}).write_parquet(tmp_path / f"{name}.parquet")
