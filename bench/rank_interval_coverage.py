@@ -22,7 +22,7 @@ Noise = Callable[[np.random.Generator, tuple[int, int]], Floats]
 
 TABLE = EVIDENCE / "rank_intervals.csv"
 N_DETECTORS, N_SAMPLES, N_RESAMPLES, N_NORMAL = 50, 1000, 999, 300
-N_DATASETS = (10, 40)
+N_DATASETS, FEW_DETECTORS = (10, 40), (2, 8)
 # Means of the detectors, in standard deviations of their noise.
 MEANS: dict[str, Floats] = {
     "all equal": np.zeros(N_DETECTORS),
@@ -62,7 +62,20 @@ def skewed_unequal(rng: np.random.Generator, shape: tuple[int, int]) -> Floats:
     return skewed(rng, shape) * np.where(np.arange(shape[1]) % 2, 5.0, 1.0)
 
 
-NOISES: tuple[Noise, ...] = (normal, unequal, heavy_tailed, skewed, skewed_unequal)
+def exponential_unequal(rng: np.random.Generator, shape: tuple[int, int]) -> Floats:
+    """Exponential noise where every second detector varies five times as much."""
+    values: Floats = rng.exponential(size=shape) - 1
+    return values * np.where(np.arange(shape[1]) % 2, 5.0, 1.0)
+
+
+NOISES: tuple[Noise, ...] = (
+    normal,
+    unequal,
+    heavy_tailed,
+    skewed,
+    skewed_unequal,
+    exponential_unequal,
+)
 
 
 def mean_ranks(noise: Noise) -> Floats:
@@ -74,18 +87,19 @@ def mean_ranks(noise: Noise) -> Floats:
 
 def coverage(
     noise: Noise, means: Floats, n_datasets: int, missing: float, ranked_by: RankedBy = "mean_value"
-) -> tuple[float, float]:
-    """Return how often all ranks are covered, and the mean length of an interval.
+) -> dict[str, str]:
+    """Return how often all ranks are covered, mean lengths, and how often a note says skewed.
 
     By mean rank the noise has the means, which are those of ranks.
     """
+    n_detectors = len(means)
     rng = np.random.default_rng([n_datasets, NOISES.index(noise), int(1000 * missing)])
     # A rank with ties is any between those of fewer and of as many better ones.
     least = 1 + np.count_nonzero(means > means[:, np.newaxis], axis=1)
     most = np.count_nonzero(means >= means[:, np.newaxis], axis=1)
-    covered, length = 0, 0.0
+    covered, length, noted = 0, 0.0, 0
     for _ in range(N_SAMPLES):
-        values = noise(rng, (n_datasets, N_DETECTORS))
+        values = noise(rng, (n_datasets, n_detectors))
         values += means * (ranked_by == "mean_value")
         values[rng.random(values.shape) < missing] = np.nan
         ranks = rank_intervals(
@@ -97,7 +111,12 @@ def coverage(
         order = np.array([int(name) for name in ranks.detectors])
         covered += bool(np.all((ranks.low <= least[order]) & (most[order] <= ranks.high)))
         length += float(np.mean(ranks.high - ranks.low))
-    return covered / N_SAMPLES, length / N_SAMPLES
+        noted += any("are skewed" in note for note in ranks.notes)
+    return {
+        "coverage": f"{covered / N_SAMPLES:.3f}",
+        "length": f"{length / N_SAMPLES:.1f}",
+        "noted": f"{noted / N_SAMPLES:.3f}",
+    }
 
 
 def normal_bootstrap(n_datasets: int) -> float:
@@ -139,22 +158,26 @@ def seconds() -> float:
 
 def main() -> None:
     """Measure all cells, write them, and print the time of a large table."""
-    rows = []
+    rows: list[dict[str, object]] = []
     for noise in NOISES:
         for name, means in MEANS.items():
             for n in N_DATASETS:
                 for missing in (0.0, _MISSING) if n == max(N_DATASETS) else (0.0,):
-                    covers, length = coverage(noise, means, n, missing)
                     row = {"noise": noise.__name__, "means": name, "n_datasets": n}
-                    row |= {"missing": missing, "coverage": f"{covers:.3f}"}
-                    rows.append(row | {"length": f"{length:.1f}"})
+                    row |= {"n_detectors": N_DETECTORS, "missing": missing}
+                    rows.append(row | coverage(noise, means, n, missing))
                     print(*rows[-1].values(), file=sys.stderr, flush=True)
+    for noise in (normal, skewed_unequal, exponential_unequal):
+        for n_detectors in FEW_DETECTORS:
+            for n in N_DATASETS:
+                row = {"noise": noise.__name__, "means": "all equal", "n_datasets": n}
+                row |= {"n_detectors": n_detectors, "missing": 0.0}
+                rows.append(row | coverage(noise, np.zeros(n_detectors), n, 0.0))
     merits = mean_ranks(skewed_unequal)
     for n in N_DATASETS:
-        covers, length = coverage(skewed_unequal, merits, n, 0.0, "mean_rank")
         row = {"noise": "skewed_unequal", "means": "all equal, by mean rank", "n_datasets": n}
-        row |= {"missing": 0.0, "coverage": f"{covers:.3f}", "length": f"{length:.1f}"}
-        rows.append(row)
+        row |= {"n_detectors": N_DETECTORS, "missing": 0.0}
+        rows.append(row | coverage(skewed_unequal, merits, n, 0.0, "mean_rank"))
     write_rows(TABLE, rows)
     for n in N_DATASETS:
         print(f"normal bootstrap, {n} data sets: {normal_bootstrap(n):.1%}")

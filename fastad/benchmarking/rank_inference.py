@@ -26,6 +26,8 @@ from fastad._kernels.rank_tests.simultaneous import (
     count_ranks,
     inverse_norms,
     largest_differences,
+    largest_resampled,
+    sum_skewness,
     weighted_sums,
 )
 from fastad.benchmarking.complete_merits import CompleteMerits
@@ -33,13 +35,18 @@ from fastad.benchmarking.means import defined_mean, in_units
 from fastad.benchmarking.ranks import rank_rows
 from fastad.benchmarking.result_table import Results
 
+# Writes the largest statistic of some replicates, of the pairs whose factor is not 0.
+Largest: TypeAlias = Callable[[IntVector, FloatMatrix, FloatVector], None]
 RankedBy: TypeAlias = Literal["mean_value", "mean_rank"]
 
 # Replicates of a block: sums of 500 detectors fit a core's second memory.
 _BLOCK = 128
 _MAX_NAMES = 5
-# Random signs for a test of skewness at the level 1 / 100.
-_N_SKEWED = 99
+# Random signs for a test of skewness, and how many of them may exceed the data: the level is
+# 3 / 60. Squares of detectors times data sets that it looks at, and signs of a step.
+_N_SKEWED, _N_ABOVE, _SKEWED_WORK, _SKEWED_BLOCK = 59, 2, 300_000, 5
+# Replicates of the studentized bootstrap, each of which takes O(k^2 n).
+_MAX_STUDENTIZED = 1000
 # Differences below this part of the largest value are rounding.
 _ROUNDING = 1e-12
 
@@ -271,14 +278,16 @@ def rank_intervals(
     np.add.at(sums, complete.clusters, ranked[:, order] - ranked.mean(axis=1, keepdims=True))
     by_dataset: FloatMatrix = in_units(sums.reshape(1, -1))[0].reshape(sums.shape)
     alpha = float(1 - level)
-    better = _better_pairs(by_dataset, alpha, n_resamples, key)
-    if 2.0 ** (1 - n) > alpha:
+    is_shown = 2.0 ** (1 - n) <= alpha
+    skewed = is_shown and ranked_by == "mean_value" and _are_skewed(by_dataset, key)
+    better = _better_pairs(by_dataset, alpha, n_resamples, key, skewed)
+    if not is_shown:
         enough = 1 + math.ceil(-math.log2(alpha))
         notes.append(f"{n} data sets cannot show a difference at this level; {enough} may")
-    elif ranked_by == "mean_value" and _are_skewed(by_dataset, key):
+    if skewed:
         notes.append(
-            "differences of detectors are skewed, so that ranks by mean value may be covered "
-            "less often than they should: rank by mean_rank"
+            "differences of detectors are skewed: intervals are by the studentized bootstrap, "
+            "which is wider than random signs; ranked_by='mean_rank' does not need it"
         )
     mean = complete.column.sign * defined_mean(merits, axis=0)[order]
     mean_rank = defined_mean(ranks, axis=0)[order]
@@ -315,10 +324,27 @@ def bounds_of_ranks(
 
 
 def _better_pairs(
-    values: FloatMatrix, alpha: float, n_resamples: int, key: np.uint64
+    values: FloatMatrix, alpha: float, n_resamples: int, key: np.uint64, skewed: bool
 ) -> BoolMatrix:
-    """Return which detectors are significantly better than which, by signs of the data sets."""
+    """Return which detectors are significantly better than which.
+
+    By signs of the data sets, or if differences are skewed by resampled data sets.
+    """
     n, k = values.shape
+    observed, inverses = np.empty((k, 1)), np.empty((k, k))
+    weighted_sums(np.ones((n, 1)), values, observed)
+    inverse_norms(values, inverses)
+    statistics = (observed - observed[:, 0]) * inverses
+    if skewed:
+        n_resamples = min(n_resamples, _MAX_STUDENTIZED)
+        counts = numbered_generator(key, 0).multinomial(n, np.full(n, 1 / n), n_resamples)
+        weights, centred = counts.T.astype(np.float64), values - values.mean(axis=0)
+
+        def resample(some: IntVector, factors: FloatMatrix, largest: FloatVector) -> None:
+            work = np.empty((2, len(some)))
+            largest_resampled(weights[:, some].copy(), centred, factors, work, largest)
+
+        return step_down(statistics, inverses, resample, n_resamples, alpha)
     sums = np.empty((k, n_resamples))
 
     def draw(replicates: range) -> None:
@@ -329,16 +355,24 @@ def _better_pairs(
         sums[:, replicates.start : replicates.stop] = some
 
     thread_map(draw, in_steps(0, n_resamples, _BLOCK))
-    observed = np.empty((k, 1))
-    weighted_sums(np.ones((n, 1)), values, observed)
-    inverses = np.empty((k, k))
-    inverse_norms(values, inverses)
-    statistics = (observed - observed[:, 0]) * inverses
-    return step_down(statistics, sums, inverses, alpha)
+    return step_down(statistics, inverses, differences_of(sums), n_resamples, alpha)
+
+
+def differences_of(sums: FloatMatrix) -> Largest:
+    """Return a function for `step_down`: the largest scaled difference of replicates' sums."""
+
+    def fill(some: IntVector, factors: FloatMatrix, largest: FloatVector) -> None:
+        largest_differences(sums[:, some].copy(), factors, largest)
+
+    return fill
 
 
 def step_down(
-    statistics: FloatMatrix, sums: FloatMatrix, inverses: FloatMatrix, alpha: float
+    statistics: FloatMatrix,
+    inverses: FloatMatrix,
+    largest_of: Largest,
+    n_resamples: int,
+    alpha: float,
 ) -> BoolMatrix:
     """Return which detectors are significantly better than which, by replicates of all.
 
@@ -350,19 +384,30 @@ def step_down(
     ----------
     statistics : numpy.ndarray of shape (n_detectors, n_detectors)
         Of the detector of the row against the one of the column, higher is better.
-    sums : numpy.ndarray of shape (n_detectors, n_resamples)
-        Numbers whose differences, times the factors, are the statistics if detectors are equal.
     inverses : numpy.ndarray of shape (n_detectors, n_detectors)
-        Factor of each difference.
+        Factor of each difference of sums, which is its statistic.
+    largest_of : callable
+        Writes the largest statistic of each of some replicates, of pairs whose factor is not 0.
+    n_resamples : int
+        Number of replicates.
     alpha : float
         Probability of any error.
     """
-    left = inverses.copy()
-    better = np.zeros(left.shape, np.bool_)
-    n_resamples = sums.shape[1]
+
+    def largest_statistics(replicates: IntVector) -> FloatVector:
+        values = np.empty(len(replicates))
+        thread_map(
+            lambda part: largest_of(
+                replicates[part.start : part.stop], left, values[part.start : part.stop]
+            ),
+            in_steps(0, len(replicates), _BLOCK),
+        )
+        return values
+
+    left, better = inverses.copy(), np.zeros(inverses.shape, np.bool_)
     # So many of all, with the data, may exceed the quantile.
     n_above = math.floor(alpha * (n_resamples + 1) + 1e-9)
-    largest = _largest(sums, np.arange(n_resamples), left)
+    largest = largest_statistics(np.arange(n_resamples))
     while True:
         bound = max(float(np.max(np.where(better, 0.0, statistics))), 0.0)
         critical = -float(np.partition(np.append(-largest, -bound), n_above)[n_above])
@@ -371,64 +416,48 @@ def step_down(
             return better
         better |= significant
         left[significant] = 0.0
-        largest = _with_fewer_pairs(largest, sums, left, n_above)
-
-
-def _with_fewer_pairs(
-    largest: FloatVector, sums: FloatMatrix, left: FloatMatrix, n_above: int
-) -> FloatVector:
-    """Compute the largest statistics anew, but of replicates that cannot be near the quantile."""
-    order = np.argsort(-largest, kind="stable")
-    computed: FloatVector = largest.copy()
-    for start in range(0, len(order), n_above + _BLOCK):
-        some = order[start : start + n_above + _BLOCK]
-        computed[some] = _largest(sums, some, left)
-        done, rest = order[: start + len(some)], order[start + len(some) :]
-        if not len(rest):
-            break
-        quantile = -np.partition(-computed[done], n_above)[n_above]
-        if quantile >= largest[rest[0]]:
-            break
-    return computed
-
-
-def _largest(sums: FloatMatrix, replicates: IntVector, factors: FloatMatrix) -> FloatVector:
-    """Return the largest statistic of some replicates."""
-    largest = np.empty(len(replicates))
-
-    def fill(part: range) -> None:
-        some = np.ascontiguousarray(sums[:, replicates[part.start : part.stop]])
-        largest_differences(some, factors, largest[part.start : part.stop])
-
-    thread_map(fill, in_steps(0, len(replicates), _BLOCK))
-    return largest
+        order = np.argsort(-largest, kind="stable")
+        before = largest.copy()
+        for start in range(0, n_resamples, n_above + _BLOCK):
+            end = start + n_above + _BLOCK
+            largest[order[start:end]] = largest_statistics(order[start:end])
+            quantile = -np.partition(-largest[order[:end]], n_above)[n_above]
+            if end >= n_resamples or quantile >= before[order[end]]:
+                break
 
 
 def _are_skewed(values: FloatMatrix, key: np.uint64) -> bool:
     """Return whether differences of detectors are significantly skewed over data sets.
 
-    By how many more lie above their mean than below it, or fewer, on average over neighbours and
-    detectors farther apart; beside the same under random signs. Outliers alone would decide the
-    third moment.
+    The mean minus the median over the deviation, which outliers do not decide as they do the third
+    moment: summed over a detector's pairs, beside the same under random signs.
     """
     n, k = values.shape
-    apart = {1, max(k // 4, 1), k // 2}
-    change = np.concatenate(
-        [values[:, step:] - values[:, :-step] for step in sorted(apart)], axis=1
-    )
-    differs = np.abs(change) > _ROUNDING
-    change -= change.mean(axis=0)
-    # Neither ties nor rounding lie on a side.
-    differs &= np.abs(change) > _ROUNDING
+    size = min(k, max(math.isqrt(_SKEWED_WORK // n), 2))
+    some = values[:, np.linspace(0, k - 1, size).round().astype(np.int64)].copy()
 
-    def excess(signed: FloatMatrix) -> float:
-        sides = np.sign(signed - signed.mean(axis=0)) * differs
-        return float(np.abs(sides.sum(axis=0)).mean())
+    def sizes(signs: IntMatrix) -> FloatVector:
+        sums = np.empty((len(signs), size))
 
+        def fill(part: range) -> None:
+            rows = slice(part.start, part.stop)
+            work = np.empty((2, n))
+            sum_skewness(signs[rows].astype(np.float64), some, _ROUNDING, work, sums[rows])
+
+        thread_map(fill, in_steps(0, len(signs), _SKEWED_BLOCK))
+        total: FloatVector = np.abs(sums).sum(axis=1)
+        return total
+
+    # Opposite signs change nothing but the rounding.
+    observed = float(sizes(np.ones((1, n), np.int64))[0]) * (1 + _ROUNDING)
     # The signs of replicates have other numbers.
-    coins = numbered_generator(key, 2).integers(0, 2, (_N_SKEWED, n, 1))
-    observed = excess(change)
-    return all(excess(change * sign) < observed for sign in 2.0 * coins - 1)
+    signs = 2 * numbered_generator(key, 2).integers(0, 2, (_N_SKEWED, n)) - 1
+    n_above = 0
+    for some_signs in np.array_split(signs, 6):
+        n_above += np.count_nonzero(sizes(some_signs) > observed)
+        if n_above > _N_ABOVE:
+            return False
+    return observed > 0
 
 
 def _probabilities(values: FloatMatrix, n_resamples: int, key: np.uint64) -> FloatMatrix:

@@ -16,6 +16,7 @@ from fastad._kernels.rank_tests.simultaneous import inverse_norms, weighted_sums
 from fastad.benchmarking.rank_inference import (
     RankIntervals,
     bounds_of_ranks,
+    differences_of,
     rank_frequencies,
     step_down,
 )
@@ -144,7 +145,9 @@ def score_rank_intervals(
         sums = np.empty((len(order), n_resamples))
         weighted_sums(normal, factor, sums)
         statistics = _as_normal((means[:, np.newaxis] - means) * inverses, df)
-        better = step_down(statistics, sums, inverses, float(1 - level))
+        better = step_down(
+            statistics, inverses, differences_of(sums), n_resamples, float(1 - level)
+        )
         frequencies = rank_frequencies(
             lambda some: means[:, np.newaxis] + sums[:, some.start : some.stop],
             len(order),

@@ -9,11 +9,12 @@ import numpy.typing as npt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
 from fastad import ResultTable
 from fastad._kernels.rank_tests import simultaneous
 from fastad.benchmarking import average_ranks, rank_intervals
-from fastad.benchmarking.rank_inference import step_down
+from fastad.benchmarking.rank_inference import differences_of, step_down
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 
 Floats = npt.NDArray[np.float64]
@@ -23,27 +24,25 @@ def table(values: Any, **options: Any) -> ResultTable:
     return ResultTable.from_arrays({"auc": values}, **options)
 
 
-def slow_step_down(
-    observed: Floats, sums: Floats, inverses: Floats, alpha: float
-) -> npt.NDArray[np.bool_]:
-    """All statistics of all pairs that are left, anew in each step, and the test's definition."""
-    k, n = sums.shape
-    pairs = [(i, j) for i in range(k) for j in range(k) if i != j]
-    better = np.zeros((k, k), np.bool_)
+def slow_step_down(observed: Floats, drawn: list[Floats], alpha: float) -> npt.NDArray[np.bool_]:
+    """All pairs that are left, anew in each step: the definition, of statistics of each pair."""
+    better = np.zeros(observed.shape, np.bool_)
+    every = np.array([observed, *drawn])
     while True:
-        left = [pair for pair in pairs if not better[pair]]
-
-        def largest(values: Floats, left: list[tuple[int, int]] = left) -> float:
-            return max([0.0] + [float((values[i] - values[j]) * inverses[i, j]) for i, j in left])
-
-        drawn = [largest(observed)] + [largest(sums[:, r]) for r in range(n)]
-        more = False
-        for i, j in left:
-            statistic = (observed[i] - observed[j]) * inverses[i, j]
-            if sum(value >= statistic for value in drawn) / (n + 1) <= alpha:
-                better[i, j] = more = True
-        if not more:
+        largest = np.where(better, 0.0, every).max(axis=(1, 2))
+        p_values = np.mean(largest >= observed[..., None] * (1 - 1e-12), axis=-1)
+        significant = (observed > 0) & (p_values <= alpha) & ~better
+        if not significant.any():
             return better
+        better |= significant
+
+
+def statistics_of(values: Floats, weights: Floats) -> Floats:
+    """Sums of weighted differences over the root of the sum of their weighted squares."""
+    change = values[:, :, None] - values[:, None]
+    squares = np.einsum("i,ijk->jk", np.abs(weights), change**2)
+    sums = np.einsum("i,ijk->jk", weights, change)
+    return np.divide(sums, np.sqrt(squares), out=np.zeros_like(sums), where=squares > 0)
 
 
 @given(
@@ -66,9 +65,11 @@ def test_steps_down_as_the_definition(seed: int, k: int, n: int, alpha: float) -
     norms = np.sqrt(((values[:, :, None] - values[:, None]) ** 2).sum(axis=0))
     np.testing.assert_allclose(inverses * norms, norms > 0, atol=1e-12)
     observed = sums[:, 0] + 0  # a replicate: ties with the statistic itself
-    expected = slow_step_down(observed, sums, inverses, alpha)
     statistics = (observed[:, None] - observed) * inverses
-    assert np.array_equal(step_down(statistics, sums, inverses, alpha), expected)
+    drawn = [(each[:, None] - each) * inverses for each in sums.T]
+    expected = slow_step_down(statistics, drawn, alpha)
+    better = step_down(statistics, inverses, differences_of(sums), n, alpha)
+    assert np.array_equal(better, expected)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -76,15 +77,13 @@ def test_random_signs_are_those_of_all_signs(seed: int) -> None:
     """Ten data sets have 1024 signs, of which all together are the exact test."""
     rng = np.random.default_rng(seed)
     values = rng.normal([0.9, 0.86, 0.85, 0.7], 0.03, (10, 4))
-    signs = np.array(list(product([-1.0, 1.0], repeat=10))).T
-    inverses = np.empty((4, 4))
-    simultaneous.inverse_norms(values, inverses)
+    signs = np.array(list(product([1.0, -1.0], repeat=10))).T
+    drawn = [statistics_of(values, sign) for sign in signs.T[1:]]
     result = rank_intervals(table(values, detectors=list("abcd")), n_resamples=20_000, rng=1)
     order = [list("abcd").index(name) for name in result.detectors]
     # Monte Carlo error moves no level by a hundredth.
     least, most = (
-        slow_step_down(values.sum(axis=0), values.T @ signs[:, 1:], inverses, alpha)
-        for alpha in (0.04, 0.06)
+        slow_step_down(statistics_of(values, signs[:, 0]), drawn, alpha) for alpha in (0.04, 0.06)
     )
     index = np.ix_(order, order)
     assert least.any()
@@ -92,6 +91,53 @@ def test_random_signs_are_those_of_all_signs(seed: int) -> None:
     assert np.all(result.better <= most[index])
     assert result.low.tolist() == [1 + sum(result.better[:, j]) for j in range(4)]
     assert result.high.tolist() == [4 - sum(result.better[j]) for j in range(4)]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_skewed_differences_are_resampled(seed: int) -> None:
+    """By the studentized bootstrap, of differences about their mean."""
+    rng = np.random.default_rng(seed)
+    values = rng.lognormal(size=(30, 6)) * [9, 9, 9, 1, 1, 1] + [40, 16, 4, 0, 0, 3]
+    result = rank_intervals(table(values, detectors=list("abcdef")), rng=1)
+    assert "studentized bootstrap" in result.notes[-1]
+    order = ["abcdef".index(name) for name in result.detectors]
+    centred = values - values.mean(axis=0)
+    counts = rng.multinomial(30, np.full(30, 1 / 30), 4000).astype(float)
+    drawn = [statistics_of(centred, count) for count in counts]
+    observed = statistics_of(values, np.ones(30))
+    # The Monte Carlo error of 1000 replicates.
+    least, most = (slow_step_down(observed, drawn, alpha) for alpha in (0.03, 0.07))
+    index = np.ix_(order, order)
+    assert least.any()
+    assert np.all(least[index] <= result.better)
+    assert np.all(result.better <= most[index])
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_skewness_is_that_of_random_signs(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    values = rng.lognormal(size=(12, 5)) ** rng.choice([0.1, 1.0]) * [1, 3, 1, 3, 1]
+    values = values[:, np.argsort(-values.mean(axis=0))]
+    pairs = [(i, j) for i in range(5) for j in range(5) if i != j]
+
+    def size(signs: Floats) -> float:
+        skewness = np.zeros(5)
+        for i, j in pairs:
+            change = values[:, i] - values[:, j]
+            change = (change - change.mean()) * signs
+            skewness[i] += (change.mean() - np.median(change)) / change.std()
+        return float(np.abs(skewness).sum())
+
+    drawn = [size(rng.choice([-1.0, 1.0], 12)) for _ in range(2000)]
+    p_value = np.mean(np.array(drawn) >= size(np.ones(12)) - 1e-9)
+    noted = [
+        any("are skewed" in note for note in rank_intervals(table(values), rng=i).notes)
+        for i in range(40)
+    ]
+    # Two of 59 random signs at most exceed the data.
+    expected = stats.binom.cdf(2, 59, p_value)
+    assert np.mean(noted) == pytest.approx(expected, abs=4 * math.sqrt(0.25 / 40))
+    assert not p_value > 0.3 or not any(noted)
 
 
 def test_probabilities_are_those_of_weights_of_dirichlet() -> None:
@@ -180,17 +226,17 @@ def test_few_data_sets_show_nothing_and_say_so() -> None:
 
 
 def test_skewed_differences_are_noted() -> None:
-    """Those of skewed noise of unequal size; of equal size, or rounded to ties, they are not."""
-    rng, n_noted = (
-        np.random.default_rng(7),
-        dict.fromkeys(("unequal", "equal", "normal", "tied"), 0),
-    )
+    """Those of skewed noise of unequal size; of equal size, or rounded to ties, rarely."""
+    rng = np.random.default_rng(7)
+    n_noted = dict.fromkeys(("unequal", "ten data sets", "equal", "normal", "tied"), 0)
+    scale = np.where(np.arange(20) % 2, 5, 1)
     for _ in range(20):
         skewed, normal = rng.lognormal(size=(40, 20)), rng.normal(size=(40, 20))
         values = {
-            "unequal": skewed * np.where(np.arange(20) % 2, 5, 1),
+            "unequal": skewed * scale,
+            "ten data sets": skewed[:10] * scale,
             "equal": skewed,
-            "normal": normal * np.where(np.arange(20) % 2, 5, 1),
+            "normal": normal * scale,
             "tied": np.where(rng.random((40, 20)) < 0.1, normal.round(), 0),
         }
         for name, each in values.items():
@@ -198,8 +244,10 @@ def test_skewed_differences_are_noted() -> None:
             n_noted[name] += any("differences of detectors are skewed" in note for note in notes)
             by_rank = rank_intervals(table(each), n_resamples=20, ranked_by="mean_rank", rng=rng)
             assert not any("skewed" in note for note in by_rank.notes)
-    assert n_noted["unequal"] >= 18
-    assert max(n_noted["equal"], n_noted["normal"], n_noted["tied"]) <= 2
+    assert n_noted["unequal"] == 20
+    assert n_noted["ten data sets"] >= 15
+    assert max(n_noted["normal"], n_noted["tied"]) <= 4
+    assert n_noted["equal"] <= 10
     constant = np.tile([0.9, 0.8, 0.7], (12, 1)) + rng.normal(size=(12, 1))
     assert len(rank_intervals(table(constant), rng=0).notes) == 1
 
@@ -247,3 +295,14 @@ def test_equal_detectors_are_rarely_ranked(n_datasets: int) -> None:
         values = rng.normal(size=(n_datasets, 12)) * scales
         wrong.append(rank_intervals(table(values), n_resamples=199, rng=rng).better.any())
     assert np.mean(wrong) <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / 600)
+
+
+@pytest.mark.evidence
+@pytest.mark.parametrize("n_datasets", [10, 40])
+def test_equal_detectors_of_skewed_differences_are_rarely_ranked(n_datasets: int) -> None:
+    rng, wrong = np.random.default_rng(5), []
+    scales = np.where(np.arange(40) % 2, 5.0, 1.0)
+    for _ in range(200):
+        values = (rng.lognormal(size=(n_datasets, 40)) - math.exp(0.5)) * scales
+        wrong.append(rank_intervals(table(values), n_resamples=399, rng=rng).better.any())
+    assert np.mean(wrong) <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / 200)

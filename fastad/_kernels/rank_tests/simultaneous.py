@@ -65,6 +65,74 @@ def largest_differences(
 
 
 @kernel
+def largest_resampled(
+    weights: FloatMatrix,  # (n, b): how often each replicate contains a data set
+    values: FloatMatrix,  # (n, k), less the mean of each detector
+    factors: FloatMatrix,  # (k, k), 0 for an ordered pair that is left out
+    sums: FloatMatrix,  # (2, b) working memory
+    largest: FloatVector,  # (b,) written here
+) -> None:
+    """Write the largest sum of resampled differences over the root of the sum of their squares."""
+    total, squares = sums[0], sums[1]
+    largest[:] = 0.0
+    for j in range(factors.shape[0]):
+        for k in range(j):
+            up = factors[j, k] > 0.0
+            down = factors[k, j] > 0.0
+            if not (up or down):
+                continue
+            total[:] = 0.0
+            squares[:] = 0.0
+            for i in range(values.shape[0]):
+                difference = values[i, j] - values[i, k]
+                square = difference * difference
+                for r in range(largest.shape[0]):
+                    total[r] += weights[i, r] * difference
+                    squares[r] += weights[i, r] * square
+            for r in range(largest.shape[0]):
+                if squares[r] > 0.0 and (up if total[r] > 0.0 else down):
+                    statistic = abs(total[r]) / math.sqrt(squares[r])
+                    largest[r] = max(largest[r], statistic)
+
+
+@kernel
+def sum_skewness(
+    signs: FloatMatrix,  # (b, n) of n data sets in b replicates
+    values: FloatMatrix,  # (n, k)
+    rounding: float,
+    differences: FloatMatrix,  # (2, n) working memory
+    sums: FloatMatrix,  # (b, k) written here
+) -> None:
+    """Add up each detector's skewness against the others, with the signs of each replicate.
+
+    Of differences about their mean: the mean minus the median, over the standard deviation.
+    """
+    n = values.shape[0]
+    centred, signed = differences[0], differences[1]
+    sums[:] = 0.0
+    for j in range(values.shape[1]):
+        for k in range(j):
+            mean = 0.0
+            for i in range(n):
+                centred[i] = values[i, j] - values[i, k]
+                mean += centred[i] / n
+            for i in range(n):
+                centred[i] -= mean
+            for r in range(signs.shape[0]):
+                mean = 0.0
+                square = 0.0
+                for i in range(n):
+                    signed[i] = signs[r, i] * centred[i]
+                    mean += signed[i] / n
+                    square += centred[i] * centred[i] / n
+                deviation = math.sqrt(max(square - mean * mean, 0.0))
+                if deviation > rounding:
+                    skewness = (mean - np.median(signed)) / deviation
+                    sums[r, j] += skewness
+                    sums[r, k] -= skewness
+
+
+@kernel
 def count_ranks(
     sums: FloatMatrix,  # (k, b)
     above: IntMatrix,  # (1, b) working memory
