@@ -11,16 +11,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fastad._core.arrays import set_all_readonly
 from fastad._core.parameters import check_count, exact_number
 from fastad._core.random import numbered_generator, random_key
 from fastad._core.suggestions import suggests_arguments
 from fastad._core.threads import thread_map
 from fastad._core.types import FloatMatrix, FloatVector, IntMatrix, IntVector, Point
 from fastad._kernels.rank_tests.regions import count_regions
-from fastad.benchmarking.complete_merits import CompleteMerits
-from fastad.benchmarking.detector_pairs import PairMatrix
+from fastad.benchmarking.detector_pairs import PairMatrix, pair_matrix
 from fastad.benchmarking.means import defined_mean, differences
+from fastad.benchmarking.ranks import CompleteMerits
 from fastad.benchmarking.result_table import Results
 from fastad.errors import InvalidInputError
 
@@ -34,9 +33,7 @@ _BLOCK = 1000
 class BayesianComparison(PairMatrix):
     """Probabilities that a detector is better than another, or equivalent; prints as a matrix.
 
-    A cell has the probabilities that the detector of the row is better, equivalent and worse.
-    Frames have a row for each two: ``first``, the better by mean, ``second``, ``p_better``,
-    ``p_equivalent`` and ``p_worse``.
+    Frames have a row for each two, ``first`` the better by mean.
 
     Attributes
     ----------
@@ -47,12 +44,8 @@ class BayesianComparison(PairMatrix):
         and that neither is; NaN on the diagonal.
     rope : float
         Largest difference that is of no consequence: half of the region of practical equivalence.
-    method : {"signed-rank", "hierarchical-t"}
-        The model.
-    measure : str
-        Key of the measure.
-    data : str
-        How many data sets.
+    method, measure, data : str
+        The model, key of the measure, and how many data sets.
     n_draws : int
         Number of draws of the posterior.
     monte_carlo_error : float
@@ -113,8 +106,7 @@ def bayesian_signed_rank(
     Parameters
     ----------
     results : ResultTable, or input of `ResultTable.from_table`
-        Measures of models on data sets; averaged over folds.
-        On each data set a detector stands for the best of its models.
+        Measures of models on data sets, averaged over folds; a detector's best model counts.
     measure : str, optional
         Key of the measure; it may be left out where the table has one alone.
     rope : float, default 0.01
@@ -146,10 +138,9 @@ def bayesian_signed_rank(
     Notes
     -----
     Data sets have random weights, of Dirichlet's distribution with parameter 1 for each data set,
-    and 0.5 for a difference of 0 (a Dirichlet process as the prior). The mean of two differences
-    drawn by these weights lies below, within, or above the region from ``-rope`` to ``rope``; the
-    posterior probability of a region is the fraction of draws in which it is the most likely one.
-    All pairs have the same weights, and problems of one data set share theirs.
+    shared by its problems, and 0.5 for a difference of 0. The mean of two differences drawn by
+    these weights lies below, within, or above the region from ``-rope`` to ``rope``; the posterior
+    probability of a region is the fraction of draws in which it is the most likely one.
 
     O(n) time for each draw and O(n^2) for each pair of detectors on n data sets.
 
@@ -175,7 +166,7 @@ def bayesian_signed_rank(
     order = complete.by_mean("differences of detectors")
     columns = np.ascontiguousarray(complete.merits[:, order].T)
     pairs = list(combinations(range(len(order)), 2))
-    sides = [_Sides.of(columns[i], columns[j], half_width) for i, j in pairs]
+    sides = [_sides(columns[i], columns[j], half_width) for i, j in pairs]
     counts = np.zeros((len(pairs), 3), np.int64)
     for start in range(0, n_draws, _BLOCK):
         generator = numbered_generator(key, start)
@@ -184,44 +175,37 @@ def bayesian_signed_rank(
         by_dataset = generator.standard_exponential((size, complete.n_datasets))
         weights[:, :-1] = by_dataset[:, complete.clusters]
         weights[:, -1] = generator.standard_gamma(_PRIOR, size)
-        thread_map(partial(_count_pair, sides, weights, counts), range(len(pairs)))
+        thread_map(partial(_count, weights), list(zip(sides, counts, strict=True)))
     fractions = counts / (2 * n_draws)
-    error = math.sqrt(float(np.max(fractions * (1 - fractions))) / n_draws)
     return as_comparison(
-        complete, order, pairs, fractions, half_width, "signed-rank", n_draws, error, complete.notes
+        complete,
+        order,
+        fractions,
+        rope=half_width,
+        method="signed-rank",
+        n_draws=n_draws,
+        monte_carlo_error=math.sqrt(float(np.max(fractions * (1 - fractions))) / n_draws),
+        _notes=complete.notes,
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Sides:
-    """Differences of two detectors, and where partners lie with which the mean is in a region."""
+def _sides(first: FloatVector, second: FloatVector, rope: float) -> tuple[IntVector, IntMatrix]:
+    """Return the order of differences, and how many partners of each lie where the mean is below.
 
-    order: IntVector
-    starts: IntMatrix
-
-    @classmethod
-    def of(cls, first: FloatVector, second: FloatVector, half_width: float) -> "_Sides":
-        change = np.append(differences(first[np.newaxis], second[np.newaxis])[0], 0.0)
-        order = np.argsort(change, kind="stable")
-        rising = change[order]
-        # Exact, as rates are decimals: a mean of two may lie at an end of the region.
-        both = np.broadcast_arrays(rising, rising[:, np.newaxis])
-        means = defined_mean(np.stack(both), axis=0)
-        starts = [
-            np.count_nonzero(sides, axis=1)
-            for sides in (
-                *(means < -half_width, means <= -half_width),
-                *(means <= half_width, means < half_width),
-            )
-        ]
-        return cls(order, np.array(starts, np.int64))
+    Below the region, below or at its lower end, below or at its upper end, below its upper end.
+    """
+    change = np.append(differences(first[np.newaxis], second[np.newaxis])[0], 0.0)
+    order = np.argsort(change, kind="stable")
+    rising = change[order]
+    # Exact, as rates are decimals: a mean of two may lie at an end of the region.
+    means = defined_mean(np.stack(np.broadcast_arrays(rising, rising[:, np.newaxis])), axis=0)
+    sides = means < -rope, means <= -rope, means <= rope, means < rope
+    return order, np.count_nonzero(sides, axis=2)
 
 
-def _count_pair(
-    sides: Sequence[_Sides], weights: FloatMatrix, counts: IntMatrix, pair: int
-) -> None:
-    order, starts = sides[pair].order, sides[pair].starts
-    count_regions(weights, order, starts, np.empty(len(order) + 1), counts[pair])
+def _count(weights: FloatMatrix, pair: tuple[tuple[IntVector, IntMatrix], IntVector]) -> None:
+    (order, starts), counts = pair
+    count_regions(weights, order, starts, np.empty(len(order) + 1), counts)
 
 
 def check_rope(rope: Point) -> float:
@@ -233,32 +217,15 @@ def check_rope(rope: Point) -> float:
 
 
 def as_comparison(
-    complete: CompleteMerits,
-    order: IntVector,
-    pairs: Sequence[tuple[int, int]],
-    fractions: FloatMatrix,
-    rope: float,
-    method: str,
-    n_draws: int,
-    error: float,
-    notes: Sequence[str],
+    complete: CompleteMerits, order: IntVector, fractions: FloatMatrix, **attributes: Any
 ) -> BayesianComparison:
     """Return matrices of the fractions of draws that are worse, equivalent and better."""
-    k = len(order)
-    better, equivalent = np.full((2, k, k), np.nan)
-    first, second = np.array(pairs).T
-    better[first, second], better[second, first] = fractions[:, 2], fractions[:, 0]
-    equivalent[first, second] = equivalent[second, first] = fractions[:, 1]
-    set_all_readonly(better, equivalent)
+    worse, equivalent, better = fractions.T
     return BayesianComparison(
         complete.names(order),
-        better,
-        equivalent,
-        rope,
-        method,
-        complete.column.key,
-        complete.data,
-        n_draws,
-        error,
-        notes,
+        pair_matrix(better, worse),
+        pair_matrix(equivalent, equivalent),
+        measure=complete.column.key,
+        data=complete.data,
+        **attributes,
     )

@@ -1,9 +1,10 @@
 """``multi_comparison_matrix``: differences, wins and p-values of each two detectors."""
 
+import math
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -12,11 +13,13 @@ from fastad._core.arrays import set_all_readonly
 from fastad._core.results import Column, TableResult, frame_columns
 from fastad._core.text_tables import format_p
 from fastad._core.types import FloatMatrix, FloatVector, IntMatrix
-from fastad.benchmarking.complete_merits import CompleteMerits
 from fastad.benchmarking.means import defined_mean, differences
 from fastad.benchmarking.rank_distributions import signed_ranks
-from fastad.benchmarking.ranks import shared_points
+from fastad.benchmarking.ranks import CompleteMerits, shared_points
 from fastad.benchmarking.result_table import Results
+
+# Numbers of some kind.
+AnyVector: TypeAlias = npt.NDArray[Any]
 
 
 class PairMatrix(TableResult):
@@ -43,9 +46,8 @@ class PairMatrix(TableResult):
         """Return the columns of frames, as matrices of each two detectors."""
 
     def _declare_columns(self) -> list[Column]:
-        pairs = np.triu_indices(len(self.detectors), 1)
-        names = zip(("first", "second"), pairs, strict=True)
-        detectors = {name: [self.detectors[i] for i in indices.tolist()] for name, indices in names}
+        pairs, names = np.triu_indices(len(self.detectors), 1), np.array(self.detectors, object)
+        detectors = {"first": names[pairs[0]], "second": names[pairs[1]]}
         return frame_columns(
             detectors | {name: matrix[pairs] for name, matrix in self._matrices().items()}
         )
@@ -67,8 +69,7 @@ class MultiComparison(PairMatrix):
     """Differences of each two detectors over data sets; prints as a matrix.
 
     A cell has the mean difference of the detector of the row from the detector of the column, wins,
-    ties and losses, and the p-value. Frames have a row for each two: ``first``, the better by mean,
-    ``second``, ``mean_difference``, ``wins``, ``ties``, ``losses`` and ``p_value``.
+    ties and losses, and the p-value. Frames have a row for each two, ``first`` the better by mean.
 
     Attributes
     ----------
@@ -82,10 +83,8 @@ class MultiComparison(PairMatrix):
         Numbers of data sets on which the detector of the row is better, or as good.
     p_values : numpy.ndarray of shape (n_detectors, n_detectors)
         Two-sided p-values of Wilcoxon's test, not adjusted; NaN on the diagonal.
-    measure : str
-        Key of the measure.
-    higher_is_better : bool
-        Direction of the measure.
+    measure, higher_is_better
+        Key and direction of the measure.
     n_datasets : int
         Number of problems that count.
     """
@@ -135,8 +134,7 @@ def multi_comparison_matrix(results: Results, *, measure: str | None = None) -> 
     Parameters
     ----------
     results : ResultTable, or input of `ResultTable.from_table`
-        Measures of models on data sets; averaged over folds.
-        On each data set a detector stands for the best of its models.
+        Measures of models on data sets, averaged over folds; a detector's best model counts.
     measure : str, optional
         Key of the measure; it may be left out where the table has one alone.
 
@@ -184,26 +182,23 @@ def multi_comparison_matrix(results: Results, *, measure: str | None = None) -> 
     """
     complete = CompleteMerits.of(results, measure, "differences of detectors")
     order = complete.by_mean("differences of detectors")
-    merits, k, column = complete.merits[:, order], len(order), complete.column
-    first, second = np.triu_indices(k, 1)
-    by_pair = differences(merits.T[first], merits.T[second])
+    merits, column = complete.merits[:, order], complete.column
+    first, second = np.triu_indices(len(order), 1)
+    change = differences(merits.T[first], merits.T[second])
+    mean_change = column.sign * defined_mean(change, axis=1)
+    p_values = signed_ranks(merits, first, second)[0]
+    wins, losses, ties = (
+        np.count_nonzero(each, axis=1) for each in (change > 0, change < 0, change == 0)
+    )
     mean = column.sign * defined_mean(merits, axis=0)
-    mean_difference, p_values = np.zeros((k, k)), np.full((k, k), np.nan)
-    wins, ties = np.zeros((2, k, k), np.int64)
-    mean_difference[first, second] = column.sign * defined_mean(by_pair, axis=1)
-    mean_difference[second, first] = -mean_difference[first, second]
-    wins[first, second] = np.count_nonzero(by_pair > 0, axis=1)
-    wins[second, first] = np.count_nonzero(by_pair < 0, axis=1)
-    ties[first, second] = ties[second, first] = np.count_nonzero(by_pair == 0, axis=1)
-    p_values[first, second] = p_values[second, first] = signed_ranks(merits, first, second)[0]
-    set_all_readonly(mean, mean_difference, wins, ties, p_values)
+    set_all_readonly(mean)
     return MultiComparison(
         complete.names(order),
         mean,
-        mean_difference,
-        wins,
-        ties,
-        p_values,
+        pair_matrix(mean_change, -mean_change, 0.0),
+        pair_matrix(wins, losses, 0),
+        pair_matrix(ties, ties, 0),
+        pair_matrix(p_values, p_values),
         column.key,
         column.higher_is_better,
         len(merits),
@@ -213,3 +208,13 @@ def multi_comparison_matrix(results: Results, *, measure: str | None = None) -> 
             *shared_points(complete.table),
         ],
     )
+
+
+def pair_matrix(above: AnyVector, below: AnyVector, diagonal: float = math.nan) -> AnyVector:
+    """Return a matrix of all pairs: of the better detector against the worse, and the reverse."""
+    k = math.isqrt(2 * len(above)) + 1
+    matrix = np.full((k, k), diagonal, above.dtype)
+    pairs = np.triu_indices(k, 1)
+    matrix[pairs], matrix.T[pairs] = above, below
+    set_all_readonly(matrix)
+    return matrix

@@ -12,9 +12,8 @@ from fastad._core.suggestions import suggests_arguments
 from fastad._core.threads import thread_map
 from fastad._core.types import FloatMatrix, FloatVector, Point
 from fastad.benchmarking.bayesian import BayesianComparison, as_comparison, check_rope
-from fastad.benchmarking.complete_merits import CompleteMerits
 from fastad.benchmarking.means import defined_mean, differences
-from fastad.benchmarking.ranks import best_models, shared_points
+from fastad.benchmarking.ranks import CompleteMerits, best_models, shared_points
 from fastad.benchmarking.result_table import Results
 from fastad.errors import UndefinedMeasureError
 
@@ -41,8 +40,8 @@ def bayesian_hierarchical_t(
     Parameters
     ----------
     results : ResultTable, or input of `ResultTable.from_table`
-        Measures of models, a row for each data set and split (``fold``).
-        On each data set a detector stands for the best of its models.
+        Measures of models, a row for each data set and split (``fold``); a detector's best model
+        on a data set counts.
     test_fraction : float
         Fraction of the samples that each split tests on, in (0, 1): 1 / k for k folds. It is the
         correlation of the differences on two splits.
@@ -73,22 +72,19 @@ def bayesian_hierarchical_t(
     --------
     bayesian_signed_rank : From the mean over folds alone.
     resampled_t_test : One data set.
-    fastad.plot.PairMatrixDisplay : The picture.
 
     Notes
     -----
     Differences on the splits of a data set i are normal, with mean d_i, deviation s_i and equal
     correlations; d_i have Student's distribution about d_0, with scale s_0 and m degrees of
-    freedom. Priors are those of baycomp: uniform for d_0 and the deviations, and for m - 1 a gamma
-    distribution with a shape from 1 to 2 and a rate from 0.01 to 0.1, here on a grid of 33 values.
-    The posterior probability of a region is the fraction of draws of (d_0, s_0, m) by which the
-    difference on another data set is most likely there. Draws are Gibbs's: all conditional
-    distributions have a closed form, where d_i are drawn both about d_0 and in units of s_0 (Yu and
-    Meng 2011).
+    freedom. Priors are those of baycomp [1]_: uniform for d_0 and the deviations, and for m - 1 a
+    gamma distribution with a shape from 1 to 2 and a rate from 0.01 to 0.1, on a grid of 33 values.
+    The posterior probability of a region is the fraction of draws of (d_0, s_0, m), by Gibbs
+    sampling [2]_, by which the difference on another data set is most likely there.
 
-    Data sets may have different numbers of splits; those that only one of two detectors has do not
-    count, nor do data sets with fewer than two. Where all differences on a data set are equal, its
-    deviation is that of uniform numbers within the region, as in baycomp.
+    Splits that only one of two detectors has do not count, nor do data sets with fewer than two.
+    Where all differences on a data set are equal, its deviation is that of uniform numbers within
+    the region, as in baycomp.
 
     O(n) time for each draw and pair of detectors on n data sets.
 
@@ -129,19 +125,15 @@ def bayesian_hierarchical_t(
         return _region_fractions(*folds.draw(n_kept, generator), half_width)
 
     by_chain = np.array(thread_map(compare, range(len(pairs))))
-    error = float(np.max(by_chain.std(axis=1, ddof=1))) / math.sqrt(_N_CHAINS)
-    notes = [*complete.notes, *shared_points(table, "probabilities", "")]
-    fractions = by_chain.mean(axis=1)
     return as_comparison(
         complete,
         order,
-        pairs,
-        fractions,
-        half_width,
-        "hierarchical-t",
-        n_kept * _N_CHAINS,
-        error,
-        notes,
+        by_chain.mean(axis=1),
+        rope=half_width,
+        method="hierarchical-t",
+        n_draws=n_kept * _N_CHAINS,
+        monte_carlo_error=float(np.max(by_chain.std(axis=1, ddof=1))) / math.sqrt(_N_CHAINS),
+        _notes=[*complete.notes, *shared_points(table, "probabilities", "")],
     )
 
 

@@ -3,7 +3,8 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from functools import partial
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -14,37 +15,22 @@ from fastad._core.results import Column, TableResult, interval_columns
 from fastad._core.suggestions import suggests_arguments
 from fastad._core.text_tables import count_text, intervals_text, level_text, some_of
 from fastad._core.threads import current_threads, in_steps, thread_map
-from fastad._core.types import (
-    BoolMatrix,
-    FloatMatrix,
-    FloatVector,
-    IntMatrix,
-    IntVector,
-    Point,
-)
-from fastad._kernels.rank_tests.simultaneous import (
-    count_ranks,
-    inverse_norms,
-    largest_differences,
-    largest_resampled,
-    sum_skewness,
-    weighted_sums,
-)
-from fastad.benchmarking.complete_merits import CompleteMerits
+from fastad._core.types import BoolMatrix, FloatMatrix, FloatVector, IntMatrix, IntVector, Point
+from fastad._kernels.rank_tests import simultaneous as kernels
 from fastad.benchmarking.means import defined_mean, in_units
-from fastad.benchmarking.ranks import rank_rows
+from fastad.benchmarking.ranks import CompleteMerits, rank_rows
 from fastad.benchmarking.result_table import Results
 
+RankedBy: TypeAlias = Literal["mean_value", "mean_rank"]
 # Writes the largest statistic of some replicates, of the pairs whose factor is not 0.
 Largest: TypeAlias = Callable[[IntVector, FloatMatrix, FloatVector], None]
-RankedBy: TypeAlias = Literal["mean_value", "mean_rank"]
 
 # Replicates of a block: sums of 500 detectors fit a core's second memory.
 _BLOCK = 128
 _MAX_NAMES = 5
 # Random signs for a test of skewness, and how many of them may exceed the data: the level is
-# 3 / 60. Squares of detectors times data sets that it looks at, and signs of a step.
-_N_SKEWED, _N_ABOVE, _SKEWED_WORK, _SKEWED_BLOCK = 59, 2, 300_000, 5
+# 2 / 40. Squares of detectors times data sets that it looks at, and signs of a step.
+_N_SKEWED, _N_ABOVE, _SKEWED_WORK, _SKEWED_BLOCK = 39, 1, 100_000, 5
 # Replicates of the studentized bootstrap, each of which takes O(k^2 n).
 _MAX_STUDENTIZED = 1000
 # Differences below this part of the largest value are rounding.
@@ -55,9 +41,7 @@ _ROUNDING = 1e-12
 class RankIntervals(TableResult):
     """Ranks of detectors with intervals that cover all true ranks at once; prints as a table.
 
-    Arrays are in the order of ``detectors``. Frames have a row for each detector: ``detector``,
-    ``mean``, ``mean_rank``, ``rank``, ``low``, ``high``, ``is_tied_with_best``, ``p_best`` and
-    ``p_among_best``.
+    Arrays are in the order of ``detectors``; frames have a row for each detector.
 
     Attributes
     ----------
@@ -73,18 +57,10 @@ class RankIntervals(TableResult):
         Whether the detector of the row is significantly better than the detector of the column.
     rank_probabilities : numpy.ndarray of shape (n_detectors, n_detectors)
         Probability that a detector has rank 1, 2, …
-    ranked_by : {"mean_value", "mean_rank"}
-        The mean that orders the detectors.
-    n_best : int
-        Number of best detectors of the last column of the table.
-    measure : str
-        Key of the measure.
+    ranked_by, n_best, measure, confidence_level, n_resamples
+        The arguments; the key of the measure.
     data : str
         Data that the intervals generalise from.
-    confidence_level : float
-        Probability that all intervals cover.
-    n_resamples : int
-        Number of replicates.
     """
 
     detectors: Sequence[str]
@@ -178,13 +154,13 @@ def rank_intervals(
     """Rank detectors over all data sets like these, with intervals that cover all ranks at once.
 
     The rank of a detector is one more than the number of detectors whose mean over the population
-    of data sets is better. All intervals cover these ranks together with the confidence level.
+    of data sets is better.
 
     Parameters
     ----------
     results : ResultTable, or input of `ResultTable.from_table`
-        Measures of models on data sets; averaged over folds or seeds.
-        On each data set a detector stands for the best of its models.
+        Measures of models on data sets, averaged over folds or seeds; of each detector's models
+        the best on a data set counts, and no data set on which a detector has no value.
     measure : str, optional
         Key of the measure; it may be left out where the table has one alone.
     ranked_by : {"mean_value", "mean_rank"}, default "mean_value"
@@ -202,8 +178,7 @@ def rank_intervals(
     Returns
     -------
     RankIntervals
-        Ranks, their intervals, which detectors are tied with the best, and the probability of each
-        to be among the best.
+        Ranks with intervals, and the probability of each detector to be among the best.
 
     Raises
     ------
@@ -221,24 +196,19 @@ def rank_intervals(
     Notes
     -----
     A detector's interval begins after those significantly better, and ends before those
-    significantly worse (Mogstad and others 2024). All ordered pairs are tested together, step by
-    step: the largest statistic of the pairs that are left decides, until none is rejected (Romano
-    and Wolf 2005). The statistic is the sum of differences over data sets over the root of the sum
-    of their squares, a monotone function of t; its distribution is that under random signs of the
-    data sets, problems of one data set together. If differences of equal detectors are symmetric,
-    as in Wilcoxon's test, the intervals cover for any number of data sets and detectors, and
-    otherwise for many data sets; a note says where differences are skewed. The normal distribution
-    with estimated covariance, which is used elsewhere, has no such bound: 50 equal detectors on 40
-    data sets had a wrong rank in a fifth of tables. Fewer than six data sets cannot show a
-    difference at 95 %.
+    significantly worse [1]_. All ordered pairs are tested together, step by step [2]_, by the sum
+    of differences over the root of the sum of their squares, a monotone function of t. Its
+    distribution is that under random signs of the data sets, problems of one data set together: if
+    differences of equal detectors are symmetric, the intervals cover for any number of data sets.
+    Fewer than six cannot show a difference at 95 %. Where mean values are ranked whose differences
+    are significantly skewed, at 5 % by random signs, a note says so, and the distribution is that
+    of resampled differences (the studentized bootstrap): it covers for many data sets or detectors.
 
-    Probabilities are fractions of replicates in which data sets have random weights of Dirichlet's
-    distribution (the Bayesian bootstrap, Rubin 1981). Their Monte Carlo error is at most
-    ``0.5 / sqrt(n_resamples)``.
+    Probabilities are fractions of replicates with random weights of data sets (the Bayesian
+    bootstrap), with a Monte Carlo error of at most ``0.5 / sqrt(n_resamples)``.
 
-    A data set on which a detector has no value is left out, as by `average_ranks`.
-
-    O(k^2 + k n) time for each replicate of k detectors on n data sets, 8 k bytes of memory.
+    O(k^2 + k n) time for each replicate of k detectors on n data sets, and if differences are
+    skewed O(k^2 n), of at most 1 000 replicates.
 
     References
     ----------
@@ -247,8 +217,7 @@ def rank_intervals(
        Review of Economic Studies 91, 2024.
     .. [2] J. P. Romano and M. Wolf, "Exact and approximate stepdown methods for multiple
        hypothesis testing", 2005.
-    .. [3] J. Hemerik and J. Goeman, "Exact testing with random permutations", 2018.
-    .. [4] D. B. Rubin, "The Bayesian bootstrap", 1981.
+    .. [3] P. Hall, "Theoretical comparison of bootstrap confidence intervals", 1988.
 
     Examples
     --------
@@ -260,15 +229,13 @@ def rank_intervals(
     ['knn', 'lof']
     """
     check_choice(ranked_by, ("mean_value", "mean_rank"), "ranked_by")
-    n_best = check_count(n_best, "n_best")
-    level = check_inside(confidence_level, "confidence_level")
-    n_resamples = check_count(n_resamples, "n_resamples")
-    key = random_key(rng)
+    n_best, n_resamples = check_count(n_best, "n_best"), check_count(n_resamples, "n_resamples")
+    level, key = check_inside(confidence_level, "confidence_level"), random_key(rng)
     hint = ". Folds or seeds of one data set say nothing of others"
     complete = CompleteMerits.of(results, measure, "ranks over data sets", 2, hint)
-    merits, n = complete.merits, complete.n_datasets
-    ranks, notes = rank_rows(merits), list(complete.notes)
-    if ranked_by == "mean_value":
+    merits, n, notes = complete.merits, complete.n_datasets, [*complete.notes]
+    ranks = rank_rows(merits)
+    if by_value := ranked_by == "mean_value":
         ranked, order = merits, complete.by_mean("ranks by mean value", ": rank by mean_rank")
     else:
         ranked, order = -ranks, np.argsort(defined_mean(ranks, axis=0), kind="stable")
@@ -278,93 +245,110 @@ def rank_intervals(
     np.add.at(sums, complete.clusters, ranked[:, order] - ranked.mean(axis=1, keepdims=True))
     by_dataset: FloatMatrix = in_units(sums.reshape(1, -1))[0].reshape(sums.shape)
     alpha = float(1 - level)
-    is_shown = 2.0 ** (1 - n) <= alpha
-    skewed = is_shown and ranked_by == "mean_value" and _are_skewed(by_dataset, key)
-    better = _better_pairs(by_dataset, alpha, n_resamples, key, skewed)
-    if not is_shown:
+    better_pairs = _better_by_signs
+    if 2.0 ** (1 - n) > alpha:
         enough = 1 + math.ceil(-math.log2(alpha))
         notes.append(f"{n} data sets cannot show a difference at this level; {enough} may")
-    if skewed:
+    elif by_value and _are_skewed(by_dataset, key):
+        better_pairs = _better_by_bootstrap
         notes.append(
             "differences of detectors are skewed: intervals are by the studentized bootstrap, "
             "which is wider than random signs; ranked_by='mean_rank' does not need it"
         )
-    mean = complete.column.sign * defined_mean(merits, axis=0)[order]
-    mean_rank = defined_mean(ranks, axis=0)[order]
-    probabilities = _probabilities(by_dataset, n_resamples, key)
-    bounds = bounds_of_ranks(means, better)
-    set_all_readonly(mean, mean_rank, *bounds, better, probabilities)
-    return RankIntervals(
+    return as_ranks(
         complete.names(order),
-        mean,
-        mean_rank,
-        *bounds,
-        better,
-        probabilities,
-        ranked_by,
-        min(n_best, len(order)),
-        complete.column.key,
-        complete.data,
-        float(level),
-        n_resamples,
-        notes,
+        means,
+        better_pairs(by_dataset, alpha, n_resamples, key),
+        _probabilities(by_dataset, n_resamples, key),
+        mean=complete.column.sign * defined_mean(merits, axis=0)[order],
+        mean_rank=defined_mean(ranks, axis=0)[order],
+        ranked_by=ranked_by,
+        n_best=min(n_best, len(order)),
+        measure=complete.column.key,
+        data=complete.data,
+        confidence_level=float(level),
+        n_resamples=n_resamples,
+        _notes=notes,
     )
 
 
-def bounds_of_ranks(
-    means: FloatVector, better: BoolMatrix
-) -> tuple[IntVector, IntVector, IntVector]:
-    """Return each rank and its interval, between those significantly better and worse.
+def as_ranks(
+    detectors: Sequence[str],
+    means: FloatVector,
+    better: BoolMatrix,
+    probabilities: FloatMatrix,
+    **attributes: Any,
+) -> RankIntervals:
+    """Return ranks with intervals, each between those significantly better and worse.
 
-    Higher means are better; ``better`` is as in `RankIntervals`.
+    Higher means are better; ``better`` and the attributes are as in `RankIntervals`.
     """
     rank = 1 + np.count_nonzero(means > means[:, np.newaxis], axis=1)
     low = 1 + np.count_nonzero(better, axis=0)
-    return rank, low, len(means) - np.count_nonzero(better, axis=1)
+    high = len(means) - np.count_nonzero(better, axis=1)
+    arrays = {"rank": rank, "low": low, "high": high}
+    arrays |= {"better": better, "rank_probabilities": probabilities}
+    set_all_readonly(attributes["mean"], attributes["mean_rank"], *arrays.values())
+    return RankIntervals(detectors=detectors, **arrays, **attributes)
 
 
-def _better_pairs(
-    values: FloatMatrix, alpha: float, n_resamples: int, key: np.uint64, skewed: bool
+def _better_by_signs(
+    values: FloatMatrix, alpha: float, n_resamples: int, key: np.uint64
 ) -> BoolMatrix:
-    """Return which detectors are significantly better than which.
+    """Return which detectors are significantly better than others, by signs of the data sets."""
 
-    By signs of the data sets, or if differences are skewed by resampled data sets.
-    """
-    n, k = values.shape
-    observed, inverses = np.empty((k, 1)), np.empty((k, k))
-    weighted_sums(np.ones((n, 1)), values, observed)
-    inverse_norms(values, inverses)
-    statistics = (observed - observed[:, 0]) * inverses
-    if skewed:
-        n_resamples = min(n_resamples, _MAX_STUDENTIZED)
-        counts = numbered_generator(key, 0).multinomial(n, np.full(n, 1 / n), n_resamples)
-        weights, centred = counts.T.astype(np.float64), values - values.mean(axis=0)
+    def draw(replicates: range) -> FloatMatrix:
+        generator = numbered_generator(key, 2 * replicates.start)
+        coins = generator.integers(0, 2, (len(values), len(replicates)))
+        return weighted_sums(2 * coins.astype(np.float64) - 1, values)
 
-        def resample(some: IntVector, factors: FloatMatrix, largest: FloatVector) -> None:
-            work = np.empty((2, len(some)))
-            largest_resampled(weights[:, some].copy(), centred, factors, work, largest)
-
-        return step_down(statistics, inverses, resample, n_resamples, alpha)
-    sums = np.empty((k, n_resamples))
-
-    def draw(replicates: range) -> None:
-        coins = numbered_generator(key, 2 * replicates.start).integers(0, 2, (n, len(replicates)))
-        signs = 2 * coins.astype(np.float64) - 1
-        some = np.empty((k, len(replicates)))
-        weighted_sums(signs, values, some)
-        sums[:, replicates.start : replicates.stop] = some
-
-    thread_map(draw, in_steps(0, n_resamples, _BLOCK))
-    return step_down(statistics, inverses, differences_of(sums), n_resamples, alpha)
+    sums = np.concatenate(thread_map(draw, in_steps(0, n_resamples, _BLOCK)), axis=1)
+    largest_of = partial(largest_differences, sums)
+    return step_down(*_statistics(values), largest_of, n_resamples, alpha)
 
 
-def differences_of(sums: FloatMatrix) -> Largest:
-    """Return a function for `step_down`: the largest scaled difference of replicates' sums."""
+def _better_by_bootstrap(
+    values: FloatMatrix, alpha: float, n_resamples: int, key: np.uint64
+) -> BoolMatrix:
+    """Return which detectors are significantly better than others, by resampled data sets."""
+    n_resamples = min(n_resamples, _MAX_STUDENTIZED)
+    n = len(values)
+    counts = numbered_generator(key, 0).multinomial(n, np.full(n, 1 / n), n_resamples)
+    weights, centred = counts.T.astype(np.float64), values - values.mean(axis=0)
 
-    def fill(some: IntVector, factors: FloatMatrix, largest: FloatVector) -> None:
-        largest_differences(sums[:, some].copy(), factors, largest)
+    def largest_of(some: IntVector, factors: FloatMatrix, largest: FloatVector) -> None:
+        work = np.empty((2, len(some)))
+        kernels.largest_resampled(weights[:, some].copy(), centred, factors, work, largest)
 
-    return fill
+    return step_down(*_statistics(values), largest_of, n_resamples, alpha)
+
+
+def _statistics(values: FloatMatrix) -> tuple[FloatMatrix, FloatMatrix]:
+    """Return the statistic of each two detectors, and the factor of the difference of sums."""
+    inverses = inverse_norms(values)
+    sums = weighted_sums(np.ones((len(values), 1)), values)
+    return (sums - sums[:, 0]) * inverses, inverses
+
+
+def weighted_sums(weights: FloatMatrix, values: FloatMatrix) -> FloatMatrix:
+    """Add up the values of each detector with the weights of each replicate."""
+    sums = np.empty((values.shape[1], weights.shape[1]))
+    kernels.weighted_sums(weights, values, sums)
+    return sums
+
+
+def inverse_norms(values: FloatMatrix) -> FloatMatrix:
+    """Return the factor by which the sum of differences of two detectors is their statistic."""
+    inverses = np.empty((values.shape[1], values.shape[1]))
+    kernels.inverse_norms(values, inverses)
+    return inverses
+
+
+def largest_differences(
+    sums: FloatMatrix, some: IntVector, factors: FloatMatrix, largest: FloatVector
+) -> None:
+    """Write the largest scaled difference of the sums of some replicates."""
+    kernels.largest_differences(sums[:, some].copy(), factors, largest)
 
 
 def step_down(
@@ -376,32 +360,16 @@ def step_down(
 ) -> BoolMatrix:
     """Return which detectors are significantly better than which, by replicates of all.
 
-    A pair differs where its statistic exceeds the quantile of the largest one of all pairs that
-    are left, in the replicates and the data themselves. Fewer pairs make no replicate's largest
-    one larger: only the largest are computed anew, as far as the quantile depends on them.
-
-    Parameters
-    ----------
-    statistics : numpy.ndarray of shape (n_detectors, n_detectors)
-        Of the detector of the row against the one of the column, higher is better.
-    inverses : numpy.ndarray of shape (n_detectors, n_detectors)
-        Factor of each difference of sums, which is its statistic.
-    largest_of : callable
-        Writes the largest statistic of each of some replicates, of pairs whose factor is not 0.
-    n_resamples : int
-        Number of replicates.
-    alpha : float
-        Probability of any error.
+    A pair, the row better than the column, differs where its statistic exceeds the quantile of the
+    largest one of all pairs that are left, in the replicates and the data themselves. Fewer pairs
+    make no replicate's largest one larger: only the largest are computed anew, as far as the
+    quantile depends on them. Pairs whose factor is 0 are left out.
     """
 
     def largest_statistics(replicates: IntVector) -> FloatVector:
         values = np.empty(len(replicates))
-        thread_map(
-            lambda part: largest_of(
-                replicates[part.start : part.stop], left, values[part.start : part.stop]
-            ),
-            in_steps(0, len(replicates), _BLOCK),
-        )
+        parts = [slice(x.start, x.stop) for x in in_steps(0, len(values), _BLOCK)]
+        thread_map(lambda part: largest_of(replicates[part], left, values[part]), parts)
         return values
 
     left, better = inverses.copy(), np.zeros(inverses.shape, np.bool_)
@@ -416,11 +384,10 @@ def step_down(
             return better
         better |= significant
         left[significant] = 0.0
-        order = np.argsort(-largest, kind="stable")
-        before = largest.copy()
-        for start in range(0, n_resamples, n_above + _BLOCK):
-            end = start + n_above + _BLOCK
-            largest[order[start:end]] = largest_statistics(order[start:end])
+        order, before = np.argsort(-largest, kind="stable"), largest.copy()
+        for end in range(n_above + _BLOCK, n_resamples + n_above + _BLOCK, n_above + _BLOCK):
+            some = order[end - n_above - _BLOCK : end]
+            largest[some] = largest_statistics(some)
             quantile = -np.partition(-largest[order[:end]], n_above)[n_above]
             if end >= n_resamples or quantile >= before[order[end]]:
                 break
@@ -436,25 +403,20 @@ def _are_skewed(values: FloatMatrix, key: np.uint64) -> bool:
     size = min(k, max(math.isqrt(_SKEWED_WORK // n), 2))
     some = values[:, np.linspace(0, k - 1, size).round().astype(np.int64)].copy()
 
-    def sizes(signs: IntMatrix) -> FloatVector:
+    def skewness(signs: IntMatrix) -> FloatVector:
         sums = np.empty((len(signs), size))
-
-        def fill(part: range) -> None:
-            rows = slice(part.start, part.stop)
-            work = np.empty((2, n))
-            sum_skewness(signs[rows].astype(np.float64), some, _ROUNDING, work, sums[rows])
-
-        thread_map(fill, in_steps(0, len(signs), _SKEWED_BLOCK))
+        kernels.sum_skewness(signs.astype(np.float64), some, _ROUNDING, np.empty((2, n)), sums)
         total: FloatVector = np.abs(sums).sum(axis=1)
         return total
 
     # Opposite signs change nothing but the rounding.
-    observed = float(sizes(np.ones((1, n), np.int64))[0]) * (1 + _ROUNDING)
+    observed = float(skewness(np.ones((1, n), np.int64))[0]) * (1 + _ROUNDING)
     # The signs of replicates have other numbers.
     signs = 2 * numbered_generator(key, 2).integers(0, 2, (_N_SKEWED, n)) - 1
     n_above = 0
-    for some_signs in np.array_split(signs, 6):
-        n_above += np.count_nonzero(sizes(some_signs) > observed)
+    for step in np.array_split(signs, 4):
+        parts = [step[x.start : x.stop] for x in in_steps(0, len(step), _SKEWED_BLOCK)]
+        n_above += np.count_nonzero(np.concatenate(thread_map(skewness, parts)) > observed)
         if n_above > _N_ABOVE:
             return False
     return observed > 0
@@ -462,30 +424,25 @@ def _are_skewed(values: FloatMatrix, key: np.uint64) -> bool:
 
 def _probabilities(values: FloatMatrix, n_resamples: int, key: np.uint64) -> FloatMatrix:
     """Return the probability of each rank of each detector, by random weights of data sets."""
-    n, k = values.shape
 
     def draw(replicates: range) -> FloatMatrix:
         generator = numbered_generator(key, 2 * replicates.start + 1)
-        weights = generator.standard_exponential((n, len(replicates)))
-        sums = np.empty((k, len(replicates)))
-        weighted_sums(weights, values, sums)
-        return sums
+        return weighted_sums(generator.standard_exponential((len(values), len(replicates))), values)
 
-    return rank_frequencies(draw, k, n_resamples)
+    return rank_frequencies(draw, values.shape[1], n_resamples)
 
 
 def rank_frequencies(draw: Callable[[range], FloatMatrix], k: int, n_resamples: int) -> FloatMatrix:
     """Return how often each of k detectors has each rank in replicates, drawn in blocks."""
 
-    def count(blocks: range) -> IntMatrix:
+    def count(blocks: Sequence[range]) -> IntMatrix:
         counts = np.zeros((k, k), np.int64)
-        for block in blocks:
-            some = replicates[block]
-            count_ranks(draw(some), np.empty((1, len(some)), np.int64), counts)
+        for some in blocks:
+            kernels.count_ranks(draw(some), np.empty((1, len(some)), np.int64), counts)
         return counts
 
-    replicates = in_steps(0, n_resamples, _BLOCK)
-    n_blocks = len(replicates)
-    parts = in_steps(0, n_blocks, -(-n_blocks // (4 * current_threads())))
-    frequencies: FloatMatrix = np.sum(thread_map(count, parts), axis=0) / float(n_resamples)
+    blocks = in_steps(0, n_resamples, _BLOCK)
+    n_parts = min(4 * current_threads(), len(blocks))
+    counts = thread_map(count, [blocks[i::n_parts] for i in range(n_parts)])
+    frequencies: FloatMatrix = np.sum(counts, axis=0) / float(n_resamples)
     return frequencies

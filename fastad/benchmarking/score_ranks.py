@@ -2,23 +2,24 @@
 
 import math
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from fastad._core.arrays import set_all_readonly
 from fastad._core.parameters import N_RESAMPLES, check_count, check_inside
 from fastad._core.random import numbered_generator, random_key
 from fastad._core.text_tables import count_text
 from fastad._core.threads import thread_limit
 from fastad._core.types import ArrayLike, FloatMatrix, FloatVector, Label, Point
-from fastad._kernels.rank_tests.simultaneous import inverse_norms, weighted_sums
 from fastad.benchmarking.rank_inference import (
     RankIntervals,
-    bounds_of_ranks,
-    differences_of,
+    as_ranks,
+    inverse_norms,
+    largest_differences,
     rank_frequencies,
     step_down,
+    weighted_sums,
 )
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.measures.measure import BoundMeasure, MeasureLike
@@ -51,8 +52,8 @@ def score_rank_intervals(
 ) -> RankIntervals:
     """Rank detectors on one data set, or on several, by their scores on the same samples.
 
-    The rank of a detector is one more than the number of detectors with a better true value: that
-    on infinitely many samples of the same data sets. All intervals cover these ranks together.
+    The rank of a detector is one more than the number of detectors with a better value on
+    infinitely many samples of the same data sets.
 
     Parameters
     ----------
@@ -65,14 +66,8 @@ def score_rank_intervals(
     groups : array-like of shape (n_samples,), optional
         Data set of each sample; detectors are ranked by the mean over data sets. By default
         there is one.
-    n_best : int, default 3
-        Number of best detectors of the last column of the table.
-    confidence_level : float, default 0.95
-        Probability that all intervals cover, in (0, 1).
-    n_resamples : int, default 2000
-        Number of replicates.
-    rng : int or numpy.random.Generator, optional
-        Seed or generator of the replicates.
+    n_best, confidence_level, n_resamples, rng : optional
+        As for `rank_intervals`.
     pos_label : label, optional
         Label of the anomalies where labels are not 0 and 1.
     n_threads : int, optional
@@ -100,11 +95,10 @@ def score_rank_intervals(
     Notes
     -----
     The covariance of the values is that of the influences of samples, for smooth measures
-    (`delong_covariance`), and of bootstrap replicates that all detectors share for others. The
-    statistic of a pair is its difference over its standard error, with Student's distribution:
-    one degree of freedom for each sample that limits the measure. The largest one of all pairs is
-    simulated, and pairs are tested step by step, as by `rank_intervals`. Probabilities are
-    fractions of normal values about those observed.
+    (`delong_covariance`), and of bootstrap replicates that all detectors share for others. Pairs
+    are tested step by step, as by `rank_intervals`, by the largest of their differences over their
+    standard errors: of normal values, with Student's correction for the samples that limit the
+    measure. Probabilities are fractions of normal values about those observed.
 
     With ``groups`` samples vary, and data sets do not: the intervals say nothing of others.
 
@@ -138,41 +132,33 @@ def score_rank_intervals(
         sign = 1.0 if bound.measure.higher_is_better else -1.0
         order = np.argsort(-sign * merits, kind="stable")
         means, errors = sign * merits[order], np.ascontiguousarray(errors[:, order])
-        inverses = np.empty((len(order), len(order)))
-        inverse_norms(errors, inverses)
-        factor = _factor(errors)
         normal = numbered_generator(key, 1).standard_normal((len(order), n_resamples))
-        sums = np.empty((len(order), n_resamples))
-        weighted_sums(normal, factor, sums)
+        sums, inverses = weighted_sums(normal, _factor(errors)), inverse_norms(errors)
         statistics = _as_normal((means[:, np.newaxis] - means) * inverses, df)
-        better = step_down(
-            statistics, inverses, differences_of(sums), n_resamples, float(1 - level)
-        )
+        largest_of = partial(largest_differences, sums)
+        better = step_down(statistics, inverses, largest_of, n_resamples, float(1 - level))
         frequencies = rank_frequencies(
             lambda some: means[:, np.newaxis] + sums[:, some.start : some.stop],
             len(order),
             n_resamples,
         )
-    bounds = bounds_of_ranks(means, better)
-    mean, mean_rank = merits[order], np.full(len(order), math.nan)
-    set_all_readonly(mean, mean_rank, *bounds, better, frequencies)
     n_anomalies = sum(part.n_anomalies for part in parts.values())
     n_normals = sum(part.n_normals for part in parts.values())
     data = f"{n_anomalies} anomalies and {n_normals} normal samples"
-    return RankIntervals(
+    return as_ranks(
         [scores[i][0] for i in order],
-        mean,
-        mean_rank,
-        *bounds,
+        means,
         better,
         frequencies,
-        "mean_value",
-        min(n_best, len(order)),
-        bound.key,
-        data if groups is None else f"{data} of {count_text(len(parts), 'data set')}",
-        float(level),
-        n_resamples,
-        ["of these data sets: the intervals say nothing of others"],
+        mean=merits[order],
+        mean_rank=np.full(len(order), math.nan),
+        ranked_by="mean_value",
+        n_best=min(n_best, len(order)),
+        measure=bound.key,
+        data=data if groups is None else f"{data} of {count_text(len(parts), 'data set')}",
+        confidence_level=float(level),
+        n_resamples=n_resamples,
+        _notes=["of these data sets: the intervals say nothing of others"],
     )
 
 

@@ -13,10 +13,9 @@ from fastad._core.parameters import check_count, check_inside
 from fastad._core.results import Column, TableResult, estimate_columns, frame_columns
 from fastad._core.text_tables import estimate_text, intervals_text
 from fastad._core.types import FloatMatrix, FloatVector, IntVector, Point
-from fastad.benchmarking.complete_merits import CompleteMerits
 from fastad.benchmarking.means import defined_mean, differences
 from fastad.benchmarking.posthoc import check_control
-from fastad.benchmarking.ranks import best_models
+from fastad.benchmarking.ranks import CompleteMerits, best_models
 from fastad.benchmarking.result_table import Results
 from fastad.errors import UndefinedMeasureError
 
@@ -40,9 +39,7 @@ class VarianceComponents(TableResult):
     """Standard deviations between data sets, and of seeds within them; prints as a table.
 
     A row for each detector, with the standard error of its mean over data sets now, with twice the
-    seeds, and with twice the data sets. Frames have the columns ``detector``, ``mean``,
-    ``between``, ``between_low``, ``between_high``, ``within``, ``within_low``, ``within_high``,
-    ``n_seeds`` and ``standard_error``.
+    seeds, and with twice the data sets.
 
     Attributes
     ----------
@@ -56,12 +53,8 @@ class VarianceComponents(TableResult):
         Harmonic mean over data sets of the numbers of seeds.
     n_datasets : int
         Number of data sets.
-    control : str or None
-        The detector from which differences are taken.
-    measure : str
-        Key of the measure.
-    confidence_level : float
-        Confidence level of each interval.
+    control, measure, confidence_level
+        The arguments; the key of the measure.
     """
 
     detectors: Sequence[str]
@@ -113,26 +106,23 @@ class VarianceComponents(TableResult):
         return [*notes, *self._notes]
 
     def _errors(self, n_datasets: int, n_seeds: FloatVector | int) -> FloatVector:
-        between, within = (
-            np.array([each.value for each in parts]) for parts in (self.between, self.within)
-        )
-        return np.sqrt((between**2 + within**2 / n_seeds) / n_datasets)
+        parts = self.between, self.within
+        between, within = np.array([[each.value**2 for each in part] for part in parts])
+        errors: FloatVector = np.sqrt((between + within / n_seeds) / n_datasets)
+        return errors
 
     def _declare_table(self) -> list[Column]:
-        level = intervals_text(self.confidence_level)
         n, seeds = self.n_datasets, self.n_seeds
-        parts = {"data sets": self.between, "seeds": self.within}
+        between, within = (
+            [estimate_text(x.value, x.low, x.high, ".4f") for x in part]
+            for part in (self.between, self.within)
+        )
+        level = intervals_text(self.confidence_level)
         return [
             Column(self.measure, self.detectors, str),
             Column("mean", self.mean, ".4f"),
-            *(
-                Column(
-                    f"std of {name}, {level}",
-                    [estimate_text(x.value, x.low, x.high, ".4f") for x in deviations],
-                    str,
-                )
-                for name, deviations in parts.items()
-            ),
+            Column(f"std of data sets, {level}", between, str),
+            Column(f"std of seeds, {level}", within, str),
             Column("error", self._errors(n, seeds), ".4f"),
             Column("twice the seeds", self._errors(n, 2 * seeds), ".4f"),
             Column("twice the data sets", self._errors(2 * n, seeds), ".4f"),
@@ -160,8 +150,8 @@ def variance_components(
     Parameters
     ----------
     results : ResultTable, or input of `ResultTable.from_table`
-        Measures of models, a row for each data set and seed (``fold``).
-        On each data set a detector stands for the best of its models.
+        Measures of models, a row for each data set and seed (``fold``); a detector's best model
+        on a data set counts.
     measure : str, optional
         Key of the measure; it may be left out where the table has one alone.
     control : str, optional
@@ -196,10 +186,9 @@ def variance_components(
     mean); data sets with one seed count in A alone. Problems of one data set count as their mean.
 
     Intervals of A and W are the jackknife's, of their logarithms with Student's quantiles; that of
-    A contains the chi-squared one; both give that of B by the modified method of large samples. At
-    95 % they covered in 93 to 95 % (W) and 96 to 99 % (B) of 4 000 tables with 5 to 40 data sets
-    for normal distributions, for B of data sets by Student's distribution with 5 degrees of freedom
-    in 92 to 99 %, and by an exponential one in 88 to 98 %.
+    A contains the chi-squared one; both give that of B by the modified method of large samples
+    [2]_. At 95 % they covered in 93 to 95 % (W) and 96 to 99 % (B) of 4 000 tables with 5 to 40
+    data sets for normal distributions, and B of exponential ones in 88 to 98 %.
 
     Seeds must be independent, given the data set. Folds share training samples: what they have in
     common counts as a difference of data sets.
@@ -247,16 +236,16 @@ def variance_components(
                 f"{table.detectors[compared[lacking[0][1]]]} on {problem}"
             )
     components = [_components(values[:, j], complete.clusters, tail) for j in compared]
-    means = np.array([each[0] for each in components])
-    order = np.argsort(-column.sign * means, kind="stable").tolist()
-    mean, n_seeds = means[order], np.array([components[i][3] for i in order])
-    set_all_readonly(mean, n_seeds)
+    order = np.argsort([-column.sign * each[0] for each in components], kind="stable").tolist()
+    mean, between, within, n_seeds = zip(*(components[i] for i in order), strict=True)
+    means, numbers = np.array(mean), np.array(n_seeds)
+    set_all_readonly(means, numbers)
     return VarianceComponents(
         [table.detectors[compared[i]] for i in order],
-        mean,
-        [components[i][1] for i in order],
-        [components[i][2] for i in order],
-        n_seeds,
+        means,
+        between,
+        within,
+        numbers,
         complete.n_datasets,
         control,
         column.key,
@@ -269,6 +258,9 @@ def _components(
     values: FloatMatrix, clusters: IntVector, tail: float
 ) -> tuple[float, Deviation, Deviation, float]:
     """Return the mean, both standard deviations, and the harmonic mean of the numbers of seeds."""
+    # Here, because SciPy's special functions take a tenth of a second to import.
+    from scipy.special import chdtri
+
     n_seeds = np.count_nonzero(~np.isnan(values), axis=1)
     by_problem = defined_mean(values, axis=1)
     sizes = np.bincount(clusters)
@@ -289,26 +281,18 @@ def _components(
     between = max(among - left * within, 0.0)
     within_ends = _jackknife(spread, np.mean, tail)
     among_ends = _jackknife(means, partial(np.var, ddof=1), tail)
-    low, high = _among_data_sets(among, among_ends, len(means), tail)
+    # The jackknife's or the chi-squared ends.
+    quantiles = chdtri(len(means) - 1, [tail, 1 - tail])
+    low, high = (among * (len(means) - 1) / quantiles).tolist()
+    low, high = min(among_ends[0], low), max(among_ends[1], high)
     less = math.hypot(among - low, left * (within_ends[1] - within))
     more = math.hypot(high - among, left * (within - within_ends[0]))
     ends = max(among - left * within - less, 0.0), max(among - left * within + more, between)
-    return float(means.mean()), _deviation(between, ends), _deviation(within, within_ends), 1 / left
-
-
-def _deviation(variance: float, ends: tuple[float, float]) -> Deviation:
-    return Deviation(math.sqrt(variance), *map(math.sqrt, ends))
-
-
-def _among_data_sets(
-    variance: float, ends: tuple[float, float], n: int, tail: float
-) -> tuple[float, float]:
-    """Return the ends of a variance of n means: the jackknife's, or the chi-squared ones."""
-    from scipy.special import chdtri
-
-    squared = variance * (n - 1)
-    exact = squared / float(chdtri(n - 1, tail)), squared / float(chdtri(n - 1, 1 - tail))
-    return min(ends[0], exact[0]), max(ends[1], exact[1])
+    deviations = [
+        Deviation(*map(math.sqrt, variances))
+        for variances in ((between, *ends), (within, *within_ends))
+    ]
+    return float(means.mean()), deviations[0], deviations[1], 1 / left
 
 
 def _jackknife(

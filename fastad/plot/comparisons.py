@@ -1,7 +1,7 @@
-"""Heat maps of measures, and discriminability by false positive rate."""
+"""Heat maps of measures, matrices of detectors, and discriminability by false positive rate."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,6 +9,7 @@ import numpy as np
 from fastad._core.parameters import check_choice, check_type, short_repr
 from fastad._core.text_tables import count_text, number_text
 from fastad._core.types import FloatMatrix, FloatVector
+from fastad.benchmarking.detector_pairs import PairMatrix
 from fastad.benchmarking.matrix import MeasureMatrix
 from fastad.benchmarking.operating_points import CriterionName, Discriminability, SelectedFpr
 from fastad.benchmarking.pairwise_tests.pairs import CRITERIA
@@ -87,14 +88,7 @@ class MatrixDisplay(drawing.Display):
             vmin=vmin,
             vmax=vmax,
         )
-        axes.set_xticks(
-            range(values.shape[1]), [drawing.plain_text(n) for n in self.matrix.columns]
-        )
-        axes.set_yticks(range(values.shape[0]), [drawing.plain_text(n) for n in self.matrix.rows])
-        axes.tick_params(top=True, labeltop=True, bottom=False, labelbottom=False, length=0)
-        for label in axes.get_xticklabels():
-            label.set(rotation=45, ha="left", rotation_mode="anchor")
-        axes.spines[:].set_visible(False)
+        _name_cells(axes, self.matrix.columns, self.matrix.rows)
         axes.set_xticks(np.arange(values.shape[1] - 1) + 0.5, minor=True)
         axes.set_yticks(np.arange(values.shape[0] - 1) + 0.5, minor=True)
         axes.grid(which="minor", color="white", linewidth=1.5)
@@ -130,6 +124,70 @@ class MatrixDisplay(drawing.Display):
         )
         luminance = float(linear @ [0.2126, 0.7152, 0.0722])  # of sRGB
         return "black" if (luminance + 0.05) ** 2 > 0.05 * 1.05 else "white"
+
+
+class PairMatrixDisplay(drawing.Display):
+    r"""A cell for each two detectors, the best ones first, coloured by which is better.
+
+    Parameters
+    ----------
+    matrix : MultiComparison or BayesianComparison
+        Result of `multi_comparison_matrix`, `bayesian_signed_rank` or `bayesian_hierarchical_t`.
+
+    Attributes
+    ----------
+    matrix : MultiComparison or BayesianComparison
+        The matrix.
+    ax_, figure_, image_, texts_
+        Axes, figure, image of the cells, and their texts by row and column; once drawn.
+
+    See Also
+    --------
+    fastad.benchmarking.multi_comparison_matrix : One of the matrices.
+
+    Examples
+    --------
+    >>> import fastad
+    >>> from fastad.plot import PairMatrixDisplay
+    >>> from matplotlib.figure import Figure
+    >>> auc = [[0.9, 0.8], [0.9, 0.9], [0.8, 0.7], [0.7, 0.8]]
+    >>> results = fastad.ResultTable.from_arrays({"auc": auc}, detectors=["knn", "lof"])
+    >>> matrix = fastad.benchmarking.multi_comparison_matrix(results)
+    >>> PairMatrixDisplay(matrix).plot(Figure().subplots()).texts_[0, 1].get_text()
+    '+0.0250\n2-1-1\np = 1'
+    """
+
+    def __init__(self, matrix: PairMatrix) -> None:
+        expected = "a MultiComparison or BayesianComparison"
+        check_type(matrix, PairMatrix, "matrix", expected)
+        self.matrix = matrix
+
+    def plot(self, ax: "Axes | None" = None, *, cmap: str = "coolwarm_r") -> "Self":
+        """Draw the cells and their texts; return the display.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; by default a new figure of pyplot, large enough for all cells.
+        cmap : str, default "coolwarm_r"
+            Name of a colour map, from the detector of the row being worse to its being better.
+        """
+        matrix, k = self.matrix, len(self.matrix.detectors)
+        axes = drawing.open_axes(ax, size=pairs_size(k))
+        self.image_: AxesImage = axes.imshow(
+            matrix.shades, cmap=cmap, aspect="auto", vmin=-1.5, vmax=1.5
+        )
+        self.texts_: dict[tuple[int, int], Text] = {
+            (i, j): axes.text(
+                j, i, "\n".join(matrix.cell(i, j)), ha="center", va="center", fontsize="small"
+            )
+            for i in range(k)
+            for j in range(k)
+            if i != j
+        }
+        _name_cells(axes, matrix.detectors, matrix.detectors)
+        axes.set_xlabel(drawing.plain_text(f"row against column, {matrix.measure}"))
+        return self._finish(axes, grid=False)
 
 
 class DiscriminabilityDisplay(drawing.Display):
@@ -291,6 +349,19 @@ def _color_limits(values: FloatMatrix, *, higher_is_better: bool) -> tuple[float
     return (min(low, high - 0.1), high) if higher_is_better else (low, max(high, low + 0.01))
 
 
-def matrix_size(n_rows: int, n_columns: int) -> tuple[float, float]:
+def _name_cells(axes: "Axes", columns: Sequence[str], rows: Sequence[str]) -> None:
+    names = [drawing.plain_text(name) for name in columns]
+    axes.set_xticks(range(len(names)), names, rotation=45, ha="left", rotation_mode="anchor")
+    axes.set_yticks(range(len(rows)), [drawing.plain_text(name) for name in rows])
+    axes.tick_params(top=True, labeltop=True, bottom=False, labelbottom=False, length=0)
+    axes.spines[:].set_visible(False)
+
+
+def matrix_size(n_rows: int, n_columns: int) -> drawing.Size:
     """Return width and height of a figure that has room for a heat map with its names; inches."""
     return _CELL[0] * n_columns + _NAMES[0], _CELL[1] * n_rows + _NAMES[1]
+
+
+def pairs_size(n_detectors: int) -> drawing.Size:
+    """Return the same for a matrix of detectors."""
+    return 0.95 * n_detectors + 1.6, 0.62 * n_detectors + 1.2

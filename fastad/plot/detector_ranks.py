@@ -11,12 +11,8 @@ from fastad.plot import drawing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.collections import LineCollection
-    from matplotlib.lines import Line2D
     from typing_extensions import Self
 
-# Inches of a new figure: its width, a row, and the axis below.
-_WIDTH, _ROW, _AXIS = 6.4, 0.24, 1.0
 _TIED, _OTHER = drawing.COLOURS[0], "0.45"
 
 
@@ -34,10 +30,8 @@ class RankIntervalsDisplay(drawing.Display):
     ----------
     ranks : RankIntervals
         The ranks.
-    ax_, figure_, lines_, line_
-        Axes, figure, mark of each detector, mark of the best; once drawn.
-    intervals_ : matplotlib.collections.LineCollection
-        The intervals, in the order of the detectors.
+    ax_, figure_, lines_, line_, intervals_
+        Axes, figure, mark of each detector, mark of the best, lines of the intervals; once drawn.
 
     See Also
     --------
@@ -56,8 +50,6 @@ class RankIntervalsDisplay(drawing.Display):
     [[1.0, 2.0], [1.0, 2.0], [3.0, 3.0]]
     """
 
-    intervals_: "LineCollection"
-
     def __init__(self, ranks: RankIntervals) -> None:
         check_type(ranks, RankIntervals, "ranks", "a fastad.benchmarking.RankIntervals")
         self.ranks = ranks
@@ -75,9 +67,10 @@ class RankIntervalsDisplay(drawing.Display):
         rows = np.arange(n)
         colours: list[Any] = [_TIED if low == 1 else _OTHER for low in ranks.low]
         self.intervals_ = axes.hlines(rows, ranks.low, ranks.high, colors=colours, linewidth=2)
-        self.lines_: dict[str, Line2D] = {}
-        for row, name, rank, colour in zip(rows, ranks.detectors, ranks.rank, colours, strict=True):
-            (self.lines_[name],) = axes.plot([rank], [row], "o", color=colour, zorder=3)
+        self.lines_ = {
+            name: axes.plot([ranks.rank[i]], [i], "o", color=colours[i], zorder=3)[0]
+            for i, name in enumerate(ranks.detectors)
+        }
         axes.set_yticks(rows, [drawing.plain_text(name) for name in ranks.detectors])
         level = level_text(ranks.confidence_level)
         axes.set(
@@ -89,6 +82,6 @@ class RankIntervalsDisplay(drawing.Display):
         return self._finish(axes)
 
 
-def ranks_size(n_detectors: int) -> tuple[float, float]:
+def ranks_size(n_detectors: int) -> drawing.Size:
     """Return width and height of a figure that has room for the names of detectors; inches."""
-    return _WIDTH, _ROW * n_detectors + _AXIS
+    return 6.4, 0.24 * n_detectors + 1.0

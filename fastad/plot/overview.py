@@ -12,9 +12,14 @@ from fastad.benchmarking.rank_comparison import RankComparison
 from fastad.benchmarking.rank_inference import RankIntervals
 from fastad.benchmarking.runs_overview import RunsOverview
 from fastad.plot import drawing
-from fastad.plot.comparisons import DiscriminabilityDisplay, MatrixDisplay, matrix_size
+from fastad.plot.comparisons import (
+    DiscriminabilityDisplay,
+    MatrixDisplay,
+    PairMatrixDisplay,
+    matrix_size,
+    pairs_size,
+)
 from fastad.plot.critical_difference import CriticalDifferenceDisplay
-from fastad.plot.detector_pairs import PairMatrixDisplay, pairs_size
 from fastad.plot.detector_ranks import RankIntervalsDisplay, ranks_size
 
 if TYPE_CHECKING:
