@@ -177,13 +177,13 @@ class _Folds:
     ) -> tuple[FloatMatrix, FloatMatrix, FloatMatrix]:
         """Draw location, scale and degrees of freedom of each chain, shape (n_kept, n_chains)."""
         # Here, because SciPy's special functions take a tenth of a second to import.
-        from scipy.special import ndtr, ndtri
+        from scipy.special import gammaln, ndtr, ndtri
 
         shape = _N_CHAINS, len(self.means)
         location_bound, deviation_bound, scale_bound = self.bounds
-        log_prior = _log_prior_of_df()
-        df_grid = 1 + _GRID
-        log_constant = _log_constants(df_grid)
+        log_prior, df_grid = _log_prior_of_df(), 1 + _GRID
+        # The factor of Student's density.
+        log_constant = gammaln((df_grid + 1) / 2) - gammaln(df_grid / 2) - np.log(df_grid) / 2
         kept = np.empty((3, n_kept, _N_CHAINS))
         deltas = self.means + rng.standard_normal(shape) * np.sqrt(self.squares / self.sizes**2)
         location = deltas.mean(axis=1)
@@ -233,14 +233,6 @@ class _Folds:
             if step >= 0:
                 kept[:, step] = location, scale, df
         return kept[0], kept[1], kept[2]
-
-
-def _log_constants(df: FloatVector) -> FloatVector:
-    """Return the logarithm of the factor of Student's density."""
-    from scipy.special import gammaln
-
-    constants: FloatVector = gammaln((df + 1) / 2) - gammaln(df / 2) - np.log(df) / 2
-    return constants
 
 
 def _log_prior_of_df() -> FloatVector:

@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -29,8 +30,8 @@ Largest: TypeAlias = Callable[[IntVector, FloatMatrix, FloatVector], None]
 _BLOCK = 128
 _MAX_NAMES = 5
 # Random signs for a test of skewness, and how many of them may exceed the data: the level is
-# 2 / 40. Squares of detectors times data sets that it looks at, and signs of a step.
-_N_SKEWED, _N_ABOVE, _SKEWED_WORK, _SKEWED_BLOCK = 39, 1, 100_000, 5
+# 2 / 40. Squares of detectors times data sets that it looks at.
+_N_SKEWED, _N_ABOVE, _SKEWED_WORK = 39, 1, 100_000
 # Replicates of the studentized bootstrap, each of which takes O(k^2 n).
 _MAX_STUDENTIZED = 1000
 # Differences below this part of the largest value are rounding.
@@ -403,23 +404,18 @@ def _are_skewed(values: FloatMatrix, key: np.uint64) -> bool:
     size = min(k, max(math.isqrt(_SKEWED_WORK // n), 2))
     some = values[:, np.linspace(0, k - 1, size).round().astype(np.int64)].copy()
 
-    def skewness(signs: IntMatrix) -> FloatVector:
-        sums = np.empty((len(signs), size))
+    def skewness(signs: IntVector) -> float:
+        sums = np.empty(size)
         kernels.sum_skewness(signs.astype(np.float64), some, _ROUNDING, np.empty((2, n)), sums)
-        total: FloatVector = np.abs(sums).sum(axis=1)
-        return total
+        return float(np.abs(sums).sum())
 
     # Opposite signs change nothing but the rounding.
-    observed = float(skewness(np.ones((1, n), np.int64))[0]) * (1 + _ROUNDING)
+    observed = skewness(np.ones(n, np.int64)) * (1 + _ROUNDING)
     # The signs of replicates have other numbers.
     signs = 2 * numbered_generator(key, 2).integers(0, 2, (_N_SKEWED, n)) - 1
-    n_above = 0
-    for step in np.array_split(signs, 4):
-        parts = [step[x.start : x.stop] for x in in_steps(0, len(step), _SKEWED_BLOCK)]
-        n_above += np.count_nonzero(np.concatenate(thread_map(skewness, parts)) > observed)
-        if n_above > _N_ABOVE:
-            return False
-    return observed > 0
+    above = (None for each in signs if skewness(each) > observed)
+    # As many as decide; the others need not be looked at.
+    return observed > 0 and len(list(islice(above, _N_ABOVE + 1))) <= _N_ABOVE
 
 
 def _probabilities(values: FloatMatrix, n_resamples: int, key: np.uint64) -> FloatMatrix:

@@ -97,39 +97,30 @@ def largest_resampled(
 
 @kernel
 def sum_skewness(
-    signs: FloatMatrix,  # (b, n) of n data sets in b replicates
+    signs: FloatVector,  # (n,) of n data sets
     values: FloatMatrix,  # (n, k)
     rounding: float,
     differences: FloatMatrix,  # (2, n) working memory
-    sums: FloatMatrix,  # (b, k) written here
+    sums: FloatVector,  # (k,) written here
 ) -> None:
-    """Add up each detector's skewness against the others, with the signs of each replicate.
+    """Add up each detector's skewness against the others, of differences with signs.
 
-    Of differences about their mean: the mean minus the median, over the standard deviation.
+    About their mean: the mean of the signed ones minus the median, over the standard deviation.
     """
     n = values.shape[0]
     centred, signed = differences[0], differences[1]
     sums[:] = 0.0
     for j in range(values.shape[1]):
         for k in range(j):
-            mean = 0.0
-            for i in range(n):
-                centred[i] = values[i, j] - values[i, k]
-                mean += centred[i] / n
-            for i in range(n):
-                centred[i] -= mean
-            for r in range(signs.shape[0]):
-                mean = 0.0
-                square = 0.0
-                for i in range(n):
-                    signed[i] = signs[r, i] * centred[i]
-                    mean += signed[i] / n
-                    square += centred[i] * centred[i] / n
-                deviation = math.sqrt(max(square - mean * mean, 0.0))
-                if deviation > rounding:
-                    skewness = (mean - np.median(signed)) / deviation
-                    sums[r, j] += skewness
-                    sums[r, k] -= skewness
+            centred[:] = values[:, j] - values[:, k]
+            centred -= np.mean(centred)
+            signed[:] = signs * centred
+            mean = np.mean(signed)
+            variance = np.sum(centred * centred) / n - mean * mean
+            if variance > rounding * rounding:
+                skewness = (mean - np.median(signed)) / math.sqrt(variance)
+                sums[j] += skewness
+                sums[k] -= skewness
 
 
 @kernel
