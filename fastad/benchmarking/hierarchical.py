@@ -13,7 +13,7 @@ from fastad._core.threads import thread_map
 from fastad._core.types import FloatMatrix, FloatVector, Point
 from fastad.benchmarking.bayesian import BayesianComparison, as_comparison, check_rope
 from fastad.benchmarking.means import defined_mean, differences
-from fastad.benchmarking.ranks import CompleteMerits, best_models, shared_points
+from fastad.benchmarking.ranks import CompleteMerits, shared_points
 from fastad.benchmarking.result_table import Results
 from fastad.errors import UndefinedMeasureError
 
@@ -109,17 +109,15 @@ def bayesian_hierarchical_t(
     key = random_key(rng)
     complete = CompleteMerits.of(results, measure, "hierarchical comparisons", 2)
     order = complete.by_mean("hierarchical comparisons")
-    table, column = complete.table, complete.column
-    models = best_models(table, column)[0][:, order]
-    problems = np.flatnonzero(complete.counted)[:, np.newaxis]
-    values = column.sign * table.by_fold(column.key)[problems, models[complete.counted]]
+    values = complete.column.sign * complete.by_fold()[:, order]
+    detectors = complete.names(order)
     pairs = list(combinations(range(len(order)), 2))
     n_kept = -(-n_draws // _N_CHAINS)
 
     def compare(p: int) -> FloatMatrix:
         i, j = pairs[p]
         change = differences(values[:, i], values[:, j])
-        names = " and ".join(table.detectors[order[each]] for each in pairs[p])
+        names = f"{detectors[i]} and {detectors[j]}"
         folds = _Folds.of(change, half_width, correlation, names)
         generator = numbered_generator(key, p)
         return _region_fractions(*folds.draw(n_kept, generator), half_width)
@@ -133,7 +131,7 @@ def bayesian_hierarchical_t(
         method="hierarchical-t",
         n_draws=n_kept * _N_CHAINS,
         monte_carlo_error=float(np.max(by_chain.std(axis=1, ddof=1))) / math.sqrt(_N_CHAINS),
-        _notes=[*complete.notes, *shared_points(table, "probabilities", "")],
+        _notes=[*complete.notes, *shared_points(complete.table, "probabilities", "")],
     )
 
 

@@ -7,7 +7,6 @@ from itertools import count
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from fastad._core.arrays import set_all_readonly
 from fastad._core.p_values import SMALLEST_P, positive_p
@@ -17,17 +16,10 @@ from fastad._core.text_tables import count_text
 from fastad._core.types import Correction, FloatMatrix, FloatVector, IntVector, Point
 from fastad.benchmarking.rank_comparison import RankComparison, runs_without_difference
 from fastad.benchmarking.rank_distributions import range_quantile, range_tail, signed_ranks
-from fastad.benchmarking.ranks import (
-    best_merits,
-    check_detectors,
-    notes_of_ranks,
-    rank_rows,
-    shared_points,
-)
-from fastad.benchmarking.reading import problems_text
+from fastad.benchmarking.ranks import CompleteMerits, rank_rows, shared_points
 from fastad.benchmarking.resampling import check_resampling
 from fastad.benchmarking.result_table import Results, ResultTable, as_results
-from fastad.errors import InvalidInputError, UndefinedMeasureError
+from fastad.errors import InvalidInputError
 from fastad.uncertainty.comparisons.corrections import CORRECTIONS
 
 # Columns of the first and of the second detector of each pair, the better mean rank first.
@@ -308,28 +300,20 @@ def _compare(
     and its level.
     """
     table = as_results(results, None)
-    column = table.only_measure() if measure is None else table.measure(measure)
     alpha = float(1 - check_inside(confidence_level, "confidence_level"))
     resampling = check_resampling(table.clusters, confidence_level, n_resamples, rng)
-    check_detectors(table)
+    complete = CompleteMerits.of(table, measure, "comparisons of detectors")
     check_control(table, control)
-    merits = best_merits(table, column)
-    gaps = notes_of_ranks(table, column, merits)
-    ranks = rank_rows(merits)
-    counted: npt.NDArray[np.bool_] = ~np.isnan(ranks[:, 0])
-    if not counted.any():
-        raise UndefinedMeasureError(
-            f"detectors cannot be compared without a data set on which all have a value: {gaps[0]}"
-        )
-    order = np.argsort(ranks[counted].sum(axis=0), kind="stable")
-    ranks, merits = ranks[:, order], merits[:, order]
-    n, k = int(np.count_nonzero(counted)), len(order)
-    detectors = [table.detectors[i] for i in order]
+    ranks = rank_rows(complete.merits)
+    order = np.argsort(ranks.sum(axis=0), kind="stable")
+    ranks, merits = ranks[:, order], complete.merits[:, order]
+    n, k = ranks.shape
+    detectors, data = complete.names(order), complete.data
     first, second = np.triu_indices(k, 1)
     if control is not None:
         other = np.delete(np.arange(k), detectors.index(control))
         first, second = (end(detectors.index(control), other) for end in (np.minimum, np.maximum))
-    tested = test(merits[counted], ranks[counted], (first, second), alpha)
+    tested = test(merits, ranks, (first, second), alpha)
     significant = tested.adjusted_p_values <= alpha
     wins = np.zeros((k, k), np.bool_)
     wins[first, second] = significant & (tested.advantage > 0)
@@ -338,15 +322,16 @@ def _compare(
     by_pair, adjusted_by_pair = np.full((2, k, k), np.nan)
     by_pair[first, second] = by_pair[second, first] = tested.p_values
     adjusted_by_pair[first, second] = adjusted_by_pair[second, first] = tested.adjusted_p_values
-    data = problems_text(table.clusters[counted])
-    notes = [*table.omissions(), *gaps, *shared_points(table)]
+    notes = [*complete.notes, *shared_points(table)]
     if (least := tested.smallest(n)) > alpha:
         enough = next(i for i in count(n + 1) if tested.smallest(i) <= alpha)
         notes.append(
             f"no difference can be significant on {data}: the smallest possible p-value, "
             f"adjusted for {count_text(len(first), 'pair')}, is {least:.2g}; {enough} would do"
         )
-    means = resampling.bounded_means(ranks, 1, k)
+    all_ranks = np.full((table.n_datasets, k), np.nan)
+    all_ranks[complete.counted] = ranks
+    means = resampling.bounded_means(all_ranks, 1, k)
     set_all_readonly(by_pair, adjusted_by_pair, wins)
     return RankComparison(
         detectors=detectors,
@@ -360,7 +345,7 @@ def _compare(
         groups=[tuple(detectors[first : last + 1]) for first, last in runs],
         control=control,
         method=tested.method,
-        measure=column.key,
+        measure=complete.column.key,
         n_datasets=n,
         data=data,
         confidence_level=resampling.confidence_level,

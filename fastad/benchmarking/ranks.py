@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
+import numpy.typing as npt
 
 from fastad._core.arrays import set_all_readonly
 from fastad._core.parameters import N_RESAMPLES
@@ -372,6 +373,12 @@ class CompleteMerits:
                 f"{self.table.detectors[j]} on {problem}{hint}"
             )
         return np.argsort(-defined_mean(self.merits, axis=0), kind="stable")
+
+    def by_fold(self) -> npt.NDArray[np.float64]:
+        """Return the values of each detector's best model on the folds; NaN where undefined."""
+        models = best_models(self.table, self.column)[0][self.counted]
+        problems = np.flatnonzero(self.counted)[:, np.newaxis]
+        return self.table.by_fold(self.column.key)[problems, models]
 
     def names(self, order: IntVector) -> list[str]:
         """Return the names of detectors."""

@@ -15,7 +15,7 @@ from fastad._core.text_tables import estimate_text, intervals_text
 from fastad._core.types import FloatMatrix, FloatVector, IntVector, Point
 from fastad.benchmarking.means import defined_mean, differences
 from fastad.benchmarking.posthoc import check_control
-from fastad.benchmarking.ranks import CompleteMerits, best_models
+from fastad.benchmarking.ranks import CompleteMerits
 from fastad.benchmarking.result_table import Results
 from fastad.errors import UndefinedMeasureError
 
@@ -217,9 +217,7 @@ def variance_components(
     complete.by_mean("variances between data sets")
     table, column = complete.table, complete.column
     check_control(table, control)
-    models = best_models(table, column)[0][complete.counted]
-    problems = np.flatnonzero(complete.counted)[:, np.newaxis]
-    values = table.by_fold(column.key)[problems, models]
+    values = complete.by_fold()
     compared = list(range(len(table.detectors)))
     if control is not None:
         position = table.detectors.index(control)
@@ -230,7 +228,7 @@ def variance_components(
         )
         lacking = np.argwhere(np.isnan(values[:, compared]).all(axis=2)).tolist()
         if lacking:
-            problem = table.problems[int(problems[lacking[0][0], 0])]
+            problem = table.problems[int(np.flatnonzero(complete.counted)[lacking[0][0]])]
             raise UndefinedMeasureError(
                 f"differences from {control} need a seed in common on each data set; found none of "
                 f"{table.detectors[compared[lacking[0][1]]]} on {problem}"

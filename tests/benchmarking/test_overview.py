@@ -192,7 +192,7 @@ def test_a_control_is_what_the_others_are_compared_with(table: fastad.ResultTabl
         ),
         (
             fastad.ResultTable.from_arrays({"auc": [[0.5, math.nan]], "em": [[1, 2]]}),
-            {"nemenyi": "without a data set", "wilcoxon": "without a data set", "kendall": None},
+            {"nemenyi": "need a data set on which all", "wilcoxon": "without a data set", "kendall": None},
         ),
     ],
 )
