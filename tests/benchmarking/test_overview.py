@@ -192,7 +192,11 @@ def test_a_control_is_what_the_others_are_compared_with(table: fastad.ResultTabl
         ),
         (
             fastad.ResultTable.from_arrays({"auc": [[0.5, math.nan]], "em": [[1, 2]]}),
-            {"nemenyi": "need a data set on which all", "wilcoxon": "without a data set", "kendall": None},
+            {
+                "nemenyi": "need a data set on which all",
+                "wilcoxon": "need a data set on which all",
+                "kendall": None,
+            },
         ),
     ],
 )
