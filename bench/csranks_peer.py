@@ -8,6 +8,7 @@ takes for normal; `score_rank_intervals` differs from it by Student's distributi
 
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
@@ -17,6 +18,7 @@ import numpy.typing as npt
 
 from fastad import ResultTable
 from fastad.benchmarking import RankIntervals, rank_intervals, score_rank_intervals
+from fastad.benchmarking.rank_inference import largest_differences, step_down
 from fastad.uncertainty import delong_covariance
 
 Floats = npt.NDArray[np.float64]
@@ -31,21 +33,34 @@ if (length(args) > 1) for (file in list.files(args[2], full.names = TRUE)) sourc
 if (is.null(csranks_simul)) csranks_simul <- csranks:::csranks_simul
 for (file in list.files(args[1], full.names = TRUE)) {
   table <- unname(as.matrix(read.csv(file, header = FALSE)))
-  result <- csranks_simul(table[1, ], table[-1, ], R = %d, seed = 1)
+  result <- csranks_simul(table[1, ], table[-1, ], R = %d, seed = %d)
   cat(result$L, result$U, "\\n")
 }
 """
 
 
-def csranks(tables: list[tuple[Floats, Floats]], sources: list[str]) -> list[Bounds]:
+def csranks(tables: list[tuple[Floats, Floats]], sources: list[str], seed: int = 1) -> list[Bounds]:
     """Return the lower and upper ends of csranks, given values and covariances of tables."""
     with TemporaryDirectory() as folder:
         for i, (values, covariance) in enumerate(tables):
             np.savetxt(Path(folder) / f"{i:03}.csv", [values, *covariance], "%.17g", ",")
-        code = f"args <- commandArgs(TRUE)\n{SCRIPT % N_RESAMPLES}"
+        code = f"args <- commandArgs(TRUE)\n{SCRIPT % (N_RESAMPLES, seed)}"
         command = ["Rscript", "-e", code, folder, *sources]
         lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     return [np.array(line.split(), np.int64).reshape(2, -1) for line in lines.splitlines()]
+
+
+def normal_steps(values: Floats, covariance: Floats, rng: np.random.Generator) -> Bounds:
+    """Return the ends of fastad's steps with csranks's normal distribution."""
+    k = len(values)
+    sums = rng.multivariate_normal(np.zeros(k), covariance, N_RESAMPLES).T.copy()
+    variances = np.add.outer(np.diag(covariance), np.diag(covariance)) - 2 * covariance
+    inverses = np.zeros((k, k))
+    inverses[~np.eye(k, dtype=bool)] = variances[~np.eye(k, dtype=bool)] ** -0.5
+    statistics = (values[:, np.newaxis] - values) * inverses
+    largest_of = partial(largest_differences, sums)
+    better = step_down(statistics, inverses, largest_of, N_RESAMPLES, 0.05)
+    return np.array([1 + better.sum(axis=0), k - better.sum(axis=1)])
 
 
 def bounds(result: RankIntervals) -> Bounds:
@@ -93,6 +108,9 @@ def main() -> None:
         theirs = csranks(tables, sources)
         compare(f"{n} data sets", ours, theirs)
         print(f"seconds: {seconds:.2f}, csranks with R's start {perf_counter() - start:.2f}")
+        steps = [normal_steps(*each, rng) for each in tables]
+        compare("the same normal distribution", steps, theirs)
+        compare("csranks with another seed", csranks(tables, sources, 2), theirs)
 
 
 if __name__ == "__main__":
