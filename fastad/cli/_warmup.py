@@ -164,6 +164,10 @@ def _compare_all() -> None:
     values = np.random.default_rng(0).uniform(size=(2, 3, 3))
     results = fastad.ResultTable.from_arrays({"tpr@0.1": values, "tpr@0.2": values[::-1]})
     fastad.benchmarking.rank_intervals(results, measure="tpr@0.1", n_resamples=2, rng=0)
+    # Skewed differences are resampled.
+    skewed = np.random.default_rng(0).lognormal(size=(30, 8)) * np.tile([1, 9], 4)
+    skewed_results = fastad.ResultTable.from_arrays({"auc": skewed})
+    fastad.benchmarking.rank_intervals(skewed_results, n_resamples=2, rng=0)
     fastad.benchmarking.bayesian_signed_rank(results, measure="tpr@0.1", n_draws=2, rng=0)
     fastad.benchmarking.kendall_matrix(results, n_resamples=2, rng=0)
     result = fastad.benchmarking.discriminability(results, n_resamples=2, rng=0)

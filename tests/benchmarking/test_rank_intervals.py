@@ -94,6 +94,36 @@ def test_random_signs_are_those_of_all_signs(seed: int) -> None:
     assert result.high.tolist() == [4 - sum(result.better[j]) for j in range(4)]
 
 
+@given(seed=st.integers(0, 2**32 - 1), k=st.integers(2, 6), n=st.integers(2, 12))
+def test_largest_resampled_statistic(seed: int, k: int, n: int) -> None:
+    """Of the pairs that are left, in either direction; no data set may vary."""
+    rng = np.random.default_rng(seed)
+    values = rng.normal(size=(n, k)).round(rng.integers(0, 3))
+    values -= values.mean(axis=0)
+    weights = rng.multinomial(n, np.full(n, 1 / n), 9).T.astype(float)
+    factors = rng.integers(0, 2, (k, k)).astype(float)
+    largest = np.empty(9)
+    simultaneous.largest_resampled(weights, values, factors, np.empty((2, 9)), largest)
+    drawn = [statistics_of(values, count) for count in weights.T]
+    expected = [max(0.0, float(np.max(each * factors))) for each in drawn]
+    np.testing.assert_allclose(largest, expected, atol=1e-9)
+
+
+@given(seed=st.integers(0, 2**32 - 1), k=st.integers(2, 6), n=st.integers(2, 12))
+def test_skewness_of_each_detector(seed: int, k: int, n: int) -> None:
+    rng = np.random.default_rng(seed)
+    values, signs = rng.lognormal(size=(n, k)), rng.choice([-1.0, 1.0], n)
+    values[:, 0] = values[:, -1] + 1  # a difference that does not vary
+    sums, expected = np.empty(k), np.zeros(k)
+    simultaneous.sum_skewness(signs, values, 1e-12, np.empty((2, n)), sums)
+    for i, j in product(range(k), repeat=2):
+        change = values[:, i] - values[:, j]
+        change = (change - change.mean()) * signs
+        if change.std() > 1e-9:
+            expected[i] += (change.mean() - np.median(change)) / change.std()
+    np.testing.assert_allclose(sums, expected, atol=1e-6)
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_skewed_differences_are_resampled(seed: int) -> None:
     """By the studentized bootstrap, of differences about their mean."""

@@ -44,6 +44,10 @@ curves = {f"tpr@{p}": rng.uniform(size=(3, 40, 7)) for p in (0.1, 0.2, 0.3)}
 results = fastad.ResultTable.from_arrays(curves)
 fastad.benchmarking.average_ranks(results, n_resamples=3, rng=0)
 fastad.benchmarking.rank_intervals(results, measure="tpr@0.1", n_resamples=3, rng=0)
+skewed = rng.lognormal(size=(30, 8)) * np.tile([1, 9], 4)
+skewed = fastad.ResultTable.from_arrays({"auc": skewed})
+notes = fastad.benchmarking.rank_intervals(skewed, n_resamples=3, rng=0).notes
+assert "skewed" in notes[-1]
 fastad.benchmarking.bayesian_signed_rank(results, measure="tpr@0.1", n_draws=3, rng=0)
 fastad.benchmarking.kendall_matrix(results, n_resamples=3, rng=0)
 fastad.benchmarking.selection_loss(results, n_resamples=3, rng=0)
