@@ -318,8 +318,9 @@ def _better_by_bootstrap(
     weights, centred = counts.T.astype(np.float64), values - values.mean(axis=0)
 
     def largest_of(some: IntVector, factors: FloatMatrix, largest: FloatVector) -> None:
-        work = np.empty((2, len(some)))
-        kernels.largest_resampled(weights[:, some].copy(), centred, factors, work, largest)
+        drawn, squares = weights[:, some].copy(), np.empty(len(some))
+        sums = weighted_sums(drawn, centred)
+        kernels.largest_resampled(drawn, centred, sums, factors, squares, largest)
 
     return step_down(*_statistics(values), largest_of, n_resamples, alpha)
 

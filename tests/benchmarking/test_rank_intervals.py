@@ -103,7 +103,8 @@ def test_largest_resampled_statistic(seed: int, k: int, n: int) -> None:
     weights = rng.multinomial(n, np.full(n, 1 / n), 9).T.astype(float)
     factors = rng.integers(0, 2, (k, k)).astype(float)
     largest = np.empty(9)
-    simultaneous.largest_resampled(weights, values, factors, np.empty((2, 9)), largest)
+    sums = (values.T @ weights).copy()
+    simultaneous.largest_resampled(weights, values, sums, factors, np.empty(9), largest)
     drawn = [statistics_of(values, count) for count in weights.T]
     expected = [max(0.0, float(np.max(each * factors))) for each in drawn]
     np.testing.assert_allclose(largest, expected, atol=1e-9)

@@ -68,12 +68,12 @@ def largest_differences(
 def largest_resampled(
     weights: FloatMatrix,  # (n, b): how often each replicate contains a data set
     values: FloatMatrix,  # (n, k), less the mean of each detector
+    sums: FloatMatrix,  # (k, b) of these values with the weights
     factors: FloatMatrix,  # (k, k), 0 for an ordered pair that is left out
-    sums: FloatMatrix,  # (2, b) working memory
+    squares: FloatVector,  # (b,) working memory
     largest: FloatVector,  # (b,) written here
 ) -> None:
     """Write the largest sum of resampled differences over the root of the sum of their squares."""
-    total, squares = sums[0], sums[1]
     largest[:] = 0.0
     for j in range(factors.shape[0]):
         for k in range(j):
@@ -81,18 +81,15 @@ def largest_resampled(
             down = factors[k, j] > 0.0
             if not (up or down):
                 continue
-            total[:] = 0.0
             squares[:] = 0.0
             for i in range(values.shape[0]):
-                difference = values[i, j] - values[i, k]
-                square = difference * difference
+                square = (values[i, j] - values[i, k]) ** 2
                 for r in range(largest.shape[0]):
-                    total[r] += weights[i, r] * difference
                     squares[r] += weights[i, r] * square
             for r in range(largest.shape[0]):
-                if squares[r] > 0.0 and (up if total[r] > 0.0 else down):
-                    statistic = abs(total[r]) / math.sqrt(squares[r])
-                    largest[r] = max(largest[r], statistic)
+                total = sums[j, r] - sums[k, r]
+                if squares[r] > 0.0 and (up if total > 0.0 else down):
+                    largest[r] = max(largest[r], abs(total) / math.sqrt(squares[r]))
 
 
 @kernel
