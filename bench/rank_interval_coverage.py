@@ -164,19 +164,19 @@ def main() -> None:
             for n in N_DATASETS:
                 for missing in (0.0, _MISSING) if n == max(N_DATASETS) else (0.0,):
                     row = {"noise": noise.__name__, "means": name, "n_datasets": n}
-                    row |= {"n_detectors": N_DETECTORS, "missing": missing}
+                    row |= {"n_detectors": N_DETECTORS, "missing": missing, "n_tables": N_SAMPLES}
                     rows.append(row | coverage(noise, means, n, missing))
                     print(*rows[-1].values(), file=sys.stderr, flush=True)
     for noise in (normal, skewed_unequal, exponential_unequal):
         for n_detectors in FEW_DETECTORS:
             for n in N_DATASETS:
                 row = {"noise": noise.__name__, "means": "all equal", "n_datasets": n}
-                row |= {"n_detectors": n_detectors, "missing": 0.0}
+                row |= {"n_detectors": n_detectors, "missing": 0.0, "n_tables": N_SAMPLES}
                 rows.append(row | coverage(noise, np.zeros(n_detectors), n, 0.0))
     merits = mean_ranks(skewed_unequal)
     for n in N_DATASETS:
         row = {"noise": "skewed_unequal", "means": "all equal, by mean rank", "n_datasets": n}
-        row |= {"n_detectors": N_DETECTORS, "missing": 0.0}
+        row |= {"n_detectors": N_DETECTORS, "missing": 0.0, "n_tables": N_SAMPLES}
         rows.append(row | coverage(skewed_unequal, merits, n, 0.0, "mean_rank"))
     write_rows(TABLE, rows)
     for n in N_DATASETS:

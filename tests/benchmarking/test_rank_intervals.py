@@ -43,7 +43,9 @@ def statistics_of(values: Floats, weights: Floats) -> Floats:
     change = values[:, :, None] - values[:, None]
     squares = np.einsum("i,ijk->jk", np.abs(weights), change**2)
     sums = np.einsum("i,ijk->jk", weights, change)
-    return np.divide(sums, np.sqrt(squares), out=np.zeros_like(sums), where=squares > 0)
+    statistics: Floats = np.zeros_like(sums)
+    np.divide(sums, np.sqrt(squares), out=statistics, where=squares > 0)
+    return statistics
 
 
 @given(
