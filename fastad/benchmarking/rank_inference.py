@@ -160,8 +160,8 @@ def rank_intervals(
     Parameters
     ----------
     results : ResultTable, or input of `ResultTable.from_table`
-        Measures of models on data sets, averaged over folds or seeds; of each detector's models
-        the best on a data set counts, and no data set on which a detector has no value.
+        Measures of models on data sets, averaged over folds or seeds; a detector's best model on
+        a data set counts. Data sets on which a detector has no value are left out.
     measure : str, optional
         Key of the measure; it may be left out where the table has one alone.
     ranked_by : {"mean_value", "mean_rank"}, default "mean_value"
@@ -203,7 +203,7 @@ def rank_intervals(
     differences of equal detectors are symmetric, the intervals cover for any number of data sets.
     Fewer than six cannot show a difference at 95 %. Where mean values are ranked whose differences
     are significantly skewed, at 5 % by random signs, a note says so, and the distribution is that
-    of resampled differences (the studentized bootstrap): it covers for many data sets or detectors.
+    of resampled differences (the studentized bootstrap [3]_), which is valid for many data sets.
 
     Probabilities are fractions of replicates with random weights of data sets (the Bayesian
     bootstrap), with a Monte Carlo error of at most ``0.5 / sqrt(n_resamples)``.
