@@ -297,14 +297,7 @@ def main() -> None:
     sizes = sorted([*SIZES, *SIZES_OF_AREA])
     cells = [Cell(n, m, family) for (n, m), family in itertools.product(sizes, FAMILIES)]
     notes = TABLE.with_suffix(".partial")
-    done = {Cell(*entry["cell"]): entry["rows"] for entry in read_finished(notes)}
-    todo = [cell for cell in cells if cell not in done]
-    with notes.open("a", encoding="utf-8") as file:
-        measured = rows_of_cells(partial(measure, methods=methods), todo)
-        for cell, rows in zip(todo, measured, strict=True):
-            done[cell] = rows
-            print(json.dumps({"cell": cell, "rows": rows}), file=file, flush=True)
-    result = table([row for cell in cells for row in done[cell]])
+    result = table(resumed(partial(measure, methods=methods), cells, notes))
     if sys.argv[2:]:
         result += [row for row in read_rows(TABLE) if row["method"] not in methods]
         order = [
@@ -320,6 +313,19 @@ def main() -> None:
         )
     write_rows(TABLE, result)
     notes.unlink()
+
+
+def resumed(
+    measure: Callable[[Any], list[dict[str, Any]]], cells: Sequence[Any], notes: Path
+) -> list[dict[str, Any]]:
+    """Measure the cells that the notes of a run that was stopped lack; return the rows of all."""
+    done = {tuple(entry["cell"]): entry["rows"] for entry in read_finished(notes)}
+    todo = [cell for cell in cells if cell not in done]
+    with notes.open("a", encoding="utf-8") as file:
+        for cell, rows in zip(todo, rows_of_cells(measure, todo), strict=True):
+            done[cell] = rows
+            print(json.dumps({"cell": cell, "rows": rows}), file=file, flush=True)
+    return [row for cell in cells for row in done[cell]]
 
 
 def rows_of_cells(

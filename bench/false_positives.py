@@ -4,14 +4,16 @@ The two detectors see the same samples, each with noise of its own: they are exc
 five families, from 10 to 1000 anomalies and 30 to 3000 normals. The table that ``method="auto"``
 follows has the highest rate of false positives of each closed form over the families; resampling is
 tried in fewer cells for the documentation. Detectors whose curves cross are
-in `bench.difference_coverage`.
+in `bench.difference_coverage`. Finished cells are kept: a run that was stopped continues.
 
     python -m bench.false_positives [PROCESSES]
 """
 
 import itertools
+import math
 from collections import Counter
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -19,13 +21,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bench.coverage import rows_of_cells
+from bench.coverage import resumed
 from bench.pages import EVIDENCE, write_rows
 from fastad.errors import UndefinedMeasureError
+from fastad.measures.measure import BoundMeasure
 from fastad.measures.requests import bind
 from fastad.ordering.labels import check_labels
-from fastad.uncertainty.comparisons.pair_estimates import NORMAL_METHODS
-from fastad.uncertainty.comparisons.paired import PAIRED_METHODS, rank_detectors
+from fastad.uncertainty.comparisons.pair_estimates import NORMAL_METHODS, PairEstimate, student_test
+from fastad.uncertainty.comparisons.paired import PAIRED_METHODS, Detectors, rank_detectors
 from fastad.uncertainty.intervals.interval_estimation import InferenceOptions
 from fastad.uncertainty.intervals.methods import limits_of
 from fastad.uncertainty.samples.influence import INFLUENCES
@@ -36,6 +39,7 @@ N_SEEDS = 1000
 # Resampling is costly: it is tried on fewer samples, of these sizes, for these measures.
 RESAMPLED_SIZES = ((30, 30), (1000, 100), (100, 1000))
 RESAMPLED = ("auc", "auc@0.01", "auc@0.05", "ap", "auc_prg", "auc@tpr0.95", "tpr@0.01", "tpr@0.05")
+RESAMPLING = ("bootstrap", "permutation")
 N_RESAMPLED_SEEDS = 200
 N_RESAMPLES = 199
 RANGE = {"score_range": (-(10**9), 10**9)}
@@ -107,17 +111,16 @@ def measure(cell: tuple[int, int, str]) -> list[dict[str, Any]]:
             difference = values[0] - values[1]
             if difference != difference:
                 continue
-            for method, compare in PAIRED_METHODS.items():
-                if method in NORMAL_METHODS and each.measure.name not in INFLUENCES:
-                    continue
-                if method not in NORMAL_METHODS and not (is_resampled and each.key in RESAMPLED):
-                    continue
-                try:
-                    estimate = compare(detectors, each, options, [(0, 1)], [difference])[0]
-                except UndefinedMeasureError:
-                    continue
+            p_values = {}
+            if each.measure.name in INFLUENCES:
+                p_values = _by_variance(detectors, each, options, difference)
+            for method in RESAMPLING if is_resampled and each.key in RESAMPLED else ():
+                with suppress(UndefinedMeasureError):
+                    estimate = _estimate(method, detectors, each, options, difference)
+                    p_values[method] = estimate.p_value
+            for method, p_value in p_values.items():
                 tried[i, method] += 1
-                wrong[i, method] += estimate.p_value <= options.alpha
+                wrong[i, method] += p_value <= options.alpha
     rows = []
     for (i, method), n_tried in tried.items():
         limits = limits_of(bound[i], n, m)
@@ -136,6 +139,28 @@ def measure(cell: tuple[int, int, str]) -> list[dict[str, Any]]:
             }
         )
     return rows
+
+
+def _by_variance(
+    detectors: Detectors, bound: BoundMeasure, options: InferenceOptions, difference: float
+) -> dict[str, float]:
+    """Return the p-values of both methods by a variance, which differ in the distribution alone."""
+    estimate = _estimate("student", detectors, bound, options, difference)
+    normal = 1.0
+    if estimate.variance > 0:
+        deviation = math.sqrt(estimate.variance)
+        _, normal = student_test(difference, deviation, math.inf, bound, options.alpha)
+    return {"delong": normal, "student": estimate.p_value}
+
+
+def _estimate(
+    method: str,
+    detectors: Detectors,
+    bound: BoundMeasure,
+    options: InferenceOptions,
+    difference: float,
+) -> PairEstimate:
+    return PAIRED_METHODS[method](detectors, bound, options, [(0, 1)], [difference])[0]
 
 
 def summarize(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -157,9 +182,11 @@ def summarize(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def main() -> None:
     """Measure all cells, and write the tables."""
     cells = list(itertools.product(ANOMALIES, NORMALS, PAIRS))
-    rows = list(itertools.chain(*rows_of_cells(measure, cells)))
+    notes = BY_FAMILY.with_suffix(".partial")
+    rows = resumed(measure, cells, notes)
     write_rows(BY_FAMILY, rows)
     write_rows(TABLE, summarize(rows))
+    notes.unlink()
 
 
 if __name__ == "__main__":
