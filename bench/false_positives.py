@@ -103,7 +103,8 @@ def measure(cell: tuple[int, int, str]) -> list[dict[str, Any]]:
     for seed in range(N_SEEDS):
         rng = np.random.default_rng([seed, n, m, list(PAIRS).index(family)])
         a, b = PAIRS[family](rng, labels)
-        options = InferenceOptions("auto", Fraction(95, 100), N_RESAMPLES, True, np.uint64(seed))
+        key = np.uint64(seed)
+        options = InferenceOptions("student", Fraction(95, 100), N_RESAMPLES, True, key)
         detectors = rank_detectors(check_labels(labels), [("a", "a", a), ("b", "b", b)])
         is_resampled = (n, m) in RESAMPLED_SIZES and seed < N_RESAMPLED_SEEDS
         for i, each in enumerate(bound):

@@ -147,11 +147,11 @@ def _by_variance(
     samples = detectors.samples
     contributions = thread_map(lambda sample: sample.contributions(bound), samples)
     n = detectors.n_anomalies
-    variances_of_values = [_variance(each[:n], each[n:]) for each in contributions]
-    counts = [each.counts for each in samples]
-    doubt_of = doubts(
-        detectors.names, counts, bound, variances_of_values, options.alpha, is_normal=True
-    )
+    doubt_of = None
+    if options.method == "auto":  # a method that is given has no notes
+        counts = [each.counts for each in samples]
+        variances = [_variance(each[:n], each[n:]) for each in contributions]
+        doubt_of = doubts(detectors.names, counts, bound, variances, options.alpha, is_normal=True)
     estimates = []
     for (i, j), difference in zip(pairs, differences, strict=True):
         # Contributions to the difference: equal detectors leave no rounding.
@@ -165,7 +165,7 @@ def _by_variance(
         deviation = math.sqrt(variance)
         if deviation > rounding_of(bound):
             ends, p_value = student_test(difference, deviation, df_of_test, bound, options.alpha)
-            doubt = doubt_of(i, j, ends)
+            doubt = None if doubt_of is None else doubt_of(i, j, ends)
             estimates.append(PairEstimate(*ends, p_value, variance, df, method, doubt=doubt))
         else:
             estimates.append(PairEstimate(difference, difference, 1.0, 0.0, df, method))
