@@ -45,6 +45,7 @@ from fastad.uncertainty.samples.closed_forms import (
     acceleration,
     basic,
     bias_corrected,
+    gamma_ends,
     logit_ends,
     newcombe,
     newcombe_variance,
@@ -294,6 +295,17 @@ def _value_without_bias(counts: OrderedCounts, task: Task) -> float:
     return max(bound.bounds[0], task.value - bias - rounding_of(bound))
 
 
+def _ends_of_few(sample: Sample, task: Task, standard_error: float, alpha: float) -> Bounds:
+    """Return the ends if few samples decide the value.
+
+    If they hardly ever occur, the other end covers nearly always, and this one may miss with alpha.
+    Of few anomalies, though, the samples that have none of them are those with a note.
+    """
+    if sample.counts.n_anomalies <= _FEW_ANOMALIES:
+        alpha /= 2
+    return gamma_ends(task.value, standard_error, task.bound.bounds, alpha)
+
+
 def _excludes_a_kind(n: float, ends: tuple[float, float], task: Task, alpha: float) -> bool:
     """Return whether a kind of anomalies that may be missing has a value which the end excludes.
 
@@ -324,17 +336,19 @@ def _of_curves(
 ) -> tuple[str, Bounds]:
     """Return the method and the ends of an interval from random curves.
 
-    Combined, it contains the ends of `logit`, which knows the variance that the sample shows, and
-    the middles of both curves, which know that one more sample may be above all. A sample without
-    variance does not tell in which direction, and has the whole range from the lower curve on.
+Combined, it contains the ends of `logit`, which knows the variance that the sample shows, the
+    limits where few samples decide, and the middles of both curves, which know that one more sample
+    may be above all. A sample without variance does not tell in which direction, and has the whole
+    range from the lower curve on.
     """
     if task.method == "combined":
         _, (low, high), standard_error = _closed_form(
             sample, replace(task, method="logit"), options
         )
         if standard_error > 0:
+            few = _ends_of_few(sample, task, standard_error, options.alpha)
             ends = fiducial(task.bound, np.stack([middle, middle]), options.alpha)
-            return "combined", (min(low, ends[0]), max(high, ends[1]))
+            return "combined", (min(low, few[0], ends[0]), max(high, few[1], ends[1]))
     return "fiducial", fiducial(task.bound, curves, options.alpha)
 
 
@@ -388,6 +402,11 @@ def _closed_form(
         if 0 < standard_error <= allowed:
             return "newcombe", newcombe(value, n, m, alpha), allowed
         method = "logit"
-    ends = symmetric_ends if method == "delong" else logit_ends
+    ends_of = symmetric_ends if method == "delong" else logit_ends
     half = student_quantile(alpha, task.df) * standard_error
-    return method, ends(value, half, bound.bounds), standard_error
+    ends = ends_of(value, half, bound.bounds)
+    if task.method == NEWCOMBE_OR_LOGIT and standard_error > 0:
+        few = _ends_of_few(sample, task, standard_error, alpha)
+        if few[0] < ends[0] or ends[1] < few[1]:
+            method, ends = "combined", (min(ends[0], few[0]), max(ends[1], few[1]))
+    return method, ends, standard_error

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 import numpy as np
-from scipy.special import betaincinv, expit, logit, ndtr, ndtri, stdtrit
+from scipy.special import betaincinv, expit, gammaincinv, logit, ndtr, ndtri, stdtrit
 
 from fastad._core.types import FloatVector
 from fastad._kernels.curves.influence import sum_of_powers
@@ -155,6 +155,22 @@ def logit_ends(value: float, half: float, bounds: Bounds) -> Bounds:
     step = half / (high - low) / (scaled * (1 - scaled))
     ends = expit(logit(scaled) + np.array([-step, step]))
     return tuple((low + (high - low) * ends).tolist())
+
+
+def gamma_ends(value: float, standard_error: float, bounds: Bounds, alpha: float) -> Bounds:
+    """Return the ends if few samples decide how far the value is from an end of its range.
+
+    The distance of k samples that are each as far varies as the number of them does, which is
+    Poisson distributed: the distance is that of (distance / standard error)^2 samples. Fewer may be
+    usual: the true value is nearer to the end, but for Garwood's limit (Biometrika 28, 1936), which
+    fails with a probability of alpha.
+    """
+    low, high = bounds
+    nearer = []
+    for distance in (value - low, high - value):
+        k = (distance / standard_error) ** 2
+        nearer.append(distance * float(gammaincinv(k, alpha)) / k if k > 0 else 0.0)
+    return low + nearer[0], high - nearer[1]
 
 
 def pairs_interval(value: float, counts: OrderedCounts, alpha: float) -> Bounds:
