@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 from bench import area_coverage, auto_coverage, auto_price, coverage, false_positives
-from bench.families import ALL_FAMILIES, DECIDED_BY_FEW, FAMILIES, STEPPED
+from bench.families import ALL_FAMILIES, DECIDED_BY_FEW, DECIDED_BY_ONE, FAMILIES, STEPPED
 from bench.pages import EVIDENCE, fill, read_rows, table
 
 PAGE = EVIDENCE / "coverage.md"
@@ -66,6 +66,26 @@ def areas() -> str:
     return table(["family", *(f"{n}, {m}" for n, m in sizes)], body)
 
 
+def one() -> str:
+    """Return the coverage of two methods where one sample decides."""
+    rows = read_rows(area_coverage.TABLE_OF_ONE)
+
+    def cell(key: tuple[str, str], size: tuple[int, int]) -> str:
+        (row,) = (
+            each for each in rows if (each["key"], each["family"]) == key and _size(each) == size
+        )
+        n, noted = int(row["without_note"]), 100 * int(row["noted"]) / area_coverage.N_SEEDS
+        auto = f"{100 * int(row['covering']) / n:.0f}" if n >= _FEWEST else "-"
+        mark = f" ({noted:.0f})" if noted >= 0.5 else ""
+        return f"{100 * int(row['logit']) / area_coverage.N_SEEDS:.0f} / {auto}{mark}"
+
+    keys = [
+        (bound.key, family) for bound in area_coverage.MEASURES_OF_ONE for family in DECIDED_BY_ONE
+    ]
+    sizes = area_coverage.SIZES_OF_ONE
+    return _table(["key", "family"], [f"{n}, {m}" for n, m in sizes], keys, sizes, cell)
+
+
 def methods() -> str:
     """Return the lowest coverage of each method over the families and numbers of anomalies."""
     rows = read_rows(coverage.TABLE)
@@ -109,6 +129,7 @@ def tables() -> dict[str, str]:
         "auto": auto(FAMILIES),
         "steps": auto(STEPPED),
         "areas": areas(),
+        "one": one(),
         "few": auto(DECIDED_BY_FEW),
         "price": price("auc"),
         "price of ap": price("ap"),

@@ -164,6 +164,16 @@ DECIDED_BY_FEW: Mapping[str, Family] = MappingProxyType(
         "exponential, mean 3, mirrored": _exponential(1 / 3, sign=-1),
     }
 )
+# How far the value is from an end of its range, one sample decides that most samples do not have.
+DECIDED_BY_ONE: Mapping[str, Family] = MappingProxyType(
+    {
+        **{
+            f"two levels, FPR 0.5 %, TPR {100 * tpr:g} %": _levels([0.005, 1], [tpr, 1])
+            for tpr in (0.97, 0.99, 0.999)
+        },
+        "Gaussian, 1 apart": _shifted(1),
+    }
+)
 # 2 % of the anomalies are below all normals: many samples have none of them, and no variance.
 RARELY_HIDDEN: Mapping[str, Family] = MappingProxyType(
     {

@@ -18,7 +18,7 @@ from fastad.measures.rates import RATES, TRIALS
 from fastad.measures.registry import MEASURES
 from fastad.measures.requests import bind
 from fastad.ordering.counts import count
-from fastad.uncertainty.samples.closed_forms import BINOMIAL, variance
+from fastad.uncertainty.samples.closed_forms import BINOMIAL, gamma_ends, variance
 from fastad.uncertainty.samples.influence import INFLUENCES, influence
 from tests.support import oracles
 from tests.support.operating import options_of
@@ -413,3 +413,21 @@ def test_standard_errors() -> None:
 def test_a_covariance_needs_a_smooth_measure(measure: str) -> None:
     with pytest.raises(InvalidInputError, match="measure must be smooth"):
         fastad.uncertainty.delong_covariance(Y, [S, S], measure=measure)
+
+
+@pytest.mark.parametrize("k", [1, 2, 7, 60])
+@pytest.mark.parametrize("alpha", [0.01, 0.05, 0.3])
+def test_gamma_ends_are_where_so_many_samples_would_be_as_rare_as_alpha(
+    k: int, alpha: float
+) -> None:
+    """Of k samples that each move the value by 0.001 from an end, the number is Poisson."""
+    distance, standard_error = 0.001 * k, 0.001 * math.sqrt(k)
+    low, _ = gamma_ends(2 + distance, standard_error, (2, 3), alpha)
+    _, high = gamma_ends(3 - distance, standard_error, (2, 3), alpha)
+    for mean in ((low - 2) / 0.001, (3 - high) / 0.001):
+        assert stats.poisson.sf(k - 1, mean) == pytest.approx(alpha, rel=1e-9)
+
+
+def test_gamma_ends_of_a_value_at_an_end() -> None:
+    assert gamma_ends(1.0, 0.1, (0, 1), 0.05)[1] == 1
+    assert gamma_ends(0.0, 0.1, (0, 1), 0.05)[0] == 0

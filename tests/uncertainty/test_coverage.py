@@ -2,10 +2,12 @@
 
 import math
 import warnings
+from typing import Any
 
 import numpy as np
 import pytest
 from scipy.special import ndtri
+from scipy.stats import binom
 
 import fastad
 from bench import auto_coverage, coverage_page, false_positives
@@ -212,6 +214,73 @@ def test_equal_detectors_seldom_differ(key: str, sizes: tuple[int, int]) -> None
         result = fastad.compare(labels, a, b, measure=key, n_resamples=199, rng=seed)
         n_wrong += result.is_significant
     assert n_wrong <= n_tried * (0.065 + 3.1 * math.sqrt(0.065 * 0.935 / n_tried))
+
+
+@pytest.mark.parametrize("label", [0, 1])
+@pytest.mark.parametrize(("n", "m"), [(10, 1000), (20, 1000), (30, 300), (1000, 100), (1000, 1000)])
+def test_areas_are_covered_that_one_sample_decides(n: int, m: int, label: int) -> None:
+    """One sample of this class in so many is on the wrong side of all others.
+
+    Seldom enough that DeLong's variance excludes the true value wherever the sample has one: it
+    covered in 88 to 90 %. Probabilities are binomial, nothing is drawn.
+    """
+    labels = np.arange(n + m) < n
+    of_class = np.flatnonzero(labels == label)
+    for expected in (0.1, 0.13):
+        probability, n_without = 0.0, 0.0
+        for k in range(7):
+            scores = 2.0 * labels + np.linspace(0, 1, n + m)
+            scores[of_class[:k]] = -9 if label else 9
+            result = quiet_interval(labels, scores, measure="auc")
+            part = binom.pmf(k, of_class.shape[0], expected / of_class.shape[0])
+            if result.reliability_note is None:
+                n_without += part
+                covers = result.low <= 1 - expected / of_class.shape[0] <= result.high
+                probability += part * covers
+        assert n_without > 0.8
+        assert probability >= 0.95 * n_without
+
+
+@pytest.mark.parametrize("tpr", [0.97, 0.99])
+def test_areas_of_two_levels_and_ten_anomalies_are_covered(tpr: float) -> None:
+    """Most samples have a note; without one 0 and 87 % covered."""
+    labels = np.arange(1010) < 10
+    n_without, probability = 0.0, 0.0
+    for k in range(11):
+        scores = np.where(labels, np.arange(1010) < k, np.arange(1010) < 15).astype(float)
+        result = quiet_interval(labels, scores, measure="auc")
+        if result.reliability_note is None:
+            n_without += binom.pmf(k, 10, tpr)
+            covers = result.low <= (tpr + 0.995) / 2 <= result.high
+            probability += binom.pmf(k, 10, tpr) * covers
+    assert probability >= 0.95 * n_without
+
+
+@pytest.mark.parametrize("measure", ["ap", "auc_pr"])
+def test_precisions_are_covered_that_one_sample_decides(measure: str) -> None:
+    """Half a percent of the anomalies above all others, which are below all normals."""
+    n, m, part, times = 20, 10_000, 0.005, 1000
+    labels = np.arange(n + m) < n
+    at_rank = np.arange(1, n * times + 1)
+    precisions = at_rank / (at_rank + m * times)
+    precisions[: round(part * n * times)] = 1
+    probability = 0.0
+    for k in range(5):
+        scores = np.where(labels, np.where(np.arange(n + m) < k, 9, -9), 0) + np.linspace(
+            0, 1, n + m
+        )
+        result = quiet_interval(
+            labels, scores, measure=measure, method="combined", n_resamples=200, rng=0
+        )
+        covers = result.low <= precisions.mean() <= result.high
+        probability += binom.pmf(k, n, part) * covers
+    assert probability >= 0.95
+
+
+def quiet_interval(labels: Any, scores: Any, **options: Any) -> Interval:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LowCoverageWarning)
+        return fastad.interval(labels, scores, **options)
 
 
 def row(method: str, coverage: float, width: float, limit: int = 30) -> Coverage:
