@@ -357,7 +357,17 @@ def test_a_method_is_selected_for_all_data(n: int, m: int, shift: float) -> None
 def test_samples_beyond_the_operating_point_limit_a_measure(
     key: str, limits: tuple[float, float]
 ) -> None:
-    assert limits_of(bind(key, {}), 40, 500) == pytest.approx(limits)
+    assert limits_of(bind(key, {}), 40, 500) == limits
+
+
+def test_samples_of_a_size_in_the_table_follow_its_row() -> None:
+    """Ten anomalies beyond a TPR of 0.9 are one: 1 - 0.9 as a float is less than 0.1."""
+    for each in ROWS:
+        if each["key"].split("@")[-1][0].isdigit() or "tpr" in each["key"]:
+            limits = limits_of(
+                bind(each["key"], {}), int(each["n_anomalies"]), int(each["n_normals"])
+            )
+            assert limits == (float(each["anomalies"]), float(each["normals"])), each
 
 
 @pytest.mark.parametrize("key", ["auc", "auc@0.01", "tpr@0.05", "auc@tpr0.9", "ap"])

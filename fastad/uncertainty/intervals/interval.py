@@ -105,7 +105,8 @@ def interval(
             For average precision and the area under the precision-recall curve: contains
             ``"logit"``, which knows the variance that the samples show, and the quantiles of the
             values halfway between the lower and the upper curves of ``"fiducial"``, which know that
-            one more sample may lie above all.
+            one more sample may lie above all. It contains values to which the few samples that
+            decide belong by chance, too; with that ``"auto"`` has it for the area under the ROC.
         ``"bootstrap"``, ``"basic"``
             Percentile and basic bootstrap, for every measure.
         ``"bca"``

@@ -336,7 +336,7 @@ def _of_curves(
 ) -> tuple[str, Bounds]:
     """Return the method and the ends of an interval from random curves.
 
-Combined, it contains the ends of `logit`, which knows the variance that the sample shows, the
+    Combined, it contains the ends of `logit`, which knows the variance that the sample shows, the
     limits where few samples decide, and the middles of both curves, which know that one more sample
     may be above all. A sample without variance does not tell in which direction, and has the whole
     range from the lower curve on.

@@ -4,6 +4,7 @@ import csv
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cache
 from importlib.resources import files
 from statistics import fmean
@@ -199,10 +200,11 @@ def _has_large_tie(counts: OrderedCounts) -> bool:
 def limits_of(bound: BoundMeasure, n_anomalies: float, n_normals: float) -> Limits:
     """Return the numbers of samples that limit what is known of a measure."""
     point = bound.measure.operating_point
+    # Exact: 10 anomalies beyond a TPR of 0.9 are one, not a little less.
     if point in _RATES_OF_NORMALS and bound.measure.name not in _WITHOUT_A_TAIL:
-        n_normals *= min(1.0, float(bound.parameters[point]))
+        n_normals = float(Fraction(n_normals) * min(Fraction(1), Fraction(bound.parameters[point])))
     if point in _RATES_OF_ANOMALIES:
-        n_anomalies *= 1 - float(bound.parameters[point])
+        n_anomalies = float(Fraction(n_anomalies) * (1 - Fraction(bound.parameters[point])))
     return Limits(float(n_anomalies), float(n_normals))
 
 
