@@ -157,11 +157,7 @@ def step_at(counts: OrderedCounts, bound: BoundMeasure) -> Step | None:
     """
     if not (has_order(bound) or bound.measure.name == "precision_at_recall"):
         return None
-    point = next(name for name in ("fpr", *_OF_ANOMALIES) if name in bound.parameters)
-    rate = bound.parameters[point]
-    is_swapped = point in _OF_ANOMALIES
-    if is_swapped:
-        counts, rate = _swap_classes(counts), 1 - rate
+    counts, rate, is_swapped = _at_rate_of_normals(counts, bound)
     n, m = int(counts.n_anomalies), int(counts.n_normals)
     within, beyond = _ranks_around(EachRank(m, _ALPHA_OF_STEP), float(rate))
     # The highest TPR at each FPR: its neighbours differ by a tie or by the samples in the gap.
@@ -183,6 +179,27 @@ def step_at(counts: OrderedCounts, bound: BoundMeasure) -> Step | None:
         ends = [counts.fps.shape[0] - 1 - end for end in reversed(ends)]
     is_tie = bool(after_tie[step] - tps[step] > least)
     return Step(is_tie, (ends[0], ends[-1]) if ends else None)
+
+
+def is_beyond_all(counts: OrderedCounts, bound: BoundMeasure) -> bool:
+    """Return whether one class is on one side of the threshold that the other one fixes.
+
+    Replicates then know no other rate of it.
+    """
+    counts, rate, _ = _at_rate_of_normals(counts, bound)
+    limit = math.floor(rate * int(counts.n_normals))
+    at = np.searchsorted(counts.fps, limit, side="right") - 1
+    return bool(counts.tps[at] in (0, counts.n_anomalies))
+
+
+def _at_rate_of_normals(
+    counts: OrderedCounts, bound: BoundMeasure
+) -> tuple[OrderedCounts, Fraction, bool]:
+    """Return counts, the FPR in them of a measure of one point, and whether classes are swapped."""
+    point = next(name for name in ("fpr", *_OF_ANOMALIES) if name in bound.parameters)
+    if point in _OF_ANOMALIES:
+        return _swap_classes(counts), 1 - bound.parameters[point], True
+    return counts, bound.parameters[point], False
 
 
 # The same for all detectors on the same labels, and for all measures at a rate.

@@ -19,7 +19,13 @@ from fastad.measures.measure import BoundMeasure
 from fastad.measures.rates import RATES, TRIALS
 from fastad.measures.roc import ROC_AUC, area_or_chance
 from fastad.ordering.counts import OrderedCounts
-from fastad.uncertainty.intervals.enclosing_curves import has_box, has_fiducial, has_order, step_at
+from fastad.uncertainty.intervals.enclosing_curves import (
+    has_box,
+    has_fiducial,
+    has_order,
+    is_beyond_all,
+    step_at,
+)
 from fastad.uncertainty.results import ENOUGH_UNITS
 from fastad.uncertainty.samples.closed_forms import BINOMIAL
 from fastad.uncertainty.samples.influence import INFLUENCES, has_influence
@@ -188,7 +194,10 @@ def select_method(bound: BoundMeasure, counts: OrderedCounts) -> tuple[str, floa
         limits = limits_of(bound, float(counts.n_anomalies), float(counts.n_normals))
         is_known = isinstance(bound.measure, CorrectedMeasure) and min(limits) >= MANY
         return "bootstrap", None if is_known else math.nan
-    return best_method(rows)
+    method, coverage = best_method(rows)
+    if method in RESAMPLING and has_order(bound) and is_beyond_all(counts, bound):
+        return "order", None
+    return method, coverage
 
 
 def _has_large_tie(counts: OrderedCounts) -> bool:
