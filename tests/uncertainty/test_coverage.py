@@ -2,6 +2,7 @@
 
 import math
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,11 +15,14 @@ from bench import auto_coverage, coverage_page, false_positives
 from bench import coverage as study
 from bench.families import FAMILIES
 from bench.pages import filled, read_rows
+from fastad._core.types import ComparisonMethod
 from fastad.errors import LowCoverageWarning
 from fastad.measures.measure import BoundMeasure
 from fastad.measures.registry import MEASURES
 from fastad.measures.requests import bind
 from fastad.ordering.counts import OrderedCounts, count
+from fastad.ordering.labels import check_labels
+from fastad.uncertainty.comparisons.paired import rank_detectors
 from fastad.uncertainty.intervals.interval_estimation import (
     Task,
     check_options,
@@ -163,6 +167,37 @@ def test_comparisons_that_call_equal_detectors_different_are_warned_of() -> None
     with warnings.catch_warnings():
         warnings.simplefilter("error", LowCoverageWarning)
         fastad.compare(labels, a, b, measure="auc")
+
+
+@pytest.mark.parametrize("key", ["auc", "ap", "auc@0.05"])
+def test_the_bench_has_the_p_values_of_both_methods_by_a_variance(key: str) -> None:
+    labels = np.arange(130) < 30
+    a, b = false_positives.PAIRS["tied"](np.random.default_rng(1), labels)
+    detectors = rank_detectors(check_labels(labels), [("a", "a", a), ("b", "b", b)])
+    options = check_options("student", 0.95, 1, 0, methods=("student",))
+    first, second = (bind(key, {}).value(each.counts) for each in detectors.samples)
+    p_values = false_positives._by_variance(detectors, bind(key, {}), options, first - second)
+    methods: tuple[ComparisonMethod, ...] = ("delong", "student")
+    for method in methods:
+        result = fastad.compare(labels, a, b, measure=key, method=method)
+        assert p_values[method] == result.p_value
+
+
+def test_a_bench_that_was_stopped_continues(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measured = []
+
+    def measure(cell: tuple[int, int]) -> list[dict[str, Any]]:
+        measured.append(cell)
+        return [{"sum": sum(cell)}]
+
+    monkeypatch.setattr(study, "rows_of_cells", map)
+    notes = tmp_path / "table.partial"
+    assert study.resumed(measure, [(1, 2)], notes) == [{"sum": 3}]
+    for _ in range(2):
+        assert study.resumed(measure, [(3, 4), (1, 2)], notes) == [{"sum": 7}, {"sum": 3}]
+    assert measured == [(1, 2), (3, 4)]
 
 
 @pytest.mark.evidence
