@@ -150,10 +150,7 @@ def ranked(labels: Labels, scores: Scores, names: Sequence[str], **design: Any) 
 
 
 def by_size(
-    name: str,
-    names: Iterable[str],
-    sizes: Sequence[tuple[int, int]],
-    cell: Callable[..., str],
+    name: str, names: Iterable[str], sizes: Sequence[tuple[int, int]], cell: Callable[..., str]
 ) -> str:
     """Return a table with a row for each name and a column for each size."""
     lines = [

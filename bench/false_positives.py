@@ -172,10 +172,7 @@ def summarize(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
             key = row["measure"], row["method"], row["anomalies"], row["normals"]
             highest[key] = max(highest.get(key, 0.0), row["rate"])
     return [
-        {
-            **dict(zip(("measure", "method", "anomalies", "normals"), key, strict=True)),
-            "rate": rate,
-        }
+        {**dict(zip(("measure", "method", "anomalies", "normals"), key, strict=True)), "rate": rate}
         for key, rate in highest.items()
     ]
 

@@ -147,8 +147,7 @@ STEPPED: Mapping[str, Family] = MappingProxyType(
         "stepped": _stepped([0.5, 0.3, 0.15, 0, 0.05], [0.05, 0, 0.15, 0.5, 0.3]),
         "five levels": _levels([0.01, 0.05, 0.2, 0.5, 1], [0.3, 0.6, 0.9, 0.95, 1]),
         "eight levels": _levels(
-            [0.001, 0.01, 0.03, 0.05, 0.1, 0.2, 0.5, 1],
-            [0.15, 0.35, 0.5, 0.6, 0.75, 0.9, 0.95, 1],
+            [0.001, 0.01, 0.03, 0.05, 0.1, 0.2, 0.5, 1], [0.15, 0.35, 0.5, 0.6, 0.75, 0.9, 0.95, 1]
         ),
         # One normal in fifty lies above all anomalies.
         "normals above": _stepped([0.5, 0.3, 0.15, 0.03, 0.02], [0.05, 0.1, 0.3, 0.55, 0]),
@@ -176,9 +175,6 @@ DECIDED_BY_ONE: Mapping[str, Family] = MappingProxyType(
 )
 # 2 % of the anomalies are below all normals: many samples have none of them, and no variance.
 RARELY_HIDDEN: Mapping[str, Family] = MappingProxyType(
-    {
-        "few hidden": _stepped([0, 1, 0], [0.02, 0, 0.98]),
-        "chance": _shifted(0),
-    }
+    {"few hidden": _stepped([0, 1, 0], [0.02, 0, 0.98]), "chance": _shifted(0)}
 )
 ALL_FAMILIES: Mapping[str, Family] = MappingProxyType({**FAMILIES, **STEPPED, **DECIDED_BY_FEW})

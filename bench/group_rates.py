@@ -38,9 +38,7 @@ class Case(NamedTuple):
 CASES = [
     Case(name, n_groups, largest, rate, spread)
     for (name, rate), (n_groups, largest), spread in product(
-        [("recall", 0.8), ("false alarms", 0.01)],
-        [(200, 5000), (5, 2000), (2, 300)],
-        [0.0, 0.5],
+        [("recall", 0.8), ("false alarms", 0.01)], [(200, 5000), (5, 2000), (2, 300)], [0.0, 0.5]
     )
 ]
 

@@ -169,9 +169,7 @@ def pages(runs: list[Run]) -> dict[Path, dict[str, str]]:
             "bench": f"{where}\n\n{speeds(runs, newest.rows)}",
             "limits": f"{where}\n\n{limits(newest)}",
         },
-        README: {
-            "bench": f"{ratio_sentence(runs)}\n{where}\n\n{speeds([newest], README_ROWS)}",
-        },
+        README: {"bench": f"{ratio_sentence(runs)}\n{where}\n\n{speeds([newest], README_ROWS)}"},
     }
 
 

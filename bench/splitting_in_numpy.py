@@ -154,13 +154,7 @@ def _to_probabilities(deviations: Any, outside: Any, masses: Any, parts: Any, is
 
 
 def _write_normal(
-    deviations: Any,
-    normal: Any,
-    is_low: Any,
-    constants: Any,
-    indices: Any,
-    out: Any,
-    jacobian: Any,
+    deviations: Any, normal: Any, is_low: Any, constants: Any, indices: Any, out: Any, jacobian: Any
 ) -> None:
     out[indices] = np.where(is_low, normal, -normal)
     jacobian += (constants + 0.5 * (normal * normal - deviations * deviations)).sum(axis=0)
@@ -174,13 +168,7 @@ def _from_probabilities(normal: Any, outside: Any, masses: Any, parts: Any, is_l
 
 
 def _write_coordinates(
-    deviations: Any,
-    is_low: Any,
-    centres: Any,
-    widths: Any,
-    highest: float,
-    indices: Any,
-    out: Any,
+    deviations: Any, is_low: Any, centres: Any, widths: Any, highest: float, indices: Any, out: Any
 ) -> None:
     x = centres + widths * np.where(is_low, deviations, -deviations)
     out[indices] = np.clip(x, 0.0, highest)

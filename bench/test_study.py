@@ -72,9 +72,7 @@ def by_fastad(d: int, n_train: int) -> dict[Configuration, Measured]:
             drawn = scores_of_draws(scorer, len(members), draws, N_DRAWS)
             for configuration, scores, uniform in zip(members, tested, drawn, strict=True):
                 results[configuration] = measure_scores(
-                    *(split.y_test, scores, uniform),
-                    keys=paper_measures(),
-                    rates=OPERATING_RATES,
+                    *(split.y_test, scores, uniform), keys=paper_measures(), rates=OPERATING_RATES
                 )
     return results
 

@@ -467,10 +467,7 @@ def compared(rows: Iterable[Mapping[str, Any]]) -> str:
 
 def tables(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     """Return all tables of the page, by name."""
-    return {
-        **{name: lines(rows, *of) for name, of in TABLES.items()},
-        "weighted": compared(rows),
-    }
+    return {**{name: lines(rows, *of) for name, of in TABLES.items()}, "weighted": compared(rows)}
 
 
 if __name__ == "__main__":

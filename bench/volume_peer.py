@@ -84,8 +84,7 @@ def by_ultranest(region: rare.Rare, n_seeds: int) -> Runs:
             vectorized=True,
         )
         sampler.stepsampler = stepsampler.SliceSampler(
-            nsteps=2 * d,
-            generate_direction=stepsampler.generate_mixture_random_direction,
+            nsteps=2 * d, generate_direction=stepsampler.generate_mixture_random_direction
         )
         result = sampler.run(
             min_num_live_points=N_LIVE,

@@ -205,10 +205,7 @@ def package_reference(package: str) -> str:
     # Of these their own documentation tells.
     others = "Mapping, BaseException, ImportError, BaseEstimator, _MetadataRequester, float, object"
     options = f":members:\n   :inherited-members: {others}"
-    sections = [
-        _directives("## Functions", functions),
-        _directives("## Classes", classes, options),
-    ]
+    sections = [_directives("## Functions", functions), _directives("## Classes", classes, options)]
     head = _directives("", [f"automodule:: {module.__name__}"])
     return "\n\n".join([head, *(section for section in sections if section)])
 
@@ -220,10 +217,7 @@ def _directives(title: str, directives: list[str], options: str = "") -> str:
     return f"{title}\n\n```{{eval-rst}}\n" + "\n\n".join(blocks) + "\n```\n"
 
 
-GENERATED = {
-    "measures/index": measure_table,
-    "reference/fastad": short_names,
-}
+GENERATED = {"measures/index": measure_table, "reference/fastad": short_names}
 
 
 def _label(row: Measure[Any]) -> str:

@@ -124,9 +124,7 @@ def _draw_by_point(axes: Any, measure: Measure[Any], options: dict[str, Any]) ->
         values = [value_of(measure, data, {**options, point: at}) for at in points.tolist()]
         axes.plot(points, values, label=name, **line_style(i))
     axes.set(
-        xscale="log" if is_log else "linear",
-        xlabel=_label(point),
-        ylabel=_name_of_value(measure),
+        xscale="log" if is_log else "linear", xlabel=_label(point), ylabel=_name_of_value(measure)
     )
 
 
@@ -138,10 +136,7 @@ def _draw_by_separation(axes: Any, measure: Measure[Any], options: dict[str, Any
             for separation in separations.tolist()
         ]
         axes.plot(separations, values, label=name, **line_style(i))
-    axes.set(
-        xlabel="distance of the means, in standard deviations",
-        ylabel=_name_of_value(measure),
-    )
+    axes.set(xlabel="distance of the means, in standard deviations", ylabel=_name_of_value(measure))
 
 
 def _label(name: str) -> str:

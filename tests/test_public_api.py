@@ -21,13 +21,7 @@ import fastad
 from fastad.errors import InvalidTypeError
 from fastad.measures.registry import MEASURES
 from tests.support.loops import loop
-from tests.support.method_stubs import (
-    BOUNDED_STUBS,
-    STUBS,
-    make_bounded_stubs,
-    make_stubs,
-    stub,
-)
+from tests.support.method_stubs import BOUNDED_STUBS, STUBS, make_bounded_stubs, make_stubs, stub
 from tests.support.processes import run
 
 PACKAGES = {

@@ -171,10 +171,7 @@ def pairwise_agreement(
 
 
 def rank_label_agreement(
-    criterion: ArrayLike,
-    references: Sequence[ArrayLike],
-    *,
-    higher_is_better: bool = True,
+    criterion: ArrayLike, references: Sequence[ArrayLike], *, higher_is_better: bool = True
 ) -> LabelAgreement:
     """Fraction of the labels best, between and worst that a criterion recovers.
 

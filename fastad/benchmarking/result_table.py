@@ -397,12 +397,7 @@ class ResultTable:
     def omissions(self) -> list[str]:
         """Return notes of columns and rows that were not read, and of areas that look wrong."""
         left_out = [self._left_out] if self._left_out else []
-        return [
-            *left_out,
-            *self._unknown_columns(),
-            *self._missing_rows(),
-            *self._doubtful_areas(),
-        ]
+        return [*left_out, *self._unknown_columns(), *self._missing_rows(), *self._doubtful_areas()]
 
     def _unknown_columns(self) -> list[str]:
         if not self._unknown:
@@ -473,10 +468,7 @@ class ResultTable:
 
 
 def as_results(
-    results: Results,
-    measures: Sequence[str] | None,
-    *,
-    evaluated_by: Sequence[str] | None = None,
+    results: Results, measures: Sequence[str] | None, *, evaluated_by: Sequence[str] | None = None
 ) -> ResultTable:
     """Return the table of results that an argument is, or that its columns make.
 

@@ -39,14 +39,14 @@ def compare(
         list[str] | None,
         typer.Option(
             help="Column of a segment, data set or fold, in each of which detectors are compared; "
-            "may be repeated. P-values are corrected for the comparisons of all groups.",
+            "may be repeated. P-values are corrected for the comparisons of all groups."
         ),
     ] = None,
     independent: Annotated[
         Path | None,
         typer.Option(
             help="Table of other samples, such as those of another week or site: the measure of "
-            "each detector here is compared with that there, unpaired.",
+            "each detector here is compared with that there, unpaired."
         ),
     ] = None,
     measure: Annotated[
@@ -154,28 +154,28 @@ def compare_runs(
         list[str] | None,
         typer.Option(
             help="Column of a parameter of the detector; may be repeated. By default params, where "
-            "there is one.",
+            "there is one."
         ),
     ] = None,
     fold: Annotated[
         list[str] | None,
         typer.Option(
             help="Column of the fold or repeat; may be repeated. By default fold, where there is "
-            "one.",
+            "one."
         ),
     ] = None,
     anomaly_class: Annotated[
         str | None,
         typer.Option(
             help="Column of the class of the anomalies. By default anomaly_class, where there is "
-            "one.",
+            "one."
         ),
     ] = None,
     measure: Annotated[
         list[str] | None,
         typer.Option(
             help="Measure to compare with others, a column; may be repeated. By default all that "
-            "fastad knows.",
+            "fastad knows."
         ),
     ] = None,
     higher_is_better: UnknownMeasures = None,
@@ -184,12 +184,11 @@ def compare_runs(
         str | None,
         typer.Option(
             help="Measure by which detectors are compared. By default tpr@ at --operating-fpr, "
-            "else auc.",
+            "else auc."
         ),
     ] = None,
     operating_fpr: Annotated[
-        float | None,
-        typer.Option(help="False positive rate at which the detector will be used."),
+        float | None, typer.Option(help="False positive rate at which the detector will be used.")
     ] = None,
     reference: Annotated[
         str | None,
@@ -219,10 +218,7 @@ def compare_runs(
     run_compare_runs(
         files,
         {argument: names for argument, names in columns.items() if names},
-        {
-            "--higher-is-better": higher_is_better or [],
-            "--lower-is-better": lower_is_better or [],
-        },
+        {"--higher-is-better": higher_is_better or [], "--lower-is-better": lower_is_better or []},
         {
             "measures": measure or None,
             "measure": by,

@@ -27,11 +27,7 @@ from fastad.evaluation.operating_point import OperatingPoint
 from fastad.evaluation.parts import Parts, counts_by_kind, points_by_part, reads_corners
 from fastad.evaluation.results import DetectorEvaluation
 from fastad.evaluation.roc_points import roc_points
-from fastad.measures.contamination import (
-    corrected_counts,
-    refuse_impossible,
-    refuse_unidentified,
-)
+from fastad.measures.contamination import corrected_counts, refuse_impossible, refuse_unidentified
 from fastad.measures.flagged import CONFUSION_AT, threshold_and_flagged
 from fastad.measures.measure import BoundMeasure, Resolution
 from fastad.measures.requests import OWN_THRESHOLD, rates_of, thresholds_of
@@ -126,9 +122,7 @@ class EvaluationRequest:
 
 
 def evaluate_detector(
-    detector: tuple[str, ArrayLike],
-    labels: Labels,
-    request: EvaluationRequest,
+    detector: tuple[str, ArrayLike], labels: Labels, request: EvaluationRequest
 ) -> DetectorEvaluation:
     """Order the scores of one detector and evaluate all measures."""
     name, y_score = detector
@@ -151,10 +145,7 @@ def evaluate_detector(
 
 
 def evaluate_scores(
-    name: str,
-    scores: ScoreVector,
-    labels: Labels,
-    request: EvaluationRequest,
+    name: str, scores: ScoreVector, labels: Labels, request: EvaluationRequest
 ) -> DetectorEvaluation:
     """Order scores that have been checked and evaluate all measures."""
     with ReusedBuffers():
@@ -227,10 +218,7 @@ def _sample(
 
 
 def evaluate_measures(
-    name: str,
-    counts: OrderedCounts,
-    request: EvaluationRequest,
-    sample: "Sample | None" = None,
+    name: str, counts: OrderedCounts, request: EvaluationRequest, sample: "Sample | None" = None
 ) -> DetectorEvaluation:
     """Evaluate all measures on ordered counts; undefined ones are NaN with the reason."""
     is_independent = request.design is None

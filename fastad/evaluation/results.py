@@ -390,9 +390,7 @@ class Evaluation(TableResult, Mapping[str, DetectorEvaluation]):
         return split_keys([x.undefined for x in self._detectors.values()], self.measure_keys)
 
 
-def breakdown_of(
-    runs: Sequence[tuple[Mapping[str, Any], DetectorEvaluation]],
-) -> Breakdown | None:
+def breakdown_of(runs: Sequence[tuple[Mapping[str, Any], DetectorEvaluation]]) -> Breakdown | None:
     """Return the rates of kinds and segments of detectors in groups; None without these."""
     points = [point for _, each in runs for point in each.operating_points]
     if all(point.kinds is None and point.segments is None for point in points):

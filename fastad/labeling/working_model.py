@@ -75,10 +75,7 @@ class Cells:
 
 
 def _split(
-    row_cell: npt.NDArray[np.integer[Any]],
-    n_cells: int,
-    lowest: FloatVector,
-    values: ScoreVector,
+    row_cell: npt.NDArray[np.integer[Any]], n_cells: int, lowest: FloatVector, values: ScoreVector
 ) -> tuple[npt.NDArray[np.integer[Any]], int]:
     """Split cells by the bins of one more detector; return those that have rows, and how many."""
     n_codes = n_cells * lowest.shape[0]

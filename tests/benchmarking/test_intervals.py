@@ -47,10 +47,7 @@ def w_of(deviations: np.ndarray[tuple[int, int], np.dtype[np.int64]]) -> float:
 
 problems = st.integers(2, 5).flatmap(
     lambda k: st.lists(
-        st.tuples(
-            st.lists(st.integers(0, 3), min_size=k, max_size=k),
-            st.integers(0, 4),
-        ),
+        st.tuples(st.lists(st.integers(0, 3), min_size=k, max_size=k), st.integers(0, 4)),
         min_size=1,
         max_size=12,
     )

@@ -182,9 +182,7 @@ def test_signed_ranks_of_demsar() -> None:
     assert result.critical_difference is None
 
 
-@given(
-    st.lists(st.integers(-3, 4), min_size=1, max_size=9),
-)
+@given(st.lists(st.integers(-3, 4), min_size=1, max_size=9))
 @settings(max_examples=30)
 def test_exact_p_values_count_signs(differences: list[int]) -> None:
     result, advantage = signed_ranks(

@@ -27,11 +27,7 @@ TABLE = ResultTable.from_arrays({"auc": [[0.9, 0.8]], "tpr@0.1": [[0.5, 0.6]]})
     ("options", "error", "words"),
     [
         ({}, InvalidInputError, "target_measure must be given, .* found neither"),
-        (
-            {"operating_fpr": 0.1, "target_measure": "auc"},
-            InvalidInputError,
-            "found both",
-        ),
+        ({"operating_fpr": 0.1, "target_measure": "auc"}, InvalidInputError, "found both"),
         ({"operating_fpr": 0.2}, InvalidInputError, r"operating_fpr .* tpr@0\.1; found 0\.2"),
         ({"operating_fpr": 1.5}, InvalidInputError, r"operating_fpr must lie in \[0, 1\]"),
         ({"operating_fpr": "0.1"}, TypeError, "operating_fpr must be a number; found str"),

@@ -16,10 +16,7 @@ from fastad.measures.registry import MEASURES
 from fastad.measures.requests import example_key, read_key
 from tests.support.loops import loop
 
-ROWS: dict[str, Any] = {
-    "dataset": ["a", "a", "b", "b", "c", "c"],
-    "detector": ["knn", "lof"] * 3,
-}
+ROWS: dict[str, Any] = {"dataset": ["a", "a", "b", "b", "c", "c"], "detector": ["knn", "lof"] * 3}
 VALUES = [0.9, 0.8, 0.7, 0.6, 0.8, 0.7]
 # Functions that stand for one column, and those that need an operating point in its label.
 PLAIN = [

@@ -86,12 +86,7 @@ def test_each_group_is_measured_on_its_rows_with_a_score(
     w = WEIGHTS[weights]
     options: Any = {"measures": measures, **({"threshold": None} if measures else {})}
     result = fastad.evaluate(
-        Y,
-        SCORES,
-        groups=groups,
-        nan_policy="omit",
-        sample_weight=w,
-        **{**OPTIONS, **options},
+        Y, SCORES, groups=groups, nan_policy="omit", sample_weight=w, **{**OPTIONS, **options}
     )
     assert list(result) == [0, 1, 2, 3]
     for group in result:

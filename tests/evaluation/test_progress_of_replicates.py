@@ -23,10 +23,7 @@ CALLS: dict[str, tuple[Callable[..., Any], int]] = {
     "interval": (lambda **o: fastad.interval(Y, A, measure="eer", **N, **o), 400),
     "area": (lambda **o: fastad.interval(Y, A, measure="auc", method="bootstrap", **N, **o), 400),
     "part": (lambda **o: fastad.interval(Y, A, measure="tpr@0.2", method="basic", **N, **o), 400),
-    "fiducial": (
-        lambda **o: fastad.interval(Y, A, measure="ap", method="fiducial", **N, **o),
-        400,
-    ),
+    "fiducial": (lambda **o: fastad.interval(Y, A, measure="ap", method="fiducial", **N, **o), 400),
     "ranked": (lambda **o: RANKED.interval(measure="f1@0.3", method="basic", **N, **o), 400),
     "chance": (lambda **o: fastad.chance_level(Y, A, measure="eer", **N, **o), 400),
     "ranked chance": (lambda **o: RANKED.chance_level(measure="eer", **N, **o), 400),

@@ -102,8 +102,7 @@ def test_a_group_may_have_the_name_of_a_measure() -> None:
 
 
 @pytest.mark.parametrize(
-    "display",
-    [plot.RocCurveDisplay, plot.DetCurveDisplay, plot.PrecisionRecallDisplay],
+    "display", [plot.RocCurveDisplay, plot.DetCurveDisplay, plot.PrecisionRecallDisplay]
 )
 def test_legends_have_the_mark_and_a_footnote(display: Any) -> None:
     drawn = display.from_predictions(Y, SCORES, measures=MEASURES, ax=Figure().subplots())

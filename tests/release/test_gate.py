@@ -13,13 +13,7 @@ import pytest
 import fastad
 from fastad.errors import InvalidInputError, InvalidTypeError
 from fastad.release import GateResult, GateRow, power_of_policy, read_policy
-from fastad.uncertainty import (
-    MarginTest,
-    at_least,
-    equivalence,
-    gate_power,
-    noninferiority,
-)
+from fastad.uncertainty import MarginTest, at_least, equivalence, gate_power, noninferiority
 
 N = 1200
 RNG = np.random.default_rng(5)

@@ -186,10 +186,7 @@ def test_binomial_intervals_are_those_of_scipy(data: st.DataObject, level: float
             0.0 if k == 0 else exact.ppf(tail),
             1.0 if k == n else stats.beta(k + 1, n - k).isf(tail),
         ),
-        "jeffreys": (
-            0.0 if k == 0 else jeffreys.ppf(tail),
-            1.0 if k == n else jeffreys.isf(tail),
-        ),
+        "jeffreys": (0.0 if k == 0 else jeffreys.ppf(tail), 1.0 if k == n else jeffreys.isf(tail)),
     }
     for method, ends in expected.items():
         low, high = BINOMIAL[method](k, n, alpha)

@@ -312,12 +312,7 @@ def test_ranked_scores_have_the_same_intervals() -> None:
             fastad.interval(y, s, measure=key, n_resamples=100, rng=1, contamination=0.03)
         )
     table = fastad.evaluate(
-        y,
-        s,
-        measures=["auc", "tpr@0.1"],
-        contamination=0.03,
-        confidence_level=0.95,
-        rng=1,
+        y, s, measures=["auc", "tpr@0.1"], contamination=0.03, confidence_level=0.95, rng=1
     )
     for key in ("auc", "tpr@0.1"):
         expected = ranked.interval(measure=key, rng=1)

@@ -154,10 +154,7 @@ def test_a_perfect_order_is_corrected_by_its_margin_alone() -> None:
     assert (result.value, result.corrected) == (1.0, 0.8)
 
 
-@loop(
-    "data",
-    [([0, 0, 1], [1, 2, 3]), ([0, 1, 1], [1, 2, 3])],
-)
+@loop("data", [([0, 0, 1], [1, 2, 3]), ([0, 1, 1], [1, 2, 3])])
 def test_a_class_of_one_sample_is_refused(data: Any) -> None:
     with pytest.raises(UndefinedMeasureError, match="needs two samples of each class; found"):
         best_f1_optimism(*data)

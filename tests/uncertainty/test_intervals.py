@@ -329,12 +329,7 @@ def test_ranked_scores_have_the_same_intervals() -> None:
         ("auc", {"fpr": 0.1}, TypeError, "has none; found fpr=0.1"),
         ("tpr_at_fpr", {}, TypeError, "fpr must be given for tpr_at_fpr"),
         ("tpr_at_fpr", {"tpr": 0.1}, TypeError, "has fpr, interpolation; found tpr="),
-        (
-            "tpr@0.1",
-            {"fpr": 0.1},
-            InvalidInputError,
-            "fpr must not be given beside",
-        ),
+        ("tpr@0.1", {"fpr": 0.1}, InvalidInputError, "fpr must not be given beside"),
         ("tpr@", {}, InvalidInputError, "'tpr@'"),
         ("tpr@2", {}, InvalidInputError, "tpr@2"),
         ("tpr_at_fpr", {"fpr": 2}, InvalidInputError, "fpr must lie in"),
@@ -477,11 +472,7 @@ def test_a_rate_without_a_denominator_is_undefined(method: Any) -> None:
 
 @pytest.mark.parametrize(
     ("measure", "options", "method"),
-    [
-        ("ap", {}, "fiducial"),
-        ("auc_pr", {}, "fiducial"),
-        ("f1_at_fpr", {"fpr": 0.1}, "order"),
-    ],
+    [("ap", {}, "fiducial"), ("auc_pr", {}, "fiducial"), ("f1_at_fpr", {"fpr": 0.1}, "order")],
 )
 def test_another_prevalence_has_an_interval_that_is_valid_for_any_size(
     measure: str, options: dict[str, Any], method: str

@@ -254,12 +254,7 @@ def test_bootstrapped_differences_share_their_replicates(measure: str, stratifie
     assert (result.method, result.n_resamples, result.n_undefined) == ("bootstrap", 400, 0)
     for threads in (1, 3):
         again = fastad.compare(
-            y,
-            *scores,
-            stratified=stratified,
-            confidence_level=0.9,
-            n_threads=threads,
-            **keywords,
+            y, *scores, stratified=stratified, confidence_level=0.9, n_threads=threads, **keywords
         )
         assert again == result
 

@@ -129,10 +129,5 @@ def test_real_weights_have_values_and_no_intervals() -> None:
     assert result.largest == 1
     with pytest.raises(InvalidInputError, match="sample_weight must contain integers"):
         contamination_sensitivity(
-            Y,
-            S,
-            measure="auc",
-            contamination=GRID,
-            sample_weight=weights,
-            confidence_level=0.95,
+            Y, S, measure="auc", contamination=GRID, sample_weight=weights, confidence_level=0.95
         )

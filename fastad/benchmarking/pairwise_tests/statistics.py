@@ -203,12 +203,7 @@ def _within(
 
 
 def _collect(
-    models: Models,
-    rows: tuple[int, int],
-    prefix: int,
-    shift: int,
-    size: int,
-    stop: threading.Event,
+    models: Models, rows: tuple[int, int], prefix: int, shift: int, size: int, stop: threading.Event
 ) -> FloatVector:
     _check(stop)
     values = np.empty(size)

@@ -184,9 +184,7 @@ def _intervals_of(
 
 
 def evaluate_cells(
-    cells: ScoreCells,
-    measures: Sequence[BoundMeasure],
-    options: "InferenceOptions | None" = None,
+    cells: ScoreCells, measures: Sequence[BoundMeasure], options: "InferenceOptions | None" = None
 ) -> BoundedEvaluation:
     """Return a table of measures with their bounds, and intervals if these have options."""
     values: dict[str, BoundedValue] = {}

@@ -5,14 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fastad._core.results import (
-    Column,
-    Record,
-    Result,
-    TableResult,
-    attribute_columns,
-    plain_rows,
-)
+from fastad._core.results import Column, Record, Result, TableResult, attribute_columns, plain_rows
 from fastad._core.text_tables import TextTable, level_text
 from fastad._core.types import Threshold
 from fastad.evaluation.breakdown import Breakdown

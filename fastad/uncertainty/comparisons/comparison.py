@@ -153,13 +153,7 @@ def compare(
     """
     bound = bind(measure, operating_point, compare)
     options = check_comparison_options(
-        bound,
-        PAIRED_METHODS,
-        method,
-        confidence_level,
-        n_resamples,
-        rng,
-        stratified=stratified,
+        bound, PAIRED_METHODS, method, confidence_level, n_resamples, rng, stratified=stratified
     )
     target = _check_target(bound, min_difference, power)
     with thread_limit(n_threads), reporting(progress, "replicates", after=LATE) as report:
@@ -276,13 +270,7 @@ def compare_all(
     bound = bind(measure, operating_point, compare_all)
     check_choice(correction, tuple(CORRECTIONS), "correction")
     options = check_comparison_options(
-        bound,
-        PAIRED_METHODS,
-        method,
-        confidence_level,
-        n_resamples,
-        rng,
-        stratified=stratified,
+        bound, PAIRED_METHODS, method, confidence_level, n_resamples, rng, stratified=stratified
     )
     target = _check_target(bound, min_difference, power)
     with thread_limit(n_threads), reporting(progress, "replicates", after=LATE) as report:

@@ -16,15 +16,9 @@ from fastad.measures.requests import bind
 from fastad.ordering.counts import count_scores
 from fastad.ordering.labels import check_labels, check_scores
 from fastad.ordering.named_scores import series_names
-from fastad.uncertainty.comparisons.comparison_results import (
-    NO_VARIANCE,
-    IndependentComparison,
-)
+from fastad.uncertainty.comparisons.comparison_results import NO_VARIANCE, IndependentComparison
 from fastad.uncertainty.comparisons.pair_comparison import named_value
-from fastad.uncertainty.comparisons.pair_estimates import (
-    check_comparison_options,
-    pairs_test,
-)
+from fastad.uncertainty.comparisons.pair_estimates import check_comparison_options, pairs_test
 from fastad.uncertainty.comparisons.unpaired import (
     UNPAIRED_METHODS,
     Pair,

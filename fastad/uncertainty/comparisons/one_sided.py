@@ -327,10 +327,7 @@ def value_tests(sample: Sample, bound: BoundMeasure, options: InferenceOptions) 
 
 
 def _tests_by_level(
-    ends: Callable[[Fraction], Bounds],
-    estimate: float,
-    options: InferenceOptions,
-    n_resamples: int,
+    ends: Callable[[Fraction], Bounds], estimate: float, options: InferenceOptions, n_resamples: int
 ) -> OneSidedTests:
     """Return tests that reject what the interval of twice their level excludes."""
     floor = 1 / (1 + n_resamples) if n_resamples else SMALLEST_P

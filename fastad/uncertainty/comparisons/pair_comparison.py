@@ -12,11 +12,7 @@ from fastad.errors import InvalidInputError
 from fastad.measures.measure import BoundMeasure
 from fastad.ordering.counts import OrderedCounts
 from fastad.uncertainty.comparisons.comparison_results import NO_VARIANCE, Comparison
-from fastad.uncertainty.comparisons.pair_estimates import (
-    PairEstimate,
-    few_df_note,
-    pairs_test,
-)
+from fastad.uncertainty.comparisons.pair_estimates import PairEstimate, few_df_note, pairs_test
 from fastad.uncertainty.comparisons.paired import PAIRED_METHODS, Detectors
 from fastad.uncertainty.intervals.interval_estimation import InferenceOptions
 from fastad.uncertainty.intervals.methods import limits_of, note_of_few, select_paired_method

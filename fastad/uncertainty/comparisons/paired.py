@@ -365,10 +365,7 @@ def _permuted_differences(
     differences = np.empty(n_tried)
 
     pool = MemoryPool(
-        lambda: (
-            np.zeros(labels.shape[0], np.uint8),
-            np.empty((2, 2, n_distinct + 1), np.int64),
-        )
+        lambda: (np.zeros(labels.shape[0], np.uint8), np.empty((2, 2, n_distinct + 1), np.int64))
     )
 
     def fill(part: range) -> None:

@@ -207,9 +207,7 @@ def difference_band(
             for name, scores in (("scores_a", scores_a), ("scores_b", scores_b))
         ]
         error = too_few_samples(
-            _NAME,
-            labels.n_anomalies,
-            labels.values.shape[0] - labels.n_anomalies,
+            _NAME, labels.n_anomalies, labels.values.shape[0] - labels.n_anomalies
         )
         if error is not None:
             raise error
@@ -246,10 +244,7 @@ def difference_band(
 
 
 def _at_thresholds(
-    measure: Measure[Any],
-    labels: Labels,
-    pair: Sequence[ScoreVector],
-    thresholds: list[Threshold],
+    measure: Measure[Any], labels: Labels, pair: Sequence[ScoreVector], thresholds: list[Threshold]
 ) -> tuple[FloatMatrix, npt.NDArray[np.float64]]:
     """Return values (2, n_thresholds) of both detectors, and slopes (2, n_thresholds, 2)."""
     values, slopes = [], []

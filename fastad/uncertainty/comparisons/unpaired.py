@@ -37,12 +37,7 @@ from fastad.uncertainty.intervals.interval_estimation import (
     interval_by_level,
     task_of,
 )
-from fastad.uncertainty.intervals.methods import (
-    MANY,
-    delong_keeps_level,
-    limits_of,
-    select_method,
-)
+from fastad.uncertainty.intervals.methods import MANY, delong_keeps_level, limits_of, select_method
 from fastad.uncertainty.results import Interval, lowest_coverage
 from fastad.uncertainty.samples.bootstrap import IndependentSample
 from fastad.uncertainty.samples.closed_forms import Bounds, rounding_of, variance
@@ -210,11 +205,7 @@ def intervals_of_sides(
 
 
 def _side(
-    pair: Pair,
-    i: int,
-    bound: BoundMeasure,
-    options: InferenceOptions,
-    progress: Progress | None,
+    pair: Pair, i: int, bound: BoundMeasure, options: InferenceOptions, progress: Progress | None
 ) -> Callable[[Fraction], Interval]:
     """Return the interval of one side as a function of its level; replicates are drawn once."""
     counts = pair.counts[i]
@@ -387,10 +378,5 @@ def _side_counts(pooled: OrderedCounts, fps: CountVector, tps: CountVector) -> O
 
 
 UNPAIRED_METHODS: Mapping[str, Callable[..., PairEstimate]] = MappingProxyType(
-    {
-        "delong": _delong,
-        "hybrid": _hybrid,
-        "bootstrap": _bootstrap,
-        "permutation": _permutation,
-    }
+    {"delong": _delong, "hybrid": _hybrid, "bootstrap": _bootstrap, "permutation": _permutation}
 )
