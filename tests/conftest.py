@@ -55,12 +55,17 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Keep one in so many cases of a test in the default tier; the others are slow.
 
-    The tests of processes and builds, some of which take a minute, come first: at the end they
-    would keep one worker busy while the others have nothing left.
+    So are the pages of the guide and of the evidence; README and the first pages are not.
+
+    The tests of processes and builds, some of which take a minute, come first, and of these the
+    tests of the whole project: at the end they would keep one worker busy while the others have
+    nothing left.
     """
-    items.sort(key=lambda item: item.get_closest_marker("system") is None)
+    items.sort(key=lambda item: (item.get_closest_marker("system") is None, len(item.path.parents)))
     n_seen: Counter[str] = Counter()
     for item in items:
+        if item.path.parent.name in ("guide", "evidence"):
+            item.add_marker(pytest.mark.slow)
         if mark := item.get_closest_marker("one_in"):
             name = item.nodeid.partition("[")[0]
             if n_seen[name] % mark.args[0]:

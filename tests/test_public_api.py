@@ -405,6 +405,7 @@ HINTED = [
 ]
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(("function", "other", "argument"), HINTED)
 def test_arguments_of_other_libraries_get_a_hint(function: str, other: str, argument: str) -> None:
     message = f"^{other} must be an argument of {function}; did you mean '{argument}'"

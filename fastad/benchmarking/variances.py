@@ -187,8 +187,8 @@ def variance_components(
 
     Intervals of A and W are the jackknife's, of their logarithms with Student's quantiles; that of
     A contains the chi-squared one; both give that of B by the modified method of large samples
-    [2]_. At 95 % they covered in 93 to 95 % (W) and 96 to 99 % (B) of 4 000 tables with 5 to 40
-    data sets for normal distributions, and B of exponential ones in 88 to 98 %.
+    (Burdick and Graybill). At 95 % they covered in 93 to 95 % (W) and 96 to 99 % (B) of 4 000
+    tables with 5 to 40 data sets for normal distributions, and B of exponential ones in 88 to 98 %.
 
     Seeds must be independent, given the data set. Folds share training samples: what they have in
     common counts as a difference of data sets.

@@ -128,6 +128,7 @@ def test_by_hand() -> None:
 # The mean over data sets.
 
 
+@pytest.mark.slow
 @given(result_rows(LABELS))
 def test_undefined_data_sets_are_left_out_and_counted(rows: list[dict[str, Any]]) -> None:
     table = ResultTable.from_table(as_columns(rows), measures=LABELS, higher_is_better=DOWN)

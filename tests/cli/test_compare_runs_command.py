@@ -59,6 +59,7 @@ def test_all_sections_and_what_they_say_are_printed(runs: Path) -> None:
     assert len(estimate) == 18
 
 
+@pytest.mark.slow
 def test_long_tables_are_not_printed_but_saved(
     runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

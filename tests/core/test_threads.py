@@ -166,6 +166,7 @@ print(fastad.evaluate(y, few).to_json() == expected)
     assert run(program, FASTAD_NUM_THREADS="2").split() == ["interrupted", "True", "True"]
 
 
+@pytest.mark.slow
 def test_thirty_two_threads_find_the_bits_of_one_in_every_measure() -> None:
     rng = np.random.default_rng(0)
     y = rng.random(250_000) < 0.1

@@ -379,6 +379,7 @@ def test_later_fits_do_not_change_what_was_compiled() -> None:
     assert (detector.score_samples(X) != expected).any()
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("d", DIMENSIONS)
 @pytest.mark.parametrize("k", [2, 9, 40])
 def test_equal_distances_give_equal_means(d: int, k: int) -> None:

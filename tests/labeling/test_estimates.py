@@ -153,6 +153,7 @@ def test_missed_sequence_is_where_the_prior_over_the_posterior_is_small(
     assert missed_sequence(n_found, n_normal, 200 - n, planned, 0.05) == expected
 
 
+@pytest.mark.slow
 @loop("n_anomalies, planned", [(3, 50.0), (20, 50.0), (20, 10.0)])
 def test_missed_sequence_covers_at_all_numbers_of_labels(n_anomalies: int, planned: float) -> None:
     rng = np.random.default_rng(6)
@@ -238,6 +239,7 @@ def test_rounds_must_follow_each_other() -> None:
         estimate(scores, wrong, target="auc a")
 
 
+@pytest.mark.slow
 @loop("target", ["ap a", "ap a vs b", "auc@0.05 a", "auc a vs b"])
 def test_areas_are_covered_where_anomalies_lie_as_no_model_has_them(target: str) -> None:
     """All have one score by each detector, so that values on smooth labels are wrong."""

@@ -192,6 +192,7 @@ def test_compiled_functions_are_the_same() -> None:
 # What takes a measure
 
 
+@pytest.mark.one_in(3)
 @EVERY
 @EVERY_POINT
 def test_everything_that_takes_a_key_takes_it(name: str, at: str) -> None:

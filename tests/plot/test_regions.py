@@ -97,6 +97,7 @@ def test_volumes_are_those_of_volume_at_fpr() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_a_smaller_rate_has_the_larger_region() -> None:
     """Škvára et al. 2019, figure 4."""
     display = draw(fpr=[0.01, 0.05, 0.1, 0.3], volume_kw={"rng": 0})
@@ -185,6 +186,7 @@ def test_a_volume_that_is_a_bound_is_shown_as_one() -> None:
     assert str(display.line_.get_label()).startswith("vol@0.05 < 0.00")
 
 
+@pytest.mark.slow
 def test_regions_in_pieces_are_drawn_in_pieces() -> None:
     def two(rows: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         return np.minimum(distance(rows - 0.5), distance(rows + 0.5))

@@ -254,6 +254,7 @@ def test_ends_of_draws_until_a_relative_error_are_exact(fraction: float, level: 
     assert nbinom.sf(misses - 1, hits, result.high) == pytest.approx((1 - level) / 2, rel=1e-9)
 
 
+@pytest.mark.slow
 def test_a_relative_error_out_of_reach_gives_what_the_budget_gives() -> None:
     for kind in KINDS:
         region = ball(3)

@@ -274,6 +274,7 @@ def test_neither_threads_nor_the_kind_of_score_change_a_bit() -> None:
     assert again.log_value != results[0].log_value
 
 
+@pytest.mark.slow
 def test_many_particles_on_threads() -> None:
     """More than a thread moves together."""
     region = simplex(4)

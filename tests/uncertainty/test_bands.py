@@ -143,6 +143,7 @@ def test_the_band_is_narrow_for_large_samples() -> None:
     assert roc_band(y, y, fpr=1 - 0.974 ** (1 / 500)).low[0] == 0
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(samples(both=True), st.sampled_from([0.95, 0.6, 0.01]), st.booleans())
 def test_the_curve_lies_in_its_band(sample: Sample, level: float, simultaneous: bool) -> None:

@@ -261,6 +261,7 @@ def test_the_order_interval_is_the_band_and_its_mirror(sample: Sample, rate: Fra
     assert mirrored.low <= mirrored.value <= mirrored.high
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("method", ["delong", "logit", "bootstrap", "basic", "bca"])
 @pytest.mark.parametrize(("n", "m"), [(2, 2), (2, 50), (3, 7), (20, 20), (41, 1000)])
 def test_perfect_separation_has_a_width(method: Any, n: int, m: int) -> None:

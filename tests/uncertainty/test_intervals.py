@@ -146,6 +146,7 @@ def test_no_confidence_level_is_printed_as_all(level: float, text: str) -> None:
     assert f"({text}, " in str(result)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("method", ["combined", "fiducial", "logit"])
 @pytest.mark.parametrize(("n", "m"), [(5, 500), (20, 100), (100, 1000), (300, 300)])
 @pytest.mark.parametrize("prevalence", [None, 0.01])
@@ -234,6 +235,7 @@ def test_a_label_is_a_name_with_its_operating_point(
         assert one == fastad.interval(Y, S, measure=name, method="bootstrap", rng=4, **options)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     "name", sorted(name for name, row in MEASURES.items() if row.kind == "value")
 )

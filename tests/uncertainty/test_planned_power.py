@@ -50,6 +50,7 @@ def test_power_is_how_often_the_test_passes() -> None:
     assert gate_power(Y, OLD, loss=0.0, rng=3, n_draws=60, **options).power > planned.power
 
 
+@pytest.mark.slow
 def test_power_of_a_limit_is_how_often_the_binomial_bound_passes() -> None:
     """TPR at a threshold is a binomial count, which Clopper and Pearson's bound tests."""
     threshold = float(np.quantile(OLD[Y == 1], 0.2))

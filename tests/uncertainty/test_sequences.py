@@ -76,6 +76,7 @@ def test_the_expected_value_over_all_paths_is_1(p: Fraction) -> None:
         assert computed @ np.array(paths, float) == pytest.approx(1, abs=1e-12)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("k", "n"), COUNTS)
 @pytest.mark.parametrize("factor", [1 - 1e-5, 1 + 1e-8, 1.2])
 def test_the_mixture_keeps_its_digits(k: int, n: int, factor: float) -> None:

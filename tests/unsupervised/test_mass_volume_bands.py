@@ -145,6 +145,7 @@ def test_a_simultaneous_band_contains_the_pointwise_one(seed: int) -> None:
     assert whole.simultaneous
 
 
+@pytest.mark.slow
 def test_a_higher_confidence_is_a_wider_band() -> None:
     scored = normal(0)
     for flag in (False, True):

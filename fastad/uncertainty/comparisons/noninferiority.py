@@ -119,9 +119,9 @@ def noninferiority(
 
     Notes
     -----
-    Rates of all anomalies or normal samples at a threshold have an exact test (unconditional [1]_,
-    [2]_; the normal distribution of its statistic from about a hundred events on). Smooth measures
-    have Student's test with the influences of both, or its form that allows for skewness [3]_,
+    Rates of all anomalies or normal samples at a threshold have an exact test (unconditional; the
+    normal distribution of its statistic from about a hundred events on). Smooth measures have
+    Student's test with the influences of both, or Hall's form of it that allows for skewness,
     whichever rejects less; other measures shifted replicates. Independent samples have the methods
     of `compare_independent`, and for smooth measures Student's test beside them. All but the exact
     tests also allow for a kind of anomalies that the new detector misses and the samples lack:
