@@ -105,7 +105,7 @@ def net_benefit(tp: Any, fp: Any, n_anomalies: Any, n_normals: Any, threshold: A
 def labeling_call(name: str, sample: Sample, rng: np.random.Generator) -> dict[str, Any]:
     """Return the arguments of a function of `fastad.labeling`."""
     scores = {"a": sample.s, "b": rng.permutation(sample.s)}
-    targets = "auc a vs b", "tpr@0.1 a", "precision@k3 b", ["auc b", "tpr@0.1 a vs b"]
+    targets = "auc a vs b", "tpr@0.1 a", "precision@k1 b", ["auc b", "tpr@0.1 a vs b"]
     target = targets[rng.integers(len(targets))]
     given = {"scores": scores, "budget": max(sample.y.shape[0] // 2, 1), "target": target}
     if name == "design":
