@@ -27,7 +27,7 @@ _WRITTEN = (
 )
 _WRITTEN_PREFIXES = ("threshold@", "flagged@", "__index_level_", "Unnamed: ")
 _ENDINGS = ("_low", "_high", "_adjusted", "_p_value")
-_MAX_NAMES = 4
+_MAX_NAMES, _MAX_COLUMNS = 4, 12
 # Further columns of a study: several collections are part of the names of data sets, and of several
 # contaminations the lowest is compared.
 COLLECTION, CONTAMINATION = "collection", "contamination"
@@ -122,7 +122,7 @@ def find_columns(
             if name not in names:
                 raise InvalidInputError(
                     f"{argument} must name a column of the table; found {name!r}, and the "
-                    f"columns {', '.join(names)}{_wide_hint(key, name, names, keys)}"
+                    f"columns {some_of(names, _MAX_COLUMNS)}{_wide_hint(key, name, names, keys)}"
                 )
     used = [name for key_columns in keys.values() for name in key_columns]
     if len(set(used)) < len(used):
@@ -161,7 +161,7 @@ def find_measures(
         if not defined:
             raise InvalidInputError(
                 "table must have a column of a measure, such as auc or tpr@0.05; found "
-                f"{', '.join(names)}: name others with higher_is_better={{name: True}}"
+                f"{some_of(names, _MAX_COLUMNS)}: name others with higher_is_better={{name: True}}"
             )
         return list(defined.values())
     selected: dict[str, MeasureColumn] = {}
@@ -281,9 +281,12 @@ def _wide_hint(key: str, name: str, names: Sequence[str], keys: Mapping[str, Seq
     datasets = "".join(
         f", datasets=table[{each!r}]" for each in keys["dataset"][:1] if each in names
     )
+    listed = str(detectors)
+    if len(detectors) > _MAX_COLUMNS:
+        listed = f"[{', '.join(map(repr, detectors[:3]))}, ...]"
     return (
         ". If each detector has a column, pass ResultTable.from_arrays({'auc': "
-        f"table[{detectors}]}}{datasets}, detectors={detectors})"
+        f"table[{listed}]}}{datasets}, detectors={listed})"
     )
 
 

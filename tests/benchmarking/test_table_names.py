@@ -127,6 +127,13 @@ def test_a_wide_table_is_refused_with_what_reads_it() -> None:
     assert results.datasets == ["a", "b"]
 
 
+def test_of_many_columns_the_message_names_a_few() -> None:
+    wide = pd.DataFrame({f"d{j}": [0.9, 0.7] for j in range(500)})
+    with pytest.raises(InvalidInputError, match=r"d11 and 488 more.*'d2', \.\.\.") as caught:
+        average_ranks(wide)
+    assert len(str(caught.value)) < 500
+
+
 @pytest.mark.parametrize("missing", [None, float("nan")])
 def test_a_data_set_with_one_class_of_anomalies_may_lack_its_name(missing: Any) -> None:
     classes = np.array(["5", "5", missing, "8", "8", "8"], object)
