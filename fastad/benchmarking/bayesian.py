@@ -80,7 +80,7 @@ class BayesianComparison(PairMatrix):
 
     @property
     def shades(self) -> FloatMatrix:
-        """Probability of being better less that of being worse."""
+        """Probability of being better less the probability of being worse."""
         return self.p_better - self.p_worse
 
     def cell(self, i: int, j: int) -> tuple[str, ...]:

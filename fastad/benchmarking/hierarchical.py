@@ -83,8 +83,8 @@ def bayesian_hierarchical_t(
     sampling, by which the difference on another data set is most likely there.
 
     Splits that only one of two detectors has do not count, nor do data sets with fewer than two.
-    Where all differences on a data set are equal, its deviation is that of uniform numbers within
-    the region, as in baycomp.
+    Where all differences on a data set are equal, its deviation is the deviation of uniform numbers
+    within the region, as in baycomp.
 
     O(n) time for each draw and pair of detectors on n data sets.
 

@@ -94,7 +94,7 @@ def score_rank_intervals(
 
     Notes
     -----
-    The covariance of the values is that of the influences of samples, for smooth measures
+    The covariance of the values is the covariance of the influences of samples, for smooth measures
     (`delong_covariance`), and of bootstrap replicates that all detectors share for others. Pairs
     are tested step by step, as by `rank_intervals`, by the largest of their differences over their
     standard errors: of normal values, with Student's correction for the samples that limit the

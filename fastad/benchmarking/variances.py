@@ -79,7 +79,7 @@ class VarianceComponents(TableResult):
         Parameters
         ----------
         n_datasets, n_seeds : int, optional
-            Numbers of data sets, and of seeds or folds on each; by default those of the table.
+            Numbers of data sets, and of seeds or folds on each; by default as in the table.
 
         Returns
         -------
@@ -145,7 +145,7 @@ def variance_components(
     control: str | None = None,
     confidence_level: Point = 0.95,
 ) -> VarianceComponents:
-    """Separate the variance of results into that of data sets and that of seeds within them.
+    """Separate the variance of results into one of data sets and one of seeds within them.
 
     Parameters
     ----------

@@ -160,7 +160,7 @@ def _design(
 def _read_scores(
     file: Path, score: list[str] | None, drawn: Container[str] = ()
 ) -> "dict[str, ScoreVector]":
-    """Read the columns that are named, or those of drawn rows, or all that may be scores."""
+    """Read the named columns, or the columns of drawn rows, or all that may be scores."""
     from fastad._tables.columns import Numbers
     from fastad._tables.detectors import find_detectors
     from fastad._tables.table import Table

@@ -34,7 +34,7 @@ class Breakdown(TableResult):
     Prints tables for each detector and point. Frames have a row for all samples, each part and the
     worst one at each point: the columns of groups, ``detector``, ``fpr``, ``threshold``, those of
     `fastad.uncertainty.RateComparison`, ``alarms_per_day``, and the keys of the measures, whose
-    values are those of each kind against all normal samples.
+    values are of each kind against all normal samples.
 
     Attributes
     ----------

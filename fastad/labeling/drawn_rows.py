@@ -272,7 +272,7 @@ def check_rounds(
 
 
 def _difference(drawn: DrawnRows, scores: Mapping[str, ScoreVector]) -> str | None:
-    """Return how scores differ from those of which rows were drawn, or None."""
+    """Return how scores differ from the scores by which rows were drawn, or None."""
     n = len(next(iter(scores.values())))
     if drawn.row.max() >= n:
         return f"row {drawn.row.max()} of {n}"

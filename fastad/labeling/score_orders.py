@@ -18,7 +18,7 @@ from fastad.ordering.named_scores import score_name
 from fastad.ordering.orders import order_rows
 from fastad.ordering.raw import KeyCodec
 
-# Columns of files of drawn rows before those of the detectors.
+# Columns of files of drawn rows before the columns of the detectors.
 COLUMNS = ("row", "label", "probability", "size", "priority", "least_size", "round", "population")
 
 

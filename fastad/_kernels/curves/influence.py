@@ -38,7 +38,7 @@ def add_under(
         # Mean position of the covered points along the piece.
         along = 0.5 if cut_by_expectation and covered > 0.0 else covered / 2
         upright[i] += sign * (width * covered * along + max(end - x - width, 0.0))
-        # Also where the class has no point: one more would tie with those of the other class.
+        # Also where the class has no point: one more would tie with points of the other class.
         height = (ys[i + 1] - ys[i]) / high
         level[i] += sign * covered * (ys[i] / high - top + height * along)
 

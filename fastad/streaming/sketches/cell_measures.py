@@ -39,7 +39,7 @@ class CellMeasures(BoundedMeasureMethods):
     @property
     @abstractmethod
     def memory(self) -> int:
-        """Bytes for the counts, and for those of a second pass."""
+        """Bytes for the counts, and for the counts of a second pass."""
 
     @abstractmethod
     def score_cells(self) -> ScoreCells:
@@ -128,7 +128,7 @@ class CellMeasures(BoundedMeasureMethods):
     def roc_band(self) -> "RocBand":
         """Return the band in which the ROC curve of the exact scores certainly lies.
 
-        Its confidence level is 1; ``tpr`` is that of `roc_curve`.
+        Its confidence level is 1; ``tpr`` is the TPR of `roc_curve`.
         """
         # Here, because SciPy's functions take a sixth of a second to import.
         from fastad.uncertainty.rates.bands import RocBand

@@ -258,7 +258,7 @@ class Refinement:
 
 
 def split_query(refinements: Iterable[Refinement], query: CountsQuery) -> str:
-    """Return the query that splits the ranges of some refinements, such as those of groups."""
+    """Return the query that splits the ranges of some refinements, such as one of each group."""
     splits = [split for split in (each._split() for each in refinements) if split[0]]
     joined: list[tuple[float, float]] = []
     for low, high in sorted(each for ranges, *_ in splits for each in ranges):

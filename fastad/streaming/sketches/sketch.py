@@ -72,7 +72,7 @@ class ScoreSketch(CellMeasures):
         self._dtype: np.dtype[Any] | None = None
         self._lowest = self._highest = 0
         self._cells: ScoreCells | None = None
-        # Points that somebody else has counted, beside those of the table.
+        # Points that somebody else has counted, beside the points of the table.
         self._bins: ScoreCells | None = None
 
     @classmethod

@@ -81,7 +81,7 @@ def noninferiority(
     ----------
     y_true : array-like of shape (n_samples,), or a pair of them
         1 for an anomaly, 0 for a normal sample, or booleans. A pair has the labels of two
-        independent samples, such as those of two weeks: the new detector's, and the old one's.
+        independent samples, such as two weeks: the new detector's, and the old one's.
     new, old : array-like of shape (n_samples,)
         Anomaly scores, higher is more anomalous, each in a unit of its own.
     measure : str, Measure or BoundMeasure

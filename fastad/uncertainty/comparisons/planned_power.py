@@ -161,7 +161,7 @@ def gate_power(
     rng : int or numpy.random.Generator, optional
         Seed or generator of the draws.
     pos_label, n_threads, progress, **operating_point : optional
-        As for `noninferiority`; progress is that of data sets.
+        As for `noninferiority`; progress counts data sets.
 
     Returns
     -------
@@ -175,7 +175,7 @@ def gate_power(
 
     Notes
     -----
-    Scores are drawn from those of the old detector, class by class. The new detector has the same
+    Scores are drawn from the old detector's, class by class. The new detector has the same
     distributions, but for a part of the anomalies that it scores like normal samples (of rates of
     normals, normal samples like anomalies), as large as the loss takes. Required numbers follow
     from the distance of the bounds from the mean estimate, which falls with the root of the

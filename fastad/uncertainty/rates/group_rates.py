@@ -65,7 +65,7 @@ class RateComparison(ShortRepr, TableResult):
         Highest minus lowest rate, and lowest over highest, with intervals of the differences and
         ratios of the highest and lowest true rates.
     n_required : int or None
-        Number of samples from which on a group can show a rate other than that of all: with fewer,
+        Number of samples from which on a group can show another rate than all samples: with fewer,
         no event at all, or nothing but events, is compatible with it. None where all samples or
         none are events.
     confidence_level : float
@@ -100,7 +100,7 @@ class RateComparison(ShortRepr, TableResult):
 
     @property
     def worst_name(self) -> Any:
-        """Name of the group with the worst rate; of equal ones, that of the most samples."""
+        """Name of the group with the worst rate; of equal ones, the group with the most samples."""
         return self.names[self.worst_index]
 
     @property
@@ -256,7 +256,7 @@ def compare_rates(
         Events and samples of all groups together, where a sample may be in several groups; by
         default the sums.
     higher_is_better : bool, default True
-        Whether the worst group is that of the lowest rate, as of a recall, or the highest.
+        Whether the worst group has the lowest rate, as for a recall, or the highest.
     confidence_level : float, default 0.95
         Confidence level, in (0, 1).
 
@@ -300,7 +300,7 @@ def compare_rates(
     >>> rates = fastad.uncertainty.compare_rates([90, 40, 1], [100, 80, 2], names=names)
     >>> rates.worst_name, rates.n_required
     ('r2l', 15)
-    >>> print(rates.worst)  # of the lowest true rate, which may be that of two samples
+    >>> print(rates.worst)  # the lowest true rate, perhaps of a group of two samples
     0.5000 [0.0126, 0.6370] (95 %, clopper-pearson)
     """
     check_rows({"n_events": n_events, "n_samples": n_samples})
