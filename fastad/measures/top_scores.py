@@ -12,6 +12,7 @@ from fastad._kernels.resampling import subsample
 from fastad.errors import UndefinedMeasureError
 from fastad.measures.measure import POINT, ROUNDED_AREA, Measure
 from fastad.measures.points import (
+    height_between,
     hits_among,
     k_or_anomalies,
     last_flagging,
@@ -37,10 +38,11 @@ def _precision_at_k_of_order(order: PackedOrder, k: int | None) -> float | None:
     if len(order.ranges) > 1 or not 0 < k <= order.n_points:
         return None
     fp, tp, next_fp, next_tp = sweep.counts_around(order.packed, k, 1)
-    n_tied = next_fp + next_tp - fp - tp
-    if n_tied == 0:  # at the end of the order
-        return tp / k
-    return (tp * n_tied + (k - fp - tp) * (next_tp - tp)) / (n_tied * k)
+    point, after = (fp + tp, tp), (next_fp + next_tp, next_tp)
+    if point == after:  # the end of the order
+        return quotient(tp, k)
+    hits, divisor = height_between(point, after, k, 1)
+    return quotient(hits, divisor * k)
 
 
 PRECISION_AT_K = Measure(
