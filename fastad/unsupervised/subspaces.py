@@ -230,11 +230,7 @@ def _evaluate_subspace(
 def _evaluate_detector(
     estimator: LevelSetEstimator, rows: FloatMatrix, n_draws: int, plan: CriteriaPlan
 ) -> SubspaceCriteria:
-    """Evaluate a detector by uniform points, and where these hit too seldom by splitting.
-
-    Weighted draws would be more accurate, but of so few features splitting takes a tenth of their
-    time.
-    """
+    """Evaluate a detector by uniform points, and where these hit too seldom by splitting."""
     y_score = estimator.score.of_rows(rows)
     lowest = min(plan.mass[0], plan.excess_mass)
     options = LevelSetOptions("uniform", n_draws, lowest, None)
