@@ -33,6 +33,8 @@ from fastad.uncertainty.comparisons.unpaired import Pair
 from fastad.uncertainty.samples.bootstrap import IndependentSample
 from fastad.uncertainty.samples.sampling import DesignedSample
 
+_NO_PARTS = "no sample has a kind or a segment"
+
 
 @suggests_arguments
 def gate(
@@ -89,6 +91,9 @@ def gate(
         rows: list[GateRow] = []
         for requirement, column, parts in _parts_of(rules, _read(rules, new=new, old=old)):
             of_column = [_row(requirement, column, value, each) for value, each in parts]
+            if not parts:  # a requirement that nothing tests is not fulfilled
+                text, verdict = requirement.text, rules.small_slices
+                of_column = [GateRow(text, column, "", verdict, _NO_PARTS, None)]
             rows += _adjusted(of_column, requirement, rules) if column else of_column
     return GateResult(rows, float(rules.confidence_level))
 
@@ -293,6 +298,8 @@ def power_of_policy(
             notes.append(f"{requirement.text}: the power of margins and limits alone is estimated")
             continue
         limit = requirement.at_most if requirement.at_least is None else requirement.at_least
+        if not parts:
+            notes.append(f"{requirement.text}, {column}: {_NO_PARTS}")
         for value, part in parts:
             place = f"{column} {value}" if column else ""
             if column and part.too_few:

@@ -2,14 +2,15 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from fastad._core.arrays import real_vector, refuse_nan
 from fastad._core.frames import is_missing, table_columns
-from fastad._core.row_index import RowIndex
+from fastad._core.row_index import RowIndex, check_rows
 from fastad._core.suggestions import did_you_mean
 from fastad._core.text_tables import some_of
 from fastad._core.types import AnyVector, IntVector
@@ -17,7 +18,7 @@ from fastad._tables.columns import Labels, Names, Numbers, Role
 from fastad._tables.table import N_NAMED, Table
 from fastad.errors import InvalidInputError, InvalidTypeError
 from fastad.ordering.groups import factorize
-from fastad.ordering.labels import check_labels
+from fastad.ordering.labels import check_labels, rows_with_score
 from fastad.release.policy import Policy
 
 
@@ -26,13 +27,15 @@ class ScoredRows:
     """Labels, scores and other columns of some samples; scores of both detectors, or of one.
 
     Labels are 1 for an anomaly, and None of an old table without them; ``columns`` are slices,
-    clusters, weights and ids, and ``names`` all columns of the table.
+    clusters, weights and ids, ``names`` all columns of the table, and ``given`` those in use of a
+    table in memory as they are, with the index of pandas.
     """
 
     labels: Any
     scores: Sequence[Any]
     columns: Mapping[str, AnyVector]
     names: Sequence[str] = ()
+    given: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def n_rows(self) -> int:
@@ -68,18 +71,24 @@ def read_rows(source: Any, argument: str, policy: Policy, *, needs_labels: bool)
         for name in needed:
             if name not in names:
                 raise no_column(name, argument, names)
-        values = {name: np.asarray(in_memory[name]) for name in [score, *others]}
+        values = {name: np.asarray(in_memory[name]) for name in others}
+        values[score] = real_vector(in_memory[score], f"{argument}[{score!r}]")
+        if rows_with_score(values[score]) is not None:
+            # Of all rows: a slice would name a row of its own.
+            refuse_nan(values[score], f"{argument}[{score!r}]", None)
         if label in needed:
             values[label] = check_labels(in_memory[label], pos_label=policy.pos_label).values
+        given = {f"{argument}[{name!r}]": in_memory[name] for name in values}
+        check_rows(given)
     else:
         table.check([*needed, *others], argument)
         parts = policy.part_columns
         roles: dict[str, Role] = {name: Names(may_miss=name in parts) for name in others}
         roles |= {str(name): Numbers() for name in (score, policy.weights) if name in names}
         roles |= {name: Labels(policy.pos_label) for name in needed[1:]}
-        values = table.read(roles)
+        values, given = table.read(roles), {}
     columns = {name: values[name] for name in others}
-    return ScoredRows(values.get(label), [values[score]], columns, names)
+    return ScoredRows(values.get(label), [values[score]], columns, names, given)
 
 
 def no_column(name: str, where: str, names: Sequence[str]) -> InvalidInputError:
@@ -119,6 +128,7 @@ def _rows_of(new: ScoredRows, old: ScoredRows, policy: Policy) -> IntVector | sl
                 "new and old must have the same rows; found "
                 f"{new.n_rows} and {old.n_rows}. The policy's id names a column that joins them"
             )
+        check_rows({**new.given, **old.given})
         return slice(None)
     ids = []
     for side, name in ((new, "new"), (old, "old")):
@@ -158,6 +168,8 @@ def _refuse_repeated(codes: IntVector, distinct: AnyVector, side: str, policy: P
 def _refuse_differing(
     first: AnyVector, second: AnyVector, what: str, new: ScoredRows, policy: Policy
 ) -> None:
+    # Of one type, as ids are: a file of text has strings where another has integers.
+    first, second = np.split(np.concatenate([first, second]), 2)
     differ = np.flatnonzero((first != second) & ~(is_missing(first) & is_missing(second)))
     if differ.size:
         where = f"index {differ[0]}"

@@ -49,7 +49,7 @@ class GateRow(Record):
     @property
     def place(self) -> str:
         """The slice as a string; empty for all rows."""
-        return f"{self.slice_column} {self.slice_value}" if self.slice_column else ""
+        return f"{self.slice_column} {self.slice_value}".rstrip()
 
     @property
     def title(self) -> str:
@@ -87,9 +87,9 @@ class GateResult(TableResult):
 
     @property
     def verdict(self) -> str:
-        """``"fail"`` if a row fails, else ``"not enough data"`` if one has no verdict."""
+        """``"fail"`` if a row fails, ``"pass"`` if one passes and all others pass or are skipped."""
         verdicts = {row.verdict for row in self.rows}
-        return next((each for each in (FAIL, UNDECIDED) if each in verdicts), PASS)
+        return next((each for each in (FAIL, UNDECIDED, PASS) if each in verdicts), UNDECIDED)
 
     @property
     def exit_code(self) -> int:

@@ -312,6 +312,64 @@ def test_tables_of_other_lengths_want_an_id() -> None:
         fastad.gate({"require": [MARGIN]}, 3, old)
 
 
+def test_rows_of_frames_are_paired_by_the_same_index() -> None:
+    """By position the scores of other samples would be compared."""
+    new, old = pd.DataFrame(table(NEW)), pd.DataFrame(table(OLD))[["id", "score"]]
+    mixed = old.sample(frac=1, random_state=0)
+    assert fastad.gate({"require": [MARGIN]}, new, old).rows == decide(MARGIN).rows
+    with pytest.raises(InvalidInputError, match=r"old\['score'\] must have the index of new\['sco"):
+        fastad.gate({"require": [MARGIN]}, new, mixed)
+    by_id = fastad.gate({"id": "id", "require": [MARGIN]}, new, mixed)
+    assert by_id.rows == decide(MARGIN).rows
+    columns = {"y": new.y, "score": new.score.iloc[::-1]}
+    with pytest.raises(
+        InvalidInputError, match=r"new\['y'\] must have the index of new\['score'\]"
+    ):
+        fastad.gate({"require": [MARGIN]}, columns, old)
+
+
+def test_a_missing_score_is_named_by_its_row_in_the_table() -> None:
+    scores = np.where(np.arange(N) == 7, np.nan, NEW)
+    with pytest.raises(
+        InvalidInputError, match=r"new\['score'\] must not .* the first at index 7$"
+    ):
+        decide({**MARGIN, "slices": ["site"]}, new=scores)
+
+
+@pytest.mark.parametrize("kinds", [("csv", "parquet"), ("parquet", "csv"), ("csv", "csv")])
+def test_integers_name_the_same_slices_in_files_of_two_kinds(
+    kinds: tuple[str, str], tmp_path: Path
+) -> None:
+    group = np.arange(N) // 6 % 3
+    paths = [tmp_path / f"{name}.{kind}" for name, kind in zip(("new", "old"), kinds, strict=True)]
+    for path, scores in zip(paths, (NEW, OLD), strict=True):
+        frame = pl.DataFrame(table(scores, group=group))
+        frame.write_csv(path) if path.suffix == ".csv" else frame.write_parquet(path)
+    margin = {**MARGIN, "slices": ["group"]}
+    result = fastad.gate({"id": "id", "require": [margin]}, *paths)
+    expected = decide(margin, new=table(NEW, group=group), old=table(OLD, group=group))
+    assert result.rows == expected.rows
+
+
+def test_nothing_tested_is_nothing_passed() -> None:
+    """Where no sample has a kind, and where all slices are skipped."""
+    normal = {name: values[Y == 0] for name, values in table(NEW, kind=KIND).items()}
+    limit = {"measure": "fpr@threshold0.5", "at_most": 0.9}
+    alone = decide(limit, new=normal, old=normal)
+    beside = decide(limit, {**limit, "kinds": ["kind"]}, new=normal, old=normal)
+    assert (alone.verdict, beside.verdict) == ("pass", "not enough data")
+    assert [row.place for row in beside.rows] == ["", "kind"]
+    skipped = decide({**MARGIN, "slices": ["site"]}, min_anomalies=N, small_slices="skip")
+    assert {row.verdict for row in skipped.rows} == {"skip"}
+    assert (skipped.verdict, skipped.exit_code) == ("not enough data", 3)
+    assert (
+        decide(
+            MARGIN, {**MARGIN, "slices": ["site"]}, min_anomalies=N, small_slices="skip"
+        ).exit_code
+        == 0
+    )
+
+
 KIND: Any = np.array([None] * N, object)
 KIND[Y == 1] = np.resize(["dos", "r2l"], Y.sum())
 LANGUAGE: Any = np.array([None] * N, object)
