@@ -87,7 +87,7 @@ class GateResult(TableResult):
 
     @property
     def verdict(self) -> str:
-        """``"fail"`` if a row fails, ``"pass"`` if one passes and all others pass or are skipped."""
+        """``"fail"`` if a row fails; ``"pass"`` if one passes and no other is without verdict."""
         verdicts = {row.verdict for row in self.rows}
         return next((each for each in (FAIL, UNDECIDED, PASS) if each in verdicts), UNDECIDED)
 
