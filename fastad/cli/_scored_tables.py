@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from fastad._core.types import AnyVector
+from fastad._core.types import AnyVector, BoolVector
 from fastad._tables.columns import Labels, Names, Numbers, Role
 from fastad._tables.detectors import find_detectors
 from fastad._tables.errors import TableError
@@ -90,7 +90,7 @@ def read_scored_table(path: Path, columns: ScoreColumns) -> ScoredTable:
             table.read(requests[2])
         raise
     named = {name: _group_values(table, name, values) for name, values in named.items()}
-    parted = {name: _group_values(table, name, values) for name, values in parted.items()}
+    own = {"kinds": label[columns.label] == 1, "segments": label[columns.label] == 0}
     items = {
         "y_true": columns.label,
         **{score_name(name): name for name in scores},
@@ -106,7 +106,7 @@ def read_scored_table(path: Path, columns: ScoreColumns) -> ScoredTable:
         message,
         named[columns.clusters] if columns.clusters is not None else None,
         {
-            part: {name: parted[name] for name in of_part}
+            part: {name: _part_values(table, name, parted[name], own[part]) for name in of_part}
             for part, of_part in (("kinds", columns.kinds), ("segments", columns.segments))
             if of_part
         },
@@ -122,13 +122,24 @@ def _read_each(table: Table, requests: Sequence[Mapping[str, Role]]) -> list[dic
     return [table.read(request) if request else {} for request in requests]
 
 
+def _part_values(table: Table, column: str, values: AnyVector, own: BoolVector) -> AnyVector:
+    """Return names of kinds or segments, as integers where text says nothing else of their class.
+
+    Names of the other class are not read.
+    """
+    if values.dtype.kind not in "OU":
+        return values
+    present = np.flatnonzero(own & (values != None))  # noqa: E711 - of each entry
+    of_own = _group_values(table, column, values[present].astype(np.str_))
+    if of_own.dtype.kind == "U":
+        return values
+    named = np.full(values.shape, None, object)
+    named[present] = of_own
+    return named
+
+
 def _group_values(table: Table, column: str, values: AnyVector) -> AnyVector:
     """Return names of groups, as integers where text says nothing else of all of them."""
-    if values.dtype.kind == "O":
-        present = np.flatnonzero(values != None)  # noqa: E711 - of each entry
-        named = np.full(values.shape, None, object)
-        named[present] = _group_values(table, column, values[present].astype(np.str_))
-        return named
     if values.dtype.kind != "U":
         return values
     distinct, codes = np.unique(values, return_inverse=True)

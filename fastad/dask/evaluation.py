@@ -139,7 +139,7 @@ def evaluate(
             counted = _count(table, counted, PartedColumns(*columns))
             breakdown = breakdown_of(counted, grouping, parts)
         # The groups had to be found first, and kinds are counted at the thresholds.
-        n_passes += bool(grouping) + (breakdown is not None)
+        n_passes += bool(grouping) + (parts is not None)
         return StreamedEvaluation.of(tables, grouping, n_passes, breakdown)
 
     return now_or_later(run, compute=compute)

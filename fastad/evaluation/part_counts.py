@@ -1,6 +1,6 @@
 """Counts of kinds of anomalies and segments of normals at thresholds, and what they say."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -68,10 +68,14 @@ class PartCounter:
                 own[name] = own.get(name, 0) + numbers
         self.overlapping |= other.overlapping
 
-    def rename(self, part: str, rename: Callable[[list[Any]], list[Any]]) -> None:
+    def names(self, part: str) -> list[Any]:
+        """Return the names of the kinds or the segments: none where there is no threshold."""
+        return list(self.counts.get(part, ()))
+
+    def rename(self, part: str, new: Mapping[Any, Any]) -> None:
         """Give the kinds or the segments other names."""
-        by_name = self.counts[part]
-        self.counts[part] = dict(zip(rename(list(by_name)), by_name.values(), strict=True))
+        by_name = self.counts.get(part, {})
+        self.counts[part] = {new[name]: numbers for name, numbers in by_name.items()}
 
     def empty(self) -> "PartCounter":
         """Return a counter of the same thresholds without rows."""

@@ -138,10 +138,10 @@ def test_json_of_several_files_is_one_document(tmp_path: Path) -> None:
 
 def test_measures_are_those_requested(tmp_path: Path) -> None:
     path = save_table(tmp_path / "scores.csv")
-    chosen = ["precision@k10", "fpr@tpr0.95", "tpr_at_fpr", "auc"]
+    chosen = ["precision@k10", "fpr@tpr0.95", "tpr_at_fpr", "auc", "tpr@threshold0.5"]
     options = [part for label in chosen for part in ("--measure", label)]
     result = json_of("evaluate", path, "--fpr", 0.2, *options)["detectors"]
-    labels = ["precision@k10", "fpr@tpr0.95", "tpr@0.2", "auc"]
+    labels = ["precision@k10", "fpr@tpr0.95", "tpr@0.2", "auc", "tpr@threshold0.5"]
     expected = fastad.evaluate(Y, SCORES, measures=labels)
     assert [detector["values"] for detector in result] == [dict(x) for x in expected.values()]
 

@@ -87,6 +87,46 @@ def test_groups_stand_beside(tmp_path: Path) -> None:
     assert same(columns_of(result), expected)
 
 
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+@pytest.mark.parametrize("normal_kind", ["", "5", "none"])
+def test_parts_of_groups_that_lack_some_have_the_names_in_memory(
+    ending: str, normal_kind: str, tmp_path: Path
+) -> None:
+    """Text is integers if that of all groups is, whatever rows of the other class have."""
+    numbers: dict[str, Any] = {"label": [1, 1, 0, 1, 1, 0, 0], "s": [3, 1, 2, 2, 4, 1, 5]}
+    kind = ["1", "2", normal_kind, "1", "1", normal_kind, normal_kind]
+    texts = {"group": list("aaabbbc"), "kind": kind, "site": ["", "", "1", "", "", "x", "1"]}
+    path = save(tmp_path / f"scores.{ending}", {**numbers, **texts}, 2)
+    given = ["--label", "label", "--score", "s", "--measure", "tpr@threshold2.5"]
+    given += ["--measure", "tpr@0.1", "--group", "group", "--kinds", "kind", "--segments", "site"]
+    found = json_of("evaluate", path, *given, "--memory", "1MB", "--exact")["results"]
+    expected = json_of("evaluate", path, *given)["detectors"]
+    names = (1, 2) if ending == "csv" else ("1", "2")
+    for of_file, of_memory in zip(found, expected, strict=True):
+        points = of_memory["operating_points"]
+        rows = [
+            x for p in points for y in ("kinds", "segments") for x in p.get(y, {}).get("rows", ())
+        ]
+        assert [{k: x[k] for k in rows[0]} for x in of_file["breakdown"]] == rows
+        assert {x["name"] for x in rows if x["part"] == "kind"} <= {*names}
+
+
+def test_files_without_a_row_of_a_kind_have_no_rates_as_in_memory(tmp_path: Path) -> None:
+    kind = np.array([""] * 4)
+    table = {"label": [0] * 4, "knn": [1.0, 2.0, 3.0, 4.0], "kind": kind}
+    path = save(tmp_path / "scores.csv", table)
+    result = streaming.evaluate(path, score_columns="knn", measures="auc", kind_columns="kind")
+    alone = fastad.evaluate(table["label"], table["knn"], measures="auc", kinds=kind)
+    assert result.breakdown is alone.breakdown is None
+    given = ["--label", "label", "--score", "knn", "--kinds", "kind", "--memory", "1MB"]
+    (row,) = json_of("evaluate", path, *given)["results"]
+    assert "breakdown" not in row
+    # Without a normal sample there is no threshold at an FPR, and nothing is counted.
+    path = save(tmp_path / "anomalies.csv", {**table, "label": [1] * 4, "kind": ["1"] * 4})
+    given = {"score_columns": "knn", "measures": "auc"}
+    assert streaming.evaluate(path, kind_columns="kind", **given).breakdown is None
+
+
 def test_rows_of_several_kinds_are_counted_in_each(tmp_path: Path) -> None:
     path = save(tmp_path / "scores.parquet", {**COLUMNS, "fast": np.where(KIND == "dos", "x", "y")})
     given: dict[str, Any] = {"kind_columns": ["kind", "fast"], "score_columns": "knn"}

@@ -343,14 +343,18 @@ def _evaluate(
         for batch in table.batches(columns.roles(parted.names(counters))):
             parted.count_batch(batch, counters)
         for name, of_part in (("kinds", parts.kinds), ("segments", parts.segments)):
-            for each in counters.values() if len(of_part) == 1 else ():
-                each.rename(name, partial(table.group_names, of_part[0]))
-        named = _with_group_names(table, group_columns, counters)
-        breakdown = breakdown_of(named, group_columns, parts)
+            if len(of_part) == 1:
+                # Of all groups: a kind has one name.
+                named = dict.fromkeys(x for each in counters.values() for x in each.names(name))
+                new = dict(zip(named, table.group_names(of_part[0], list(named)), strict=True))
+                for each in counters.values():
+                    each.rename(name, new)
+        by_group = _with_group_names(table, group_columns, counters)
+        breakdown = breakdown_of(by_group, group_columns, parts)
     return StreamedEvaluation.of(
         _with_group_names(table, group_columns, tables),
         group_columns,
-        n_before + n_passes + (breakdown is not None),
+        n_before + n_passes + (parts is not None),
         breakdown,
     )
 

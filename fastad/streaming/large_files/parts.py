@@ -97,6 +97,7 @@ def part_counter(measures: Sequence[BoundMeasure], table: BoundedEvaluation) -> 
             points.append((float(bound.parameters["fpr"]), table[bound.key].value))
         elif bound.parameters.get("threshold") is not None:
             points.append((None, bound.parameters["threshold"]))
+    points.sort(key=lambda x: x[0] is None)  # rates first, as in memory
     distinct = [x for x in dict.fromkeys(points) if x[1] == x[1]]
     return PartCounter([OperatingPoint(*point, None, None) for point in distinct])
 
@@ -105,8 +106,8 @@ def breakdown_of(
     counters: Mapping[tuple[Any, str], PartCounter],
     group_columns: Sequence[str],
     parts: PartColumns,
-) -> Breakdown:
-    """Return the rates of parts, by group and column of scores."""
+) -> Breakdown | None:
+    """Return the rates of parts, by group and column of scores; None without any, as in memory."""
     runs = []
     for (group, column), each in counters.items():
         values = group if len(group_columns) > 1 else (group,)[: len(group_columns)]
@@ -114,4 +115,6 @@ def breakdown_of(
         for part, by_name in each.counts.items():
             each.counts[part] = {name: by_name[name] for name in in_order(by_name)}
         runs.append(RunByPart(names, each.evaluate(_LEVEL), each.n_normals))
+    if all(x.kinds is None and x.segments is None for run in runs for x in run.points):
+        return None
     return Breakdown(runs, parts.events_per_day)
