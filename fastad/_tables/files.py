@@ -140,6 +140,8 @@ class Bytes:
         self.path = path
         self._kept = None
         if path == STDIN:
+            if sys.stdin is None:
+                raise TableError(f"{path}: the standard input is closed")
             if sys.stdin.buffer not in _READ:
                 _READ[sys.stdin.buffer] = sys.stdin.buffer.read()
             self._kept = _READ[sys.stdin.buffer]

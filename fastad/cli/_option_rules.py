@@ -156,19 +156,35 @@ class CheckedCommand(TyperCommand):
                 message = _broken(rule, ctx.params, given, written)
                 if message:
                     raise typer.BadParameter(message, param_hint=written[name])
-        _check_standard_input(ctx.params)
+        paths = {name: _paths(value) for name, value in ctx.params.items()}
+        outputs = paths.pop("output", [])
+        _check_standard_input(paths)
+        if _words(ctx) == "label draw":
+            # It adds rows to those that the file has.
+            del paths["labeled"]
+        _check_outputs(outputs, paths)
         return super().invoke(ctx)
 
 
-def _check_standard_input(values: Mapping[str, Any]) -> None:
+def _paths(value: Any) -> list[Path]:
+    values = value if isinstance(value, list | tuple) else [value]
+    return [each for each in values if isinstance(each, Path)]
+
+
+def _check_standard_input(paths: Mapping[str, Sequence[Path]]) -> None:
     """Check that what can be read once is named once."""
-    paths = [
-        path
-        for value in values.values()
-        for path in (value if isinstance(value, list | tuple) else [value])
-    ]
-    if paths.count(Path("-")) > 1:
+    if sum(each.count(Path("-")) for each in paths.values()) > 1:
         raise typer.BadParameter("the standard input (-) can be read once")
+
+
+def _check_outputs(outputs: Sequence[Path], paths: Mapping[str, Sequence[Path]]) -> None:
+    """Check that no output replaces a file that is read."""
+    read = [path.resolve() for each in paths.values() for path in each]
+    for output in outputs:
+        if output.is_file() and any(output.resolve().is_relative_to(path) for path in read):
+            raise typer.BadParameter(
+                f"would replace a file that is read: {output}", param_hint="--output"
+            )
 
 
 def _words(ctx: Any) -> str:

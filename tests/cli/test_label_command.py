@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from fastad.labeling import design, draw, estimate, read_drawn
-from tests.support.command_line import invoke, json_of, stdout_of
+from tests.support.command_line import error_of, invoke, json_of, stdout_of
 from tests.support.labeling import population
 
 TARGET = "tpr@0.05 a vs b"
@@ -52,6 +52,11 @@ def test_two_rounds_from_a_plan_to_estimates(file: Path, tmp_path: Path) -> None
     notes = [f"{lines[0]},id,note", *(f"{line},{i},odd" for i, line in enumerate(lines[1:]))]
     first.write_text("\n".join(notes) + "\n")
     assert json_of("label", "evaluate", file, *both, "--target", TARGET) == result
+    # Labels that somebody gave are not replaced.
+    refused = error_of(
+        "label", "evaluate", file, *both, "--target", TARGET, "--output", first, code=2
+    )
+    assert f"--output: would replace a file that is read: {first}" in refused
     table = tmp_path / "table.csv"
     shown = stdout_of("label", "evaluate", file, *both, "--target", TARGET, "--output", table)
     assert str(expected.notes[0]) in shown

@@ -104,6 +104,16 @@ def test_a_closed_pipe_ends_the_command_quietly(scores: Path, reader: str) -> No
     assert result.stderr.count("\n") == 1
 
 
+@POSIX
+def test_a_closed_standard_input_is_an_error() -> None:
+    command = shlex.join([*FASTAD, "evaluate", "-"])
+    result = subprocess.run(
+        ["sh", "-c", f"{command} <&-"], capture_output=True, text=True, check=False
+    )
+    assert (result.returncode, result.stdout) == (1, "")
+    assert result.stderr == "Error: -: the standard input is closed\n"
+
+
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full")
 def test_a_full_stdout_is_an_error(scores: Path) -> None:
     with open("/dev/full", "w") as full:

@@ -122,3 +122,18 @@ def test_an_unsupported_extension_is_refused_before_any_file_is_read(
     name, *options = command
     message = error_of(name, "absent.csv", *options, "--output", "t.doc", code=2)
     assert "--output: unsupported file extension" in message
+
+
+def test_an_output_that_is_read_is_refused_and_stays(table: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "lake"
+    folder.mkdir()
+    part = save(folder / "part.csv", table.read_text())
+    (tmp_path / "link.csv").symlink_to(part)
+    for read, output in ((part, part), (folder, part), (part, tmp_path / "link.csv")):
+        message = error_of("evaluate", read, "--output", output, code=2)
+        assert f"--output: would replace a file that is read: {output}" in message
+    message = error_of(*COMPARE, table, "--output", table, code=2)
+    assert "would replace a file that is read" in message
+    message = error_of(*VOLUME, table, "--train", part, "--output", part, code=2)
+    assert "would replace a file that is read" in message
+    assert part.read_text() == table.read_text()
