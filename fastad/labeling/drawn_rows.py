@@ -44,8 +44,6 @@ class DrawnRows(ShortRepr, Result):
         Number of each row among the scores, from 0.
     label : numpy.ndarray of shape (n,)
         1 for an anomaly, 0 for a normal sample, NaN where there is no label yet.
-    probability : numpy.ndarray of shape (n,)
-        Probability with which the row was drawn.
     size, priority : numpy.ndarray of shape (n,)
         The probability before it is cut off at 1; and the rising priorities, of which the first row
         that was not drawn has 1.
@@ -61,13 +59,17 @@ class DrawnRows(ShortRepr, Result):
 
     row: IntVector
     label: FloatVector
-    probability: FloatVector
     size: FloatVector
     priority: FloatVector
     least_size: float
     round: int
     population: str
     scores: Mapping[str, ScoreVector]
+
+    @property
+    def probability(self) -> FloatVector:
+        """Probability with which each row was drawn."""
+        return np.minimum(self.size, 1.0)
 
     @property
     def n_labeled(self) -> int:
@@ -207,15 +209,13 @@ def _checked(columns: Mapping[str, Any]) -> DrawnRows:
     label = _check_label_values(columns["label"], "label")
     names = "probability", "size", "priority", "least_size"
     probability, size, priority, least = (columns[name].astype(np.float64) for name in names)
-    cut = np.minimum(size, 1)
     for name, values, is_possible, expected in (
         ("row", row, row >= 0, "not be negative"),
         ("probability", probability, probability > 0, "lie above 0 where rows were drawn"),
-        ("size", size, size > 0, "lie above 0 where rows were drawn"),
         (
             "probability",
             probability,
-            abs(probability - cut) <= _ROUNDING,
+            abs(probability - np.minimum(size, 1)) <= _ROUNDING,
             "be the size, or 1 if that is less",
         ),
         ("priority", priority, (priority >= 0) & (priority <= 1 + _ROUNDING), "lie in [0, 1]"),
@@ -227,13 +227,12 @@ def _checked(columns: Mapping[str, Any]) -> DrawnRows:
     for name in [name for name in columns if name not in COLUMNS]:
         with suppress(TypeError, ValueError):  # a comment, of whoever labels
             scores[name] = set_readonly(np.asarray(columns[name], np.float64)[order])
-    row, label, probability, size, priority = (
-        set_readonly(each[order]) for each in (row, label, probability, size, priority)
+    row, label, size, priority = (
+        set_readonly(each[order]) for each in (row, label, size, priority)
     )
     return DrawnRows(
         row,
         label,
-        probability,
         size,
         priority,
         least.item(0),

@@ -9,8 +9,9 @@ each row (Horvitz and Thompson 1952, for samples whose errors are uncorrelated).
 number of anomalies as well would let one surprising row move all probabilities.
 
 What is left is of second order: of anomalies that lie so densely as no model has them, an area is
-wrong by it. Counts that are corrected by the inverse probabilities have no such error, and where
-they tell another value, the square of the distance adds to the variance.
+wrong by it, and a rate where few labels tell how many rows a threshold flags. Counts that are
+corrected by the inverse probabilities have no such error: the variance is the square of the
+distance to their value at least.
 """
 
 import math
@@ -49,7 +50,7 @@ _PREVALENCE, _AUC = 0.01, 0.9
 # Beyond this the expansion is none; and as good as infinite.
 _MOST_SKEWNESS, _MOST_DF = 1.0, 1e9
 # With fewer anomalies that have a label, an interval is unreliable.
-_FEW_ANOMALIES = 10
+_FEW_ANOMALIES = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -364,14 +365,15 @@ def _targeted(
     if there > seen:
         variance = variance * float(there / seen) if seen > 0 else math.inf
     total = max(float(weight @ (residual * slope) ** 2), float(seen), float(there))
-    if target.is_smooth:
-        corrected = modelled
-        corrected[rows] += weight * (labels.label - p)
-        counts = {name: orders[name].counts(corrected, falls=True) for name in target.detectors}
-        # Of few labels it may have no value, or one that cannot be.
-        with suppress(UndefinedMeasureError):
-            distance = np.clip(target.value(counts), *target.bounds) - value
-            variance += float(np.nan_to_num(distance)) ** 2
+    corrected = modelled
+    corrected[rows] += weight * (labels.label - p)
+    counts = {
+        name: orders[name].counts(corrected, falls=target.is_smooth) for name in target.detectors
+    }
+    # Of few labels it may have no value, or one that cannot be.
+    with suppress(UndefinedMeasureError):
+        distance = np.clip(target.value(counts), *target.bounds) - value
+        variance = max(variance, float(np.nan_to_num(distance)) ** 2)
     return value, _Spread(variance, df_of_squares(squares), skewness, total)
 
 

@@ -12,6 +12,7 @@ martingale: one that holds at all numbers of labels at once (Waudby-Smith and Ra
 """
 
 import math
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -73,8 +74,4 @@ def _beta_binomial(k: int, n: int, a: float, b: float) -> float:
 
 def _largest(most: int, is_possible: Callable[[int], bool], low: int = 0) -> int:
     """Return the largest number that is possible, as all from the low one on are."""
-    high = most
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if is_possible(middle) else (low, middle - 1)
-    return low
+    return low + bisect_right(range(low + 1, most + 1), 0, key=lambda n: not is_possible(n))

@@ -26,9 +26,9 @@ from fastad.uncertainty.samples.closed_forms import normal_quantile
 FLOOR = 0.1
 # The gradient in most rows that tells so, relative to the largest one.
 _RESTS_ON = 0.01
-_TINY = 1e-300
-# Steps of the sizes, the fourth of which gains less than a thousandth; and halvings.
-_STEPS, _HALVINGS = 4, 60
+_TINY, _ROUNDING = 1e-300, 1e-12
+# Steps of the sizes, the fourth of which gains less than a thousandth.
+_STEPS = 4
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -270,7 +270,6 @@ def draw(
     result = DrawnRows(
         row,
         np.full(n, np.nan),
-        np.minimum(size, 1.0),
         size,
         priority[row] / limit,
         float(np.min(sizes, where=sizes > 0, initial=np.inf)) * limit,
@@ -278,7 +277,7 @@ def draw(
         digest_of(design._scores, row),
         {name: set_readonly(values[row]) for name, values in design._scores.items()},
     )
-    set_all_readonly(row, result.label, result.probability, size, result.priority)
+    set_all_readonly(row, result.label, size, result.priority)
     if file is not None:
         try:
             result._write(file, is_new=True)
@@ -408,14 +407,10 @@ def _sizes(
 
 def _scaled(sizes: FloatVector, unknown: FloatVector, n_labels: int) -> FloatVector:
     """Return sizes so scaled that probabilities, at most 1, add up to a number of labels."""
-
-    def is_less(factor: float, fraction: float = 1.0) -> bool:
-        return float(unknown @ np.minimum(sizes * factor, 1.0)) < n_labels * fraction
-
-    low = high = float(n_labels)
-    while is_less(high, 1 - 1e-12):
-        high *= 2
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        low, high = (middle, high) if is_less(middle) else (low, middle)
-    return sizes * high
+    falling = np.argsort(-sizes)
+    rows, parts = unknown[falling], (unknown * sizes)[falling]
+    # What is left, of labels and of sizes, where rows of larger ones are certain.
+    left = n_labels - np.cumsum(rows) + rows
+    factors = left / np.maximum(np.cumsum(parts[::-1])[::-1], _TINY)
+    is_possible = factors * sizes[falling] <= 1 + _ROUNDING
+    return sizes * float(factors[np.argmax(is_possible)])

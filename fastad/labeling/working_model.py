@@ -128,11 +128,9 @@ class WorkingModel:
         distance = math.sqrt(2) * float(ndtri(auc))
         slopes = np.linalg.solve(correlation, np.full(z.shape[1], distance))
         steps = _PRIOR_SD * np.vstack([np.eye(slopes.shape[0]), -np.eye(slopes.shape[0])])
+        more = min(prevalence * _VARIANT_FACTOR, (1 + prevalence) / 2)
         possible = [
-            *(
-                (slopes, prevalence * factor)
-                for factor in (1, _VARIANT_FACTOR, 1 / _VARIANT_FACTOR)
-            ),
+            *((slopes, each) for each in (prevalence, more, prevalence / _VARIANT_FACTOR)),
             *((slopes + step, prevalence) for step in steps),
         ]
         variants = np.array([_with_total(cells, *each) for each in possible])
@@ -163,14 +161,16 @@ def _log_odds(cells: Cells, coefficients: FloatVector) -> FloatVector:
 
 def _with_total(cells: Cells, slopes: FloatVector, prevalence: float) -> FloatVector:
     """Return the coefficients with an intercept by which the mean probability is a number."""
-    low, high = -2 * _MOST_LOG_ODDS, 2 * _MOST_LOG_ODDS
-    log_odds = cells.features[:, 1:] @ slopes
-    total = prevalence * float(cells.sizes.sum())
-    while high - low > _NEAR:
-        middle = (low + high) / 2
-        is_less = float(cells.sizes @ expit(log_odds + middle)) < total
-        low, high = (middle, high) if is_less else (low, middle)
-    return np.append((low + high) / 2, slopes)
+    # Inside, so that what has no guesses starts faster.
+    from scipy.optimize import brentq
+
+    log_odds, total = cells.features[:, 1:] @ slopes, prevalence * float(cells.sizes.sum())
+
+    def excess(intercept: float) -> float:
+        return float(cells.sizes @ expit(log_odds + intercept)) - total
+
+    most = 2 * _MOST_LOG_ODDS
+    return np.append(brentq(excess, -most, most, xtol=_NEAR), slopes)
 
 
 def logistic_regression(

@@ -39,6 +39,13 @@ def test_rows_on_which_detectors_disagree_are_drawn_more_often() -> None:
     assert p[flagged[0] & flagged[1]].mean() > p[~flagged[0] & ~flagged[1]].mean()
 
 
+@loop("prevalence, auc", [(1e-9, 0.5), (0.5, 0.9), (0.999999, 0.001), (1e-9, 0.999999)])
+def test_any_guess_has_a_design(prevalence: float, auc: float) -> None:
+    plan = design(SCORES, budget=50, target="auc a vs b", prevalence=prevalence, auc=auc)
+    assert plan.probability.sum() == pytest.approx(50)
+    assert plan.probability.min() >= 0.1 * 50 / 5000 * (1 - 1e-9)
+
+
 def test_a_bound_on_what_is_missed_rests_on_no_model() -> None:
     plan = design(np.repeat([0.0, 1.0], [900, 100]), budget=20, target="missed@threshold1")
     assert plan.gain[0] == pytest.approx(1.0)
@@ -133,7 +140,7 @@ def edited(path: Path, column: str, row: int, value: str) -> Path:
     [
         ("probability", "0", "probability must lie above 0"),
         ("probability", "0.5", "probability must be the size"),
-        ("size", "0", "size must lie above 0"),
+        ("size", "0", "probability must be the size"),
         ("label", "2", "label must be 0 or 1"),
         ("label", "yes", "label"),
         ("row", "-1", "row must not be negative"),
