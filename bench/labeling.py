@@ -1,21 +1,23 @@
 """Labels that measures need: rows drawn by ``fastad.labeling`` beside rows drawn uniformly.
 
 ``python -m bench.labeling`` writes docs/evidence/labeling.csv and the tables of its page, in about
-an hour of one core; ``python -m bench.labeling PART …`` measures some parts again: cells, uniform,
-sequences, missed, collections, means or speed.
+two hours of one core; ``python -m bench.labeling PART …`` measures parts again: cells, uniform,
+separations, sequences, missed, collections, means or speed.
 """
 
 import math
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from time import perf_counter, process_time
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import expit
 
 from bench.pages import EVIDENCE, fill, read_rows, table, write_rows
+from fastad._core.types import FloatVector
 from fastad.labeling import DrawnRows, LabelingDesign, design, draw, estimate
 from fastad.labeling.score_orders import ScoreOrder
 from fastad.labeling.targets import BoundTarget, check_targets
@@ -23,8 +25,10 @@ from fastad.labeling.targets import BoundTarget, check_targets
 TABLE, PAGE = EVIDENCE / "labeling.csv", EVIDENCE / "labeling.md"
 DATA = Path(__file__).parents[2] / "shared" / "data" / "adbench"
 N_CELL, N_DRAWS, N_UNIFORM, N_BOUNDS = 100, 200, 60, 1000
+N_POPULATIONS, CORRELATION = 5, 0.8
 AT_1_PERCENT, ONE, AREAS = "tpr@0.01 a vs b", "tpr@0.01 a", "auc a vs b"
 OF_ALARMS, PRECISION = "precision@fpr0.01 a vs b", "precision@threshold2.33 a"
+DIFFERENCES, N_EACH, BEST_STEPS = (OF_ALARMS, AT_1_PERCENT), 20, 50
 # Kinds of anomalies, each beside the guess of prevalence (times the true one) and area.
 WRONG: Mapping[str, tuple[str, float, float]] = {
     "as the model": ("shifted", 1, 0.95),
@@ -63,9 +67,11 @@ class Population(NamedTuple):
         return target.value(counts)
 
 
-def population(kind: str, n: int, prevalence: float, correlation: float = 0.8) -> Population:
+def population(
+    kind: str, n: int, prevalence: float, *, distance: float = 2.4, seed: int = 0
+) -> Population:
     """Draw normal scores of two detectors, and anomalies with higher ones."""
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seed)
     y_true = rng.random(n) < prevalence
     common, noise = rng.normal(size=n), rng.normal(size=(2, n))
     shift = y_true.astype(np.float64)
@@ -74,11 +80,11 @@ def population(kind: str, n: int, prevalence: float, correlation: float = 0.8) -
     elif kind == "exponential":
         shift *= rng.exponential(size=n)
     scores = {}
-    for name, each, distance in (("a", noise[0], 2.4), ("b", noise[1], 2.3)):
-        values = math.sqrt(correlation) * common + math.sqrt(1 - correlation) * each
-        values = values + distance * shift
+    for name, each, height in (("a", noise[0], distance), ("b", noise[1], distance - 0.1)):
+        values = math.sqrt(CORRELATION) * common + math.sqrt(1 - CORRELATION) * each
+        values = values + height * shift
         if kind == "clustered":
-            values = np.where(y_true, distance - 0.5 + 0.02 * each, values)
+            values = np.where(y_true, height - 0.5 + 0.02 * each, values)
         scores[name] = np.round(values * 4) / 4 if kind == "rounded" else values
     return Population(y_true, scores)
 
@@ -165,10 +171,7 @@ def plain(of: Population, target: BoundTarget, n_labels: int, n_draws: int) -> f
 
 def same_estimator(of: Population, target: BoundTarget, found: Mapping[str, str]) -> float:
     """Return the uniform labels with such an error by the same estimator, from all labels."""
-    orders = {name: ScoreOrder.of(values) for name, values in of.scores.items()}
-    counts = {name: x.counts(of.y_true.astype(np.float64)) for name, x in orders.items()}
-    slope = target.gradient(counts, {name: x.point for name, x in orders.items()})
-    total = float(np.sum(slope[of.y_true] ** 2))
+    total = float(np.sum(gradient_of(of, target, of.y_true)[of.y_true] ** 2))
     return float(of.y_true.shape[0] / (1 + float(found["rms_error"]) ** 2 / total))
 
 
@@ -194,6 +197,112 @@ def uniform() -> Iterator[dict[str, Any]]:
             "uniform_same": f"{same:.1f}",
             "standard_error": f"{same * float(row['relative']):.1f}",
             "uniform_plain": f"{needed / budget:.1f}",
+        }
+
+
+def gradient_of(of: Population, target: BoundTarget, labels: npt.NDArray[Any]) -> FloatVector:
+    """Return the gradient of each row, where labels may be probabilities."""
+    orders = {name: ScoreOrder.of(values) for name, values in of.scores.items()}
+    counts = {name: x.counts(labels.astype(np.float64)) for name, x in orders.items()}
+    return target.gradient(counts, {name: x.point for name, x in orders.items()})
+
+
+def true_probability(of: Population, prevalence: float, distance: float) -> FloatVector:
+    """Return the probability of each row of shifted anomalies, from both scores."""
+    heights = np.array([distance, distance - 0.1])
+    slopes = np.linalg.solve(np.array([[1, CORRELATION], [CORRELATION, 1]]), heights)
+    log_odds = slopes[0] * of.scores["a"] + slopes[1] * of.scores["b"] - slopes @ heights / 2
+    p: FloatVector = expit(log_odds + math.log(prevalence / (1 - prevalence)))
+    return p
+
+
+class Drawn(NamedTuple):
+    """One draw: its error, the error to first order, and the variance that the latter has."""
+
+    error: float
+    first: float
+    variance: float
+    is_covered: bool
+
+
+def draw_rounds(
+    of: Population,
+    target: BoundTarget,
+    budgets: Sequence[int],
+    deviation: FloatVector,
+    n_draws: int,
+) -> Iterator[Drawn]:
+    """Draw rounds that follow each other, with guesses that are right, and estimate."""
+    truth = of.truth(target)
+
+    def make_plan(budget: int, rounds: Sequence[DrawnRows]) -> LabelingDesign:
+        options: dict[str, Any] = {"target": target.name, "prevalence": 0.001, "labeled": rounds}
+        return design(of.scores, budget=budget, **options)
+
+    first = make_plan(budgets[0], [])
+    for seed in range(n_draws):
+        rounds: list[DrawnRows] = []
+        errors, variances, known = [], [], np.zeros(0, np.int64)
+        for budget in budgets:
+            plan = make_plan(budget, rounds) if rounds else first
+            rounds.append(labeled(plan, of.y_true, seed))
+            row, p = rounds[-1].row, np.where(plan.probability > 0, plan.probability, 1)
+            errors.append(
+                float(np.sum(deviation[row] / rounds[-1].probability))
+                + float(deviation[known].sum() - deviation.sum())
+            )
+            variances.append(float(np.sum((1 - p) / p * deviation**2)))
+            known = np.append(known, row)
+        weights = 1 / np.array(variances) / np.sum(1 / np.array(variances))
+        (each,) = estimate(of.scores, rounds, target=target.name).estimates
+        yield Drawn(
+            each.value - truth,
+            float(weights @ errors),
+            float(weights**2 @ variances),
+            each.low <= truth <= each.high,
+        )
+
+
+def separations() -> Iterator[dict[str, Any]]:
+    """Gains by how much higher anomalies score, with the error to first order as a control."""
+    n, prevalence = 1_000_000, 0.001
+    cells = [(x, text, (10_000,)) for x in (1.5, 2.0, 2.4, 3.0, 3.5) for text in DIFFERENCES]
+    for distance, text, budgets in [*cells, (2.4, AT_1_PERCENT, (2000, 8000))]:
+        (target,) = check_targets(text, ["a", "b"])
+        draws: list[Drawn] = []
+        totals, best = [], []
+        for number in range(N_POPULATIONS):
+            of = population("shifted", n, prevalence, distance=distance, seed=number)
+            p = true_probability(of, prevalence, distance)
+            slope = gradient_of(of, target, of.y_true)
+            totals.append(float(np.sum(slope[of.y_true] ** 2)))
+            deviation = (of.y_true - p) * slope
+            # The best of all designs, without a floor, of rows that are like this one.
+            sizes = np.sqrt(p * (1 - p)) * np.abs(gradient_of(of, target, p))
+            for _ in range(BEST_STEPS):
+                sizes *= sum(budgets) / np.minimum(sizes, 1).sum()
+            best.append(float(np.sum((1 / np.minimum(sizes, 1) - 1) * deviation**2)))
+            draws += draw_rounds(of, target, budgets, deviation, N_EACH)
+        error, first, variance, is_covered = (
+            np.array(x, np.float64) for x in zip(*draws, strict=True)
+        )
+        control = first**2 - variance
+        by_control = np.polyfit(control, error**2, 1)
+        square = float(by_control[1])
+        rest = error**2 - np.polyval(by_control, control)
+        relative = float(rest.std() / math.sqrt(rest.shape[0])) / square
+
+        def gain(odds: float, n_labels: int = sum(budgets)) -> float:
+            return n / (1 + odds) / n_labels
+
+        yield {
+            **{"part": "separations", "model": f"{distance:g}", "target": text, "n_rows": n},
+            **{"labels": " + ".join(map(str, budgets)), "n_draws": len(draws)},
+            "coverage": f"{is_covered.mean():.3f}",
+            "first_order": f"{gain(float(variance.mean() / np.mean(totals))):.1f}",
+            "best": f"{gain(float(np.mean(best) / np.mean(totals))):.1f}",
+            "uniform_same": f"{gain(square / float(np.mean(totals))):.1f}",
+            "standard_error": f"{gain(square / float(np.mean(totals))) * relative:.1f}",
         }
 
 
@@ -270,7 +379,6 @@ def means() -> Iterator[dict[str, Any]]:
     """A mean, the precision of what is flagged, beside GLIDE's active sampler and estimator."""
     from glide.estimators import ASIMeanEstimator  # type: ignore[import-not-found]
     from glide.samplers import ActiveSampler  # type: ignore[import-not-found]
-    from scipy.special import expit
 
     from fastad.labeling.working_model import Cells, WorkingModel
 
@@ -313,12 +421,12 @@ def speed() -> Iterator[dict[str, Any]]:
 
 
 PARTS: Mapping[str, Callable[[], Iterator[dict[str, Any]]]] = {
-    **{"cells": cells, "uniform": uniform, "sequences": sequences, "missed": missed},
-    **{"collections": collections, "means": means, "speed": speed},
+    **{"cells": cells, "uniform": uniform, "separations": separations, "sequences": sequences},
+    **{"missed": missed, "collections": collections, "means": means, "speed": speed},
 }
 COLUMNS = ["part", "model", "target", "n_rows", "labels", "n_draws", "truth", "bias", "rms_error"]
 COLUMNS += ["half_width", "coverage", "expected_gain", "uniform_same", "standard_error"]
-COLUMNS += ["uniform_plain", "seconds", "processor_seconds"]
+COLUMNS += ["uniform_plain", "first_order", "best", "seconds", "processor_seconds"]
 SHOWN: Mapping[str, list[str]] = {
     "cells": [
         "model",
@@ -331,13 +439,15 @@ SHOWN: Mapping[str, list[str]] = {
         "half_width",
         "coverage",
     ],
-    "uniform": ["target", "labels", "n_draws", "rms_error", "coverage", *COLUMNS[-6:-2]],
+    "uniform": ["target", "labels", "n_draws", "rms_error", "coverage", *COLUMNS[-8:-4]],
+    "separations": ["model", "target", "labels", "n_draws", "coverage", "uniform_same"],
     "sequences": ["model", "target", "labels", "coverage"],
     "missed": ["target", "labels", "truth", "half_width", "coverage"],
     "collections": ["model", "n_rows", "target", "labels", "n_draws", "truth", "rms_error"],
     "means": ["model", "labels", "truth", "bias", "rms_error", "half_width", "coverage"],
     "speed": ["target", "n_rows", "seconds", "processor_seconds"],
 }
+SHOWN["separations"] += ["standard_error", "first_order", "best"]
 SHOWN["collections"] += ["half_width", "coverage", "uniform_same", "standard_error"]
 
 
