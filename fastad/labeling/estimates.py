@@ -49,8 +49,8 @@ _PRECISION = 1e-6
 _PREVALENCE, _AUC = 0.01, 0.9
 # Beyond this the expansion is none; and as good as infinite.
 _MOST_SKEWNESS, _MOST_DF = 1.0, 1e9
-# With fewer anomalies that have a label, an interval is unreliable.
-_FEW_ANOMALIES = 20
+# With fewer anomalies that have a label, or rows that decide, an interval is unreliable.
+_FEW_ANOMALIES, _FEW_DF = 20, 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,6 +282,8 @@ def _estimate(
     note = None
     if error and n_anomalies < _FEW_ANOMALIES:
         note = f"{n_anomalies} of the labels are anomalies, fewer than {_FEW_ANOMALIES}"
+    elif error and spread.df < _FEW_DF:
+        note = f"few rows decide: {spread.df:.2g} degrees of freedom, fewer than {_FEW_DF}"
     return LabeledEstimate(
         target.name, value, low, high, error, p_value, sequence_low, sequence_high, n_uniform, note
     )

@@ -43,15 +43,19 @@ class LabeledRows:
 
         A round is an estimate of its own, in which the rows of earlier ones are certain. It counts
         as the inverse of its variance if rows deviate as much from a target as is given: by a
-        model, because the deviations that labels show are small where they happen to be.
+        model, because the deviations that labels show are small where they happen to be. Where the
+        last one has no variance it is exact; an earlier one then had rows that it did not draw.
         """
         others = (1 - self.probability) / self.probability
         expected = others / self.probability * deviation**2
-        precision = np.array([1 / max(float(expected[rows].sum()), 1e-300) for rows in self.rounds])
-        if not expected.any() or 0 in np.diff(self.starts):
-            precision = np.diff(self.starts).astype(np.float64)
-        precision /= precision.sum()
+        variances = np.array([expected[rows].sum() for rows in self.rounds])
         sizes = np.diff(self.starts)
+        last = np.flatnonzero(sizes)[-1]
+        precision = np.zeros(sizes.shape[0])
+        np.divide(1, variances, out=precision, where=variances > 0)
+        if not variances[last]:
+            precision = (np.arange(sizes.shape[0]) == last).astype(np.float64)
+        precision /= precision.sum()
         fraction = np.repeat(precision, sizes)
         later = np.repeat(1 - np.cumsum(precision), sizes)
         weight = fraction / self.probability + np.maximum(later, 0)

@@ -97,6 +97,25 @@ def test_a_second_round_adds_to_the_first() -> None:
     assert both.low < truth(target, y_true, scores) < both.high
 
 
+def test_where_the_last_round_has_all_labels_that_matter_a_measure_is_exact() -> None:
+    """Also where rows of the first round were certain but for some that it did not draw."""
+    y_true, scores = population(20_000, 0.2, np.random.default_rng(11))
+    target = "precision@k200 a"
+    flagged = np.argsort(-scores["a"])[:200]
+    true, n_exact = truth(target, y_true, scores), 0
+    plan = design(scores, budget=400, target=target, prevalence=0.02, auc=0.97)
+    for seed in range(30):
+        first = draw(plan, rng=seed)
+        first = first.with_labels(y_true[first.row])
+        second = draw(design(scores, budget=400, target=target, labeled=first), rng=seed)
+        second = second.with_labels(y_true[second.row])
+        if set(flagged) <= {*first.row, *second.row}:
+            (found,) = estimate(scores, [first, second], target=target).estimates
+            assert found.value == pytest.approx(true, abs=1e-9)
+            n_exact += 1
+    assert n_exact > 10
+
+
 def test_labels_behind_a_missing_one_are_not_used() -> None:
     y_true, scores = population(5000, 0.05, np.random.default_rng(3))
     drawn = drawn_and_labeled(y_true, scores, 400, "auc a", 0)
