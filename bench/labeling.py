@@ -28,7 +28,7 @@ N_CELL, N_DRAWS, N_UNIFORM, N_BOUNDS = 100, 200, 60, 1000
 N_POPULATIONS, CORRELATION = 5, 0.8
 AT_1_PERCENT, ONE, AREAS = "tpr@0.01 a vs b", "tpr@0.01 a", "auc a vs b"
 OF_ALARMS, PRECISION = "precision@fpr0.01 a vs b", "precision@threshold2.33 a"
-DIFFERENCES, N_EACH, BEST_STEPS = (OF_ALARMS, AT_1_PERCENT), 20, 50
+DIFFERENCES, N_EACH, BEST_STEPS = (OF_ALARMS, AT_1_PERCENT), 6, 50
 # Kinds of anomalies, each beside the guess of prevalence (times the true one) and area.
 WRONG: Mapping[str, tuple[str, float, float]] = {
     "as the model": ("shifted", 1, 0.95),

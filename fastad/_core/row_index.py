@@ -56,13 +56,13 @@ class RowIndex:
     def _index_of(self, values: Any) -> Any:
         if type(values) is np.ndarray:
             return None
-        index = _index_of(values)
+        index = index_of(values)
         return index if index is not None and len(index) == self.n_rows else None
 
 
 def check_rows(arguments: Mapping[str, Any]) -> None:
     """Check that arguments with a value for each row, by their names, have the same index."""
-    indexes = (_index_of(values) for values in arguments.values())
+    indexes = (index_of(values) for values in arguments.values())
     first = next((index for index in indexes if index is not None), None)
     if first is not None:
         rows = RowIndex(len(first))
@@ -70,7 +70,7 @@ def check_rows(arguments: Mapping[str, Any]) -> None:
             rows.check(values, name)
 
 
-def _index_of(values: Any) -> Any:
+def index_of(values: Any) -> Any:
     """Return the index of a Series or a frame of pandas, which is not imported for it."""
     if type(values) is np.ndarray:
         return None

@@ -21,8 +21,9 @@ import numpy.typing as npt
 from fastad._core.arrays import real_vector, set_readonly
 from fastad._core.parameters import check_type, short_repr
 from fastad._core.results import Column, Result, ShortRepr, frame_columns
+from fastad._core.row_index import index_of
 from fastad._core.types import ArrayLike, BoolVector, FloatVector, IntVector, ScoreVector
-from fastad._tables.columns import Names, Numbers, Role
+from fastad._tables.columns import Names, Numbers, Role, is_missing, label_of
 from fastad._tables.errors import TableError
 from fastad._tables.table import Table
 from fastad._tables.writing import WRITTEN_FORMATS, save_columns
@@ -116,7 +117,18 @@ class DrawnRows(ShortRepr, Result):
                     f"labels must be at most as many as rows were drawn, {n}; found "
                     f"{given.shape[0]}"
                 )
+            names = index_of(labels)
+            names = [] if names is None else names.tolist()
             index = np.arange(given.shape[0])
+            if set(names).issubset(self.row.tolist()) and names not in (
+                [],
+                self.row[index].tolist(),
+            ):
+                raise InvalidInputError(
+                    "labels must be in the order of row; found an index with the same rows in "
+                    "another order. Use rows=labels.index, or labels.to_numpy() if it is no index "
+                    "of rows"
+                )
         else:
             numbers = _check_row_numbers(real_vector(rows, "rows"), "rows")
             if numbers.shape != given.shape:
@@ -193,7 +205,7 @@ def read_drawn(path: str | Path) -> DrawnRows:
     table.check(COLUMNS, "path")
     roles: dict[str, Role] = dict.fromkeys(table.names, Names(may_miss=True))
     roles |= {**dict.fromkeys(COLUMNS, Numbers()), "population": Names()}
-    columns = table.read({**roles, "label": Numbers(may_miss=True)})
+    columns = table.read({**roles, "label": Names(may_miss=True)})
     for name in ("least_size", "round", "population"):
         if len(set(columns[name].tolist())) > 1:
             raise TableError(f"{path}: column {name!r} must have one value; found several")
@@ -206,7 +218,10 @@ def read_drawn(path: str | Path) -> DrawnRows:
 def _checked(columns: Mapping[str, Any]) -> DrawnRows:
     """Return rows of a file that can have been drawn, which another program may have sorted."""
     row = _check_row_numbers(columns["row"], "row")
-    label = _check_label_values(columns["label"], "label")
+    # Some programs write truths: "True".
+    cells = ["" if each is None else str(each) for each in columns["label"].tolist()]
+    known = [math.nan if is_missing(each) else label_of(each) for each in cells]
+    label = _check_label_values(real_vector(known, "label"), "label")
     names = "probability", "size", "priority", "least_size"
     probability, size, priority, least = (columns[name].astype(np.float64) for name in names)
     for name, values, is_possible, expected in (

@@ -201,6 +201,28 @@ def test_scores_of_any_type_and_comments_come_back(tmp_path: Path, extension: st
         )
 
 
+@loop("cells", [["True", "False", ""], ["1", "0", "NA"], ["1.0", " 0", "nan"], [True, False, None]])
+def test_labels_of_other_programs_are_read(tmp_path: Path, cells: list[object]) -> None:
+    drawn = draw(design(SCORES, budget=3, target="auc a"), rng=0)
+    columns = {**drawn.to_columns(), "label": cells}
+    pd.DataFrame(columns).to_csv(tmp_path / "rows.csv", index=False)
+    pd.DataFrame(columns).to_parquet(tmp_path / "rows.parquet")
+    for name in ("rows.csv", "rows.parquet"):
+        assert np.array_equal(read_drawn(tmp_path / name).label, [1, 0, np.nan], equal_nan=True)
+
+
+def test_labels_with_an_index_of_rows_are_in_their_order_or_refused() -> None:
+    drawn = draw(design(SCORES, budget=20, target="auc a"), rng=0)
+    labels = pd.Series(Y_TRUE.astype(int))[drawn.row]
+    expected = drawn.with_labels(Y_TRUE[drawn.row]).label
+    for given in (labels, labels[:9], labels.reset_index(drop=True)):
+        assert drawn.with_labels(given).label[:9].tolist() == expected[:9].tolist()
+    by_row = labels.sort_index()
+    with pytest.raises(InvalidInputError, match=r"order of row.*rows=labels.index"):
+        drawn.with_labels(by_row)
+    assert drawn.with_labels(by_row, rows=by_row.index).label.tolist() == expected.tolist()
+
+
 def test_rows_that_were_left_out_or_added_are_refused(tmp_path: Path) -> None:
     """Each of the rows has a label, but which row comes next is no longer known."""
     path = tmp_path / "rows.csv"
