@@ -11,20 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from bench.coverage import (
-    ALL_METHODS,
-    AREA,
-    Cell,
-    closed_intervals_of_area,
-    intervals,
-    rows_of_cells,
-)
+from bench.coverage import AREA, Cell, closed_intervals_of_area, intervals, rows_of_cells
 from bench.families import ALL_FAMILIES
 from bench.pages import EVIDENCE, write_rows
 from fastad.errors import UndefinedMeasureError
 from fastad.measures.requests import bind
 from fastad.uncertainty.intervals.interval_estimation import check_options, intervals_of
-from fastad.uncertainty.intervals.methods import RESAMPLING
+from fastad.uncertainty.intervals.methods import METHODS, RESAMPLING
 from fastad.uncertainty.samples.bootstrap import IndependentSample
 
 SIZES = ((15, 100), (30, 300), (100, 100), (100, 2000), (1000, 100), (1000, 1000))
@@ -33,7 +26,7 @@ FIRST_SEED, N_SEEDS, N_RESAMPLES = 30_000, 200, 200
 SUFFICIENT = 0.93
 TABLE = EVIDENCE / "auto_price.csv"
 SCALE = 1000
-METHODS = [method for method in ALL_METHODS if method not in RESAMPLING]
+UNDRAWN = [method for method in METHODS if method not in RESAMPLING]
 
 
 def measure(cell: Cell) -> list[dict[str, Any]]:
@@ -50,7 +43,7 @@ def measure(cell: Cell) -> list[dict[str, Any]]:
             assert not isinstance(interval, UndefinedMeasureError)
             ends.setdefault((i, "auto"), []).append((interval.low, interval.high))
             n_noted[i] += interval.reliability_note is not None
-        others = intervals(counts, MEASURES, options, METHODS, with_curves=True)
+        others = intervals(counts, MEASURES, options, UNDRAWN, with_curves=True)
         for method, each in closed_intervals_of_area(counts).items():
             others[MEASURES.index(AREA), method] = each
         for key, each in others.items():

@@ -38,11 +38,10 @@ from fastad.uncertainty.intervals.interval_estimation import (
     estimate_interval,
 )
 from fastad.uncertainty.intervals.methods import (
-    COMBINED,
     METHODS,
-    NEWCOMBE_OR_LOGIT,
-    OF_CURVES,
+    PRECISION_AREAS,
     RESAMPLING,
+    draws_curves,
     limits_of,
     methods_of,
 )
@@ -78,10 +77,8 @@ DEPENDENT = {
 SLOW = {"smooth_roc": 200}
 # Sizes at which the measures that few use are tried.
 FEW_SIZES = ((30, 100), (100, 1000))
-# Methods that draw replicates or curves.
-DRAWN = (*OF_CURVES, *RESAMPLING)
-ALL_METHODS = (*METHODS, NEWCOMBE_OR_LOGIT)
-CLOSED_OF_AREA = ("delong", "logit", "newcombe", NEWCOMBE_OR_LOGIT)
+CLOSED_OF_AREA = ("delong", "logit", "newcombe", "pairs", "combined")
+DRAWN_OF_AREA = ("fiducial", *RESAMPLING)
 NEARLY_PERFECT = ("nearly perfect", "nearly perfect, heavy-tailed")
 AREA = bind("auc", {})
 TABLE = Path(__file__).parent.parent / "fastad" / "uncertainty" / "coverage.csv"
@@ -159,7 +156,7 @@ def _is_whole(bound: BoundMeasure) -> bool:
     return bound.measure.weights == "integer"
 
 
-def measure(cell: Cell, methods: Collection[str] = ALL_METHODS) -> list[dict[str, Any]]:
+def measure(cell: Cell, methods: Collection[str] = METHODS) -> list[dict[str, Any]]:
     """Return the rows of a cell."""
     true, bound = true_values(cell), measures(cell)
     cases: dict[tuple[int, str], list[tuple[bool, float]]] = {}
@@ -167,9 +164,7 @@ def measure(cell: Cell, methods: Collection[str] = ALL_METHODS) -> list[dict[str
     for seed in range(N_SEEDS_OF_AREA):
         if not {*methods}.intersection(CLOSED_OF_AREA):
             break
-        for method, (low, high) in closed_intervals_of_area(cell.sample(seed)).items():
-            if method not in methods:
-                continue
+        for method, (low, high) in closed_intervals_of_area(cell.sample(seed), methods).items():
             covers = low - 1e-12 <= true[area] <= high + 1e-12
             cases.setdefault((area, method), []).append((covers, high - low))
     for seed in range(N_SEEDS):
@@ -230,20 +225,22 @@ def intervals(
         )
         replicates = dict(zip(defined, values, strict=True))
     enclosed = [
-        i for i, (bound, _) in defined.items() if {*methods_of(bound)} & {*methods} & {*OF_CURVES}
+        i
+        for i, (bound, _) in defined.items()
+        if any(draws_curves(each, bound) for each in methods_of(bound) if each in methods)
     ]
     if not with_curves:
-        enclosed = [i for i in enclosed if defined[i][0].measure.name in COMBINED]
+        enclosed = [i for i in enclosed if defined[i][0].measure.name in PRECISION_AREAS]
     measures_of_curves = [defined[i][0] for i in enclosed]
     drawn_curves = fiducial_values(counts, measures_of_curves, options.n_resamples, options.key)
     curves = dict(zip(enclosed, drawn_curves, strict=True))
     ends = {}
     for i, (bound, value) in defined.items():
         for method in methods_of(bound):
-            if method not in methods or (bound == AREA and method not in DRAWN):
+            if method not in methods or (bound == AREA and method not in DRAWN_OF_AREA):
                 continue
             drawn = replicates[i] if method in RESAMPLING else None
-            if method in OF_CURVES:
+            if draws_curves(method, bound):
                 if i not in curves:
                     continue
                 drawn = curves[i]
@@ -255,11 +252,13 @@ def intervals(
     return ends
 
 
-def closed_intervals_of_area(counts: OrderedCounts) -> dict[str, tuple[float, float]]:
+def closed_intervals_of_area(
+    counts: OrderedCounts, methods: Collection[str] = CLOSED_OF_AREA
+) -> dict[str, tuple[float, float]]:
     """Return the intervals of the area under the ROC curve for which nothing is drawn."""
     options = check_options("auto", 0.95, 1, 0)
     ends = {}
-    for method in CLOSED_OF_AREA:
+    for method in (each for each in CLOSED_OF_AREA if each in methods):
         task = Task(AREA, AREA.value(counts), method)
         interval = estimate_interval(IndependentSample(counts), task, options, None)
         assert isinstance(interval, Interval)
@@ -295,7 +294,7 @@ def table(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 def main() -> None:
     """Measure the cells that are lacking, or methods alone in all cells, and write the table."""
-    methods = sys.argv[2:] or ALL_METHODS
+    methods = sys.argv[2:] or METHODS
     sizes = sorted([*SIZES, *SIZES_OF_AREA])
     cells = [Cell(n, m, family) for (n, m), family in itertools.product(sizes, FAMILIES)]
     notes = TABLE.with_suffix(".partial")
@@ -305,7 +304,9 @@ def main() -> None:
         order = [
             (bound.key, method)
             for bound in measures(Cell(*FEW_SIZES[0], "Gaussian"))
-            for method in ((*CLOSED_OF_AREA, *DRAWN) if bound == AREA else methods_of(bound))
+            for method in (
+                (*CLOSED_OF_AREA, *DRAWN_OF_AREA) if bound == AREA else methods_of(bound)
+            )
         ]
         result.sort(
             key=lambda row: (

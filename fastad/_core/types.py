@@ -53,6 +53,7 @@ IntervalMethod: TypeAlias = Literal[
     "delong",
     "logit",
     "newcombe",
+    "pairs",
     "fiducial",
     "combined",
     "order",

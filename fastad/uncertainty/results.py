@@ -93,8 +93,7 @@ class Interval(Record):
     confidence_level : float
         Nominal probability that such an interval covers the true value, in (0, 1).
     method : str
-        How it was computed: never "auto"; "pairs" for an area under the ROC curve with zero
-        variance, and "combined" for one that few samples decide.
+        How it was computed, never "auto": by this method the interval is the same.
     coverage : float or None
         Lowest coverage of such intervals at 95 % on generated data, over six families of scores,
         with no more samples of either class or beyond the operating point; None where the method

@@ -429,3 +429,35 @@ def test_gamma_ends_are_where_so_many_samples_would_be_as_rare_as_alpha(
 def test_gamma_ends_of_a_value_at_an_end() -> None:
     assert gamma_ends(1.0, 0.1, (0, 1), 0.05)[1] == 1
     assert gamma_ends(0.0, 0.1, (0, 1), 0.05)[0] == 0
+
+
+@given(two_of_each_class())
+def test_the_interval_of_pairs_is_binomial(sample: Sample) -> None:
+    """Clopper and Pearson's, of a proportion that is the area of so many pairs."""
+    area = float(oracles.roc_auc(oracles.rows(sample.y, sample.s)))
+    result = fastad.interval(sample.y, sample.s, measure="auc", method="pairs")
+    size = min(sum(sample.y == 1), sum(sample.y == 0))
+    k = area * size
+    low = stats.beta.ppf(0.025, k, size - k + 1) if k else 0
+    high = stats.beta.ppf(0.975, k + 1, size - k) if k < size else 1
+    assert (result.method, math.isnan(result.standard_error)) == ("pairs", True)
+    assert [result.low, result.high] == pytest.approx([low, high], rel=1e-9, abs=1e-12)
+
+
+@given(two_of_each_class(), st.sampled_from([0.5, 0.95]))
+def test_combined_of_an_area_has_the_larger_variance(sample: Sample, level: float) -> None:
+    keywords: Any = {"measure": "auc", "confidence_level": level}
+    combined, logit, newcombe = (
+        fastad.interval(sample.y, sample.s, method=method, **keywords)
+        for method in ("combined", "logit", "newcombe")
+    )
+    if logit.method == "pairs" or logit.standard_error <= newcombe.standard_error:
+        expected = newcombe if logit.method == "logit" else logit
+        assert combined == expected
+        return
+    size = np.count_nonzero(sample.y)
+    ends = gamma_ends(
+        logit.value, logit.standard_error, (0, 1), (1 - level) / (2 if size <= 20 else 1)
+    )
+    assert combined.low == pytest.approx(min(logit.low, ends[0]), rel=1e-12)
+    assert combined.high == pytest.approx(max(logit.high, ends[1]), rel=1e-12)

@@ -31,7 +31,6 @@ from fastad.uncertainty.intervals.interval_estimation import (
 )
 from fastad.uncertainty.intervals.methods import (
     ANY_SIZE,
-    NEWCOMBE_OR_LOGIT,
     Coverage,
     Limits,
     best_method,
@@ -88,11 +87,7 @@ def test_every_measure_and_method_is_in_the_table() -> None:
 @pytest.mark.parametrize(
     ("cell", "key", "methods"),
     [
-        (
-            study.Cell(30, 100, "Gaussian"),
-            "auc",
-            ("delong", "logit", "newcombe", NEWCOMBE_OR_LOGIT),
-        ),
+        (study.Cell(30, 100, "Gaussian"), "auc", ("delong", "logit", "newcombe", "combined")),
         (study.Cell(100, 300, "tied"), "auc", ("delong",)),
         (study.Cell(10, 300, "half hidden"), "ap", ("delong", "logit")),
         (study.Cell(30, 30, "heavy-tailed"), "tpr@0.05", ("order",)),
@@ -127,7 +122,7 @@ def test_resampled_rows_come_from_the_study(monkeypatch: pytest.MonkeyPatch) -> 
         whole = row_of(row["key"], row["method"], cell)
         assert abs(row["coverage"] - float(whole[cell.family])) < 0.2
         methods.add(row["method"])
-    closed = {"delong", "logit", "newcombe", NEWCOMBE_OR_LOGIT}
+    closed = {"delong", "logit", "newcombe"}
     assert methods == {*closed, "combined", "fiducial", "bootstrap", "basic", "bca"}
 
 
@@ -350,13 +345,8 @@ def row(method: str, coverage: float, width: float, limit: int = 30) -> Coverage
         ([row("a", 0.95, 2.0, 100), row("b", 0.92, 1.0, 100)], "b", 0.92),
         # With few samples, what is valid for any size, or has more than the sample's variance.
         ([row("fiducial", 0.99, 2.0, 19), row("b", 0.95, 1.0, 19)], "fiducial", 0.99),
-        (
-            [row("fiducial", 0.99, 2.0, 15), row(NEWCOMBE_OR_LOGIT, 0.95, 1.0, 15)],
-            NEWCOMBE_OR_LOGIT,
-            0.95,
-        ),
-        ([row("fiducial", 0.99, 2.0, 15), row(NEWCOMBE_OR_LOGIT, 0.92, 1.0, 15)], "fiducial", 0.99),
-        ([row("fiducial", 0.99, 2.0, 15), row("combined", 0.95, 1.0, 15)], "combined", 0.95),
+        ([row("fiducial", 0.99, 2.0, 15), row("combined", 0.95, 1.0, 15)], 0.95),
+        ([row("fiducial", 0.99, 2.0, 15), row("combined", 0.92, 1.0, 15)], "fiducial", 0.99),
         ([row("fiducial", 0.99, 2.0, 20), row("b", 0.95, 1.0, 20)], "b", 0.95),
         ([row("a", 0.93, 2.0, 3), row("b", 0.95, 1.0, 3)], "b", 0.95),
         # Valid by theory; a table of some data sets does not refute it.
@@ -383,7 +373,7 @@ def test_a_method_is_selected_for_all_data(n: int, m: int, shift: float) -> None
     cell = study.Cell(*study.FEW_SIZES[0], "Gaussian")
     for bound in [*study.measures(cell), bind("precision", {"threshold": 1.0})]:
         method, coverage = choose(bound, n, m, shift)
-        assert method in (*methods_of(bound), NEWCOMBE_OR_LOGIT)
+        assert method in methods_of(bound)
         if coverage is None:
             assert method in ANY_SIZE
         else:
@@ -451,14 +441,14 @@ def test_the_method_of_the_larger_variance_is_selected(kinds: int, method: str) 
     shift = 1.5 if kinds == 1 else 3.0 * (np.arange(n) % 2)
     counts = count(np.arange(n + m) >= m, np.concatenate([middle[0], middle[1] + shift]))
     selected, coverage = select_method(study.AREA, counts)
-    assert selected == NEWCOMBE_OR_LOGIT
+    assert selected == "combined"
     assert coverage is not None
     assert coverage >= 0.93
     variances = {
         each: interval_by(counts, each).standard_error ** 2 for each in ("newcombe", "logit")
     }
     assert max(variances, key=lambda each: variances[each]) == method
-    assert interval_by(counts, NEWCOMBE_OR_LOGIT) == interval_by(counts, method)
+    assert interval_by(counts, "combined") == interval_by(counts, method)
 
 
 @pytest.mark.parametrize(

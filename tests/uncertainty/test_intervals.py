@@ -532,3 +532,44 @@ def test_where_coverage_is_not_known_there_is_a_warning(rate: str) -> None:
     assert math.isnan(interval.coverage or 0)
     assert interval.to_dict()["coverage"] is None
     assert interval.value == getattr(fastad.confusion_at(Y, S, threshold=4), rate)
+
+
+DESIGNS: dict[str, dict[str, Any]] = {
+    "independent": {},
+    "repeated rows": {"sample_weight": 1 + np.arange(340) % 3},
+    "weights": {"sample_weight": 0.5 + np.arange(340) % 7 / 5},
+    "clusters": {"clusters": np.arange(340) % 113},
+    "blocks": {"blocks": 4},
+    "hidden": {"contamination": 0.01},
+    "a range": {"contamination": (0.005, 0.02)},
+}
+VALUES = [name for name, row in MEASURES.items() if row.kind == "value"]
+
+
+@pytest.mark.filterwarnings("ignore::fastad.errors.LowCoverageWarning")
+@pytest.mark.parametrize("name", [*VALUES, "precision", "f1"])
+def test_the_method_of_a_result_gives_the_same_interval(name: str) -> None:
+    """Of `auto` over samples of all kinds: small and large, tied, nearly perfect, reversed."""
+    options = {"threshold": 0.5} if name in RATES else options_of(MEASURES[name])
+    rng, n_selected = np.random.default_rng(0), 0
+    for n, m, shift, n_levels in (
+        (3, 12, 9, 99),
+        (30, 310, 2, 99),
+        (40, 300, 4, 99),
+        (170, 170, 1, 3),
+    ):
+        labels = np.arange(n + m) < n
+        scores = np.clip(np.round(rng.normal(shift * labels) * n_levels / 3) / n_levels * 3, -9, 9)
+        for design, arguments in DESIGNS.items():
+            if n + m < 340 and design != "independent":
+                continue
+            keywords: Any = {"measure": name, "n_resamples": 20, "rng": 1, **options, **arguments}
+            try:
+                selected = fastad.interval(labels, scores, **keywords)
+            except (InvalidInputError, fastad.errors.UndefinedMeasureError):
+                continue  # what has no interval of such samples
+            given = fastad.interval(labels, scores, method=selected.method, **keywords)
+            same = replace(given, coverage=selected.coverage, selection=selected.selection)
+            assert repr(same.to_dict()) == repr(selected.to_dict())
+            n_selected += 1
+    assert n_selected >= 3

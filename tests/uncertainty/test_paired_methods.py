@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -15,7 +16,7 @@ from scipy import stats
 import fastad
 from fastad import InvalidInputError
 from fastad._core.random import random_key
-from fastad.errors import LowCoverageWarning
+from fastad.errors import LowCoverageWarning, UndefinedMeasureError
 from fastad.measures.measure import BoundMeasure
 from fastad.measures.registry import MEASURES
 from fastad.measures.requests import bind
@@ -474,3 +475,28 @@ def test_a_large_difference_is_significant(method: Any) -> None:
     assert result.difference < 0
     assert result.high < 0
     assert result.summary.startswith("b is better than a in auc: a - b = -0.")
+
+
+@pytest.mark.filterwarnings("ignore::fastad.errors.LowCoverageWarning")
+@pytest.mark.parametrize("name", [name for name, row in MEASURES.items() if row.kind == "value"])
+def test_the_method_of_a_result_gives_the_same_comparison(name: str) -> None:
+    options = options_of(MEASURES[name])
+    rng = np.random.default_rng(0)
+    for n, m, shift in ((3, 12, 9.0), (40, 300, 2.0)):
+        labels = np.arange(n + m) < n
+        scores = np.clip(rng.normal(shift * labels, size=(2, n + m)), -9, 9)
+        for arguments in (
+            {},
+            {"clusters": np.arange(n + m) // 3},
+            {"sample_weight": 1 + labels / 2},
+        ):
+            keywords: Any = {"measure": name, "n_resamples": 20, "rng": 1, **options, **arguments}
+            try:
+                selected = fastad.compare(labels, *scores, **keywords)
+            except (InvalidInputError, UndefinedMeasureError):
+                continue
+            method: Any = selected.method
+            if method == "pairs":  # what that of `auto` gives without a variance
+                method = "student" if name in INFLUENCES else "bootstrap"
+            result = fastad.compare(labels, *scores, method=method, **keywords)
+            assert replace(result, reliability_note=selected.reliability_note) == selected

@@ -28,8 +28,9 @@ class Comparison(Record):
         Two-sided p-value of the hypothesis that the measure is the same for both; by permutations,
         that the detectors are exchangeable on each sample. Never 0, but at least 2.2e-308.
     method : str
-        How interval and p-value were computed: never "auto", "exact permutation" where all
-        permutations were enumerated, and "pairs" where the samples leave no variance to estimate.
+        How interval and p-value were computed, never "auto": the method that is given or was
+        selected, which leaves a name to "exact permutation" where it enumerated all permutations,
+        and to "pairs" where the samples leave it no variance to estimate.
     confidence_level : float
         Nominal probability that such an interval covers the true difference, in (0, 1).
     measure : str
@@ -121,8 +122,9 @@ class IndependentComparison(Record):
         permutations, that the scores of each class are distributed equally. Never 0, but at least
         2.2e-308.
     method : str
-        How interval and p-value were computed: never "auto", "exact permutation" where all
-        permutations were enumerated, and "pairs" where the samples leave no variance to estimate.
+        How interval and p-value were computed, never "auto": the method that is given or was
+        selected, which leaves a name to "exact permutation" where it enumerated all permutations,
+        and to "pairs" where the samples leave it no variance to estimate.
     confidence_level : float
         Nominal probability that such an interval covers the true difference, in (0, 1).
     measure : str

@@ -84,6 +84,9 @@ def interval(
         ``"newcombe"``
             For the area under the ROC: Newcombe's score interval, for few anomalies and areas
             near 1.
+        ``"pairs"``
+            For the area under the ROC: of as many disjoint pairs of an anomaly and a normal sample
+            as the smaller class has, the proportion in order; where the samples have no variance.
         ``"order"``
             For measures of one point of the curve, such as the TPR or the F1 score at an FPR: the
             exact distributions of the threshold, which lies between two scores, and of the rate
@@ -105,8 +108,9 @@ def interval(
             For average precision and the area under the precision-recall curve: contains
             ``"logit"``, which knows the variance that the samples show, and the quantiles of the
             values halfway between the lower and the upper curves of ``"fiducial"``, which know that
-            one more sample may lie above all. It contains values to which the few samples that
-            decide belong by chance, too; with that ``"auto"`` has it for the area under the ROC.
+            one more sample may lie above all. For the area under the ROC: ``"newcombe"`` or
+            ``"logit"``, whose variance is larger. It contains values to which the few samples that
+            decide belong by chance, too.
         ``"bootstrap"``, ``"basic"``
             Percentile and basic bootstrap, for every measure.
         ``"bca"``
@@ -175,8 +179,9 @@ def interval(
     samples are assumed to be independent, unless ``clusters`` or ``blocks`` say otherwise; then
     the result's ``sampling`` says what they are worth. Fewer than 10 clusters or blocks are
     refused, and of fewer than 50 a warning is given. An area under the ROC curve of 1 gets an
-    interval too: a lower bound from disjoint pairs of samples (method ``"pairs"``). Where
-    ``"combined"`` has no variance, ``"fiducial"`` gives the interval.
+    interval too: a lower bound from disjoint pairs of samples (method ``"pairs"``). The ``method``
+    of the result, which was selected or where ``"combined"`` has no variance took its place, gives
+    the same interval.
 
     References
     ----------

@@ -17,6 +17,7 @@ from fastad.errors import UndefinedMeasureError
 from fastad.measures.contamination import CorrectedMeasure, corrected_area, observed_area
 from fastad.measures.measure import BoundMeasure
 from fastad.measures.rates import OF_PROPORTION, TRIALS, confusion_at_threshold
+from fastad.measures.roc import ROC_AUC
 from fastad.ordering.counts import OrderedCounts
 from fastad.uncertainty.intervals.enclosing_curves import (
     box_interval,
@@ -28,11 +29,10 @@ from fastad.uncertainty.intervals.enclosing_curves import (
 from fastad.uncertainty.intervals.inversion import inversion
 from fastad.uncertainty.intervals.methods import (
     ANY_SIZE,
-    COMBINED,
     METHODS,
-    NEWCOMBE_OR_LOGIT,
-    OF_CURVES,
+    PRECISION_AREAS,
     RESAMPLING,
+    draws_curves,
     methods_of,
     note_of_few_units,
     select_method,
@@ -61,7 +61,7 @@ from fastad.uncertainty.samples.influence import influence
 from fastad.uncertainty.samples.sampling import DesignedSample, Sample
 
 # Methods that need no variance of the given samples.
-_WITHOUT_VARIANCE = (*BINOMIAL, *ANY_SIZE, "newcombe")
+_WITHOUT_VARIANCE = (*BINOMIAL, *ANY_SIZE, "newcombe", "pairs")
 # Of up to so many anomalies of which a tenth is below all normals, areas were covered in 78 to 94 %
 # of samples, and in at least 92 % without this note. At 95 % intervals of 92 % have none.
 _FEW_ANOMALIES, _MISSING = 20, 2 * 0.08 / 0.05
@@ -123,7 +123,9 @@ def intervals_of(
     tasks = [select_task(sample, observed_area(bound), options) for bound in measures]
     drawn: dict[int, npt.NDArray[np.float64]] = {}
     resampled = [task for task in tasks if isinstance(task, Task) and task.method in RESAMPLING]
-    enclosed = [task for task in tasks if isinstance(task, Task) and task.method in OF_CURVES]
+    enclosed = [
+        task for task in tasks if isinstance(task, Task) and draws_curves(task.method, task.bound)
+    ]
     n_parts = bool(resampled) + bool(enclosed)
     if resampled:
         values = sample.replicates(
@@ -178,7 +180,7 @@ def interval_by_level(
 ) -> Callable[[Fraction], Interval]:
     """Return the interval of a measure as a function of its level; replicates are drawn once."""
     drawn = None
-    if task.method in OF_CURVES:
+    if draws_curves(task.method, task.bound):
         measures, key = [task.bound], options.key
         drawn = fiducial_values(sample.counts, measures, options.n_resamples, key, progress)[0]
     elif task.method in RESAMPLING:
@@ -236,7 +238,7 @@ def estimate_interval(
     method, reason = task.method, None
     if drawn is None:
         method, (low, high), standard_error = _closed_form(sample, task, options)
-    elif task.method in OF_CURVES:
+    elif draws_curves(task.method, task.bound):
         n_resamples = drawn.shape[1]
         middle = drawn.mean(axis=0)
         standard_error = _deviation(middle[~np.isnan(middle)])
@@ -251,10 +253,10 @@ def estimate_interval(
         defined = widened(defined, task.value, sample.widening(task.df, options.alpha))
         low, high = _from_replicates(sample.counts, task, defined, options.alpha)
         standard_error = _deviation(defined)
-    if low == high and task.bound.measure.name == "roc_auc" and sample.kind is None:
+    if low == high and task.bound.measure.name == ROC_AUC.name and sample.kind is None:
         method, standard_error = "pairs", math.nan
         low, high = pairs_interval(task.value, sample.counts, options.alpha)
-    if low < high and task.bound.measure.name in COMBINED:
+    if low < high and task.bound.measure.name in PRECISION_AREAS:
         low = min(low, _value_without_bias(sample.counts, task))
     coverage = task.coverage
     if options.method == "auto":
@@ -314,11 +316,12 @@ def _excludes_a_kind(n: float, ends: tuple[float, float], task: Task, alpha: flo
     made of the value, in half of the samples. The kind lies below all normals for the area under
     the ROC curve, and above all for precisions, which it raises.
     """
-    if task.method == NEWCOMBE_OR_LOGIT:
-        return n <= _FEW_ANOMALIES and ends[0] > task.value * (1 - missing_kind(n, alpha))
-    if task.method == "combined":
-        return ends[1] < task.value + (1 - task.value) * missing_kind(n, alpha)
-    return False
+    if task.method != "combined":
+        return False
+    missing = missing_kind(n, alpha)
+    if task.bound.measure.name == ROC_AUC.name:
+        return n <= _FEW_ANOMALIES and ends[0] > task.value * (1 - missing)
+    return ends[1] < task.value + (1 - task.value) * missing
 
 
 def missing_kind(n_samples: float, alpha: float) -> float:
@@ -392,11 +395,13 @@ def _closed_form(
         return method, (low, high), standard_error
     if method == "order":
         return method, order_interval(counts, bound, options.level), math.nan
+    if method == "pairs":
+        return method, pairs_interval(value, counts, alpha), math.nan
     n, m = counts.n_anomalies, counts.n_normals
     if method == "newcombe":
         return method, newcombe(value, n, m, alpha), math.sqrt(newcombe_variance(value, n, m))
     standard_error = standard_error_of(sample.variance(bound), bound)
-    if method == NEWCOMBE_OR_LOGIT:
+    if method == "combined":
         allowed = math.sqrt(newcombe_variance(value, n, m))
         # The larger variance; without any, the interval is one of disjoint pairs.
         if 0 < standard_error <= allowed:
@@ -405,7 +410,7 @@ def _closed_form(
     ends_of = symmetric_ends if method == "delong" else logit_ends
     half = student_quantile(alpha, task.df) * standard_error
     ends = ends_of(value, half, bound.bounds)
-    if task.method == NEWCOMBE_OR_LOGIT and standard_error > 0:
+    if task.method == "combined" and standard_error > 0:
         few = _ends_of_few(sample, task, standard_error, alpha)
         if few[0] < ends[0] or ends[1] < few[1]:
             method, ends = "combined", (min(ends[0], few[0]), max(ends[1], few[1]))

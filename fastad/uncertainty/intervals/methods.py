@@ -33,24 +33,22 @@ from fastad.uncertainty.samples.sampling import DesignedSample, Sample
 
 RESAMPLING = ("bootstrap", "basic", "bca")
 METHODS = (
-    *("delong", "logit", "newcombe", "order", *BINOMIAL, "combined", "fiducial", "inversion"),
+    *("delong", "logit", "newcombe", "pairs", "order", *BINOMIAL, "combined", "fiducial"),
+    "inversion",
     *RESAMPLING,
 )
 # From exact distributions for any numbers of samples; `fiducial` where the curve has no step.
 ANY_SIZE = ("inversion", "order", "clopper-pearson", "fiducial")
 # Corrected measures that follow from both rates at a threshold.
 _WITH_INVERSION = ("tpr_at_fpr", "fpr_at_tpr", *RATES)
-# For the area under the ROC curve, whichever of both has the larger variance. Newcombe's assumes
-# classes of one kind each, DeLong's is too small where few samples decide: by itself, either method
-# is much too narrow for scores of families that the table lacks.
-NEWCOMBE_OR_LOGIT = "newcombe or logit"
-# Measures of which the same holds for `logit`, and random curves know what few samples at the top
-# leave open.
-COMBINED = ("average_precision", "pr_auc")
-# Methods that draw random curves.
-OF_CURVES = ("fiducial", "combined")
-_SELECTED = (NEWCOMBE_OR_LOGIT, *OF_CURVES)
-_RESTRICTED = (ROC_AUC.name, "equal_error_rate", *COMBINED)
+# Measures of which `logit` by itself is much too narrow for scores that the table lacks, and random
+# curves know what few samples at the top leave open.
+PRECISION_AREAS = ("average_precision", "pr_auc")
+# Combined, the area under the ROC curve has the larger variance of Newcombe, who assumes classes of
+# one kind each, and DeLong, whose is too small where few samples decide.
+COMBINED = (ROC_AUC.name, *PRECISION_AREAS)
+_SELECTED = ("combined", "fiducial")
+_RESTRICTED = ("equal_error_rate", *COMBINED)
 
 # The lowest of four families of 200 intervals each with a coverage of 95 % lies at 93 % by chance.
 # With many samples beyond the operating point nothing else makes it lower; areas under the ROC
@@ -60,10 +58,8 @@ _SUFFICIENT_WITH_MANY = 0.92
 # Mean widths within this factor count as equal.
 _WIDTH_TOLERANCE = 1.05
 # With fewer samples beyond an operating point the normal distribution of an estimate is not a good
-# description, although some measured rates are low. A score interval estimates no variance.
+# description, although some measured rates are low.
 _FEWEST_FOR_NORMAL = 20
-# Methods with more than the variance of the sample.
-_FOR_FEW = (NEWCOMBE_OR_LOGIT, "combined")
 # Samples beyond an operating point, in both classes, from which on the bootstrap is valid.
 MANY = 100
 # DeLong's method is not selected with more false positives than this at 95 %: the highest of five
@@ -143,13 +139,19 @@ def methods_of(bound: BoundMeasure, kind: str | None = None) -> list[str]:
         closed.append("delong")
         if _is_bounded(bound):
             closed.append("logit")
-    if name == "roc_auc":
-        closed.append("newcombe")
+    if name == ROC_AUC.name:
+        closed += ["newcombe", "pairs"]
     if name in COMBINED:
         closed.append("combined")
     if has_fiducial(bound):
         closed.append("fiducial")
     return [*closed, *(RESAMPLING if smooth else ("bootstrap", "basic"))]
+
+
+def draws_curves(method: str, bound: BoundMeasure) -> bool:
+    """Return whether a method draws random curves for a measure."""
+    is_combined = method == "combined" and bound.measure.name in PRECISION_AREAS
+    return is_combined or method == "fiducial"
 
 
 def _is_bounded(bound: BoundMeasure) -> bool:
@@ -240,8 +242,8 @@ def best_method(rows: Sequence[Coverage]) -> tuple[str, float]:
     """Return the best method on generated data, and its coverage.
 
     The first (closed forms come before resampling) of the methods with the narrowest intervals
-    among those with sufficient coverage; methods for any size always have it, and with the score
-    interval are alone where few samples lie beyond an operating point. If none has, the method with
+    among those with sufficient coverage; methods for any size always have it, and with `combined`
+    are alone where few samples lie beyond an operating point. If none has, the method with
     the highest coverage.
     """
     methods: dict[str, list[Coverage]] = {}
@@ -256,7 +258,7 @@ def best_method(rows: Sequence[Coverage]) -> tuple[str, float]:
     good = [
         method
         for method in methods
-        if method in good or (coverage[method] >= sufficient and (method in _FOR_FEW or not few))
+        if method in good or (coverage[method] >= sufficient and (method == "combined" or not few))
     ]
     if not good:
         best = max(coverage, key=lambda method: coverage[method])
