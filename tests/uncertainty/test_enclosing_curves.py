@@ -11,11 +11,12 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.special import ndtri
-from scipy.stats import beta
+from scipy.stats import beta, binomtest
 
 import fastad
 from fastad._core.random import random_key
 from fastad._core.types import FloatMatrix, FloatVector
+from fastad._kernels.curves import many
 from fastad.measures.measure import BoundMeasure
 from fastad.measures.registry import MEASURES
 from fastad.measures.requests import bind
@@ -391,9 +392,44 @@ def test_measures_of_many_curves_are_those_of_each(
     values = fiducial_values(counts, measures, 5, np.uint64(1))
     with mock.patch.object(enclosing_curves, "_kernel_of", return_value=None):
         expected = fiducial_values(counts, measures, 5, np.uint64(1))
+    n = len(prevalences)
+    # On lower curves the average precision is no more than along the curve.
+    integrals = values[-n:, 0]
+    assert np.all(values[-2 * n : -n, 0] <= np.minimum(integrals, expected[-2 * n : -n, 0]) + 1e-6)
+    expected[-2 * n : -n, 0] = values[-2 * n : -n, 0]
     np.testing.assert_allclose(values, expected, atol=1e-6)
     # It is read from the same counts, and divided once.
     np.testing.assert_array_equal(values[1], expected[1])
+
+
+@given(st.integers(1, 8), st.floats(0.01, 100), st.integers(0, 2**32))
+def test_the_lower_precision_of_each_piece(k: int, ratio: float, seed: int) -> None:
+    """At its end or along it, which is a mean over many points of a piece."""
+    rng = np.random.default_rng(seed)
+    xs, ys = np.sort(rng.choice(9, (2, k))) / 9
+    at = np.linspace(0, 1, 4001)[1::2]
+    expected = 0.0
+    points = list(zip([0, *xs, 1], [0, *ys, 1], strict=True))
+    for (x, y), (next_x, next_y) in pairwise(points):
+        if next_y > y:
+            along_x, along_y = ratio * (x + at * (next_x - x)), y + at * (next_y - y)
+            along = np.mean(along_y / (along_x + along_y))
+            expected += (next_y - y) * min(along, next_y / (ratio * next_x + next_y))
+    value = np.empty(1)
+    many.precisions(xs[np.newaxis], ys[np.newaxis], ratio, True, True, value)
+    assert value == pytest.approx(expected, abs=1e-3)
+
+
+@pytest.mark.evidence
+def test_an_average_precision_at_chance_is_not_below_its_lower_bound() -> None:
+    """Of random scores the mean precision over the TPR is the prevalence, in samples more."""
+    bound, n_above, n_tried = bind("ap", {}), 0, 400
+    for seed in range(n_tried):
+        scores = np.random.default_rng(seed).random(250)
+        counts = count(np.arange(250) < 50, scores)
+        lower, _ = fiducial_values(counts, [bound], 200, np.uint64(seed))[0]
+        n_above += np.quantile(lower, 0.05) > 0.2
+    assert binomtest(n_above, n_tried, 0.05, "greater").pvalue > 1e-3
 
 
 @pytest.mark.parametrize("key", ["ap", "auc_pr"])

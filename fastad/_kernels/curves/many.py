@@ -107,10 +107,11 @@ def precisions(
     xs: FloatMatrix,  # (n_curves, k) rising in each row, within (0, 1)
     ys: FloatMatrix,  # (n_curves, k) likewise
     ratio: float,  # of normals to anomalies
-    interpolate: bool,  # noqa: FBT001 - kernels take no keywords
+    at_end: bool,  # noqa: FBT001 - kernels take no keywords
+    along: bool,  # noqa: FBT001
     values: FloatVector,  # (n_curves,) written here
 ) -> None:
-    """Write the mean precision over the TPR: of each piece at its end, or along the piece.
+    """Write the mean precision over the TPR: of each piece at its end, along it, or the lower.
 
     Along it, see `area.precision_area`.
     """
@@ -123,14 +124,16 @@ def precisions(
             rise = y - before_y
             if rise > 0.0:
                 start = before_x + before_y
-                if not interpolate:
-                    total += rise * y / (x + y)
-                elif start == 0.0:
-                    total += rise * rise / (rise + x)
-                else:
+                part = rise * y / (x + y) if at_end else rise
+                if along and start == 0.0:
+                    part = min(part, rise * rise / (rise + x))
+                elif along and x == before_x:
+                    part = min(part, rise - x * math.log1p(rise / start))
+                elif along:
                     a = 1.0 + (x - before_x) / rise
                     u = (x - before_x + rise) / start
-                    along = before_y / a * math.log1p(u) + start / (a * a) * log1p_less(u)
-                    total += along
+                    integral = before_y / a * math.log1p(u) + start / (a * a) * log1p_less(u)
+                    part = min(part, integral)
+                total += part
             before_x, before_y = x, y
         values[row] = total

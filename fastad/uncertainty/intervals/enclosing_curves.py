@@ -315,7 +315,10 @@ def fiducial_values(
     # Parts of a sample as integers, of which measures are computed several times as fast.
     scale = 1 << max(0, (_AREA_BITS - (n * m).bit_length()) // 2)
     scaled = [_in_parts(bound, scale) for bound in measures]
-    kernels = [_kernel_of(bound, n * scale, m * scale) for bound in measures]
+    kernels = [
+        [_kernel_of(bound, n * scale, m * scale, is_lower=end == 0) for end in range(2)]
+        for bound in measures
+    ]
     at_corner = np.cumsum(corners) - 1
     ties = [_corners_of_tie(counts, bound, at_corner) for bound in measures]
     size = min(max(_CORNERS_OF_BLOCK // fps.shape[0], 1), _LARGEST_BLOCK)
@@ -329,9 +332,9 @@ def fiducial_values(
             lower = as_readonly(fpr[:, fpr_at[1]]), as_readonly(tpr[:, tpr_at[0]])
             upper = as_readonly(fpr[:, fpr_at[0]]), as_readonly(tpr[:, tpr_at[1]])
             for end, (xs, ys) in enumerate((lower, upper)):
-                for i, (bound, kernel) in enumerate(zip(scaled, kernels, strict=True)):
+                for i, (bound, of_ends) in enumerate(zip(scaled, kernels, strict=True)):
                     of_curves = values[i, end, rows]
-                    if kernel is not None:
+                    if (kernel := of_ends[end]) is not None:
                         kernel(xs, ys, of_curves)
                     else:
                         for row in range(xs.shape[0]):
@@ -364,9 +367,13 @@ def _curve(counts: OrderedCounts, x: FloatVector, y: FloatVector, scale: int) ->
 
 
 def _kernel_of(
-    bound: BoundMeasure, n_anomalies: int, n_normals: int
+    bound: BoundMeasure, n_anomalies: int, n_normals: int, *, is_lower: bool
 ) -> Callable[[FloatMatrix, FloatMatrix, FloatVector], None] | None:
-    """Return a function that writes a measure of many curves; None if computed one by one."""
+    """Return a function that writes a measure of many curves; None if computed one by one.
+
+    The average precision of a population is that at the end of each tie, and along the curve where
+    scores have none: below it is the lower of both on lower curves.
+    """
     name, parameters = bound.measure.name, bound.parameters
     if name in ("tpr_at_fpr", "fpr_at_tpr"):
         first, conservative = name == "fpr_at_tpr", parameters["interpolation"] == "conservative"
@@ -389,13 +396,13 @@ def _kernel_of(
 
         return equal_rates
     if name in ("average_precision", "pr_auc") and n_normals:
-        prevalence = parameters["prevalence"]
+        prevalence, at_end = parameters["prevalence"], name == "average_precision"
         ratio = (
             n_normals / n_anomalies if prevalence is None else float((1 - prevalence) / prevalence)
         )
 
         def mean_precision(xs: FloatMatrix, ys: FloatMatrix, values: FloatVector) -> None:
-            many.precisions(xs, ys, ratio, name == "pr_auc", values)
+            many.precisions(xs, ys, ratio, at_end, is_lower or not at_end, values)
 
         return mean_precision
     low, high, width = 0.0, 1.0, 1.0
