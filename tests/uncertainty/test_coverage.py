@@ -345,7 +345,7 @@ def row(method: str, coverage: float, width: float, limit: int = 30) -> Coverage
         ([row("a", 0.95, 2.0, 100), row("b", 0.92, 1.0, 100)], "b", 0.92),
         # With few samples, what is valid for any size, or has more than the sample's variance.
         ([row("fiducial", 0.99, 2.0, 19), row("b", 0.95, 1.0, 19)], "fiducial", 0.99),
-        ([row("fiducial", 0.99, 2.0, 15), row("combined", 0.95, 1.0, 15)], 0.95),
+        ([row("fiducial", 0.99, 2.0, 15), row("combined", 0.95, 1.0, 15)], "combined", 0.95),
         ([row("fiducial", 0.99, 2.0, 15), row("combined", 0.92, 1.0, 15)], "fiducial", 0.99),
         ([row("fiducial", 0.99, 2.0, 20), row("b", 0.95, 1.0, 20)], "b", 0.95),
         ([row("a", 0.93, 2.0, 3), row("b", 0.95, 1.0, 3)], "b", 0.95),
