@@ -68,8 +68,9 @@ _HIGHEST_FALSE_POSITIVE_RATE = 0.065
 # The smallest classes on which comparisons were tried.
 _FEWEST_TRIED = (10, 30)
 # With fewer samples of the smaller class on the wrong side, on average over the other class, of the
-# best and of the worst detector, more than 8 % of the intervals missed the difference.
-_FEWEST_MISPLACED = (0.5, 2.5)
+# worst detector, a quarter of the intervals and more missed the difference; if the best one has
+# hardly any, they did with twice as many.
+_FEWEST_MISPLACED, _HARDLY_ANY = 1, 0.25
 # With fewer normals for each unit of alpha, up to 38 % missed it.
 _FEWEST_EARLY = 10
 # From this area under the ROC curve on, few samples are on the wrong side.
@@ -280,7 +281,8 @@ def select_paired_method(bound: BoundMeasure, samples: Sequence[Sample]) -> tupl
     if note is not None:
         return method, note
     misplaced = [min(n_anomalies, n_normals) * (1 - area_or_chance(each)) for each in counts]
-    is_strong = min(misplaced) < _FEWEST_MISPLACED[0] and max(misplaced) < _FEWEST_MISPLACED[1]
+    fewest = _FEWEST_MISPLACED * (2 if min(misplaced) < _HARDLY_ANY else 1)
+    is_strong = max(misplaced) < fewest
     if method == "student" and is_strong:
         return method, (
             "nearly all anomalies lie above nearly all normal samples, so that how much the "
