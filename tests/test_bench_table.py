@@ -2,14 +2,28 @@
 
 import json
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
+from bench import (
+    contamination_page,
+    coverage_page,
+    difference_coverage,
+    gate,
+    goix,
+    group_rates,
+    labeling,
+    optimism,
+    rare_study,
+    volume_coverage,
+)
 from bench.data import Case, generate
 from bench.limits import limits as limits_of
-from bench.pages import filled, number, table
+from bench.pages import filled, number, read_rows, table
 from bench.processor import describe, processor
 from bench.speed_page import (
     LIMITS,
@@ -24,6 +38,7 @@ from bench.speed_page import (
     read_runs,
     speeds,
 )
+from tests.support import definition_table
 
 SIGN = "\N{MULTIPLICATION SIGN}"
 ROW = Row("AUC", Case(10**6, 0.5))
@@ -48,7 +63,35 @@ NEW = made_run(
 OLD = made_run("Zen 4", "2026-11-03", {ROW: {"fastad": 10.0, "scikit-learn": 250.0}})
 
 
-def test_pages_show_what_is_stored() -> None:
+# The tables of a page, by the module that writes them and names the page.
+STORED: dict[ModuleType, Callable[[], Mapping[str, str]]] = {
+    contamination_page: lambda: {
+        "corrected": contamination_page.corrected(),
+        "independent": contamination_page.independent(),
+    },
+    coverage_page: coverage_page.tables,
+    definition_table: lambda: {"definitions": definition_table.make_table()},
+    difference_coverage: difference_coverage.tables,
+    gate: gate.tables,
+    goix: lambda: {"agreement": goix.lines(goix.read())},
+    group_rates: lambda: {
+        "coverage": group_rates.coverage_table(read_rows(group_rates.TABLE)),
+        "level": group_rates.level_table(read_rows(group_rates.TABLE)),
+    },
+    labeling: labeling.pages,
+    optimism: lambda: {"optimism": optimism.page()},
+    rare_study: lambda: {"rare": rare_study.lines(read_rows(rare_study.TABLE))},
+    volume_coverage: lambda: volume_coverage.tables(read_rows(volume_coverage.TABLE)),
+}
+
+
+@pytest.mark.parametrize("module", STORED, ids=lambda module: module.__name__)
+def test_pages_show_what_is_stored(module: ModuleType) -> None:
+    text = module.PAGE.read_text(encoding="utf-8")
+    assert filled(text, STORED[module]()) == text, f"python -m {module.__name__}"
+
+
+def test_pages_show_the_speeds_that_are_stored() -> None:
     for path, tables in pages(read_runs()).items():
         text = path.read_text(encoding="utf-8")
         assert filled(text, tables) == text, "python -m bench.speed_page"

@@ -9,13 +9,11 @@ import numpy as np
 import pytest
 from sklearn import metrics
 
-from bench.pages import filled
 from fastad._core.types import AnyVector, FloatVector
 from fastad.explain.definition import ScoredRows
 from fastad.explain.explanation import DEFINITIONS
 from fastad.explain.points import Points
 from tests.support import peer_definitions as slow
-from tests.support.definition_table import PAGE, make_table
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "peer_definitions.json"
 BY_NAME = {definition.name: definition for definition in DEFINITIONS}
@@ -310,9 +308,3 @@ def test_every_definition_has_a_name_of_its_own_and_says_why() -> None:
         assert one.reason[0].isupper()
         assert one.reason.endswith(".")
         assert "|" not in one.name + one.source + one.reason
-
-
-def test_the_guide_lists_all_definitions() -> None:
-    """`python -m tests.support.definition_table` writes the table."""
-    page = PAGE.read_text(encoding="utf-8")
-    assert filled(page, {"definitions": make_table()}) == page

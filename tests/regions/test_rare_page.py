@@ -12,15 +12,10 @@ from scipy import stats
 import fastad
 from bench import rare_study as study
 from bench import volume_coverage as shapes
-from bench.pages import filled, read_rows
+from bench.pages import read_rows
 from fastad.regions.methods import VolumeMethod
 
 ROWS = read_rows(study.TABLE)
-
-
-def test_the_page_shows_the_table() -> None:
-    page = study.PAGE.read_text(encoding="utf-8")
-    assert filled(page, {"rare": study.lines(ROWS)}) == page
 
 
 def test_the_page_counts_right() -> None:
@@ -56,11 +51,8 @@ def test_estimates_lie_between_their_ends() -> None:
 
 
 def test_regions_of_known_size() -> None:
-    """The page shows them; what is said without a warning holds but for the needle."""
-    page = shapes.PAGE.read_text(encoding="utf-8")
-    rows = read_rows(shapes.TABLE)
-    assert filled(page, shapes.tables(rows)) == page
-    for row in (row for row in rows if row["method"] != shapes.WEIGHTED):
+    """What is said without a warning holds but for the needle."""
+    for row in (row for row in read_rows(shapes.TABLE) if row["method"] != shapes.WEIGHTED):
         n = int(row["seeds"])
         most = stats.binom.ppf(0.999, n, 0.05)
         assert int(row["uniform_false"]) <= most or row["method"] == "auto"

@@ -11,10 +11,10 @@ from scipy.special import ndtri
 from scipy.stats import binom
 
 import fastad
-from bench import auto_coverage, coverage_page, false_positives
+from bench import auto_coverage, false_positives
 from bench import coverage as study
 from bench.families import FAMILIES
-from bench.pages import filled, read_rows
+from bench.pages import read_rows
 from fastad._core.types import ComparisonMethod
 from fastad.errors import LowCoverageWarning
 from fastad.measures.measure import BoundMeasure
@@ -124,11 +124,6 @@ def test_resampled_rows_come_from_the_study(monkeypatch: pytest.MonkeyPatch) -> 
         methods.add(row["method"])
     closed = {"delong", "logit", "newcombe"}
     assert methods == {*closed, "combined", "fiducial", "bootstrap", "basic", "bca"}
-
-
-def test_the_page_shows_the_tables() -> None:
-    page = coverage_page.PAGE.read_text(encoding="utf-8")
-    assert filled(page, coverage_page.tables()) == page
 
 
 def test_intervals_without_a_note_cover_the_true_value() -> None:
