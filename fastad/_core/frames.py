@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastad._core.extras import missing_extra
-from fastad._core.types import BoolVector
+from fastad._core.types import BoolVector, IntVector
 from fastad.errors import InvalidInputError, MissingExtraError
 
 FrameLibrary: TypeAlias = Literal["pandas", "polars", "pyarrow"]
@@ -109,6 +109,14 @@ def converted(values: Any, name: str, expected: str = "be one-dimensional") -> n
         if not (_is_of_library(values) or isinstance(error, TypeError | RuntimeError)):
             raise
         raise InvalidInputError(f"{name} must be a column for NumPy; found {error}") from None
+
+
+def codes_of(column: Any) -> tuple[IntVector, npt.NDArray[Any]] | None:
+    """Return codes, -1 for a missing value, and categories; None if pandas has none of a column."""
+    categories = getattr(column, "array", column)  # of a series
+    if not (hasattr(categories, "codes") and hasattr(categories, "categories")):
+        return None
+    return np.asarray(categories.codes, np.int64), np.asarray(categories.categories)
 
 
 def _is_of_library(values: Any) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastad._core.arrays import as_readonly, as_vector, python_values
-from fastad._core.frames import is_missing, refuse_missing
+from fastad._core.frames import codes_of, is_missing, refuse_missing
 from fastad._core.row_index import RowIndex
 from fastad._core.threads import current_threads, thread_map
 from fastad._core.types import BoolVector, IntVector, KeyVector, ScoreVector
@@ -97,13 +97,16 @@ def factorize(column: Any, name: str, rows: RowIndex) -> tuple[IntVector, npt.ND
     These are sorted where they are strings or of a type of NumPy's; other objects stand in the
     order in which they come.
     """
-    values = as_vector(column, name)
+    coded = codes_of(column)
+    values = as_vector(column, name) if coded is None else coded[0]
     if values.shape[0] != rows.n_rows:
         raise InvalidInputError(
             f"{name} must have one value for each label; found {values.shape[0]} values and "
             f"{rows.n_rows} labels"
         )
     rows.check(column, name)
+    if coded is not None:
+        return _factorize_categories(*coded, name)
     if values.dtype.kind in "biu" and values.dtype != np.uint64:
         return _factorize_integers(values)
     if values.dtype.kind == "O":
@@ -132,6 +135,20 @@ def _factorize_integers(values: npt.NDArray[Any]) -> tuple[IntVector, npt.NDArra
     codes = np.empty(len(values), np.int64)
     kernels.look_up(wide, lowest, as_readonly(table), codes)
     return codes, distinct.astype(values.dtype)
+
+
+def _factorize_categories(
+    codes: IntVector, categories: npt.NDArray[Any], name: str
+) -> tuple[IntVector, npt.NDArray[Any]]:
+    """Factorize the categories that occur, instead of the value of each row."""
+    refuse_missing(codes < 0, name)
+    codes, present = _factorize_integers(codes)
+    firsts = np.empty(len(present), np.int64)
+    kernels.first_rows(as_readonly(codes), firsts)
+    order = np.argsort(firsts)
+    new = np.empty(len(present), np.int64)
+    new[order], distinct = factorize(categories[present[order]], name, RowIndex(len(present)))
+    return new[codes], distinct
 
 
 def _factorize_objects(values: npt.NDArray[Any], name: str) -> tuple[IntVector, npt.NDArray[Any]]:

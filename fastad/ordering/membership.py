@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastad._core.arrays import as_readonly, python_values
-from fastad._core.frames import converted, is_missing, table_columns
+from fastad._core.frames import codes_of, converted, is_missing, table_columns
 from fastad._core.parameters import plain_repr
 from fastad._core.row_index import RowIndex
 from fastad._core.threads import slices, thread_map
@@ -171,10 +171,15 @@ def _factorize(values: npt.NDArray[Any], argument: str) -> tuple[IntVector, list
     return codes, python_values(distinct)
 
 
-def _read(column: Any, labels: Labels, name: str) -> npt.NDArray[Any]:
-    """Return a column of the rows in use, which may have missing values in the other class."""
-    # A list would become strings, of what is missing too.
-    values = np.array(column, object) if isinstance(column, list) else converted(column, name)
+def _read(column: Any, labels: Labels, name: str) -> Any:
+    """Return a column of the rows in use, which may have missing values in the other class.
+
+    Pandas' categories stay what they are, but for booleans; others become an array.
+    """
+    values, coded = getattr(column, "array", column), codes_of(column)
+    if coded is None or coded[1].dtype == np.bool_:
+        # A list would become strings, of what is missing too.
+        values = np.array(column, object) if isinstance(column, list) else converted(column, name)
     if values.ndim != 1 or values.shape[0] != labels.n_rows:
         raise InvalidInputError(
             f"{name} must have one value for each label; found shape {values.shape} for "
@@ -184,14 +189,17 @@ def _read(column: Any, labels: Labels, name: str) -> npt.NDArray[Any]:
     return values if labels.rows is None else values[labels.rows]
 
 
-def _is_indicator(values: npt.NDArray[Any]) -> bool:
+def _is_indicator(values: Any) -> bool:
     return values.dtype == np.bool_ or (
         values.dtype == object and all(type(x) is bool for x in values.tolist())
     )
 
 
-def _is_absent(values: npt.NDArray[Any]) -> BoolVector:
+def _is_absent(values: Any) -> BoolVector:
     """Return which names are missing; an empty string is no name."""
+    if (coded := codes_of(values)) is not None:
+        codes, categories = coded
+        return np.append(_is_absent(categories), True)[codes]  # the last one of code -1
     missing = is_missing(values)
     if values.dtype.kind in "USTO":
         # Some missing values cannot be compared.

@@ -258,8 +258,12 @@ def test_other_rows_may_have_missing_values(make: Callable[[Any], Any]) -> None:
 
 
 def test_integers_beside_missing_values_are_found_by_either() -> None:
-    one = fastad.evaluate(Y, S, kinds=pd.Series([5 if x else None for x in MISSING]))["score"]
+    column = pd.Series([5 if x else None for x in MISSING])
+    one = fastad.evaluate(Y, S, kinds=column)["score"]
     assert one.by_kind[5] is one.by_kind[5.0]
+    categories = column.astype("Int64").astype("category")
+    (kind,) = fastad.evaluate(Y, S, kinds=categories)["score"].by_kind
+    assert repr(kind) == "5"
 
 
 UNNAMED = KIND.copy()

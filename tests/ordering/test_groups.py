@@ -111,6 +111,20 @@ def test_columns_of_every_library_name_the_same_groups(column: Any) -> None:
     assert fastad.evaluate(Y, SCORES, groups=column).to_dict() == expected
 
 
+@pytest.mark.parametrize("values", [DATASET.astype(object), FOLD, FOLD / 4, FOLD > 0])
+@pytest.mark.parametrize("argument", ["groups", "kinds", "segments"])
+def test_categories_are_the_values_that_they_stand_for(
+    argument: str, values: npt.NDArray[Any]
+) -> None:
+    """In whatever order they stand, and with some that do not occur."""
+    kept = values != values[0]
+    expected = fastad.evaluate(Y[kept], SCORES["b"][kept], **{argument: values[kept]})
+    column = pd.Series(pd.Categorical(values, np.unique(values)[::-1]))[kept]
+    for each in (column, column.array):
+        result = fastad.evaluate(Y[kept], SCORES["b"][kept], **{argument: each})
+        assert str(result) == str(expected)
+
+
 @pytest.mark.parametrize("wrap", [np.array, list, pd.Series, pl.Series, pa.array])
 def test_groups_of_booleans_are_named_by_booleans(wrap: Any) -> None:
     result = fastad.evaluate(Y, SCORES["a"], groups=wrap((FOLD > 0).tolist()), measures=["auc"])
