@@ -14,8 +14,8 @@ from fastad._core.results import plain_rows
 from fastad._core.text_tables import some_of
 from fastad._core.types import AnyVector
 from fastad._tables.columns import Names, Numbers, Role, integers_if_canonical
+from fastad._tables.files import save_columns
 from fastad._tables.table import N_NAMED, Table
-from fastad._tables.writing import save_columns
 from fastad.benchmarking.columns import COLLECTION, CONTAMINATION, TableColumns, find_columns
 from fastad.benchmarking.overview import compare_runs
 from fastad.benchmarking.result_table import ResultTable
@@ -24,6 +24,7 @@ from fastad.cli._console import (
     DataError,
     data_from,
     print_message,
+    print_notes,
     print_result,
     print_table,
     progress_bar,
@@ -92,8 +93,7 @@ def run_compare_runs(
     if as_json:
         print_result(_as_json(overview, files))
         return
-    if overview.answer():
-        print_result("\n".join([*overview.answer(), ""]))
+    print_notes(overview.answer())
     for note in overview.notes:
         print_message(note)
     for name, notes in overview.new_notes().items():
@@ -105,8 +105,7 @@ def run_compare_runs(
             print_result(f"a table of {len(shown.rows)} rows; {where}\n")
         else:
             print_table(shown)
-        if notes:
-            print_result("\n".join([*notes, ""]))
+        print_notes(notes)
     for reason in overview.reasons():
         print_message(reason)
 

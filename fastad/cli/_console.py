@@ -198,6 +198,12 @@ def print_table(text: TextTable, title: str = "") -> None:
         print_result("\n".join([*([title] if title else []), text.plain(), ""]))
 
 
+def print_notes(notes: Sequence[str]) -> None:
+    """Print notes below a table to stdout, if there are any."""
+    if notes:
+        print_result("\n".join([*notes, ""]))
+
+
 @contextmanager
 def progress_bar(what: str = "points", *, after: float = 0.0) -> Iterator[Progress]:
     """Show on a terminal how many points, or what else, are done, when so many seconds are over."""

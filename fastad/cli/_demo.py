@@ -12,8 +12,8 @@ import numpy.typing as npt
 from fastad._core.extras import missing_extra
 from fastad._core.files import written_aside
 from fastad._core.types import FloatVector, LabelVector
-from fastad._tables.writing import save_columns
-from fastad.cli._console import print_message, print_result, print_table
+from fastad._tables.files import save_columns
+from fastad.cli._console import print_message, print_notes, print_result, print_table
 from fastad.evaluation.entry import evaluate
 from fastad.plot import RocCurveDisplay
 
@@ -43,8 +43,7 @@ def run(folder: Path) -> None:
     result = evaluate(y_true, scores)
     print_table(result.text_table())
     print_table(result.operating_table())
-    if result.notes:
-        print_result("\n".join([*result.notes, ""]))
+    print_notes(result.notes)
     print_message(
         "auc@0.01 is the mean TPR up to an FPR of 0.01; auc_w is the area with weight 1/FPR; the "
         "second\ntable has the thresholds."

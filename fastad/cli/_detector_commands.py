@@ -20,7 +20,7 @@ from fastad.cli._options import (
     Seed,
     Standardize,
     Trust,
-    read_count,
+    count_option,
 )
 
 
@@ -51,12 +51,7 @@ def volume(
     pos_label: PosLabel = None,
     fpr: Rates = None,
     method: Annotated[str, typer.Option(help="auto, uniform, sobol, splitting or exact.")] = "auto",
-    n_draws: Annotated[
-        int | None,
-        typer.Option(
-            parser=read_count, metavar="<int>", help="Monte Carlo points; with --rtol at most."
-        ),
-    ] = None,
+    n_draws: Annotated[int | None, count_option("Monte Carlo points; with --rtol at most.")] = None,
     rtol: Annotated[float | None, typer.Option(help="Relative error to reach, in (0, 1).")] = None,
     margin: Annotated[
         float,
@@ -113,21 +108,11 @@ def evaluate_unsupervised(
     method: Annotated[
         str, typer.Option(help="How volumes are estimated: auto, uniform, sobol or splitting.")
     ] = "auto",
-    n_draws: Annotated[
-        int | None,
-        typer.Option(
-            parser=read_count, metavar="<int>", help="Monte Carlo points for each detector."
-        ),
-    ] = None,
+    n_draws: Annotated[int | None, count_option("Monte Carlo points for each detector.")] = None,
     n_features: Annotated[
         int | None, typer.Option(min=1, help="Evaluate in random subspaces of this many features.")
     ] = None,
-    n_subspaces: Annotated[
-        int | None,
-        typer.Option(
-            parser=read_count, metavar="<int>", help="Number of subspaces. By default 50."
-        ),
-    ] = None,
+    n_subspaces: Annotated[int | None, count_option("Number of subspaces. By default 50.")] = None,
     mass: Annotated[
         tuple[float, float], typer.Option(help="Masses between which MV is the area.")
     ] = (0.9, 0.999),

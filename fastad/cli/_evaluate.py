@@ -6,15 +6,22 @@ from typing import Any, TypeAlias
 
 import typer
 
-from fastad._core.limits import available_memory
 from fastad._core.parameters import check_choice
 from fastad._core.progress import LATE
 from fastad._core.results import TableResult, plain_rows
+from fastad._core.threads import available_memory
 from fastad._tables.columns import read_number
 from fastad._tables.errors import TableError
 from fastad._tables.files import STDIN, paths_of
 from fastad._tables.table import Table
-from fastad.cli._console import data_from, print_message, print_result, print_table, progress_bar
+from fastad.cli._console import (
+    data_from,
+    print_message,
+    print_notes,
+    print_result,
+    print_table,
+    progress_bar,
+)
 from fastad.cli._saving import PAGE, check_output, deliver, versioned_json
 from fastad.cli._scored_tables import ScoreColumns, open_scored_table, read_scored_table
 from fastad.evaluation.entry import evaluate
@@ -93,8 +100,7 @@ def run(
                 for table in (result.operating_table(), result.chance_table()):
                     if table.rows:
                         print_table(table)
-            if result.notes:
-                print_result("\n".join([*result.notes, ""]))
+            print_notes(result.notes)
             if result.breakdown is not None:
                 print_result(str(result.breakdown))
 

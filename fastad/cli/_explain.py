@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from fastad.cli._console import data_from, print_message, print_result, print_table
+from fastad.cli._console import data_from, print_message, print_notes, print_result, print_table
 from fastad.cli._saving import check_output, deliver, versioned_json
 from fastad.cli._scored_tables import ScoreColumns, read_scored_table
 from fastad.explain.explanation import Explanation, explain
@@ -46,8 +46,7 @@ def run(
             head = f"{where}{name}: " if len(results) > 1 else ""
             print_result(f"{head}{explanation.summary}\n")
             print_table(explanation.text_table())
-            if explanation.notes:
-                print_result("\n".join([*explanation.notes, ""]))
+            print_notes(explanation.notes)
 
     deliver(
         {f"{path}, {name}": explanation for path, name, explanation in results},

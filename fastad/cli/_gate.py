@@ -6,8 +6,8 @@ from typing import Any
 
 from fastad._core.files import save_text
 from fastad._core.results import TableResult
-from fastad.cli._console import DataError, data_from, print_result, print_table
-from fastad.cli._saving import check_output, deliver
+from fastad.cli._console import data_from, print_result, print_table
+from fastad.cli._saving import check_output, deliver, writes
 from fastad.release.decision import gate, power_of_policy
 from fastad.release.policy import read_policy
 from fastad.release.results import GateResult
@@ -45,10 +45,8 @@ def run_gate(
 
     for output in outputs:
         if isinstance(result, GateResult) and output.suffix.lower() == _JUNIT:
-            try:
+            with writes(output):
                 save_text(result.to_junit(), output)
-            except OSError as error:
-                raise DataError(f"{output}: the file cannot be written: {error.strerror}") from None
         else:
             options: Any = {"as_json": False, "output": output, "keys": {"gate": {}}}
             deliver({"gate": result}, make_json, lambda: None, **options)

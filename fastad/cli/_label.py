@@ -18,7 +18,7 @@ from fastad.cli._options import (
     ScoreColumn,
     SectionedGroup,
     Seed,
-    read_count,
+    count_option,
 )
 from fastad.cli._saving import check_output, deliver, writes
 
@@ -42,9 +42,7 @@ Target: TypeAlias = Annotated[
         "repeated."
     ),
 ]
-Budget: TypeAlias = Annotated[
-    int, typer.Option(parser=read_count, metavar="<int>", help="Number of rows to label.")
-]
+Budget: TypeAlias = Annotated[int, count_option("Number of rows to label.")]
 _GUESS = "Expected {}, a guess that labels replace."
 Prevalence: TypeAlias = Annotated[float, typer.Option(help=_GUESS.format("fraction of anomalies"))]
 Auc: TypeAlias = Annotated[float, typer.Option(help=_GUESS.format("area under the ROC curve"))]

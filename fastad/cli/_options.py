@@ -23,6 +23,11 @@ def read_count(text: str | int) -> int:
     raise typer.BadParameter(f"must be an integer of at least 1; found {text!r}")
 
 
+def count_option(text: str) -> Any:
+    """Return the option of an integer of at least 1, with its help."""
+    return typer.Option(parser=read_count, metavar="<int>", help=text)
+
+
 _FORMATS = ".csv, .csv.gz, .npz, .parquet, .arrow; - for the standard input."
 OneFile: TypeAlias = Annotated[Path, typer.Argument(metavar="FILE", help=f"Table: {_FORMATS}")]
 Files: TypeAlias = Annotated[
@@ -50,12 +55,7 @@ Rates: TypeAlias = Annotated[
 ConfidenceLevel: TypeAlias = Annotated[
     float, typer.Option(help="Confidence level of the intervals, in (0, 1).")
 ]
-Resamples: TypeAlias = Annotated[
-    int,
-    typer.Option(
-        parser=read_count, metavar="<int>", help="Number of resamples, or of permutations."
-    ),
-]
+Resamples: TypeAlias = Annotated[int, count_option("Number of resamples, or of permutations.")]
 Seed: TypeAlias = Annotated[int, typer.Option(min=0, help="Seed of all random numbers.")]
 AsJson: TypeAlias = Annotated[
     bool, typer.Option("--json", help="Print JSON instead of tables and text.")

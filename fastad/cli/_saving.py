@@ -11,7 +11,7 @@ import typer
 from fastad._core.files import save_text
 from fastad._core.page import html_page
 from fastad._core.results import TableResult, json_text, with_versions
-from fastad._tables.writing import save_columns
+from fastad._tables.files import save_columns
 from fastad.cli._console import DataError, print_result
 
 # File extensions that results are saved under.

@@ -22,7 +22,7 @@ from fastad.cli._console import (
     warnings_as_messages,
 )
 from fastad.cli._option_rules import CheckedCommand
-from fastad.cli._options import SectionedGroup, read_count
+from fastad.cli._options import SectionedGroup, count_option
 
 if TYPE_CHECKING:
     from fastad.study.config import StudyConfig
@@ -89,7 +89,7 @@ def run(
     ] = False,
 ) -> None:
     """Run a study, or continue one that was stopped."""
-    from fastad._core.limits import available_processors
+    from fastad._core.threads import available_processors
     from fastad.study.results import is_failure
     from fastad.study.runner import run_study
 
@@ -147,12 +147,7 @@ def report(
     output: Annotated[
         Path | None, typer.Option(help="Folder of the report; by default in the study's.")
     ] = None,
-    n_resamples: Annotated[
-        int,
-        typer.Option(
-            parser=read_count, metavar="<int>", help="Bootstrap resamples of the data sets."
-        ),
-    ] = 2000,
+    n_resamples: Annotated[int, count_option("Bootstrap resamples of the data sets.")] = 2000,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the intervals.")] = 0,
 ) -> None:
     """Make tables and figures of what is done so far, and a page of all."""

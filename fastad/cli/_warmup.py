@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 import fastad
-from fastad._core.temporary import temporary_folder
+from fastad._core.files import temporary_folder
 from fastad._core.threads import available_threads
 from fastad._kernels.ordering import keys
 from fastad.cli._console import print_message, progress_bar

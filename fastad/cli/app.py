@@ -29,7 +29,7 @@ from fastad.cli._options import (
     SectionedGroup,
     Seed,
     block_length,
-    read_count,
+    count_option,
 )
 from fastad.cli._study import app as study_app
 
@@ -284,9 +284,7 @@ def counts(
         list[str] | None,
         typer.Option(help="Column whose values divide the rows into groups; may be repeated."),
     ] = None,
-    bins: Annotated[
-        int, typer.Option(parser=read_count, metavar="<int>", help="Number of bins.")
-    ] = 4096,
+    bins: Annotated[int, count_option("Number of bins.")] = 4096,
     refine: Annotated[
         Path | None,
         typer.Option(help="Result of the query, whose bins are split where --measure needs it."),
