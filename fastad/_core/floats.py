@@ -1,15 +1,10 @@
-"""Floats next to numbers that are beyond all floats."""
+"""Numbers beyond the floats: infinite powers, and the smallest p-value."""
 
 import math
-from typing import Any
+import sys
 
-
-def nearest_float(value: Any) -> float:
-    """Return a number as a float, infinite where it is beyond all others."""
-    try:
-        return float(value)
-    except OverflowError:
-        return math.inf if value > 0 else -math.inf
+# Smaller p-values have no floats of full precision, and would be rounded to 0.
+SMALLEST_P = sys.float_info.min
 
 
 def exp(logarithm: float) -> float:
@@ -18,3 +13,8 @@ def exp(logarithm: float) -> float:
         return math.exp(logarithm)
     except OverflowError:
         return math.inf
+
+
+def positive_p(p_value: float) -> float:
+    """Return a p-value, or the smallest that there is in place of 0; NaN stays."""
+    return max(p_value, SMALLEST_P)

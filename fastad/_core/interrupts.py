@@ -1,10 +1,13 @@
-"""Changes that Ctrl-C must not cut in two, and SIGTERM in place of Ctrl-C."""
+"""Changes of state that Ctrl-C, threads and forks must not cut in two, and SIGTERM as Ctrl-C."""
 
+import os
 import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
+
+from fastad.errors import ForkedStateError
 
 Result = TypeVar("Result")
 
@@ -14,6 +17,10 @@ _INTERRUPTING = tuple(
     for name in ("SIGINT", "SIGTERM", "SIGALRM", "SIGBREAK", "SIGHUP", "SIGUSR1", "SIGUSR2")
     if hasattr(signal, name)
 )
+
+# Forks between the first process and this one.
+_n_forks = 0
+_after_fork = threading.Lock()
 
 
 class TerminationInterrupt(KeyboardInterrupt):
@@ -109,3 +116,52 @@ def uninterrupted(function: Callable[[], Result]) -> Result:
         return function()
     finally:
         deferral.end()
+
+
+def _count_fork() -> None:
+    global _n_forks, _after_fork
+    _n_forks, _after_fork = _n_forks + 1, threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_count_fork)
+
+
+class StateLock:
+    """Lock of an object's state, which a forked child uses only where no thread was changing it.
+
+    A child has none of its parent's other threads: a lock that one of them had would never be
+    released, and the state that it protects may be half changed. The message names ``owner``, the
+    class of the object.
+    """
+
+    __slots__ = ("_lock", "_n_forks", "_owner")
+
+    def __init__(self, owner: str) -> None:
+        self._owner = owner
+        self._n_forks = _n_forks
+        # None where the state may be half changed.
+        self._lock: threading.Lock | None = threading.Lock()
+
+    def checked(self) -> threading.Lock:
+        """Return the lock to hold; raise ForkedStateError where it was held at the fork.
+
+        A plain lock, because a Ctrl-C cannot come between acquiring it and the ``with`` block.
+        """
+        if self._n_forks != _n_forks:
+            self._renew()
+        if self._lock is None:
+            raise ForkedStateError(
+                f"a thread was using this {self._owner} when the process was forked, so that its "
+                "state may be half changed here; give the child a copy or bytes made before, fork "
+                "before threads use it, or start processes by spawn or forkserver"
+            )
+        return self._lock
+
+    def _renew(self) -> None:
+        with _after_fork:
+            # Every thread of this process comes here before it holds the lock.
+            if self._n_forks != _n_forks:
+                held = self._lock is None or self._lock.locked()
+                self._lock = None if held else threading.Lock()
+                self._n_forks = _n_forks

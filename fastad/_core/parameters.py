@@ -290,3 +290,11 @@ def check_column_names(value: object, argument: str) -> list[str]:
             f"{argument} must be the name of a column, or several; found {short_repr(value)}"
         )
     return list(names)
+
+
+def nearest_float(value: Any) -> float:
+    """Return a number as a float, infinite where it is beyond all others."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf

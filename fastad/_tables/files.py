@@ -1,6 +1,7 @@
 """Files of a source: formats by extension, folders, and compressed bytes."""
 
 import bz2
+import csv
 import gzip
 import importlib
 import io
@@ -13,6 +14,8 @@ from urllib.parse import unquote
 from weakref import WeakKeyDictionary
 
 from fastad._core.extras import missing_extra
+from fastad._core.files import written_aside
+from fastad._core.frames import frame
 from fastad._core.parameters import short_repr
 from fastad._tables.errors import TableError, reading
 from fastad.errors import InvalidTypeError
@@ -22,6 +25,11 @@ STDIN = Path("-")
 # The value that Hive writes into the name of a folder where a row has none.
 _HIVE_MISSING = "__HIVE_DEFAULT_PARTITION__"
 _TEXT = (".csv", ".tsv")
+
+# File extensions of tables that can be written.
+WRITTEN_FORMATS = (".csv", ".parquet", ".arrow", ".feather")
+# Names of files may contain what UTF-8 does not.
+_ERRORS = "backslashreplace"
 
 
 def _zstd(path: Path) -> Any:
@@ -191,3 +199,26 @@ def need_pyarrow(what: str) -> None:
         import pyarrow  # noqa: F401 - heavy, and not needed for arrays
     except ModuleNotFoundError:
         raise missing_extra(what, "pyarrow", extra="df") from None
+
+
+def save_columns(columns: Mapping[str, list[Any]], path: Path, *, is_new: bool = False) -> None:
+    """Save columns of equal length in the format of the file extension, whole or not at all.
+
+    With ``is_new`` FileExistsError is raised where the file is there.
+    """
+    extension = path.suffix.lower()
+    with written_aside(path, is_new=is_new) as aside:
+        if extension == ".csv":
+            with aside.open("w", encoding="utf-8", errors=_ERRORS, newline="") as file:
+                writer = csv.writer(file)
+                writer.writerow(columns)
+                writer.writerows(zip(*columns.values(), strict=True))
+            return
+        table = frame(columns, "pyarrow")
+        # Inside, as other formats need no pyarrow.
+        from pyarrow import feather, parquet
+
+        if extension == ".parquet":
+            parquet.write_table(table, aside)
+        else:
+            feather.write_feather(table, str(aside), compression="uncompressed")

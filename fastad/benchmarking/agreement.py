@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from fastad._core.arrays import real_vector
+from fastad._core.arrays import check_rows, real_vector
 from fastad._core.frames import as_array
 from fastad._core.parameters import check_flag, check_type, short_repr
-from fastad._core.row_index import check_rows
 from fastad._core.text_tables import count_text
 from fastad._core.types import ArrayLike, IntMatrix, IntVector, ScoreVector
 from fastad.errors import InvalidInputError, InvalidTypeError, UndefinedMeasureError

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from fastad._core.p_values import positive_p
+from fastad._core.floats import positive_p
 from fastad._core.parameters import check_flag, check_inside
 from fastad._core.results import Column, TableResult, interval_columns
 from fastad._core.text_tables import DASH, count_text, intervals_text, number_text

@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from fastad._core.arrays import set_all_readonly
-from fastad._core.p_values import SMALLEST_P, positive_p
+from fastad._core.floats import SMALLEST_P, positive_p
 from fastad._core.parameters import N_RESAMPLES, check_choice, check_inside, short_repr
 from fastad._core.suggestions import suggests_arguments
 from fastad._core.text_tables import count_text

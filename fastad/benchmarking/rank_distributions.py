@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from fastad._core.p_values import SMALLEST_P
+from fastad._core.floats import SMALLEST_P
 from fastad._core.types import FloatMatrix, FloatVector, IntVector
 from fastad.benchmarking.means import differences
 from fastad.benchmarking.ranks import rank_rows

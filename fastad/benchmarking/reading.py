@@ -6,11 +6,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fastad._core.arrays import as_readonly, refuse_merged, set_all_readonly
+from fastad._core.arrays import RowIndex, as_readonly, check_rows, refuse_merged, set_all_readonly
 from fastad._core.frames import is_absent, table_columns
 from fastad._core.parameters import short_repr
 from fastad._core.results import Result
-from fastad._core.row_index import RowIndex, check_rows
 from fastad._core.text_tables import count_text
 from fastad._core.types import FloatVector, IntVector
 from fastad._kernels.ordering import groups as kernels

@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 
 from fastad._core.arrays import set_all_readonly
-from fastad._core.p_values import positive_p
+from fastad._core.floats import positive_p
 from fastad._core.parameters import check_choice, check_inside, short_repr, significance_level
 from fastad._core.results import Column, ShortRepr, TableResult, interval_columns
 from fastad._core.text_tables import format_p, intervals_text, some_of

@@ -9,9 +9,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from fastad._core.arrays import set_all_readonly, set_readonly
+from fastad._core.arrays import check_rows, set_all_readonly, set_readonly
 from fastad._core.parameters import short_repr
-from fastad._core.row_index import check_rows
 from fastad._core.suggestions import did_you_mean
 from fastad._core.text_tables import some_of
 from fastad._core.types import ArrayLike, FloatMatrix, FloatVector, IntVector

@@ -8,8 +8,7 @@ from types import MappingProxyType
 from typing import Any, NoReturn
 
 from fastad._core.buffers import ReusedBuffers
-from fastad._core.floats import nearest_float
-from fastad._core.parameters import short_repr
+from fastad._core.parameters import nearest_float, short_repr
 from fastad._core.text_tables import some_of
 from fastad._core.types import ArrayLike, Label, Threshold
 from fastad.errors import InvalidInputError, UndefinedMeasureError

@@ -38,8 +38,7 @@ from fastad.errors import InvalidInputError
 from fastad.evaluation.chosen_thresholds import check_pair, with_chosen_thresholds
 from fastad.evaluation.detector import EvaluationRequest, evaluate_detector
 from fastad.evaluation.groups import GroupedEvaluation, evaluate_groups
-from fastad.evaluation.part_counts import check_part_options
-from fastad.evaluation.parts import Parts
+from fastad.evaluation.parts import Parts, check_part_options
 from fastad.evaluation.results import Evaluation
 from fastad.measures.contamination import check_contamination, corrected
 from fastad.measures.measure import BoundMeasure, MeasureLike

@@ -24,7 +24,6 @@ from fastad.evaluation.detector import (
     failed_evaluation,
     without_scores,
 )
-from fastad.evaluation.doubtful_scores import lines_of_scores
 from fastad.evaluation.notes import (
     line_left_out,
     line_of_contamination,
@@ -32,6 +31,7 @@ from fastad.evaluation.notes import (
     line_of_thresholds,
     line_of_unresolved,
     lines_of_runs,
+    lines_of_scores,
     split_keys,
 )
 from fastad.evaluation.results import (

@@ -4,7 +4,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from fastad._core.floats import nearest_float
+from fastad._core.parameters import nearest_float
 from fastad._core.results import Record, plain_record
 from fastad._core.types import Count, Threshold
 

@@ -1,27 +1,40 @@
-"""Kinds of anomalies and segments of normals, from the order of all scores."""
+"""Kinds of anomalies and segments of normals: counts at thresholds, and the curves of kinds."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fastad._core.arrays import as_readonly, set_readonly
+from fastad._core.parameters import check_choice, check_positive
 from fastad._core.threads import slices, thread_map
-from fastad._core.types import IntMatrix, IntVector, ScoreVector
+from fastad._core.types import (
+    AnyVector,
+    BoolVector,
+    CountVector,
+    IntMatrix,
+    IntVector,
+    Point,
+    ScoreVector,
+)
 from fastad._kernels.ordering import kinds as kernels
+from fastad.errors import InvalidInputError
 from fastad.evaluation.operating_point import OperatingPoint
-from fastad.evaluation.part_counts import PartCounter
-from fastad.measures.flagged import points_flagged
+from fastad.measures.flagged import lowest_flagged, points_flagged
 from fastad.measures.measure import BoundMeasure, Extremes
 from fastad.ordering.counts import OrderedCounts
 from fastad.ordering.groups import Groups
 from fastad.ordering.labels import Labels
-from fastad.ordering.membership import Membership
+from fastad.ordering.membership import OVERLAPS, Membership, Overlap
 from fastad.ordering.orders import sort
 from fastad.ordering.raw import view_raw
+
+if TYPE_CHECKING:
+    from fastad.uncertainty.rates.group_rates import RateComparison
+
 
 # Bits of a key that is not negative.
 _KEY_BITS = 63
@@ -163,3 +176,118 @@ def _scores_of_anomalies(counts: OrderedCounts) -> list[IntVector]:
 def _distinct(ordered: IntVector) -> IntVector:
     """Number rising values, equal ones alike."""
     return np.cumsum(np.concatenate([[False], ordered[1:] != ordered[:-1]]))
+
+
+@dataclass(eq=False)
+class PartCounter:
+    """Rows of each part of each class, and how many of them thresholds flag."""
+
+    points: Sequence[OperatingPoint]
+    # By kinds and segments: numbers of rows of each part, all and flagged at each threshold.
+    counts: dict[str, dict[Any, IntVector]] = field(default_factory=dict)
+    # The same for anomalies and for normals.
+    totals: dict[str, IntVector] = field(default_factory=dict)
+    overlapping: set[str] = field(default_factory=set)  # those with rows of several parts
+
+    def count(
+        self,
+        anomalous: BoolVector,
+        scores: AnyVector,
+        members: Mapping[str, Membership],
+        weights: CountVector | None = None,
+    ) -> None:
+        """Count rows whose labels, scores and parts have been checked."""
+        if not self.points:
+            return
+        thresholds = [x.threshold for x in self.points if x.threshold is not None]
+        flagged = [scores >= lowest_flagged(x, scores.dtype) for x in thresholds]
+        for part, own in (("kinds", anomalous), ("segments", ~anomalous)):
+            member = members.get(part)
+            by_name = self.counts.setdefault(part, {})
+            if member is not None:
+                at_each = [member.count(each, weights) for each in flagged]
+                numbers = np.stack([at_each[0][0], *(each[1] for each in at_each)], axis=1)
+                for i in np.flatnonzero(numbers[:, 0]).tolist():
+                    name = member.names[i]
+                    by_name[name] = by_name.get(name, 0) + numbers[i]
+            if member is not None and member.is_disjoint:
+                total = numbers.sum(axis=0)
+            else:
+                masks = [own, *(own & each for each in flagged)]
+                size = np.count_nonzero if weights is None else lambda x: weights[x].sum()
+                total = np.array([size(each) for each in masks])
+                self.overlapping |= set() if member is None else {part}
+            self.totals[part] = self.totals.get(part, 0) + total
+
+    def merge(self, other: "PartCounter") -> None:
+        """Add the counts of other rows."""
+        for part, total in other.totals.items():
+            self.totals[part] = self.totals.get(part, 0) + total
+            own = self.counts.setdefault(part, {})
+            for name, numbers in other.counts[part].items():
+                own[name] = own.get(name, 0) + numbers
+        self.overlapping |= other.overlapping
+
+    def names(self, part: str) -> list[Any]:
+        """Return the names of the kinds or the segments: none where there is no threshold."""
+        return list(self.counts.get(part, ()))
+
+    def rename(self, part: str, new: Mapping[Any, Any]) -> None:
+        """Give the kinds or the segments other names."""
+        by_name = self.counts.get(part, {})
+        self.counts[part] = {new[name]: numbers for name, numbers in by_name.items()}
+
+    def empty(self) -> "PartCounter":
+        """Return a counter of the same thresholds without rows."""
+        return PartCounter(self.points)
+
+    @property
+    def n_normals(self) -> int:
+        """Number of normal samples."""
+        return int(self.totals["segments"][0]) if self.totals else 0
+
+    def evaluate(self, level: Fraction) -> list[OperatingPoint]:
+        """Return the points with counts, and the rates of kinds and segments, None without any."""
+        # Here, because SciPy's functions take a sixth of a second to import.
+        from fastad.uncertainty.rates.group_rates import compared_rates
+
+        def compare(part: str, i: int) -> "RateComparison | None":
+            numbers = np.array([*self.counts[part].values()])
+            if not numbers.shape[0]:
+                return None
+            samples, events = numbers[:, 0].copy(), numbers[:, i].copy()
+            total = self.totals[part][i].item(), self.totals[part][0].item()
+            return compared_rates(
+                list(self.counts[part]),
+                events,
+                samples,
+                total if part in self.overlapping else None,
+                higher_is_better=part == "kinds",
+                level=level,
+                noun=part[:-1],
+            )
+
+        return [
+            replace(
+                point,
+                tp=self.totals["kinds"][i].item(),
+                fp=self.totals["segments"][i].item(),
+                kinds=compare("kinds", i),
+                segments=compare("segments", i),
+            )
+            for i, point in enumerate(self.points, 1)
+        ]
+
+
+def check_part_options(
+    overlap: Overlap, events_per_day: Point | None, names: tuple[str, str], *, are_given: bool
+) -> float | None:
+    """Check the options of kinds and segments, which need either; return the events a day."""
+    check_choice(overlap, OVERLAPS, "overlap")
+    events = None
+    if events_per_day is not None:
+        events = float(check_positive(events_per_day, "events_per_day"))
+    if not are_given and (events is not None or overlap != "raise"):
+        name = "overlap" if events is None else "events_per_day"
+        raise InvalidInputError(f"{name} must be given with {' or '.join(names)}; found neither")
+    return events

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fastad._core.floats import nearest_float
+from fastad._core.parameters import nearest_float
 from fastad._core.results import Column, Record, TableResult, frame_columns, plain_record
 from fastad._core.text_tables import (
     DASH,
@@ -20,10 +20,10 @@ from fastad._core.text_tables import (
 )
 from fastad._core.types import Count
 from fastad.evaluation.breakdown import Breakdown, RunByPart
-from fastad.evaluation.doubtful_scores import ScoredRun, lines_of_scores
 from fastad.evaluation.few_normals import FewNormals
 from fastad.evaluation.notes import (
     UNRESOLVED,
+    ScoredRun,
     line_left_out,
     line_of_contamination,
     line_of_omitted,
@@ -31,6 +31,7 @@ from fastad.evaluation.notes import (
     line_of_unresolved,
     lines_of_reasons,
     lines_of_sampling,
+    lines_of_scores,
     split_keys,
 )
 from fastad.evaluation.operating_point import OperatingPoint

@@ -9,17 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from fastad._core.floats import nearest_float
 from fastad._core.frames import table_columns
-from fastad._core.parameters import exact_number, short_repr
+from fastad._core.parameters import exact_number, nearest_float, short_repr
 from fastad._core.results import Column, Record, ShortRepr, TableResult, attribute_columns
 from fastad._core.text_tables import TextTable, count_text
 from fastad._core.types import ArrayLike, IntVector, Label
 from fastad.errors import InvalidInputError
 from fastad.explain.averages import AVERAGES
 from fastad.explain.definition import Definition, ScoredRows
-from fastad.explain.hard_labels import HARD_LABELS
-from fastad.explain.thresholds import THRESHOLDS
+from fastad.explain.thresholds import HARD_LABELS, THRESHOLDS
 from fastad.explain.time_order import TIME_ORDER
 from fastad.explain.whole_curve import WHOLE_CURVE
 from fastad.measures.measure import MeasureLike

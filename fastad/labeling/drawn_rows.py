@@ -18,15 +18,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fastad._core.arrays import real_vector, set_readonly
+from fastad._core.arrays import index_of, real_vector, set_readonly
 from fastad._core.parameters import check_type, short_repr
 from fastad._core.results import Column, Result, ShortRepr, frame_columns
-from fastad._core.row_index import index_of
 from fastad._core.types import ArrayLike, BoolVector, FloatVector, IntVector, ScoreVector
 from fastad._tables.columns import Names, Numbers, Role, is_missing, label_of
 from fastad._tables.errors import TableError
+from fastad._tables.files import WRITTEN_FORMATS, save_columns
 from fastad._tables.table import Table
-from fastad._tables.writing import WRITTEN_FORMATS, save_columns
 from fastad.errors import InvalidInputError
 from fastad.labeling.score_orders import COLUMNS, digest_of
 

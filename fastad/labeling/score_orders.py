@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from fastad._core.arrays import as_readonly, check_no_nan, real_vector
+from fastad._core.arrays import as_readonly, check_no_nan, check_rows, real_vector
 from fastad._core.frames import table_columns
-from fastad._core.row_index import check_rows
 from fastad._core.types import FloatVector, IntVector, ScoreVector
 from fastad.errors import InvalidInputError
 from fastad.ordering.counts import OrderedCounts

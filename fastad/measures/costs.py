@@ -5,7 +5,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from fastad._core.declared import Positive, Prevalence, ThresholdValue
-from fastad._core.floats import nearest_float
+from fastad._core.parameters import nearest_float
 from fastad._core.types import ArrayLike, CountVector, FloatVector, Label, Point, Threshold
 from fastad.measures.flagged import points_flagged
 from fastad.measures.measure import POINT, Extremes, Measure

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numba.core.dispatcher import Dispatcher
 
-from fastad._core.floats import nearest_float
+from fastad._core.parameters import nearest_float
 from fastad._core.threads import in_steps
 from fastad._core.types import Count, CountVector, FloatVector
 from fastad._kernels.curves.counts import over_counts

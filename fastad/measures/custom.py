@@ -9,8 +9,14 @@ from typing import Any, Literal
 import numpy as np
 
 from fastad._core.declared import Integer, Rate, ThresholdValue
-from fastad._core.floats import nearest_float
-from fastad._core.parameters import check_choice, check_flag, check_type, exact_number, short_repr
+from fastad._core.parameters import (
+    check_choice,
+    check_flag,
+    check_type,
+    exact_number,
+    nearest_float,
+    short_repr,
+)
 from fastad._core.types import BoolVector, Threshold
 from fastad.errors import InvalidInputError, InvalidTypeError, UndefinedMeasureError
 from fastad.measures.counts_function import CountsFunction

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from fastad._core.declared import Positive, Rate
-from fastad._core.floats import nearest_float
+from fastad._core.parameters import nearest_float
 from fastad._core.threads import in_steps, thread_map
 from fastad._core.types import ArrayLike, FloatVector, Label, Point
 from fastad._kernels.curves import early

@@ -18,8 +18,7 @@ from typing import Any, Generic, Literal, NamedTuple, SupportsIndex, TypeAlias, 
 
 from fastad._core.buffers import ReusedBuffers
 from fastad._core.declared import REQUIRED, Parameter
-from fastad._core.floats import nearest_float
-from fastad._core.parameters import short_repr
+from fastad._core.parameters import nearest_float, short_repr
 from fastad._core.suggestions import meant_argument
 from fastad._core.types import ArrayLike, Label
 from fastad.errors import InvalidInputError, InvalidTypeError, UndefinedMeasureError

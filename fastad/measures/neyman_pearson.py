@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 
 from fastad._core.declared import Positive
-from fastad._core.floats import nearest_float
+from fastad._core.parameters import nearest_float
 from fastad._core.types import ArrayLike, FloatVector, Label, Point
 from fastad.measures.measure import FALSE_ALARMS, POINT, Measure
 from fastad.measures.points import exact, need_both, thresholds_from_infinity

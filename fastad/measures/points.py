@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from fastad._core.declared import Choice
-from fastad._core.floats import nearest_float
+from fastad._core.parameters import nearest_float
 from fastad._core.threads import in_steps, slices, thread_map
 from fastad._core.types import Count, CountVector, FloatVector, IntVector, ScoreVector
 from fastad._kernels.curves import area as kernels

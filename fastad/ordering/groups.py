@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fastad._core.arrays import as_readonly, as_vector, python_values
+from fastad._core.arrays import RowIndex, as_readonly, as_vector, python_values
 from fastad._core.frames import codes_of, is_missing, refuse_missing
-from fastad._core.row_index import RowIndex
 from fastad._core.threads import current_threads, thread_map
 from fastad._core.types import BoolVector, IntVector, KeyVector, ScoreVector
 from fastad._kernels.ordering import groups as kernels

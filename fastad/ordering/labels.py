@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastad._core.arrays import (
+    RowIndex,
     as_readonly,
     as_vector,
     describe_type,
@@ -17,7 +18,6 @@ from fastad._core.arrays import (
 from fastad._core.buffers import borrow_buffer
 from fastad._core.frames import is_missing, refuse_missing
 from fastad._core.parameters import plain_repr, short_repr
-from fastad._core.row_index import RowIndex
 from fastad._core.threads import slices, thread_map
 from fastad._core.types import ArrayLike, BoolVector, CountVector, Label, LabelVector, ScoreVector
 from fastad._kernels.ordering import keys

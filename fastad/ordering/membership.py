@@ -8,10 +8,9 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from fastad._core.arrays import as_readonly, python_values
+from fastad._core.arrays import RowIndex, as_readonly, python_values
 from fastad._core.frames import codes_of, converted, is_missing, table_columns
 from fastad._core.parameters import plain_repr
-from fastad._core.row_index import RowIndex
 from fastad._core.threads import slices, thread_map
 from fastad._core.types import BoolVector, CountVector, IntMatrix, IntVector
 from fastad._kernels.ordering import kinds as kernels

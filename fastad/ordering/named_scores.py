@@ -5,9 +5,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from fastad._core.arrays import two_classes_hint
+from fastad._core.arrays import RowIndex, two_classes_hint
 from fastad._core.frames import converted, table_columns
-from fastad._core.row_index import RowIndex
 from fastad._core.types import ArrayLike
 from fastad.errors import InvalidInputError
 

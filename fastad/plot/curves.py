@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from fastad._core.arrays import check_rows
 from fastad._core.declared import Parameter
 from fastad._core.parameters import check_choice, check_inside, check_positive
-from fastad._core.row_index import check_rows
 from fastad._core.types import ArrayLike, FloatVector, Label, Point, Points
 from fastad.detectors.orientation import ResponseMethod
 from fastad.errors import InvalidInputError, InvalidTypeError

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from fastad._core.arrays import check_rows
 from fastad._core.frames import table_columns
 from fastad._core.parameters import check_choice
-from fastad._core.row_index import check_rows
 from fastad._core.types import ArrayLike, FloatVector, Label
 from fastad.detectors.orientation import ResponseMethod
 from fastad.errors import InvalidInputError, InvalidTypeError, UndefinedMeasureError

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from fastad._core.arrays import as_readonly
+from fastad._core.arrays import as_readonly, check_rows
 from fastad._core.floats import exp
 from fastad._core.frames import as_array
 from fastad._core.parameters import exact_number, short_repr
-from fastad._core.row_index import check_rows
 from fastad._core.types import ArrayLike, FloatMatrix, FloatVector, Point
 from fastad._kernels.geometry import draws as kernels
 from fastad.errors import InvalidInputError, InvalidTypeError

@@ -9,8 +9,7 @@ import numpy as np
 from scipy.special import stdtrit
 from scipy.stats import qmc
 
-from fastad._core.pace import Pace
-from fastad._core.progress import Progress, show_note
+from fastad._core.progress import Pace, Progress, show_note
 from fastad._core.threads import points_at_once, thread_map
 from fastad._core.types import FloatVector, IntMatrix, IntVector
 from fastad._kernels.geometry.draws import scale_to_box

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy.special import ndtr
 
-from fastad._core.arrays import as_readonly
+from fastad._core.arrays import as_readonly, check_rows
 from fastad._core.frames import as_array
-from fastad._core.row_index import check_rows
 from fastad._core.types import ArrayLike, FloatMatrix, FloatVector
 from fastad._kernels.geometry.draws import scale_to_normal
 from fastad._kernels.geometry.moves import to_round

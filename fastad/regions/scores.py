@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 from numba.core.dispatcher import Dispatcher
 
-from fastad._core.pace import Pace
 from fastad._core.parameters import short_repr
+from fastad._core.progress import Pace
 from fastad._core.remote_hook import RemoteHook
 from fastad._core.threads import in_steps, points_at_once
 from fastad._core.types import FloatMatrix, FloatVector, IntVector

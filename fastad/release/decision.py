@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from fastad._core.arrays import RowIndex
 from fastad._core.parameters import significance_level
-from fastad._core.row_index import RowIndex
 from fastad._core.suggestions import suggests_arguments
 from fastad._core.threads import thread_limit
 from fastad.errors import InvalidInputError, UndefinedMeasureError

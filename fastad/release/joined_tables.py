@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from fastad._core.arrays import real_vector, refuse_nan
+from fastad._core.arrays import RowIndex, check_rows, real_vector, refuse_nan
 from fastad._core.frames import is_missing, table_columns
-from fastad._core.row_index import RowIndex, check_rows
 from fastad._core.suggestions import did_you_mean
 from fastad._core.text_tables import some_of
 from fastad._core.types import AnyVector, IntVector

@@ -4,7 +4,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, overload
 
-from fastad._core.row_index import check_rows
+from fastad._core.arrays import check_rows
 from fastad._core.types import ArrayLike, ScoreVector
 from fastad._core.user_warnings import warn_user
 from fastad.detectors.orientation import (

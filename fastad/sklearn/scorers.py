@@ -11,8 +11,8 @@ from contextlib import suppress
 from inspect import Parameter, Signature
 from typing import Any, Generic, TypeVar
 
+from fastad._core.arrays import check_rows
 from fastad._core.parameters import check_choice, check_range, check_rate
-from fastad._core.row_index import check_rows
 from fastad._core.types import ArrayLike, Label, Point, Points, ScoreVector
 from fastad.detectors.orientation import (
     RESPONSE_METHODS,

@@ -12,10 +12,9 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils import _safe_indexing, check_random_state, indexable
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from fastad._core.arrays import as_vector
+from fastad._core.arrays import as_vector, check_rows
 from fastad._core.frames import is_missing, refuse_missing
 from fastad._core.parameters import check_inside, short_repr
-from fastad._core.row_index import check_rows
 from fastad._core.types import IntVector, Label, Point, Threshold
 from fastad.detectors.orientation import anomaly_scores, kind_of, name_of
 from fastad.errors import InvalidInputError, InvalidTypeError, UndefinedMeasureError

@@ -7,9 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from fastad._core.arrays import as_readonly, check_no_nan, real_vector, refuse_nan, set_readonly
+from fastad._core.arrays import (
+    RowIndex,
+    as_readonly,
+    check_no_nan,
+    real_vector,
+    refuse_nan,
+    set_readonly,
+)
 from fastad._core.buffers import ReusedBuffers
-from fastad._core.row_index import RowIndex
 from fastad._core.threads import slices, thread_map
 from fastad._core.types import ArrayLike, FloatVector, Point, ScoreVector
 from fastad._kernels.curves import level_sets as kernels

@@ -8,9 +8,8 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 
-from fastad._core.floats import nearest_float
 from fastad._core.frames import as_array
-from fastad._core.parameters import check_inside
+from fastad._core.parameters import check_inside, nearest_float
 from fastad._core.types import (
     ArrayLike,
     CountVector,

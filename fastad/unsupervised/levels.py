@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastad._core.arrays import as_readonly
-from fastad._core.floats import exp, nearest_float
-from fastad._core.parameters import check_positive, exact_number
+from fastad._core.floats import exp
+from fastad._core.parameters import check_positive, exact_number, nearest_float
 from fastad._core.types import CountVector, FloatMatrix, FloatVector, IntVector, Point, ScoreVector
 from fastad._kernels.curves import level_sets as kernels
 from fastad.errors import InvalidInputError

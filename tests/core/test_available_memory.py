@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from fastad._core.limits import available_memory
+from fastad._core.threads import available_memory
 
 SYSTEM = 8 * 2**30
 MEMINFO = f"MemTotal: 16777216 kB\nMemFree: 1 kB\nMemAvailable:    {SYSTEM // 1024} kB\n"

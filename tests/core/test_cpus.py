@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from fastad._core import limits as _limits
-from fastad._core.limits import available_processors, cgroup_quota
+from fastad._core import threads as _limits
+from fastad._core.threads import available_processors, cgroup_quota
 
 V1 = ("cpu.cfs_quota_us", "cpu.cfs_period_us")
 

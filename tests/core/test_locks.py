@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import fastad
-from fastad._core.locks import StateLock
+from fastad._core.interrupts import StateLock
 from fastad.errors import ForkedStateError
 from tests.support.processes import in_forked_child
 
@@ -21,7 +21,7 @@ pytestmark = [
 # Files with plain locks and events, and why a forked child never waits for one of them.
 PLAIN = {
     "_core/cache.py": "acquired without waiting",
-    "_core/locks.py": "made anew in a child",
+    "_core/interrupts.py": "made anew in a child",
     "_core/progress.py": "of one call, which no child continues",
     "_core/threads.py": "made anew in a child, or of one call, which no child continues",
     "benchmarking/pairwise_tests/pairs.py": "of one call, which no child continues",

@@ -13,9 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from fastad._core import temporary
-from fastad._core.files import written_aside
-from fastad._core.temporary import removed_afterwards, temporary_folder
+from fastad._core import files
+from fastad._core.files import removed_afterwards, temporary_folder, written_aside
 from tests.support.processes import environment, in_forked_child
 
 POSIX = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork, signals and locks")
@@ -23,7 +22,7 @@ PREAMBLE = """
 import os, signal, sys, threading, time
 from pathlib import Path
 from fastad._core.files import written_aside
-from fastad._core.temporary import temporary_folder
+from fastad._core.files import temporary_folder
 folder = Path(sys.argv[1])
 def wait():
     print("ready", flush=True)
@@ -298,19 +297,19 @@ def test_locks_are_given_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         close(descriptor)
 
     monkeypatch.setattr(os, "close", noted_close)
-    locked, lock = list[int](), temporary._lock
+    locked, lock = list[int](), files._lock
 
     def noted(folder: Path) -> int:
         locked.append(lock(folder))
         return locked[-1]
 
-    monkeypatch.setattr(temporary, "_lock", noted)
+    monkeypatch.setattr(files, "_lock", noted)
     for _ in range(3):
         with temporary_folder(tmp_path, "work"):
             pass
     assert len(locked) == 3
     assert all(closed.count(each) >= locked.count(each) for each in locked)
-    assert temporary._paths == set()
+    assert files._paths == set()
 
 
 def test_a_file_that_cannot_be_removed_is_not_kept_in_mind(
@@ -320,6 +319,6 @@ def test_a_file_that_cannot_be_removed_is_not_kept_in_mind(
         raise PermissionError(errno.EACCES, "read-only", missing_ok)
 
     monkeypatch.setattr(Path, "unlink", unremovable)
-    with pytest.raises(PermissionError), temporary.removed_afterwards(tmp_path / "file"):
+    with pytest.raises(PermissionError), files.removed_afterwards(tmp_path / "file"):
         pass
-    assert temporary._paths == set()
+    assert files._paths == set()

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import fastad
-from fastad._core import pace
-from fastad._core.pace import Pace
+from fastad._core import progress
+from fastad._core.progress import Pace
 from fastad.unsupervised import level_sets
 from tests.support.rare import ball
 
@@ -45,7 +45,7 @@ TAKERS: Mapping[str, Callable[..., Any]] = {
 @pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", TAKERS)
 def test_slow_scores_are_reported_on_now_and_then(name: str, monkeypatch: Any) -> None:
-    monkeypatch.setattr(pace, "_ROUND", 0.01)
+    monkeypatch.setattr(progress, "_ROUND", 0.01)
     reports: list[tuple[int, int | None]] = []
     TAKERS[name](n_draws=1024, rng=0, n_threads=2, progress=lambda *at: reports.append(at))
     done = [number for number, _ in reports]
@@ -83,7 +83,7 @@ def test_numbers_do_not_depend_on_the_rounds(method: Any, monkeypatch: Any) -> N
     data = region.data(200, 0)
     results: list[Any] = []
     for seconds in (1e-12, 0.002, 1e9):
-        monkeypatch.setattr(pace, "_ROUND", seconds)
+        monkeypatch.setattr(progress, "_ROUND", seconds)
         for n_threads in (1, 2):
             options: dict[str, Any] = {"n_draws": 20_000, "rng": 0, "n_threads": n_threads}
             if method == "level_sets":

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from fastad._core.locks import StateLock
+from fastad._core.interrupts import StateLock
 from fastad.errors import ForkedStateError, InvalidInputError
 from fastad.measures.requests import bind
 from fastad.streaming import DriftMonitor, RateMonitor, ScoreSketch, SlidingEvaluation

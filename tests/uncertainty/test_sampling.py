@@ -12,7 +12,7 @@ from scipy.stats import t as student
 
 import fastad
 from fastad import InvalidInputError, UndefinedMeasureError
-from fastad._core.row_index import RowIndex
+from fastad._core.arrays import RowIndex
 from fastad.errors import LowCoverageWarning
 from fastad.measures import from_counts
 from fastad.measures.requests import bind

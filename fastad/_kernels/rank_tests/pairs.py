@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from fastad._core.floats import SMALLEST_P
 from fastad._core.jit import kernel
-from fastad._core.p_values import SMALLEST_P
 from fastad._core.types import FloatMatrix, FloatVector, IntVector, ShortVector
 from fastad._kernels.rank_tests.student import two_sided_block
 

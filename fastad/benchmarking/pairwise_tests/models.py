@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from fastad._core.p_values import SMALLEST_P, positive_p
+from fastad._core.floats import SMALLEST_P, positive_p
 from fastad._core.types import FloatMatrix, FloatVector, IntVector
 from fastad._kernels.rank_tests.folds import summarize
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastad._core.arrays import set_readonly
-from fastad._core.p_values import SMALLEST_P
+from fastad._core.floats import SMALLEST_P
 from fastad._core.results import ShortRepr
 from fastad._core.threads import in_steps, thread_map
 from fastad._core.types import FloatMatrix, FloatVector, IntVector

@@ -11,7 +11,7 @@ from fastad._tables.table import Batch
 from fastad.errors import InvalidInputError
 from fastad.evaluation.breakdown import Breakdown, RunByPart
 from fastad.evaluation.operating_point import OperatingPoint
-from fastad.evaluation.part_counts import PartCounter, check_part_options
+from fastad.evaluation.parts import PartCounter, check_part_options
 from fastad.measures.measure import BoundMeasure
 from fastad.measures.thresholds import THRESHOLD_AT_FPR
 from fastad.ordering.labels import Labels

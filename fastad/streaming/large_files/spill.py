@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from fastad._core.arrays import as_readonly
-from fastad._core.temporary import temporary_folder
+from fastad._core.files import temporary_folder
 from fastad._core.types import IntVector
 from fastad._kernels.ordering import cell_curves, rank_ranges
 from fastad.ordering.orders import sort

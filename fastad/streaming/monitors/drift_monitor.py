@@ -7,8 +7,7 @@ from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import Any
 
-from fastad._core.interrupts import uninterrupted
-from fastad._core.locks import StateLock
+from fastad._core.interrupts import StateLock, uninterrupted
 from fastad._core.parameters import check_count, check_inside, check_type
 from fastad._core.types import ArrayLike, Point
 from fastad.errors import InvalidInputError

@@ -8,10 +8,15 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from fastad._core.floats import exp, nearest_float
-from fastad._core.interrupts import uninterrupted
-from fastad._core.locks import StateLock
-from fastad._core.parameters import check_choice, check_inside, check_threshold, short_repr
+from fastad._core.floats import exp
+from fastad._core.interrupts import StateLock, uninterrupted
+from fastad._core.parameters import (
+    check_choice,
+    check_inside,
+    check_threshold,
+    nearest_float,
+    short_repr,
+)
 from fastad._core.types import ArrayLike, Label, Point, Threshold
 from fastad.errors import InvalidInputError, InvalidTypeError
 from fastad.measures.flagged import lowest_flagged

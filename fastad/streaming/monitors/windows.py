@@ -9,11 +9,10 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
+from fastad._core.arrays import check_rows
 from fastad._core.files import written_aside
-from fastad._core.interrupts import uninterrupted
-from fastad._core.locks import StateLock
+from fastad._core.interrupts import StateLock, uninterrupted
 from fastad._core.parameters import check_count, short_repr
-from fastad._core.row_index import check_rows
 from fastad._core.types import ArrayLike, IntVector, Label, Point, Points
 from fastad.errors import InvalidInputError
 from fastad.measures.measure import MeasureLike

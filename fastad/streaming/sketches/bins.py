@@ -4,9 +4,8 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from fastad._core.arrays import check_no_nan, real_vector
+from fastad._core.arrays import check_no_nan, check_rows, real_vector
 from fastad._core.parameters import check_choice
-from fastad._core.row_index import check_rows
 from fastad._core.types import ArrayLike, CountVector, FloatVector, IntVector, ScoreVector
 from fastad._kernels.ordering import keys
 from fastad.errors import InvalidInputError

@@ -12,7 +12,7 @@ from fastad._core.parameters import check_rate
 from fastad._core.text_tables import count_text
 from fastad._core.types import IntVector, Point, Points, Threshold
 from fastad.errors import InvalidInputError, UndefinedMeasureError
-from fastad.evaluation.doubtful_scores import ScoredRun, doubts_about
+from fastad.evaluation.notes import ScoredRun, doubts_about
 from fastad.measures.measure import (
     NOT_A_NUMBER,
     BoundMeasure,

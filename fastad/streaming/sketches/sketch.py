@@ -5,8 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from fastad._core.interrupts import uninterrupted
-from fastad._core.locks import StateLock
+from fastad._core.interrupts import StateLock, uninterrupted
 from fastad._core.parameters import check_type, short_repr
 from fastad._core.text_tables import count_text
 from fastad._core.types import ArrayLike, Count, IntVector, Label

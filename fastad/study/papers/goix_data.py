@@ -10,8 +10,8 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from fastad._core.arrays import check_rows
 from fastad._core.parameters import check_choice, check_count, check_flag, check_inside
-from fastad._core.row_index import check_rows
 from fastad._core.types import ArrayLike, FloatMatrix, IntVector, LabelVector, Point
 from fastad.detectors.scorer import check_samples
 from fastad.errors import InvalidInputError

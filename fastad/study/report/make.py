@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from fastad._core.extras import missing_extra
+from fastad._core.files import temporary_folder
 from fastad._core.parameters import N_RESAMPLES, check_count, check_seed
 from fastad._core.suggestions import suggests_arguments
-from fastad._core.temporary import temporary_folder
 from fastad.study.extensions import extensions
 from fastad.study.report.answer import answer_section
 from fastad.study.report.curves import curves_section, scores_section

@@ -7,7 +7,7 @@ from typing import Any, Literal, ParamSpec, TypeVar
 
 import numpy as np
 
-from fastad._core.p_values import positive_p
+from fastad._core.floats import positive_p
 from fastad._core.parameters import check_count
 from fastad._core.progress import LATE, Progress, ProgressOption, reporting
 from fastad._core.random import random_key

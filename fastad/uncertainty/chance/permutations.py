@@ -9,8 +9,7 @@ import numpy.typing as npt
 
 from fastad._core.arrays import as_readonly
 from fastad._core.buffers import MemoryPool
-from fastad._core.pace import fill_in_steps
-from fastad._core.progress import Progress
+from fastad._core.progress import Progress, fill_in_steps
 from fastad._core.random import numbered_generator
 from fastad._core.types import FloatMatrix, IntVector, LabelVector
 from fastad._kernels.random import bits

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastad._core.p_values import positive_p
+from fastad._core.floats import positive_p
 from fastad._core.parameters import (
     N_RESAMPLES,
     check_generator,

@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 from scipy.special import ndtr, stdtr
 
-from fastad._core.p_values import SMALLEST_P, positive_p
+from fastad._core.floats import SMALLEST_P, positive_p
 from fastad._core.types import FloatVector
 from fastad.measures.contamination import observed_area
 from fastad.measures.measure import BoundMeasure

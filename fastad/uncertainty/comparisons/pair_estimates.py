@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import ndtr, ndtri, stdtr
 
-from fastad._core.p_values import positive_p
+from fastad._core.floats import positive_p
 from fastad._core.types import FloatVector, Point
 from fastad.errors import InvalidInputError
 from fastad.measures.measure import BoundMeasure

@@ -12,8 +12,7 @@ import numpy.typing as npt
 
 from fastad._core.arrays import as_readonly
 from fastad._core.buffers import MemoryPool
-from fastad._core.pace import fill_in_steps
-from fastad._core.progress import Progress, part_of
+from fastad._core.progress import Progress, fill_in_steps, part_of
 from fastad._core.threads import thread_map
 from fastad._core.types import ArrayLike, FloatVector, IntVector, Label
 from fastad._kernels.random import bits

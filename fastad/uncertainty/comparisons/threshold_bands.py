@@ -9,8 +9,7 @@ import numpy.typing as npt
 from scipy.special import ndtri
 
 from fastad._core.declared import ThresholdValue
-from fastad._core.floats import nearest_float
-from fastad._core.parameters import check_flag, check_inside
+from fastad._core.parameters import check_flag, check_inside, nearest_float
 from fastad._core.random import random_key
 from fastad._core.suggestions import suggests_arguments
 from fastad._core.threads import slices, thread_limit, thread_map

@@ -10,12 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fastad._core.arrays import as_readonly
-from fastad._core.p_values import SMALLEST_P
-from fastad._core.pace import fill_in_steps
-from fastad._core.progress import Progress, part_of
+from fastad._core.arrays import RowIndex, as_readonly
+from fastad._core.floats import SMALLEST_P
+from fastad._core.progress import Progress, fill_in_steps, part_of
 from fastad._core.random import numbered_generator
-from fastad._core.row_index import RowIndex
 from fastad._core.types import BoolVector, CountVector, FloatVector, IntVector, ScoreVector
 from fastad.errors import InvalidInputError
 from fastad.measures.measure import BoundMeasure

@@ -20,8 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastad._core.arrays import as_readonly, set_readonly
-from fastad._core.pace import fill_in_steps
-from fastad._core.progress import Progress
+from fastad._core.progress import Progress, fill_in_steps
 from fastad._core.random import numbered_generator
 from fastad._core.types import CountVector, FloatMatrix, FloatVector, IntMatrix, IntVector
 from fastad._kernels.curves import many

@@ -6,9 +6,8 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from fastad._core.pace import fill_in_steps
 from fastad._core.parameters import N_RESAMPLES, check_choice, check_count
-from fastad._core.progress import LATE, Progress, ProgressOption, reporting
+from fastad._core.progress import LATE, Progress, ProgressOption, fill_in_steps, reporting
 from fastad._core.random import random_key
 from fastad._core.results import Record
 from fastad._core.suggestions import suggests_arguments

@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from fastad._core.arrays import real_vector, set_all_readonly
+from fastad._core.arrays import check_rows, real_vector, set_all_readonly
 from fastad._core.parameters import check_flag, check_inside, short_repr
 from fastad._core.results import Column, ShortRepr, TableResult, interval_columns, plain_rows
-from fastad._core.row_index import check_rows
 from fastad._core.suggestions import did_you_mean
 from fastad._core.text_tables import (
     DASH,

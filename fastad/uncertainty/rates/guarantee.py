@@ -7,9 +7,8 @@ from fractions import Fraction
 import numpy as np
 from scipy.special import betainc
 
-from fastad._core.arrays import real_vector, refuse_nan
+from fastad._core.arrays import RowIndex, real_vector, refuse_nan
 from fastad._core.parameters import check_inside, short_repr
-from fastad._core.row_index import RowIndex
 from fastad._core.types import ArrayLike, Blocks, BoolVector, Point, ScoreVector, Threshold
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.ordering.labels import Labels, check_labels

@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from fastad._core.arrays import real_vector, set_all_readonly
+from fastad._core.arrays import check_rows, real_vector, set_all_readonly
 from fastad._core.parameters import check_choice, check_inside, short_repr
 from fastad._core.results import Column, Result, ShortRepr
-from fastad._core.row_index import check_rows
 from fastad._core.types import ArrayLike, FloatVector, Point
 from fastad.errors import InvalidInputError, InvalidTypeError
 from fastad.uncertainty.rates.binomial_mixture import end_of_rates

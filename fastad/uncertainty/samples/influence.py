@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastad._core.floats import nearest_float
+from fastad._core.parameters import nearest_float
 from fastad._core.types import CountVector, FloatVector
 from fastad._kernels.curves import influence as kernels
 from fastad.errors import InvalidInputError

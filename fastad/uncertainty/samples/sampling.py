@@ -8,13 +8,11 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from fastad._core.arrays import as_readonly
+from fastad._core.arrays import RowIndex, as_readonly
 from fastad._core.buffers import MemoryPool
-from fastad._core.pace import fill_in_steps
 from fastad._core.parameters import check_count, short_repr
-from fastad._core.progress import Progress
+from fastad._core.progress import Progress, fill_in_steps
 from fastad._core.random import numbered_generator
-from fastad._core.row_index import RowIndex
 from fastad._core.types import (
     Blocks,
     BoolVector,
