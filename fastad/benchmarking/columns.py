@@ -91,13 +91,8 @@ def find_columns(
     """Find the columns of a table of results among the names of its columns.
 
     The arguments are the same as in `ResultTable.from_table`, which calls this. A reader of files
-    calls it first, to learn which columns to read, and which of them as numbers.
-
-    Raises
-    ------
-    InvalidInputError
-        If a column is absent or named twice, or there is no measure; ``argument`` says by which
-        argument.
+    calls it first, to learn which columns to read, and which of them as numbers. Errors are
+    `InvalidInputError` with the argument.
     """
     if not isinstance(detector_column, str):
         raise InvalidTypeError(

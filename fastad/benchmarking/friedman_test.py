@@ -287,18 +287,9 @@ def _test(
 def _exact_p_value(deviations: IntMatrix) -> float:
     """Return how likely rank sums vary as much if each data set orders detectors at random.
 
-    With the ties that there are. Data sets are added one after the other: how the sums vary depends
-    on them in any order, so that sorted sums and their probabilities are enough.
-
-    Parameters
-    ----------
-    deviations : numpy.ndarray of shape (n_datasets, n_detectors)
-        Twice the deviations of ranks from their mean.
-
-    Returns
-    -------
-    float
-        NaN where too many sums are possible.
+    With the ties that there are; NaN where too many sums are possible. ``deviations`` are twice
+    those of ranks from their mean. Data sets are added one after the other: how the sums vary
+    depends on them in any order, so that sorted sums and their probabilities are enough.
     """
     first, *others = sorted(tuple(sorted(row)) for row in deviations.tolist())
     if (deviations == deviations[0]).all():

@@ -204,12 +204,9 @@ def check_detectors(results: ResultTable) -> None:
 
 
 def best_merits(results: ResultTable, measure: MeasureColumn) -> FloatMatrix:
-    """Return the merit of each detector's best model on each problem, higher is better.
+    """Return the merit of each detector's best model on each problem; NaN where none has a value.
 
-    Returns
-    -------
-    numpy.ndarray of shape (n_datasets, n_detectors)
-        Means over folds times the sign of the measure; NaN where no model has a value.
+    Means over folds times the sign of the measure: higher is better.
     """
     order = np.argsort(results.detector_of, kind="stable")
     firsts = np.searchsorted(results.detector_of[order], np.arange(len(results.detectors)))

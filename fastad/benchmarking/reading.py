@@ -71,14 +71,9 @@ def _in_order(
 def read_keys(
     table: Mapping[str, Any], keys: Mapping[str, Sequence[str]], n_rows: int
 ) -> tuple[dict[str, Any], IntVector, IntVector, IntVector]:
-    """Read the problem, model and fold of each row.
+    """Read the problem, model and fold of each row, and the attributes of `ResultTable` with names.
 
-    Returns
-    -------
-    dict
-        The attributes of `ResultTable` that name them.
-    order, starts, folds : numpy.ndarray
-        Rows by problem, model and fold; where each model of a problem starts; their folds.
+    Returns also the order of rows by these, where each model of a problem starts, and the folds.
     """
 
     def read(key: str) -> tuple[IntVector, list[Any]]:

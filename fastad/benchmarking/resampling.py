@@ -148,14 +148,8 @@ class Resampling:
         An upper end is a quantile of means of the data sets and of one more at the upper bound, all
         with random weights of Dirichlet's distribution (Gaffke 2005); a lower end mirrors it. Of
         values at the bounds alone they are Clopper's and Pearson's. No distribution is known of
-        which they cover the mean less often than they say.
-
-        Parameters
-        ----------
-        values : numpy.ndarray of shape (n_problems, ...)
-            NaN where a problem is left out.
-        least, most : float
-            Bounds of the values.
+        which they cover the mean less often than they say. A value is NaN where its problem is left
+        out.
         """
         flat = values.reshape(len(values), -1)
         defined = ~np.isnan(flat)

@@ -19,6 +19,7 @@ from fastad.streaming.large_files.evaluation import (
     PartedColumns,
     Streams,
     by_passes,
+    check_other_columns,
     distinct_names,
     split,
 )
@@ -113,14 +114,9 @@ def evaluate(
     grouping = distinct_names(() if group_columns is None else group_columns, "group_columns")
     parts = check_parts(kind_columns, segment_columns, overlap, events_per_day)
     table = PartitionedTable(source)
-    table.check([label_column], "label_column")
-    table.check(grouping, "group_columns")
-    others = [label_column, *grouping]
+    others = check_other_columns(table, label_column, grouping, parts)
     if parts is not None:
         bound = add_thresholds(bound, fpr)
-        table.check(parts.kinds, "kind_columns")
-        table.check(parts.segments, "segment_columns")
-        others += parts.names
         table.optional = frozenset(parts.names) - {*grouping, label_column}
     scores = table.scores(score_columns, others)
 

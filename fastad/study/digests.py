@@ -59,13 +59,9 @@ def named_text(name: str, value: Any, where: str) -> str:
 def value_text(value: Any, where: str) -> str:
     """Return a value as a string, equal for numbers that are equal.
 
-    Functions and classes are written as ``module.name``, objects with their parameters.
-
-    Raises
-    ------
-    InvalidInputError
-        If the string would be another one in another process: a lambda, a function within a
-        function, an object that is shown by its address in memory.
+    Functions and classes are written as ``module.name``, objects with their parameters. Refused is
+    what would be another string in another process: a lambda, a function within a function, an
+    object that is shown by its address in memory.
     """
     text = _text(value, where)
     if len(text) > _MAX_TEXT:
@@ -160,19 +156,10 @@ def own_code(values: Iterable[Any]) -> dict[str, str]:
     """Return digests of the code of classes, functions and objects, and of their contents.
 
     Classes count with all classes that they inherit from, objects with their parameters or else
-    their attributes, lists and mappings with their values.
-
-    Returns
-    -------
-    dict of str to str
-        By module, of its file. The definitions of the program or notebook that runs the study have
-        digests of their own lines, by their names in ``__main__``. Libraries are left out.
-
-    Raises
-    ------
-    InvalidInputError
-        If there is no file or no source, or a file changed after it was imported, so that other
-        code runs than it contains.
+    their attributes, lists and mappings with their values. Digests are by module, of its file; the
+    definitions of the program or notebook that runs the study have digests of their own lines, by
+    their names in ``__main__``. Libraries are left out. Refused is code without a file or a source,
+    or whose file changed after it was imported, so that other code runs than it contains.
     """
     digests: dict[str, str] = {}
     for code in _codes_of(values):

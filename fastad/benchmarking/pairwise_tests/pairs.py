@@ -89,22 +89,11 @@ class PairwiseTests(ShortRepr):
 
 
 def compare_pairs(values: npt.NDArray[np.float64], *, alpha: float) -> PairwiseTests:
-    """Compare all pairs of models at each level.
+    """Compare all pairs of models at each level of (n_models, n_folds, n_levels) finite values.
 
-    With n models, O(n**2) time a level; a level at a time on each thread, with 8 bytes a pair up to
+    The same bits for any order of models and folds, and any number of threads. With n models,
+    O(n**2) time a level; a level at a time on each thread, with 8 bytes a pair up to
     `LARGEST_CORRECTED` models and 16 MB beyond.
-
-    Parameters
-    ----------
-    values : numpy.ndarray of shape (n_models, n_folds, n_levels)
-        Finite; at least two models and two folds.
-    alpha : float
-        Level of the tests, in (0, 1).
-
-    Returns
-    -------
-    PairwiseTests
-        The same bits for any order of models and folds, and any number of threads.
     """
     n_models, n_folds, n_levels = values.shape
     critical = tukey_critical(n_models, n_folds, alpha)
@@ -166,32 +155,12 @@ def _counts(numbers: Any) -> IntVector:
 def pair_p_values(
     values: FloatMatrix, *, test: PairTest = "welch", correction: PairCorrection = "none"
 ) -> FloatMatrix:
-    """Compute the two-sided p-values of all pairs of models.
+    """Compute the two-sided p-values of all pairs of models, as `Discriminability.p_values` does.
 
-    Welch's take some ten nanoseconds a pair, and 1e-13 of them is rounding. Tukey's are integrals
-    that SciPy computes: a millisecond for each distinct difference of means, and exact to about
-    1e-13, whatever their size.
-
-    Parameters
-    ----------
-    values : numpy.ndarray of shape (n_models, n_folds)
-        Finite; at least two models and two folds.
-    test : {"welch", "tukey"}, default "welch"
-        Tukey's p-values are corrected for all pairs as they are.
-    correction : str, default "none"
-        For Welch's test, also "bonferroni", "holm", "shaffer" (up to `LARGEST_CORRECTED` models)
-        and "benjamini-hochberg".
-
-    Returns
-    -------
-    numpy.ndarray of shape (n_models, n_models)
-        Symmetric, in (0, 1]; 1 on the diagonal and for equal means, the smallest normal float for
-        different means without variance.
-
-    Raises
-    ------
-    InvalidInputError
-        If the correction does not suit the test or the number of models.
+    1 on the diagonal and for equal means, the smallest normal float for different means without
+    variance. Welch's take some ten nanoseconds a pair, and 1e-13 of them is rounding. Tukey's are
+    integrals that SciPy computes: a millisecond for each distinct difference of means, and exact to
+    about 1e-13, whatever their size.
     """
     n_models = values.shape[0]
     if test == "tukey" and correction != "none":

@@ -279,6 +279,19 @@ def _refuse_ignored(options: Mapping[str, Any]) -> None:
             )
 
 
+def check_other_columns(
+    table: Any, label_column: str, group_columns: Sequence[str], parts: PartColumns | None
+) -> list[str]:
+    """Check that a table has the columns that are no scores, and return them."""
+    table.check([label_column], "label_column")
+    table.check(group_columns, "group_columns")
+    if parts is None:
+        return [label_column, *group_columns]
+    table.check(parts.kinds, "kind_columns")
+    table.check(parts.segments, "segment_columns")
+    return [label_column, *group_columns, *parts.names]
+
+
 def _scores_of(
     table: Table,
     label_column: str,
@@ -286,13 +299,7 @@ def _scores_of(
     group_columns: Sequence[str],
     parts: PartColumns | None,
 ) -> list[str]:
-    table.check([label_column], "label_column")
-    table.check(group_columns, "group_columns")
-    others = [label_column, *group_columns]
-    if parts is not None:
-        table.check(parts.kinds, "kind_columns")
-        table.check(parts.segments, "segment_columns")
-        others += parts.names
+    others = check_other_columns(table, label_column, group_columns, parts)
     if score_columns is None:
         return list(find_detectors(table, others).names)
     scores = distinct_names(score_columns, "score_columns")

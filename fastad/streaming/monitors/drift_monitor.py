@@ -14,14 +14,12 @@ from fastad.errors import InvalidInputError
 from fastad.streaming.sketches.checks import StreamedPoints, check_points
 from fastad.streaming.sketches.distance import distance_of
 from fastad.streaming.sketches.results import BoundedValue
-from fastad.streaming.sketches.serialization import seal, unfit, unseal
+from fastad.streaming.sketches.serialization import SealedFormat
 from fastad.streaming.sketches.sketch import ScoreSketch
 from fastad.uncertainty.rates.sequences import radius_at_all_times, radius_at_one_time
 from fastad.uncertainty.results import Interval
 
-_MAGIC = b"fastad drift monitor"
-_VERSION = 1
-_WHAT = "a DriftMonitor"
+_FORMAT = SealedFormat(b"fastad drift monitor", 1, "a DriftMonitor")
 # Bytes of the plain state and of the sketch of the reference.
 _SIZES = struct.Struct("<QQ")
 # Halvings of the range of log p: p is known to 1e-12 of itself.
@@ -247,12 +245,12 @@ class DriftMonitor:
             plain = json.dumps(state, separators=(",", ":")).encode()
             sketches = [each.to_bytes() for each in (self._reference, self._current)]
         sizes = _SIZES.pack(len(plain), len(sketches[0]))
-        return seal(b"".join([sizes, plain, *sketches]), _MAGIC, _VERSION)
+        return _FORMAT.seal(b"".join([sizes, plain, *sketches]))
 
     @classmethod
     def from_bytes(cls, data: bytes) -> "DriftMonitor":
         """Return the monitor of which `to_bytes` returned the bytes; refuse anything else."""
-        content = unseal(data, _MAGIC, _VERSION, _WHAT, _SIZES.size)
+        content = _FORMAT.unseal(data, _SIZES.size)
         n_plain, n_reference = _SIZES.unpack_from(content)
         ends = [_SIZES.size, _SIZES.size + n_plain, _SIZES.size + n_plain + n_reference]
         try:
@@ -269,7 +267,7 @@ class DriftMonitor:
             alarm = state["alarm"]
             monitor._alarm = None if alarm is None else DriftAlarm(**alarm)
         except (LookupError, TypeError, ValueError) as error:
-            raise unfit("a state that no monitor has", _WHAT) from error
+            raise _FORMAT.unfit("a state that no monitor has") from error
         monitor._current = current
         if current.dtype is not None:
             monitor._distance = distance_of(monitor._listed, current.listed())

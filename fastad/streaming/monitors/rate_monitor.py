@@ -24,7 +24,7 @@ from fastad.measures.rates import OF_PROPORTION, RATES, TRIALS
 from fastad.measures.results import Confusion
 from fastad.streaming.sketches.cells import ANOMALY
 from fastad.streaming.sketches.checks import check_points
-from fastad.streaming.sketches.serialization import seal, unfit, unseal
+from fastad.streaming.sketches.serialization import SealedFormat
 from fastad.uncertainty.rates.rate_evidence import Alternative, RateBets, RateEvidence
 from fastad.uncertainty.rates.sequences import ALTERNATIVES, MOST, check_counts, rate_bounds
 from fastad.uncertainty.results import Interval
@@ -34,9 +34,7 @@ from fastad.uncertainty.samples.closed_forms import clopper_pearson
 FLAGGED_RATE = "flagged_rate"
 MONITORED = (FLAGGED_RATE, *(name for name in TRIALS if name not in OF_PROPORTION))
 Counts: TypeAlias = tuple[int, int]
-_MAGIC = b"fastad rate monitor\n"
-_VERSION = 1
-_WHAT = "a RateMonitor"
+_FORMAT = SealedFormat(b"fastad rate monitor\n", 1, "a RateMonitor")
 
 
 @dataclass(frozen=True, slots=True)
@@ -367,16 +365,16 @@ class RateMonitor:
                 "log_most": self._log_most,
                 "alarm": None if self._alarm is None else asdict(self._alarm),
             }
-        return seal(json.dumps(state, separators=(",", ":")).encode(), _MAGIC, _VERSION)
+        return _FORMAT.seal(json.dumps(state, separators=(",", ":")).encode())
 
     @classmethod
     def from_bytes(cls, data: bytes) -> "RateMonitor":
         """Return the monitor of which `to_bytes` returned the bytes; refuse anything else."""
-        content = unseal(data, _MAGIC, _VERSION, _WHAT)
+        content = _FORMAT.unseal(data)
         try:
             return cls._from_state(json.loads(content))
         except (LookupError, TypeError, ValueError) as error:
-            raise unfit("a state that no monitor has", _WHAT) from error
+            raise _FORMAT.unfit("a state that no monitor has") from error
 
     def __reduce__(self) -> tuple[Any, ...]:
         return RateMonitor.from_bytes, (self.to_bytes(),)

@@ -13,7 +13,7 @@ from fastad._core.arrays import check_rows
 from fastad._core.files import written_aside
 from fastad._core.interrupts import StateLock, uninterrupted
 from fastad._core.parameters import check_count, short_repr
-from fastad._core.types import ArrayLike, IntVector, Label, Point, Points
+from fastad._core.types import ArrayLike, Label, Point, Points
 from fastad.errors import InvalidInputError
 from fastad.measures.measure import MeasureLike
 from fastad.streaming.monitors.panes import (
@@ -39,12 +39,10 @@ from fastad.streaming.monitors.times import (
 )
 from fastad.streaming.sketches.checks import StreamedPoints, check_points
 from fastad.streaming.sketches.results import BoundedEvaluation
-from fastad.streaming.sketches.serialization import seal, unfit, unseal
+from fastad.streaming.sketches.serialization import SealedFormat
 from fastad.streaming.sketches.sketch import ScoreSketch
 
-_MAGIC = b"fastad sliding evaluation\n"
-_VERSION = 2
-_WHAT = "a SlidingEvaluation"
+_FORMAT = SealedFormat(b"fastad sliding evaluation\n", 2, "a SlidingEvaluation")
 # Bytes of the plain part.
 _SIZE = struct.Struct("<Q")
 # A weight that has decayed by 2**-_DECAY_BITS is the smallest one, and then 0.
@@ -197,12 +195,8 @@ class SlidingEvaluation:
         O(n) time for n samples. A time ahead of all others, by ``max_ahead`` at most, moves the
         window.
         """
-        points, panes = self._check(y_true, y_score, sample_weight, pos_label, time)
-        check_group(group)
-        if points is None:
-            return Counted(0)
-        parts = by_pane(points, panes)
-        return self._change(lambda state: state.count(parts, group))
+        parts = self._parts(y_true, y_score, sample_weight, pos_label, time, group)
+        return self._change(lambda state: state.count(parts, group)) if parts else Counted(0)
 
     def label(
         self,
@@ -239,12 +233,8 @@ class SlidingEvaluation:
         """
         if y_true is None:
             raise InvalidInputError("y_true must be given; found None")
-        points, panes = self._check(y_true, y_score, sample_weight, pos_label, time)
-        check_group(group)
-        if points is None:
-            return Counted(0)
-        parts = by_pane(points, panes)
-        return self._change(lambda state: state.label(parts, group))
+        parts = self._parts(y_true, y_score, sample_weight, pos_label, time, group)
+        return self._change(lambda state: state.label(parts, group)) if parts else Counted(0)
 
     def advance(self, time: Time) -> None:
         """Slide the window to the pane of a time, if it is later than the latest pane.
@@ -346,12 +336,12 @@ class SlidingEvaluation:
             "groups": listed,
         }
         header = json.dumps(plain).encode()
-        return seal(_SIZE.pack(len(header)) + header + b"".join(sketches), _MAGIC, _VERSION)
+        return _FORMAT.seal(_SIZE.pack(len(header)) + header + b"".join(sketches))
 
     @classmethod
     def from_bytes(cls, data: bytes) -> "SlidingEvaluation":
         """Return the evaluation of which `to_bytes` returned the bytes; refuse anything else."""
-        content = unseal(data, _MAGIC, _VERSION, _WHAT, _SIZE.size)
+        content = _FORMAT.unseal(data, _SIZE.size)
         start = _SIZE.size + _SIZE.unpack_from(content)[0]
         try:
             plain = json.loads(content[_SIZE.size : start])
@@ -375,7 +365,7 @@ class SlidingEvaluation:
                 n_points = sum(int(sketch.n_points) for sketch in kept.values())
                 state.groups[restored_group(group)] = KeptGroup(kept, after_drop, n_points)
         except (ValueError, TypeError, KeyError, OverflowError):
-            raise unfit("a state that none has", _WHAT) from None
+            raise _FORMAT.unfit("a state that none has") from None
         return restored
 
     def save(self, path: str | Path) -> None:
@@ -392,15 +382,16 @@ class SlidingEvaluation:
     def __reduce__(self) -> tuple[Any, ...]:
         return SlidingEvaluation.from_bytes, (self.to_bytes(),)
 
-    def _check(
+    def _parts(
         self,
         y_true: ArrayLike | None,
         y_score: ArrayLike | None,
         sample_weight: ArrayLike | None,
         pos_label: Label | None,
         time: Any,
-    ) -> tuple[StreamedPoints | None, IntVector | int]:
-        """Check a batch, and return the pane of each of its points."""
+        group: Group | None,
+    ) -> list[tuple[int, StreamedPoints]]:
+        """Check a batch, and return its points by pane."""
         points = check_points(y_true, y_score, sample_weight, pos_label)
         check_rows(
             {"y_true": y_true, "y_score": y_score, "sample_weight": sample_weight, "time": time}
@@ -408,7 +399,8 @@ class SlidingEvaluation:
         panes = check_times(time, np.size(cast("Any", y_score))) // self._length
         if points is not None and points.rows is not None and not isinstance(panes, int):
             panes = panes[points.rows]
-        return points, panes
+        check_group(group)
+        return [] if points is None else by_pane(points, panes)
 
     def _change(self, change: Callable[[GroupedPanes], Result]) -> Result:
         """Change the state while no other thread does, wholly or not at all."""
