@@ -5,11 +5,11 @@ import math
 import os
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import product
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +28,9 @@ from fastad._core.text_tables import (
 )
 from fastad._core.version import SCHEMA_VERSION, __version__
 from fastad.errors import InvalidInputError
+
+Key = TypeVar("Key")
+Part = TypeVar("Part")
 
 _MAX_SHOWN = 6
 
@@ -130,6 +133,23 @@ class Record:
         table = TextTable(["", type(self).__name__], [row for row in cells if row[1]])
         has_text = type(self).__str__ is not object.__str__
         return html_text([str(self), table] if has_text else [table])
+
+
+class NamedParts(Mapping[Key, Part]):
+    """A mapping of the parts of a result by their names, in their order."""
+
+    __slots__ = ("_parts",)
+    _parts: Mapping[Key, Any]
+
+    def __getitem__(self, key: Key) -> Part:
+        part: Part = self._parts[key]
+        return part
+
+    def __iter__(self) -> Iterator[Key]:
+        return iter(self._parts)
+
+    def __len__(self) -> int:
+        return len(self._parts)
 
 
 class Result(ABC):

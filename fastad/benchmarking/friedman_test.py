@@ -2,7 +2,7 @@
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import permutations
 from typing import Any
@@ -11,7 +11,7 @@ import numpy as np
 
 from fastad._core.floats import positive_p
 from fastad._core.parameters import check_flag, check_inside
-from fastad._core.results import Column, TableResult, interval_columns
+from fastad._core.results import Column, NamedParts, TableResult, interval_columns
 from fastad._core.text_tables import DASH, count_text, intervals_text, number_text
 from fastad._core.types import FloatMatrix, IntMatrix, IntVector, Point
 from fastad.benchmarking.concordance_interval import MIN_DATASETS, concordance_interval
@@ -81,7 +81,7 @@ class FriedmanTest:
     reason: str | None = None
 
 
-class FriedmanTable(TableResult, Mapping[str, FriedmanTest]):
+class FriedmanTable(TableResult, NamedParts[str, FriedmanTest]):
     """Friedman's test by each measure; prints as a table.
 
     Frames have a row for each measure: ``measure``, ``n_datasets``, ``n_detectors``, ``statistic``,
@@ -89,20 +89,11 @@ class FriedmanTable(TableResult, Mapping[str, FriedmanTest]):
     ``kendall_w``, ``low`` and ``high``.
     """
 
-    __slots__ = ("_notes", "_tests")
+    __slots__ = ("_notes",)
 
     def __init__(self, tests: Sequence[FriedmanTest], notes: Sequence[str]) -> None:
-        self._tests = {test.measure: test for test in tests}
+        self._parts = {test.measure: test for test in tests}
         self._notes = list(notes)
-
-    def __getitem__(self, measure: str) -> FriedmanTest:
-        return self._tests[measure]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._tests)
-
-    def __len__(self) -> int:
-        return len(self._tests)
 
     def __repr__(self) -> str:
         return f"<FriedmanTable of {', '.join(self)}>"

@@ -1,10 +1,10 @@
 """``RunsOverview``: all comparisons of a table of results, as text and Markdown."""
 
 import html
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from fastad._core.results import TableResult
+from fastad._core.results import NamedParts, TableResult
 from fastad._core.text_tables import html_text, some_of
 from fastad.benchmarking.rank_comparison import RankComparison
 from fastad.benchmarking.reading import problem_noun
@@ -15,7 +15,7 @@ _MAX_NAMES = 4
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class RunsOverview(Mapping[str, TableResult]):
+class RunsOverview(NamedParts[str, TableResult]):
     """All comparisons of a table of results by name; prints as text.
 
     First a summary, then the tables under headings. Each value is the result of the comparison's
@@ -43,16 +43,7 @@ class RunsOverview(Mapping[str, TableResult]):
     control: str | None
     reference: str | None
     skipped: Mapping[str, str]
-    _sections: Mapping[str, TableResult]
-
-    def __getitem__(self, name: str) -> TableResult:
-        return self._sections[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._sections)
-
-    def __len__(self) -> int:
-        return len(self._sections)
+    _parts: Mapping[str, TableResult]
 
     def __repr__(self) -> str:
         return f"<RunsOverview of {self.table!r}: {', '.join(self)}>"

@@ -10,7 +10,7 @@ import numpy as np
 
 from fastad._core.buffers import ReusedBuffers
 from fastad._core.parameters import short_repr
-from fastad._core.results import Column, TableResult, frame_columns
+from fastad._core.results import Column, NamedParts, TableResult, frame_columns
 from fastad._core.text_tables import TextTable, count_text, fixed_text
 from fastad._core.threads import thread_map
 from fastad._core.types import ArrayLike, ScoreVector
@@ -50,7 +50,7 @@ from fastad.ordering.named_scores import score_name
 _MAX_PRINTED_RUNS = 20
 
 
-class GroupedEvaluation(TableResult, Mapping[Any, Evaluation]):
+class GroupedEvaluation(TableResult, NamedParts[Any, Evaluation]):
     """Values of many runs: group, then detector, then key, then value.
 
     A group is known by its value, or by the tuple of its values where there are several columns.
@@ -58,7 +58,7 @@ class GroupedEvaluation(TableResult, Mapping[Any, Evaluation]):
     `Evaluation`.
     """
 
-    __slots__ = ("_columns", "_results")
+    __slots__ = ("_columns",)
 
     def __init__(
         self, columns: Mapping[str, Sequence[Any]], results: Sequence[Sequence[DetectorEvaluation]]
@@ -66,16 +66,10 @@ class GroupedEvaluation(TableResult, Mapping[Any, Evaluation]):
         self._columns = dict(columns)
         first, *others = columns.values()
         keys = zip(first, *others, strict=True) if others else first
-        self._results = dict(zip(keys, results, strict=True))
+        self._parts = dict(zip(keys, results, strict=True))
 
     def __getitem__(self, group: Any) -> Evaluation:
-        return Evaluation(self._results[group])
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self._results)
-
-    def __len__(self) -> int:
-        return len(self._results)
+        return Evaluation(self._parts[group])
 
     def __repr__(self) -> str:
         by = ", ".join(self._columns)
@@ -95,7 +89,7 @@ class GroupedEvaluation(TableResult, Mapping[Any, Evaluation]):
         """Rates of kinds and segments in each group; None where there are none."""
         groups = zip(*self._columns.values(), strict=True)
         names = [dict(zip(self._columns, group, strict=True)) for group in groups]
-        runs = zip(names, self._results.values(), strict=True)
+        runs = zip(names, self._parts.values(), strict=True)
         return breakdown_of([(group, each) for group, results in runs for each in results])
 
     def _declare_table(self) -> Iterator[Column]:
@@ -140,7 +134,7 @@ class GroupedEvaluation(TableResult, Mapping[Any, Evaluation]):
     @property
     def measure_keys(self) -> list[str]:
         """Keys of the measures, in the order of the table."""
-        return list(next(iter(self._results.values()))[0])
+        return list(next(iter(self._parts.values()))[0])
 
     @property
     def n_undefined(self) -> dict[str, int]:
@@ -162,7 +156,7 @@ class GroupedEvaluation(TableResult, Mapping[Any, Evaluation]):
         groups = zip(*self._columns.values(), strict=True)
         detectors = [
             {"group": dict(zip(self._columns, group, strict=True)), **result.to_dict()}
-            for group, results in zip(groups, self._results.values(), strict=True)
+            for group, results in zip(groups, self._parts.values(), strict=True)
             for result in results
         ]
         return {"detectors": detectors}
@@ -204,7 +198,7 @@ class GroupedEvaluation(TableResult, Mapping[Any, Evaluation]):
 
     def _runs(self) -> list[DetectorEvaluation]:
         """Return the detectors of each group, one group after the other."""
-        return list(chain.from_iterable(self._results.values()))
+        return list(chain.from_iterable(self._parts.values()))
 
 
 def evaluate_groups(

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fastad._core.parameters import nearest_float
-from fastad._core.results import Column, Record, TableResult, frame_columns, plain_record
+from fastad._core.results import (
+    Column,
+    NamedParts,
+    Record,
+    TableResult,
+    frame_columns,
+    plain_record,
+)
 from fastad._core.text_tables import (
     DASH,
     TextTable,
@@ -187,7 +194,7 @@ class DetectorEvaluation(Record, Mapping[str, float]):
         return f"{text} [{show(interval.low)}, {show(interval.high)}]"
 
 
-class Evaluation(TableResult, Mapping[str, DetectorEvaluation]):
+class Evaluation(TableResult, NamedParts[str, DetectorEvaluation]):
     """Values of many detectors: detector, then key, then value.
 
     Prints as a table; iterates over the names of the detectors. Frames have a row for each
@@ -198,19 +205,10 @@ class Evaluation(TableResult, Mapping[str, DetectorEvaluation]):
     column, ``unresolved``, has the keys of the measures for which the samples are too few.
     """
 
-    __slots__ = ("_detectors",)
+    __slots__ = ()
 
     def __init__(self, detectors: Sequence[DetectorEvaluation]) -> None:
-        self._detectors = {result.detector: result for result in detectors}
-
-    def __getitem__(self, detector: str) -> DetectorEvaluation:
-        return self._detectors[detector]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._detectors)
-
-    def __len__(self) -> int:
-        return len(self._detectors)
+        self._parts = {result.detector: result for result in detectors}
 
     def __repr__(self) -> str:
         return f"<Evaluation of {len(self)} detectors: {', '.join(self.measure_keys)}>"
@@ -289,7 +287,7 @@ class Evaluation(TableResult, Mapping[str, DetectorEvaluation]):
     @property
     def measure_keys(self) -> list[str]:
         """Keys of the measures, in the order of the table."""
-        return list(next(iter(self._detectors.values())))
+        return list(next(iter(self.values())))
 
     def _declare_table(self) -> list[Column]:
         # The shorter side goes across. A measure that is undefined for every detector is left out,
@@ -328,7 +326,7 @@ class Evaluation(TableResult, Mapping[str, DetectorEvaluation]):
                 _count(point.tp),
                 _count(point.fp),
             ]
-            for result in self._detectors.values()
+            for result in self.values()
             for point in result.operating_points
         ]
         return TextTable(head, rows)
@@ -346,7 +344,7 @@ class Evaluation(TableResult, Mapping[str, DetectorEvaluation]):
                 format_p(level.p_value),
                 f"{level.adjusted:.4f}",
             ]
-            for result in self._detectors.values()
+            for result in self.values()
             for key, level in result.chance.items()
         ]
         return TextTable(head, rows)
@@ -358,7 +356,7 @@ class Evaluation(TableResult, Mapping[str, DetectorEvaluation]):
         Others for what was left out, for scores that look like a mistake, and for each reason why
         intervals or chance levels are missing or not reliable.
         """
-        results = list(self._detectors.values())
+        results = list(self.values())
         keys, left_out = self._split_keys()
         reasons = [
             (x.detector, {key: x.undefined[key] for key in keys if key in x.undefined})
@@ -388,7 +386,7 @@ class Evaluation(TableResult, Mapping[str, DetectorEvaluation]):
         return frame_columns(columns_of(list(self.values())))
 
     def _split_keys(self) -> tuple[list[str], list[str]]:
-        return split_keys([x.undefined for x in self._detectors.values()], self.measure_keys)
+        return split_keys([x.undefined for x in self.values()], self.measure_keys)
 
 
 def breakdown_of(runs: Sequence[tuple[Mapping[str, Any], DetectorEvaluation]]) -> Breakdown | None:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastad._core.parameters import check_choice
-from fastad._core.results import Column, TableResult, estimate_columns
+from fastad._core.results import Column, NamedParts, TableResult, estimate_columns
 from fastad._core.text_tables import DASH, count_text, level_text
 from fastad._core.types import FloatMatrix, IntMatrix
 from fastad.uncertainty.comparisons.corrections import significantly_larger
@@ -37,7 +37,7 @@ class Place(NamedTuple):
     worst: int
 
 
-class UnsupervisedEvaluation(TableResult, Mapping[str, Criteria]):
+class UnsupervisedEvaluation(TableResult, NamedParts[str, Criteria]):
     """EM and MV of several detectors on the same points: detector, then both; prints as a table.
 
     ``result["forest"].em`` is a `Criterion` with its interval. Frames have a row for each detector:
@@ -61,19 +61,13 @@ class UnsupervisedEvaluation(TableResult, Mapping[str, Criteria]):
         features: IntMatrix | None = None,
         draws: Mapping[str, FloatMatrix] | None = None,
     ) -> None:
-        self._estimates = dict(estimates)
+        self._parts: Mapping[str, CriterionEstimates] = dict(estimates)
         self.confidence_level = confidence_level
         self.features = np.empty((0, 0), np.int64) if features is None else features
         self.draws = dict(draws or {})
 
     def __getitem__(self, detector: str) -> Criteria:
-        return self._estimates[detector].criteria
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._estimates)
-
-    def __len__(self) -> int:
-        return len(self._estimates)
+        return self._parts[detector].criteria
 
     def __repr__(self) -> str:
         more = f", {len(self.features)} subspaces" if len(self.features) else ""
@@ -249,7 +243,7 @@ class UnsupervisedEvaluation(TableResult, Mapping[str, Criteria]):
     def _better(self) -> dict[str, npt.NDArray[np.bool_]]:
         """Significantly better detectors of each pair, by each criterion."""
         better: dict[str, npt.NDArray[np.bool_]] = {}
-        estimates = self._estimates.values()
+        estimates = self._parts.values()
         for k, name in enumerate(CRITERIA):
             logs = np.array([estimate.logs[k] for estimate in estimates])
             replicates = np.array([estimate.replicates[:, k] for estimate in estimates]).T

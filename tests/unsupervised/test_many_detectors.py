@@ -26,7 +26,7 @@ def test_replicates_are_shared_by_the_detectors() -> None:
 
     result = evaluate({"a": norm, "b": near}, X, U)
     for criterion in range(2):
-        a, b = (result._estimates[name].replicates[:, criterion] for name in ("a", "b"))
+        a, b = (result._parts[name].replicates[:, criterion] for name in ("a", "b"))
         unpaired = math.hypot(a.std(), b.std())
         assert (a - b).std() < 0.4 * unpaired
         assert np.corrcoef(a, b)[0, 1] > 0.9

@@ -1,11 +1,19 @@
 """Values with bounds that are certain."""
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fastad._core.results import Column, Record, Result, TableResult, attribute_columns, plain_rows
+from fastad._core.results import (
+    Column,
+    NamedParts,
+    Record,
+    Result,
+    TableResult,
+    attribute_columns,
+    plain_rows,
+)
 from fastad._core.text_tables import TextTable, level_text
 from fastad._core.types import Threshold
 from fastad.evaluation.breakdown import Breakdown
@@ -91,7 +99,7 @@ class BoundedInterval:
         )
 
 
-class BoundedEvaluation(Result, Mapping[str, BoundedValue]):
+class BoundedEvaluation(Result, NamedParts[str, BoundedValue]):
     """A table of measures with certain bounds: ``result["auc"].low``.
 
     Frames have a row for each: ``measure``, ``value``, ``low`` and ``high``; with confidence
@@ -107,7 +115,8 @@ class BoundedEvaluation(Result, Mapping[str, BoundedValue]):
         Further remarks on the points.
     """
 
-    __slots__ = ("_values", "intervals", "notes", "undefined")
+    __slots__ = ("intervals", "notes", "undefined")
+    _parts: Mapping[str, BoundedValue]
 
     def __init__(
         self,
@@ -116,7 +125,7 @@ class BoundedEvaluation(Result, Mapping[str, BoundedValue]):
         notes: Sequence[str] = (),
         intervals: Mapping[str, Interval] | None = None,
     ) -> None:
-        self._values = dict(values)
+        self._parts = dict(values)
         self.intervals = dict(intervals or {})
         self.undefined = dict(undefined)
         self.notes = tuple(notes)
@@ -124,16 +133,10 @@ class BoundedEvaluation(Result, Mapping[str, BoundedValue]):
     def noted(self, notes: Sequence[str]) -> "BoundedEvaluation":
         """Return the same table with further notes."""
         notes = [*self.notes, *notes]
-        return BoundedEvaluation(self._values, self.undefined, notes, self.intervals)
+        return BoundedEvaluation(self._parts, self.undefined, notes, self.intervals)
 
     def __getitem__(self, key: str) -> BoundedValue:
-        return self._values[key if key in self._values else key_of(key)]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._values)
-
-    def __len__(self) -> int:
-        return len(self._values)
+        return self._parts[key if key in self._parts else key_of(key)]
 
     def __repr__(self) -> str:
         return f"<BoundedEvaluation of {len(self)} measures: {', '.join(self)}>"
@@ -154,12 +157,12 @@ class BoundedEvaluation(Result, Mapping[str, BoundedValue]):
         }
 
     def __str__(self) -> str:
-        width = max(map(len, self._values), default=0)
+        width = max(map(len, self._parts), default=0)
         lines = [
             f"{key:{width}}  {BoundedInterval(self.intervals[key], each)}"
             if key in self.intervals
             else f"{key:{width}}  {each}"
-            for key, each in self._values.items()
+            for key, each in self.items()
         ]
         lines += [f"{key}: {reason}" for key, reason in self.undefined.items()]
         return "\n".join([*lines, *self.notes])
@@ -167,7 +170,7 @@ class BoundedEvaluation(Result, Mapping[str, BoundedValue]):
     def _plain_value(self, key: str) -> dict[str, Any]:
         interval = self.intervals.get(key)
         beside = {} if interval is None else {"interval": interval.to_dict()}
-        return {**self._values[key].to_dict(), **beside}
+        return {**self._parts[key].to_dict(), **beside}
 
 
 def _interval_columns(tables: Iterable[BoundedEvaluation]) -> list[Column]:
@@ -185,7 +188,7 @@ def _interval_columns(tables: Iterable[BoundedEvaluation]) -> list[Column]:
     ]
 
 
-class StreamedEvaluation(TableResult, Mapping[Any, BoundedEvaluation]):
+class StreamedEvaluation(TableResult, NamedParts[Any, BoundedEvaluation]):
     """Measures with certain bounds of one column of scores or several, of all rows or of groups.
 
     ``result["score"]["auc"]``; with groups ``result[group, "score"]["auc"]``, where a group is a
@@ -203,7 +206,7 @@ class StreamedEvaluation(TableResult, Mapping[Any, BoundedEvaluation]):
         Rates of kinds of anomalies and of segments of normals, where their columns were given.
     """
 
-    __slots__ = ("_tables", "breakdown", "group_columns", "n_passes")
+    __slots__ = ("breakdown", "group_columns", "n_passes")
 
     def __init__(
         self,
@@ -212,7 +215,7 @@ class StreamedEvaluation(TableResult, Mapping[Any, BoundedEvaluation]):
         n_passes: int,
         breakdown: Breakdown | None = None,
     ) -> None:
-        self._tables = dict(tables)
+        self._parts = dict(tables)
         self.group_columns = tuple(group_columns)
         self.n_passes = n_passes
         self.breakdown = breakdown
@@ -235,23 +238,13 @@ class StreamedEvaluation(TableResult, Mapping[Any, BoundedEvaluation]):
         below = [] if self.breakdown is None else ["", *self.breakdown._blocks()]
         return [*super()._blocks(), *below]
 
-    def __getitem__(self, key: Any) -> BoundedEvaluation:
-        table: BoundedEvaluation = self._tables[key]
-        return table
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self._tables)
-
-    def __len__(self) -> int:
-        return len(self._tables)
-
     def __repr__(self) -> str:
         n_detectors = len({self._detector(key) for key in self})
         groups = f", {len(self) // n_detectors} groups" if self.group_columns else ""
         return f"<StreamedEvaluation of {n_detectors} detectors{groups}>"
 
     def _declare_columns(self) -> list[Column]:
-        rows = [(key, *item) for key, table in self._tables.items() for item in table.items()]
+        rows = [(key, *item) for key, table in self.items() for item in table.items()]
         groups = [self._groups(key) for key, _, _ in rows]
         texts = [bounded.cells() for _, _, bounded in rows]
         return [
@@ -264,7 +257,7 @@ class StreamedEvaluation(TableResult, Mapping[Any, BoundedEvaluation]):
             *attribute_columns((bounded for _, _, bounded in rows), "value", "low", "high"),
             Column(None, (value for value, _ in texts), str, "value"),
             Column(None, (bounds for _, bounds in texts), str, "certain bounds"),
-            *_interval_columns(self._tables.values()),
+            *_interval_columns(self.values()),
         ]
 
     def _content(self) -> dict[str, Any]:
@@ -274,7 +267,7 @@ class StreamedEvaluation(TableResult, Mapping[Any, BoundedEvaluation]):
         """Return plain values of each detector, without versions."""
         rows = [] if self.breakdown is None else plain_rows(self.breakdown.to_columns())
         results = []
-        for key, table in self._tables.items():
+        for key, table in self.items():
             names = dict(zip(self.group_columns, self._groups(key), strict=True))
             names["detector"] = self._detector(key)
             own = [row for row in rows if names.items() <= row.items()]
@@ -286,7 +279,7 @@ class StreamedEvaluation(TableResult, Mapping[Any, BoundedEvaluation]):
         """What is undefined or not exact, and why, and what else is to be known of the scores."""
         return [
             f"{', '.join([*map(str, self._groups(key)), self._detector(key)])}: {note}"
-            for key, table in self._tables.items()
+            for key, table in self.items()
             for note in dict.fromkeys([*table.undefined.values(), *table.notes])
         ]
 
