@@ -5,8 +5,16 @@ from functools import partial
 import numpy as np
 
 from fastad._core.types import FloatVector, IntVector
-from fastad.explain.definition import AREAS, BEST_F1, CurveSummary, Definition, ScoredRows
-from fastad.explain.points import Points, area, partial_area
+from fastad.explain.definition import (
+    AREAS,
+    BEST_F1,
+    CurveSummary,
+    Definition,
+    Points,
+    ScoredRows,
+    area,
+    partial_area,
+)
 
 _FPR_LIMIT = 0.3
 

@@ -14,10 +14,13 @@ from fastad.explain.definition import (
     TRAPEZOID,
     CurveSummary,
     Definition,
+    Points,
     ScoredRows,
+    anchored_area,
+    area,
+    f1_at,
     of_other_points,
 )
-from fastad.explain.points import Points, anchored_area, area, f1_at
 
 _TORCHMETRICS_GRIDS = (5, 10, 11, 20, 50, 100, 101, 200, 500, 1000)
 _TORCHEVAL_AUC_GRID = 200

@@ -3,8 +3,7 @@
 import numpy as np
 
 from fastad._core.types import FloatVector, IntVector
-from fastad.explain.definition import Definition, ScoredRows
-from fastad.explain.points import Points, area, best_f1_of, f1_at
+from fastad.explain.definition import Definition, Points, ScoredRows, area, best_f1_of, f1_at
 
 _TSB_THRESHOLDS = 250
 _TSB_F1_THRESHOLDS = 100

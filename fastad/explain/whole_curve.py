@@ -10,13 +10,11 @@ from fastad.explain.definition import (
     AUC,
     PRECISION_AREAS,
     Definition,
-    ScoredRows,
-    of_other_points,
-)
-from fastad.explain.points import (
     Points,
+    ScoredRows,
     anchored_area,
     area,
+    of_other_points,
     partial_area,
     precision_of,
     recall_of,

@@ -13,12 +13,10 @@ if TYPE_CHECKING:
     from fastad.plot.comparisons import DiscriminabilityDisplay as DiscriminabilityDisplay
     from fastad.plot.comparisons import MatrixDisplay as MatrixDisplay
     from fastad.plot.comparisons import PairMatrixDisplay as PairMatrixDisplay
-    from fastad.plot.critical_difference import (
-        CriticalDifferenceDisplay as CriticalDifferenceDisplay,
-    )
     from fastad.plot.decision import DecisionCurve as DecisionCurve
     from fastad.plot.decision import DecisionCurveDisplay as DecisionCurveDisplay
     from fastad.plot.det import DetCurveDisplay as DetCurveDisplay
+    from fastad.plot.detector_ranks import CriticalDifferenceDisplay as CriticalDifferenceDisplay
     from fastad.plot.detector_ranks import RankIntervalsDisplay as RankIntervalsDisplay
     from fastad.plot.excess_mass import ExcessMassCurveDisplay as ExcessMassCurveDisplay
     from fastad.plot.group_rates import RateComparisonDisplay as RateComparisonDisplay

@@ -19,8 +19,7 @@ from fastad.plot.comparisons import (
     matrix_size,
     pairs_size,
 )
-from fastad.plot.critical_difference import CriticalDifferenceDisplay
-from fastad.plot.detector_ranks import RankIntervalsDisplay, ranks_size
+from fastad.plot.detector_ranks import CriticalDifferenceDisplay, RankIntervalsDisplay, ranks_size
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -50,25 +49,23 @@ def draw_overview(overview: RunsOverview) -> Iterator[tuple[str, "Figure"]]:
 def draw_result(result: TableResult) -> "Figure | None":
     """Return the figure of one comparison without a title; None if it has no display."""
     drawing.need_matplotlib()
-    if isinstance(result, RankComparison):
-        rows = math.ceil(len(result.detectors) / 2) + 0.4 * len(result.groups)
-        figure = _new_figure(_RANKS, _AXIS + _TWO_NAMES * rows)
-        CriticalDifferenceDisplay(result).plot(figure.subplots())
-        return figure
-    if isinstance(result, RankIntervals):
-        figure = _new_figure(*ranks_size(len(result.detectors)))
-        RankIntervalsDisplay(result).plot(figure.subplots())
-        return figure
-    if isinstance(result, PairMatrix):
-        figure = _new_figure(*pairs_size(len(result.detectors)))
-        PairMatrixDisplay(result).plot(figure.subplots())
-        return figure
-    if isinstance(result, MeasureMatrix):
-        width, height = matrix_size(*result.value.shape)
-        figure = _new_figure(width, height + _TITLE)
-        MatrixDisplay(result).plot(figure.subplots())
-        return figure
-    return _draw_criteria(result) if isinstance(result, Discriminability) else None
+    display: Any
+    match result:
+        case RankComparison():
+            rows = math.ceil(len(result.detectors) / 2) + 0.4 * len(result.groups)
+            display, size = CriticalDifferenceDisplay(result), (_RANKS, _AXIS + _TWO_NAMES * rows)
+        case RankIntervals():
+            display, size = RankIntervalsDisplay(result), ranks_size(len(result.detectors))
+        case PairMatrix():
+            display, size = PairMatrixDisplay(result), pairs_size(len(result.detectors))
+        case MeasureMatrix():
+            width, height = matrix_size(*result.value.shape)
+            display, size = MatrixDisplay(result), (width, height + _TITLE)
+        case _:
+            return _draw_criteria(result) if isinstance(result, Discriminability) else None
+    figure = _new_figure(*size)
+    display.plot(figure.subplots())
+    return figure
 
 
 def _new_figure(width: float, height: float) -> "Figure":

@@ -7,13 +7,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from fastad._core.parameters import check_count, check_rate, check_seed, exact_rate, short_repr
+from fastad._core.parameters import (
+    check_count,
+    check_rate,
+    check_seed,
+    exact_rate,
+    mistyped,
+    refused,
+    short_repr,
+)
 from fastad._core.toml_files import check_keys, check_table, check_tables, read_toml
 from fastad.benchmarking.columns import key_list
 from fastad.errors import InvalidInputError, InvalidTypeError
 from fastad.measures.measure import BoundMeasure, Measure, MeasureLike
 from fastad.measures.requests import function_of, parse_measures, read_key, suggestion_for
-from fastad.study.checks import mistyped, refused
 from fastad.study.configurations import (
     Configuration,
     check_configurations,

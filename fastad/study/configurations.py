@@ -10,14 +10,13 @@ from typing import Any, TypeAlias, cast, get_args
 
 import numpy as np
 
-from fastad._core.parameters import check_choice, check_count, short_repr
+from fastad._core.parameters import check_choice, check_count, mistyped, refused, short_repr
 from fastad._core.toml_files import check_keys
 from fastad._core.types import FloatMatrix
 from fastad.detectors.knn import Kind as Score
 from fastad.detectors.neighbours import Rule
 from fastad.detectors.scorer import CompiledScorer
 from fastad.errors import InvalidInputError
-from fastad.study.checks import mistyped, refused
 from fastad.study.digests import digest_of, named_text, own_code, value_text
 from fastad.study.extensions import extensions
 from fastad.study.factories import (

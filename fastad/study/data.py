@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from fastad._core.arrays import set_readonly
 from fastad._core.extras import missing_extra
+from fastad._core.parameters import refused
 from fastad._core.text_tables import some_of
 from fastad._core.types import FloatMatrix, LabelVector
 from fastad._tables.columnar import ArrayArchive
@@ -20,7 +21,6 @@ from fastad._tables.columns import Names, Numbers, Role
 from fastad._tables.errors import TableError
 from fastad._tables.table import Table
 from fastad.errors import InvalidInputError
-from fastad.study.checks import refused
 
 Strings: TypeAlias = npt.NDArray[np.str_]
 SUFFIXES = (".npz", ".csv", ".parquet")

@@ -20,9 +20,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from fastad._core.parameters import short_repr
+from fastad._core.parameters import refused, short_repr
 from fastad.errors import InvalidInputError
-from fastad.study.checks import refused
 
 # Longer ones are cut, and a digest of the whole follows.
 _MAX_TEXT = 200

@@ -20,8 +20,8 @@ from multiprocessing.connection import Connection, wait
 from time import monotonic
 from typing import Any, TypeAlias
 
+from fastad._core.parameters import refused
 from fastad._core.threads import thread_limit
-from fastad.study.checks import refused
 from fastad.study.extensions import Batch, BatchResult
 from fastad.study.fitting import reason_of
 

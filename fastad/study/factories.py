@@ -11,14 +11,13 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 
 from fastad._core.extras import missing_extra
-from fastad._core.parameters import short_repr
+from fastad._core.parameters import refused, short_repr
 from fastad._core.types import FloatMatrix, FloatVector
 from fastad._kernels.geometry.draws import write_rows
 from fastad.detectors.compilation import check_single_points, compile_scorer
 from fastad.detectors.orientation import Kind, detector_scores, kind_of
 from fastad.detectors.scorer import CompiledScorer
 from fastad.errors import InvalidInputError
-from fastad.study.checks import refused
 from fastad.study.digests import class_name, object_text
 
 SEED = "random_state"

@@ -8,14 +8,16 @@ A batch of 20 tasks is appended in 1.3 ms; a Parquet file of its own takes 21 ms
 row for each task 3 ms and four times the space. All of 40 000 tasks are read in 3 s.
 """
 
+import base64
 import contextlib
 import json
 import os
 import socket
-from collections.abc import Callable, Iterator, Mapping
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from fastad._core.extras import missing_extra
 from fastad._core.files import written_aside
@@ -23,10 +25,6 @@ from fastad.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock
-import base64
-import zlib
-from collections.abc import Sequence
-from typing import Any, NamedTuple, TypeAlias
 
 LOCK = "study.lock"
 # The process that has the lock; a file beside it, as Windows prevents reading a locked file.

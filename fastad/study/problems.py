@@ -11,12 +11,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastad._core.arrays import set_readonly
-from fastad._core.parameters import check_choice, check_count, check_flag
+from fastad._core.parameters import check_choice, check_count, check_flag, mistyped, refused
 from fastad._core.random import string_seed
 from fastad._core.text_tables import some_of
 from fastad._core.types import FloatMatrix, LabelVector
 from fastad.errors import InvalidInputError
-from fastad.study.checks import mistyped, refused
 from fastad.study.data import (
     BUNDLED,
     BUNDLED_COLLECTION,

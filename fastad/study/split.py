@@ -7,9 +7,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fastad._core.parameters import check_count, check_flag, check_inside, exact_rate
+from fastad._core.parameters import (
+    check_count,
+    check_flag,
+    check_inside,
+    exact_rate,
+    mistyped,
+    refused,
+)
 from fastad._core.types import FloatMatrix, IntVector, LabelVector, Point
-from fastad.study.checks import mistyped, refused
 
 # With ten normal rows and these two there are always two normal rows to train on.
 _MIN_FRACTION = Fraction(2, 10)

@@ -90,9 +90,7 @@ class TaskBatch:
         settings = self.settings
         own = [x.measure.compute for x in settings.measures if isinstance(x, BoundMeasure)]
         check_code([*own, *(each.code() for each in self.configurations)], self.code)
-        split, box = _split_of(
-            self.problem, self.contamination, self.repeat, settings.seed, settings.protocol
-        )
+        split, box = self._split()
         key = (settings.seed, string_seed(self.problem.name), self.repeat)
         seeds = [
             detector_seed(key, configuration, self.contamination)
@@ -153,10 +151,7 @@ class TaskBatch:
 
     def failed(self, reason: str) -> BatchResult:
         """Return a row for each task, with the reason why there is no more."""
-        settings = self.settings
-        split, _ = _split_of(
-            self.problem, self.contamination, self.repeat, settings.seed, settings.protocol
-        )
+        split, _ = self._split()
         rows = [self._row(split, configuration) for configuration in self.configurations]
         return _result([{**row, "reason": reason} for row in rows])
 
@@ -184,6 +179,10 @@ class TaskBatch:
             each = a * pairs + c * n_train**2
             return len(self.configurations) * each + b * pairs * problem.n_features
         return _OTHER_COST[0] + _OTHER_COST[1] * points
+
+    def _split(self) -> tuple[Split, Box]:
+        problem, settings = self.problem, self.settings
+        return _split_of(problem, self.contamination, self.repeat, settings.seed, settings.protocol)
 
     def _measured(
         self, split: Split, y_score: FloatVector, uniform_score: FloatVector | None, reason: str

@@ -10,9 +10,8 @@ import pytest
 from sklearn import metrics
 
 from fastad._core.types import AnyVector, FloatVector
-from fastad.explain.definition import ScoredRows
+from fastad.explain.definition import Points, ScoredRows
 from fastad.explain.explanation import DEFINITIONS
-from fastad.explain.points import Points
 from tests.support import peer_definitions as slow
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "peer_definitions.json"

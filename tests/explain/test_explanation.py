@@ -197,8 +197,7 @@ def test_a_few_digits_are_said_to_be_few() -> None:
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize("seed", range(3))
 def test_every_definition_is_found_by_its_value(seed: int) -> None:
-    from fastad.explain.definition import ScoredRows
-    from fastad.explain.points import Points
+    from fastad.explain.definition import Points, ScoredRows
 
     y, s = normal_scores(seed, 300)
     s = [s, np.round(s, 1), (s - s.min()) / np.ptp(s)][seed % 3]

@@ -81,27 +81,17 @@ def ranks_section(results: StudyResults) -> Section:
         for measure in results.principal_measures(cell):
             what = f"{cell.where} by {measure}"
             comparison = builder.attempt(what, results.comparison, cell, measure)
-            if comparison is not None:
-                suffix = f"{file_name(measure)}-{cell.key}"
-                builder.drawn(
-                    f"nemenyi-{suffix}",
-                    f"critical-difference-{suffix}",
-                    f"Which detectors differ, {what}",
-                    comparison,
-                    notes=[comparison.summary],
-                )
             intervals = builder.attempt(
                 what, rank_intervals, cell.table, measure=measure, **results.options
             )
-            if intervals is not None:
-                suffix = f"{file_name(measure)}-{cell.key}"
-                builder.drawn(
-                    f"rank-intervals-{suffix}",
-                    f"ranks-{suffix}",
-                    f"Ranks over all data sets like these, {what}",
-                    intervals,
-                    notes=[intervals.summary],
-                )
+            for name, picture, title, compared in (
+                ("nemenyi", "critical-difference", "Which detectors differ", comparison),
+                ("rank-intervals", "ranks", "Ranks over all data sets like these", intervals),
+            ):
+                if compared is not None:
+                    suffix = f"{file_name(measure)}-{cell.key}"
+                    names, notes = (f"{name}-{suffix}", f"{picture}-{suffix}"), [compared.summary]
+                    builder.drawn(*names, f"{title}, {what}", compared, notes=notes)
     return builder.section()
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from fastad._core.extras import missing_extra
-from fastad._core.parameters import check_choice, check_generator, check_mapping
+from fastad._core.parameters import check_choice, check_generator, check_mapping, refused
 from fastad._core.random import random_seed, string_seed
 from fastad._core.suggestions import suggests_arguments
 from fastad._core.types import ArrayLike, LabelVector, ScoreVector
@@ -16,7 +16,6 @@ from fastad.measures.precision import pr_auc
 from fastad.measures.roc import roc_auc
 from fastad.regions.box import Box
 from fastad.regions.scores import block_score
-from fastad.study.checks import refused
 from fastad.study.papers.goix_data import SETTINGS, GoixProtocol, Setting, split_goix
 from fastad.study.papers.goix_results import SEPARATOR, GoixBenchmark, GoixRow
 from fastad.unsupervised.criteria import Criteria, Criterion, CriterionName

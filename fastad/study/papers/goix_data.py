@@ -11,12 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from fastad._core.arrays import check_rows
-from fastad._core.parameters import check_choice, check_count, check_flag, check_inside
+from fastad._core.parameters import check_choice, check_count, check_flag, check_inside, refused
 from fastad._core.types import ArrayLike, FloatMatrix, IntVector, LabelVector, Point
 from fastad.detectors.scorer import check_samples
 from fastad.errors import InvalidInputError
 from fastad.ordering.labels import check_labels
-from fastad.study.checks import refused
 
 Setting: TypeAlias = Literal["novelty", "unsupervised"]
 SETTINGS: tuple[Setting, ...] = ("novelty", "unsupervised")

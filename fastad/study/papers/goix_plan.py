@@ -5,10 +5,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from fastad._core.parameters import check_choice, short_repr
+from fastad._core.parameters import check_choice, mistyped, refused, short_repr
 from fastad._core.toml_files import check_keys
 from fastad.errors import InvalidInputError, InvalidTypeError
-from fastad.study.checks import mistyped, refused
 from fastad.study.digests import digest_of
 from fastad.study.extensions import BatchResult
 from fastad.study.fitting import ignore_warnings, reason_of
