@@ -103,12 +103,15 @@ def _at_point(counts: OrderedCounts, bound: BoundMeasure) -> FloatVector:
     after = min(last + 1, fps.shape[0] - 1)
     tp, fp = (xs[last] + along * (xs[after] - xs[last]) for xs in (tps, fps))
     n, m = float(counts.n_anomalies), float(counts.n_normals)
-    step = _STEP * n
+    step, name = _STEP * n, _RATES[bound.measure.name]
 
     def value(change: tuple[float, float], by: float) -> float:
         tp_there, fp_there = tp + by * change[0], fp + by * change[1]
         there: Confusion = Confusion(tp_there, fp_there, m - by - fp_there, n + by - tp_there)
-        return rate_of(_RATES[bound.measure.name], there)
+        # A step from where none or all are flagged leads out of what has a correlation.
+        if name == "mcc" and min(there.tp + there.fp, there.tn + there.fn) <= 0:
+            return math.nan
+        return rate_of(name, there)
 
     slopes = [(value(x, step) - value(x, -step)) / (2 * step) for x in (above, below)]
     of_above, of_below = (0.0 if math.isnan(slope) else slope for slope in slopes)

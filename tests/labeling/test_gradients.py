@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from fastad.errors import InvalidInputError
+from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.labeling.gradients import gradient
 from fastad.labeling.score_orders import ScoreOrder
 from fastad.labeling.targets import Target, check_targets
@@ -73,6 +73,16 @@ def test_threshold_at_an_fpr_moves_with_the_labels() -> None:
     # The slope is that over TPRs from 0.4 to 0.6, where the curve is bent.
     assert gradients[0] == pytest.approx(-1 - 0.5 / at_half + half, rel=5e-2)
     assert gradients[-1] == pytest.approx(0.5 / at_half + half, rel=5e-2)
+
+
+@pytest.mark.parametrize("threshold", [0.0, 9.0])
+def test_a_correlation_of_no_decision_has_no_gradient(threshold: float) -> None:
+    """All rows are flagged, or none is: it is undefined, and was a negative square root."""
+    bound = bind(f"mcc@threshold{threshold:g}", {})
+    counts = ScoreOrder.of(np.array([3.0, 1.0, 2.0, 0.5])).counts(np.array([0.5, 0.25, 0.5, 0.25]))
+    with pytest.raises(UndefinedMeasureError):
+        bound.value(counts)
+    assert gradient(counts, bound).tolist() == [0, 0, 0, 0]
 
 
 def test_measures_without_gradient_are_refused() -> None:
