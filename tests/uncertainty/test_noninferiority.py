@@ -3,6 +3,7 @@
 import dataclasses
 import math
 import warnings
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -13,7 +14,7 @@ from scipy.stats import binom, binomtest, multinomial
 from scipy.stats import t as student
 
 import fastad
-from fastad.errors import InvalidInputError, LowCoverageWarning
+from fastad.errors import InvalidInputError, LowCoverageWarning, UndefinedMeasureError
 from fastad.measures.requests import bind
 from fastad.ordering.labels import check_labels
 from fastad.uncertainty import MarginTest, at_least, equivalence, noninferiority
@@ -337,3 +338,28 @@ def test_refusals(options: dict[str, Any], message: str) -> None:
 def test_limits_outside_the_range_are_refused() -> None:
     with pytest.raises(InvalidInputError, match=r"value must lie in \[0, 1\], the range of auc"):
         at_least(LABELS, OLD, measure="auc", value=1.5)
+
+
+@pytest.mark.parametrize(
+    "measure", ["tpr@threshold0.5", "fpr@threshold0.5", "accuracy@threshold0.5"]
+)
+@pytest.mark.parametrize(
+    ("y_true", "clusters", "message"),
+    [
+        (
+            np.arange(200) < 4,
+            np.arange(200) // 4,
+            "anomalies in two clusters at least; found them in 1",
+        ),
+        (np.arange(200) < 20, np.arange(200) // 40, "needs 10 clusters; found 5"),
+    ],
+)
+def test_rates_of_too_few_clusters_are_refused_as_by_compare(
+    measure: str, y_true: Any, clusters: Any, message: str
+) -> None:
+    """They divided by zero."""
+    new, old = np.random.default_rng(0).random((2, 200))
+    options: dict[str, Any] = {"measure": measure, "clusters": clusters, "n_resamples": 50}
+    for test in (partial(noninferiority, margin=0.1), fastad.compare):
+        with pytest.raises(UndefinedMeasureError, match=message):
+            test(y_true, new, old, **options)

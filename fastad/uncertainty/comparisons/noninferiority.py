@@ -447,7 +447,9 @@ def one_sided_tests(
     at_counts = values if observed is bound else [observed.value(each) for each in counts]
     if isinstance(samples, Detectors):
         error = samples.samples[0].refusal(f"a test of {bound.key}")
-        if error is not None and bound.measure.name not in RATES:
+        # A rate of independent samples has an exact test, also of one class.
+        is_exact = bound.measure.name in RATES and samples.samples[0].kind is None
+        if error is not None and not is_exact:
             raise error
         tests = paired_tests(samples, observed, options, at_counts)
     else:
