@@ -153,6 +153,14 @@ class Table:
         untyped = column in self._partitions[0] or self._files[0].untyped
         return integers_if_canonical(names) if untyped else list(names)
 
+    def named(self, column: str, values: AnyVector) -> AnyVector:
+        """Return a column of names of groups, as integers where text says nothing else of all."""
+        if values.dtype.kind != "U":
+            return values
+        distinct, codes = np.unique(values, return_inverse=True)
+        names = np.array(self.group_names(column, distinct.tolist()))
+        return values if names.dtype.kind == "U" else names[codes]
+
     def check_unchanged(self) -> None:
         """Check that no file was written since the table was opened."""
         for file, state in zip(self._files, self._states, strict=True):

@@ -89,7 +89,7 @@ def read_scored_table(path: Path, columns: ScoreColumns) -> ScoredTable:
         if columns.groups:
             table.read(requests[2])
         raise
-    named = {name: _group_values(table, name, values) for name, values in named.items()}
+    named = {name: table.named(name, values) for name, values in named.items()}
     own = {"kinds": label[columns.label] == 1, "segments": label[columns.label] == 0}
     items = {
         "y_true": columns.label,
@@ -130,18 +130,9 @@ def _part_values(table: Table, column: str, values: AnyVector, own: BoolVector) 
     if values.dtype.kind not in "OU":
         return values
     present = np.flatnonzero(own & (values != None))  # noqa: E711 - of each entry
-    of_own = _group_values(table, column, values[present].astype(np.str_))
+    of_own = table.named(column, values[present].astype(np.str_))
     if of_own.dtype.kind == "U":
         return values
     named = np.full(values.shape, None, object)
     named[present] = of_own
     return named
-
-
-def _group_values(table: Table, column: str, values: AnyVector) -> AnyVector:
-    """Return names of groups, as integers where text says nothing else of all of them."""
-    if values.dtype.kind != "U":
-        return values
-    distinct, codes = np.unique(values, return_inverse=True)
-    names = np.array(table.group_names(column, distinct.tolist()))
-    return values if names.dtype.kind == "U" else names[codes]

@@ -86,6 +86,7 @@ def read_rows(source: Any, argument: str, policy: Policy, *, needs_labels: bool)
         roles |= {str(name): Numbers() for name in (score, policy.weights) if name in names}
         roles |= {name: Labels(policy.pos_label) for name in needed[1:]}
         values, given = table.read(roles), {}
+        values |= {name: table.named(name, values[name]) for name in others}
     columns = {name: values[name] for name in others}
     return ScoredRows(values.get(label), [values[score]], columns, names, given)
 

@@ -172,9 +172,8 @@ class DesignedSample:
         deviation of the largest unit is in the mean too, so that the sum of squares is low.
         """
         members = [self.labels == label for label in labels]
-        return 1 + min(
-            df_of_sizes(np.bincount(self.units[member], self.weights[member])) for member in members
-        )
+        sizes = [np.bincount(self.units[member], self.weights[member]) for member in members]
+        return 1 + min(float(df_of_sizes(each)) for each in sizes)
 
     def refusal(self, what: str) -> UndefinedMeasureError | None:
         """Return the error that there are too few units for an interval or comparison."""
