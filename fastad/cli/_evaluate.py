@@ -196,7 +196,8 @@ def needs_passes(files: Sequence[Path]) -> bool:
 def _check_measures(texts: Sequence[str], options: Options, *, has_parts: bool) -> None:
     """Check that some measure reads each option of measures, or that kinds or segments do."""
     # Others are rates at a threshold, or are refused later.
-    measures = [MEASURES[name] for name in map(function_of, texts) if name in MEASURES]
+    functions = {name for name in map(function_of, texts) if name is not None}
+    measures = [MEASURES[name] for name in functions & MEASURES.keys()]
     named = [MEASURES[text] for text in texts if text in MEASURES]
     if (
         options["fpr"] is not None

@@ -113,7 +113,7 @@ def test_parts_of_groups_that_lack_some_have_the_names_in_memory(
 
 def test_files_without_a_row_of_a_kind_have_no_rates_as_in_memory(tmp_path: Path) -> None:
     kind = np.array([""] * 4)
-    table = {"label": [0] * 4, "knn": [1.0, 2.0, 3.0, 4.0], "kind": kind}
+    table: dict[str, Any] = {"label": [0] * 4, "knn": [1.0, 2.0, 3.0, 4.0], "kind": kind}
     path = save(tmp_path / "scores.csv", table)
     result = streaming.evaluate(path, score_columns="knn", measures="auc", kind_columns="kind")
     alone = fastad.evaluate(table["label"], table["knn"], measures="auc", kinds=kind)
@@ -123,8 +123,8 @@ def test_files_without_a_row_of_a_kind_have_no_rates_as_in_memory(tmp_path: Path
     assert "breakdown" not in row
     # Without a normal sample there is no threshold at an FPR, and nothing is counted.
     path = save(tmp_path / "anomalies.csv", {**table, "label": [1] * 4, "kind": ["1"] * 4})
-    given = {"score_columns": "knn", "measures": "auc"}
-    assert streaming.evaluate(path, kind_columns="kind", **given).breakdown is None
+    result = streaming.evaluate(path, score_columns="knn", measures="auc", kind_columns="kind")
+    assert result.breakdown is None
 
 
 def test_rows_of_several_kinds_are_counted_in_each(tmp_path: Path) -> None:
