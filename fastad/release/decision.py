@@ -251,6 +251,14 @@ def _adjusted(rows: list[GateRow], requirement: Requirement, rules: Policy) -> l
     return rows
 
 
+def _not_in_power(rules: Policy) -> str:
+    """Return what of a policy the power does not allow for, in words."""
+    given = [name for name in ("clusters", "weights", "blocks") if getattr(rules, name) is not None]
+    given += ["contamination"] * bool(rules.contamination)
+    given += ["independent samples"] * (rules.design == "independent")
+    return ", ".join(given)
+
+
 def power_of_policy(
     policy: str | os.PathLike[str] | Mapping[str, Any] | Policy,
     old: Any,
@@ -293,6 +301,11 @@ def power_of_policy(
     """
     rules = read_policy(policy)
     rows, notes = [], []
+    if unread := _not_in_power(rules):
+        notes.append(
+            "the power is that of independent rows which both detectors score; it does not allow "
+            f"for {unread} of the policy"
+        )
     for requirement, column, parts in _parts_of(rules, _read(rules, old=old)):
         if requirement.equivalence is not None:
             notes.append(f"{requirement.text}: the power of margins and limits alone is estimated")

@@ -222,6 +222,9 @@ def test_power_is_that_of_the_old_scores() -> None:
     assert planned.notes == [
         "auc differs by less than 0.1: the power of margins and limits alone is estimated"
     ]
+    in_clusters = {"require": [MARGIN], "clusters": "user", "contamination": 0.01}
+    (note,) = power_of_policy(in_clusters, table(OLD, user=SITE), n_draws=2).notes
+    assert note.endswith("it does not allow for clusters, contamination of the policy")
     with pytest.raises(InvalidInputError, match=r"old must have a column 'sites'; .*'site'"):
         power_of_policy({"require": [{**MARGIN, "slices": ["sites"]}]}, table(OLD))
 
