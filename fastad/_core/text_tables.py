@@ -2,6 +2,7 @@
 
 import html
 import math
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -20,6 +21,8 @@ _SMALLEST_P = 1e-16
 _MARKS = ("", "¹", "²", "³")
 # Shades of grey of their cells in LaTeX.
 _SHADES = ("", "0.70", "0.82", "0.92")
+# What Markdown would not show as it is: of "<" only the start of a tag.
+_MARKDOWN = re.compile(r"[\\|*`]|<(?=[A-Za-z/!?])")
 _LATEX = {
     "\\": r"\textbackslash{}",
     "%": r"\%",
@@ -254,9 +257,7 @@ def _html(cell: str) -> str:
 
 
 def _markdown(cell: str) -> str:
-    for special in "\\|*":
-        cell = cell.replace(special, "\\" + special)
-    return _one_line(cell)
+    return _MARKDOWN.sub(r"\\\g<0>", _one_line(cell))
 
 
 def _latex(cell: str) -> str:

@@ -67,7 +67,7 @@ def cells_of_markdown(line: str) -> list[str]:
     tokens = re.findall(r"\\[!-/:-@\[-`{-~]|.", line, re.DOTALL)
     cells = [""]
     for token in tokens:
-        assert token != "*"
+        assert token not in "*`"
         if token == "|":
             cells.append("")
         else:
@@ -97,7 +97,7 @@ def cells_of_latex(line: str) -> list[str]:
     return [cell.strip(" ") for cell in cells]
 
 
-NAMES = st.text("aZ9@.|*_&%$#{}~^±∞\\-[<é", min_size=1, max_size=8)
+NAMES = st.text("aZ9@.|*`_&%$#{}~^±∞\\-[<é", min_size=1, max_size=8)
 
 
 @given(st.lists(NAMES, min_size=2, max_size=3))
@@ -133,6 +133,13 @@ def test_no_row_of_latex_begins_like_an_option(name: str) -> None:
 def test_a_name_of_two_lines_takes_one(form: str, name: str) -> None:
     one, two = (getattr(TextTable([n, "x"], [[n, "1"]]), form)() for n in ("ab", name))
     assert len(two.splitlines()) == len(one.splitlines())
+
+
+def test_a_name_like_a_tag_is_shown_in_markdown() -> None:
+    # Python names functions <lambda>, and Markdown hides a tag.
+    lines = TextTable(["<lambda>", "`x`"], [["< 0.1", "</b>"]]).markdown().splitlines()
+    assert lines[0] == r"| \<lambda> | \`x\` |"
+    assert lines[2] == r"| < 0.1 | \</b> |"
 
 
 def test_a_name_of_two_lines_takes_one_in_markdown() -> None:

@@ -4,7 +4,7 @@ import math
 import pickle
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from datetime import datetime, timedelta, timezone
+from datetime import date, datetime, timedelta, timezone
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -116,7 +116,10 @@ def test_any_order_of_points_and_labels_gives_the_same_window(
 def test_late_labels_are_labels_at_once() -> None:
     evaluation = six_hours("4kB")
     evaluation.update(y_score=S, time=T)
-    assert "auc" in evaluation.evaluate(["auc"]).undefined
+    result = evaluation.evaluate(["auc"])
+    assert "auc" in result.undefined
+    with pytest.raises(KeyError, match="auc: .*undefined"):
+        result["roc_auc"]
     order = RNG.permutation(N)
     for rows in np.array_split(order, 7):
         evaluation.label(S[rows], Y[rows], time=T[rows])
@@ -446,6 +449,18 @@ def test_the_longest_window_comes_back_from_its_bytes() -> None:
     length = timedelta(days=8000 * 365)
     sliding = SlidingEvaluation(pane=length, window=length)
     assert SlidingEvaluation.from_bytes(sliding.to_bytes()).to_bytes() == sliding.to_bytes()
+
+
+def test_days_without_a_time_are_dates() -> None:
+    days = [date(2026, 3, 1), date(2026, 3, 2)]
+    seconds = [1_772_323_200, 1_772_409_600]
+    made = []
+    for time in (days, seconds, pd.Series(days)):
+        sliding = SlidingEvaluation(pane="1d", window="7d")
+        sliding.update([0, 1], [0.1, 0.2], time=time)
+        sliding.advance(time[1])
+        made.append(sliding.to_bytes())
+    assert made[0] == made[1] == made[2]
 
 
 # Refusals.

@@ -1,7 +1,7 @@
 """Times of events, and lengths of time, as users write them; both in microseconds."""
 
 import re
-from datetime import datetime, timedelta, timezone
+from datetime import date, datetime, timedelta, timezone
 from fractions import Fraction
 from numbers import Real
 from typing import Any, TypeAlias
@@ -13,7 +13,7 @@ from fastad._core.types import AnyVector, IntVector
 from fastad.errors import InvalidInputError, InvalidTypeError
 
 Duration: TypeAlias = str | float | timedelta | np.timedelta64
-Time: TypeAlias = float | str | datetime | np.datetime64
+Time: TypeAlias = float | str | date | np.datetime64
 
 _SECOND = 10**6
 _UNITS = {
@@ -97,12 +97,12 @@ def shown_time(micros: int) -> str:
 
 def _as_array(value: Any, name: str) -> AnyVector:
     """Return times as numbers of seconds, or as dates in UTC."""
-    times = np.asarray(_in_utc(value) if isinstance(value, datetime) else value)
+    times = np.asarray(_in_utc(value) if isinstance(value, date) else value)
     if times.dtype == object and all(isinstance(each, str) for each in times.flat):
         # Series of pandas have strings as objects.
         times = times.astype(np.str_)
     if times.dtype == object:
-        if not all(isinstance(each, datetime) for each in times.flat):
+        if not all(isinstance(each, date) for each in times.flat):
             raise _no_times(value, name)
         times = np.array([_in_utc(each) for each in times.flat], "datetime64[us]")
     elif times.dtype.kind == "U":
@@ -116,12 +116,12 @@ def _as_array(value: Any, name: str) -> AnyVector:
     return times
 
 
-def _in_utc(time: datetime) -> np.datetime64:
+def _in_utc(time: date) -> np.datetime64:
     """Return a date of any time zone; without one, it is taken as UTC."""
     # In pandas, a date may be none.
     if time != time:
         return np.datetime64("NaT", "us")
-    if time.tzinfo is not None:
+    if isinstance(time, datetime) and time.tzinfo is not None:
         time = time.astimezone(timezone.utc).replace(tzinfo=None)
     return np.datetime64(time, "us")
 

@@ -136,7 +136,11 @@ class BoundedEvaluation(Result, NamedParts[str, BoundedValue]):
         return BoundedEvaluation(self._parts, self.undefined, notes, self.intervals)
 
     def __getitem__(self, key: str) -> BoundedValue:
-        return self._parts[key if key in self._parts else key_of(key)]
+        if key not in self._parts:
+            key = key_of(key)
+            if key in self.undefined:
+                raise KeyError(f"{key}: {self.undefined[key]}")
+        return self._parts[key]
 
     def __repr__(self) -> str:
         return f"<BoundedEvaluation of {len(self)} measures: {', '.join(self)}>"
