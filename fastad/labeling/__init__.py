@@ -13,6 +13,5 @@ if TYPE_CHECKING:
     from fastad.labeling.plans import LabelingDesign as LabelingDesign
     from fastad.labeling.plans import design as design
     from fastad.labeling.plans import draw as draw
-    from fastad.labeling.targets import Target as Target
 
 __getattr__, __dir__, __all__ = lazy_names()

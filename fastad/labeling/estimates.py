@@ -170,7 +170,7 @@ def estimate(
     labeled : DrawnRows or sequence of them
         Rows with labels, of all rounds. Of the last round, rows up to the first one without a label
         are used, which are a sample, too.
-    target : str, Target, or sequence of these
+    target : str or sequence of str
         What to estimate, as for `design`; it may be other than the rows were drawn for.
     confidence_level : float, default 0.95
         Level of the intervals, each by itself.

@@ -41,8 +41,6 @@ def check_differentiable(bound: BoundMeasure) -> None:
     elif name not in _RATES:
         known = ", ".join(sorted({*INFLUENCES, *_RATES}))
         message = f"be a measure with a gradient, one of {known}; found {name!r}"
-    elif parameters.get("prevalence") is not None:
-        message = f"not have a prevalence of its own; found {bound.key}"
     elif parameters.get("k", 1) is None:
         message = f"name k; found {name} at the number of anomalies"
     else:

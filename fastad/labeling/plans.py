@@ -116,7 +116,7 @@ def design(
         Scores of all rows, by detector; higher is more anomalous.
     budget : int
         Number of rows to label.
-    target : str, Target, or sequence of these
+    target : str or sequence of str
         What the labels are to determine: ``"tpr@0.01"`` of the only detector, or the difference of
         the only two; ``"tpr@0.01 a"``, ``"auc a vs b"``; ``"missed@threshold2.5 a"``, how many
         anomalies a threshold misses. Any measure with influence functions, at a threshold, or at

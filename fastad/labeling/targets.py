@@ -1,6 +1,7 @@
 """Targets of labels: a value of a detector, a difference of two, or what a threshold misses."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -10,7 +11,7 @@ from fastad._core.suggestions import did_you_mean
 from fastad._core.types import FloatVector, Threshold
 from fastad.errors import InvalidInputError, InvalidTypeError
 from fastad.labeling.gradients import check_differentiable, gradient
-from fastad.measures.measure import BoundMeasure, Measure, MeasureLike
+from fastad.measures.measure import BoundMeasure, Measure
 from fastad.measures.rates import confusion_at_threshold
 from fastad.measures.requests import bind
 from fastad.ordering.counts import OrderedCounts
@@ -37,29 +38,8 @@ MISSED: Measure[float] = Measure(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
-    """A number that labels are to determine.
-
-    Attributes
-    ----------
-    measure : str, Measure or BoundMeasure
-        Key of a measure ("tpr@0.01", "auc", "precision@k100", "precision@threshold2.5"), or
-        ``"missed@threshold2.5"``: how many anomalies score less than that.
-    detector : str or None
-        Name of the detector; by default the only one.
-    versus : str or None
-        Name of another detector, whose value is subtracted.
-    """
-
-    measure: MeasureLike
-    detector: str | None = None
-    versus: str | None = None
-
-
-# A target, or "tpr@0.01 a vs b"; or several.
-TargetLike: TypeAlias = Target | str
-Targets: TypeAlias = TargetLike | Sequence[TargetLike]
+# "auc", "auc a" or "tpr@0.01 a vs b"; or several.
+Targets: TypeAlias = str | Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,11 +93,10 @@ class BoundTarget:
 
 def check_targets(targets: Targets, detectors: Sequence[str]) -> list[BoundTarget]:
     """Bind one target or several to detectors."""
-    given = [targets] if isinstance(targets, str | Target) else targets
-    if not isinstance(given, Sequence) or not given:
-        raise InvalidTypeError(
-            f"target must be a string or Target, or several; found {short_repr(targets)}"
-        )
+    given = [targets] if isinstance(targets, str) else targets
+    is_list = isinstance(given, Sequence) and all(isinstance(each, str) for each in given)
+    if not is_list or not given:
+        raise InvalidTypeError(f"target must be a string, or several; found {short_repr(targets)}")
     bound = [_bind(each, detectors) for each in given]
     names = [each.name for each in bound]
     if len(set(names)) < len(names):
@@ -125,19 +104,14 @@ def check_targets(targets: Targets, detectors: Sequence[str]) -> list[BoundTarge
     return bound
 
 
-def _bind(target: TargetLike, detectors: Sequence[str]) -> BoundTarget:
-    if isinstance(target, str):
-        measure, _, rest = target.strip().partition(" ")
-        first, _, second = rest.partition(_VERSUS)
-        target = Target(measure, first.strip() or None, second.strip() or None)
-    elif not isinstance(target, Target):
-        raise InvalidTypeError(f"target must be a string or Target; found {short_repr(target)}")
-    names = [name for name in (target.detector, target.versus) if name is not None]
+def _bind(target: str, detectors: Sequence[str]) -> BoundTarget:
+    measure, _, rest = target.strip().partition(" ")
+    names = [name.strip() for name in rest.split(_VERSUS, 1) if name.strip()]
     known = ", ".join(detectors)
     if not names and len(detectors) > 2:
         raise InvalidInputError(
             f"target must name a detector, or two with 'vs' between them, of {known}; found "
-            f"{target.measure}"
+            f"{measure}"
         )
     names = names or list(detectors)
     for name in names:
@@ -150,7 +124,7 @@ def _bind(target: TargetLike, detectors: Sequence[str]) -> BoundTarget:
         raise InvalidInputError(
             f"target must name two different detectors; found {names[0]!r} twice"
         )
-    bound = _bind_measure(target.measure)
+    bound = _bind_measure(measure)
     if bound.measure is MISSED and len(names) > 1:
         raise InvalidInputError(
             f"target must name one detector, such as '{bound.key} {names[0]}'; found "
@@ -159,14 +133,11 @@ def _bind(target: TargetLike, detectors: Sequence[str]) -> BoundTarget:
     return BoundTarget(bound, dict(zip(names, (1, -1), strict=False)))
 
 
-def _bind_measure(measure: MeasureLike) -> BoundMeasure:
-    if isinstance(measure, str) and measure.startswith(MISSED.key):
-        try:
+def _bind_measure(measure: str) -> BoundMeasure:
+    if measure.startswith(MISSED.key):
+        with suppress(ValueError):
             return MISSED.bind(threshold=float(measure.removeprefix(MISSED.key)))
-        except ValueError:
-            raise InvalidInputError(
-                f"target must have a number as its threshold; found {measure!r}"
-            ) from None
+        raise InvalidInputError(f"target must have a number as its threshold; found {measure!r}")
     try:
         bound = bind(measure, {})
     except InvalidInputError as error:
