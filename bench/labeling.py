@@ -19,6 +19,7 @@ from scipy.special import expit
 from bench.pages import EVIDENCE, fill, read_rows, table, write_rows
 from fastad._core.types import FloatVector
 from fastad.labeling import DrawnRows, LabelingDesign, design, draw, estimate
+from fastad.labeling.plans import FLOOR
 from fastad.labeling.score_orders import ScoreOrder
 from fastad.labeling.targets import BoundTarget, check_targets
 
@@ -277,8 +278,8 @@ def separations() -> Iterator[dict[str, Any]]:
             slope = gradient_of(of, target, of.y_true)
             totals.append(float(np.sum(slope[of.y_true] ** 2)))
             deviation = (of.y_true - p) * slope
-            # The best of all designs, without a floor, of rows that are like this one.
-            sizes = np.sqrt(p * (1 - p)) * np.abs(gradient_of(of, target, p))
+            best_sizes = np.sqrt(p * (1 - p)) * np.abs(gradient_of(of, target, p))
+            sizes = (1 - FLOOR) * best_sizes / best_sizes.sum() + FLOOR / n
             for _ in range(BEST_STEPS):
                 sizes *= sum(budgets) / np.minimum(sizes, 1).sum()
             best.append(float(np.sum((1 / np.minimum(sizes, 1) - 1) * deviation**2)))

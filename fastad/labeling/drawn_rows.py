@@ -116,13 +116,9 @@ class DrawnRows(ShortRepr, Result):
                     f"labels must be at most as many as rows were drawn, {n}; found "
                     f"{given.shape[0]}"
                 )
-            names = index_of(labels)
-            names = [] if names is None else names.tolist()
-            index = np.arange(given.shape[0])
-            if set(names).issubset(self.row.tolist()) and names not in (
-                [],
-                self.row[index].tolist(),
-            ):
+            index, names = np.arange(given.shape[0]), index_of(labels)
+            is_other = names is not None and names.tolist() != self.row[index].tolist()
+            if is_other and np.isin(names, self.row).all():
                 raise InvalidInputError(
                     "labels must be in the order of row; found an index with the same rows in "
                     "another order. Use rows=labels.index, or labels.to_numpy() if it is no index "

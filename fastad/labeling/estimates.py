@@ -125,20 +125,18 @@ class LabeledEstimates(ShortRepr, TableResult):
         return {each.target: each for each in self.estimates}[target]
 
     def _declare_columns(self) -> Iterable[Column]:
-        each = self.estimates
-        yield Column("target", [x.target for x in each], str)
-        yield Column("value", [x.value for x in each], ".4g")
-        yield from interval_columns(
-            [x.low for x in each], [x.high for x in each], "interval", ".4g"
-        )
-        yield Column("standard_error", [x.standard_error for x in each])
-        yield Column("p_value", [x.p_value for x in each], ".2g", "p")
-        yield Column("sequence_low", [x.sequence_low for x in each])
-        yield Column("sequence_high", [x.sequence_high for x in each])
-        yield Column(
-            "is_decided", [x.is_decided for x in each], lambda x: "yes" if x else "", "decided"
-        )
-        yield Column("uniform_labels", [x.uniform_labels for x in each], ".0f", "labels uniform")
+        def each(name: str) -> list[Any]:
+            return [getattr(estimate, name) for estimate in self.estimates]
+
+        yield Column("target", each("target"), str)
+        yield Column("value", each("value"), ".4g")
+        yield from interval_columns(each("low"), each("high"), "interval", ".4g")
+        yield Column("standard_error", each("standard_error"))
+        yield Column("p_value", each("p_value"), ".2g", "p")
+        yield Column("sequence_low", each("sequence_low"))
+        yield Column("sequence_high", each("sequence_high"))
+        yield Column("is_decided", each("is_decided"), lambda x: "yes" if x else "", "decided")
+        yield Column("uniform_labels", each("uniform_labels"), ".0f", "labels uniform")
 
     @property
     def notes(self) -> Sequence[str]:

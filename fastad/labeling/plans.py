@@ -256,16 +256,11 @@ def draw(
         # Rows with a label have the size 0, and are drawn last.
         priority = (1 - generator.random(sizes.shape[0])) / sizes
     n = design.budget
-    next_priority = np.inf
-    if n < sizes.shape[0]:
-        lowest = np.argpartition(priority, n)
-        next_priority = priority[lowest[n]]
-        lowest = lowest[:n]
-    else:
-        lowest = np.arange(n)
-    row = lowest[np.argsort(priority[lowest])].astype(np.int64)
-    # Where no row is left, each was certain.
-    limit = next_priority if np.isfinite(next_priority) else float(np.max(1 / sizes[row])) * 2
+    order = np.argpartition(priority, n - 1)
+    row = order[:n][np.argsort(priority[order[:n]])]
+    limit = float(np.min(priority[order[n:]], initial=np.inf))
+    if limit == np.inf:  # no row is left: each was certain
+        limit = 2 * float(np.max(1 / sizes[row]))
     size = sizes[row] * limit
     result = DrawnRows(
         row,
@@ -291,9 +286,9 @@ def _resumed(design: LabelingDesign, path: Path) -> DrawnRows:
     drawn = read_drawn(path)
     n, digest = drawn.row.shape[0], digest_of(design._scores, drawn.row)
     if (drawn.population, drawn.round, n) == (digest, design.round, design.budget):
-        # Sizes have units of their own.
-        ratio = drawn.size / np.maximum(design._sizes[drawn.row], 1e-300)
-        if np.allclose(ratio, ratio[0]):
+        sizes = design._sizes[drawn.row]
+        # Both have units of their own.
+        if np.allclose(drawn.size * sizes[0], sizes * drawn.size[0], atol=0):
             return drawn
     raise InvalidInputError(
         f"path must be a new file, or one of this design; found in {path} round {drawn.round} of "

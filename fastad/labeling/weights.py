@@ -16,7 +16,7 @@ class LabeledRows:
     row: IntVector
     label: FloatVector
     probability: FloatVector  # with which each was drawn in its round
-    starts: list[int]  # where the rows of each round begin, and their number
+    rounds: list[slice]  # where the rows of each round are
     least: list[float]  # the least probability of all rows, of each round
 
     @classmethod
@@ -29,14 +29,9 @@ class LabeledRows:
             np.concatenate([each.row[:k] for each, k, _ in parts]),
             np.concatenate([each.label[:k] for each, k, _ in parts]),
             np.concatenate([np.minimum(each.size[:k] * limit, 1) for each, k, limit in parts]),
-            [0, *np.cumsum(sizes).tolist()],
+            [slice(end - k, end) for k, end in zip(sizes, np.cumsum(sizes), strict=True)],
             [min(each.least_size * limit, 1.0) for each, _, limit in parts],
         )
-
-    @property
-    def rounds(self) -> list[slice]:
-        """Where the rows of each round are."""
-        return [slice(*ends) for ends in zip(self.starts, self.starts[1:], strict=False)]
 
     def weights(self, deviation: FloatVector) -> tuple[FloatVector, FloatVector, FloatVector]:
         """Return the weight of each row, and its second and third moment over the probability.
@@ -49,7 +44,7 @@ class LabeledRows:
         others = (1 - self.probability) / self.probability
         expected = others / self.probability * deviation**2
         variances = np.array([expected[rows].sum() for rows in self.rounds])
-        sizes = np.diff(self.starts)
+        sizes = np.array([rows.stop - rows.start for rows in self.rounds])
         last = np.flatnonzero(sizes)[-1]
         precision = np.zeros(sizes.shape[0])
         np.divide(1, variances, out=precision, where=variances > 0)
