@@ -74,8 +74,6 @@ class LabeledEstimate(Record):
     sequence_low, sequence_high : float
         Ends that cover the value at all numbers of labels at once, so that one may stop when they
         exclude a value of interest; NaN for what a threshold misses if probabilities differ.
-    uniform_labels : float
-        Number of labels, drawn uniformly, with the same standard error.
     reliability_note : str or None
         Why the interval is unreliable, or the target undefined.
     """
@@ -88,7 +86,6 @@ class LabeledEstimate(Record):
     p_value: float = math.nan
     sequence_low: float = math.nan
     sequence_high: float = math.nan
-    uniform_labels: float = math.nan
     reliability_note: str | None = None
 
     @property
@@ -136,7 +133,6 @@ class LabeledEstimates(ShortRepr, TableResult):
         yield Column("sequence_low", each("sequence_low"))
         yield Column("sequence_high", each("sequence_high"))
         yield Column("is_decided", each("is_decided"), lambda x: "yes" if x else "", "decided")
-        yield Column("uniform_labels", each("uniform_labels"), ".0f", "labels uniform")
 
     @property
     def notes(self) -> Sequence[str]:
@@ -276,27 +272,22 @@ def _estimate(
     if target.is_difference:
         # By the end towards 0: the lower one of a positive difference.
         p_value = spread.p_value(abs(value) / error if error else math.inf, -np.sign(value))
-    n_uniform = log_odds.shape[0] / (1 + spread.variance / spread.total) if error else math.nan
     note = None
     if error and n_anomalies < _FEW_ANOMALIES:
         note = f"{n_anomalies} of the labels are anomalies, fewer than {_FEW_ANOMALIES}"
     elif error and spread.df < _FEW_DF:
         note = f"few rows decide: {spread.df:.2g} degrees of freedom, fewer than {_FEW_DF}"
     return LabeledEstimate(
-        target.name, value, low, high, error, p_value, sequence_low, sequence_high, n_uniform, note
+        target.name, value, low, high, error, p_value, sequence_low, sequence_high, note
     )
 
 
 class _Spread(NamedTuple):
-    """Moments of an estimate: its variance, with degrees of freedom, and its skewness.
-
-    ``total`` is the sum of the squares of all rows, of which uniform sampling has a part.
-    """
+    """Moments of an estimate: its variance, with degrees of freedom, and its skewness."""
 
     variance: float
     df: float
     skewness: float
-    total: float
 
     def quantile(self, alpha: float, sign: float) -> float:
         """Return the distance of an end in standard errors: Student's, or a longer one.
@@ -364,7 +355,6 @@ def _targeted(
     seen, there = weight @ (p * (1 - p) * slope**2), modelled * (1 - modelled) @ slopes**2
     if there > seen:
         variance = variance * float(there / seen) if seen > 0 else math.inf
-    total = max(float(weight @ (residual * slope) ** 2), float(seen), float(there))
     corrected = modelled
     corrected[rows] += weight * (labels.label - p)
     counts = {
@@ -374,7 +364,7 @@ def _targeted(
     with suppress(UndefinedMeasureError):
         distance = np.clip(target.value(counts), *target.bounds) - value
         variance = max(variance, float(np.nan_to_num(distance)) ** 2)
-    return value, _Spread(variance, df_of_squares(squares), skewness, total)
+    return value, _Spread(variance, df_of_squares(squares), skewness)
 
 
 def _missed(
@@ -403,9 +393,8 @@ def _missed(
         bound = missed_bound(list(zip(rounds, labels.least, strict=True)), n_unlabeled, alpha)
     high = float(n_found + bound)
     value, variance = float(weight @ found), float(of_variance @ found)
-    uniform = below.shape[0] / (1 + variance / value) if value else math.nan
     ends = n_found, high, math.sqrt(variance), math.nan, *sequence
-    return LabeledEstimate(target.name, min(value, high), *ends, uniform_labels=uniform)
+    return LabeledEstimate(target.name, min(value, high), *ends)
 
 
 def sequence_factor(planned: float, alpha: float) -> float:

@@ -287,4 +287,3 @@ def test_without_labels_where_a_target_depends_on_them_nothing_is_told() -> None
     assert (scores["a"][drawn.row] < threshold).all()
     (found,) = estimate(scores, drawn.with_labels(y_true[drawn.row]), target=key).estimates
     assert (found.low, found.high) == (0, 1)
-    assert found.uniform_labels == 0
