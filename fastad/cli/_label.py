@@ -191,12 +191,9 @@ def _status(path: Path, drawn: "DrawnRows") -> str:
     return text
 
 
-def _deliver(result: "TableResult", file: Path, *, as_json: bool, output: Path | None) -> None:
+def _deliver(result: "TableResult", file: Path, **options: Any) -> None:
     def print_text() -> None:
         print_table(result.text_table())
         print_result("\n".join(result.notes))
 
-    def make_json() -> str:
-        return result.to_json(indent=2)
-
-    deliver({str(file): result}, make_json, print_text, as_json=as_json, output=output)
+    deliver({str(file): result}, lambda: result.to_json(indent=2), print_text, **options)

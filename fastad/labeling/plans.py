@@ -168,7 +168,11 @@ def design(
             f"budget must be at most the number of rows without a label, "
             f"{n_rows - known.shape[0]}; found {n_labels}"
         )
-    cells = Cells.of(checked, _thresholds(targets))
+    limits: dict[str, list[float]] = {}
+    for each in targets:
+        for name in each.detectors if "threshold" in each.bound.parameters else ():
+            limits.setdefault(name, []).append(float(each.bound.parameters["threshold"]))
+    cells = Cells.of(checked, limits)
     model = WorkingModel.prior(cells, *guess)
     unknown = cells.sizes
     anomalies: FloatVector = np.zeros(unknown.shape[0])
@@ -294,15 +298,6 @@ def _resumed(design: LabelingDesign, path: Path) -> DrawnRows:
         f"path must be a new file, or one of this design; found in {path} round {drawn.round} of "
         f"another, with {n} rows"
     )
-
-
-def _thresholds(targets: Sequence[BoundTarget]) -> dict[str, list[float]]:
-    """Return the thresholds of the targets of each detector."""
-    thresholds: dict[str, list[float]] = {}
-    for target in targets:
-        for name in target.detectors if "threshold" in target.bound.parameters else ():
-            thresholds.setdefault(name, []).append(float(target.bound.parameters["threshold"]))
-    return thresholds
 
 
 def _counts(cells: Cells, anomalous: FloatVector) -> dict[str, OrderedCounts]:
