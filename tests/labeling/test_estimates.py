@@ -279,6 +279,23 @@ def test_areas_are_covered_where_anomalies_lie_as_no_model_has_them(target: str)
     assert covered >= 34
 
 
+@pytest.mark.slow
+def test_rates_are_covered_where_the_prevalence_is_guessed_far_too_low() -> None:
+    """The threshold lies where few rows have labels, and the model is wrong about it."""
+    rng = np.random.default_rng(12)
+    y_true, scores = population(20_000, 0.02, rng)
+    target, covered, n_notes = "precision@fpr0.01 a vs b", 0, 0
+    true = truth(target, y_true, scores)
+    plan = design(scores, budget=200, target=target, prevalence=0.0002)
+    for seed in range(40):
+        drawn = draw(plan, rng=seed)
+        (found,) = estimate(scores, drawn.with_labels(y_true[drawn.row]), target=target).estimates
+        covered += found.low <= true <= found.high
+        n_notes += "few rows decide" in (found.reliability_note or "")
+    assert covered >= 34
+    assert n_notes >= 20
+
+
 def test_without_labels_where_a_target_depends_on_them_nothing_is_told() -> None:
     y_true, scores = population(3000, 0.1, np.random.default_rng(10))
     threshold = float(np.sort(scores["a"])[-4])
