@@ -220,7 +220,8 @@ def estimate(
     model = WorkingModel.prior(cells, _PREVALENCE, _AUC)
     model = model.fitted(cells.features[cells.row_cell[labels.row]], labels.label)
     log_odds = model.log_odds(cells)[cells.row_cell]
-    orders = {name: ScoreOrder.of(checked[name]) for each in targets for name in each.detectors}
+    ordered = {name for each in targets if not each.is_missed for name in each.detectors}
+    orders = {name: ScoreOrder.of(checked[name]) for name in ordered}
     planned = rounds[0].row.shape[0] / n_labels
     alpha = float(1 - level)
     return LabeledEstimates(
