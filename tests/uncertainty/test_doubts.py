@@ -152,3 +152,24 @@ def test_no_p_value_of_the_chance_level_is_0(measure: str) -> None:
     table = fastad.evaluate(MANY, scores, measures=["auc"], chance=True)
     assert "< 1e-16" in str(table)
     assert table.to_frame()["auc_p_value"].min() >= 2.2e-308
+
+
+@pytest.mark.parametrize(
+    ("misplaced", "has_note"),
+    [((0.9, 0.95), True), ((0.5, 1.1), False), ((0.2, 1.9), True), ((0.2, 2.1), False)],
+)
+def test_two_detectors_with_hardly_a_misplaced_sample_have_a_note(
+    misplaced: tuple[float, float], has_note: bool
+) -> None:
+    """One anomaly of 20, or more, has so many of 2 000 normals above it; all others have none."""
+    labels = np.arange(2020) < 20
+    scores = []
+    for each in misplaced:
+        above = np.minimum(np.maximum(each - np.arange(20.0), 0), 1)
+        scores.append(np.append(1 - above + (above == 0), np.arange(2000) / 2000))
+    for measure in ("auc", "ap"):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            fastad.compare(labels, *scores, measure=measure)
+        found = any("nearly all anomalies lie above" in str(each.message) for each in caught)
+        assert found == has_note

@@ -314,7 +314,7 @@ def value_tests(sample: Sample, bound: BoundMeasure, options: InferenceOptions) 
     task = select_task(sample, observed_area(bound), options)
     if not isinstance(task, Task):
         raise task
-    at = interval_by_level(sample, task, options, options.progress)
+    at = interval_by_level(sample, task, options)
 
     def ends(level: Fraction) -> Bounds:
         interval = interval_of_area(at(level), bound)

@@ -212,8 +212,8 @@ def _side(
     task = task_of(sample, bound, method, coverage)
     if not isinstance(task, Task):
         raise task
-    options = replace(options, method=method, key=pair.keys[i])
-    return interval_by_level(sample, task, options, progress)
+    options = replace(options, method=method, key=pair.keys[i], progress=progress)
+    return interval_by_level(sample, task, options)
 
 
 def smallest(is_true: Callable[[float], bool], low: float, high: float) -> float:

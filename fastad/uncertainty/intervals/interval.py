@@ -108,9 +108,9 @@ def interval(
             For average precision and the area under the precision-recall curve: contains
             ``"logit"``, which knows the variance that the samples show, and the quantiles of the
             values halfway between the lower and the upper curves of ``"fiducial"``, which know that
-            one more sample may lie above all. For the area under the ROC: ``"newcombe"`` or
-            ``"logit"``, whose variance is larger. It contains values to which the few samples that
-            decide belong by chance, too.
+            one more sample may lie above all; for the area under the ROC, instead of these
+            ``"newcombe"`` as far as a kind may explain that the sample lacks by chance. It contains
+            values to which the few samples that decide belong by chance, too.
         ``"bootstrap"``, ``"basic"``
             Percentile and basic bootstrap, for every measure.
         ``"bca"``

@@ -121,11 +121,28 @@ def intervals_of(
 ) -> list[Interval | UndefinedMeasureError]:
     """Return the interval of each measure, or why there is none; all share their replicates."""
     tasks = [select_task(sample, observed_area(bound), options) for bound in measures]
+    drawn = _drawn(sample, [task for task in tasks if isinstance(task, Task)], options)
+    effect = sample.effect() if any(isinstance(task, Task) for task in tasks) else None
+    results: list[Interval | UndefinedMeasureError] = []
+    for task, bound in zip(tasks, measures, strict=True):
+        result = (
+            estimate_interval(sample, task, options, drawn.get(id(task)))
+            if isinstance(task, Task)
+            else task
+        )
+        if isinstance(result, Interval):
+            result = replace(interval_of_area(result, bound), sampling=effect)
+        results.append(result)
+    return results
+
+
+def _drawn(
+    sample: Sample, tasks: Sequence[Task], options: InferenceOptions
+) -> dict[int, npt.NDArray[np.float64]]:
+    """Return the replicates, or the values on random curves, of the tasks whose methods draw."""
     drawn: dict[int, npt.NDArray[np.float64]] = {}
-    resampled = [task for task in tasks if isinstance(task, Task) and task.method in RESAMPLING]
-    enclosed = [
-        task for task in tasks if isinstance(task, Task) and draws_curves(task.method, task.bound)
-    ]
+    resampled = [task for task in tasks if task.method in RESAMPLING]
+    enclosed = [task for task in tasks if draws_curves(task.method, task.bound)]
     n_parts = bool(resampled) + bool(enclosed)
     if resampled:
         values = sample.replicates(
@@ -145,18 +162,7 @@ def intervals_of(
             part_of(options.progress, n_parts - 1, n_parts),
         )
         drawn.update(zip(map(id, enclosed), curves, strict=True))
-    effect = sample.effect() if any(isinstance(task, Task) for task in tasks) else None
-    results: list[Interval | UndefinedMeasureError] = []
-    for task, bound in zip(tasks, measures, strict=True):
-        result = (
-            estimate_interval(sample, task, options, drawn.get(id(task)))
-            if isinstance(task, Task)
-            else task
-        )
-        if isinstance(result, Interval):
-            result = replace(interval_of_area(result, bound), sampling=effect)
-        results.append(result)
-    return results
+    return drawn
 
 
 def interval_of_area(result: Interval, bound: BoundMeasure) -> Interval:
@@ -176,17 +182,10 @@ def interval_of_area(result: Interval, bound: BoundMeasure) -> Interval:
 
 
 def interval_by_level(
-    sample: Sample, task: Task, options: InferenceOptions, progress: Progress | None = None
+    sample: Sample, task: Task, options: InferenceOptions
 ) -> Callable[[Fraction], Interval]:
     """Return the interval of a measure as a function of its level; replicates are drawn once."""
-    drawn = None
-    if draws_curves(task.method, task.bound):
-        measures, key = [task.bound], options.key
-        drawn = fiducial_values(sample.counts, measures, options.n_resamples, key, progress)[0]
-    elif task.method in RESAMPLING:
-        drawn = sample.replicates(
-            [task.bound], options.n_resamples, options.key, progress, stratified=options.stratified
-        )[0]
+    drawn = _drawn(sample, [task], options).get(id(task))
 
     def at(level: Fraction) -> Interval:
         result = estimate_interval(sample, task, replace(options, level=level), drawn)
@@ -401,17 +400,33 @@ def _closed_form(
     if method == "newcombe":
         return method, newcombe(value, n, m, alpha), math.sqrt(newcombe_variance(value, n, m))
     standard_error = standard_error_of(sample.variance(bound), bound)
-    if method == "combined":
-        allowed = math.sqrt(newcombe_variance(value, n, m))
-        # The larger variance; without any, the interval is one of disjoint pairs.
-        if 0 < standard_error <= allowed:
-            return "newcombe", newcombe(value, n, m, alpha), allowed
-        method = "logit"
     ends_of = symmetric_ends if method == "delong" else logit_ends
     half = student_quantile(alpha, task.df) * standard_error
     ends = ends_of(value, half, bound.bounds)
-    if task.method == "combined" and standard_error > 0:
-        few = _ends_of_few(sample, task, standard_error, alpha)
-        if few[0] < ends[0] or ends[1] < few[1]:
-            method, ends = "combined", (min(ends[0], few[0]), max(ends[1], few[1]))
+    if method == "combined" and standard_error > 0:
+        return _combined_area(sample, task, ends, standard_error, alpha)
     return method, ends, standard_error
+
+
+def _combined_area(
+    sample: Sample, task: Task, ends: Bounds, standard_error: float, alpha: float
+) -> tuple[str, Bounds, float]:
+    """Return the method of a combined interval of the area under the ROC curve, ends, and error.
+
+    It contains those of `logit`, which are given, and where few samples decide. A variance that the
+    sample does not show, but Newcombe's method has, may be of a kind that it has none of by chance:
+    his ends are contained as far as a kind reaches of which one sample in twelve has none.
+    """
+    n, m = sample.counts.n_anomalies, sample.counts.n_normals
+    few = _ends_of_few(sample, task, standard_error, alpha)
+    combined = min(ends[0], few[0]), max(ends[1], few[1])
+    method = "logit" if combined == ends else "combined"
+    allowed = math.sqrt(newcombe_variance(task.value, n, m))
+    if allowed >= standard_error:
+        others = newcombe(task.value, n, m, alpha)
+        seen = 1 - missing_kind(min(n, m), alpha / 2)
+        low = min(combined[0], max(others[0], task.value * seen))
+        high = max(combined[1], min(others[1], 1 - (1 - task.value) * seen))
+        combined, standard_error = (low, high), allowed
+        method = "newcombe" if combined == others else "combined"
+    return method, combined, standard_error

@@ -2,13 +2,13 @@
 
 import csv
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from importlib.resources import files
 from statistics import fmean
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 
@@ -90,9 +90,6 @@ _LARGE_TIE = 0.25
 _FEWEST_UNITS, _FEWEST_BEYOND = 11, 5
 # Their rate cuts off the other part of the curve.
 _WITHOUT_A_TAIL = ("ht_auc", "lf_auc")
-
-
-Row = TypeVar("Row", "Coverage", "FalsePositives")
 
 
 class Limits(NamedTuple):
@@ -288,11 +285,11 @@ def select_paired_method(bound: BoundMeasure, samples: Sequence[Sample]) -> tupl
             "nearly all anomalies lie above nearly all normal samples, so that how much the "
             "difference varies is hardly known"
         )
-    rates = _false_positive_rates(bound, method, limits_of(bound, n_anomalies, n_normals))
-    if rates and rates[0] > _HIGHEST_FALSE_POSITIVE_RATE:
+    rate = _false_positive_rate(bound, method, limits_of(bound, n_anomalies, n_normals))
+    if rate > _HIGHEST_FALSE_POSITIVE_RATE:
         return method, (
             f"on generated data of this size {method!r} found equal detectors to differ in "
-            f"{100 * rates[0]:.0f} % of the samples"
+            f"{100 * rate:.0f} % of the samples"
         )
     return method, None
 
@@ -354,47 +351,34 @@ def note_of_few(method: str, sizes: tuple[float, float], fewest: tuple[int, int]
 def delong_keeps_level(bound: BoundMeasure, n_anomalies: float, n_normals: float) -> bool:
     """Return whether DeLong's method seldom found equal detectors to differ, on generated data."""
     limits = limits_of(bound, n_anomalies, n_normals)
-    rates = _false_positive_rates(bound, "delong", limits)
     # At another prevalence a few samples may dominate, which the table does not show.
     as_measured = bound.parameters.get("prevalence") is None
-    if not (as_measured and min(limits) >= _FEWEST_FOR_NORMAL and rates):
-        return False
-    return rates[0] <= _HIGHEST_FALSE_POSITIVE_RATE
+    rate = _false_positive_rate(bound, "delong", limits)
+    return (
+        as_measured and min(limits) >= _FEWEST_FOR_NORMAL and rate <= _HIGHEST_FALSE_POSITIVE_RATE
+    )
 
 
-def _false_positive_rates(bound: BoundMeasure, method: str, limits: Limits) -> list[float]:
-    """Return the rate on the nearest smaller data on which a comparison was tried, if any."""
-    tried = [
-        row
-        for row in false_positives()
-        if (row.measure, row.method) == (bound.measure.name, method)
-    ]
-    return [row.rate for row in _nearest(tried, limits)]
-
-
-@dataclass(frozen=True, slots=True)
-class FalsePositives:
-    """False positives of a comparison of equal detectors, on generated data."""
-
-    measure: str
-    method: str
-    limits: Limits  # numbers of samples of the generated data
-    rate: float  # at a confidence level of 95 %, the highest over the families of scores
+def _false_positive_rate(bound: BoundMeasure, method: str, limits: Limits) -> float:
+    """Return the rate on the nearest smaller data on which a comparison was tried, or NaN."""
+    tried = false_positives().get((bound.measure.name, method), {})
+    nearest = _nearest(tried, limits)
+    return math.nan if nearest is None else tried[nearest]
 
 
 @cache
-def false_positives() -> list[FalsePositives]:
-    """Return the false positive rates of closed forms."""
-    text = files("fastad.uncertainty").joinpath("false_positives.csv").read_text(encoding="utf-8")
-    return [
-        FalsePositives(
-            row["measure"],
-            row["method"],
-            Limits(float(row["anomalies"]), float(row["normals"])),
-            float(row["rate"]),
-        )
-        for row in csv.DictReader(text.splitlines())
-    ]
+def false_positives() -> Mapping[tuple[str, str], Mapping[Limits, float]]:
+    """Return the false positive rates of closed forms at 95 %, highest over families of scores."""
+    rates: dict[tuple[str, str], dict[Limits, float]] = {}
+    for row in _rows_of("false_positives.csv"):
+        limits = Limits(float(row["anomalies"]), float(row["normals"]))
+        rates.setdefault((row["measure"], row["method"]), {})[limits] = float(row["rate"])
+    return rates
+
+
+def _rows_of(name: str) -> Iterable[dict[str, str]]:
+    text = files("fastad.uncertainty").joinpath(name).read_text(encoding="utf-8")
+    return csv.DictReader(text.splitlines())
 
 
 @cache
@@ -404,11 +388,10 @@ def coverage_table(*, nearly_perfect: bool = False) -> Mapping[str, list[Coverag
     For methods that are valid for any size the mean: they were tried on fewer data sets. Where
     scores separate the classes nearly perfectly, the families of such scores are others.
     """
-    text = files("fastad.uncertainty").joinpath("coverage.csv").read_text(encoding="utf-8")
     families = [*_FAMILIES, *(_NEARLY_PERFECT_FAMILIES if nearly_perfect else ())]
     suffix = "_nearly_perfect" if nearly_perfect else ""
     table: dict[str, list[Coverage]] = {}
-    for row in csv.DictReader(text.splitlines()):
+    for row in _rows_of("coverage.csv"):
         # By themselves, the other methods are too narrow for families that are not in the table.
         if row["measure"] in _RESTRICTED and row["method"] not in _SELECTED:
             continue
@@ -433,17 +416,15 @@ def _nearest_rows(bound: BoundMeasure, counts: OrderedCounts) -> list[Coverage]:
     """Return the rows of the largest data, whose limits are within the limits of these samples."""
     if bound.measure.name not in coverage_table():
         return []
-    table = coverage_table(nearly_perfect=area_or_chance(counts) >= _NEARLY_PERFECT)
+    rows = coverage_table(nearly_perfect=area_or_chance(counts) >= _NEARLY_PERFECT)
     limits = limits_of(bound, float(counts.n_anomalies), float(counts.n_normals))
-    return _nearest(table[bound.measure.name], limits)
+    nearest = _nearest((row.limits for row in rows[bound.measure.name]), limits)
+    return [row for row in rows[bound.measure.name] if row.limits == nearest]
 
 
-def _nearest(rows: Sequence[Row], limits: Limits) -> list[Row]:
-    """Return the rows of the largest data, neither of whose limits exceeds these."""
-    within = [
-        row
-        for row in rows
-        if row.limits.anomalies <= limits.anomalies and row.limits.normals <= limits.normals
-    ]
-    nearest = max((row.limits for row in within), default=None)
-    return [row for row in within if row.limits == nearest]
+def _nearest(tried: Iterable[Limits], limits: Limits) -> Limits | None:
+    """Return the limits of the largest data, neither of which exceeds these."""
+    return max(
+        (x for x in tried if x.anomalies <= limits.anomalies and x.normals <= limits.normals),
+        default=None,
+    )
