@@ -14,8 +14,6 @@ from fastad.regions.splitting.density import (
     adapt,
     components_drawn,
     draw_in_cube,
-    fit_component,
-    tempered,
 )
 
 # A density, and each of its components, is fitted to at least this many points.
@@ -26,8 +24,6 @@ _GOOD_EFFICIENCY, _LEAST_EFFICIENCY = 0.3, 0.01
 _POOLED_PILOTS, _MOST_POINTS = 3, 30_000
 # Part of all draws that the components of the density share evenly.
 _EVEN_PART = 0.5
-# A component is fitted to the points of which it is responsible for more than this part.
-_LEAST_RESPONSIBILITY = 0.01
 
 
 class Draws(NamedTuple):
@@ -42,36 +38,33 @@ class Draws(NamedTuple):
 def fit_densities(
     cube: Cube,
     mixture: Mixture,
-    halves: Sequence[tuple[FloatMatrix, FloatMatrix]],
+    halves: Sequence[FloatMatrix],
     threshold: float,
     n_pilot: int,
-    most: int,
+    ends: tuple[int, int],
     rng: np.random.Generator,
     report: Callable[[], None],
 ) -> list[Mixture] | None:
     """Fit mixtures to weighted draws of pilots and to particles; None where none fits.
 
-    Particles count as one draw each: otherwise a part of the region that few of the first draws
-    meet, or with too small weights, would be lost. They determine the number of components; each of
-    several components is also fitted to the positions of particles, of which a part with few
-    particles has many.
+    A particle counts as much as a draw in the region does on average: otherwise a part of the
+    region that few of the first draws meet, or with too small weights, would be lost. If it counted
+    for more, particles that are akin to each other would keep the mixture where they are.
 
     A density is larger at particles that it was fitted to than elsewhere. So there is a mixture for
-    each half of the particles, fitted to the last pilots. ``halves`` has the present and the
-    earlier positions of each half; at most ``most`` points are scored by the end of the last pilot.
+    each half of the particles, fitted to the last pilots. ``ends`` are the most points that may be
+    scored by the end of the last pilot, if the mixture suits the region by then, and if not.
     """
     pilots: list[tuple[FloatMatrix, FloatVector]] = []
 
-    def fitted(particles: FloatMatrix, positions: FloatMatrix) -> Mixture:
-        n, n_positions = particles.shape[1], positions.shape[1]
-        joined = _joined((particles, np.zeros(n)), *pilots)
-        adapted = adapt(mixture, *joined, cube.n_values, rng)
-        if len(adapted.components) > 1:
-            logs = np.full(n_positions, math.log(n / n_positions))
-            adapted = _each_fitted(adapted, *_joined((positions, logs), *pilots), cube.n_values)
-        return _evened(adapted)
+    def fitted(particles: FloatMatrix) -> Mixture:
+        points = np.concatenate([points for points, _ in pilots], axis=1)
+        logs = np.concatenate([logs for _, logs in pilots])
+        mean = float(logsumexp(logs)) - math.log(logs.shape[0])
+        points = np.concatenate([particles, points], axis=1)
+        logs = np.concatenate([np.full(particles.shape[1], mean), logs])
+        return _evened(adapt(mixture, points, logs, cube.n_values, rng))
 
-    whole = [np.concatenate(parts, axis=1) for parts in zip(*halves, strict=True)]
     efficiencies: list[float] = []
     while True:
         drawn = draw(cube, mixture, threshold, n_pilot, rng, report)
@@ -84,38 +77,12 @@ def fit_densities(
         some = slice(None, None, -(-drawn.logs.shape[0] * _POOLED_PILOTS // _MOST_POINTS))
         logs = -drawn.logs[some] - log_sum + math.log(n_effective)
         pilots = [*pilots[1 - _POOLED_PILOTS :], (drawn.points[:, some], logs)]
-        if efficiencies[-1] >= _GOOD_EFFICIENCY or cube.n_scored + n_pilot > most:
+        # In one of the pilots that are fitted together a draw far out may have most of the weight.
+        suits = max(efficiencies) >= _LEAST_EFFICIENCY
+        if efficiencies[-1] >= _GOOD_EFFICIENCY or cube.n_scored + n_pilot > ends[not suits]:
             break
-        mixture = fitted(*whole)
-    # In one of the pilots that are fitted together a draw far out may have most of the weight.
-    if max(efficiencies) < _LEAST_EFFICIENCY:
-        return None
-    return [fitted(*half) for half in halves]
-
-
-def _joined(*parts: tuple[FloatMatrix, FloatVector]) -> tuple[FloatMatrix, FloatVector]:
-    """Return all points, and the logarithms of their weights."""
-    points = np.concatenate([points for points, _ in parts], axis=1)
-    return points, np.concatenate([logs for _, logs in parts])
-
-
-def _each_fitted(
-    mixture: Mixture, points: FloatMatrix, logs: FloatVector, n_values: Sequence[int]
-) -> Mixture:
-    """Fit each component to the points near it, of which more than a few count.
-
-    If points were weighted together, the weights of a well-known part would make up for another
-    part, of which a single point may count.
-    """
-    responsibilities = mixture.log_densities(points)
-    responsibilities = np.exp(responsibilities - logsumexp(responsibilities, axis=0))
-    components = list(mixture.components)
-    for k, row in enumerate(responsibilities):
-        near = np.flatnonzero(row > _LEAST_RESPONSIBILITY)
-        if near.shape[0] >= FEWEST_POINTS:
-            weights = row[near] * tempered(logs[near])
-            components[k] = fit_component(points[:, near], weights / weights.sum(), n_values)
-    return mixture._replace(components=tuple(components))
+        mixture = fitted(np.concatenate(halves, axis=1))
+    return [fitted(half) for half in halves] if suits else None
 
 
 def _evened(mixture: Mixture) -> Mixture:
