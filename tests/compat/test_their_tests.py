@@ -10,6 +10,7 @@ from tests.support.processes import run
 # Deliberate differences would be deselected here by name. There are none: what the tests compare
 # bit by bit is equal, and the rest they compare with tolerances.
 PROGRAM = """
+import inspect
 import sys
 import pytest
 import sklearn.metrics
@@ -18,16 +19,30 @@ from fastad.compat import sklearn as compat
 for name in compat.__all__:
     compat._of_scikit_learn(name)  # it is remembered before it is replaced
     setattr(sklearn.metrics, name, getattr(compat, name))
+# Cases are named by functions: "weighted_f1_score", "ovr_roc_auc".
+names = [name.removesuffix("_score") for name in compat.__all__]
+
+class Affected:
+    def pytest_collection_modifyitems(self, items):
+        items[:] = [item for item in items if self.is_affected(item)]
+
+    def is_affected(self, item):
+        said = item.name + inspect.getsource(item.function)
+        return not hasattr(item, "callspec") or any(name in said for name in names)
+
 options = ["-q", "-p", "no:cacheprovider", "--disable-warnings", "--pyargs"]
-sys.exit(pytest.main([*options, "sklearn.metrics.tests.{module}"]))
+modules = ("sklearn.metrics.tests." + name for name in sys.argv[1:])
+sys.exit(pytest.main([*options, *modules], plugins=[Affected()]))
 """
+MODULES = "test_ranking", "test_classification", "test_common"
 
 
 @pytest.mark.system
-@pytest.mark.parametrize("module", ["test_ranking", "test_classification", "test_common"])
-def test_scikit_learns_own_tests_pass(module: str, tmp_path: Path) -> None:
-    printed = run(PROGRAM.replace("{module}", module), "-W", "default", cwd=tmp_path)
+def test_scikit_learns_own_tests_of_these_functions_pass(tmp_path: Path) -> None:
+    """All but the cases of other functions."""
+    program = f"import sys; sys.argv[1:] = {MODULES}\n{PROGRAM}"
+    printed = run(program, "-W", "default", cwd=tmp_path)
     passed = re.search(r"(\d+) passed", printed)
     assert passed is not None, printed
-    assert int(passed[1]) > 100
+    assert int(passed[1]) > 500
     assert "failed" not in printed
