@@ -109,39 +109,36 @@ def compare_pairs(values: npt.NDArray[np.float64], *, alpha: float) -> PairwiseT
         # A thread leaves its level after the step that it is in.
         stop.set()
         raise
-    of_tukey = [row[0] for row in rows]
-    of_welch = [row[1] for row in rows]
     overall = [row[2] for row in rows]
-    criteria = {
-        "tukey-q": _floats(row.q for row in of_tukey),
-        "tukey-mean": _floats(row.mean for row in of_tukey),
-        "tukey-median": _floats(row.median for row in of_tukey),
-        "welch-mean": _floats(row.mean for row in of_welch),
-        "welch-median": _floats(row.median for row in of_welch),
+    by_test: dict[str, list[Any]] = {
+        "tukey": [row[0] for row in rows],
+        "welch": [row[1] for row in rows],
     }
-    critical_values = {
-        "tukey": _floats(critical for _ in of_tukey),
-        "welch": _floats(row.critical for row in of_welch),
-    }
+    criteria = {}
+    for name in CRITERIA:
+        test, _, statistic = name.partition("-")
+        criteria[name] = _floats(getattr(row, statistic) for row in by_test[test])
     n_significant: dict[str, IntVector | None] = {
-        "tukey": _counts(row.n_significant for row in of_tukey)
+        "tukey": _counts(row.n_significant for row in by_test["tukey"])
     }
     for name in WELCH_CORRECTIONS:
         counted = n_models <= LARGEST_CORRECTED or name in ("none", "bonferroni")
-        n_significant[name] = (
-            _counts(row.n_significant[name] for row in of_welch) if counted else None
-        )
-    n_infinite = {
-        "tukey": _counts(row.n_infinite for row in of_tukey),
-        "welch": _counts(row.n_infinite for row in of_welch),
-    }
+        each = (row.n_significant[name] for row in by_test["welch"])
+        n_significant[name] = _counts(each) if counted else None
     return PairwiseTests(
-        n_models, n_folds, n_models * (n_models - 1) // 2, alpha,
-        criteria, critical_values,
-        n_significant, n_infinite,
-        _floats(row.f for row in overall), _floats(row.df_between for row in overall),
-        _floats(row.df_within for row in overall), _floats(row.p_value for row in overall),
-    )  # fmt: skip
+        n_models,
+        n_folds,
+        n_models * (n_models - 1) // 2,
+        alpha,
+        criteria,
+        {test: _floats(row.critical for row in each) for test, each in by_test.items()},
+        n_significant,
+        {test: _counts(row.n_infinite for row in each) for test, each in by_test.items()},
+        **{
+            name: _floats(getattr(row, name) for row in overall)
+            for name in ("f", "df_between", "df_within", "p_value")
+        },
+    )
 
 
 def _floats(numbers: Any) -> FloatVector:

@@ -33,6 +33,7 @@ class Tukey:
     q: float
     mean: float
     median: float
+    critical: float
     n_infinite: int
     n_significant: int
 
@@ -45,14 +46,14 @@ def tukey(models: Models, critical: float) -> Tukey:
     if unit == 0.0:
         n_infinite = n_pairs - count_differences(means, 1.0, 0.0)
         finite = 0.0 if n_infinite < n_pairs else math.nan
-        return Tukey(q, finite, finite, n_infinite, n_infinite)
+        return Tukey(q, finite, finite, critical, n_infinite, n_infinite)
     below = np.arange(1, models.n_models)
     # Each gap between neighbours lies in the differences of those below and those above.
     total = math.fsum(np.diff(means) * (below * below[::-1]))
     middle = {(n_pairs - 1) // 2, n_pairs // 2}
     median = math.fsum(select_difference(means, rank) / unit for rank in middle) / len(middle)
     n_significant = n_pairs - count_differences(means, unit, critical)
-    return Tukey(q, total / n_pairs / unit, median, 0, n_significant)
+    return Tukey(q, total / n_pairs / unit, median, critical, 0, n_significant)
 
 
 def standard_error(models: Models) -> float:

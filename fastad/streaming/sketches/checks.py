@@ -93,7 +93,7 @@ def check_points(
     return StreamedPoints(raw, kinds, labels.weights, lowest, highest, labels.rows)
 
 
-def check_memory(memory: object, name: str = "memory") -> int:
+def check_memory(memory: object) -> int:
     """Return the bytes of an integer, or of a string such as "8MB" or "512 KiB"."""
     size = None
     if isinstance(memory, Integral) and not isinstance(memory, bool):
@@ -105,9 +105,9 @@ def check_memory(memory: object, name: str = "memory") -> int:
             size = int(Fraction(number) * units[unit.lower()])
     if size is None or not 1 <= size < _MOST:
         raise InvalidInputError(
-            f"{name} must be a number of bytes from 1 to 2^63 - 1, or a size such as '8MB' or "
+            "memory must be a number of bytes from 1 to 2^63 - 1, or a size such as '8MB' or "
             f"'512KiB'; found {short_repr(memory)}",
-            argument=name,
+            argument="memory",
         )
     return size
 
