@@ -1,4 +1,4 @@
-"""Threads: one pool of them, and how many, and how much memory, the process may use.
+"""Threads and other processes: one pool, how many threads and how much memory a call may use.
 
 Serial code inside, threads outside: kernels release the interpreter's lock, and Numba's own
 threading layers, which stop a process that calls them from two threads or after a fork, are not
@@ -15,9 +15,10 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from contextvars import ContextVar
 from itertools import pairwise
 from pathlib import Path, PurePosixPath
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, ParamSpec, TypeVar
 
 from fastad._core.parameters import check_count
 from fastad.errors import InvalidInputError
@@ -42,6 +43,8 @@ _FILES = {
 }
 # If the system does not say.
 _ASSUMED = 4 * 2**30
+
+Parameters = ParamSpec("Parameters")
 
 
 def _forget_pool() -> None:
@@ -346,3 +349,28 @@ def _read_text(path: Path) -> str:
         return path.read_text(encoding="utf-8", errors="surrogateescape")
     except (OSError, ValueError):
         return ""
+
+
+class RemoteHook(Generic[Parameters, Result]):
+    """A function that does some work in place of this process, for the length of a block.
+
+    Its result must equal this process's own, to the last bit.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._function: ContextVar[Callable[Parameters, Result] | None] = ContextVar(
+            name, default=None
+        )
+
+    def get(self) -> Callable[Parameters, Result] | None:
+        """Return the function, or None where the work is done here."""
+        return self._function.get()
+
+    @contextmanager
+    def use(self, function: Callable[Parameters, Result] | None) -> Iterator[None]:
+        """Use a function for the length of a block; None does the work here again."""
+        token = self._function.set(function)
+        try:
+            yield
+        finally:
+            self._function.reset(token)

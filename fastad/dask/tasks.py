@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastad._core.extras import missing_extra
-from fastad._core.remote_hook import RemoteHook
-from fastad._core.threads import thread_limit
+from fastad._core.threads import RemoteHook, thread_limit
 from fastad._core.version import __version__
 from fastad.errors import InvalidInputError
 

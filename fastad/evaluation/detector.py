@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
@@ -241,10 +241,10 @@ def evaluate_measures(
     notes = {key: resolution.unresolved(counts) for key, resolution in request.resolutions.items()}
     unresolved = {key: note for key, note in notes.items() if note and key not in undefined}
     defined = [bound for bound in request.measures if bound.key not in undefined]
-    intervals = _intervals(counts, defined, request, sample)
+    intervals, interval_errors = _separated(_intervals(counts, defined, request, sample))
     # By chance, a number of samples is what it is.
     merits = [bound for bound in defined if bound.measure.higher_is_better is not None]
-    chance = _chance(counts, merits, request, sample)
+    chance, chance_errors = _separated(_chance(counts, merits, request, sample))
     return DetectorEvaluation(
         detector=name,
         n_anomalies=counts.n_anomalies,
@@ -258,9 +258,9 @@ def evaluate_measures(
             *(_operating_point(counts, rate) for rate in request.rates),
             *(_point_at(counts, name, x, request) for name, x in request.thresholds.items()),
         ],
-        intervals=_defined(intervals),
-        chance=_defined(chance),
-        interval_errors={**_reasons(chance), **_reasons(intervals)},
+        intervals=intervals,
+        chance=chance,
+        interval_errors={**chance_errors, **interval_errors},
         contamination=float(request.contamination),
         n_omitted=request.none_omitted,
         n_distinct=_n_distinct(counts),
@@ -359,20 +359,13 @@ def _part(progress: SharedProgress | None) -> Iterator[Progress | None]:
         report(1, 1)
 
 
-def _defined(results: "Mapping[str, Result | UndefinedMeasureError]") -> "dict[str, Result]":
-    return {
-        key: result
-        for key, result in results.items()
-        if not isinstance(result, UndefinedMeasureError)
-    }
-
-
-def _reasons(results: Mapping[str, Any]) -> dict[str, str]:
-    return {
-        key: str(result)
-        for key, result in results.items()
-        if isinstance(result, UndefinedMeasureError)
-    }
+def _separated(
+    results: Mapping[str, Result | UndefinedMeasureError],
+) -> tuple[dict[str, Result], dict[str, str]]:
+    """Return the results that are defined, and the reasons why others are not."""
+    undefined = {x: each for x, each in results.items() if isinstance(each, UndefinedMeasureError)}
+    defined = {x: cast("Result", each) for x, each in results.items() if x not in undefined}
+    return defined, {key: str(error) for key, error in undefined.items()}
 
 
 def _value(bound: BoundMeasure, counts: OrderedCounts) -> float:

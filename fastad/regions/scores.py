@@ -14,8 +14,7 @@ from numba.core.dispatcher import Dispatcher
 
 from fastad._core.parameters import short_repr
 from fastad._core.progress import Pace
-from fastad._core.remote_hook import RemoteHook
-from fastad._core.threads import in_steps, points_at_once
+from fastad._core.threads import RemoteHook, in_steps, points_at_once
 from fastad._core.types import FloatMatrix, FloatVector, IntVector
 from fastad._kernels.geometry.draws import over_points, scale_to_box, write_rows
 from fastad.detectors.compilation import scorer_of

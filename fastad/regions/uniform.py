@@ -11,8 +11,7 @@ from scipy.special import betaincinv
 
 from fastad._core.buffers import ReusedBuffers, borrow_buffer
 from fastad._core.progress import Progress, show_note
-from fastad._core.remote_hook import RemoteHook
-from fastad._core.threads import in_steps, points_at_once
+from fastad._core.threads import RemoteHook, in_steps, points_at_once
 from fastad._core.types import FloatMatrix, FloatVector, IntVector
 from fastad._kernels.geometry.draws import counting, draw
 from fastad.errors import InvalidInputError

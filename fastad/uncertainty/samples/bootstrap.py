@@ -16,7 +16,7 @@ import numpy.typing as npt
 from fastad._core.arrays import as_readonly
 from fastad._core.buffers import MemoryPool
 from fastad._core.progress import Progress, fill_in_steps
-from fastad._core.remote_hook import RemoteHook
+from fastad._core.threads import RemoteHook
 from fastad._core.types import Count, FloatVector, IntMatrix, IntVector, LabelVector, ShortVector
 from fastad._kernels.resampling import resample
 from fastad._kernels.resampling.draws import BLOCK
