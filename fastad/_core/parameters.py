@@ -34,6 +34,12 @@ def check_rate(value: Point | Points, name: str) -> Fraction | list[Fraction]:
     return check_each(value, name, exact_rate)
 
 
+def check_rates(value: Point | Points, name: str) -> list[Fraction]:
+    """Check operating points as `check_rate`; return a list of one, too."""
+    rates = check_rate(value, name)
+    return rates if isinstance(rates, list) else [rates]
+
+
 def check_each(
     value: Any, name: str, check_one: Callable[[Any, str], Checked], expected: str = "a number"
 ) -> Checked | list[Checked]:

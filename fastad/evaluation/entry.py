@@ -17,7 +17,7 @@ from fastad._core.parameters import (
     check_generator,
     check_inside,
     check_range,
-    check_rate,
+    check_rates,
     check_thresholds,
 )
 from fastad._core.progress import LATE, Progress, ProgressOption, SharedProgress, reporting
@@ -256,8 +256,7 @@ def evaluate(
     """
     check_choice(on_error, ERROR_POLICIES, "on_error")
     check_choice(nan_policy, NAN_POLICIES, "nan_policy")
-    rates = check_rate(fpr, "fpr")
-    points = [rates] if isinstance(rates, Fraction) else rates
+    points = check_rates(fpr, "fpr")
     ranges = None if score_range is None else check_range(score_range)
     thresholds = [] if threshold is None else check_thresholds(threshold)
     own_measures: dict[str, Sequence[BoundMeasure]] = {}
@@ -300,11 +299,11 @@ def evaluate(
     check_count(n_resamples, "n_resamples")
     if rng is not None:
         check_generator(rng)
+    level = 0.95 if confidence_level is None else confidence_level
     if chance or confidence_level is not None:
         # Here, because SciPy's functions take a sixth of a second to import.
         from fastad.uncertainty.intervals.interval_estimation import check_options
 
-        level = 0.95 if confidence_level is None else confidence_level
         options = check_options("auto", level, n_resamples, rng)
         intervals = None if confidence_level is None else options
         request = replace(request, intervals=intervals, chance=options if chance else None)
@@ -328,9 +327,7 @@ def evaluate(
                     "sample_weight must contain integers with kinds or segments, whose samples "
                     "are counted; found other values"
                 )
-            level = check_inside(
-                0.95 if confidence_level is None else confidence_level, "confidence_level"
-            )
+            level = check_inside(level, "confidence_level")
             members = {
                 name: check_membership(part, labels, name, label, overlap)
                 for part, name, label in ((kinds, "kinds", 1), (segments, "segments", 0))

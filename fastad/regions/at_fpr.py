@@ -2,12 +2,11 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from fractions import Fraction
 from typing import Any, overload
 
 import numpy as np
 
-from fastad._core.parameters import check_mapping, check_rate
+from fastad._core.parameters import check_mapping, check_rate, check_rates
 from fastad._core.progress import Progress, notes_about, reporting
 from fastad._core.random import random_seed
 from fastad._core.results import Column, TableResult, estimate_columns
@@ -250,8 +249,7 @@ def volumes(
     True
     """
     named = check_mapping(detectors, "detectors", "detector")
-    rate = check_rate(fpr, "fpr")
-    rates = [rate] if isinstance(rate, Fraction) else rate
+    rates = check_rates(fpr, "fpr")
     labels = check_labels(y_true, pos_label=pos_label)
     samples = check_samples(X, None)
     if samples.shape[0] != labels.n_rows:

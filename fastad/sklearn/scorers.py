@@ -12,7 +12,7 @@ from inspect import Parameter, Signature
 from typing import Any, Generic, TypeVar
 
 from fastad._core.arrays import check_rows
-from fastad._core.parameters import check_choice, check_range, check_rate
+from fastad._core.parameters import check_choice, check_range, check_rates
 from fastad._core.types import ArrayLike, Label, Point, Points, ScoreVector
 from fastad.detectors.orientation import (
     RESPONSE_METHODS,
@@ -238,10 +238,10 @@ class EvaluationScorer(Scorer[dict[str, float]]):
         return scored
 
     def _bound(self) -> Sequence[BoundMeasure]:
-        rates, score_range = check_rate(self.options["fpr"], "fpr"), self.options["score_range"]
+        score_range = self.options["score_range"]
         return table_measures(
             self.options["measures"],
-            rates if isinstance(rates, list) else [rates],
+            check_rates(self.options["fpr"], "fpr"),
             None if score_range is None else check_range(score_range),
         )
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from fastad._core.parameters import check_flag, check_inside, check_rate
+from fastad._core.parameters import check_flag, check_inside, check_rates
 from fastad._core.types import FloatVector, IntVector, Point, Points
 from fastad.errors import InvalidInputError
 from fastad.measures.results import Curve
@@ -140,8 +140,7 @@ def mass_volume_band(
         grid = np.union1d(np.linspace(0, 1, _EVEN + 1), towards_one)
         masses = [Fraction(x) for x in grid.tolist()]
     else:
-        rates = check_rate(mass, "mass")
-        masses = rates if isinstance(rates, list) else [rates]
+        masses = check_rates(mass, "mass")
     test, uniform = _bounds(curve.levels, level, simultaneous=whole)
     at = np.array([float(rate) for rate in masses])
     fractions = _fractions(curve.levels, test, uniform, at)

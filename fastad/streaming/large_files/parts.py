@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from fastad._core.parameters import check_column_names, check_rate
+from fastad._core.parameters import check_column_names, check_rates
 from fastad._core.types import Point, Points, Threshold
 from fastad._tables.errors import TableError
 from fastad._tables.table import Batch
@@ -16,6 +16,7 @@ from fastad.measures.measure import BoundMeasure
 from fastad.measures.thresholds import THRESHOLD_AT_FPR
 from fastad.ordering.labels import Labels
 from fastad.ordering.membership import Membership, Overlap, check_membership
+from fastad.streaming.sketches.bounds import thresholds_at
 from fastad.streaming.sketches.results import BoundedEvaluation
 
 _LEVEL = Fraction(95, 100)
@@ -79,11 +80,7 @@ def add_thresholds(measures: Sequence[BoundMeasure], fpr: Point | Points) -> Seq
     """Return measures with the thresholds at false positive rates, where none has a threshold."""
     if any("threshold" in x.parameters or x.measure is THRESHOLD_AT_FPR for x in measures):
         return measures
-    rates = check_rate(fpr, "fpr")
-    each = [rates] if isinstance(rates, Fraction) else rates
-    checked = [(rate, THRESHOLD_AT_FPR.check({"fpr": rate})) for rate in each]
-    key = THRESHOLD_AT_FPR.key_at
-    return [*measures, *(BoundMeasure(key(rate), THRESHOLD_AT_FPR, x) for rate, x in checked)]
+    return [*measures, *thresholds_at(check_rates(fpr, "fpr"))]
 
 
 def part_counter(measures: Sequence[BoundMeasure], table: BoundedEvaluation) -> PartCounter:

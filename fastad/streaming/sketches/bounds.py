@@ -2,13 +2,13 @@
 
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fastad._core.parameters import check_rate
+from fastad._core.parameters import check_rates
 from fastad._core.text_tables import count_text
 from fastad._core.types import IntVector, Point, Points, Threshold
 from fastad.errors import InvalidInputError, UndefinedMeasureError
@@ -147,14 +147,16 @@ def measures_to_bound(
     measures: MeasureLike | Sequence[MeasureLike] | None, fpr: Point | Points
 ) -> Sequence[BoundMeasure]:
     """Check the measures of a table; return them, and the thresholds at the rates in use."""
-    rates = check_rate(fpr, "fpr")
-    bound = list(table_measures(measures, [rates] if isinstance(rates, Fraction) else rates))
+    bound = table_measures(measures, check_rates(fpr, "fpr"))
     for each in bound:
         extremes_of(each.measure)
-    for rate in rates_of(bound):
-        checked = THRESHOLD_AT_FPR.check({"fpr": rate})
-        bound.append(BoundMeasure(THRESHOLD_AT_FPR.key_at(rate), THRESHOLD_AT_FPR, checked))
-    return bound
+    return [*bound, *thresholds_at(rates_of(bound))]
+
+
+def thresholds_at(rates: Iterable[Fraction]) -> list[BoundMeasure]:
+    """Return the thresholds at false positive rates, as measures of a table."""
+    key, checked = THRESHOLD_AT_FPR.key_at, [(x, THRESHOLD_AT_FPR.check({"fpr": x})) for x in rates]
+    return [BoundMeasure(key(rate), THRESHOLD_AT_FPR, each) for rate, each in checked]
 
 
 def check_intervals(
