@@ -390,8 +390,10 @@ def step_down(
         for end in range(n_above + _BLOCK, n_resamples + n_above + _BLOCK, n_above + _BLOCK):
             some = order[end - n_above - _BLOCK : end]
             largest[some] = largest_statistics(some)
+            if end >= n_resamples:
+                break
             quantile = -np.partition(-largest[order[:end]], n_above)[n_above]
-            if end >= n_resamples or quantile >= before[order[end]]:
+            if quantile >= before[order[end]]:
                 break
 
 

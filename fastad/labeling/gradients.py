@@ -106,8 +106,10 @@ def _at_point(counts: OrderedCounts, bound: BoundMeasure) -> FloatVector:
     def value(change: tuple[float, float], by: float) -> float:
         tp_there, fp_there = tp + by * change[0], fp + by * change[1]
         there: Confusion = Confusion(tp_there, fp_there, m - by - fp_there, n + by - tp_there)
-        # A step from where none or all are flagged leads out of what has a correlation.
-        if name == "mcc" and min(there.tp + there.fp, there.tn + there.fn) <= 0:
+        # A step from where none or all are flagged leads out of what has a correlation, and so does
+        # one of more than there are normal samples.
+        margins = there.tp + there.fp, there.tn + there.fn, there.tn + there.fp
+        if name == "mcc" and min(margins) <= 0:
             return math.nan
         return rate_of(name, there)
 

@@ -122,6 +122,16 @@ def test_other_measures_are_resampled(measure: str) -> None:
     assert np.array_equal(one.rank_probabilities, result.rank_probabilities)
 
 
+def test_one_replicate_ranks_at_a_level_that_it_may_exceed() -> None:
+    """Half of one replicate and the data: what is left after a step is looked for in none."""
+    y, scores = draw(1.0)
+    worst = {**scores, "worst": -1.0 * y}
+    result = score_rank_intervals(
+        y, worst, measure="ap", n_resamples=1, confidence_level=0.5, rng=0
+    )
+    assert list(result.rank) == [1, 2]
+
+
 def test_refusals() -> None:
     y, scores = draw(1.0, 2.0)
     options: dict[str, Any] = {"measure": "auc"}

@@ -363,3 +363,10 @@ def test_rates_of_too_few_clusters_are_refused_as_by_compare(
     for test in (partial(noninferiority, margin=0.1), fastad.compare):
         with pytest.raises(UndefinedMeasureError, match=message):
             test(y_true, new, old, **options)
+
+
+@pytest.mark.parametrize("labels", [np.ones(9), np.arange(9) == 0])
+def test_two_samples_of_one_class_have_no_variance(labels: Any) -> None:
+    new, old = np.random.default_rng(0).random((2, 9))
+    with pytest.raises(UndefinedMeasureError, match="a test of ap needs two samples of each class"):
+        noninferiority((labels, labels), new, old, measure="ap", margin=0.1)

@@ -50,7 +50,7 @@ from fastad.uncertainty.intervals.interval_estimation import (
 )
 from fastad.uncertainty.intervals.methods import limits_of, margin_note
 from fastad.uncertainty.results import coverage_note, lowest_coverage
-from fastad.uncertainty.samples.bootstrap import IndependentSample
+from fastad.uncertainty.samples.bootstrap import IndependentSample, too_few_samples
 from fastad.uncertainty.samples.closed_forms import Bounds, rounding_of, student_quantile
 from fastad.uncertainty.samples.influence import class_influences, has_influence
 from fastad.uncertainty.samples.sampling import DesignedSample, Sample
@@ -268,6 +268,10 @@ def unpaired_tests(
         ]
         return _exact(unpaired_rate_test(trials), options)
     method, coverage = select_unpaired_method(bound, pair.counts)
+    for each in pair.counts if method != "hybrid" or has_influence(bound.measure) else ():
+        error = too_few_samples(f"a test of {bound.key}", each.n_anomalies, each.n_normals)
+        if error is not None:
+            raise error
     if method == "hybrid":
         sides = intervals_of_sides(pair, bound, options)
         intervals = [side(options.level) for side in sides]

@@ -148,7 +148,9 @@ def doubts(
                     f"{names[each]} is so near an end of the range that its value varies to one "
                     "side"
                 )
-            missing = missing_kind(min(counts[each].n_anomalies, counts[each].n_normals), alpha)
+            # Rates at a threshold may be of one class, and have no samples of the other.
+            sizes = counts[each].n_anomalies, counts[each].n_normals
+            missing = missing_kind(min(filter(None, sizes)), alpha)
             if standard_error_of(variances[each], bound) == 0 and allowed < missing * (high - low):
                 return f"the estimated variance of {names[each]} is zero"
         return None
