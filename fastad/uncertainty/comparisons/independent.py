@@ -198,7 +198,9 @@ def compare_samples(
             raise error
     estimate = UNPAIRED_METHODS[method](pair, bound, options, values)
     if estimate.low == estimate.high:
-        n_pairs = int(min(min(counts.n_anomalies, counts.n_normals) for counts in pair.counts))
+        # Of a class that is there: precisions are defined without normal samples.
+        sizes = [each for counts in pair.counts for each in (counts.n_anomalies, counts.n_normals)]
+        n_pairs = int(min(filter(None, sizes)))
         ends, p_value = pairs_test(values[0] - values[1], n_pairs, bound, options.alpha)
         estimate = estimate._replace(low=ends[0], high=ends[1], p_value=p_value, method="pairs")
     if estimate.coverage is not None:
