@@ -9,6 +9,7 @@ from fastad._core.parameters import check_count
 from fastad._core.threads import points_at_once
 from fastad._core.types import ArrayLike, FloatMatrix, FloatVector, IntVector, Threshold
 from fastad.dask.tasks import Versions, dask_module, now_or_later, on_worker
+from fastad.errors import InvalidTypeError
 from fastad.regions import at_fpr, curve, volume_estimation
 from fastad.regions.batches import BATCH
 from fastad.regions.box import Box
@@ -75,7 +76,7 @@ def volume(
     True
     """
     return _on_cluster(
-        lambda: volume_estimation.volume(detector, threshold, box, method="uniform", **options),
+        lambda: volume_estimation.volume(detector, threshold, box, **_by_uniform_draws(options)),
         n_tasks,
         compute=compute,
     )
@@ -122,7 +123,7 @@ def volume_at_fpr(
     """
     find: Any = at_fpr.volume_at_fpr
     return _on_cluster(
-        lambda: find(detector, y_true, y_score, box, method="uniform", **options),
+        lambda: find(detector, y_true, y_score, box, **_by_uniform_draws(options)),
         n_tasks,
         compute=compute,
     )
@@ -165,7 +166,7 @@ def volumes(
     True
     """
     return _on_cluster(
-        lambda: at_fpr.volumes(detectors, X, y_true, method="uniform", **options),
+        lambda: at_fpr.volumes(detectors, X, y_true, **_by_uniform_draws(options)),
         n_tasks,
         compute=compute,
     )
@@ -249,6 +250,15 @@ def volume_curve(
             return curve.volume_curve(detector, threshold, box, **options)
 
     return now_or_later(run, compute=compute)
+
+
+def _by_uniform_draws(options: Mapping[str, Any]) -> dict[str, Any]:
+    if "method" in options:
+        raise InvalidTypeError(
+            "method must be left out on Dask, where points are drawn uniformly; volume_curve has "
+            "multilevel splitting"
+        )
+    return {"method": "uniform", **options}
 
 
 def _on_cluster(run: Callable[[], Result], n_tasks: int, *, compute: bool) -> Any:

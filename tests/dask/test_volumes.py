@@ -85,3 +85,7 @@ def test_errors_of_scores_and_options_are_those_of_one_machine() -> None:
         fastad.dask.volume(lambda rows: rows[:, 0] * np.nan, 0.5, BOX, **OPTIONS)
     with pytest.raises(fastad.InvalidInputError, match="n_tasks must be"):
         fastad.dask.volume(radius, 0.5, BOX, n_tasks=0, **OPTIONS)
+    with pytest.raises(TypeError, match="method must be left out on Dask"):
+        fastad.dask.volume(radius, 0.5, BOX, method="splitting", **OPTIONS)
+    with pytest.raises(TypeError, match="method must be left out on Dask"):
+        fastad.dask.volumes({"a": radius}, X, np.zeros(300), method="uniform", fpr=0.1)
