@@ -181,7 +181,11 @@ def harder() -> Iterator[dict[str, Any]]:
             for seed in (0, 1):
                 of = population("shifted", n, prevalence, heights=heights, seed=seed)
                 plan = design(of.scores, budget=budget, target=text, prevalence=prevalence / 100)
-                row = {"part": "harder", "model": f"{name}, {prevalence:g}", "target": text}
+                row: dict[str, Any] = {
+                    "part": "harder",
+                    "model": f"{name}, {prevalence:g}",
+                    "target": text,
+                }
                 row |= {"n_rows": n, "labels": budget, "n_draws": N_DRAWS}
                 yield {**row, **repeat(plan, of, text, N_DRAWS).row(of.truth(target))}
 

@@ -28,6 +28,7 @@ from fastad._core.results import Column, Record, ShortRepr, TableResult, interva
 from fastad._core.types import FloatVector, Point
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.labeling.drawn_rows import DrawnRows, check_rounds
+from fastad.labeling.gradients import rows_near
 from fastad.labeling.missed import missed_bound, missed_bound_if_uniform, missed_sequence
 from fastad.labeling.score_orders import ScoreOrder, check_all_scores
 from fastad.labeling.targets import BoundTarget, Targets, check_targets
@@ -50,7 +51,7 @@ _PREVALENCE, _AUC = 0.01, 0.9
 # Beyond this the expansion is none; and as good as infinite.
 _MOST_SKEWNESS, _MOST_DF = 1.0, 1e9
 # With fewer anomalies that have a label, or rows that decide, an interval is unreliable.
-_FEW_ANOMALIES, _FEW_DF = 20, 10
+_FEW_ANOMALIES, _FEW_ROWS = 20, 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,19 +277,25 @@ def _estimate(
     note = None
     if error and n_anomalies < _FEW_ANOMALIES:
         note = f"{n_anomalies} of the labels are anomalies, fewer than {_FEW_ANOMALIES}"
-    elif error and spread.df < _FEW_DF:
-        note = f"few rows decide: {spread.df:.2g} degrees of freedom, fewer than {_FEW_DF}"
+    elif error and spread.df < _FEW_ROWS:
+        note = f"few rows decide: {spread.df:.2g} degrees of freedom, fewer than {_FEW_ROWS}"
+    elif error and spread.n_near < _FEW_ROWS:
+        note = f"{spread.n_near:g} rows with labels lie near a threshold, fewer than {_FEW_ROWS}"
     return LabeledEstimate(
         target.name, value, low, high, error, p_value, sequence_low, sequence_high, note
     )
 
 
 class _Spread(NamedTuple):
-    """Moments of an estimate: its variance, with degrees of freedom, and its skewness."""
+    """Moments of an estimate: its variance, with degrees of freedom, and its skewness.
+
+    ``n_near`` is the number of rows with labels by the threshold of a detector.
+    """
 
     variance: float
     df: float
     skewness: float
+    n_near: float
 
     def quantile(self, alpha: float, sign: float) -> float:
         """Return the distance of an end in standard errors: Student's, or a longer one.
@@ -356,6 +363,9 @@ def _targeted(
     seen, there = weight @ (p * (1 - p) * slope**2), modelled * (1 - modelled) @ slopes**2
     if there > seen:
         variance = variance * float(there / seen) if seen > 0 else math.inf
+    n_near = min(
+        rows_near(counts[name], target.bound, points[name][rows]) for name in target.detectors
+    )
     corrected = modelled
     corrected[rows] += weight * (labels.label - p)
     counts = {
@@ -365,7 +375,7 @@ def _targeted(
     with suppress(UndefinedMeasureError):
         distance = np.clip(target.value(counts), *target.bounds) - value
         variance = max(variance, float(np.nan_to_num(distance)) ** 2)
-    return value, _Spread(variance, df_of_squares(squares), skewness)
+    return value, _Spread(variance, df_of_squares(squares), skewness, n_near)
 
 
 def _missed(

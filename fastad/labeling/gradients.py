@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from fastad._core.types import FloatVector
+from fastad._core.types import FloatVector, IntVector
 from fastad.errors import InvalidInputError
 from fastad.measures.flagged import points_flagged
 from fastad.measures.measure import BoundMeasure
@@ -117,6 +117,19 @@ def _at_point(counts: OrderedCounts, bound: BoundMeasure) -> FloatVector:
     of_above, of_below = (0.0 if math.isnan(slope) else slope for slope in slopes)
     gradients: FloatVector = of_below + (of_above - of_below) * flagged
     return gradients
+
+
+def rows_near(counts: OrderedCounts, bound: BoundMeasure, points: IntVector) -> float:
+    """Return how many rows, by their distinct scores, tell where a threshold lies.
+
+    Infinitely many where labels do not move it.
+    """
+    kind = bound.measure.operating_point or ""
+    axis = {"fpr": counts.fps, "tpr": counts.tps}.get(kind)
+    if axis is None or has_influence(bound.measure):
+        return math.inf
+    goal = float(bound.parameters[kind]) * axis[-1]
+    return float(np.sum(np.abs(axis[1:][points] - goal) <= _BANDWIDTH * goal))
 
 
 def _local_slope(xs: FloatVector, ys: FloatVector, x: float) -> float:

@@ -6,6 +6,10 @@ from scipy.stats import norm
 
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.labeling.gradients import gradient
+
+
+from fastad.errors import InvalidInputError
+from fastad.labeling.gradients import gradient, rows_near
 from fastad.labeling.score_orders import ScoreOrder
 from fastad.labeling.targets import check_targets
 from fastad.measures.requests import bind
@@ -89,3 +93,14 @@ def test_measures_without_gradient_are_refused() -> None:
     for key in ("f1_best", "eer"):
         with pytest.raises(InvalidInputError, match="measure with a gradient"):
             check_targets(key, ["score"])
+
+
+def test_rows_by_a_threshold_are_counted() -> None:
+    """Of 1000 normals an FPR of 0.1 flags 100: with those from 80 to 120 one knows where."""
+    order = ScoreOrder.of(-np.arange(1000.0))
+    counts, rows = order.counts(np.zeros(1000)), np.array([0, 78, 79, 100, 119, 120, 900])
+    assert rows_near(counts, bind("precision@fpr0.1", {}), order.point[rows]) == 3
+    counts = order.counts(np.ones(1000))
+    assert rows_near(counts, bind("fpr@tpr0.1", {}), order.point[rows]) == 3
+    for key in ("precision@threshold-3", "precision@k100", "auc@0.1"):
+        assert rows_near(counts, bind(key, {}), order.point[rows]) == np.inf
