@@ -360,9 +360,14 @@ def _targeted(
     modelled = expit(log_odds)
     # Where rows with labels stand for less of the variance than there is, for lack of labels where
     # the target depends on them, all of it is more.
-    seen, there = weight @ (p * (1 - p) * slope**2), modelled * (1 - modelled) @ slopes**2
+    expected = modelled * (1 - modelled) * slopes**2
+    seen, there = float(weight @ expected[rows]), float(expected.sum())
     if there > seen:
-        variance = variance * float(there / seen) if seen > 0 else math.inf
+        variance = variance * there / seen if seen > 0 else math.inf
+    # Rows without a label are not known, also where all rows with one were certain.
+    expected[rows] = 0.0
+    if expected.sum() > variance:
+        variance, squares = float(expected.sum()), expected
     n_near = min(
         rows_near(counts[name], target.bound, points[name][rows]) for name in target.detectors
     )

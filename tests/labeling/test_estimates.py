@@ -116,6 +116,23 @@ def test_where_the_last_round_has_all_labels_that_matter_a_measure_is_exact() ->
     assert n_exact > 10
 
 
+def test_rows_without_a_label_are_not_known_where_all_others_were_certain() -> None:
+    y_true, scores = population(20_000, 0.02, np.random.default_rng(13))
+    target = "precision@k200 a"
+    flagged = np.argsort(-scores["a"])[:200]
+    true, n_left = truth(target, y_true, scores), 0
+    plan = design(scores, budget=400, target=target, prevalence=0.02)
+    for seed in range(40):
+        drawn = draw(plan, rng=seed)
+        left = set(flagged) - {*drawn.row}
+        (found,) = estimate(scores, drawn.with_labels(y_true[drawn.row]), target=target).estimates
+        if left:
+            assert found.low < true < found.high
+            assert "few rows decide" in str(found.reliability_note)
+        n_left += bool(left)
+    assert n_left > 5
+
+
 def test_labels_behind_a_missing_one_are_not_used() -> None:
     y_true, scores = population(5000, 0.05, np.random.default_rng(3))
     drawn = drawn_and_labeled(y_true, scores, 400, "auc a", 0)
