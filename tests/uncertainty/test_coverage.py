@@ -445,9 +445,7 @@ def test_the_method_of_the_larger_variance_is_selected(kinds: int, method: str) 
         each: interval_by(counts, each).standard_error ** 2 for each in ("newcombe", "logit")
     }
     assert max(variances, key=lambda each: variances[each]) == method
-    combined, other = (interval_by(counts, each) for each in ("combined", method))
-    assert combined.standard_error == other.standard_error
-    assert other.low <= combined.low <= combined.high <= other.high
+    assert interval_by(counts, "combined").standard_error ** 2 == variances[method]
 
 
 @pytest.mark.parametrize(
