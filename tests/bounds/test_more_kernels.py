@@ -104,3 +104,24 @@ def test_normals_between_anomalies(seed: int) -> None:
     ties = np.append(anomalies, 100)[at] == normals
     assert equal.tolist() == np.bincount(at[ties], minlength=n).tolist()
     assert between.tolist() == np.bincount(at[~ties], minlength=n + 1).tolist()
+
+
+@pytest.mark.filterwarnings("ignore::fastad.errors.LowCoverageWarning")
+@given(seed=seeds, is_weighted=st.booleans())
+def test_replicates_of_clusters(seed: int, is_weighted: bool) -> None:
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(30, 300))
+    weights = rng.uniform(0.1, 3, n) if is_weighted else None
+    y, s = np.arange(n) % 3 == 0, rng.normal(size=n).round(1)
+    options: Any = {"clusters": rng.integers(12, size=n), "sample_weight": weights, "rng": seed}
+    result = fastad.interval(y, s, measure="auc", method="bootstrap", n_resamples=5, **options)
+    assert 0 <= result.low <= result.high <= 1
+
+
+@given(seed=seeds)
+def test_uniform_points_above_all_scores(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    test, uniform = rng.normal(size=50), 3 * rng.normal(size=int(rng.integers(2000, 9000)))
+    curve = fastad.mass_volume_curve(test, uniform, 1.0)
+    below = [np.count_nonzero(uniform <= threshold) for threshold in np.sort(test)]
+    assert curve.volume[1:].tolist() == (np.array(below) / uniform.size).tolist()

@@ -65,7 +65,8 @@ def test_the_distance_lies_within_its_bounds(
     together = np.concatenate([np.asarray(each, np.longdouble) for each in parts])
     ranks = np.unique(together, return_inverse=True)[1].astype(np.float64)
     wide = ranks[: len(parts[0])], ranks[len(parts[0]) :]
-    peer = ks_2samp(wide[0], wide[1], method="asymp").statistic
+    with np.errstate(divide="ignore"):  # in the p-value of one sample each
+        peer = ks_2samp(wide[0], wide[1], method="asymp").statistic
     assert bounds.low - 1e-12 <= peer <= bounds.high + 1e-12
     assert kolmogorov_distance(b, a) == bounds
 
@@ -194,17 +195,6 @@ def test_bytes_give_the_same_monitor(n_batches: int, options: Any) -> None:
         each.update(SCORES[:700] + 1)
     assert restored.to_bytes() == monitor.to_bytes() == pickled.to_bytes()
     assert (restored.alarm, restored.p_value) == (monitor.alarm, monitor.p_value)
-
-
-def test_damaged_bytes_are_refused() -> None:
-    data = drift(2).to_bytes()
-    for position in range(0, len(data), 997):
-        damaged = bytearray(data)
-        damaged[position] ^= 1
-        with pytest.raises(InvalidInputError, match="data must be the bytes of a DriftMonitor"):
-            DriftMonitor.from_bytes(bytes(damaged))
-    with pytest.raises(InvalidInputError, match="data must be the bytes of a DriftMonitor"):
-        DriftMonitor.from_bytes(data[:30])
 
 
 def test_threads_share_a_monitor() -> None:

@@ -161,22 +161,6 @@ def test_bytes_give_the_same_monitor(n_batches: int, options: Any) -> None:
     assert restored.p_value == monitor.p_value
 
 
-def test_damaged_bytes_are_refused() -> None:
-    data = watch().to_bytes()
-    for position in range(0, len(data), 37):
-        damaged = bytearray(data)
-        damaged[position] ^= 1
-        with pytest.raises(InvalidInputError, match="data must be the bytes of a RateMonitor"):
-            RateMonitor.from_bytes(bytes(damaged))
-    for cut in (0, 5, 21, len(data) - 1):
-        with pytest.raises(InvalidInputError, match="data must be the bytes of a RateMonitor"):
-            RateMonitor.from_bytes(data[:cut])
-    with pytest.raises(InvalidInputError, match="bytes that begin with b'fastad sketc"):
-        RateMonitor.from_bytes(fastad.streaming.ScoreSketch().to_bytes())
-    with pytest.raises(InvalidTypeError, match="found str"):
-        RateMonitor.from_bytes("text")  # type: ignore[arg-type]
-
-
 def test_threads_share_a_monitor() -> None:
     monitor = watch([])
     with ThreadPoolExecutor(8) as pool:

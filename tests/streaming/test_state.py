@@ -1,15 +1,16 @@
-"""The state of a sketch: a function of the points alone, and bytes that cannot be mistaken."""
+"""The state of a sketch is a function of the points alone; bytes of any state are not mistaken."""
 
 import copy
 import pickle
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
 import fastad
-from fastad.errors import InvalidInputError
-from fastad.streaming import ScoreSketch
+from fastad.errors import InvalidInputError, InvalidTypeError
+from fastad.streaming import DriftMonitor, RateMonitor, ScoreSketch, SlidingEvaluation
 
 TINY = 512
 _RNG = np.random.default_rng(0)
@@ -72,18 +73,52 @@ def test_copies_are_equal_and_apart() -> None:
         assert sketch.to_bytes() == before
 
 
-def test_bytes_that_were_altered_or_cut_are_refused() -> None:
-    data = sketch_of(Y[:50], S[:50]).to_bytes()
+def sliding() -> SlidingEvaluation:
+    evaluation = SlidingEvaluation(pane=60, window=120, memory=600)
+    evaluation.update([0, 1], [0.5, 1.5], time=0, group="a")
+    return evaluation
+
+
+def rate_monitor() -> RateMonitor:
+    monitor = RateMonitor("flagged_rate", expected_rate=0.01)
+    monitor.update_counts(5, 100)
+    return monitor
+
+
+def drift_monitor() -> DriftMonitor:
+    monitor = DriftMonitor(sketch_of(Y[:500], S[:500]))
+    monitor.update(S[:50])
+    return monitor
+
+
+MADE: dict[Any, Callable[[], Any]] = {
+    ScoreSketch: lambda: sketch_of(Y[:50], S[:50]),
+    SlidingEvaluation: sliding,
+    RateMonitor: rate_monitor,
+    DriftMonitor: drift_monitor,
+}
+
+
+@pytest.mark.parametrize("kind", MADE)
+def test_bytes_that_were_altered_or_cut_or_are_of_another_class_are_refused(kind: Any) -> None:
+    data = MADE[kind]().to_bytes()
+    positions = range(0, len(data), 1 + len(data) // 500)
     altered = [
         data[:i] + bytes([data[i] ^ flip]) + data[i + 1 :]
-        for i in range(len(data))
-        for flip in (1, 0x80, 0xFF)
+        for i in positions
+        for flip in (1, 0x41, 0x80, 0xFF)
     ]
-    cut = [data[:i] for i in range(len(data))]
-    for wrong in [*altered, *cut, data + b"\0", b"PAR1" + data, pickle.dumps(data)]:
-        with pytest.raises(InvalidInputError, match="data must be") as refusal:
-            ScoreSketch.from_bytes(wrong)
+    wrong = [data[:i] for i in (*positions, len(data) - 1)]
+    wrong += [made().to_bytes() for other, made in MADE.items() if other is not kind]
+    wrong += [data + b"\0", b"PAR1" + data, b"PAR1", pickle.dumps(data)]
+    name = "sketch" if kind is ScoreSketch else kind.__name__
+    message = f"data must be the bytes of a {name}; found"
+    for one in altered + wrong:
+        with pytest.raises(InvalidInputError, match=message) as refusal:
+            kind.from_bytes(one)
         assert refusal.value.argument == "data"
+    with pytest.raises(InvalidTypeError, match=f"{message} str"):
+        kind.from_bytes("text")
 
 
 def test_the_largest_memory_comes_back_from_bytes() -> None:

@@ -316,31 +316,6 @@ def test_a_snapshot_goes_on_as_if_nothing_had_happened(tmp_path: Path, n_batches
     assert list(tmp_path.iterdir()) == [path]
 
 
-def small() -> bytes:
-    evaluation = SlidingEvaluation(pane=60, window=120, memory=600)
-    evaluation.update([0, 1], [0.5, 1.5], time=0, group="a")
-    return evaluation.to_bytes()
-
-
-def test_altered_or_cut_off_bytes_are_refused() -> None:
-    data = small()
-    for position in range(len(data)):
-        altered = bytearray(data)
-        altered[position] ^= 0x41
-        with pytest.raises(InvalidInputError, match="data must be the bytes of a SlidingEval"):
-            SlidingEvaluation.from_bytes(bytes(altered))
-        with pytest.raises(InvalidInputError, match="data must be the bytes of a SlidingEval"):
-            SlidingEvaluation.from_bytes(data[:position])
-
-
-def test_other_data_are_refused() -> None:
-    for other in (ScoreSketch().to_bytes(), b"", b"PAR1"):
-        with pytest.raises(InvalidInputError, match="found"):
-            SlidingEvaluation.from_bytes(other)
-    with pytest.raises(TypeError, match="data must be the bytes of a SlidingEvaluation; found str"):
-        SlidingEvaluation.from_bytes("text")  # type: ignore[arg-type]
-
-
 # Threads.
 
 
