@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from fastad import ResultTable
 from fastad.benchmarking import Recommendation, recommend
 from fastad.errors import UndefinedMeasureError
+from tests.benchmarking.test_selection import LABELS, UP, table_of
 from tests.support.comparison_oracles import (
     Rows,
-    as_columns,
     loss,
     losses_between_classes,
     mean_of,
@@ -25,16 +25,7 @@ from tests.support.comparison_oracles import (
 )
 
 nan = math.nan
-LABELS = ["auc", "tpr@0.05", "cost"]
-UP = {"auc": True, "tpr@0.05": True, "cost": False}
 Losses: TypeAlias = dict[Any, Fraction | None]
-
-
-def table_of(rows: Rows, anomaly_class: bool = False) -> ResultTable:
-    columns = as_columns(rows)
-    if not anomaly_class:
-        del columns["anomaly_class"]
-    return ResultTable.from_table(columns, measures=LABELS, higher_is_better={"cost": False})
 
 
 def arrays(**measures: Any) -> ResultTable:

@@ -10,14 +10,8 @@ import pytest
 from fastad import ResultTable
 from fastad.benchmarking import average_ranks
 from fastad.errors import InvalidInputError
+from tests.benchmarking.test_result_table import TABLE
 from tests.support.loops import loop
-
-TABLE: dict[str, Any] = {
-    "dataset": ["a", "a", "b", "b"],
-    "detector": ["knn", "lof", "knn", "lof"],
-    "auc": [0.9, 0.8, 0.7, 0.6],
-    "tpr@0.05": [0.4, 0.5, 0.6, 0.3],
-}
 
 MASKED = np.ma.array([0.1, 0.2, 0.3, 0.4], mask=[True, False, False, False])
 

@@ -1,6 +1,7 @@
 """Definitions of others against slow versions of them, and against numbers that they gave."""
 
 import json
+import operator
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -198,29 +199,26 @@ def test_pycaleva_adds_rectangles() -> None:
     assert np.isnan(value_of(name, y, s + 1))
 
 
-def test_keras_reads_rates_above_200_thresholds() -> None:
+@pytest.mark.parametrize(
+    ("n", "steps", "flagged", "name"),
+    [
+        # Scores on thresholds too: those are not above them.
+        (199, 398, operator.gt, f"{AUC} above 200 thresholds"),
+        # Many thresholds have scores; the lowest and the highest score are 0 and 1.
+        (200, 400, operator.ge, f"{AUC} at 201 thresholds from below 0 to above 1"),
+    ],
+    ids=["Keras", "Ludwig"],
+)
+def test_rates_are_read_at_equal_steps_and_beyond_both_ends(
+    n: int, steps: int, flagged: Any, name: str
+) -> None:
     rng = np.random.default_rng(4)
     y = np.repeat([0, 1], 50)
-    # Scores on thresholds too: those are not above them.
-    s = (rng.integers(0, 399, 100) / 398).astype(np.float32).astype(np.float64)
-    thresholds = np.array([-1e-7, *(np.arange(1, 199) / 199), 1 + 1e-7], np.float32)
-    points = [slow.rates(y, s > float(t)) for t in thresholds]
+    s = np.append(rng.integers(0, steps + 1, 98) / steps, [0.0, 1.0])
+    s = s.astype(np.float32).astype(np.float64)
+    thresholds = np.array([-1e-7, *(np.arange(1, n) / n), 1 + 1e-7], np.float32)
+    points = [slow.rates(y, flagged(s, float(t))) for t in thresholds]
     expected = slow.trapezoid([p[0] for p in points], [p[1] for p in points])
-    name = f"{AUC} above 200 thresholds"
-    assert value_of(name, y, s) == pytest.approx(expected, abs=1e-12)
-    assert value_of(name, y, s) != pytest.approx(metrics.roc_auc_score(y, s), abs=1e-4)
-    assert np.isnan(value_of(name, y, 2 * s))
-
-
-def test_ludwig_reads_rates_at_201_thresholds_and_both_ends() -> None:
-    rng = np.random.default_rng(5)
-    y = np.repeat([0, 1], 50)
-    # Many thresholds have scores; the lowest and the highest score are 0 and 1.
-    s = np.append(rng.integers(0, 401, 98) / 400, [0.0, 1.0]).astype(np.float32).astype(np.float64)
-    thresholds = np.array([-1e-7, *(np.arange(1, 200) / 200), 1 + 1e-7], np.float32)
-    points = [slow.rates(y, s >= float(t)) for t in thresholds]
-    expected = slow.trapezoid([p[0] for p in points], [p[1] for p in points])
-    name = f"{AUC} at 201 thresholds from below 0 to above 1"
     assert value_of(name, y, s) == pytest.approx(expected, abs=1e-12)
     assert value_of(name, y, s) != pytest.approx(metrics.roc_auc_score(y, s), abs=1e-4)
     assert np.isnan(value_of(name, y, 2 * s))

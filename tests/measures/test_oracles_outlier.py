@@ -76,23 +76,20 @@ def mean_ranks(scores: Sequence[int]) -> list[Fraction]:
 
 
 @given(points(), rates)
-def test_ht_auc_drops_the_highest_normals(sample: Points, alpha: float) -> None:
+def test_trimmed_areas_drop_the_highest_normals_or_the_lowest_anomalies(
+    sample: Points, alpha: float
+) -> None:
     anomalies, normals = classes(sample)
     n, m = len(anomalies), len(normals)
-    k = math.floor(written(alpha) * m)
-    rest = sorted(normals, reverse=True)[k:]
+    dropped, kept = (math.floor(written(alpha) * size) for size in (m, n))
+    rest = sorted(normals, reverse=True)[dropped:]
     expected = sum((win(a, b) for a in anomalies for b in rest), Fraction(0)) / (m * n)
-    assert fastad.measures.ht_auc(*sample, alpha=alpha) == float(expected + Fraction(k, m))
-
-
-@given(points(), rates)
-def test_lf_auc_keeps_the_highest_anomalies(sample: Points, alpha: float) -> None:
-    anomalies, normals = classes(sample)
-    n, m = len(anomalies), len(normals)
-    k = math.floor(written(alpha) * n)
-    kept = sorted(anomalies, reverse=True)[:k]
-    expected = sum((win(a, b) for a in kept for b in normals), Fraction(0)) / (m * n)
-    assert fastad.measures.lf_auc(*sample, alpha=alpha) == float(expected + Fraction(n - k, n))
+    ht_auc = fastad.measures.ht_auc(*sample, alpha=alpha)
+    assert ht_auc == float(expected + Fraction(dropped, m))
+    highest = sorted(anomalies, reverse=True)[:kept]
+    expected = sum((win(a, b) for a in highest for b in normals), Fraction(0)) / (m * n)
+    lf_auc = fastad.measures.lf_auc(*sample, alpha=alpha)
+    assert lf_auc == float(expected + Fraction(n - kept, n))
 
 
 @given(points(), positive)

@@ -1,6 +1,5 @@
 """How often detectors pass whose true loss is the margin: the table, and a cell of it."""
 
-import math
 from fractions import Fraction
 
 import numpy as np
@@ -12,13 +11,9 @@ from bench.difference_coverage import true_values
 from bench.pages import read_rows
 from fastad.measures.contamination import corrected
 from fastad.measures.requests import bind
+from tests.uncertainty.test_difference_coverage import most
 
 ROWS = read_rows(study.TABLE)
-
-
-def most(rate: float, n_tried: int) -> float:
-    """Return how many of so many may come at this rate, but for one cell of a thousand."""
-    return rate * n_tried + 3.1 * math.sqrt(rate * (1 - rate) * n_tried)
 
 
 def test_the_table_has_every_cell() -> None:
