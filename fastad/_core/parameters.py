@@ -311,6 +311,16 @@ def refused(name: str, expected: str, found: object) -> InvalidInputError:
     return InvalidInputError(f"{name} must {expected}; found {found}")
 
 
+def refuse_given(options: Mapping[str, object], where: str, found: str = "") -> None:
+    """Refuse options that are given beside what leaves them without use, or without what they need.
+
+    Messages end with ``found``, by default the value.
+    """
+    for name, value in options.items():
+        if value is not None:
+            raise refused(name, f"not be given {where}", found or short_repr(value))
+
+
 def mistyped(name: str, expected: str, found: object) -> InvalidTypeError:
     """Return the error of an argument of a wrong type."""
     return InvalidTypeError(f"{name} must {expected}; found {found}")

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
-from typing import Any, overload
+from typing import overload
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from fastad._core.parameters import (
     check_range,
     check_rates,
     check_thresholds,
+    refuse_given,
 )
 from fastad._core.progress import LATE, Progress, ProgressOption, SharedProgress, reporting
 from fastad._core.suggestions import suggests_arguments
@@ -50,6 +51,7 @@ from fastad.ordering.named_scores import Table, named_scores
 
 ERROR_POLICIES = ("raise", "record")
 _MAX_NAMES = 4
+_BESIDE_PARTS = "with kinds or segments, whose rates are of independent samples as labelled"
 
 
 @overload
@@ -319,9 +321,8 @@ def evaluate(
             design = check_design(clusters, blocks, labels.row_index, labels.weights)
             request = replace(request, design=None if design.is_independent else design)
         if has_parts:
-            _check_beside_parts(
-                contamination=contamination, clusters=clusters, blocks=blocks, curves=curves or None
-            )
+            others = {"contamination": contamination, "clusters": clusters, "blocks": blocks}
+            refuse_given({**others, "curves": curves or None}, _BESIDE_PARTS, "both")
             if labels.weights is not None and labels.weights.dtype.kind == "f":
                 raise InvalidInputError(
                     "sample_weight must contain integers with kinds or segments, whose samples "
@@ -370,16 +371,6 @@ def _check_names(thresholds: Iterable[str], detectors: Sequence[str]) -> None:
             f"threshold must have one number for each of {some_of(detectors, _MAX_NAMES)}; "
             f"found {found}"
         )
-
-
-def _check_beside_parts(**arguments: Any) -> None:
-    """Refuse what the rates of kinds and segments do not allow for."""
-    for name, value in arguments.items():
-        if value is not None:
-            raise InvalidInputError(
-                f"{name} must not be given with kinds or segments, whose rates are of "
-                "independent samples as labelled; found both"
-            )
 
 
 def _check_beside_design(request: EvaluationRequest) -> None:

@@ -13,6 +13,7 @@ from fastad._core.parameters import (
     check_column_names,
     check_count,
     check_seed,
+    refuse_given,
     short_repr,
 )
 from fastad._core.toml_files import check_keys, check_table, check_tables, read_toml
@@ -206,12 +207,8 @@ class Policy:
             check_test_options(each.bound, self.confidence_level, 1, 0)
             corrected(each.bound, hidden)
         names = "id", "clusters", "weights", "blocks"
-        of_pairs = [name for name in names if getattr(self, name) is not None]
-        if self.design == "independent" and of_pairs:
-            raise InvalidInputError(
-                f"{of_pairs[0]} must not be given for independent samples; found "
-                f"{short_repr(getattr(self, of_pairs[0]))}"
-            )
+        if self.design == "independent":
+            refuse_given({name: getattr(self, name) for name in names}, "for independent samples")
 
     @property
     def slice_columns(self) -> list[str]:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from fastad._core.frames import table_columns
-from fastad._core.parameters import check_generator, check_mapping, short_repr
+from fastad._core.parameters import check_generator, check_mapping, refuse_given
 from fastad._core.progress import Progress, reporting
 from fastad._core.random import random_seed
 from fastad._core.suggestions import suggests_arguments
@@ -276,7 +276,7 @@ def evaluate_unsupervised(
     sizes = {"n_subspaces": n_subspaces, "n_features": n_features, "n_draws": n_draws}
     if X_train is not None:
         not_uniform = None if method in ("auto", "uniform") else method
-        _refuse({"box": box, "method": not_uniform}, "beside X_train")
+        refuse_given({"box": box, "method": not_uniform}, "beside X_train")
         jobs = check_jobs(n_jobs)
         given = {name: size for name, size in sizes.items() if size is not None}
         subspaces = check_subspaces(
@@ -286,7 +286,7 @@ def evaluate_unsupervised(
             rows = evaluate_subspaces(subspaces, plan, jobs, report)
         return summarise_subspaces(subspaces, plan, rows)
     del sizes["n_draws"]
-    _refuse({**sizes, "n_jobs": n_jobs}, "without X_train")
+    refuse_given({**sizes, "n_jobs": n_jobs}, "without X_train")
     samples, region = check_data(X, box)
     scored = {
         name: block_score(score, region.n_features, f"detectors[{name!r}]")
@@ -305,13 +305,6 @@ def evaluate_unsupervised(
             points = PointLevels.of(levels, y_score, drawn, number)
             estimates[name] = estimate_with_points(levels, points, plan)
     return UnsupervisedEvaluation(estimates, plan.level)
-
-
-def _refuse(options: Mapping[str, object], where: str) -> None:
-    """Refuse options that are given beside or without another one."""
-    for name, value in options.items():
-        if value is not None:
-            raise InvalidInputError(f"{name} must not be given {where}; found {short_repr(value)}")
 
 
 def _named(scores: Any, name: str) -> dict[str, Any]:

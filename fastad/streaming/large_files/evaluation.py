@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 import numpy as np
 
 from fastad._core.arrays import python_values
-from fastad._core.parameters import N_RESAMPLES, check_column_names, check_flag, short_repr
+from fastad._core.parameters import (
+    N_RESAMPLES,
+    check_column_names,
+    check_flag,
+    refuse_given,
+    short_repr,
+)
 from fastad._core.progress import Progress, reporting
 from fastad._core.suggestions import suggests_arguments
 from fastad._core.threads import thread_limit
@@ -243,7 +249,8 @@ def evaluate(
         if is_counts(table, label_column):
             ignored = {"score_columns": score_columns, "pos_label": pos_label, "folder": folder}
             ignored |= {"kind_columns": kind_columns, "segment_columns": segment_columns}
-            _refuse_ignored({**ignored, "exact": exact or None})
+            ignored |= {"exact": exact or None}
+            refuse_given(ignored, "for a table of counts, which has neither scores nor labels")
             cells = counted_cells(table, grouping)
             tables = {
                 (name, "score"): evaluate_cells(each, bound, intervals)
@@ -267,16 +274,6 @@ def counted_cells(table: Table, group_columns: Sequence[str]) -> dict[Any, Score
     batch = read_counts(table, group_columns)
     groups = dict(split(batch, group_columns))
     return {name: cells_of(batch, groups[name]) for name in in_order(groups)}
-
-
-def _refuse_ignored(options: Mapping[str, Any]) -> None:
-    """Refuse options that are given although a table of counts has neither scores nor labels."""
-    for name, value in options.items():
-        if value is not None:
-            raise InvalidInputError(
-                f"{name} must not be given for a table of counts, which has neither scores nor "
-                f"labels; found {short_repr(value)}"
-            )
 
 
 def check_other_columns(
