@@ -146,8 +146,8 @@ def friedman(
     measures : sequence of str, optional
         Keys of the measures; by default all.
     correct_ties : bool, default True
-        Whether to allow for ties, which make ranks vary less. Without, the statistics are those
-        of Demšar's plain formula.
+        Whether to allow for ties, which make ranks vary less. Without, the statistics are
+        Demšar's by the plain formula.
     confidence_level : float, default 0.95
         Confidence level of the interval of the concordance, in (0, 1).
 
@@ -278,8 +278,8 @@ def _test(
 def _exact_p_value(deviations: IntMatrix) -> float:
     """Return how likely rank sums vary as much if each data set orders detectors at random.
 
-    With the ties that there are; NaN where too many sums are possible. ``deviations`` are twice
-    those of ranks from their mean. Data sets are added one after the other: how the sums vary
+    With the ties that there are; NaN where too many sums are possible. ``deviations`` of ranks
+    from their mean are doubled. Data sets are added one after the other: how the sums vary
     depends on them in any order, so that sorted sums and their probabilities are enough.
     """
     first, *others = sorted(tuple(sorted(row)) for row in deviations.tolist())

@@ -77,7 +77,7 @@ def bayesian_hierarchical_t(
     -----
     Differences on the splits of a data set i are normal, with mean d_i, deviation s_i and equal
     correlations; d_i have Student's distribution about d_0, with scale s_0 and m degrees of
-    freedom. Priors are those of baycomp: uniform for d_0 and the deviations, and for m - 1 a
+    freedom. Priors are baycomp's: uniform for d_0 and the deviations, and for m - 1 a
     gamma distribution with a shape from 1 to 2 and a rate from 0.01 to 0.1, on a grid of 33 values.
     The posterior probability of a region is the fraction of draws of (d_0, s_0, m), by Gibbs
     sampling, by which the difference on another data set is most likely there.

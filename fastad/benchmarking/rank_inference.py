@@ -202,8 +202,8 @@ def rank_intervals(
     distribution is that under random signs of the data sets, problems of one data set together: if
     differences of equal detectors are symmetric, the intervals cover for any number of data sets.
     Fewer than six cannot show a difference at 95 %. Where mean values are ranked whose differences
-    are significantly skewed, at 5 % by random signs, a note says so, and the distribution is that
-    of resampled differences (the studentized bootstrap), which is valid for many data sets.
+    are significantly skewed, at 5 % by random signs, a note says so, and differences are
+    resampled (the studentized bootstrap), which is valid for many data sets.
 
     Probabilities are fractions of replicates with random weights of data sets (the Bayesian
     bootstrap), with a Monte Carlo error of at most ``0.5 / sqrt(n_resamples)``.

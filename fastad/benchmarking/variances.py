@@ -185,8 +185,8 @@ def variance_components(
     0 where that is negative. Numbers of seeds may differ by data set (and m is their harmonic
     mean); data sets with one seed count in A alone. Problems of one data set count as their mean.
 
-    Intervals of A and W are the jackknife's, of their logarithms with Student's quantiles; that of
-    A contains the chi-squared one; both give that of B by the modified method of large samples
+    Intervals of A and W are the jackknife's, of their logarithms with Student's quantiles; A's
+    contains the chi-squared one; B's follows from both by the modified method of large samples
     (Burdick and Graybill). At 95 % they covered in 93 to 95 % (W) and 96 to 99 % (B) of 4 000
     tables with 5 to 40 data sets for normal distributions, and B of exponential ones in 88 to 98 %.
 

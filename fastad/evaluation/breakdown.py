@@ -32,9 +32,9 @@ class Breakdown(TableResult):
     """Rates of kinds of anomalies and of segments of normals at operating points.
 
     Prints tables for each detector and point. Frames have a row for all samples, each part and the
-    worst one at each point: the columns of groups, ``detector``, ``fpr``, ``threshold``, those of
-    `fastad.uncertainty.RateComparison`, ``alarms_per_day``, and the keys of the measures, whose
-    values are of each kind against all normal samples.
+    worst one at each point: the columns of groups, ``detector``, ``fpr``, ``threshold``, the
+    columns of `fastad.uncertainty.RateComparison`, ``alarms_per_day``, and the keys of the
+    measures, whose values are of each kind against all normal samples.
 
     Attributes
     ----------
