@@ -95,6 +95,10 @@ def test_what_has_no_numbers() -> None:
     assert (of_k.required_anomalies, of_k.required_normals) == (None, None)
     of_rate = gate_power(Y, OLD, measure="fpr", threshold=1.5, margin=0.05, loss=0.01, **options)
     assert of_rate.required_normals is not None
+    # Of three anomalies nothing is known, and the area under the gain curve has no lowest value.
+    labels, equal = np.arange(40) < 3, np.zeros(40)
+    of_gain = gate_power(labels, equal, measure="auc_prg", margin=0.1, n_draws=3, rng=0)
+    assert (of_gain.power, of_gain.required_anomalies) == (0, None)
 
 
 @pytest.mark.parametrize(

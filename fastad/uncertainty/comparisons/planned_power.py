@@ -354,5 +354,8 @@ def _factor(results: Sequence[MarginTest], target: float) -> float | None:
     room = sign * (float(np.mean(estimates)) - end)
     if room <= 0:
         return None
+    # Too few samples may have no bound, of a measure without a lowest value.
     roots = sign * (np.mean(estimates) - bounds) / room
-    return float(np.quantile(roots, target)) ** 2
+    with np.errstate(invalid="ignore"):
+        factor = float(np.quantile(roots, target)) ** 2
+    return factor if math.isfinite(factor) else None
