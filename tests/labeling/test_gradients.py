@@ -5,10 +5,6 @@ import pytest
 from scipy.stats import norm
 
 from fastad.errors import InvalidInputError, UndefinedMeasureError
-from fastad.labeling.gradients import gradient
-
-
-from fastad.errors import InvalidInputError
 from fastad.labeling.gradients import gradient, rows_near
 from fastad.labeling.score_orders import ScoreOrder
 from fastad.labeling.targets import check_targets

@@ -92,6 +92,27 @@ def test_a_rate_at_a_threshold_has_newcombes_interval(
     assert result.high == pytest.approx(high, abs=6e-5)
 
 
+@pytest.mark.parametrize("detected", [1, 0])
+def test_a_rate_takes_samples_of_its_class_alone(detected: int) -> None:
+    """Those of the other class are not read; their number was divided by."""
+    rate = "tpr@threshold1" if detected else "fpr@threshold1"
+    both = [rate_sample(3, 20), rate_sample(9, 25)]
+    alone = [([detected] * k, scores[:k]) for k, (_, scores) in zip((20, 25), both, strict=True)]
+    found = fastad.compare_independent(*alone, measure=rate)
+    expected = fastad.compare_independent(*both, measure="tpr@threshold1")
+    assert (found.difference, found.p_value) == (expected.difference, expected.p_value)
+    assert (found.low, found.high) == (expected.low, expected.high)
+
+
+def test_samples_without_normals_do_not_differ_in_precision() -> None:
+    """Every precision is 1, in all samples: the interval has the width that few samples leave."""
+    alone = [1] * 6, [0.1, 0.2, 0.3, 0.3, 0.4, 0.5]
+    with pytest.warns(LowCoverageWarning, match="the estimated variance is zero"):
+        found = fastad.compare_independent(alone, alone, measure="ef@0.1")
+    assert (found.difference, found.p_value) == (0, 1)
+    assert found.low < 0 < found.high
+
+
 HYBRIDS = [
     {"measure": "auc"},
     {"measure": "tpr_at_fpr", "fpr": 0.1},
