@@ -68,6 +68,16 @@ def table_columns(table: Any, name: str) -> list[tuple[str, Any]] | None:
     return [(string, table[column]) for string, column in zip(strings, names, strict=True)]
 
 
+def column_names(table: Any) -> list[str] | None:
+    """Return the names of the columns of a table; None if it has none, or numbers for names."""
+    kind = type(table)
+    attribute = next((each for each in ("column_names", "columns") if hasattr(kind, each)), None)
+    if attribute is None:
+        return None
+    names = list(getattr(table, attribute))
+    return names if all(isinstance(name, str) for name in names) else None
+
+
 def as_array(values: Any, name: str) -> npt.NDArray[Any]:
     """Return values as an array, without a copy where that is possible.
 

@@ -118,7 +118,9 @@ def compile_scorer(detector: Any) -> CompiledScorer:
     >>> np.allclose(compiled.score_samples(X), -forest.score_samples(X), rtol=1e-9)
     True
     """
-    return _compiled(detector, "detector")
+    scorer = _compiled(detector, "detector")
+    scorer.feature_names = getattr(detector, "feature_names_in_", None)
+    return scorer
 
 
 # Methods whose values order points. Of scikit-learn's detectors all are lower for anomalies.

@@ -1,7 +1,7 @@
 """Interface of every compiled detector."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,7 +9,7 @@ import numpy.typing as npt
 from numba.core.dispatcher import Dispatcher
 
 from fastad._core.arrays import as_readonly
-from fastad._core.frames import as_array
+from fastad._core.frames import as_array, column_names
 from fastad._core.suggestions import suggests_arguments
 from fastad._core.threads import current_threads, in_steps, points_at_once, thread_limit, thread_map
 from fastad._core.types import ArrayLike, FloatMatrix, FloatVector, IntVector
@@ -39,6 +39,8 @@ class CompiledScorer:
         `score_block`. Volumes compile drawing and counting around it.
     arguments : tuple
         Arguments of the kernel after points and scores.
+    feature_names : sequence of str or None
+        Columns of the frame that the detector was fitted on, if it was one.
     """
 
     n_features: int | None
@@ -46,6 +48,7 @@ class CompiledScorer:
     on_threads: bool = True
     kernel: Any = None
     arguments: tuple[Any, ...] = ()
+    feature_names: Sequence[str] | None = None
 
     def __init_subclass__(cls) -> None:
         # Functions in a class are methods; this one does not take the scorer.
@@ -84,7 +87,7 @@ class CompiledScorer:
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Finite numbers.
+            Finite numbers; of a frame, in the columns that the detector was fitted on.
         n_threads : int, optional
             Threads over the samples; by default the environment variable FASTAD_NUM_THREADS, else
             the processors that the process may use.
@@ -97,9 +100,10 @@ class CompiledScorer:
         Raises
         ------
         InvalidInputError
-            If X has another shape, or values that are not finite.
+            If X has another shape, other columns, or values that are not finite.
         """
         samples = check_samples(X, self.n_features)
+        check_columns(self, X, "the detector")
         scores = np.empty(samples.shape[0])
 
         def score_rows(rows: range) -> None:
@@ -166,6 +170,32 @@ def check_samples(X: ArrayLike, n_features: int | None, name: str = "X") -> npt.
             f"the first at row {int(np.argmax(bad))}"
         )
     return samples
+
+
+def check_columns(detector: Any, X: ArrayLike, item: str) -> None:
+    """Check that a frame has the columns that a detector was fitted on, in their order.
+
+    Features are told apart by their position. Arrays have no names, and neither have detectors
+    that were fitted on arrays.
+    """
+    owner = getattr(detector, "__self__", detector)
+    attribute = "feature_names" if isinstance(owner, CompiledScorer) else "feature_names_in_"
+    compare_columns(X, "X", getattr(owner, attribute, None), f"that {item} was fitted on")
+
+
+def compare_columns(X: ArrayLike, name: str, expected: Sequence[str] | None, origin: str) -> None:
+    """Check that a frame has the expected columns, in their order."""
+    columns = column_names(X)
+    if columns is None or expected is None:
+        return
+    differing = [pair for pair in zip(columns, expected, strict=False) if pair[0] != pair[1]]
+    if differing:
+        found, wanted = differing[0]
+        raise InvalidInputError(
+            f"{name} must have the columns {origin}, in their order; found {len(differing)} "
+            f"others, the first {found!r} in place of {str(wanted)!r}. Use {name}.to_numpy() if "
+            "features are in the same order"
+        )
 
 
 def is_exactly(estimator: Any, module: str, name: str) -> bool:

@@ -12,7 +12,7 @@ from fastad._core.parameters import check_count, check_type
 from fastad._core.threads import MOST as BLOCK
 from fastad._core.types import ArrayLike, FloatMatrix, FloatVector, Label, Point, Points
 from fastad.detectors.compilation import compile_scorer
-from fastad.detectors.scorer import check_samples
+from fastad.detectors.scorer import check_columns, check_samples
 from fastad.errors import InvalidInputError
 from fastad.ordering.labels import check_labels
 from fastad.plot import drawing
@@ -208,6 +208,7 @@ class DecisionRegionDisplay(drawing.Display):
         if size < 2:
             raise InvalidInputError(f"resolution must be at least 2; found {size}")
         samples, labels = _check_points(X, y_true, pos_label)
+        check_columns(detector, X, "the detector")
         region = Box.from_data(samples, None) if box is None else check_box(box)
         if region.n_features != 2 or region.discrete.any():
             n_continuous = region.n_features - int(np.count_nonzero(region.discrete))

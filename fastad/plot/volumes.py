@@ -9,7 +9,7 @@ import numpy as np
 from fastad._core.parameters import check_choice, check_type
 from fastad._core.text_tables import level_text
 from fastad._core.types import ArrayLike, Points, Threshold
-from fastad.detectors.scorer import check_samples
+from fastad.detectors.scorer import check_columns, check_samples
 from fastad.plot import drawing
 from fastad.plot.curves import CurvesDisplay
 from fastad.plot.folds import name_of_estimator
@@ -227,6 +227,7 @@ class VolumeCurveDisplay(CurvesDisplay[VolumeCurve]):
             As `plot` takes them.
         """
         samples = check_samples(X, None)
+        check_columns(estimator, X, "the estimator")
         region = Box.from_data(samples) if box is None else check_box(box)
         scored = block_score(estimator, region.n_features)
         if threshold is None:

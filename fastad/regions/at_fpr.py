@@ -13,7 +13,7 @@ from fastad._core.results import Column, TableResult, estimate_columns
 from fastad._core.suggestions import suggests_arguments
 from fastad._core.threads import thread_limit
 from fastad._core.types import ArrayLike, Interpolation, Label, Point, Points, Threshold
-from fastad.detectors.scorer import check_samples
+from fastad.detectors.scorer import check_columns, check_samples
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.measures.thresholds import thresholds_at
 from fastad.ordering.labels import check_labels
@@ -258,6 +258,8 @@ def volumes(
             f"{labels.n_rows} labels"
         )
     labels.row_index.check(X, "X")
+    for name, detector in named.items():
+        check_columns(detector, X, f"detectors[{name!r}]")
     region = Box.from_data(samples) if box is None else check_box(box)
     if region.n_features != samples.shape[1]:
         raise InvalidInputError(

@@ -14,7 +14,7 @@ from fastad._core.progress import Progress, reporting
 from fastad._core.suggestions import suggests_arguments
 from fastad._core.threads import thread_limit
 from fastad._core.types import ArrayLike, FloatMatrix, FloatVector, Point
-from fastad.detectors.scorer import check_samples
+from fastad.detectors.scorer import check_columns, check_samples
 from fastad.errors import InvalidInputError
 from fastad.regions.box import Box, check_box
 from fastad.regions.methods import CANDIDATES, ENOUGH_INSIDE, FIRST_DRAWS
@@ -118,6 +118,7 @@ def level_sets(
         raise InvalidInputError("lowest_mass must lie in [0, 1); found 1")
     options = LevelSetOptions.of(method, n_draws, lowest)
     samples, region = check_data(X, box)
+    check_columns(detector, X, "the detector")
     generator = check_generator(rng)
     scored = block_score(detector, region.n_features)
     with thread_limit(n_threads), reporting(progress, "points") as report:

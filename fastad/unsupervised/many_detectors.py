@@ -12,6 +12,7 @@ from fastad._core.random import random_seed
 from fastad._core.suggestions import suggests_arguments
 from fastad._core.threads import thread_limit
 from fastad._core.types import ArrayLike, Point
+from fastad.detectors.scorer import check_columns
 from fastad.errors import InvalidInputError, InvalidTypeError
 from fastad.regions.box import Box
 from fastad.regions.scores import Detector, block_score, naming
@@ -288,6 +289,8 @@ def evaluate_unsupervised(
     del sizes["n_draws"]
     refuse_given({**sizes, "n_jobs": n_jobs}, "without X_train")
     samples, region = check_data(X, box)
+    for name, score in named.items():
+        check_columns(score, X, f"detectors[{name!r}]")
     scored = {
         name: block_score(score, region.n_features, f"detectors[{name!r}]")
         for name, score in named.items()

@@ -12,11 +12,12 @@ import numpy.typing as npt
 
 from fastad._core.arrays import set_readonly
 from fastad._core.extras import missing_extra
+from fastad._core.frames import column_names
 from fastad._core.parameters import check_count, short_repr
 from fastad._core.threads import thread_limit
 from fastad._core.types import ArrayLike, FloatMatrix, IntMatrix, IntVector
 from fastad.detectors.compilation import compile_scorer
-from fastad.detectors.scorer import check_samples
+from fastad.detectors.scorer import check_samples, compare_columns
 from fastad.errors import (
     InvalidInputError,
     InvalidTypeError,
@@ -69,6 +70,7 @@ def check_subspaces(
         check_factory(factory, f"detectors[{name!r}]")
     train_rows = check_samples(X_train, None, "X_train").astype(np.float64)
     test_rows = check_samples(X, train_rows.shape[1], "X").astype(np.float64)
+    compare_columns(X, "X", column_names(X_train), "of X_train")
     for rows, name in ((train_rows, "X_train"), (test_rows, "X")):
         if rows.shape[0] == 0:
             raise InvalidInputError(f"{name} must contain at least one row; found none")

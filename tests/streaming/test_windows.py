@@ -118,7 +118,7 @@ def test_late_labels_are_labels_at_once() -> None:
     evaluation.update(y_score=S, time=T)
     result = evaluation.evaluate(["auc"])
     assert "auc" in result.undefined
-    with pytest.raises(KeyError, match="auc: .*undefined"):
+    with pytest.raises(KeyError, match=r"auc: .*undefined"):
         result["roc_auc"]
     order = RNG.permutation(N)
     for rows in np.array_split(order, 7):
