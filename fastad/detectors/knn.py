@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 
 from fastad._core.arrays import set_readonly
+from fastad._core.frames import column_names
 from fastad._core.parameters import check_choice, check_count
 from fastad._core.suggestions import suggests_arguments
 from fastad._core.types import ArrayLike, FloatMatrix, FloatVector
@@ -46,6 +47,11 @@ class KNNDetector:
         mean of the vectors to them, which for a point amid its neighbours is near 0 although each
         may be far. Where the k-th place is tied, which neighbours count for "delta" depends on the
         order of the training data, "kappa" and "gamma" do not.
+
+    Attributes
+    ----------
+    feature_names_in_ : list of str or None
+        Columns of the frame that it was fitted on, if it was one.
 
     References
     ----------
@@ -95,6 +101,7 @@ class KNNDetector:
         self._scorer = NeighbourScorer(
             "KNNDetector", training, build_tree(training), self.k, 2.0, self.kind
         )
+        self.feature_names_in_ = self._scorer.feature_names = column_names(X)
         return self
 
     @suggests_arguments

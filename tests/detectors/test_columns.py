@@ -18,7 +18,8 @@ from fastad.plot import DecisionRegionDisplay, MassVolumeCurveDisplay, VolumeCur
 X = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 2)) * [1, 9], columns=["a", "b"])
 OTHERS = X[["b", "a"]]
 FOREST = IsolationForest(n_estimators=5, random_state=0)
-DETECTORS = {
+DETECTORS: dict[str, Any] = {
+    "neighbours": fastad.detectors.KNNDetector(2).fit(X),
     "detector": FOREST.fit(X),
     "pipeline": make_pipeline(StandardScaler(), OneClassSVM(gamma=0.3)).fit(X),
     "search": GridSearchCV(FOREST, {"n_estimators": [5]}, scoring=lambda *_: 0.0, cv=2).fit(X),
@@ -89,6 +90,11 @@ def test_the_same_columns_and_arrays_are_taken(road: Callable[[Any, Any], object
     assert road(DETECTORS["pipeline"], X.to_numpy()) == expected
     numbered = X.set_axis([0, 1], axis=1)
     assert road(DETECTORS["pipeline"], numbered) == expected
+
+
+def test_a_detector_of_fastad_itself_compares_columns_too() -> None:
+    with pytest.raises(fastad.InvalidInputError, match="in their order; found 2 others"):
+        DETECTORS["neighbours"].score_samples(OTHERS)
 
 
 def test_frames_of_polars_have_columns_too() -> None:
