@@ -98,6 +98,21 @@ def as_array(values: Any, name: str) -> npt.NDArray[Any]:
     return np.asarray(series.to_numpy())
 
 
+def as_matrix(table: Any, name: str) -> npt.NDArray[Any]:
+    """Return a table as an array; NumPy turns frames with columns of several types into objects."""
+    array = as_array(table, name)
+    if array.dtype != object or array.ndim != 2 or column_names(table) is None:
+        return array
+    columns = table_columns(table, name) or []
+    vectors = {column: as_array(values, f"{name}[{column!r}]") for column, values in columns}
+    for column, vector in vectors.items():
+        if vector.dtype.kind not in "biuf":
+            raise InvalidInputError(
+                f"{name} must contain numbers; found {vector.dtype} in column {column!r}"
+            )
+    return np.column_stack(list(vectors.values()))
+
+
 def converted(values: Any, name: str, expected: str = "be one-dimensional") -> npt.NDArray[Any]:
     """Return values as NumPy's array; refusals of NumPy and of libraries name the argument.
 

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from numba.core.dispatcher import Dispatcher
 
 from fastad._core.arrays import as_readonly
-from fastad._core.frames import as_array, column_names
+from fastad._core.frames import as_matrix, column_names
 from fastad._core.suggestions import suggests_arguments
 from fastad._core.threads import current_threads, in_steps, points_at_once, thread_limit, thread_map
 from fastad._core.types import ArrayLike, FloatMatrix, FloatVector, IntVector
@@ -151,7 +151,7 @@ def blocks(samples: npt.NDArray[Any]) -> Iterator[tuple[FloatMatrix, slice]]:
 
 def check_samples(X: ArrayLike, n_features: int | None, name: str = "X") -> npt.NDArray[Any]:
     """Check a table of finite numbers, with ``n_features`` features, or any number for None."""
-    samples = as_array(X, name)
+    samples = as_matrix(X, name)
     if samples.ndim != 2 or n_features not in (None, samples.shape[1]):
         expected = "n_features" if n_features is None else n_features
         raise InvalidInputError(

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from fastad._core.arrays import as_readonly, check_rows
 from fastad._core.floats import exp
-from fastad._core.frames import as_array
+from fastad._core.frames import as_array, as_matrix
 from fastad._core.parameters import exact_number, short_repr
 from fastad._core.types import ArrayLike, FloatMatrix, FloatVector, Point
 from fastad._kernels.geometry import draws as kernels
@@ -270,7 +270,7 @@ def _distinct(values: Any, name: str) -> FloatVector:
 
 
 def _table(X: ArrayLike) -> FloatMatrix:
-    samples = _finite(as_array(X, "X"), "X", ndim=2)
+    samples = _finite(as_matrix(X, "X"), "X", ndim=2)
     if 0 in samples.shape:
         raise InvalidInputError(f"X must contain rows and features; found shape {samples.shape}")
     return samples

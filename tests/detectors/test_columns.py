@@ -97,6 +97,32 @@ def test_a_detector_of_fastad_itself_compares_columns_too() -> None:
         DETECTORS["neighbours"].score_samples(OTHERS)
 
 
+@pytest.mark.parametrize("kind", ["bool", "boolean", "Int64", "int8", "uint8", "Float32"])
+def test_columns_of_several_types_are_numbers(kind: str) -> None:
+    # As of pandas.get_dummies beside measurements.
+    values = np.arange(60) % 2
+    mixed = X.assign(b=pd.Series(values).astype(kind))
+    expected = X.assign(b=values.astype(float)).to_numpy()
+    assert compiled(DETECTORS["detector"], mixed) == compiled(DETECTORS["detector"], expected)
+    assert volumes(DETECTORS["detector"], mixed) == volumes(DETECTORS["detector"], expected)
+    assert np.array_equal(fastad.Box.from_data(mixed).high, fastad.Box.from_data(expected).high)
+
+
+@pytest.mark.parametrize(
+    ("column", "message"),
+    [
+        (["x"] * 60, "X must contain numbers; found .* in column 'b'"),
+        (pd.array([1] * 59 + [None], "Int64"), "missing values; found 1|finite numbers; found"),
+    ],
+)
+def test_a_column_without_numbers_is_named(column: Any, message: str) -> None:
+    for road in (compiled, volumes):
+        with pytest.raises(fastad.InvalidInputError, match=message):
+            road(DETECTORS["detector"], X.assign(b=column))
+    with pytest.raises(fastad.InvalidInputError, match=message):
+        fastad.Box.from_data(X.assign(b=column))
+
+
 def test_frames_of_polars_have_columns_too() -> None:
     polars = pytest.importorskip("polars")
     frame = polars.DataFrame({name: X[name].to_numpy() for name in X})
