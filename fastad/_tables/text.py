@@ -215,9 +215,8 @@ class TextFile:
 
     def _header(self, first: str, second: str) -> list[str]:
         if not first.strip():
-            raise TableError(
-                f"{self.path}: the file is empty; its first line must name the columns"
-            )
+            what = "first line is blank; it" if second else "file is empty; its first line"
+            raise TableError(f"{self.path}: the {what} must name the columns")
         names: list[str] = []
         what = "a NUL is in it, as UTF-16 has it" if "\0" in first else ""
         try:

@@ -71,6 +71,7 @@ NO_HEADER = "the first line must name the columns"
     ("content", "expected"),
     [
         ("\n\n", "the file is empty"),
+        ("\n\ny,s\n0,1\n1,2\n", "the first line is blank; it must name the columns"),
         ("y,s", "there are no rows"),
         ('y,"s', f"{NO_HEADER}: a quote is not closed in it"),
         ("z,s\n0,1\n", "there is no column 'y'; found z, s: --label names the column"),
