@@ -568,7 +568,8 @@ def test_the_method_of_a_result_gives_the_same_interval(name: str) -> None:
                 selected = fastad.interval(labels, scores, **keywords)
             except (InvalidInputError, fastad.errors.UndefinedMeasureError):
                 continue  # what has no interval of such samples
-            given = fastad.interval(labels, scores, method=selected.method, **keywords)
+            method: Any = selected.method
+            given = fastad.interval(labels, scores, method=method, **keywords)
             same = replace(given, coverage=selected.coverage, selection=selected.selection)
             assert repr(same.to_dict()) == repr(selected.to_dict())
             n_selected += 1
