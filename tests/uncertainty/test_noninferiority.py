@@ -370,3 +370,17 @@ def test_two_samples_of_one_class_have_no_variance(labels: Any) -> None:
     new, old = np.random.default_rng(0).random((2, 9))
     with pytest.raises(UndefinedMeasureError, match="a test of ap needs two samples of each class"):
         noninferiority((labels, labels), new, old, measure="ap", margin=0.1)
+
+
+def test_the_limit_of_an_area_is_no_nearer_than_newcombes() -> None:
+    """A twentieth of the normals above all anomalies: by `auto` the interval is narrower."""
+    labels = np.repeat([1, 0, 0], [100, 1900, 100])
+    scores = np.repeat([1, 0, 2], [100, 1900, 100]) + np.linspace(0, 0.9, 2100)
+    options: Any = {"measure": "auc", "confidence_level": 0.9}
+    combined, newcombe = (
+        fastad.interval(labels, scores, method=method, **options)
+        for method in ("combined", "newcombe")
+    )
+    assert combined.low > newcombe.low
+    result = at_least(labels, scores, measure="auc", value=newcombe.low)
+    assert result.p_value == pytest.approx(0.05, rel=1e-6)
