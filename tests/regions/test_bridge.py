@@ -15,7 +15,7 @@ from fastad.regions.splitting.density import Mixture, start
 from fastad.regions.splitting.levels import Splitting
 from fastad.regions.splitting.moves import Shape
 from fastad.regions.splitting.particles import Particles
-from fastad.regions.splitting.pilots import Draws, draw, log_density
+from fastad.regions.splitting.pilots import Draws, draw
 from tests.support.rare import SHAPES
 from tests.support.splitting import cube_of, largest, of
 
@@ -91,7 +91,7 @@ def test_bridges_are_unbiased_and_err_as_they_say(part: float) -> None:
         particles = uniform(rng, 400, 0, 0.1)
         particles = np.where(rng.random(400) < 0.5, particles, 1 - particles)
         drawn = draw(cube, mixture, 0.1, 600, rng, nothing)
-        log, variance, covered = bridges._bridge(drawn, log_density(drawn.mixture, particles))
+        log, variance, covered = bridges._bridge(drawn, drawn.mixture.log_density(particles))
         assert covered == pytest.approx(1 - part, abs=0.15)
         logs.append(log)
         variances.append(variance)

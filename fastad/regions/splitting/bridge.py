@@ -19,10 +19,16 @@ from scipy.special import logsumexp, stdtrit
 from fastad._core.types import FloatMatrix, FloatVector, IntVector
 from fastad.regions.algebra import dot
 from fastad.regions.scores import Cube
-from fastad.regions.splitting.density import Mixture, from_responsibilities, refine, start
+from fastad.regions.splitting.density import (
+    MOST_COMPONENTS,
+    Mixture,
+    from_responsibilities,
+    refine,
+    start,
+)
 from fastad.regions.splitting.diagnostics import correlation
 from fastad.regions.splitting.levels import Splitting
-from fastad.regions.splitting.pilots import FEWEST_POINTS, Draws, draw, fit_densities, log_density
+from fastad.regions.splitting.pilots import FEWEST_POINTS, Draws, draw, fit_densities
 from fastad.regions.splitting.restarts import (
     MOST_COMPARED,
     Cells,
@@ -52,8 +58,8 @@ _MOST_ISOLATED = 40
 # Part of each repeat's particles that the density must cover; it covers a point where it is at
 # least this part of the region's uniform density.
 _LEAST_COVERAGE, _LOG_THIN = 0.5, math.log(0.01)
-# p-value of draws that show more of the region than particles do. With a tenth of it an ellipsoid in
-# 100 features was too small by 0.04, where the interval had 0.02.
+# p-value of draws that show more of the region than particles do. With a tenth of it an ellipsoid
+# in 100 features was too small by 0.04, where the interval had 0.02.
 _SUSPICIOUS = 1e-2
 # Correlations of rounds are at most this.
 _MOST_KEPT = 0.95
@@ -142,7 +148,7 @@ def bridge(
     near = [_by_cell(cube, cells, particles, threshold, n_calls, rng) for particles in inside]
     both, variances = np.empty((2, len(repeats))), np.empty((2, len(repeats)))
     n_each = (last - cube.n_scored) // len(repeats)
-    if n_each <= 0:
+    if n_each < MOST_COMPONENTS:
         return "too few calls were left for one"
     inflation = _inflation(rounds, densities)
     for i, particles in enumerate(near):
@@ -170,7 +176,7 @@ def _inflation(rounds: Sequence[Sequence[FloatMatrix]], densities: Sequence[Mixt
     By the correlation of the density at places with the density at places a round before.
     """
     logs = [
-        [log_density(densities[1 - i % 2], places) for i, places in enumerate(repeats)]
+        [densities[1 - i % 2].log_density(places) for i, places in enumerate(repeats)]
         for repeats in rounds
     ]
     each = [np.concatenate(of_repeats) for of_repeats in logs]
@@ -301,7 +307,7 @@ def _bridge_cells(
         part = drawn._replace(points=drawn.points[:, there], logs=drawn.logs[there])
         if near.shape[1] == 0:
             return None
-        of_near = log_density(drawn.mixture, near)
+        of_near = drawn.mixture.log_density(near)
         logs[0, k], variances[0, k], covered = _bridge(part, of_near, inflation)
         if covered < _LEAST_COVERAGE:
             return None

@@ -1,7 +1,7 @@
 """Mixtures that points of the unit cube are drawn from, and their fit to weighted points."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from itertools import product
 from typing import NamedTuple, TypeVar
 
@@ -15,6 +15,7 @@ from fastad.regions.algebra import (
     dot,
     eigen_of,
     mean_of,
+    normal_numbers,
     product_of,
     products_of,
     squared_distances,
@@ -101,7 +102,7 @@ class Component(NamedTuple):
 
     def draw(self, n: int, rng: np.random.Generator) -> FloatMatrix:
         """Draw points."""
-        white = rng.standard_normal((self.root.shape[0], n))
+        white = normal_numbers(self.root.shape[0], n, rng)
         self.radius.draw(white, rng)
         return self.marginals.to_cube(product_of(self.root, white))
 
@@ -134,6 +135,12 @@ class Mixture(NamedTuple):
         logs += np.log(self.weights)[:, None]
         return logs
 
+    def log_density(self, points: FloatMatrix) -> FloatVector:
+        """Return the logarithm of the density at points."""
+        logs = self.log_densities(points)
+        total: FloatVector = logs[0] if len(logs) == 1 else logsumexp(logs, axis=0)
+        return total
+
 
 def components_drawn(mixture: Mixture, n: float) -> tuple[tuple[Component, ...], IntVector]:
     """Return the components of about ``n`` draws, and the fixed number of draws from each."""
@@ -144,16 +151,23 @@ def components_drawn(mixture: Mixture, n: float) -> tuple[tuple[Component, ...],
 
 def draw_in_cube(
     components: Sequence[Component], counts: IntVector, rng: np.random.Generator
-) -> Iterator[tuple[FloatMatrix, IntVector]]:
-    """Draw from components, block by block; yield the points in the cube, and which they are.
+) -> list[FloatMatrix]:
+    """Draw from components, block by block; return the points in the cube."""
+    blocks = [
+        (component, len(block))
+        for component, count in zip(components, counts.tolist(), strict=True)
+        for block in in_steps(0, count, POINTS_AT_ONCE)
+    ]
 
-    Points are numbered from 0 for each component, those outside of the cube too.
-    """
-    for component, count in zip(components, counts.tolist(), strict=True):
-        for block in in_steps(0, count, POINTS_AT_ONCE):
-            points = component.draw(len(block), rng)
-            kept = np.flatnonzero(np.all((points >= 0) & (points < 1), axis=0))
-            yield points[:, kept], block.start + kept
+    def drawn(item: tuple[tuple[Component, int], int]) -> FloatMatrix:
+        (component, n), seed = item
+        points = component.draw(n, np.random.default_rng(seed))
+        return points[:, np.all((points >= 0) & (points < 1), axis=0)]
+
+    # A generator for each block, whatever thread draws it.
+    seeds = rng.integers(2**63, size=len(blocks)).tolist()
+    n_numbers = int(counts.sum()) * components[0].root.shape[0]
+    return _each(drawn, list(zip(blocks, seeds, strict=True)), n_numbers)
 
 
 def fit_component(points: FloatMatrix, weights: FloatVector, n_values: Sequence[int]) -> Component:
@@ -220,7 +234,7 @@ def start(points: FloatMatrix, n_values: Sequence[int], rng: np.random.Generator
         mean = 0.0
         for half in (first_half, np.logical_not(first_half)):
             fitted = clustered(points[:, half], _normed(weights[half]), k, n_values, rng)
-            mean += float(logsumexp(fitted.log_densities(points[:, ~half]), axis=0).sum()) / n
+            mean += float(fitted.log_density(points[:, ~half]).sum()) / n
         return mean
 
     chosen, best = 1, gain(1) if n >= 2 * _POINTS_A_COMPONENT else 0.0
@@ -257,7 +271,7 @@ def adapt(
     chosen, best = present, -math.inf
     if min(np.count_nonzero(first_half), np.count_nonzero(~first_half)) >= _POINTS_A_COMPONENT:
         for k in sorted({max(1, present // 2), present, min(2 * present, MOST_COMPONENTS)}):
-            densities = logsumexp(fit(k, first_half).log_densities(points[:, ~first_half]), axis=0)
+            densities = fit(k, first_half).log_density(points[:, ~first_half])
             mean = dot(densities, _normed(weights[~first_half]))
             if mean > best + _WORTH:
                 chosen, best = k, mean
@@ -272,6 +286,8 @@ def clustered(
     rng: np.random.Generator,
 ) -> Mixture:
     """Fit a mixture to weighted points, from clusters of them."""
+    if n_components == 1:
+        return from_responsibilities(weights[None], points, n_values)
     labels = _clusters(points, weights, n_components, rng)
     rows = np.where(labels == np.arange(n_components)[:, None], weights, 0.0)
     return refine(from_responsibilities(rows, points, n_values), points, weights, n_values)
@@ -282,11 +298,11 @@ def refine(
 ) -> Mixture:
     """Fit a mixture to weighted points by expectation and maximisation, from another one."""
     for _ in range(_ITERATIONS):
+        if len(mixture.components) == 1:
+            return from_responsibilities(weights[None], points, n_values)
         logs = mixture.log_densities(points)
         responsibilities = np.exp(logs - logsumexp(logs, axis=0)) * weights
         mixture = from_responsibilities(responsibilities, points, n_values)
-        if len(mixture.components) == 1:
-            break
     return mixture
 
 

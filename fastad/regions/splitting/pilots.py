@@ -9,12 +9,7 @@ from scipy.special import logsumexp
 
 from fastad._core.types import FloatMatrix, FloatVector
 from fastad.regions.scores import Cube
-from fastad.regions.splitting.density import (
-    Mixture,
-    adapt,
-    components_drawn,
-    draw_in_cube,
-)
+from fastad.regions.splitting.density import Mixture, adapt, components_drawn, draw_in_cube
 
 # A density, and each of its components, is fitted to at least this many points.
 FEWEST_POINTS = 40
@@ -110,17 +105,6 @@ def draw(
     components, counts = components_drawn(mixture, n)
     n_drawn = int(counts.sum())
     drawn = Mixture(components, counts / n_drawn)
-    blocks = [np.empty((cube.n_features, 0))]
-    for inside, _ in draw_in_cube(components, counts, rng):
-        blocks.append(inside[:, cube.scores(inside) < threshold])
-        report()
-    points = np.concatenate(blocks, axis=1)
-    return Draws(drawn, n_drawn, points, log_density(drawn, points))
-
-
-def log_density(mixture: Mixture, points: FloatMatrix) -> FloatVector:
-    """Return logarithms of the density of a mixture at points."""
-    if points.shape[1] == 0:
-        return np.empty(0)
-    logs: FloatVector = logsumexp(mixture.log_densities(points), axis=0)
-    return logs
+    points = np.concatenate(draw_in_cube(components, counts, rng), axis=1)
+    points = points[:, cube.scores(points, report) < threshold]
+    return Draws(drawn, n_drawn, points, drawn.log_density(points))

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.sparse import csgraph
 
 from fastad._core.types import FloatMatrix, FloatVector, IntVector
-from fastad.regions.algebra import squared_distances
+from fastad.regions.algebra import normal_numbers, squared_distances
 from fastad.regions.scores import Cube
 
 # Descent steps: a base number plus this many per feature.
@@ -102,7 +102,7 @@ def random_walk(
     lengths = np.full(n, _FIRST_LENGTH)
     views = [points[:, scores < threshold]]
     for step in range(n_steps):
-        proposed = points + lengths / np.sqrt(d) * rng.standard_normal((d, n))
+        proposed = points + lengths / np.sqrt(d) * normal_numbers(d, n, rng)
         taken = np.all((proposed >= 0) & (proposed < 1), axis=0)
         if not n_views:  # points that have reached the threshold stay
             taken &= scores >= threshold
