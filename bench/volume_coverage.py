@@ -38,7 +38,6 @@ WEIGHTED = "importance+data"
 TABLES = {
     "volumes": ("splitting", 100_000),
     "bounds": ("splitting", 10_000),
-    "choices": ("auto", 100_000),
 }
 SHOWN = {
     "shape": "region",
