@@ -31,10 +31,6 @@ def slow(point: Any) -> float:
     return float(max(point[0], point[1]) + 1e-30 * total)
 
 
-def sum_of(rows: Any) -> Any:
-    return rows.sum(axis=1)
-
-
 TAKERS: Mapping[str, Callable[..., Any]] = {
     "uniform": lambda **options: fastad.volume(slow, 0.5, BOX, method="uniform", **options),
     "sobol": lambda **options: fastad.volume(slow, 0.5, BOX, method="sobol", **options),

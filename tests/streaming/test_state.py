@@ -91,17 +91,18 @@ def drift_monitor() -> DriftMonitor:
     return monitor
 
 
-MADE: dict[Any, Callable[[], Any]] = {
-    ScoreSketch: lambda: sketch_of(Y[:50], S[:50]),
-    SlidingEvaluation: sliding,
-    RateMonitor: rate_monitor,
-    DriftMonitor: drift_monitor,
+MADE: dict[str, Callable[[], Any]] = {
+    "points": lambda: sketch_of(Y[:50], S[:50]),
+    "bins": lambda: ScoreSketch.from_counts([0, 1, 2.5, 4], [3, 0, 1], [1, 0, 2]),
+    "windows": sliding,
+    "rate": rate_monitor,
+    "drift": drift_monitor,
 }
 
 
-@pytest.mark.parametrize("kind", MADE)
-def test_bytes_that_were_altered_or_cut_or_are_of_another_class_are_refused(kind: Any) -> None:
-    data = MADE[kind]().to_bytes()
+@pytest.mark.parametrize("name", MADE)
+def test_bytes_that_were_altered_or_cut_or_are_of_another_class_are_refused(name: str) -> None:
+    kind, data = type(MADE[name]()), MADE[name]().to_bytes()
     positions = range(0, len(data), 1 + len(data) // 500)
     altered = [
         data[:i] + bytes([data[i] ^ flip]) + data[i + 1 :]
@@ -109,10 +110,10 @@ def test_bytes_that_were_altered_or_cut_or_are_of_another_class_are_refused(kind
         for flip in (1, 0x41, 0x80, 0xFF)
     ]
     wrong = [data[:i] for i in (*positions, len(data) - 1)]
-    wrong += [made().to_bytes() for other, made in MADE.items() if other is not kind]
+    wrong += [other.to_bytes() for make in MADE.values() if type(other := make()) is not kind]
     wrong += [data + b"\0", b"PAR1" + data, b"PAR1", pickle.dumps(data)]
-    name = "sketch" if kind is ScoreSketch else kind.__name__
-    message = f"data must be the bytes of a {name}; found"
+    what = "sketch" if kind is ScoreSketch else kind.__name__
+    message = f"data must be the bytes of a {what}; found"
     for one in altered + wrong:
         with pytest.raises(InvalidInputError, match=message) as refusal:
             kind.from_bytes(one)
