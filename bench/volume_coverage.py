@@ -35,10 +35,7 @@ METHODS = ("splitting", "splitting+data", "auto")
 # Weighted draws around the data, which were measured once more before they were removed.
 WEIGHTED = "importance+data"
 # Tables of the page, and the columns that they show.
-TABLES = {
-    "volumes": ("splitting", 100_000),
-    "bounds": ("splitting", 10_000),
-}
+TABLES = {"volumes": ("splitting", 100_000), "bounds": ("splitting", 10_000)}
 SHOWN = {
     "shape": "region",
     "log_fraction": "ln fraction",
