@@ -122,7 +122,7 @@ def test_resampled_rows_come_from_the_study(monkeypatch: pytest.MonkeyPatch) -> 
         whole = row_of(row["key"], row["method"], cell)
         assert abs(row["coverage"] - float(whole[cell.family])) < 0.2
         methods.add(row["method"])
-    closed = {"delong", "logit", "newcombe"}
+    closed = {"delong", "logit", "newcombe", "pairs"}
     assert methods == {*closed, "combined", "fiducial", "bootstrap", "basic", "bca"}
 
 
