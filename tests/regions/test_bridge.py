@@ -150,6 +150,15 @@ def test_tiny_regions_of_ten_features(shape: str) -> None:
     assert result.n_scored <= 110_000
 
 
+@pytest.mark.slow
+def test_two_parts_of_a_hundred_features() -> None:
+    """Akin particles, of hundreds of levels, do not keep the density where they are."""
+    region = SHAPES["two_balls"](100)
+    result = of(region, 1_000_000, 0)
+    assert result.log_high - result.log_low < 0.1
+    assert abs(result.log_value - region.log_fraction) < 0.05
+
+
 def test_a_curve_ends_at_its_bridge_and_falls_to_it() -> None:
     region = SHAPES["ball"](8)
     curve = volume_curve(region.jitted, region.threshold, region.box, n_draws=100_000, rng=0)

@@ -140,7 +140,7 @@ def test_particles_where_few_draws_fall_inside(kind: str, d: int, threshold: flo
     n_inside = max(int(match["inside"]), 1)
     error = math.sqrt((1024 / n_inside - 1) / 100_000)
     assert f"uniform draws ({error:.2g})" in match["others"]
-    assert how == "by bridges"
+    assert how.startswith("by bridges")
     assert assumption.startswith("the interval assumes that no part of the region was missed")
     assert result.log_low <= truth <= result.log_high
     assert result.relative_error < error
