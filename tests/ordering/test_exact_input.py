@@ -79,7 +79,10 @@ def test_integers_that_a_gap_has_made_floats_are_refused(
 ) -> None:
     arguments: dict[str, Any] = {"y_score": [1, 2, 3, 4], "nan_policy": "omit"}
     arguments["confidence_level"] = 0.9
-    with pytest.raises(InvalidInputError, match=rf"^{argument}.* " + ROUNDED.format(LARGE, 0)):
+    message = ROUNDED.format(LARGE, 0)
+    if make is WITH_GAPS["category"] and argument != "y_score":
+        message = "must not have missing values"  # its codes are read, which are exact
+    with pytest.raises(InvalidInputError, match=rf"^{argument}.* {message}"):
         fastad.evaluate(Y, **(arguments | {argument: make(GAP)}))
 
 
