@@ -67,6 +67,7 @@ OPTIONS: list[dict[str, Any]] = [
 ]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 @pytest.mark.parametrize("region", [ball(3), steps(3)], ids=["ball", "steps"])
 def test_neither_threads_nor_the_kind_of_score_change_anything(
