@@ -153,7 +153,7 @@ def run_streamed(
                 print_result(str(result.breakdown))
 
     def make_json() -> str:
-        return _rows_as_json("results", {name: each.plain() for name, each in results.items()})
+        return _rows_as_json("detectors", {name: each.plain() for name, each in results.items()})
 
     deliver(results, make_json, print_text, as_json=as_json, output=output)
 

@@ -54,14 +54,14 @@ def values_of(rows: list[dict[str, Any]]) -> dict[str, dict[str, streaming.Bound
 @loop("suffix", FORMATS)
 def test_exact_values_are_those_in_memory_to_the_bit(tmp_path: Path, suffix: str) -> None:
     path = save(tmp_path / f"scores{suffix}", COLUMNS)
-    rows = json_of("evaluate", path, *EXACT, *ASKED)["results"]
+    rows = json_of("evaluate", path, *EXACT, *ASKED)["detectors"]
     assert [row["file"] for row in rows] == [str(path)] * 2
     for detector, table in values_of(rows).items():
         assert check_bounds(table, Y, COLUMNS[detector]) == set(KEYS)
 
 
 def test_bounds_hold_and_are_printed(scores: Path) -> None:
-    table = values_of(json_of("evaluate", scores, *SMALL, *ASKED)["results"])["knn"]
+    table = values_of(json_of("evaluate", scores, *SMALL, *ASKED)["detectors"])["knn"]
     assert check_bounds(table, Y, S) != set(KEYS)
     lines = run("evaluate", scores, *SMALL, *ASKED).splitlines()
     assert lines[0].split() == ["detector", "measure", "value", "certain", "bounds"]
@@ -80,7 +80,7 @@ def test_a_folder_is_one_table_in_memory_and_in_batches(tmp_path: Path) -> None:
     folder = save_parts(tmp_path / "lake", COLUMNS, [500, 900], ".parquet")
     for options in ([], SMALL, EXACT, ["--ci", "--n-resamples", "20"]):
         if "--memory" in options:
-            rows = json_of("evaluate", folder, *ASKED, *EXACT)["results"]
+            rows = json_of("evaluate", folder, *ASKED, *EXACT)["detectors"]
             for detector, table in values_of(rows).items():
                 assert check_bounds(table, Y, COLUMNS[detector]) == set(KEYS)
         expected = run("evaluate", whole, *ASKED, *options)
@@ -89,7 +89,7 @@ def test_a_folder_is_one_table_in_memory_and_in_batches(tmp_path: Path) -> None:
 
 def test_several_sources_are_told_apart(tmp_path: Path, scores: Path) -> None:
     folder = save_parts(tmp_path / "lake", COLUMNS, [500], ".csv")
-    rows = json_of("evaluate", scores, folder, *ASKED, *EXACT)["results"]
+    rows = json_of("evaluate", scores, folder, *ASKED, *EXACT)["detectors"]
     assert [row["file"] for row in rows] == [str(scores)] * 2 + [str(folder)] * 2
     assert rows[0]["measures"] == rows[2]["measures"]
     out = run("evaluate", scores, folder, *ASKED, *EXACT)
@@ -101,7 +101,7 @@ def test_several_sources_are_told_apart(tmp_path: Path, scores: Path) -> None:
 def test_results_are_saved(tmp_path: Path, scores: Path, suffix: str) -> None:
     output = tmp_path / f"results{suffix}"
     printed = json_of("evaluate", scores, *SMALL, *ASKED, "--output", output)
-    expected = values_of(printed["results"])
+    expected = values_of(printed["detectors"])
     if suffix == ".json":
         assert json.loads(output.read_text("utf-8")) == printed
         return
@@ -128,21 +128,35 @@ def test_groups_are_evaluated_each_by_itself(tmp_path: Path) -> None:
     segment = RNG.integers(0, 3, N)
     path = save(tmp_path / "scores.csv", {**COLUMNS, "segment": segment})
     columns = ["--group", "segment", "--score", "knn"]
-    rows = json_of("evaluate", path, *ASKED, *columns, *EXACT)["results"]
-    assert [row["segment"] for row in rows] == [0, 1, 2]
+    rows = json_of("evaluate", path, *ASKED, *columns, *EXACT)["detectors"]
+    assert [row["group"] for row in rows] == [{"segment": i} for i in range(3)]
     for row in rows:
-        inside = segment == row["segment"]
+        inside = segment == row["group"]["segment"]
         (table,) = values_of([row]).values()
         assert check_bounds(table, Y[inside], S[inside]) == set(KEYS)
     lines = run("evaluate", path, *ASKED, *columns, *EXACT).splitlines()
     assert lines[0].split()[:3] == ["segment", "detector", "measure"]
 
 
+def test_groups_may_be_named_like_other_keys(tmp_path: Path) -> None:
+    names = {"file": ["a", "b"], "measures": ["c", "d"], "undefined": ["e", "f"]}
+    path = save(
+        tmp_path / "scores.csv", {**COLUMNS, **{k: np.resize(v, N) for k, v in names.items()}}
+    )
+    groups = [word for name in names for word in ("--group", name)]
+    words = ("evaluate", path, "--measure", "auc", "--score", "knn", *groups)
+    for rows in (json_of(*words)["detectors"], json_of(*words, *EXACT)["detectors"]):
+        assert [row["group"] for row in rows] == [
+            {name: values[i] for name, values in names.items()} for i in (0, 1)
+        ]
+        assert {row["file"] for row in rows} == {str(path)}
+
+
 @loop(("labels", "text"), [(Y * 1.5, "1.5"), (np.where(Y == 1, "1", "2"), "1")])
 def test_labels_of_anomalies(tmp_path: Path, labels: Any, text: str) -> None:
     for suffix in (".parquet", ".csv"):
         path = save(tmp_path / f"scores{suffix}", {"y": labels, "knn": S})
-        rows = json_of("evaluate", path, *ASKED, *EXACT, "--pos-label", text)["results"]
+        rows = json_of("evaluate", path, *ASKED, *EXACT, "--pos-label", text)["detectors"]
         assert check_bounds(values_of(rows)["knn"], Y, S) == set(KEYS)
 
 
@@ -150,12 +164,12 @@ def test_rates_and_other_columns(tmp_path: Path) -> None:
     path = save(tmp_path / "scores.csv", {"truth": Y, "s": S, "id": np.arange(N)})
     columns = ["--label", "truth", "--score", "s"]
     rows = json_of("evaluate", path, *columns, "--fpr", "0.3", "--measure", "tpr_at_fpr", *EXACT)
-    assert check_bounds(values_of(rows["results"])["s"], Y, S) == {"tpr@0.3", "threshold@0.3"}
+    assert check_bounds(values_of(rows["detectors"])["s"], Y, S) == {"tpr@0.3", "threshold@0.3"}
 
 
 def test_a_threshold_that_is_infinite_is_json(tmp_path: Path) -> None:
     path = save(tmp_path / "scores.csv", {"y": [0, 0, 1, 1], "s": [4.0, 3, 2, 1]})
-    row = json_of("evaluate", path, *SMALL, "--measure", "tpr@0.1")["results"][0]
+    row = json_of("evaluate", path, *SMALL, "--measure", "tpr@0.1")["detectors"][0]
     assert row["measures"]["threshold@0.1"] == {"value": "inf", "low": "inf", "high": "inf"}
     assert "threshold@0.1    inf" in run("evaluate", path, *SMALL, "--measure", "tpr@0.1")
 

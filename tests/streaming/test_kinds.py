@@ -99,7 +99,7 @@ def test_parts_of_groups_that_lack_some_have_the_names_in_memory(
     path = save(tmp_path / f"scores.{ending}", {**numbers, **texts}, 2)
     given = ["--label", "label", "--score", "s", "--measure", "tpr@threshold2.5"]
     given += ["--measure", "tpr@0.1", "--group", "group", "--kinds", "kind", "--segments", "site"]
-    found = json_of("evaluate", path, *given, "--memory", "1MB", "--exact")["results"]
+    found = json_of("evaluate", path, *given, "--memory", "1MB", "--exact")["detectors"]
     expected = json_of("evaluate", path, *given)["detectors"]
     names = (1, 2) if ending == "csv" else ("1", "2")
     for of_file, of_memory in zip(found, expected, strict=True):
@@ -119,7 +119,7 @@ def test_files_without_a_row_of_a_kind_have_no_rates_as_in_memory(tmp_path: Path
     alone = fastad.evaluate(table["label"], table["knn"], measures="auc", kinds=kind)
     assert result.breakdown is alone.breakdown is None
     given = ["--label", "label", "--score", "knn", "--kinds", "kind", "--memory", "1MB"]
-    (row,) = json_of("evaluate", path, *given)["results"]
+    (row,) = json_of("evaluate", path, *given)["detectors"]
     assert "breakdown" not in row
     # Without a normal sample there is no threshold at an FPR, and nothing is counted.
     path = save(tmp_path / "anomalies.csv", {**table, "label": [1] * 4, "kind": ["1"] * 4})
@@ -196,7 +196,7 @@ def test_command_line_prints_and_writes_them(tmp_path: Path) -> None:
     }
     streamed = ["--memory", "60kB", "--exact"]
     assert "worst segment: " in run("evaluate", path, *COMMAND, *options, *streamed)
-    (row,) = json_of("evaluate", path, *COMMAND, *options, *streamed)["results"]
+    (row,) = json_of("evaluate", path, *COMMAND, *options, *streamed)["detectors"]
     assert [x["n_events"] for x in row["breakdown"]] == columns_of(one, 1)["n_events"]
 
 

@@ -103,9 +103,9 @@ def test_names_of_folders_are_groups(tmp_path: Path, suffix: str) -> None:
     words = ("evaluate", tmp_path, "--group", "site", "--measure", "auc")
     memory, batches = json_of(*words), json_of(*words, "--memory", "64MB", "--exact")
     assert [row["group"]["site"] for row in memory["detectors"]] == ["a", "b/c d"]
-    assert [row["site"] for row in batches["results"]] == ["a", "b/c d"]
+    assert [row["group"]["site"] for row in batches["detectors"]] == ["a", "b/c d"]
     assert [row["values"]["auc"] for row in memory["detectors"]] == [0.75, 0.75]
-    assert [row["measures"]["auc"]["value"] for row in batches["results"]] == [0.75, 0.75]
+    assert [row["measures"]["auc"]["value"] for row in batches["detectors"]] == [0.75, 0.75]
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_years_are_integers_if_all_are(
     memory, batches = json_of(*words), json_of(*words, "--memory", "64MB", "--exact")
     expected = [{"year": name, "month": 1} for name in names]
     assert [row["group"] for row in memory["detectors"]] == expected
-    assert [{key: row[key] for key in ("year", "month")} for row in batches["results"]] == expected
+    assert [row["group"] for row in batches["detectors"]] == expected
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".csv"])
@@ -132,7 +132,7 @@ def test_labels_may_be_in_the_names_of_folders(tmp_path: Path, suffix: str) -> N
     words = ("evaluate", tmp_path, "--label", "kind", "--pos-label", "bad", "--measure", "auc")
     assert json_of(*words)["detectors"][0]["values"]["auc"] == 1
     batches = json_of(*words, "--memory", "64MB", "--exact")
-    assert batches["results"][0]["measures"]["auc"]["value"] == 1
+    assert batches["detectors"][0]["measures"]["auc"]["value"] == 1
     bad = tmp_path / "kind=bad" / f"part{suffix}"
     message = refusal(tmp_path, "--label", "kind")
     assert f"{bad}: column 'kind', in the name of its folder: the label must be 0" in message

@@ -130,7 +130,7 @@ def test_groups_are_integers_if_all_are(tmp_path: Path, last: str) -> None:
         *("evaluate", path, "--score", "y", "--group", "g", "--measure", "ap"),
         *("--memory", "64MB", "--exact"),
     )
-    assert [row["g"] for row in batches["results"]] == groups
+    assert [row["group"]["g"] for row in batches["detectors"]] == groups
 
 
 @pytest.mark.parametrize(

@@ -265,17 +265,25 @@ class StreamedEvaluation(TableResult, NamedParts[Any, BoundedEvaluation]):
         ]
 
     def _content(self) -> dict[str, Any]:
-        return {"results": self.plain()}
+        return {"detectors": self.plain()}
 
     def plain(self) -> list[dict[str, Any]]:
         """Return plain values of each detector, without versions."""
         rows = [] if self.breakdown is None else plain_rows(self.breakdown.to_columns())
         results = []
         for key, table in self.items():
-            names = dict(zip(self.group_columns, self._groups(key), strict=True))
-            names["detector"] = self._detector(key)
-            own = [row for row in rows if names.items() <= row.items()]
-            results.append({**names, **table.plain(), **({"breakdown": own} if own else {})})
+            group = dict(zip(self.group_columns, self._groups(key), strict=True))
+            detector = self._detector(key)
+            named = {**group, "detector": detector}.items()
+            own = [row for row in rows if named <= row.items()]
+            results.append(
+                {
+                    **({"group": group} if group else {}),
+                    "detector": detector,
+                    **table.plain(),
+                    **({"breakdown": own} if own else {}),
+                }
+            )
         return results
 
     @property
