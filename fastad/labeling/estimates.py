@@ -252,7 +252,8 @@ def _estimate(
     n_anomalies = int(labels.label.sum())
     if not n_anomalies:
         return LabeledEstimate(
-            target.name, reliability_note="undefined without anomalies: no label is one"
+            target.name,
+            reliability_note="no label is an anomaly, and nothing is known of their scores",
         )
     try:
         value, spread = _targeted(target, orders, log_odds, labels)
