@@ -33,6 +33,19 @@ def in_two_cubes(X: Array) -> Array:
     return result
 
 
+def ball(X: Array) -> Array:
+    result: Array = ((X - 0.5) ** 2).sum(axis=1)
+    return result
+
+
+@pytest.mark.parametrize("n_calls", [1000, 3000])
+def test_short_descents_from_the_lowest_draws_do_not_stand_for_all(n_calls: int) -> None:
+    for seed in range(10):
+        cube = cube_of(ball, 10)
+        descend(cube, 0.25, None, n_calls, np.random.default_rng(seed))
+        assert 0.75 * n_calls <= cube.n_scored <= 1.4 * n_calls
+
+
 def test_points_come_down_and_are_uniform_below() -> None:
     rng = np.random.default_rng(0)
     cube = cube_of(largest, 3)

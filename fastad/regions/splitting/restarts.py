@@ -143,8 +143,9 @@ def descend(
     order = np.stack([lowest, rng.permutation(lowest)], axis=1).ravel()
     begin, n_first, before = 0, 0, cube.n_scored
     while cube.n_scored < end and begin < order.shape[0]:
-        # Most come down in fewer steps than they may take.
-        each = (cube.n_scored - before) / begin if begin else n_steps
+        # Most come down in fewer steps than they may take, and the first ones, which begin at the
+        # lowest draws, in fewer than most.
+        each = (cube.n_scored - before + n_steps) / (begin + 1)
         n_starts = int((end - cube.n_scored) / max(each, 1.0))
         if n_starts < max(_LEAST_STARTS_PART * n_first, 1):
             break
