@@ -152,7 +152,7 @@ def test_without_anomalies_a_measure_is_undefined_and_the_missed_are_bounded() -
     drawn = draw(design(scores, budget=300, target="missed@threshold2"), rng=0)
     found = estimate(scores, drawn.with_labels(np.zeros(300)), target=["auc", "missed@threshold2"])
     assert math.isnan(found["auc score"].value)
-    assert "without anomalies" in str(found["auc score"].reliability_note)
+    assert "no label is an anomaly" in str(found["auc score"].reliability_note)
     missed = found["missed@threshold2 score"]
     assert (missed.value, missed.low) == (0, 0)
     # That a tenth of the rows has none of so many, has a probability of 5 %: 28 of them.
