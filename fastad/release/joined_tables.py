@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from fastad._core.arrays import RowIndex, check_rows, real_vector, refuse_nan
+from fastad._core.arrays import RowIndex, check_no_nan, check_rows, real_vector
 from fastad._core.frames import is_missing, table_columns
 from fastad._core.suggestions import did_you_mean
 from fastad._core.text_tables import some_of
@@ -17,7 +17,7 @@ from fastad._tables.columns import Labels, Names, Numbers, Role
 from fastad._tables.table import N_NAMED, Table
 from fastad.errors import InvalidInputError, InvalidTypeError
 from fastad.ordering.groups import factorize
-from fastad.ordering.labels import check_labels, rows_with_score
+from fastad.ordering.labels import check_labels
 from fastad.release.policy import Policy
 
 
@@ -72,9 +72,8 @@ def read_rows(source: Any, argument: str, policy: Policy, *, needs_labels: bool)
                 raise no_column(name, argument, names)
         values = {name: np.asarray(in_memory[name]) for name in others}
         values[score] = real_vector(in_memory[score], f"{argument}[{score!r}]")
-        if rows_with_score(values[score]) is not None:
-            # Of all rows: a slice would name a row of its own.
-            refuse_nan(values[score], f"{argument}[{score!r}]", None)
+        # Of all rows: a slice would name a row of its own.
+        check_no_nan(values[score], f"{argument}[{score!r}]")
         if label in needed:
             values[label] = check_labels(in_memory[label], pos_label=policy.pos_label).values
         given = {f"{argument}[{name!r}]": in_memory[name] for name in values}

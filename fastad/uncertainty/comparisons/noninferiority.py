@@ -14,6 +14,7 @@ from fastad._core.parameters import (
     check_inside,
     check_positive,
     exact_number,
+    refuse_given,
     short_repr,
 )
 from fastad._core.progress import LATE, ProgressOption, reporting
@@ -367,12 +368,12 @@ def read_samples(
         labels = check_labels(y_true, sample_weight=rows.sample_weight, pos_label=rows.pos_label)
         design = check_design(rows.clusters, rows.blocks, labels.row_index, labels.weights)
         return rank_detectors(labels, list(zip(names, arguments, scores, strict=True)), design)
-    for name in ("clusters", "blocks", "sample_weight"):
-        if getattr(rows, name) is not None:
-            raise InvalidInputError(
-                f"{name} must not be given for two independent samples, each with labels of its "
-                "own; found both"
-            )
+    names_of_pairs = ("clusters", "blocks", "sample_weight")
+    refuse_given(
+        {name: getattr(rows, name) for name in names_of_pairs},
+        "for two independent samples, each with labels of its own",
+        found="both",
+    )
     sides = []
     for of_side, each, name in zip(y_true, scores, arguments, strict=True):
         labels = check_labels(of_side, pos_label=rows.pos_label)
