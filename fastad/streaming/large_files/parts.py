@@ -16,7 +16,7 @@ from fastad.measures.measure import BoundMeasure
 from fastad.measures.thresholds import THRESHOLD_AT_FPR
 from fastad.ordering.labels import Labels
 from fastad.ordering.membership import Membership, Overlap, check_membership
-from fastad.streaming.sketches.bounds import thresholds_at
+from fastad.streaming.sketches.bounds import threshold_measures
 from fastad.streaming.sketches.results import BoundedEvaluation
 
 _LEVEL = Fraction(95, 100)
@@ -80,7 +80,7 @@ def add_thresholds(measures: Sequence[BoundMeasure], fpr: Point | Points) -> Seq
     """Return measures with the thresholds at false positive rates, where none has a threshold."""
     if any("threshold" in x.parameters or x.measure is THRESHOLD_AT_FPR for x in measures):
         return measures
-    return [*measures, *thresholds_at(check_rates(fpr, "fpr"))]
+    return [*measures, *threshold_measures(check_rates(fpr, "fpr"))]
 
 
 def part_counter(measures: Sequence[BoundMeasure], table: BoundedEvaluation) -> PartCounter:

@@ -150,10 +150,10 @@ def measures_to_bound(
     bound = table_measures(measures, check_rates(fpr, "fpr"))
     for each in bound:
         extremes_of(each.measure)
-    return [*bound, *thresholds_at(rates_of(bound))]
+    return [*bound, *threshold_measures(rates_of(bound))]
 
 
-def thresholds_at(rates: Iterable[Fraction]) -> list[BoundMeasure]:
+def threshold_measures(rates: Iterable[Fraction]) -> list[BoundMeasure]:
     """Return the thresholds at false positive rates, as measures of a table."""
     key, checked = THRESHOLD_AT_FPR.key_at, [(x, THRESHOLD_AT_FPR.check({"fpr": x})) for x in rates]
     return [BoundMeasure(key(rate), THRESHOLD_AT_FPR, each) for rate, each in checked]
