@@ -1,6 +1,6 @@
 """Volumes at false positive rates: of one detector, and of several on one set of draws."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any, overload
 
@@ -9,7 +9,7 @@ import numpy as np
 from fastad._core.parameters import check_mapping, check_rate, check_rates
 from fastad._core.progress import Progress, notes_about, reporting
 from fastad._core.random import random_seed
-from fastad._core.results import Column, TableResult, estimate_columns
+from fastad._core.results import Column, NamedParts, TableResult, estimate_columns
 from fastad._core.suggestions import suggests_arguments
 from fastad._core.threads import thread_limit
 from fastad._core.types import ArrayLike, Interpolation, Label, Point, Points, Threshold
@@ -120,7 +120,7 @@ def volume_at_fpr(
     return result
 
 
-class Volumes(TableResult, Mapping[str, Mapping[str, VolumeEstimate]]):
+class Volumes(TableResult, NamedParts[str, Mapping[str, VolumeEstimate]]):
     """Volumes of decision regions: detector, then key such as ``vol@0.05``; prints as a table.
 
     Frames have a row for each detector: ``detector``, and for each key the value, its ``_low``
@@ -134,23 +134,14 @@ class Volumes(TableResult, Mapping[str, Mapping[str, VolumeEstimate]]):
         False positive rates, in the order of the keys.
     """
 
-    __slots__ = ("_estimates", "box", "fpr")
+    __slots__ = ("box", "fpr")
 
     def __init__(
         self, estimates: Mapping[str, Mapping[str, VolumeEstimate]], box: Box, fpr: Sequence[float]
     ) -> None:
-        self._estimates = dict(estimates)
+        self._parts = dict(estimates)
         self.box = box
         self.fpr = list(fpr)
-
-    def __getitem__(self, detector: str) -> Mapping[str, VolumeEstimate]:
-        return self._estimates[detector]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._estimates)
-
-    def __len__(self) -> int:
-        return len(self._estimates)
 
     def __repr__(self) -> str:
         return f"<Volumes of {len(self)} detectors: {', '.join(self.measure_keys)}>"
@@ -158,7 +149,7 @@ class Volumes(TableResult, Mapping[str, Mapping[str, VolumeEstimate]]):
     @property
     def measure_keys(self) -> list[str]:
         """Keys of the volumes, by rate."""
-        return list(next(iter(self._estimates.values())))
+        return list(next(iter(self.values())))
 
     def _declare_table(self) -> list[Column]:
         values = [Column(name, map(str, each.values()), str) for name, each in self.items()]

@@ -1,12 +1,12 @@
 """Results of comparisons of detectors: on the same samples, and on independent ones."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from fastad._core.parameters import significance_level
-from fastad._core.results import Column, Record, TableResult, interval_columns
+from fastad._core.results import Column, NamedParts, Record, TableResult, interval_columns
 from fastad._core.text_tables import format_p, intervals_text, level_text
 from fastad.uncertainty.results import Interval, SamplingEffect
 
@@ -206,7 +206,7 @@ def _difference_text(result: "Comparison | IndependentComparison") -> str:
     )
 
 
-class Comparisons(TableResult, Mapping[tuple[str, str], Comparison]):
+class Comparisons(TableResult, NamedParts[tuple[str, str], Comparison]):
     """Comparisons of all pairs of detectors, by their names; prints as a table.
 
     Frames have a row for each pair: ``first``, ``second``, ``difference``, ``low``, ``high``,
@@ -221,23 +221,14 @@ class Comparisons(TableResult, Mapping[tuple[str, str], Comparison]):
         How they were adjusted.
     """
 
-    __slots__ = ("_comparisons", "adjusted_p_values", "correction")
+    __slots__ = ("adjusted_p_values", "correction")
 
     def __init__(
         self, comparisons: Sequence[Comparison], adjusted: Sequence[float], correction: str
     ) -> None:
-        self._comparisons = {comparison.names: comparison for comparison in comparisons}
-        self.adjusted_p_values = dict(zip(self._comparisons, adjusted, strict=True))
+        self._parts = {comparison.names: comparison for comparison in comparisons}
+        self.adjusted_p_values = dict(zip(self._parts, adjusted, strict=True))
         self.correction = correction
-
-    def __getitem__(self, names: tuple[str, str]) -> Comparison:
-        return self._comparisons[names]
-
-    def __iter__(self) -> Iterator[tuple[str, str]]:
-        return iter(self._comparisons)
-
-    def __len__(self) -> int:
-        return len(self._comparisons)
 
     def __repr__(self) -> str:
         return f"<Comparisons of {len(self)} pairs, {self.correction}>"
