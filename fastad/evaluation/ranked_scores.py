@@ -14,7 +14,7 @@ from fastad._core.parameters import (
     check_flag,
     check_inside,
     check_prevalence,
-    check_rate,
+    check_rates,
 )
 from fastad._core.progress import LATE, ProgressOption, reporting
 from fastad._core.random import random_key
@@ -153,7 +153,7 @@ class RankedScores(MeasureMethods):
         self._refuse_corrected("roc_band")
         return bands.roc_band_of(
             self._counts,
-            None if fpr is None else check_rate(fpr, "fpr"),
+            None if fpr is None else check_rates(fpr, "fpr"),
             simultaneous=check_flag(simultaneous, "simultaneous"),
             confidence_level=check_inside(confidence_level, "confidence_level"),
         )
@@ -173,7 +173,7 @@ class RankedScores(MeasureMethods):
         self._refuse_corrected("precision_recall_band")
         return bands.precision_recall_band_of(
             self._counts,
-            None if recall is None else check_rate(recall, "recall"),
+            None if recall is None else check_rates(recall, "recall"),
             simultaneous=check_flag(simultaneous, "simultaneous"),
             confidence_level=check_inside(confidence_level, "confidence_level"),
             prevalence=check_prevalence(prevalence),

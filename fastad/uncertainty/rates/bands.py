@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 from fastad._core.buffers import ReusedBuffers
-from fastad._core.parameters import check_flag, check_inside, check_prevalence, check_rate
+from fastad._core.parameters import check_flag, check_inside, check_prevalence, check_rates
 from fastad._core.types import ArrayLike, Blocks, Count, FloatVector, Label, Point, Points
 from fastad.measures.points import exact, first_reaching, height, need_both
 from fastad.measures.results import Curve
@@ -167,7 +167,7 @@ def roc_band(
     >>> band.tpr, band.low.round(3)
     (array([1., 1.]), array([0.   , 0.929]))
     """
-    rates = None if fpr is None else check_rate(fpr, "fpr")
+    rates = None if fpr is None else check_rates(fpr, "fpr")
     at_once = check_flag(simultaneous, "simultaneous")
     level = check_inside(confidence_level, "confidence_level")
     with ReusedBuffers():
@@ -253,7 +253,7 @@ def precision_recall_band(
     >>> band.precision, band.low.round(3)
     (array([1.]), array([0.875]))
     """
-    rates = None if recall is None else check_rate(recall, "recall")
+    rates = None if recall is None else check_rates(recall, "recall")
     at_once = check_flag(simultaneous, "simultaneous")
     level = check_inside(confidence_level, "confidence_level")
     weight = check_prevalence(prevalence)
@@ -273,7 +273,7 @@ def precision_recall_band(
 
 def roc_band_of(
     counts: OrderedCounts,
-    fpr: Fraction | list[Fraction] | None,
+    fpr: list[Fraction] | None,
     *,
     simultaneous: bool,
     confidence_level: Fraction,
@@ -284,7 +284,7 @@ def roc_band_of(
         counts, "roc_band", confidence_level, simultaneous=simultaneous, ranks=ranks
     )
     fps, tps = (counts.fps, counts.tps) if ranks is None else (ranks.fps, ranks.tps)
-    rates = _grid_of_fpr(normals.n_samples) if fpr is None else _listed(fpr)
+    rates = _grid_of_fpr(normals.n_samples) if fpr is None else fpr
     x = _floats(rates)
     # Ranks of normal samples: strictly above `within` the FPR is at most x, at `beyond` above x.
     within, beyond = ranks_around(normals, x)
@@ -296,7 +296,7 @@ def roc_band_of(
 
 def precision_recall_band_of(
     counts: OrderedCounts,
-    recall: Fraction | list[Fraction] | None,
+    recall: list[Fraction] | None,
     *,
     simultaneous: bool,
     confidence_level: Fraction,
@@ -308,8 +308,9 @@ def precision_recall_band_of(
         counts, "precision_recall_band", confidence_level, simultaneous=simultaneous, ranks=ranks
     )
     fps, tps = (counts.fps, counts.tps) if ranks is None else (ranks.fps, ranks.tps)
-    rates = [Fraction(i, 2 * _EVEN) for i in range(2 * _EVEN + 1)]
-    rates = rates if recall is None else _listed(recall)
+    rates = recall
+    if rates is None:
+        rates = [Fraction(i, 2 * _EVEN) for i in range(2 * _EVEN + 1)]
     x = _floats(rates)
     # Ranks of anomalies: strictly above `below` the TPR is below x, at `reaching` at least x.
     below, reaching = ranks_around(anomalies, x, np.less)
@@ -372,10 +373,6 @@ def _fp_at(counts: OrderedCounts, tp: Fraction) -> Fraction:
     """Return the count of normal samples where the interpolated curve reaches one of anomalies."""
     right = first_reaching(counts.tps, tp)
     return Fraction(*height(counts.tps, counts.fps, right - 1, tp, 1))
-
-
-def _listed(rates: Fraction | list[Fraction]) -> list[Fraction]:
-    return rates if isinstance(rates, list) else [rates]
 
 
 def _floats(rates: list[Fraction]) -> FloatVector:

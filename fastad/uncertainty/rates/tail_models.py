@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from fastad._core.declared import Rate
-from fastad._core.parameters import check_inside
+from fastad._core.parameters import check_inside, check_rates
 from fastad._core.results import Column, ShortRepr, TableResult, estimate_columns
 from fastad._core.text_tables import estimate_text
 from fastad._core.types import ArrayLike, FloatVector, Label, Point, Points
@@ -180,8 +179,7 @@ def tail_model(
     >>> model.tprs[0].method
     'gpd'
     """
-    rates = Rate(sequence=True).check(fpr, "fpr")
-    rates = rates if isinstance(rates, list) else [rates]
+    rates = check_rates(fpr, "fpr")
     level = check_inside(confidence_level, "confidence_level")
     alpha = float(1 - level)
     labels = check_labels(y_true, pos_label=pos_label)
