@@ -52,7 +52,7 @@ from fastad.uncertainty.comparisons.rate_margins import RATES
 from fastad.uncertainty.comparisons.unpaired import Pair, Sample
 from fastad.uncertainty.intervals.interval_estimation import InferenceOptions
 from fastad.uncertainty.results import warn_if_noted
-from fastad.uncertainty.samples.sampling import check_design, sample_of
+from fastad.uncertainty.samples.sampling import check_design, refuse_contamination, sample_of
 
 Range = tuple[float, float]
 
@@ -429,11 +429,8 @@ def one_sided_tests(
     """Return the measure corrected for hidden anomalies, its values, and the tests."""
     counts = [each.counts for each in samples.samples]
     fraction = check_contamination(0 if contamination is None else contamination)
-    if fraction and isinstance(samples, Detectors) and samples.samples[0].kind is not None:
-        raise InvalidInputError(
-            "contamination must not be given for samples in clusters or in time, or with real "
-            "weights; found both"
-        )
+    if isinstance(samples, Detectors):
+        refuse_contamination(samples.samples[0], fraction)
     for each in counts if fraction else ():
         refuse_impossible(each, fraction)
         refuse_unidentified(ContaminatedCounts.of(each, fraction), bound.measure, bound.parameters)

@@ -11,7 +11,7 @@ from fastad._core.parameters import N_RESAMPLES
 from fastad._core.progress import LATE, ProgressOption, reporting
 from fastad._core.threads import thread_limit
 from fastad._core.types import ArrayLike, Blocks, IntervalMethod, Label, Point
-from fastad.errors import InvalidInputError, UndefinedMeasureError
+from fastad.errors import UndefinedMeasureError
 from fastad.measures.contamination import (
     check_contamination_range,
     corrected,
@@ -32,7 +32,12 @@ from fastad.uncertainty.intervals.interval_estimation import (
 )
 from fastad.uncertainty.intervals.methods import check_method
 from fastad.uncertainty.results import Interval, lowest_coverage, warn_if_noted
-from fastad.uncertainty.samples.sampling import Sample, check_design, sample_of
+from fastad.uncertainty.samples.sampling import (
+    Sample,
+    check_design,
+    refuse_contamination,
+    sample_of,
+)
 
 # Steps over a range of fractions where the extremes may lie between its ends.
 _SEARCHED = 16
@@ -255,12 +260,8 @@ def interval_of(
 
     For a function that users call: the warning names the line that called it.
     """
+    refuse_contamination(sample, hidden[1])
     if sample.kind is not None:
-        if hidden[1]:
-            raise InvalidInputError(
-                "contamination must not be given for samples in clusters or in time, or with real "
-                "weights; found both"
-            )
         check_method(options.method, bound, sample.kind)
     measures = _corrected_over(sample.counts, bound, hidden)
     result = _enclosing_interval(intervals_of(sample, measures, options))

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -388,6 +389,15 @@ class Variances:
 
 
 Sample: TypeAlias = IndependentSample | DesignedSample
+
+
+def refuse_contamination(sample: Sample, contamination: Fraction) -> None:
+    """Refuse hidden anomalies where rows are not independent or have real weights."""
+    if sample.kind is not None and contamination:
+        raise InvalidInputError(
+            "contamination must not be given for samples in clusters or in time, or with real "
+            "weights; found both"
+        )
 
 
 def sample_of(
