@@ -160,6 +160,28 @@ def test_threads_and_other_measures_leave_the_curves_as_they_are() -> None:
         assert np.array_equal(alone, together[i])
 
 
+@pytest.mark.parametrize("is_tied", [False, True], ids=["distinct", "tied"])
+def test_some_corners_of_large_samples_have_the_quantiles_of_all(is_tied: bool) -> None:
+    """One anomaly in ten lies at one score with normals, or none does."""
+    rng = np.random.default_rng(0)
+    labels = np.arange(8000) < 3000
+    scores = rng.normal(1.5 * labels)
+    scores = np.where(is_tied & (rng.random(8000) < 0.1), 1.0, scores)
+    counts = count(labels, scores)
+    keys = ("auc", "ap", "eer", "tpr@0.01", "fpr@tpr0.9", "auc@tpr0.9", "precision@recall0.5")
+    measures = [bind(key, {}) for key in keys]
+    some = fiducial_values(counts, measures, 1000, np.uint64(1))
+    with mock.patch.object(enclosing_curves, "_MOST_CORNERS", 10**6):
+        every = fiducial_values(counts, measures, 1000, np.uint64(2))
+    assert not np.array_equal(some, every)
+    deviations = every.std(axis=2)
+    # Means and quantiles of 1 000 curves, 4.5 standard errors.
+    np.testing.assert_array_less(abs(some.mean(axis=2) - every.mean(axis=2)), 0.2 * deviations)
+    for level in (0.05, 0.95):
+        both = [np.quantile(values, level, axis=2) for values in (some, every)]
+        np.testing.assert_array_less(abs(both[0] - both[1]), 0.42 * deviations)
+
+
 def order_by_search(
     counts: OrderedCounts, bound: BoundMeasure, fpr: Fraction
 ) -> tuple[float, float]:
