@@ -97,13 +97,14 @@ def _first_beyond(
     about = nearest_float(limit)
     first = int(counts.searchsorted(about - margin, side="left"))
     last = int(counts.searchsorted(about + margin, side="right"))
-    for point in range(first, last):
+    # Sums at neighbouring points may be equal: each is compared once.
+    for point in (first + np.unique(counts[first:last], return_index=True)[1]).tolist():
         # A limit that is itself a sum is not compared with the fraction that this stands for.
         reached = Fraction(counts.item(point))
         if reached != limit:
             reached = unrounded(reached / total) * total
         if is_beyond(reached, limit):
-            return point
+            return int(point)
     return last
 
 

@@ -23,8 +23,8 @@ from fastad.ordering.raw import KeyCodec, view_raw
 Weighting = Literal["none", "integer", "real"]
 
 _INT64 = np.dtype(np.int64)
-# Fewer samples are sorted soon enough.
-_FEWEST_SAMPLES = 2**13
+# Fewer samples are sorted soon enough: narrow ones, and others, of which some are looked at first.
+_FEWEST_NARROW, _FEWEST_WIDE = 2**13, 2**15
 # Distinct scores in a sample from which on normals are counted between anomalies.
 _FEWEST_DISTINCT = 0.8
 
@@ -212,10 +212,11 @@ def count_without_sorting(
 
     Where corners of the curve are enough, counts may have these alone, and no keys.
     """
-    if labels.weights is not None or scores.shape[0] < _FEWEST_SAMPLES:
+    if labels.weights is not None or scores.shape[0] < _FEWEST_NARROW:
         return None
     counted, curve = count_narrow(scores, labels, name, part), None
-    if counted is None and part is None and scores.itemsize > 2:
+    is_wide = scores.itemsize > 2 and scores.shape[0] >= _FEWEST_WIDE
+    if counted is None and part is None and is_wide:
         raw = view_raw(scores)
         sample = raw.sample()
         values = distinct_values(sample)

@@ -37,7 +37,7 @@ def every_path() -> Iterator[None]:
     """Let small samples take every path."""
     always = dict.fromkeys((True, False), (10**6, 1.0))
     with (
-        mock.patch.multiple(ordered_counts, _FEWEST_SAMPLES=0, _FEWEST_DISTINCT=0),
+        mock.patch.multiple(ordered_counts, _FEWEST_NARROW=0, _FEWEST_WIDE=0, _FEWEST_DISTINCT=0),
         mock.patch.multiple(gaps, _LIMITS=always, _MOST_COMPARED=1.0),
         mock.patch.object(distinct, "_SAMPLES_PER_VALUE", 0),
     ):
