@@ -363,12 +363,13 @@ def test_tuning_leads_scales_to_the_wished_share_of_accepted_moves() -> None:
         assert all(math.isfinite(scale) for scale in tuning.scales.values())
 
 
-def test_kinds_that_go_farthest_are_made_most_and_none_never() -> None:
+def test_kinds_that_go_farthest_are_made_most_and_none_seldom() -> None:
+    """One in ten moves is of each of seven kinds; of the others, 30 in 36 of the best one."""
     tuning = Tuning()
     for _ in range(20):
         for name in KINDS:
             tuning.learn(name, Tally(100, 100, 30, 900.0 if name == "walk" else 30.0))
     chosen = tuning.choose(np.random.default_rng(0), 20_000)
     counts = {name: chosen.count(name) for name in KINDS}
-    assert counts["walk"] > 0.8 * 20_000
-    assert min(counts.values()) > 0.015 * 20_000
+    assert counts["walk"] == pytest.approx((0.1 + 0.3 * 30 / 36) * 20_000, abs=300)
+    assert min(counts.values()) > 0.1 * 20_000
