@@ -173,3 +173,22 @@ def test_two_detectors_with_hardly_a_misplaced_sample_have_a_note(
             fastad.compare(labels, *scores, measure=measure)
         found = any("nearly all anomalies lie above" in str(each.message) for each in caught)
         assert found == has_note
+
+
+@pytest.mark.parametrize(("n_above", "has_note"), [((2, 1), True), ((4, 1), False)])
+@pytest.mark.parametrize("measure", ["ap", "auc_pr", "auc"])
+def test_precisions_that_few_anomalies_have_decided_have_a_note(
+    measure: str, n_above: tuple[int, int], has_note: bool
+) -> None:
+    """Of 12 anomalies few are above all normals, with a precision of 1; the others below half."""
+    labels = np.arange(2012) < 12
+    rng = np.random.default_rng(0)
+    scores = []
+    for n in n_above:
+        anomalies = np.where(rng.permutation(12) < n, 2.0, 0.6 + 0.01 * np.arange(12))
+        scores.append(np.append(anomalies, np.arange(2000) / 2000))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        fastad.compare(labels, *scores, measure=measure)
+    found = any("one more or less decides" in str(each.message) for each in caught)
+    assert found == (has_note and measure != "auc")
