@@ -31,7 +31,7 @@ from fastad.uncertainty.comparisons.paired import Detectors, rank_detectors
 from fastad.uncertainty.intervals.interval_estimation import InferenceOptions
 from fastad.uncertainty.samples.sampling import check_design
 
-SIZES = ((30, 30), (20, 200), (20, 2000), (100, 300), (300, 300))
+SIZES = ((10, 1000), (30, 30), (20, 200), (20, 2000), (30, 10_000), (100, 300), (300, 300))
 KEYS = ("auc", "ap", "auc@0.05", "tpr@0.05", "fpr@tpr0.95", "precision@n")
 N_SEEDS, N_RESAMPLES = 300, 199
 # So many times the size of a sample is its population.

@@ -43,7 +43,6 @@ _LEAST_EVEN = 0.2
 _CLOSE = 1e-3
 # Part of each component that has the radii of a normal distribution.
 _NORMAL_PART = 0.15
-_LOG_NORMAL, _LOG_GAMMA = math.log(_NORMAL_PART), math.log1p(-_NORMAL_PART)
 # The variance of squared radii is widened: too narrow costs more than too wide.
 _WIDENED = 1.2
 _SHARPEST = 1e6
@@ -84,7 +83,8 @@ class Radius(NamedTuple):
         logs = (self.shape - half) * np.log(squares) + squares * (0.5 - 1 / self.scale)
         logs += math.lgamma(half) - math.lgamma(self.shape)
         logs += half * math.log(2) - self.shape * math.log(self.scale)
-        ratios: FloatVector = np.logaddexp(_LOG_NORMAL, _LOG_GAMMA + logs)
+        normal, gamma = math.log(_NORMAL_PART), math.log1p(-_NORMAL_PART)
+        ratios: FloatVector = np.logaddexp(normal, gamma + logs)
         return ratios
 
 

@@ -40,8 +40,8 @@ KINDS = {
 }
 _NAMES = tuple(KINDS)
 # Each kind makes at least this fraction of all moves: the best one for most particles seldom moves
-# those in a narrow part. With .02 particles had .030 in the part of the lower curved valley in which
-# .054 of it is, and volumes were too small by .026; now by .012.
+# those in a narrow part. With .02, of the particles in the lower curved valley .030 were in a part
+# that is .054 of it, and volumes were too small by .026; now by .012.
 _LEAST = 0.1
 # A proposal that needs no score costs this part of one that does.
 _UNSCORED = 0.05

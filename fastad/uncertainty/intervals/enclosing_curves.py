@@ -53,9 +53,9 @@ _WITHOUT_FIDUCIAL = (
 _ALPHA_OF_STEP = 0.05
 # Twice an area in counts must fit into 64 bits.
 _AREA_BITS = 61
-# Corners of a random curve, about. Of 10^5 samples, half of them anomalous, with ties or without, ends
-# of ten measures differ by at most 0.05 of a width from those of all corners: by chance, as means of
-# 4 000 curves differ by at most 0.02.
+# Corners of a random curve, about. Of 10^5 samples, half of them anomalous, with ties or without,
+# ends of ten measures differ by at most 0.05 of a width from those of all corners: by chance, as
+# means of 4 000 curves differ by at most 0.02.
 _MOST_CORNERS = 2**12
 # Corners, and most random curves, that are drawn together: they stay in a core's cache.
 _CORNERS_OF_BLOCK, _LARGEST_BLOCK = 2**13, 64
