@@ -192,3 +192,20 @@ def test_precisions_that_few_anomalies_have_decided_have_a_note(
         fastad.compare(labels, *scores, measure=measure)
     found = any("one more or less decides" in str(each.message) for each in caught)
     assert found == (has_note and measure != "auc")
+
+
+@pytest.mark.filterwarnings("ignore::fastad.errors.LowCoverageWarning")
+@pytest.mark.parametrize("measure", ["auc", "ap", "bedroc@20", "tpr@0.1"])
+def test_notes_of_a_pair_are_the_same_beside_other_detectors(measure: str) -> None:
+    """Beside a weak detector two that are nearly perfect, and two that find one anomaly."""
+    labels, (first, second, weak) = sample(20, 2000, 9.0, 4.5, 1.0)
+    single = [np.where(np.arange(2020) == i, 9.0, weak - 0.5 * labels) for i in (0, 1)]
+    detectors = {"first": first, "second": second, "weak": weak, "one": single[0], "two": single[1]}
+    table = fastad.compare_all(labels, detectors, measure=measure, rng=0, n_resamples=200)
+    notes = set()
+    for (a, b), of_table in table.items():
+        pair = {a: detectors[a], b: detectors[b]}
+        alone = fastad.compare_all(labels, pair, measure=measure, rng=0, n_resamples=200)[a, b]
+        assert of_table.reliability_note == alone.reliability_note
+        notes.add(alone.reliability_note)
+    assert len(notes) > 1

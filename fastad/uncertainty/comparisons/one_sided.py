@@ -139,7 +139,7 @@ def paired_tests(
     test = _student if has_influence(bound.measure) else _bootstrap
     tests = test(detectors, bound, options, values[0] - values[1])
     tests = allow_unseen_kind(tests, bound, values, sizes, options.alpha / 2)
-    note = margin_note(bound, tests.method, detectors.samples) or tests.note
+    note = margin_note(bound, tests.method, detectors.samples, values) or tests.note
     effect = first.effect()
     return replace(tests, note=(effect.reliability_note if effect is not None else None) or note)
 

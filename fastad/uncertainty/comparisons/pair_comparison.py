@@ -15,7 +15,12 @@ from fastad.uncertainty.comparisons.comparison_results import NO_VARIANCE, Compa
 from fastad.uncertainty.comparisons.pair_estimates import PairEstimate, few_df_note, pairs_test
 from fastad.uncertainty.comparisons.paired import PAIRED_METHODS, Detectors
 from fastad.uncertainty.intervals.interval_estimation import InferenceOptions
-from fastad.uncertainty.intervals.methods import limits_of, note_of_few, select_paired_method
+from fastad.uncertainty.intervals.methods import (
+    limits_of,
+    note_of_few,
+    paired_notes,
+    select_paired_method,
+)
 from fastad.uncertainty.results import SamplingEffect
 from fastad.uncertainty.samples.bootstrap import IndependentSample
 
@@ -37,12 +42,7 @@ def compare_pairs(
     ``power`` is the probability with which the smallest difference of interest is to be detected.
     """
     samples, sizes = detectors.samples, (detectors.n_anomalies, detectors.n_normals)
-    method, note = options.method, None
-    if method == "auto":
-        method, note = select_paired_method(bound, samples)
-    elif method != "permutation" and samples[0].kind is None:
-        # The null distribution of permutations is exact for any numbers.
-        note = note_of_few(method, sizes, _FEWEST_SAMPLES)
+    method = select_paired_method(bound) if options.method == "auto" else options.method
     what = f"a comparison of {bound.key}"
     first = samples[0]
     if isinstance(first, IndependentSample):
@@ -59,6 +59,12 @@ def compare_pairs(
     ]
     pairs = list(combinations(range(len(values)), 2))
     differences = [values[i] - values[j] for i, j in pairs]
+    if options.method == "auto":
+        notes = paired_notes(bound, method, samples, values, pairs)
+    else:
+        # The null distribution of permutations is exact for any numbers.
+        is_known = method == "permutation" or first.kind is not None
+        notes = [None if is_known else note_of_few(method, sizes, _FEWEST_SAMPLES)] * len(pairs)
     estimates = PAIRED_METHODS[method](detectors, bound, options, pairs, differences)
     estimates = [
         estimate
@@ -69,7 +75,9 @@ def compare_pairs(
     sampling = first.effect()
     n_anomalies, n_normals = sizes
     results = []
-    for (i, j), difference, estimate in zip(pairs, differences, estimates, strict=True):
+    for (i, j), difference, estimate, note in zip(
+        pairs, differences, estimates, notes, strict=True
+    ):
         required: tuple[int | None, tuple[int, int] | None] = None, None
         # Without a known variance, or one of equal rankings, nothing follows.
         if min_difference is not None and estimate.method != "pairs" and estimate.variance > 0:
@@ -122,9 +130,9 @@ def _note(
     estimate: PairEstimate,
     sampling: SamplingEffect | None,
     options: InferenceOptions,
-    of_all: str | None,
+    of_samples: str | None,
 ) -> str | None:
-    """Return why a comparison is unreliable, by its own estimate or as all of them, or None."""
+    """Return why a comparison is unreliable, by its estimate or by its samples, or None."""
     if estimate.method == "pairs":
         return NO_VARIANCE
     if sampling is not None:
@@ -132,7 +140,7 @@ def _note(
     few_df = few_df_note(estimate.df)
     if options.method == "auto" and estimate.variance > 0 and few_df is not None:
         return few_df
-    return of_all or (estimate.doubt if options.method == "auto" else None)
+    return of_samples or (estimate.doubt if options.method == "auto" else None)
 
 
 def named_value(bound: BoundMeasure, counts: OrderedCounts, score_name: str) -> float:

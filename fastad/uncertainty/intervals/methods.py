@@ -270,35 +270,53 @@ def best_method(rows: Sequence[Coverage]) -> tuple[str, float]:
     return best, coverage[best]
 
 
-def select_paired_method(bound: BoundMeasure, samples: Sequence[Sample]) -> tuple[str, str | None]:
-    """Return the method by which `auto` compares detectors, and why it is unreliable, or None."""
-    method = "student" if has_influence(bound.measure) else "bootstrap"
+def select_paired_method(bound: BoundMeasure) -> str:
+    """Return the method by which `auto` compares detectors."""
+    return "student" if has_influence(bound.measure) else "bootstrap"
+
+
+def paired_notes(
+    bound: BoundMeasure,
+    method: str,
+    samples: Sequence[Sample],
+    values: Sequence[float],
+    pairs: Iterable[tuple[int, int]],
+) -> list[str | None]:
+    """Return why the comparison of each pair by `auto` is unreliable, or None.
+
+    A note of two detectors is the same whatever others they are compared with.
+    """
     if samples[0].kind is not None:
-        return method, None
-    counts = [sample.counts for sample in samples]
-    n_anomalies, n_normals = float(counts[0].n_anomalies), float(counts[0].n_normals)
-    note = margin_note(bound, method, samples)
-    if note is not None:
-        return method, note
-    misplaced = [min(n_anomalies, n_normals) * (1 - area_or_chance(each)) for each in counts]
-    fewest = _FEWEST_MISPLACED * (2 if min(misplaced) < _HARDLY_ANY else 1)
-    is_strong = max(misplaced) < fewest
-    if method == "student" and is_strong:
-        return method, (
-            "nearly all anomalies lie above nearly all normal samples, so that how much the "
-            "difference varies is hardly known"
-        )
-    rate = _false_positive_rate(bound, method, limits_of(bound, n_anomalies, n_normals))
-    if rate > _HIGHEST_FALSE_POSITIVE_RATE:
-        return method, (
-            f"on generated data of this size {method!r} found equal detectors to differ in "
-            f"{100 * rate:.0f} % of the samples"
-        )
-    return method, None
+        return [None for _ in pairs]
+    counts = samples[0].counts
+    sizes = float(counts.n_anomalies), float(counts.n_normals)
+    misplaced = [min(sizes) * (1 - area_or_chance(sample.counts)) for sample in samples]
+    rate = _false_positive_rate(bound, method, limits_of(bound, *sizes))
+
+    def note(i: int, j: int) -> str | None:
+        of_margins = margin_note(bound, method, (samples[i], samples[j]), (values[i], values[j]))
+        if of_margins is not None:
+            return of_margins
+        fewer, more = sorted((misplaced[i], misplaced[j]))
+        if method == "student" and more < _FEWEST_MISPLACED * (2 if fewer < _HARDLY_ANY else 1):
+            return (
+                "nearly all anomalies lie above nearly all normal samples, so that how much the "
+                "difference varies is hardly known"
+            )
+        if rate > _HIGHEST_FALSE_POSITIVE_RATE:
+            return (
+                f"on generated data of this size {method!r} found equal detectors to differ in "
+                f"{100 * rate:.0f} % of the samples"
+            )
+        return None
+
+    return [note(i, j) for i, j in pairs]
 
 
-def margin_note(bound: BoundMeasure, method: str, samples: Sequence[Sample]) -> str | None:
-    """Return why a test of a difference against any number is unreliable, or None.
+def margin_note(
+    bound: BoundMeasure, method: str, samples: Sequence[Sample], values: Sequence[float]
+) -> str | None:
+    """Return why a test of a difference of values against any number is unreliable, or None.
 
     That nearly all samples may be on the right side, a margin test allows for by itself.
     """
@@ -320,10 +338,9 @@ def margin_note(bound: BoundMeasure, method: str, samples: Sequence[Sample]) -> 
     few = note_of_few(method, (n_anomalies, n_normals), _FEWEST_TRIED)
     if few is not None:
         return few
-    if bound.measure.name in PRECISION_AREAS:
-        highest = max(bound.value(sample.counts) for sample in samples)
-        if highest * n_anomalies < _LEAST_SUM_OF_PRECISIONS:
-            return "so few anomalies are above most normal samples that one more or less decides"
+    is_area = bound.measure.name in PRECISION_AREAS
+    if is_area and max(values) * n_anomalies < _LEAST_SUM_OF_PRECISIONS:
+        return "so few anomalies are above most normal samples that one more or less decides"
     if "prevalence" in bound.parameters and n_normals < MANY:
         return f"with fewer than {MANY} normal samples differences of precisions are biased"
     is_early = bound.measure.name in ("bedroc", "robust_initial_enhancement")
