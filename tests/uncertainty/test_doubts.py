@@ -209,3 +209,9 @@ def test_notes_of_a_pair_are_the_same_beside_other_detectors(measure: str) -> No
         assert of_table.reliability_note == alone.reliability_note
         notes.add(alone.reliability_note)
     assert len(notes) > 1
+
+
+def test_precision_gains_of_few_normals_have_a_note() -> None:
+    labels, (scores,) = sample(400, 60, 1.5)
+    with pytest.warns(LowCoverageWarning, match="auc_prg"):
+        fastad.interval(labels, scores, measure="auc_prg", rng=0)

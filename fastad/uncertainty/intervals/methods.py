@@ -91,6 +91,9 @@ _LARGE_TIE = 0.25
 # to cover less often than they say. Degrees of freedom estimated from scores do not tell: they are
 # high where the variance happens to be estimated too low.
 _FEWEST_UNITS, _FEWEST_BEYOND = 11, 5
+# Measures whose intervals were too high in 22 % of the samples of 400 anomalies and 60 normals, a
+# few of which lie above most anomalies.
+_BIASED_OF_FEW_NORMALS = ("precision_gain_auc",)
 # Their rate cuts off the other part of the curve.
 _WITHOUT_A_TAIL = ("ht_auc", "lf_auc")
 
@@ -200,6 +203,8 @@ def select_method(bound: BoundMeasure, counts: OrderedCounts) -> tuple[str, floa
     method, coverage = best_method(rows)
     if method in RESAMPLING and has_order(bound) and is_beyond_all(counts, bound):
         return "order", None
+    if bound.measure.name in _BIASED_OF_FEW_NORMALS and counts.n_normals < MANY:
+        return method, math.nan
     return method, coverage
 
 
