@@ -226,6 +226,15 @@ def test_intervals_are_those_of_a_log_normal_mean() -> None:
     assert result.log_low == pytest.approx(centre - quantile * error)
 
 
+def test_an_estimate_is_at_most_the_highest_of_the_repeats() -> None:
+    """Of logarithms that differ by tens the half variance led beyond the whole box."""
+    logs = [-40.0, -38.0, -20.0, -41.0, -39.0, -40.0, -15.0, -42.0]
+    result = estimates_of(repeats_of(logs, 10_000), [0.5], 0.95, 10_000)[0]
+    assert np.var(logs, ddof=1) / 2 > 40
+    assert result.log_value == pytest.approx(-15)
+    assert result.log_low < -40 < result.log_value < result.log_high == 0
+
+
 def test_intervals_are_not_narrower_than_those_of_independent_particles() -> None:
     result = estimates_of(repeats_of([-20.0] * 8), [0.5], 0.95, 10_000)[0]
     # Each of 28 factors of about a half, and the last half, of 100 particles.

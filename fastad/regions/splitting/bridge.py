@@ -50,11 +50,9 @@ _PILOT_PART, _WANDERING_PART, _WALKS_PART, _EMPTY_CELLS_PART = 0.04, 0.25, 0.2, 
 _LEFT_PART, _LEAST_LEFT_PART = 0.28, 0.15
 # Calls of a particle between two of its places, at least.
 _LEAST_MOVES = 24
-# Random walks: components of the region at most, starts in each at most, positions of each, and
-# starts in a cell without a particle.
+# Random walks: components of the region at most, starts in each and isolated points at most,
+# positions of each, and starts in a cell without a particle.
 _MOST_COMPONENTS, _MOST_STARTS, _POSITIONS, _STARTS_IN_EMPTY_CELL = 6, 40, 1500, 2
-# Isolated points that are used, at most.
-_MOST_ISOLATED = 40
 # Part of each repeat's particles that the density must cover; it covers a point where it is at
 # least this part of the region's uniform density.
 _LEAST_COVERAGE, _LOG_THIN = 0.5, math.log(0.01)
@@ -118,7 +116,7 @@ def bridge(
     # Places of a particle in different rounds are near each other, and so are a component's.
     present = rounds[-1]
     points = np.unique(np.concatenate(present, axis=1), axis=1)
-    distant = isolated(others, np.concatenate(visited, axis=1))[:, :_MOST_ISOLATED]
+    distant = isolated(others, np.concatenate(visited, axis=1))[:, :_MOST_STARTS]
     some = np.concatenate([thin(points, MOST_COMPARED), distant], axis=1)
     labels = connected_components(some)
     are_parts = 0 < labels.max() < _MOST_COMPONENTS

@@ -129,6 +129,7 @@ class _Scatter(NamedTuple):
     n_repeats: int
     n_particles: float  # particles of all repeats
     mean: float  # mean of the logarithms
+    highest: float  # highest of the logarithms
     squares: float  # sum of the squared deviations from it, each times the repeat's particles
     independent: float  # variance of a logarithm times its particles, were these independent
     # Weight of the variance of independent points beside the repeats': 0 by levels, whose particles
@@ -155,7 +156,8 @@ class _Scatter(NamedTuple):
             variances = variances * (1 - parts) + parts**2 * bridge.variance
             prior = _PRIOR * min(float(parts.mean()), 1.0)
         independent = float(np.mean(sizes * variances))
-        return cls(len(repeats), n_particles, mean, squares, independent, prior)
+        highest = float(logs.max())
+        return cls(len(repeats), n_particles, mean, highest, squares, independent, prior)
 
     @property
     def df(self) -> float:
@@ -170,7 +172,8 @@ class _Scatter(NamedTuple):
         each = max(each / (1 + self.prior), self.independent)
         shift = self.n_repeats * each / (2 * self.n_particles)
         error = math.sqrt(each / self.n_particles + 2 * shift**2 / (self.n_repeats - 1))
-        return self.mean + shift, error
+        # Few logarithms that differ by orders of magnitude are not normal.
+        return min(self.mean + shift, self.highest), error
 
     def ratio(self) -> float:
         """Return the squared deviations, relative to independent particles."""

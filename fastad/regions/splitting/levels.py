@@ -61,7 +61,7 @@ class Splitting:
     ) -> None:
         self.deviations: list[float] = []
         self.correlations: list[float] = []
-        self.tuning = Tuning() if tuning is None else tuning
+        self.tuning = Tuning(cube.n_features) if tuning is None else tuning
         self._cube, self._rng = cube, rng
         self.repeats = []
         for _ in range(n_repeats):

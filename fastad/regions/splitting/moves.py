@@ -39,10 +39,12 @@ KINDS = {
     "redraw": Kind(kernels.REDRAW, 0.25, 1.0),
 }
 _NAMES = tuple(KINDS)
-# Each kind makes at least this fraction of all moves: the best one for most particles seldom moves
-# those in a narrow part. With .02, of the particles in the lower curved valley .030 were in a part
-# that is .054 of it, and volumes were too small by .026; now by .012.
-_LEAST = 0.1
+# Each kind makes at least this fraction of all moves, so that one that becomes better is noticed;
+# up to so many features more, and in more features less of that. The best kind for most particles
+# seldom moves those in a narrow part: of particles in the lower curved valley, .030 were in a part
+# that is .054 of it. In 100 features a mixture of two ellipsoids was not reached where each kind
+# made a tenth.
+_LEAST, _LEAST_OF_FEW, _FEW = 0.02, 0.1, 5
 # A proposal that needs no score costs this part of one that does.
 _UNSCORED = 0.05
 _SMALLEST = 1e-9
@@ -103,14 +105,15 @@ class Tally:
 class Tuning:
     """Scale and frequency of each kind of move."""
 
-    def __init__(self) -> None:
+    def __init__(self, n_features: int) -> None:
         self.scales = dict.fromkeys(KINDS, 1.0)
         self._worths = dict.fromkeys(KINDS, 1.0)
+        self._least = max(_LEAST, _LEAST_OF_FEW * min(_FEW / n_features, 1.0))
 
     def choose(self, rng: np.random.Generator, n_sweeps: int) -> list[str]:
         """Choose the kinds of some sweeps."""
         worths = np.array(list(self._worths.values()))
-        rates = _LEAST + (1 - _LEAST * len(KINDS)) * worths / worths.sum()
+        rates = self._least + (1 - self._least * len(KINDS)) * worths / worths.sum()
         return [_NAMES[i] for i in rng.choice(len(KINDS), n_sweeps, p=rates / rates.sum())]
 
     def learn(self, name: str, tally: Tally) -> None:
@@ -121,8 +124,9 @@ class Tuning:
                 2 * (tally.accepted / tally.tried - kind.target_rate)
             )
             self.scales[name] = min(max(scale, _SMALLEST), kind.largest)
+        # Squared, so that the best kinds make most of the moves.
         cost = tally.scored + _UNSCORED * tally.tried
-        self._worths[name] += 0.5 * (tally.distance / cost - self._worths[name])
+        self._worths[name] += 0.5 * ((tally.distance / cost) ** 2 - self._worths[name])
 
 
 class Walkers:
