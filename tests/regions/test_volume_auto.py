@@ -172,8 +172,11 @@ def test_errors_are_expected_by_a_measured_table() -> None:
 
 
 MEASURED = [row for row in read_rows(TABLE) if row["method"] == "splitting" and row["error"]]
-# Splitting misses a part of the needle, and in the valley has no bridge for some of the seeds.
-MISCHOSEN = {("needle_in_valley, d = 5", "30000"), ("curved valley, d = 10", "30000")}
+# Splitting misses the needle in some seeds, and few particles are in the balls of two.
+MISCHOSEN = {
+    *(("needle_in_valley, d = 5", calls) for calls in ("30000", "100000")),
+    ("two_balls, d = 5", "30000"),
+}
 
 
 @pytest.mark.one_in(3)
