@@ -187,7 +187,7 @@ class VolumeCurveDisplay(CurvesDisplay[VolumeCurve]):
     >>> from matplotlib.figure import Figure
     >>> box = fastad.Box([-1] * 4, [1] * 4)
     >>> curve = fastad.regions.volume_curve(
-    ...     lambda X: (X**2).sum(axis=1), 1e-4, box, n_draws=20_000, rng=0
+    ...     lambda X: (X**2).sum(axis=1), 1e-4, box, n_draws=50_000, rng=0
     ... )
     >>> VolumeCurveDisplay({"distance": curve}).plot(Figure().subplots()).ax_.get_ylabel()
     'Volume (log₁₀ of the fraction of the box)'

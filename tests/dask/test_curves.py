@@ -17,7 +17,7 @@ X = np.random.default_rng(0).normal(size=(200, 3))
 BOX = fastad.Box.from_data(X)
 FOREST = IsolationForest(n_estimators=5, random_state=0).fit(X)
 KDE = KernelDensity().fit(X)
-OPTIONS: dict[str, Any] = {"n_draws": 10_000, "rng": 3}
+OPTIONS: dict[str, Any] = {"n_draws": 20_000, "rng": 3}
 
 
 @numba.njit(nogil=True)

@@ -78,6 +78,7 @@ def test_the_legend_has_the_intervals_of_several_detectors_once() -> None:
     assert legend_of(display.ax_) == ["round", "square", "90 %, each volume by itself"]
 
 
+@pytest.mark.filterwarnings("ignore::fastad.errors.InsufficientMixingWarning")
 def test_a_curve_that_ends_in_a_bound_is_drawn() -> None:
     curve = fastad.regions.volume_curve(
         lambda X: np.maximum(X[:, 0], 0.01), 0.01, BOX, n_draws=20_000, rng=0
