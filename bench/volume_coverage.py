@@ -226,16 +226,24 @@ def star(d: int, reach: float = 0.5) -> Shape:
 
 
 @njit(cache=False)
-def _n_in_valley(rng: Any, d: int, threshold: float, n: int) -> int:
-    n_inside = 0
+def _n_in_valley(rng: Any, d: int, threshold: float, half: float, n: int) -> int:
+    """Count points in the valley, each coordinate within ``half`` of the square of the last."""
+    n_inside, z = 0, np.empty(d)
     for _ in range(n):
-        n_inside += _valley(rng.random(d)) < threshold
+        z[0] = 4 * rng.random() - 2
+        for i in range(1, d):
+            centre = z[i - 1] ** 2 if half < 2 else 0.0
+            z[i] = centre + half * (2 * rng.random() - 1)
+        if np.max(np.abs(z)) <= 2:
+            n_inside += _valley((z + 2) / 4) < threshold
     return n_inside
 
 
 def valley(d: int, threshold: float) -> Shape:
-    """Return where Rosenbrock's function is low; the fraction is from 10⁸ uniform draws."""
+    """Return where Rosenbrock's function is low; the fraction is from 10⁸ draws."""
     n = 100_000_000
+    # Farther from the square of the last coordinate each one is outside.
+    half = min(math.sqrt(threshold) / 10, 2.0)
 
     def draw(rng: np.random.Generator, m: int) -> Any:
         kept: list[Any] = []
@@ -245,7 +253,8 @@ def valley(d: int, threshold: float) -> Shape:
             kept.append(z[scores < threshold] / 4 + 0.5)
         return np.concatenate(kept)[:m]
 
-    log_fraction = math.log(_n_in_valley(np.random.default_rng(7), d, threshold, n) / n)
+    n_inside = _n_in_valley(np.random.default_rng(7), d, threshold, half, n)
+    log_fraction = math.log(n_inside / n) + (d - 1) * math.log(half / 2)
     return Shape(_valley, threshold, _cube(d), log_fraction, draw)
 
 

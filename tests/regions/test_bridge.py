@@ -56,28 +56,28 @@ def come_down(points: Array, scores: Array, threshold: float) -> Particles:
     return own
 
 
+@pytest.mark.parametrize("independent", [1.0, 0.3])
 @pytest.mark.parametrize("n_particles", [1, 30, 3000])
-def test_the_fraction_solves_the_equation_of_bennett(n_particles: int) -> None:
+def test_the_fraction_solves_the_equation_of_bennett(n_particles: int, independent: float) -> None:
     rng = np.random.default_rng(n_particles)
     logs, of_particles = rng.normal(40, 3, 200), rng.normal(41, 2, n_particles)
     n = 500  # of which 300 lie outside of the region
     empty = Mixture((), np.empty(0))
-    result, _, _ = bridges._bridge(Draws(empty, n, np.empty((1, 200)), logs), of_particles)
+    drawn = Draws(empty, n, np.empty((1, 200)), logs)
+    result, _, _ = bridges._bridge(drawn, of_particles, independent)
 
     def difference(log_fraction: float) -> float:
-        h = [1 / (n * math.exp(log) + n_particles / math.exp(log_fraction)) for log in logs]
-        qh = [
-            math.exp(log) / (n * math.exp(log) + n_particles / math.exp(log_fraction))
-            for log in of_particles
-        ]
+        uniform_part = independent * n_particles / math.exp(log_fraction)
+        h = [1 / (n * math.exp(log) + uniform_part) for log in logs]
+        qh = [math.exp(log) / (n * math.exp(log) + uniform_part) for log in of_particles]
         return math.log(sum(h) / n) - math.log(sum(qh) / n_particles) - log_fraction
 
     assert result == pytest.approx(optimize.brentq(difference, -80, 0, xtol=1e-12), abs=1e-6)
 
 
 @pytest.mark.one_in(2)
-@pytest.mark.parametrize("part", [0.0, 0.5])
-def test_bridges_are_unbiased_and_err_as_they_say(part: float) -> None:
+@pytest.mark.parametrize(("part", "independent"), [(0.0, 1.0), (0.0, 0.2), (0.5, 1.0), (0.5, 0.2)])
+def test_bridges_are_unbiased_and_err_as_they_say(part: float, independent: float) -> None:
     """Also those by a density that leaves a part of the region out, which particles are in."""
     rng = np.random.default_rng(0)
     truth = 3 * math.log(0.1) + math.log(2)
@@ -91,7 +91,8 @@ def test_bridges_are_unbiased_and_err_as_they_say(part: float) -> None:
         particles = uniform(rng, 400, 0, 0.1)
         particles = np.where(rng.random(400) < 0.5, particles, 1 - particles)
         drawn = draw(cube, mixture, 0.1, 600, rng, nothing)
-        log, variance, covered = bridges._bridge(drawn, drawn.mixture.log_density(particles))
+        of_particles = drawn.mixture.log_density(particles)
+        log, variance, covered = bridges._bridge(drawn, of_particles, independent)
         assert covered == pytest.approx(1 - part, abs=0.15)
         logs.append(log)
         variances.append(variance)

@@ -149,21 +149,19 @@ def bridge(
     if n_each < MOST_COMPONENTS:
         return "too few calls were left for one"
     inflation = _inflation(rounds, densities)
+    kept = _correlation_of_rounds([np.concatenate(places, axis=1) for places in rounds], cells)
+    n_places = sum(particles.shape[1] for particles in inside)
+    fewest = 1 / len(rounds) / max(len(repeat.levels) for repeat in repeats)
+    independent = max((1 - kept) / (1 + kept), fewest)
     for i, particles in enumerate(near):
         # The density that was not fitted to particles of this repeat.
         drawn = draw(cube, densities[1 - i % 2], threshold, n_each, rng, report)
-        bridged = _bridge_cells(drawn, cells, particles, inflation)
+        bridged = _bridge_cells(drawn, cells, particles, independent, inflation)
         if bridged is None:
             return "the density does not cover the region"
         both[:, i], variances[:, i] = bridged
     excess = _excess(both[1] - both[0])
-    n_places = sum(particles.shape[1] for particles in inside)
-    kept = _correlation_of_rounds([np.concatenate(places, axis=1) for places in rounds], cells)
-    n_independent = max(
-        n_places * (1 - kept) / (1 + kept),
-        n_places / len(rounds) / max(len(repeat.levels) for repeat in repeats),
-    )
-    missed = max(_RULE_OF_THREE / n_independent, math.expm1(excess))
+    missed = max(_RULE_OF_THREE / (n_places * independent), math.expm1(excess))
     by = int(excess > 0)
     return Bridge(threshold, both[by], float(variances[by].mean()), missed, excess)
 
@@ -290,7 +288,11 @@ def _by_cell(
 
 
 def _bridge_cells(
-    drawn: Draws, cells: Cells, particles: Sequence[FloatMatrix], inflation: float = 1.0
+    drawn: Draws,
+    cells: Cells,
+    particles: Sequence[FloatMatrix],
+    independent: float = 1.0,
+    inflation: float = 1.0,
 ) -> tuple[FloatVector, FloatVector] | None:
     """Return the logarithm of the fraction and its variance, by the sum over cells.
 
@@ -306,7 +308,7 @@ def _bridge_cells(
         if near.shape[1] == 0:
             return None
         of_near = drawn.mixture.log_density(near)
-        logs[0, k], variances[0, k], covered = _bridge(part, of_near, inflation)
+        logs[0, k], variances[0, k], covered = _bridge(part, of_near, independent, inflation)
         if covered < _LEAST_COVERAGE:
             return None
         logs[1, k] = float(logsumexp(-part.logs)) - math.log(part.n_drawn)
@@ -326,12 +328,15 @@ def _spread(
     return random_walk(cube, points, scores, threshold, n_calls // n, n_views, rng).positions
 
 
-def _bridge(drawn: Draws, logs: FloatVector, inflation: float = 1.0) -> tuple[float, float, float]:
+def _bridge(
+    drawn: Draws, logs: FloatVector, independent: float = 1.0, inflation: float = 1.0
+) -> tuple[float, float, float]:
     """Return the logarithm of the fraction, its variance, and coverage.
 
     ``logs`` are the logarithms of the mixture's density at particles, which are uniform in the
-    region; the coverage is the part of them where the mixture is not too thin. The variance of a
-    mean over particles is ``inflation`` times the variance of independent ones.
+    region; the coverage is the part of them where the mixture is not too thin. They count as the
+    part ``independent`` of them (Gronau et al. 2017), and the variance of a mean over them is
+    ``inflation`` times the variance of a mean over independent ones.
 
     With 1 / h the density of all the points together, draws and particles, which is the best h
     (Meng and Wong 1996): it needs the fraction itself, and is iterated.
@@ -339,7 +344,8 @@ def _bridge(drawn: Draws, logs: FloatVector, inflation: float = 1.0) -> tuple[fl
     n, m = drawn.n_drawn, logs.shape[0]
     if drawn.logs.shape[0] == 0:
         return -math.inf, math.inf, 0.0
-    log_n, log_m = math.log(n / (n + m)), math.log(m / (n + m))
+    counting = independent * m
+    log_n, log_m = math.log(n / (n + counting)), math.log(counting / (n + counting))
     log_fraction = -float(np.median(logs))
     for _ in range(_MOST_ITERATIONS):
         # h is over draws, q h over particles.

@@ -102,16 +102,16 @@ def _estimate_at(
         return _bound(run, logs, fields)
     scatter = _Scatter.of(repeats, logs, threshold, run.bridge)
     log_value, error = scatter.log_value()
-    half = missed = float(stdtrit(scatter.df, (1 + level) / 2)) * error
+    half = upper = float(stdtrit(scatter.df, (1 + level) / 2)) * error
     if isinstance(run.bridge, Bridge):
-        missed = math.hypot(half, run.bridge.missed)
+        upper += run.bridge.missed
         by = "by bridges"
         if run.bridge.excess > 0:
             by += ", of draws alone, as these show more of the region than particles do"
     else:
         by = f"by levels without a bridge, as {run.bridge}"
     fields["reason"] = f"{by}; {_condition(repeats, level)}"
-    return _estimate(log_value, error, (log_value - half, log_value + missed), fields)
+    return _estimate(log_value, error, (log_value - half, log_value + upper), fields)
 
 
 def _estimate(
