@@ -256,7 +256,7 @@ class VolumeCurveDisplay(CurvesDisplay[VolumeCurve]):
         axes = drawing.open_axes(ax, self.curves, 1)
         unit = math.log(10)
         paths = {
-            name: (curve.threshold, curve.log_fraction / unit)
+            name: (curve.threshold, np.where(curve.is_bound, np.nan, curve.log_fraction) / unit)
             for name, curve in self.curves.items()
         }
         self.lines_ = drawing.draw_detectors(axes, paths, line_kw)

@@ -23,7 +23,7 @@ class VolumeCurve(Result):
     """Volume of the region below each threshold, down to the lowest one.
 
     Call it with a threshold for the estimate there. Frames have a row for each threshold:
-    ``threshold``, ``log_fraction``, ``log_low``, ``log_high`` and ``log_volume``.
+    ``threshold``, ``log_fraction``, ``log_low``, ``log_high``, ``log_volume`` and ``is_bound``.
 
     Attributes
     ----------
@@ -36,6 +36,8 @@ class VolumeCurve(Result):
         intervals.
     log_volume : numpy.ndarray of shape (n_thresholds,)
         Natural logarithm of the volumes, in units of the features.
+    is_bound : numpy.ndarray of shape (n_thresholds,)
+        Whether the fraction is only an upper bound, to which too few particles came down.
     confidence_level : float
         Confidence level of each interval, in (0, 1).
     n_scored : int
@@ -53,6 +55,7 @@ class VolumeCurve(Result):
         self.log_fraction = as_readonly(np.array([estimate.log_value for estimate in column]))
         self.log_low = as_readonly(np.array([estimate.log_low for estimate in column]))
         self.log_high = as_readonly(np.array([estimate.log_high for estimate in column]))
+        self.is_bound = as_readonly(np.array([estimate.is_bound for estimate in column]))
 
     def __repr__(self) -> str:
         return (
@@ -88,10 +91,11 @@ class VolumeCurve(Result):
                 f"threshold must be at least {self._lowest}, to which the curve goes down; found "
                 f"{threshold}"
             )
-        return estimates_of(self._run, [checked], self.confidence_level, self.n_scored)[0]
+        thresholds = (*self.threshold.tolist(), checked)
+        return estimates_of(self._run, thresholds, self.confidence_level, self.n_scored)[-1]
 
     def _declare_columns(self) -> list[Column]:
-        names = ("threshold", "log_fraction", "log_low", "log_high", "log_volume")
+        names = ("threshold", "log_fraction", "log_low", "log_high", "log_volume", "is_bound")
         return [Column(name, getattr(self, name)) for name in names]
 
 

@@ -102,7 +102,7 @@ def test_the_areas_of_a_normal_distribution_in_many_features() -> None:
 
 def test_volumes_below_the_lowest_mass_are_that_of_the_smallest_set_found() -> None:
     X = normal(500, 2)
-    options: dict[str, Any] = {"method": "splitting", "n_draws": 50_000, "rng": 0}
+    options: dict[str, Any] = {"method": "splitting", "n_draws": 200_000, "rng": 0}
     levels = level_sets(norm, X, lowest_mass=0.9, **options)
     assert levels.masses[:3].tolist() == [0, 450, 451]
     curve = fastad.mass_volume_curve(levels)

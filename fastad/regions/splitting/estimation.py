@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -23,6 +24,8 @@ _SUSPICIOUS = 1e-3
 _TOLERATED = 2.0
 # Weight of the variance of independent points beside the scatter's, for bridges.
 _PRIOR = 1.0
+# What does not fall with the threshold.
+_ENDS = ("value", "low", "high", "log_value", "log_low", "log_high")
 # Correlations with the beginning that are warned of.
 _CORRELATED = 0.9
 
@@ -37,11 +40,22 @@ def log_fractions(run: SplittingRun, thresholds: FloatVector) -> FloatMatrix:
         return logs
     # Above the region of the bridges, whose logarithm they give, a repeat's logarithm is corrected
     # in proportion to the variance up to there: the best estimate of a sum of independent terms of
-    # which the whole is known.
-    for i, repeat in enumerate(run.repeats):
-        error = run.bridge.log_fractions[i] - repeat.log_fraction(run.bridge.threshold)
-        whole = repeat.variance(run.bridge.threshold)
-        logs[i] += error * np.minimum(repeat.variances_below(thresholds) / whole, 1.0)
+    # which the whole is known. Particles of lower levels are more akin: where repeats differ by
+    # more than independent particles, what is more grows with the square of it.
+    repeats, bridged = run.repeats, run.bridge
+    ends = np.array([repeat.log_fraction(bridged.threshold) for repeat in repeats])
+    whole = np.array([repeat.variance(bridged.threshold) for repeat in repeats])
+    kinship = max(float(ends.var(ddof=1) / whole.mean()), 1.0)
+    variances = np.array([repeat.variances_below(thresholds) for repeat in repeats])
+    parts = np.minimum(variances / whole[:, None], 1.0)
+    parts *= (1 + (kinship - 1) * parts) / kinship
+    logs += parts * (bridged.log_fractions - ends)[:, None]
+    # A mean of logarithms lacks half of their variance, but a corrected one that of bridges only.
+    of_levels = variances * (1 - parts)
+    all_terms = np.maximum(of_levels + parts**2 * bridged.variance, math.ulp(0.0))
+    logs -= (of_levels / all_terms).mean(axis=0) * logs.var(axis=0, ddof=1) / 2
+    rising = np.argsort(thresholds, kind="stable")
+    logs[:, rising] = np.maximum.accumulate(logs[:, rising], axis=1)
     return logs
 
 
@@ -56,15 +70,27 @@ def estimates_of(
 
     Logarithms of the repeats' fractions are nearly normal, and these unbiased but for the choice
     of levels. So the estimate is the mean logarithm and half its variance, with the interval of
-    Cox (Land 1972) for such means; never narrower than for particles that are independent.
+    Cox (Land 1972) for such means; never narrower than for particles that are independent. None is
+    below that of a lower threshold, which is of a part of the region.
     """
     n_drawn, counts = first or (0, np.zeros(len(thresholds), np.int64))
     # A row for each threshold, whose sums do not depend on how many there are.
     by_threshold = np.ascontiguousarray(log_fractions(run, np.array(thresholds, np.float64)).T)
-    return [
+    estimates = [
         _estimate_at(run, threshold, logs, level, n_scored, (n_drawn, count))
         for threshold, logs, count in zip(thresholds, by_threshold, counts.tolist(), strict=True)
     ]
+    lower: VolumeEstimate | None = None
+    for i in np.argsort(thresholds, kind="stable").tolist():
+        if estimates[i].is_bound:
+            continue
+        if lower is not None:
+            largest = {
+                name: max(getattr(estimates[i], name), getattr(lower, name)) for name in _ENDS
+            }
+            estimates[i] = replace(estimates[i], **largest)
+        lower = estimates[i]
+    return estimates
 
 
 def _estimate_at(
