@@ -182,6 +182,25 @@ def test_some_corners_of_large_samples_have_the_quantiles_of_all(is_tied: bool) 
         np.testing.assert_array_less(abs(both[0] - both[1]), 0.42 * deviations)
 
 
+def test_corners_of_few_samples_are_all_drawn() -> None:
+    """One tie of all but the highest scores leaves few corners, and the top of the curve."""
+    rng = np.random.default_rng(7)
+    n = 100_000
+    labels = np.repeat([1, 0], n)
+    scores = rng.normal(0.5 * labels)
+    tied = np.maximum(scores, np.partition(scores, -2000)[-2000])
+    measures = [bind(key, {}) for key in ("precision@k10", "precision@k30", "tpr@3e-05")]
+    some, every = (
+        fiducial_values(count(labels, each), measures, 2000, np.uint64(1))
+        for each in (scores, tied)
+    )
+    deviations = every.std(axis=2)
+    np.testing.assert_allclose(some.std(axis=2), deviations, rtol=0.1)
+    np.testing.assert_array_less(abs(some.mean(axis=2) - every.mean(axis=2)), 0.15 * deviations)
+    if_kept = enclosing_curves._resolved(count(labels, scores), np.arange(2 * n))
+    assert if_kept[:10].tolist() == list(range(10))
+
+
 def order_by_search(
     counts: OrderedCounts, bound: BoundMeasure, fpr: Fraction
 ) -> tuple[float, float]:

@@ -376,14 +376,18 @@ def fiducial_values(
 def _resolved(counts: OrderedCounts, corners: IntVector) -> IntVector:
     """Return the corners, or of too many the first and the last of each part of the curve.
 
-    Parts are equally long in arcsin(sqrt(rate)), on which scale a rate has the same variance
-    everywhere: they are short where few samples are.
+    Parts are equally long by arcsin(sqrt(rate)) and by the logarithm of the odds together. On the
+    first scale a rate has the same variance everywhere; on the second parts are short where few
+    samples are, and hardly longer than a sample at either end.
     """
     if corners.shape[0] <= _MOST_CORNERS:
         return corners
-    tpr, fpr = (of_class[corners] / of_class[-1] for of_class in (counts.tps, counts.fps))
-    length = np.arcsin(np.sqrt(tpr)) + np.arcsin(np.sqrt(fpr))  # from 0 to pi
-    parts = np.floor(length * (_MOST_CORNERS / (2 * np.pi)))
+    length = np.zeros(corners.shape[0])  # from 0 to 1 for each class and scale
+    for of_class in (counts.tps, counts.fps):
+        below, total = of_class[corners], of_class[-1]
+        odds = np.log((below + 1) / (total - below + 1))
+        length += np.arcsin(np.sqrt(below / total)) * 2 / np.pi + (odds / np.log(total + 1) + 1) / 2
+    parts = np.floor(length * (_MOST_CORNERS / 8))
     is_new = np.append(True, np.diff(parts) > 0)
     resolved: IntVector = corners[is_new | np.append(is_new[1:], True)]
     return resolved
