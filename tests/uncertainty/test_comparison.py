@@ -517,6 +517,18 @@ def test_few_samples_have_a_note_by_every_method_but_permutations(method: Any) -
     assert exact.p_value > 0.05
 
 
+def test_permutations_without_a_difference_are_no_interval() -> None:
+    """The TPR inside a tie, which exchanged ranks break."""
+    rng = np.random.default_rng(1)
+    y, common = np.repeat([1, 0], [7, 1000]), rng.normal(size=1007)
+    a = common + rng.normal(size=1007) + 0.5 * y
+    b = np.clip(np.round(common + y), 0, 2)
+    with pytest.warns(LowCoverageWarning, match="the estimated variance is zero"):
+        result = fastad.compare(y, a, b, measure="tpr@0.01", method="permutation", rng=0)
+    assert result.low < -0.022 < result.high  # about the true difference
+    assert result.method == "pairs"
+
+
 def test_equal_rankings_require_no_number_of_anomalies() -> None:
     y, a = np.repeat([0, 1], [100, 20]), np.random.default_rng(0).random(120)
     result = fastad.compare(y, a, 2 * a + 1, measure="auc", min_difference=0.05)

@@ -285,9 +285,11 @@ def estimate_of_permutations(
     # Number of extreme permutations up to which the p-value is at most alpha.
     n_allowed = math.floor(options.alpha * (extra + null.shape[0]) + _ROUNDING) - extra
     reach = range_of_difference(bound)
-    low, high = -reach, reach
+    low, high, variance = -reach, reach, float(np.mean(null**2))
     if 0 <= n_allowed < null.shape[0]:
         spread = float(np.sort(np.abs(null))[-1 - n_allowed])
+        if spread <= rounding_of(bound):  # nearly all permutations have no difference
+            variance = 0.0
         low, high = _score_ends(difference, spread, reach)
         if spread >= abs(difference) - rounding_of(bound):  # whatever rounding leaves of 0
             low, high = min(low, 0.0), max(high, 0.0)
@@ -295,7 +297,7 @@ def estimate_of_permutations(
         low,
         high,
         float((extra + n_extreme) / (extra + null.shape[0])),
-        float(np.mean(null**2)),
+        variance,
         df(null.shape[0]),
         "exact permutation" if is_exact else "permutation",
         values.shape[0],
