@@ -169,13 +169,20 @@ def _refuse_differing(
 ) -> None:
     # Of one type, as ids are: a file of text has strings where another has integers.
     first, second = np.split(np.concatenate([first, second]), 2)
-    differ = np.flatnonzero((first != second) & ~(is_missing(first) & is_missing(second)))
+    # An empty text is a missing value in a file of text.
+    missing = [
+        is_missing(each) | (each == "" if each.dtype.kind in "OUT" else False)
+        for each in (first, second)
+    ]
+    differ = np.flatnonzero((first != second) & ~(missing[0] & missing[1]))
     if differ.size:
         where = f"index {differ[0]}"
         if policy.id is not None:
             where = f"{policy.id} {_some(new.columns[policy.id][differ])}"
+        values = [each[differ[:1]].tolist()[0] for each in (first, second)]
         raise InvalidInputError(
-            f"new and old must have the same {what}; found {differ.size} rows that differ, {where}"
+            f"new and old must have the same {what}; found {differ.size} rows that differ, "
+            f"{where}: {values[0]!r} and {values[1]!r} in the first"
         )
 
 

@@ -356,6 +356,17 @@ def test_integers_name_the_same_slices_in_files_of_two_kinds(
     assert result.rows == expected.rows
 
 
+def test_an_empty_name_is_no_name_in_files_of_two_kinds(tmp_path: Path) -> None:
+    named = table(NEW, kind=np.where(Y == 1, "dos", ""))
+    pl.DataFrame(named).write_csv(tmp_path / "new.csv")
+    pl.DataFrame(named).write_parquet(tmp_path / "old.parquet")
+    policy = {"id": "id", "require": [{**MARGIN, "kinds": ["kind"]}]}
+    assert fastad.gate(policy, tmp_path / "new.csv", tmp_path / "old.parquet").verdict == "pass"
+    other = {**named, "kind": np.where(np.arange(N) == 7, "scan", named["kind"])}
+    with pytest.raises(InvalidInputError, match=r"1 rows that differ, id 7: '.*' and '' in the"):
+        fastad.gate({**policy, "require": [{**MARGIN, "kinds": ["kind"]}]}, other, named)
+
+
 def test_nothing_tested_is_nothing_passed() -> None:
     """Where no sample has a kind, and where all slices are skipped."""
     normal = {name: values[Y == 0] for name, values in table(NEW, kind=KIND).items()}
