@@ -93,9 +93,10 @@ class MixtureScorer(CompiledScorer):
 class DensityScorer(CompiledScorer):
     """``-score_samples`` of a KernelDensity: the negative logarithm of the density.
 
-    The compiled density is the sum over all samples. The original may stop at its tolerances
-    ``atol`` and ``rtol``: with both at 0 it is that sum, too. A score takes time in proportion to
-    the samples times the features.
+    The compiled density is the sum over all samples. The original's tree stops at its tolerances
+    ``atol`` and ``rtol``, and loses digits far from all samples, also with both at 0: of small
+    bandwidths take the compiled scores for thresholds, too. A score takes time in proportion to the
+    samples times the features.
     """
 
     def __init__(self, density: Any, name: str = "KernelDensity") -> None:
