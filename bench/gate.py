@@ -3,7 +3,8 @@
 The new detector's true loss is the margin: at most 5 % may pass. With a margin that is 0.05 wider
 it may pass, and how often it does is the power, beside that of a test that takes the detectors as
 independent. The true values are those of the distributions themselves. Designs are other samples
-than independent rows: in clusters, in time, with weights, with hidden anomalies, or two of them.
+than independent rows: in clusters, in time, with weights, with hidden anomalies, or two of them. A
+test of one detector has its true value as the limit.
 Cells that are given, as "100,5000" or "100,5000,strong", are measured alone.
 
     python -m bench.gate [PROCESSES [CELL ...]]
@@ -39,6 +40,8 @@ from fastad.uncertainty.samples.influence import has_influence
 
 SIZES = ((20, 500), (20, 5000), (100, 500), (100, 5000), (100, 100_000), (1000, 100_000))
 SIZES_OF_DESIGNS = ((20, 500), (100, 500), (100, 5000))
+SIZES_OF_ONE = ((10, 1000), (20, 500), (20, 5000), (100, 500), (100, 5000))
+ONE, N_SEEDS_OF_ONE = "one detector", 1000
 KEYS = ("auc", "ap", "tpr@0.01", "tpr@0.001", "precision@n")
 # Fewer weighted rows have no verdict.
 SIZE_WITH_WEIGHTS = (400, 4000)
@@ -149,13 +152,24 @@ DESIGNS: Mapping[str, Pair] = {
     "two samples": GAUSSIAN,
     "two samples (heavy-tailed)": FAMILIES["heavy-tailed"],
     "two samples (20 % missed)": FAMILIES["20 % missed"],
+    ONE: GAUSSIAN,
+    **{
+        f"{ONE} ({name})": FAMILIES[name]
+        for name in ("strong", "8 levels", "heavy-tailed", "20 % missed")
+    },
 }
 ALL = {**FAMILIES, **DESIGNS}
 CELLS = [Cell(*size, family) for size in SIZES for family in FAMILIES]
 CELLS_OF_DESIGNS = [
     Cell(*size, design)
     for design in DESIGNS
-    for size in ((SIZE_WITH_WEIGHTS,) if design == "weighted" else SIZES_OF_DESIGNS)
+    for size in (
+        (SIZE_WITH_WEIGHTS,)
+        if design == "weighted"
+        else SIZES_OF_ONE
+        if design.startswith(ONE)
+        else SIZES_OF_DESIGNS
+    )
 ]
 
 
@@ -196,7 +210,10 @@ def draw(name: str, rng: np.random.Generator, n: int, m: int) -> Detectors | Sam
     if name == "in clusters":
         noise, clusters = in_clusters(rng, scores - means * labels)
         scores = noise + means * labels
-    return ranked(labels, scores, ("new", "old"), clusters=clusters, blocks=blocks, weights=weights)
+    n_detectors = 1 if name.startswith(ONE) else 2
+    names = ("new", "old")[:n_detectors]
+    design = {"clusters": clusters, "blocks": blocks, "weights": weights}
+    return ranked(labels, scores[:n_detectors], names, **design)
 
 
 def in_clusters(rng: np.random.Generator, scores: Scores) -> tuple[Scores, npt.NDArray[np.int64]]:
@@ -216,11 +233,11 @@ def measure(cell: Cell) -> list[dict[str, Any]]:
     for key, (new, old) in values.items():
         # Replicates of so many rows in clusters take an hour.
         is_long = name == "in clusters" and m >= MANY and not has_influence(bind(key, {}).measure)
-        if old - new >= LEAST_LOSS and not is_long:
-            counted[key] = {"loss": old - new, **dict.fromkeys(COUNTS, 0)}
-    n_seeds = {
-        key: N_SEEDS_OF.get((key, cell), N_SEEDS_OF_SIZE.get((n, m), N_SEEDS)) for key in counted
-    }
+        loss = -new if name.startswith(ONE) else old - new
+        if (name.startswith(ONE) or loss >= LEAST_LOSS) and not is_long:
+            counted[key] = {"loss": loss, **dict.fromkeys(COUNTS, 0)}
+    usual = N_SEEDS_OF_ONE if name.startswith(ONE) else N_SEEDS_OF_SIZE.get((n, m), N_SEEDS)
+    n_seeds = {key: N_SEEDS_OF.get((key, cell), usual) for key in counted}
     for seed in range(max(n_seeds.values(), default=0)):
         rng = np.random.default_rng([seed, n, m, list(ALL).index(name)])
         samples = draw(name, rng, n, m)
@@ -259,7 +276,14 @@ def measure(cell: Cell) -> list[dict[str, Any]]:
     sizes = {"n_anomalies": n, "n_normals": m}
     unknown = {} if name in FAMILIES else {"independent": ""}
     return [
-        {"key": key, "family": name, **sizes, **of_key, "loss": round(of_key["loss"], 5), **unknown}
+        {
+            "key": key,
+            "family": name,
+            **sizes,
+            **of_key,
+            "loss": round(abs(of_key["loss"]), 5),
+            **unknown,
+        }
         for key, of_key in counted.items()
     ]
 
@@ -314,6 +338,19 @@ def tables() -> dict[str, str]:
             return "-"
         return f"{passed[0]:.1f} / {failed[0]:.1f}" + f" ({noted[0]:.0f})" * (noted[0] >= 0.5)
 
+    def by_cell(cells: Sequence[Cell]) -> str:
+        return table(
+            ["design", "anomalies, normals", *(f"`{key}`" for key in KEYS)],
+            [
+                [
+                    name,
+                    f"{n}, {m}",
+                    *(of_design(family=name, n_anomalies=n, n_normals=m, key=key) for key in KEYS),
+                ]
+                for n, m, name in cells
+            ],
+        )
+
     return {
         "tolerance": tolerance_table(),
         "passed": by_size("key", KEYS, SIZES, partial(highest, "passed")),
@@ -323,17 +360,8 @@ def tables() -> dict[str, str]:
         "power": by_size(
             "key", KEYS, SIZES, lambda **x: f"{mean('power', **x)} / {mean('independent', **x)}"
         ),
-        "designs": table(
-            ["design", "anomalies, normals", *(f"`{key}`" for key in KEYS)],
-            [
-                [
-                    name,
-                    f"{n}, {m}",
-                    *(of_design(family=name, n_anomalies=n, n_normals=m, key=key) for key in KEYS),
-                ]
-                for n, m, name in CELLS_OF_DESIGNS
-            ],
-        ),
+        "designs": by_cell([each for each in CELLS_OF_DESIGNS if not each.family.startswith(ONE)]),
+        "one": by_cell([each for each in CELLS_OF_DESIGNS if each.family.startswith(ONE)]),
     }
 
 

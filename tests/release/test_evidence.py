@@ -43,7 +43,8 @@ def test_designs_are_samples_of_the_population(name: str) -> None:
     (true,) = true_values(study.ALL[name], 50_000, 50_000, ["auc"]).values()
     samples = study.draw(name, np.random.default_rng(0), 5000, 5000).samples
     bound = corrected(bind("auc", {}), hidden)
-    assert [bound.value(each.counts) for each in samples] == pytest.approx(true, abs=0.015)
+    values = [bound.value(each.counts) for each in samples]
+    assert values == pytest.approx(true[: len(values)], abs=0.015)
 
 
 @pytest.mark.evidence

@@ -300,12 +300,34 @@ def test_hidden_anomalies_move_areas_linearly() -> None:
     assert of_rate.method == "bootstrap"
 
 
-def test_limits_have_the_bounds_of_the_interval() -> None:
-    limit = at_least(LABELS, OLD, measure="auc", value=0.8)
-    interval = fastad.interval(LABELS, OLD, measure="auc", confidence_level=0.9)
-    assert (limit.low, limit.high) == (interval.low, interval.high)
-    at_bound = at_least(LABELS, OLD, measure="auc", value=limit.low)
-    assert at_bound.p_value == pytest.approx(0.05, rel=1e-6)
+@pytest.mark.parametrize("measure", ["auc", "ap", "precision@n", "tpr@0.1", "fpr@threshold1"])
+def test_limits_have_the_bounds_of_the_interval_or_wider_ones(measure: str) -> None:
+    """Each end by itself misses more often than an interval of twice the level."""
+    interval = fastad.interval(LABELS, OLD, measure=measure, confidence_level=0.9, rng=0)
+    limit = at_least(LABELS, OLD, measure=measure, value=interval.value, rng=0)
+    if measure == "fpr@threshold1":
+        assert (limit.low, limit.high) == (interval.low, interval.high)
+    assert limit.low <= interval.low < interval.high <= limit.high
+    worse, better = (limit.low, limit.high)[:: 1 if measure != "fpr@threshold1" else -1]
+    assert at_least(LABELS, OLD, measure=measure, value=better, rng=0).verdict != "pass"
+    at_bound = at_least(LABELS, OLD, measure=measure, value=worse, rng=0)
+    assert at_bound.p_value == pytest.approx(0.05, rel=0.01)
+
+
+def test_the_average_precision_of_few_anomalies_passes_by_both_methods() -> None:
+    some = np.concatenate([np.flatnonzero(LABELS)[:12], np.flatnonzero(np.equal(LABELS, 0))])
+    labels, scores = np.asarray(LABELS)[some], np.asarray(OLD)[some]
+    limit = at_least(labels, scores, measure="ap", value=0.1, rng=0)
+    lows = [
+        fastad.interval(
+            labels, scores, measure="ap", confidence_level=0.9, method=method, rng=0
+        ).low
+        for method in ("combined", "fiducial")
+    ]
+    assert limit.low <= min(lows)
+
+
+def test_few_clusters_have_no_verdict_about_a_limit() -> None:
     with pytest.warns(LowCoverageWarning):
         few = at_least(LABELS, OLD, measure="auc", value=0.1, clusters=np.arange(480) // 30)
     assert few.verdict == "not enough data"

@@ -273,8 +273,9 @@ def at_least(
     Returns
     -------
     MarginTest
-        Value with its bounds, the ends of `interval` at 90 % for 95 %; ``"pass"`` where it is
-        significantly better than the limit, ``"fail"`` where it is significantly worse.
+        Value with its bounds, the ends of `interval` at 90 % for 95 %, or farther out where each
+        end by itself would miss more often; ``"pass"`` where it is significantly better than the
+        limit, ``"fail"`` where it is significantly worse.
 
     Raises
     ------

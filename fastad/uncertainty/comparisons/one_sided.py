@@ -51,7 +51,13 @@ from fastad.uncertainty.intervals.interval_estimation import (
 from fastad.uncertainty.intervals.methods import limits_of, margin_note
 from fastad.uncertainty.results import Interval, coverage_note, lowest_coverage
 from fastad.uncertainty.samples.bootstrap import IndependentSample, too_few_samples
-from fastad.uncertainty.samples.closed_forms import Bounds, rounding_of, student_quantile
+from fastad.uncertainty.samples.closed_forms import (
+    Bounds,
+    logit_ends,
+    normal_quantile,
+    rounding_of,
+    student_quantile,
+)
 from fastad.uncertainty.samples.influence import class_influences, has_influence
 from fastad.uncertainty.samples.sampling import DesignedSample, Sample
 
@@ -59,6 +65,11 @@ from fastad.uncertainty.samples.sampling import DesignedSample, Sample
 _NO_SKEWNESS = 1e-9
 # Two-sided levels nearer to 0 are not asked for.
 _LOWEST_LEVEL = Fraction(1, 1000)
+# Of up to so many anomalies average precision passed in 6 to 9 % of samples by `combined` alone, at
+# its limit.
+_FEW_ANOMALIES = 30
+# Methods whose ends do not allow for the skewness of a value.
+_BY_VARIANCE = ("combined", "delong", "logit")
 # Rates of the normal samples; others rest on the anomalies, of which there are fewer.
 OF_NORMALS = ("fpr", "tnr")
 
@@ -303,14 +314,19 @@ def unpaired_tests(
     return replace(tests, note=coverage_note(coverage, tests.method) or tests.note)
 
 
-def _either(tests: OneSidedTests, others: OneSidedTests) -> OneSidedTests:
-    """Return tests that reject what both reject."""
+def _either(
+    tests: OneSidedTests, others: OneSidedTests, sides: Sequence[int] = (0, 1)
+) -> OneSidedTests:
+    """Return tests that reject what both reject, on some sides; on the other what the first do."""
     low, high = zip(tests.ends, others.ends, strict=True)
-    return replace(
-        tests,
-        ends=(min(low), max(high)),
-        p_value=lambda x, side: max(tests.p_value(x, side), others.p_value(x, side)),
-    )
+    widest = min(low), max(high)
+    ends = [(widest if side in sides else tests.ends)[side] for side in (0, 1)]
+
+    def p_value(x: float, side: int) -> float:
+        p = tests.p_value(x, side)
+        return max(p, others.p_value(x, side)) if side in sides else p
+
+    return replace(tests, ends=(ends[0], ends[1]), p_value=p_value)
 
 
 def value_tests(sample: Sample, bound: BoundMeasure, options: InferenceOptions) -> OneSidedTests:
@@ -330,11 +346,38 @@ def value_tests(sample: Sample, bound: BoundMeasure, options: InferenceOptions) 
         return interval, _tests_by_level(ends, interval.value, options, interval.n_resamples)
 
     interval, tests = tests_by(task)
+    # Each end by itself misses more often than an interval that is narrowed on one side.
     if task.method == "combined" and task.bound.measure.name == ROC_AUC.name:
-        # Each end by itself misses more often than an interval that is narrowed on one side.
         tests = _either(tests, tests_by(replace(task, method="newcombe"))[1])
+    elif task.method == "combined" and sample.counts.n_anomalies <= _FEW_ANOMALIES:
+        tests = _either(tests, tests_by(replace(task, method="fiducial"))[1], sides=(0,))
+    others = _skewed(sample, bound, options, task.method, interval)
+    if others is not None:
+        tests = _either(tests, others)
     note = replace(interval, sampling=sample.effect()).reliability_note
     return replace(tests, method=interval.method, note=note, n_undefined=interval.n_undefined)
+
+
+def _skewed(
+    sample: Sample, bound: BoundMeasure, options: InferenceOptions, method: str, interval: Interval
+) -> OneSidedTests | None:
+    """Return tests that allow for the skewness of a value, where the method's ends do not."""
+    value, bounds, error = interval.value, bound.bounds, interval.standard_error
+    if method == "bootstrap" and error > 0 and not math.isinf(max(map(abs, bounds))):
+        # Replicates of a value near an end of the range vary less than samples of a limit farther
+        # from it.
+        def at(level: Fraction) -> Bounds:
+            return logit_ends(value, normal_quantile(float(1 - level)) * error, bounds)
+
+        return _tests_by_level(at, value, options, interval.n_resamples)
+    if method in _BY_VARIANCE and sample.kind is None and observed_area(bound) is bound:
+        of_classes = class_influences(sample.counts, bound)
+        limits = limits_of(bound, *map(len, of_classes))
+        variance, df = variance_of_influences(of_classes, limits)
+        third = math.fsum(map(_cumulant_of_mean, of_classes))
+        if variance > 0:
+            return _student_tests(value, variance, df, third, bound, options)
+    return None
 
 
 def _tests_by_level(
