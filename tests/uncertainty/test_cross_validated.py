@@ -2,7 +2,7 @@
 
 import json
 import math
-from contextlib import nullcontext
+import warnings
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from scipy import stats
 import fastad
 from fastad.errors import LowCoverageWarning
 from fastad.measures import from_counts
-from fastad.uncertainty import cross_validated_interval
+from fastad.uncertainty import CrossValidatedInterval, cross_validated_interval
 from tests.support import custom
 
 
@@ -46,32 +46,61 @@ def ci_cvauc(y: Any, s: Any, folds: Any, level: float) -> tuple[float, float, fl
     return value, se, max(value - z * se, 0), min(value + z * se, 1)
 
 
+def test_large_folds_have_nearly_the_standard_error_of_cvauc() -> None:
+    y, s, folds = folds_of(7, [(30, 50)] * 4)
+    value, se, low, high = ci_cvauc(y, s, folds, 0.95)
+    result = cross_validated_interval(y, s, folds, measure="auc")
+    assert result.value == pytest.approx(value, rel=1e-12)
+    assert 1 < result.standard_error / se < math.sqrt(30 / 29)
+    assert (result.low, result.high) == pytest.approx((low, high), abs=0.15 * (high - low))
+
+
 @given(
     st.integers(0, 99),
     st.lists(st.tuples(st.integers(1, 6), st.integers(1, 9)), min_size=1, max_size=5),
     st.sampled_from([0.5, 0.95]),
 )
-def test_the_area_has_the_interval_of_cvauc(
-    seed: int, sizes: list[tuple[int, int]], level: float
-) -> None:
+def test_variances_of_folds_add_up(seed: int, sizes: list[tuple[int, int]], level: float) -> None:
+    """Of each fold DeLong's variance, by the parts of the other class that a sample is right of."""
     y, s, folds = folds_of(seed, sizes)
-    value, se, low, high = ci_cvauc(y, s, folds, level)
-    with pytest.warns(LowCoverageWarning, match="no width") if se == 0 else nullcontext():
-        result = cross_validated_interval(y, s, folds, measure="auc", confidence_level=level)
-    assert result.value == pytest.approx(value, rel=1e-12)
+    variances, areas = [], []
+    for fold in range(len(sizes)):
+        pos, neg = (s[(folds == fold) & (y == label)] for label in (1, 0))
+        is_right = pos[:, None] > neg
+        areas.append(is_right.mean())
+        for placements in (is_right.mean(axis=1), is_right.mean(axis=0)):
+            n = len(placements)
+            variances.append(np.var(placements, ddof=1) / n if n > 1 else 0.0)
+    se = math.sqrt(sum(variances)) / len(sizes)
+    result = quietly(y, s, folds, measure="auc", confidence_level=level)
+    assert result.value == pytest.approx(np.mean(areas), rel=1e-12)
     assert result.standard_error == pytest.approx(se, rel=1e-12, abs=1e-15)
-    assert (result.low, result.high) == pytest.approx((low, high), rel=1e-12)
     assert list(result.folds) == [str(i) for i in range(len(sizes))]
+    assert 0 <= result.low <= result.value <= result.high <= 1
+    if 0 < result.value < 1:
+        assert (result.high - result.low > 0) == (se > 0)
+    assert (result.reliability_note is not None) >= (se == 0)
+
+
+def quietly(*data: Any, **options: Any) -> CrossValidatedInterval:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LowCoverageWarning)
+        return cross_validated_interval(*data, **options)
+
+
+def test_a_small_fold_beside_large_ones_is_noted() -> None:
+    y, s, folds = folds_of(1, [(50, 150)] * 4 + [(3, 9)])
+    with pytest.warns(LowCoverageWarning, match="a fold has 3 anomalies and a fold 9 normal"):
+        cross_validated_interval(y, s, folds, measure="auc")
 
 
 @pytest.mark.parametrize("measure", ["auc", "ap", "auc@0.2"])
 def test_one_fold_has_nearly_the_interval_of_influences(measure: str) -> None:
-    """With n in place of n - 1 in the variance of each class."""
     y, s, folds = folds_of(3, [(400, 600)])
     result = cross_validated_interval(y, s, folds, measure=measure)
     alone = fastad.interval(y, s, measure=measure, method="delong")
     assert result.value == alone.value
-    assert result.standard_error == pytest.approx(alone.standard_error, rel=2e-3)
+    assert result.standard_error == pytest.approx(alone.standard_error, rel=1e-9)
     assert math.isnan(result.std)
     assert result.to_dict()["std"] is None
 
@@ -138,14 +167,27 @@ def test_both_classes_are_needed(label: int) -> None:
 
 
 @pytest.mark.evidence
-def test_intervals_of_fixed_detectors_cover_the_mean_of_their_areas() -> None:
+@pytest.mark.parametrize(
+    "sizes",
+    [
+        [(20, 80)] * 5,
+        [(4, 36)] * 5,
+        [(2, 98)] * 5,
+        [(72, 168), (9, 21), (9, 21), (9, 21), (20, 50)],
+        [(50, 150)] * 4 + [(10, 30)],
+    ],
+    ids=["equal", "small", "few anomalies", "one large", "one small"],
+)
+def test_intervals_of_fixed_detectors_cover_the_mean_of_their_areas(
+    sizes: list[tuple[int, int]],
+) -> None:
     """Five detectors of different quality, each on its own fold."""
     shifts = [0.8, 1.0, 1.2, 1.4, 1.6]
     truth = np.mean([stats.norm.cdf(shift / math.sqrt(2)) for shift in shifts])
     covered = 0
     for seed in range(400):
         rng = np.random.default_rng(seed)
-        y, s, folds = folds_of(seed, [(20, 80)] * 5, shift=0.0)
+        y, s, folds = folds_of(seed, sizes, shift=0.0)
         s = rng.normal(size=len(y)) + np.array(shifts)[folds] * y
         result = cross_validated_interval(y, s, folds, measure="auc")
         covered += int(result.low <= truth <= result.high)
