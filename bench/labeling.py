@@ -45,6 +45,13 @@ WRONG: Mapping[str, tuple[str, float, float]] = {
 BUDGETS: Mapping[str, int] = {
     **{AT_1_PERCENT: 600, ONE: 3000, AREAS: 3000, "ap a": 1000, PRECISION: 200}
 }
+# Targets that anomalies among low scores change.
+HIDDEN = (
+    ("f1@threshold2", 250),
+    ("f1@threshold2", 400),
+    ("recall@threshold2", 250),
+    ("tpr@0.02", 600),
+)
 Labels = npt.NDArray[np.bool_]
 Scores = dict[str, npt.NDArray[np.float64]]
 
@@ -170,7 +177,7 @@ def cells() -> Iterator[dict[str, Any]]:
 
 
 def harder() -> Iterator[dict[str, Any]]:
-    """Coverage where guesses are a hundred times too low, and of detectors like chance."""
+    """Coverage of guesses a hundred times too low, of chance, and of hidden anomalies."""
     n = 20_000
     for name, heights, text, budget in (
         ("a hundredth of the prevalence", (2.4, 2.3), OF_ALARMS, 200),
@@ -188,6 +195,18 @@ def harder() -> Iterator[dict[str, Any]]:
                 }
                 row |= {"n_rows": n, "labels": budget, "n_draws": N_DRAWS}
                 yield {**row, **repeat(plan, of, text, N_DRAWS).row(of.truth(target))}
+    n, prevalence = 5000, 0.03
+    for name, hidden in (("half like normals", 0.0), ("half below all", -4.0)):
+        rng = np.random.default_rng(3)
+        y_true = rng.random(n) < prevalence
+        shift = np.where(rng.random(n) < 0.5, 4.0, hidden) * y_true
+        of = Population(y_true, {"a": rng.normal(size=n) + shift})
+        for text, budget in HIDDEN:
+            (target,) = check_targets(text, ["a"])
+            plan = design(of.scores, budget=budget, target=text, prevalence=prevalence / 3)
+            row = {"part": "harder", "model": f"{name}, {prevalence:g}", "target": text}
+            row |= {"n_rows": n, "labels": budget, "n_draws": N_DRAWS}
+            yield {**row, **repeat(plan, of, text, N_DRAWS).row(of.truth(target))}
 
 
 def plain(of: Population, target: BoundTarget, n_labels: int, n_draws: int) -> float:

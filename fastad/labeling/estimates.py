@@ -282,6 +282,8 @@ def _estimate(
         note = f"few rows decide: {spread.df:.2g} degrees of freedom, fewer than {_FEW_ROWS}"
     elif error and spread.n_near < _FEW_ROWS:
         note = f"{spread.n_near:g} rows with labels lie near a threshold, fewer than {_FEW_ROWS}"
+    elif error and spread.of_one > (high - low) / 2:
+        note = "one anomaly among low scores would move it by more than its interval allows"
     return LabeledEstimate(
         target.name, value, low, high, error, p_value, sequence_low, sequence_high, note
     )
@@ -290,13 +292,15 @@ def _estimate(
 class _Spread(NamedTuple):
     """Moments of an estimate: its variance, with degrees of freedom, and its skewness.
 
-    ``n_near`` is the number of rows with labels by the threshold of a detector.
+    ``n_near`` is the number of rows with labels by the threshold of a detector, and ``of_one`` what
+    one more anomaly among the rows that were drawn least often would change.
     """
 
     variance: float
     df: float
     skewness: float
     n_near: float
+    of_one: float
 
     def quantile(self, alpha: float, sign: float) -> float:
         """Return the distance of an end in standard errors: Student's, or a longer one.
@@ -381,7 +385,10 @@ def _targeted(
     with suppress(UndefinedMeasureError):
         distance = np.clip(target.value(counts), *target.bounds) - value
         variance = max(variance, float(np.nan_to_num(distance)) ** 2)
-    return value, _Spread(variance, df_of_squares(squares), skewness, n_near)
+    # Half of the rows, which hardly can be anomalies by their scores.
+    is_low = log_odds <= np.median(log_odds)
+    of_one = abs(float(slopes[is_low].mean())) / math.fsum(labels.least)
+    return value, _Spread(variance, df_of_squares(squares), skewness, n_near, of_one)
 
 
 def _missed(

@@ -28,6 +28,25 @@ def truth(target: str, y_true: npt.NDArray[np.bool_], scores: Scores) -> float:
     return float(values[0] - (values[1] if values[1:] else 0))
 
 
+def test_anomalies_among_low_scores_have_a_note_where_one_would_decide() -> None:
+    """Half of them lie below all normals, where a tenth of the labels finds none."""
+    rng = np.random.default_rng(3)
+    y_true = rng.random(5000) < 0.03
+    scores = rng.normal(size=5000) + np.where(rng.random(5000) < 0.5, 4.0, -4.0) * y_true
+    for target, is_noted in (("f1@threshold2", True), ("precision@threshold2", False)):
+        plan = design(scores, budget=250, target=target, prevalence=0.03)
+        is_narrow = []
+        for seed in range(10):
+            drawn = draw(plan, rng=seed)
+            labeled = drawn.with_labels(y_true[drawn.row])
+            (found,) = estimate(scores, labeled, target=target).estimates
+            note = found.reliability_note or ""
+            assert ("few rows decide" in note or "among low scores" in note) == is_noted
+            # Where no anomaly was found there, the interval is narrow.
+            is_narrow.append("among low scores" in note and found.high - found.low < 0.3)
+        assert any(is_narrow) == is_noted
+
+
 def test_labels_of_all_rows_give_the_measures() -> None:
     y_true, scores = population(500, 0.1, np.random.default_rng(0))
     drawn = drawn_and_labeled(y_true, scores, 500, "auc a", 0)
