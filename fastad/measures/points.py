@@ -167,9 +167,13 @@ def best_point(
 
 def hits_among(counts: OrderedCounts, k: Count | Fraction, measure: str) -> Exact:
     """Return the anomalies among the k highest scores, ties at the cut by expectation."""
-    if k > flagged_at(counts, -1):
+    n_all = flagged_at(counts, -1)
+    if counts.weighting == "real" and n_all < k <= n_all * (1 + _ROUNDING):
+        k = n_all
+    if k > n_all:
         raise UndefinedMeasureError(
-            f"{measure} is undefined for more than all samples: k = {k} of {counts.total}"
+            f"{measure} is undefined for more than all samples: k = "
+            f"{k if isinstance(k, int) else float(k)} of {counts.total}"
         )
     left = last_flagging(counts, k)
     hits = entry(counts.tps, left)

@@ -125,6 +125,17 @@ def test_log_auc_begins_within_the_open_range(low: float) -> None:
         fastad.measures.log_auc([0, 1], [1, 2], min_fpr=0.2)
 
 
+def test_all_samples_are_no_more_than_all_of_real_weights() -> None:
+    """The product of 1 and the exact sum exceeded the rounded one."""
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        y, scores, weights = np.arange(50) < 15, rng.normal(size=50), rng.random(50)
+        value = fastad.measures.enrichment_factor(y, scores, fraction=1, sample_weight=weights)
+        assert value == pytest.approx(1, rel=1e-14)
+    with pytest.raises(fastad.UndefinedMeasureError, match="for more than all samples: k = 3 of 2"):
+        fastad.measures.recall_at_k([0, 1], [1.0, 2.0], k=3)
+
+
 @EVERY_SET
 @loop("peer", ["torchmetrics", "TDC"])
 def test_log_auc_is_that_of_other_libraries(peer: str, i: int) -> None:

@@ -14,7 +14,7 @@ from fastad._core.files import written_aside
 from fastad._core.interrupts import StateLock, uninterrupted
 from fastad._core.parameters import check_count, short_repr
 from fastad._core.types import ArrayLike, Label, Point, Points
-from fastad.errors import InvalidInputError
+from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.measures.measure import MeasureLike
 from fastad.streaming.monitors.panes import (
     Counted,
@@ -310,6 +310,8 @@ class SlidingEvaluation:
         decay = 0.0
         if half_life is not None:
             decay = self._length / check_duration(half_life, "half_life")
+        if group is not None and not chosen:
+            raise UndefinedMeasureError(f"the window has no points of group {group!r}")
         table = self._merged(chosen, decay).evaluate(measures, fpr=fpr)
         return table.noted(notes_on(dropped))
 
