@@ -324,7 +324,16 @@ def test_the_average_precision_of_few_anomalies_passes_by_both_methods() -> None
         ).low
         for method in ("combined", "fiducial")
     ]
-    assert limit.low <= min(lows)
+    assert 0 <= limit.low <= min(lows)
+
+
+def test_bounds_of_a_value_stay_in_its_range() -> None:
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        labels = np.repeat([1, 0], [10, 1000])
+        scores = rng.normal(size=1010) + labels
+        limit = at_least(labels, scores, measure="ap", value=0.5, rng=0)
+        assert 0 <= limit.low < limit.high <= 1
 
 
 def test_few_clusters_have_no_verdict_about_a_limit() -> None:

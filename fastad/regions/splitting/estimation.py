@@ -34,6 +34,7 @@ def log_fractions(run: SplittingRun, thresholds: FloatVector) -> FloatMatrix:
     """Return logarithms of fractions below thresholds, of shape (n_repeats, n_thresholds).
 
     -inf where no particle of a repeat was below; in each repeat non-decreasing in the threshold.
+    Their mean and half their variance are the estimate.
     """
     logs = np.array([repeat.log_fractions_below(thresholds) for repeat in run.repeats])
     if isinstance(run.bridge, str):

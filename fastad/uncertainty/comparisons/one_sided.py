@@ -14,6 +14,7 @@ from fastad.measures.contamination import observed_area
 from fastad.measures.measure import BoundMeasure
 from fastad.measures.rates import TRIALS, confusion_at_threshold
 from fastad.measures.roc import ROC_AUC
+from fastad.ordering.counts import OrderedCounts
 from fastad.uncertainty.comparisons.pair_estimates import (
     PairEstimate,
     estimate_of_replicates,
@@ -48,7 +49,7 @@ from fastad.uncertainty.intervals.interval_estimation import (
     interval_of_area,
     select_task,
 )
-from fastad.uncertainty.intervals.methods import limits_of, margin_note
+from fastad.uncertainty.intervals.methods import is_bounded, limits_of, margin_note
 from fastad.uncertainty.results import Interval, coverage_note, lowest_coverage
 from fastad.uncertainty.samples.bootstrap import IndependentSample, too_few_samples
 from fastad.uncertainty.samples.closed_forms import (
@@ -185,13 +186,15 @@ def _cumulant_of_mean(values: FloatVector) -> float:
 
 
 def _welch(
-    pair: Pair, bound: BoundMeasure, options: InferenceOptions, difference: float
+    counts: Sequence[OrderedCounts], bound: BoundMeasure, options: InferenceOptions, value: float
 ) -> OneSidedTests:
-    first, second = (class_influences(counts, bound) for counts in pair.counts)
-    limits = [limits_of(bound, *map(len, of_side)) for of_side in (first, second)]
-    variance, df = variance_of_influences([*first, *second], min(limits, key=min))
-    third = math.fsum(map(_cumulant_of_mean, first)) - math.fsum(map(_cumulant_of_mean, second))
-    return _student_tests(difference, variance, df, third, bound, options)
+    """Return the tests of a value, or of the difference of the values of two samples."""
+    sides = [class_influences(each, bound) for each in counts]
+    limits = [limits_of(bound, *map(len, of_side)) for of_side in sides]
+    of_all = [of_class for of_side in sides for of_class in of_side]
+    variance, df = variance_of_influences(of_all, min(limits, key=min))
+    first, *second = (math.fsum(map(_cumulant_of_mean, of_side)) for of_side in sides)
+    return _student_tests(value, variance, df, first - sum(second), bound, options)
 
 
 def _student_tests(
@@ -296,9 +299,9 @@ def unpaired_tests(
         tests = replace(tests, method=method)
         if has_influence(bound.measure):
             # The ends of intervals of few anomalies are too near where these are of two kinds.
-            tests = _either(tests, _welch(pair, bound, options, difference))
+            tests = _either(tests, _welch(pair.counts, bound, options, difference))
     elif method == "delong":
-        tests = replace(_welch(pair, bound, options, difference), method=method)
+        tests = replace(_welch(pair.counts, bound, options, difference), method=method)
     else:
         first, second = replicates_of_sides(pair, bound, options)
         change = first - second
@@ -355,7 +358,14 @@ def value_tests(sample: Sample, bound: BoundMeasure, options: InferenceOptions) 
     if others is not None:
         tests = _either(tests, others)
     note = replace(interval, sampling=sample.effect()).reliability_note
-    return replace(tests, method=interval.method, note=note, n_undefined=interval.n_undefined)
+    low, high = tests.ends
+    return replace(
+        tests,
+        ends=(max(low, bound.bounds[0]), min(high, bound.bounds[1])),
+        method=interval.method,
+        note=note,
+        n_undefined=interval.n_undefined,
+    )
 
 
 def _skewed(
@@ -363,20 +373,17 @@ def _skewed(
 ) -> OneSidedTests | None:
     """Return tests that allow for the skewness of a value, where the method's ends do not."""
     value, bounds, error = interval.value, bound.bounds, interval.standard_error
-    if method == "bootstrap" and error > 0 and not math.isinf(max(map(abs, bounds))):
+    if method == "bootstrap" and error > 0 and is_bounded(bound):
         # Replicates of a value near an end of the range vary less than samples of a limit farther
         # from it.
         def at(level: Fraction) -> Bounds:
             return logit_ends(value, normal_quantile(float(1 - level)) * error, bounds)
 
         return _tests_by_level(at, value, options, interval.n_resamples)
-    if method in _BY_VARIANCE and sample.kind is None and observed_area(bound) is bound:
-        of_classes = class_influences(sample.counts, bound)
-        limits = limits_of(bound, *map(len, of_classes))
-        variance, df = variance_of_influences(of_classes, limits)
-        third = math.fsum(map(_cumulant_of_mean, of_classes))
-        if variance > 0:
-            return _student_tests(value, variance, df, third, bound, options)
+    is_plain = sample.kind is None and observed_area(bound) is bound
+    # Without variance they would know the value exactly.
+    if method in _BY_VARIANCE and is_plain and sample.variance(bound) > 0:
+        return _welch([sample.counts], bound, options, value)
     return None
 
 

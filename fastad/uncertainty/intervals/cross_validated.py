@@ -19,6 +19,7 @@ from fastad.measures.requests import bind
 from fastad.ordering.counts import count_scores
 from fastad.ordering.groups import factorize
 from fastad.ordering.labels import Labels, check_labels, check_scores
+from fastad.uncertainty.intervals.methods import is_bounded
 from fastad.uncertainty.results import NO_WIDTH, warn_if_noted
 from fastad.uncertainty.samples.bootstrap import too_few_samples
 from fastad.uncertainty.samples.closed_forms import (
@@ -194,8 +195,8 @@ def cross_validated_interval(
     standard_error = standard_error_of(variance, bound)
     value = float(values.mean())
     half = student_quantile(float(1 - level), df) * standard_error
-    is_bounded = not math.isinf(max(map(abs, bound.bounds)))
-    low, high = (logit_ends if is_bounded else symmetric_ends)(value, half, bound.bounds)
+    ends_of = logit_ends if is_bounded(bound) else symmetric_ends
+    low, high = ends_of(value, half, bound.bounds)
     result = CrossValidatedInterval(
         value=value,
         low=low,

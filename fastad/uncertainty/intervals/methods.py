@@ -125,7 +125,7 @@ def methods_of(bound: BoundMeasure, kind: str | None = None) -> list[str]:
     independent, the best first.
     """
     if kind is not None:
-        closed = ["logit", "delong"] if _is_bounded(bound) else ["delong"]
+        closed = ["logit", "delong"] if is_bounded(bound) else ["delong"]
         return [*(closed if has_influence(bound.measure) else ()), "bootstrap", "basic"]
     bound = observed_area(bound)
     measure, name = bound.measure, bound.measure.name
@@ -141,7 +141,7 @@ def methods_of(bound: BoundMeasure, kind: str | None = None) -> list[str]:
     smooth = has_influence(measure)
     if smooth:
         closed.append("delong")
-        if _is_bounded(bound):
+        if is_bounded(bound):
             closed.append("logit")
     if name == ROC_AUC.name:
         closed += ["newcombe", "pairs"]
@@ -158,7 +158,8 @@ def draws_curves(method: str, bound: BoundMeasure) -> bool:
     return is_combined or method == "fiducial"
 
 
-def _is_bounded(bound: BoundMeasure) -> bool:
+def is_bounded(bound: BoundMeasure) -> bool:
+    """Return whether a measure's range ends on both sides."""
     return all(abs(end) < math.inf for end in bound.bounds)
 
 
