@@ -1,8 +1,9 @@
 """Costs of errors: NIST's normalised detection cost at a threshold, and at the best one."""
 
 import math
+from collections.abc import Mapping
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from fastad._core.declared import Positive, Prevalence, ThresholdValue
 from fastad._core.parameters import nearest_float
@@ -12,6 +13,7 @@ from fastad.measures.measure import POINT, Extremes, Measure
 from fastad.measures.points import best_point, exact, first_reaching, last_within, need_both
 from fastad.measures.results import ValueAtThreshold
 from fastad.ordering.counts import OrderedCounts
+from fastad.ordering.cuts import CurvePart
 
 _COSTS = {"cost_miss": Positive(default=1.0), "cost_false_alarm": Positive(default=1.0)}
 
@@ -169,6 +171,18 @@ def _min_detection_cost(
     return ValueAtThreshold(_cost_at(counts, point, weights), counts.threshold(point))
 
 
+def _part_reaching_cost(
+    parameters: Mapping[str, Any], counts: OrderedCounts | None = None, cost: float = math.nan
+) -> CurvePart | None:
+    """Return the part of the curve beyond which false alarms alone cost more."""
+    if counts is None or not math.isfinite(cost):
+        return None
+    weights = weights_of(counts, **parameters)
+    if weights.misses > 1:  # the curve is searched from a TPR on, which may lie farther
+        return None
+    return CurvePart(Fraction(0), min(Fraction(cost) / weights.false_alarms, Fraction(1)))
+
+
 MIN_DETECTION_COST = Measure(
     name="min_detection_cost",
     title="lowest normalised cost of the errors over all thresholds",
@@ -178,6 +192,7 @@ MIN_DETECTION_COST = Measure(
     parameters={"prevalence": Prevalence(), **_COSTS},
     operating_point="prevalence",
     default_points=(None,),
+    curve_part=_part_reaching_cost,
     higher_is_better=False,
     rises_with_curve=True,
     extremes=POINT,

@@ -17,6 +17,7 @@ from fastad.errors import UndefinedMeasureError
 from fastad.measures.measure import POINT, ROUNDED_AREA, Measure
 from fastad.measures.points import exact, hits_among, need_anomalies, need_both
 from fastad.ordering.counts import OrderedCounts
+from fastad.ordering.cuts import CurvePart
 
 # The exponent that Truchon and Bayly recommend: the first 8 % of the ranks have 80 % of the weight.
 _ALPHA = 20.0
@@ -39,6 +40,16 @@ def _highest_enrichment(parameters: Mapping[str, Any]) -> tuple[float, float]:
     return 0.0, nearest_float(1 / fraction) if fraction > 0 else math.inf
 
 
+def _part_of_fraction(
+    parameters: Mapping[str, Any], counts: OrderedCounts | None = None, value: float = math.nan
+) -> CurvePart | None:
+    """Return the part of the curve before more than the fraction of all samples are normals."""
+    if counts is None or not counts.n_normals:
+        return None
+    highest = parameters["fraction"] * exact(counts.total) / exact(counts.n_normals)
+    return CurvePart(Fraction(0), min(highest, Fraction(1)))
+
+
 ENRICHMENT_FACTOR = Measure(
     name="enrichment_factor",
     title="how many times more frequent anomalies are among the highest scores",
@@ -47,6 +58,7 @@ ENRICHMENT_FACTOR = Measure(
     parameters={"fraction": Rate()},
     operating_point="fraction",
     default_points=(Fraction(1, 100),),
+    curve_part=_part_of_fraction,
     classes="anomalies",
     rises_with_curve=True,
     extremes=POINT,

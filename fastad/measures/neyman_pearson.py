@@ -1,7 +1,9 @@
 """The Neyman-Pearson score: misses, and the price of exceeding a false positive rate."""
 
 import math
+from collections.abc import Mapping
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -12,6 +14,7 @@ from fastad.measures.measure import FALSE_ALARMS, POINT, Measure
 from fastad.measures.points import exact, need_both, thresholds_from_infinity
 from fastad.measures.results import NpCurve
 from fastad.ordering.counts import OrderedCounts
+from fastad.ordering.cuts import CurvePart
 
 
 def _np_curve(counts: OrderedCounts, *, alpha: Fraction) -> NpCurve:
@@ -89,6 +92,15 @@ def _np_score(counts: OrderedCounts, alpha: Fraction) -> float:
     return float(max(fpr - alpha, Fraction(0)) / alpha + 1 - tpr)
 
 
+def _part_reaching_score(
+    parameters: Mapping[str, Any], counts: OrderedCounts | None = None, score: float = math.nan
+) -> CurvePart | None:
+    """Return the part of the curve beyond which the excess of the FPR alone costs more."""
+    if counts is None or not math.isfinite(score):
+        return None
+    return CurvePart(Fraction(0), min(parameters["alpha"] * (1 + Fraction(score)), Fraction(1)))
+
+
 NP_SCORE = Measure(
     name="np_score",
     title="lowest Neyman-Pearson score",
@@ -97,6 +109,7 @@ NP_SCORE = Measure(
     parameters={"alpha": Positive(example=Fraction(1, 100))},
     operating_point="alpha",
     tail=FALSE_ALARMS,
+    curve_part=_part_reaching_score,
     higher_is_better=False,
     rises_with_curve=True,
     extremes=POINT,

@@ -296,10 +296,18 @@ def test_measures_share_their_replicates() -> None:
         assert result == alone
 
 
-@pytest.mark.parametrize("prevalence", [None, 0.002, 0.4])
+@pytest.mark.parametrize(
+    ("measure", "options"),
+    [
+        *(("best_f1", {"prevalence": prevalence}) for prevalence in (None, 0.002, 0.4)),
+        *(("min_detection_cost", {"prevalence": each}) for each in (None, 0.002, 0.9)),
+        *(("np_score", {"alpha": alpha}) for alpha in (0.001, 0.3)),
+        *(("enrichment_factor", {"fraction": fraction}) for fraction in (0.001, 0.2, 1)),
+    ],
+)
 @pytest.mark.parametrize(("n", "shift"), [(1, 1.0), (5, -3.0), (40, 1.0), (40, 4.0), (3000, 2.0)])
-def test_the_best_f1_of_a_part_is_that_of_the_whole_curve(
-    n: int, shift: float, prevalence: float | None
+def test_a_measure_of_a_part_is_that_of_the_whole_curve(
+    n: int, shift: float, measure: str, options: dict[str, Any]
 ) -> None:
     """Beside a measure that reads all of the curve, no part of it is drawn alone.
 
@@ -309,7 +317,7 @@ def test_the_best_f1_of_a_part_is_that_of_the_whole_curve(
     y = np.arange(20_000) < n
     s = np.round(rng.normal(size=20_000) + shift * y, 2)
     s[0] = 9.0
-    best = bind("best_f1", {"prevalence": prevalence})
+    best = bind(measure, options)
     ranking = IndependentSample(count(y, s))
     for stratified in (True, False):
         resamples = plan(ranking.counts, 50, random_key(3), stratified=stratified)

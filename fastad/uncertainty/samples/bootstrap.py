@@ -34,7 +34,7 @@ _LARGEST_AREA = 2**63
 # Standard deviations of a rank, and points, by which a window is wider than the part that is read.
 # Once in a thousand million replicates it is not enough, and all is drawn.
 _DEVIATIONS, _POINTS = 6, 64
-# Fraction of the value on the samples that nearly all replicates reach.
+# Fraction of the value on the samples that nearly all replicates reach, or of theirs that it is.
 _NEAR_VALUE = 0.75
 # Cost of the number of samples that are drawn beside a part, as a fraction of drawing them.
 _COST_BESIDE = 1 / 32
@@ -257,9 +257,12 @@ def _part(bound: BoundMeasure, counts: OrderedCounts) -> CurvePart | None:
     curve_part = bound.measure.curve_part
     if curve_part is None:
         return None
-    return curve_part(bound.parameters) or curve_part(
-        bound.parameters, counts, _NEAR_VALUE * bound.value_or_nan(counts)
-    )
+    read = curve_part(bound.parameters)
+    if read is not None:
+        return read
+    value = bound.value_or_nan(counts)
+    near = _NEAR_VALUE * value if bound.measure.higher_is_better else value / _NEAR_VALUE
+    return curve_part(bound.parameters, counts, near)
 
 
 def _windows(sample: IndependentSample, measures: Sequence[BoundMeasure]) -> list["_Window"]:
