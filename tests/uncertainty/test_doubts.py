@@ -156,7 +156,7 @@ def test_no_p_value_of_the_chance_level_is_0(measure: str) -> None:
 
 @pytest.mark.parametrize(
     ("misplaced", "has_note"),
-    [((0.9, 0.95), True), ((0.5, 1.1), False), ((0.2, 1.9), True), ((0.2, 2.1), False)],
+    [((0.9, 0.95), True), ((0.9, 1.9), True), ((1.1, 1.9), False), ((0.2, 2.1), False)],
 )
 def test_two_detectors_with_hardly_a_misplaced_sample_have_a_note(
     misplaced: tuple[float, float], has_note: bool

@@ -2,6 +2,7 @@
 
 import csv
 import math
+import operator
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -71,9 +72,8 @@ _FEWEST_TRIED = (10, 30)
 # decides: 10 to 60 % of the differences of average precisions were missed, otherwise 3 to 5 %.
 _LEAST_SUM_OF_PRECISIONS = 3
 # With fewer samples of the smaller class on the wrong side, on average over the other class, of the
-# worst detector, a quarter of the intervals and more missed the difference; if the best one has
-# hardly any, they did with twice as many.
-_FEWEST_MISPLACED, _HARDLY_ANY = 1, 0.25
+# better and of the worse detector, up to half of the intervals missed the difference.
+_FEWEST_MISPLACED = (1, 2)
 # With fewer normals for each unit of alpha, up to 38 % missed it.
 _FEWEST_EARLY = 10
 # From this area under the ROC curve on, few samples are on the wrong side.
@@ -303,8 +303,8 @@ def paired_notes(
         of_margins = margin_note(bound, method, (samples[i], samples[j]), (values[i], values[j]))
         if of_margins is not None:
             return of_margins
-        fewer, more = sorted((misplaced[i], misplaced[j]))
-        if method == "student" and more < _FEWEST_MISPLACED * (2 if fewer < _HARDLY_ANY else 1):
+        both = sorted((misplaced[i], misplaced[j]))
+        if method == "student" and all(map(operator.lt, both, _FEWEST_MISPLACED)):
             return (
                 "nearly all anomalies lie above nearly all normal samples, so that how much the "
                 "difference varies is hardly known"
