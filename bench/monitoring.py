@@ -14,9 +14,8 @@ from scipy.special import bdtrc, betaincinv, ndtr, ndtri
 
 from bench.monitoring_peer import CHANGES, HEAD, RATE, TABLE, delays, outcomes
 from bench.pages import write_rows
-from fastad.uncertainty.rates.binomial_mixture import log_mixture
 from fastad.uncertainty.rates.rate_evidence import RateBets, RateEvidence
-from fastad.uncertainty.rates.sequences import radius_at_all_times, radius_at_one_time
+from fastad.uncertainty.rates.sequences import log_mixture, radius_at_all_times, radius_at_one_time
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]

@@ -25,8 +25,15 @@ from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.measures.measure import BoundMeasure, MeasureLike
 from fastad.measures.requests import bind
 from fastad.ordering.groups import factorize
-from fastad.ordering.labels import Labels, check_labels, check_scores, refuse_missing_scores
-from fastad.ordering.named_scores import Table, named_scores, score_name
+from fastad.ordering.labels import (
+    Labels,
+    Table,
+    check_labels,
+    check_scores,
+    named_scores,
+    refuse_missing_scores,
+    score_name,
+)
 from fastad.uncertainty.comparisons.paired import Detectors, rank_detectors
 from fastad.uncertainty.intervals.methods import limits_of
 from fastad.uncertainty.samples.bootstrap import too_often_undefined

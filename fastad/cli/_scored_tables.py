@@ -11,7 +11,7 @@ from fastad._tables.columns import Labels, Names, Numbers, Role
 from fastad._tables.detectors import find_detectors
 from fastad._tables.errors import TableError
 from fastad._tables.table import Table
-from fastad.ordering.named_scores import score_name
+from fastad.ordering.labels import score_name
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,8 +23,14 @@ from fastad.measures.results import ValueAtThreshold
 from fastad.measures.roc import FPR_AT_TPR, TPR_AT_FPR
 from fastad.measures.thresholds import THRESHOLD_AT_FPR
 from fastad.ordering.counts import OrderedCounts, count_scores
-from fastad.ordering.labels import Labels, check_labels, check_scores, rows_with_score
-from fastad.ordering.named_scores import named_scores, score_name
+from fastad.ordering.labels import (
+    Labels,
+    check_labels,
+    check_scores,
+    named_scores,
+    rows_with_score,
+    score_name,
+)
 
 _MAX_NAMES = 4
 # Each measure as a function of a given threshold.

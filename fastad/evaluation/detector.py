@@ -34,8 +34,7 @@ from fastad.measures.requests import OWN_THRESHOLD, rates_of, thresholds_of
 from fastad.measures.thresholds import THRESHOLD_AT_FPR
 from fastad.ordering.counts import OrderedCounts, count_scores
 from fastad.ordering.hidden import ContaminatedCounts
-from fastad.ordering.labels import Labels, check_scores, rows_with_score
-from fastad.ordering.named_scores import score_name
+from fastad.ordering.labels import Labels, check_scores, rows_with_score, score_name
 from fastad.uncertainty.results import Interval
 
 if TYPE_CHECKING:

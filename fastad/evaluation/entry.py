@@ -45,9 +45,8 @@ from fastad.measures.contamination import check_contamination, corrected
 from fastad.measures.measure import BoundMeasure, MeasureLike
 from fastad.measures.requests import listed_measures, table_measures
 from fastad.ordering.groups import make_groups
-from fastad.ordering.labels import NAN_POLICIES, check_labels
+from fastad.ordering.labels import NAN_POLICIES, Table, check_labels, named_scores
 from fastad.ordering.membership import Overlap, check_membership
-from fastad.ordering.named_scores import Table, named_scores
 
 ERROR_POLICIES = ("raise", "record")
 _MAX_NAMES = 4

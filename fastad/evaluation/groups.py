@@ -44,8 +44,7 @@ from fastad.evaluation.results import (
 from fastad.evaluation.summary import Summary, summarize
 from fastad.ordering.counts import count_values
 from fastad.ordering.groups import GroupOrder, Groups, group_blocks, order_groups
-from fastad.ordering.labels import Labels, check_scores, rows_with_score
-from fastad.ordering.named_scores import score_name
+from fastad.ordering.labels import Labels, check_scores, rows_with_score, score_name
 
 _MAX_PRINTED_RUNS = 20
 

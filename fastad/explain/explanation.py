@@ -25,8 +25,7 @@ from fastad.measures.points import need_both
 from fastad.measures.requests import bind, parse_measures, standard_measures
 from fastad.ordering.counts import count_scores
 from fastad.ordering.groups import make_groups
-from fastad.ordering.labels import Labels, check_labels, check_scores
-from fastad.ordering.named_scores import Table
+from fastad.ordering.labels import Labels, Table, check_labels, check_scores
 
 DEFINITIONS: tuple[Definition, ...] = (
     *WHOLE_CURVE,

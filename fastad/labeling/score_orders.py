@@ -12,8 +12,7 @@ from fastad._core.frames import table_columns
 from fastad._core.types import FloatVector, IntVector, ScoreVector
 from fastad.errors import InvalidInputError
 from fastad.ordering.counts import OrderedCounts
-from fastad.ordering.labels import all_normal
-from fastad.ordering.named_scores import score_name
+from fastad.ordering.labels import all_normal, score_name
 from fastad.ordering.orders import order_rows
 from fastad.ordering.raw import KeyCodec
 

@@ -18,7 +18,7 @@ from fastad.evaluation.detector import EvaluationRequest, evaluate_measures
 from fastad.evaluation.ranked_scores import RankedScores
 from fastad.measures.measure import BoundMeasure
 from fastad.measures.requests import parse_measures
-from fastad.ordering.named_scores import score_name
+from fastad.ordering.labels import score_name
 from fastad.plot import drawing
 from fastad.plot.folds import fold_scores, name_of_estimator, scores_of
 from fastad.plot.legends import Values

@@ -12,9 +12,8 @@ from fastad.detectors.orientation import ResponseMethod, anomaly_scores, name_of
 from fastad.errors import InvalidInputError
 from fastad.evaluation.ranked_scores import RankedScores
 from fastad.ordering.counts import count_scores
-from fastad.ordering.labels import check_labels, check_scores
+from fastad.ordering.labels import check_labels, check_scores, named_scores, score_name
 from fastad.ordering.membership import Overlap, check_membership
-from fastad.ordering.named_scores import named_scores, score_name
 from fastad.sklearn.adapters import AdaptedDetector
 
 

@@ -18,8 +18,13 @@ from fastad.measures.results import RocCurve
 from fastad.measures.roc import ROC_CURVE
 from fastad.ordering.counts import count_scores
 from fastad.ordering.groups import make_groups
-from fastad.ordering.labels import check_labels, check_scores, refuse_missing_scores
-from fastad.ordering.named_scores import named_scores, score_name
+from fastad.ordering.labels import (
+    check_labels,
+    check_scores,
+    named_scores,
+    refuse_missing_scores,
+    score_name,
+)
 from fastad.plot import drawing
 from fastad.plot.curves import LabelledDisplay, by_name, read_size, step_of
 from fastad.plot.folds import fold_scores, values_of

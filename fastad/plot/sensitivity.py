@@ -12,8 +12,7 @@ from fastad._core.text_tables import level_text
 from fastad._core.types import ArrayLike, Label, Point, Points
 from fastad.errors import InvalidInputError
 from fastad.measures.measure import MeasureLike
-from fastad.ordering.labels import check_labels
-from fastad.ordering.named_scores import named_scores, score_name
+from fastad.ordering.labels import check_labels, named_scores, score_name
 from fastad.plot import drawing
 from fastad.plot.curves import LabelledDisplay, by_name, map_detectors
 from fastad.plot.folds import with_labels

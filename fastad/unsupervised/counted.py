@@ -20,8 +20,7 @@ from fastad._core.threads import slices, thread_map
 from fastad._core.types import ArrayLike, FloatVector, Point, ScoreVector
 from fastad._kernels.curves import level_sets as kernels
 from fastad.errors import InvalidInputError
-from fastad.ordering.labels import Labels
-from fastad.ordering.named_scores import score_name
+from fastad.ordering.labels import Labels, score_name
 from fastad.ordering.orders import Range, order_values
 from fastad.regions.box import Box
 from fastad.unsupervised.levels import Extent, LevelSets, check_extent

@@ -14,7 +14,7 @@ import fastad
 from bench.pages import read_rows
 from bench.volume_coverage import TABLE, run, shapes
 from fastad import Box, InvalidInputError, volume
-from fastad.regions import VolumeEstimate, choice
+from fastad.regions import VolumeEstimate, volume_estimation
 from tests.support.rare import ball, simplex
 from tests.support.volumes import Counting, OfBatch
 
@@ -165,7 +165,9 @@ def test_errors_are_expected_by_a_measured_table() -> None:
     box = Box([0], [1])
     ratios = [
         float(row["error"])
-        / choice._expected("splitting", math.exp(float(row["log_fraction"])), 100_000, box)
+        / volume_estimation._expected(
+            "splitting", math.exp(float(row["log_fraction"])), 100_000, box
+        )
         for row in rows
     ]
     assert 0.5 < float(np.median(ratios)) < 2
@@ -190,10 +192,14 @@ def test_the_choice_errs_hardly_more_than_the_best_method(calls: str) -> None:
     for row in rows:
         n, fraction = int(calls), math.exp(float(row["log_fraction"]))
         splitting, uniform = float(row["error"]) ** 2, math.expm1(-math.log(fraction)) / n
-        takes = np.array([takes_splitting(k, n, row["d"]) for k in range(choice._FIRST_DRAWS + 1)])
-        chances = stats.binom.pmf(np.arange(choice._FIRST_DRAWS + 1), choice._FIRST_DRAWS, fraction)
+        takes = np.array(
+            [takes_splitting(k, n, row["d"]) for k in range(volume_estimation._FIRST_DRAWS + 1)]
+        )
+        chances = stats.binom.pmf(
+            np.arange(volume_estimation._FIRST_DRAWS + 1), volume_estimation._FIRST_DRAWS, fraction
+        )
         # First draws are lost to splitting.
-        lost = n / (n - choice._FIRST_DRAWS)
+        lost = n / (n - volume_estimation._FIRST_DRAWS)
         square = float(chances @ np.where(takes, splitting * lost, min(uniform, 1.0)))
         if square > 1.25**2 * min(splitting, uniform):
             above.add((row["shape"], calls))
@@ -203,8 +209,11 @@ def test_the_choice_errs_hardly_more_than_the_best_method(calls: str) -> None:
 def takes_splitting(n_inside: int, n_draws: int, d: str) -> bool:
     """Return whether splitting is chosen after so many of the first draws."""
     unit = Box(np.zeros(int(d)), np.ones(int(d)))
-    fraction = max(n_inside, 1) / choice._FIRST_DRAWS
-    errors = [choice._expected(name, fraction, n_draws, unit) for name in ("uniform", "splitting")]
+    fraction = max(n_inside, 1) / volume_estimation._FIRST_DRAWS
+    errors = [
+        volume_estimation._expected(name, fraction, n_draws, unit)
+        for name in ("uniform", "splitting")
+    ]
     return errors[1] < errors[0]
 
 

@@ -10,8 +10,8 @@ from sklearn.svm import OneClassSVM
 import fastad
 from fastad.detectors import KNNDetector
 from fastad.regions import at_fpr, uniform
+from fastad.regions.at_fpr import BlockGroup, group_blocks
 from fastad.regions.scores import block_score
-from fastad.regions.together import BlockGroup, group_blocks
 
 FPR = [0.01, 0.05, 0.2, 0.5]
 

@@ -13,7 +13,7 @@ from scipy.integrate import quad
 
 from fastad.errors import InvalidInputError
 from fastad.uncertainty import rate_confidence_sequence
-from fastad.uncertainty.rates.binomial_mixture import log_mixture
+from fastad.uncertainty.rates.sequences import log_mixture
 from tests.support import log_gamma
 
 # Events and points, from none to 10^12, and counts at the ends.

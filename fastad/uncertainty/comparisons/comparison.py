@@ -14,8 +14,7 @@ from fastad._core.types import ArrayLike, Blocks, ComparisonMethod, Correction, 
 from fastad.errors import InvalidInputError
 from fastad.measures.measure import BoundMeasure, MeasureLike
 from fastad.measures.requests import bind
-from fastad.ordering.labels import check_labels
-from fastad.ordering.named_scores import Table, named_scores, score_name, series_names
+from fastad.ordering.labels import Table, check_labels, named_scores, score_name, series_names
 from fastad.uncertainty.comparisons.comparison_results import Comparison, Comparisons
 from fastad.uncertainty.comparisons.corrections import CORRECTIONS
 from fastad.uncertainty.comparisons.pair_comparison import compare_pairs

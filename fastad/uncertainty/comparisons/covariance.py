@@ -10,7 +10,7 @@ from fastad._core.threads import thread_limit
 from fastad._core.types import ArrayLike, Label
 from fastad.measures.measure import MeasureLike
 from fastad.measures.requests import bind
-from fastad.ordering.named_scores import Table
+from fastad.ordering.labels import Table
 from fastad.uncertainty.comparisons.paired import rank_table
 from fastad.uncertainty.results import Covariance
 from fastad.uncertainty.samples.influence import check_smooth

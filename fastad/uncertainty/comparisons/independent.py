@@ -14,8 +14,7 @@ from fastad.errors import InvalidInputError, InvalidTypeError
 from fastad.measures.measure import BoundMeasure, MeasureLike
 from fastad.measures.requests import bind
 from fastad.ordering.counts import count_scores
-from fastad.ordering.labels import check_labels, check_scores
-from fastad.ordering.named_scores import series_names
+from fastad.ordering.labels import check_labels, check_scores, series_names
 from fastad.uncertainty.comparisons.comparison_results import NO_VARIANCE, IndependentComparison
 from fastad.uncertainty.comparisons.pair_comparison import named_value
 from fastad.uncertainty.comparisons.pair_estimates import check_comparison_options, pairs_test

@@ -33,8 +33,7 @@ from fastad.measures.measure import BoundMeasure, MeasureLike
 from fastad.measures.requests import bind
 from fastad.ordering.counts import count_scores
 from fastad.ordering.hidden import ContaminatedCounts
-from fastad.ordering.labels import check_labels, check_scores
-from fastad.ordering.named_scores import series_names
+from fastad.ordering.labels import check_labels, check_scores, series_names
 from fastad.uncertainty.comparisons.margin_results import MarginTest
 from fastad.uncertainty.comparisons.one_sided import (
     OneSidedTests,

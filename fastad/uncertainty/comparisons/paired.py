@@ -20,8 +20,7 @@ from fastad._kernels.resampling import resample
 from fastad.errors import InvalidInputError
 from fastad.measures.measure import BoundMeasure
 from fastad.ordering.counts import OrderedCounts, count_rows
-from fastad.ordering.labels import Labels, check_labels, check_scores
-from fastad.ordering.named_scores import named_scores, score_name
+from fastad.ordering.labels import Labels, check_labels, check_scores, named_scores, score_name
 from fastad.ordering.orders import order_rows
 from fastad.ordering.raw import KeyCodec
 from fastad.uncertainty.comparisons.pair_estimates import (
