@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from fastad._core.parameters import check_choice, check_count, check_generator, check_inside
-from fastad._core.progress import Progress
+from fastad._core.progress import Progress, part_of
 from fastad._core.random import random_key
 from fastad._core.types import ArrayLike, FloatMatrix, Point
 from fastad.detectors.scorer import check_samples
@@ -15,7 +15,7 @@ from fastad.errors import InvalidInputError
 from fastad.regions import uniform
 from fastad.regions.box import Box
 from fastad.regions.forest_leaves import exact_fractions
-from fastad.regions.results import VolumeEstimate
+from fastad.regions.results import VolumeEstimate, rising
 from fastad.regions.scores import BlockScore, Cube, into_cube
 from fastad.regions.splitting.diagnostics import warn_of_mixing
 from fastad.regions.splitting.estimation import First, estimates_of, mixing_problems
@@ -134,17 +134,39 @@ def _run(
     if method == "uniform":
         draws = plan.draws(box)
         return uniform.estimate_fractions(draws, score, thresholds, n_draws, level, progress), []
-    options = n_draws, level, rng, progress
     if method == "sobol":
         # Here, because SciPy's sequences take a while to import.
         from fastad.regions import quasi
 
+        options = n_draws, level, rng, progress
         return quasi.estimate_fractions(box, score, thresholds, *options), []
-    cube = Cube(box, score)
-    points = None if plan.data is None else into_cube(box, plan.data, rng)
-    run = split(cube, min(thresholds), n_draws, rng, progress, points)
-    problems = mixing_problems(run, min(thresholds))
-    return estimates_of(run, thresholds, level, cube.n_scored, plan.first), problems
+    return _split_at_each(score, thresholds, box, plan, n_draws)
+
+
+def _split_at_each(
+    score: BlockScore, thresholds: Sequence[float], box: Box, plan: Plan, n_draws: int
+) -> tuple[list[VolumeEstimate], list[str]]:
+    """Estimate by splitting: a run for each threshold, or one for all of them with few draws.
+
+    A run has its bridges at the lowest of its thresholds, and levels alone above.
+    """
+    distinct, where, back = np.unique(thresholds, return_index=True, return_inverse=True)
+    are_many = n_draws >= distinct.shape[0] * FEWEST_FOR_OTHERS
+    groups = np.split(where, range(1, where.shape[0]) if are_many else [])
+    points = None if plan.data is None else into_cube(box, plan.data, plan.rng)
+    estimates: list[VolumeEstimate] = []
+    problems: list[str] = []
+    n_scored = 0
+    for i, group in enumerate(groups):
+        cube, progress = Cube(box, score), part_of(plan.progress, i, len(groups))
+        some = [thresholds[k] for k in group]
+        run = split(cube, some[0], n_draws // len(groups), plan.rng, progress, points)
+        first = None if plan.first is None else (plan.first[0], plan.first[1][group])
+        estimates += estimates_of(run, some, plan.level, cube.n_scored, first)
+        problems += mixing_problems(run, some[0])
+        n_scored += cube.n_scored
+    estimates = [replace(estimate, n_scored=n_scored) for estimate in rising(estimates)]
+    return [estimates[k] for k in back], list(dict.fromkeys(problems))
 
 
 def _until(

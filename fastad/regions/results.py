@@ -2,7 +2,7 @@
 
 import math
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
@@ -12,6 +12,8 @@ from fastad.errors import InvalidInputError
 
 # Beyond such logarithms numbers are written by these; floats end a little farther.
 _LARGEST = 700.0
+# What does not fall with the threshold.
+_ENDS = ("value", "low", "high", "log_value", "log_low", "log_high")
 # Methods whose value is the number of draws inside divided by the number of all draws.
 _COUNTED = ("uniform", "sobol")
 
@@ -225,3 +227,20 @@ def format_exp(logarithm: float, digits: int) -> str:
     # Rounding may carry into the exponent.
     mantissa, carry = f"{10**rest:.{digits - 1}e}".split("e")
     return f"{float(mantissa):.{digits}g}e{int(exponent) + int(carry):+d}"
+
+
+def rising(estimates: Sequence[VolumeEstimate]) -> list[VolumeEstimate]:
+    """Return estimates of which none is below the estimate of a lower threshold.
+
+    The region of a lower threshold is a part of the other one. Bounds stay as they are.
+    """
+    raised = list(estimates)
+    lower: VolumeEstimate | None = None
+    for i in sorted(range(len(raised)), key=lambda i: raised[i].threshold):
+        if raised[i].is_bound:
+            continue
+        if lower is not None:
+            largest = {name: max(getattr(raised[i], name), getattr(lower, name)) for name in _ENDS}
+            raised[i] = replace(raised[i], **largest)
+        lower = raised[i]
+    return raised

@@ -4,7 +4,7 @@
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple, overload
 
@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastad._core.frames import as_array
-from fastad._core.progress import Progress, reporting
+from fastad._core.progress import Progress, part_of, reporting
 from fastad._core.suggestions import suggests_arguments
 from fastad._core.threads import thread_limit
 from fastad._core.types import ArrayLike, IntVector, Point, Threshold
@@ -30,7 +30,7 @@ from fastad.regions.methods import (
     estimate_by,
 )
 from fastad.regions.reference import Normal, Referred, check_reference
-from fastad.regions.results import VolumeEstimate
+from fastad.regions.results import VolumeEstimate, rising
 from fastad.regions.scores import BlockScore, Detector, block_score
 
 # Sobol points pay where a score is expensive, features are few and regions smooth.
@@ -46,20 +46,21 @@ _FIRST_UNTIL = CANDIDATES["splitting"].first_run // 8
 _BY_BRIDGES, _FEWEST_FOR_BRIDGES, _BY_LEVELS = (0.7, 0.1), 30_000, 1.24
 
 
-class _First(NamedTuple):
-    """First draws from the whole box."""
+class _Choice(NamedTuple):
+    """A method, and why it was chosen."""
 
-    counts: IntVector
-    n_drawn: int
-
-    def __str__(self) -> str:
-        return f"{self.counts.min()} of {self.n_drawn} first draws"
+    method: str
+    why: str
 
 
 def choose(
     score: BlockScore, thresholds: Sequence[float], box: Box, plan: Plan
 ) -> list[VolumeEstimate]:
-    """Choose a method, estimate by it, and say why."""
+    """Choose a method for each of some rising thresholds, estimate by it, and say why.
+
+    Each threshold has an equal part of the score calls; thresholds with one method have theirs
+    together. With too few calls the lowest threshold decides for all.
+    """
     if score.scorer is not None and is_small(score.scorer, thresholds, box):
         why = "the forest is small enough to intersect its leaves"
         return _with_reason(why, estimate_by("exact", score, thresholds, box, plan))
@@ -71,41 +72,76 @@ def choose(
     # The first of the uniform draws, should these be chosen.
     draws = plan.draws(box)
     if plan.rtol is None:
-        first = _First(uniform.count_draws(draws, score, thresholds, n_first), n_first)
+        counts = uniform.count_draws(draws, score, thresholds, n_first)
     else:
         until = plan.rtol, n_first, plan.level
         soon, counts = uniform.estimate_until(draws, score, thresholds, *until)
         if max(estimate.relative_error for estimate in soon) <= plan.rtol:
             return _with_reason("few uniform draws reach the relative error", soon)
-        first = _First(counts, soon[0].n_scored)
+        n_first = soon[0].n_scored
+    choices = _choices(counts, n_first, box, plan, plain)
+    methods = list(dict.fromkeys(choice.method for choice in choices))
+    estimates: list[VolumeEstimate] = []
+    for i, method in enumerate(methods):
+        own = [k for k, choice in enumerate(choices) if choice.method == method]
+        first = n_first, counts[own]
+        left = plan._replace(progress=part_of(plan.progress, i, len(methods)), first=first)
+        if plan.rtol is None or plan.n_draws is not None:
+            left = left._replace(n_draws=plan.budget(plain) * len(own) // len(choices))
+        # Uniform draws go on; Sobol points come on top, as they might be half as many without.
+        if method == "splitting" or (method == "uniform" and plan.rtol is not None):
+            left = left.after(n_first, method)
+        some = [thresholds[k] for k in own]
+        if method == "uniform" and plan.rtol is None:
+            options = max(left.budget(method), n_first), left.level, left.progress, first
+            estimated = uniform.estimate_fractions(draws, score, some, *options)
+        else:
+            estimated = estimate_by(method, score, some, box, left)
+            estimated = [replace(each, n_scored=each.n_scored + n_first) for each in estimated]
+        for k, estimate in zip(own, estimated, strict=True):
+            estimates += _with_reason(choices[k].why, [estimate])
+    return rising(estimates)
+
+
+def _choices(counts: IntVector, n_first: int, box: Box, plan: Plan, plain: str) -> list[_Choice]:
+    """Choose a method for each threshold by how many of the first draws are below it."""
+    n_draws, n_thresholds = plan.budget(plain), counts.shape[0]
+    budgets = dict.fromkeys(["uniform", plain, "splitting"], n_draws)
+    if n_draws < n_thresholds * FEWEST_FOR_OTHERS:
+        lowest = _choose(int(counts.min()), n_first, box, plan, budgets)
+        return [lowest._replace(why=f"by the lowest threshold: {lowest.why}")] * n_thresholds
+    budgets["splitting"] //= n_thresholds
+    while True:
+        choices = [_choose(count, n_first, box, plan, budgets) for count in counts.tolist()]
+        n_plain = sum(choice.method != "splitting" for choice in choices)
+        # Draws from the whole box are the more, the more thresholds share them.
+        n_shared = n_draws * max(n_plain, 1) // n_thresholds
+        if n_shared == budgets["uniform"]:
+            return choices
+        budgets |= dict.fromkeys(["uniform", plain], n_shared)
+
+
+def _choose(
+    n_inside: int, n_first: int, box: Box, plan: Plan, budgets: Mapping[str, int]
+) -> _Choice:
+    """Choose among methods with these budgets, by how many of the first draws are inside."""
     # As large as the fraction may well be, where no draw is inside.
-    fraction = max(int(first.counts.min()), 1) / first.n_drawn
-    n_draws = plan.budget(plain)
-    names = dict.fromkeys(["uniform", plain, "splitting"])
+    fraction = max(n_inside, 1) / n_first
     if plan.rtol is None:
         what = "smallest relative error is"
-        costs = {name: _expected(name, fraction, n_draws, box) for name in names}
+        costs = {name: _expected(name, fraction, n, box) for name, n in budgets.items()}
     else:
         what = "fewest score calls are"
-        costs = {name: _calls_until(name, fraction, plan.rtol, box) for name in names}
+        costs = {name: _calls_until(name, fraction, plan.rtol, box) for name in budgets}
     method = min(costs, key=lambda name: costs[name])
     others = [
         f"{CANDIDATES[name].name} ({cost:.2g})" for name, cost in costs.items() if name != method
     ]
     why = (
-        f"{first} are inside, and the {what} expected of "
+        f"{n_inside} of {n_first} first draws are inside, and the {what} expected of "
         f"{CANDIDATES[method].name}, {costs[method]:.2g}; rejected: {', '.join(others)}"
     )
-    if method == "uniform" and plan.rtol is None:
-        options = max(n_draws, n_first), plan.level, plan.progress, (n_first, first.counts)
-        return _with_reason(why, uniform.estimate_fractions(draws, score, thresholds, *options))
-    # Sobol points come on top: without the first draws they might be half as many. Splitting has as
-    # many calls as it is compared by.
-    left = plan if plan.rtol is not None else plan._replace(n_draws=n_draws)
-    left = left if method == "sobol" else left.after(first.n_drawn, method)
-    left = left._replace(first=(first.n_drawn, first.counts))
-    estimates = estimate_by(method, score, thresholds, box, left)
-    return _with_reason(why, estimates, first.n_drawn)
+    return _Choice(method, why)
 
 
 def _plain_method(score: BlockScore, box: Box, plan: Plan) -> str:
@@ -146,16 +182,10 @@ def _calls_until(method: str, fraction: float, rtol: float, box: Box) -> float:
     return least * max(_expected(method, fraction, least, box) / rtol, 1) ** 2
 
 
-def _with_reason(
-    why: str, estimates: Sequence[VolumeEstimate], n_before: int = 0
-) -> list[VolumeEstimate]:
-    """Add to estimates why their method was chosen, and the points that were scored before."""
+def _with_reason(why: str, estimates: Sequence[VolumeEstimate]) -> list[VolumeEstimate]:
+    """Add to estimates why their method was chosen."""
     return [
-        replace(
-            estimate,
-            n_scored=estimate.n_scored + n_before,
-            reason=f"{why}; {estimate.reason}" if estimate.reason else why,
-        )
+        replace(estimate, reason=f"{why}; {estimate.reason}" if estimate.reason else why)
         for estimate in estimates
     ]
 
@@ -217,7 +247,8 @@ def volume(
         `compile_scorer`; a compiled scorer; a function of one point that Numba has jitted; or a
         function of a batch ``(k, n_features)`` that returns ``(k,)`` scores.
     threshold : float or sequence of floats
-        A point is normal where its score is below it; several share one set of draws.
+        A point is normal where its score is below it. Several share draws from the whole box; of
+        splitting each has a run with an equal part of the calls, if these are enough.
     box : Box
         Box to draw points in, evenly.
     reference : Normal, optional
@@ -282,7 +313,8 @@ def volume(
     of uniform draws, of Sobol points for a function of a batch of up to 12 features, all
     continuous, and of splitting, by a measured table. With ``rtol`` it draws up to 12 500 points,
     and takes uniform draws or splitting, by the score calls expected until then. The reason names
-    these errors or numbers of calls.
+    these errors or numbers of calls. Each of several thresholds has its own method and an equal
+    part of the calls, from 20 000 calls for each on; with fewer the lowest one decides for all.
 
     Warns
     -----
@@ -352,6 +384,8 @@ def estimate_volumes(
         raise InvalidInputError(
             f"data must have {box.n_features} features as the box; found {plan.data.shape[1]}"
         )
-    if plan.method == "auto":
-        return choose(score, thresholds, box, plan)
-    return estimate_by(plan.method, score, thresholds, box, plan)
+    if plan.method != "auto":
+        return estimate_by(plan.method, score, thresholds, box, plan)
+    estimates = choose(score, sorted(set(thresholds)), box, plan)
+    by_threshold = {estimate.threshold: estimate for estimate in estimates}
+    return [by_threshold[threshold] for threshold in thresholds]

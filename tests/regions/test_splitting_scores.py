@@ -167,8 +167,12 @@ def test_fractions_that_no_float_is_as_small_as() -> None:
 
 
 def passed(log_fraction: float, scores: Array) -> Particles:
-    """Particles below level 1, which they have come to by equal factors of a half at most."""
+    """Particles below level 1, which they have come to by equal factors of a half at most.
+
+    None of the first ones was there.
+    """
     own = Particles(np.zeros((1, scores.shape[0])), scores)
+    own._rising[0] = np.full(scores.shape[0], 1e9)
     n_levels = math.ceil(-log_fraction / math.log(2))
     rising = np.sort(scores)
     for k in range(1, n_levels + 1):

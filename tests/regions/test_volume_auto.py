@@ -280,18 +280,56 @@ def test_no_region_at_all_is_uniform() -> None:
     assert result[0].reason
 
 
-def test_the_lowest_threshold_decides() -> None:
+@pytest.mark.parametrize("n_draws", [100_000, 50_000])
+def test_each_threshold_has_its_method_and_an_equal_part_of_the_calls(n_draws: int) -> None:
+    """With fewer than 20 000 calls for each, the lowest threshold decides."""
     region = ball(8)
-    thresholds = [1.0, 5.0, 0.01]
+    thresholds = [0.3, 5.0, 0.01, 0.3]
     result = volume(
-        region.jitted, thresholds, region.box, n_draws=100_000, rng=0, confidence_level=0.9999
+        region.jitted, thresholds, region.box, n_draws=n_draws, rng=0, confidence_level=0.9999
     )
-    assert {one.method for one in result} == {"splitting"}
-    assert len({one.reason.split("; by bridges")[0] for one in result}) == 1
-    assert len({one.n_scored for one in result}) == 1
-    truth = region.log_fraction + 4 * math.log(0.01)
-    assert result[2].log_low <= truth <= result[2].log_high
-    assert result[0].log_low <= region.log_fraction <= result[0].log_high
+    for k in (0, 2):
+        truth = region.log_fraction + 4 * math.log(thresholds[k])
+        assert result[k].log_low <= truth <= result[k].log_high
+    assert numbers(result[0]) == numbers(result[3])
+    reasons = [one.reason for one in result]
+    if n_draws == 50_000:
+        assert {one.method for one in result} == {"splitting"}
+        assert len({reason.split("; by")[0] for reason in reasons}) == 1
+        assert "; by levels, and bridges from threshold 0.01 on; " in reasons[0]
+        assert all(reason.startswith("by the lowest threshold: 0 of 1024") for reason in reasons)
+        return
+    assert [one.method for one in result[:3]] == ["splitting", "uniform", "splitting"]
+    assert result[1].n_drawn == n_draws // 3
+    assert sum(one.n_scored for one in result[:2]) <= 1.1 * n_draws
+    assert all("; by bridges; " in reasons[k] for k in (0, 2))
+    alone = volume(region.jitted, 0.3, region.box, n_draws=n_draws, rng=0)
+    assert result[0].relative_error < 3 * alone.relative_error
+
+
+@pytest.mark.parametrize("method", ["auto", "splitting"])
+def test_several_regions_are_estimated_as_well_as_each_alone(method: Any) -> None:
+    """Only the lowest threshold had a bridge: the others erred ten times as much as alone."""
+    box, logs = Box([-1.0] * 10, [1.0] * 10), np.array([1e-10, 1e-3, 0.1])
+    errors: dict[str, list[Any]] = {"together": [], "alone": []}
+
+    @numba.njit
+    def largest(point: Any) -> float:
+        return float(np.abs(point).max())
+
+    for seed in range(4):
+        thresholds = (logs ** (1 / 10)).tolist()
+        options: Any = {"box": box, "method": method, "rng": seed}
+        together = volume(largest, thresholds, n_draws=180_000, **options)
+        alone = [volume(largest, each, n_draws=60_000, **options) for each in thresholds]
+        errors["together"].append(
+            [one.log_value - np.log(p) for one, p in zip(together, logs, strict=True)]
+        )
+        errors["alone"].append(
+            [one.log_value - np.log(p) for one, p in zip(alone, logs, strict=True)]
+        )
+    of_both = [np.sqrt(np.mean(np.square(each), axis=0)) for each in errors.values()]
+    assert (of_both[0] < 3 * of_both[1]).all()
 
 
 def test_reasons_of_a_choice_and_of_a_bound_stand_together() -> None:

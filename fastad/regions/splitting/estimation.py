@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import chdtrc, stdtrit
 
 from fastad._core.types import FloatMatrix, FloatVector, IntVector
-from fastad.regions.results import VolumeEstimate, from_log_fraction
+from fastad.regions.results import VolumeEstimate, from_log_fraction, rising
 from fastad.regions.splitting.bridge import Bridge
 from fastad.regions.splitting.particles import Particles
 from fastad.regions.splitting.repeats import SplittingRun
@@ -24,8 +24,6 @@ _SUSPICIOUS = 1e-3
 _TOLERATED = 2.0
 # Weight of the variance of independent points beside the scatter's, for bridges.
 _PRIOR = 1.0
-# What does not fall with the threshold.
-_ENDS = ("value", "low", "high", "log_value", "log_low", "log_high")
 # Correlations with the beginning that are warned of.
 _CORRELATED = 0.9
 
@@ -77,21 +75,14 @@ def estimates_of(
     n_drawn, counts = first or (0, np.zeros(len(thresholds), np.int64))
     # A row for each threshold, whose sums do not depend on how many there are.
     by_threshold = np.ascontiguousarray(log_fractions(run, np.array(thresholds, np.float64)).T)
-    estimates = [
-        _estimate_at(run, threshold, logs, level, n_scored, (n_drawn, count))
-        for threshold, logs, count in zip(thresholds, by_threshold, counts.tolist(), strict=True)
-    ]
-    lower: VolumeEstimate | None = None
-    for i in np.argsort(thresholds, kind="stable").tolist():
-        if estimates[i].is_bound:
-            continue
-        if lower is not None:
-            largest = {
-                name: max(getattr(estimates[i], name), getattr(lower, name)) for name in _ENDS
-            }
-            estimates[i] = replace(estimates[i], **largest)
-        lower = estimates[i]
-    return estimates
+    return rising(
+        [
+            _estimate_at(run, threshold, logs, level, n_scored, (n_drawn, count))
+            for threshold, logs, count in zip(
+                thresholds, by_threshold, counts.tolist(), strict=True
+            )
+        ]
+    )
 
 
 def _estimate_at(
@@ -120,19 +111,27 @@ def _estimate_at(
     n_first_below += int(np.searchsorted(run.drawn, threshold, "left"))
     low, high = clopper_pearson(n_first_below, n_first, 1 - level)
     fields["uniform_low"], fields["uniform_high"] = low, high
-    if n_first_below and all(repeat.is_first(threshold) for repeat in repeats):
-        # No level was passed: no other draws count.
+    by_draws = None
+    if n_first_below:
         value = n_first_below / n_first
-        error = math.sqrt((1 - value) / n_first_below)
-        return _estimate(math.log(value), error, (math.log(low), math.log(high)), fields)
+        error_of_draws = math.sqrt((1 - value) / n_first_below)
+        ends = math.log(low), math.log(high)
+        by_draws = _estimate(math.log(value), error_of_draws, ends, fields)
+        # No level was passed: no other draws count.
+        if all(repeat.is_first(threshold) for repeat in repeats):
+            return by_draws
     if np.isneginf(logs).any():
         return _bound(run, logs, fields)
     scatter = _Scatter.of(repeats, logs, threshold, run.bridge)
     log_value, error = scatter.log_value()
+    if by_draws is not None and error_of_draws < error:
+        return replace(by_draws, reason="by uniform draws, which err less than particles")
     half = upper = float(stdtrit(scatter.df, (1 + level) / 2)) * error
     if isinstance(run.bridge, Bridge):
         upper += run.bridge.missed
         by = "by bridges"
+        if threshold > run.bridge.threshold:
+            by = f"by levels, and bridges from threshold {run.bridge.threshold:.6g} on"
         if run.bridge.excess > 0:
             by += ", of draws alone, as these show more of the region than particles do"
     else:
