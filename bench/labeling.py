@@ -176,25 +176,26 @@ def cells() -> Iterator[dict[str, Any]]:
         yield {**row, **Found(*np.array(rows).T).row(everything.truth(target))}
 
 
-def harder() -> Iterator[dict[str, Any]]:
-    """Coverage of guesses a hundred times too low, of chance, and of hidden anomalies."""
-    n = 20_000
+class Case(NamedTuple):
+    """A population, a target of it, labels, and the prevalence that is guessed."""
+
+    model: str
+    of: Population
+    target: str
+    budget: int
+    guess: float
+
+
+def harder_cases() -> Iterator[Case]:
+    """Yield guesses a hundred times too low, chance, hidden anomalies, and large ties."""
     for name, heights, text, budget in (
         ("a hundredth of the prevalence", (2.4, 2.3), OF_ALARMS, 200),
         ("as good as chance", (0.0, 0.0), AT_1_PERCENT, 600),
     ):
-        (target,) = check_targets(text, ["a", "b"])
         for prevalence in (0.02, 0.05):
             for seed in (0, 1):
-                of = population("shifted", n, prevalence, heights=heights, seed=seed)
-                plan = design(of.scores, budget=budget, target=text, prevalence=prevalence / 100)
-                row: dict[str, Any] = {
-                    "part": "harder",
-                    "model": f"{name}, {prevalence:g}",
-                    "target": text,
-                }
-                row |= {"n_rows": n, "labels": budget, "n_draws": N_DRAWS}
-                yield {**row, **repeat(plan, of, text, N_DRAWS).row(of.truth(target))}
+                of = population("shifted", 20_000, prevalence, heights=heights, seed=seed)
+                yield Case(f"{name}, {prevalence:g}", of, text, budget, prevalence / 100)
     n, prevalence = 5000, 0.03
     for name, hidden in (("half like normals", 0.0), ("half below all", -4.0)):
         rng = np.random.default_rng(3)
@@ -202,11 +203,25 @@ def harder() -> Iterator[dict[str, Any]]:
         shift = np.where(rng.random(n) < 0.5, 4.0, hidden) * y_true
         of = Population(y_true, {"a": rng.normal(size=n) + shift})
         for text, budget in HIDDEN:
-            (target,) = check_targets(text, ["a"])
-            plan = design(of.scores, budget=budget, target=text, prevalence=prevalence / 3)
-            row = {"part": "harder", "model": f"{name}, {prevalence:g}", "target": text}
-            row |= {"n_rows": n, "labels": budget, "n_draws": N_DRAWS}
-            yield {**row, **repeat(plan, of, text, N_DRAWS).row(of.truth(target))}
+            yield Case(f"{name}, {prevalence:g}", of, text, budget, prevalence / 3)
+    for step, seed in ((0.5, 0), (0.25, 46), (0.25, 18), (1.0, 3)):
+        rng = np.random.default_rng(seed)
+        y_true = rng.random(4000) < 0.05
+        scores = np.round((rng.normal(size=4000) + 2.2 * y_true) / step) * step
+        of = Population(y_true, {"a": scores})
+        for text in ("precision@fpr0.05", "precision@fpr0.081", "f1@0.05", "tpr@0.05"):
+            yield Case(f"rounded to {step:g}, seed {seed}", of, text, 300, 0.05)
+
+
+def harder() -> Iterator[dict[str, Any]]:
+    """Coverage of those."""
+    for case in harder_cases():
+        of = case.of
+        (target,) = check_targets(case.target, list(of.scores))
+        plan = design(of.scores, budget=case.budget, target=case.target, prevalence=case.guess)
+        row: dict[str, Any] = {"part": "harder", "model": case.model, "target": case.target}
+        row |= {"n_rows": of.y_true.shape[0], "labels": case.budget, "n_draws": N_DRAWS}
+        yield {**row, **repeat(plan, of, case.target, N_DRAWS).row(of.truth(target))}
 
 
 def plain(of: Population, target: BoundTarget, n_labels: int, n_draws: int) -> float:

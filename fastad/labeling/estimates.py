@@ -28,7 +28,7 @@ from fastad._core.results import Column, Record, ShortRepr, TableResult, interva
 from fastad._core.types import FloatVector, Point
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.labeling.drawn_rows import DrawnRows, check_rounds
-from fastad.labeling.gradients import rows_near
+from fastad.labeling.gradients import may_jump, rows_near
 from fastad.labeling.missed import missed_bound, missed_bound_if_uniform, missed_sequence
 from fastad.labeling.score_orders import ScoreOrder, check_all_scores
 from fastad.labeling.targets import BoundTarget, Targets, check_targets
@@ -282,6 +282,8 @@ def _estimate(
         note = f"few rows decide: {spread.df:.2g} degrees of freedom, fewer than {_FEW_ROWS}"
     elif error and spread.n_near < _FEW_ROWS:
         note = f"{spread.n_near:g} rows with labels lie near a threshold, fewer than {_FEW_ROWS}"
+    elif error and spread.may_jump:
+        note = "the threshold may lie at another of the few scores near it"
     elif error and spread.of_one > (high - low) / 2:
         note = "one anomaly among low scores would move it by more than its interval allows"
     return LabeledEstimate(
@@ -292,8 +294,9 @@ def _estimate(
 class _Spread(NamedTuple):
     """Moments of an estimate: its variance, with degrees of freedom, and its skewness.
 
-    ``n_near`` is the number of rows with labels by the threshold of a detector, and ``of_one`` what
-    one more anomaly among the rows that were drawn least often would change.
+    ``n_near`` is the number of rows with labels by the threshold of a detector, ``of_one`` what
+    one more anomaly among the rows that were drawn least often would change, and ``may_jump`` tells
+    whether a threshold may lie at the other end of a large tie.
     """
 
     variance: float
@@ -301,6 +304,7 @@ class _Spread(NamedTuple):
     skewness: float
     n_near: float
     of_one: float
+    may_jump: bool
 
     def quantile(self, alpha: float, sign: float) -> float:
         """Return the distance of an end in standard errors: Student's, or a longer one.
@@ -341,7 +345,7 @@ def _targeted(
         predicted = anomalous[rows]
         anomalous[rows] = labels.label
         counts = {name: orders[name].counts(anomalous) for name in target.detectors}
-        slopes = target.gradient(counts, points)
+        slopes = target.gradient(counts, points, at_steps=True)
         slope, scale = slopes[rows], float(np.max(np.abs(slopes))) or 1.0
         weight, of_variance, of_skewness = labels.weights(np.sqrt(p * (1 - p)) * slope)
         if update == _UPDATES:
@@ -376,6 +380,11 @@ def _targeted(
     n_near = min(
         rows_near(counts[name], target.bound, points[name][rows]) for name in target.detectors
     )
+    errors = np.sqrt(of_variance * np.maximum(residual**2, p * (1 - p)))
+    jumps = any(
+        may_jump(counts[name], target.bound, points[name][rows], errors)
+        for name in target.detectors
+    )
     corrected = modelled
     corrected[rows] += weight * (labels.label - p)
     counts = {
@@ -388,7 +397,7 @@ def _targeted(
     # Half of the rows, which hardly can be anomalies by their scores.
     is_low = log_odds <= np.median(log_odds)
     of_one = abs(float(slopes[is_low].mean())) / math.fsum(labels.least)
-    return value, _Spread(variance, df_of_squares(squares), skewness, n_near, of_one)
+    return value, _Spread(variance, df_of_squares(squares), skewness, n_near, of_one, jumps)
 
 
 def _missed(

@@ -7,6 +7,7 @@ labels: a normal sample less above it lets others follow, of which the local odd
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,6 +24,10 @@ from fastad.uncertainty.samples.influence import INFLUENCES, has_influence, infl
 _STEP = 1e-4
 # Half the width, relative to the operating point, of the part of the curve that has the slope.
 _BANDWIDTH = 0.2
+# Rows of a class that a tie at the operating point has at least, where it makes a step.
+_FEWEST_TIED = 5
+# Standard errors within which a threshold may lie at the other end of a tie.
+_DEVIATIONS = 2
 # Rates at operating points, and at thresholds.
 _AT_POINTS = (
     *("tpr_at_fpr", "precision_at_fpr", "f1_at_fpr", "fpr_at_tpr", "precision_at_k"),
@@ -48,17 +53,17 @@ def check_differentiable(bound: BoundMeasure) -> None:
     raise InvalidInputError(f"target must {message}")
 
 
-def gradient(counts: OrderedCounts, bound: BoundMeasure) -> FloatVector:
+def gradient(counts: OrderedCounts, bound: BoundMeasure, *, at_steps: bool = False) -> FloatVector:
     """Return the change of a measure per row that turns into an anomaly, at each distinct score.
 
     Counts may be sums of probabilities. Of one class alone, all labels are known, and it is 0.
-    O(g) for g distinct scores.
+    O(g) for g distinct scores. With ``at_steps`` a threshold between large ties stays where it is.
     """
     n, m = float(counts.n_anomalies), float(counts.n_normals)
     if not (n > 0 and m > 0):
         return np.zeros(counts.keys.shape[0])
     if not has_influence(bound.measure):
-        return _at_point(counts, bound)
+        return _at_point(counts, bound, _step_at(counts, bound) if at_steps else None)
     by_score = influence(counts, bound)
     # One anomaly more and one normal sample less, at the same score: the classes' ratio changes.
     less, more = (
@@ -72,7 +77,46 @@ def gradient(counts: OrderedCounts, bound: BoundMeasure) -> FloatVector:
     return gradients
 
 
-def _at_point(counts: OrderedCounts, bound: BoundMeasure) -> FloatVector:
+class _Step(NamedTuple):
+    """A large tie at an operating point: thresholds lie at its ends, and jump between these."""
+
+    n_flagged: tuple[int, int]  # distinct scores that are flagged at either end
+    distances: tuple[float, float]  # from the operating point to the ends, in rows of its class
+    is_at: int  # the end at which the threshold is
+
+
+def _step_at(counts: OrderedCounts, bound: BoundMeasure) -> _Step | None:
+    """Return the step at the operating point of a measure of real thresholds, None without one."""
+    kind = bound.measure.operating_point
+    if kind not in ("fpr", "tpr") or bound.parameters.get("interpolation") == "linear":
+        return None
+    axis = counts.fps if kind == "fpr" else counts.tps
+    goal = float(bound.parameters[kind]) * float(axis[-1])
+    last = min(max(int(np.searchsorted(axis, goal, side="right")) - 1, 0), axis.shape[0] - 2)
+    low, high = float(axis[last]), float(axis[last + 1])
+    if high - low < max(_BANDWIDTH * goal, _FEWEST_TIED):
+        return None
+    # A false positive rate is kept to, and a true positive rate is reached.
+    return _Step((last, last + 1), (abs(goal - low), abs(high - goal)), int(kind == "tpr"))
+
+
+def may_jump(
+    counts: OrderedCounts, bound: BoundMeasure, points: IntVector, errors: FloatVector
+) -> bool:
+    """Tell whether the threshold may lie at the other end of a large tie.
+
+    By the distinct scores of rows, and the standard errors that their labels add to sums.
+    """
+    if has_influence(bound.measure) or (step := _step_at(counts, bound)) is None:
+        return False
+    rate = float(bound.parameters[bound.measure.operating_point or ""])
+    return any(
+        distance < _DEVIATIONS * float(np.linalg.norm(((points < end) - rate) * errors))
+        for end, distance in zip(step.n_flagged, step.distances, strict=True)
+    )
+
+
+def _at_point(counts: OrderedCounts, bound: BoundMeasure, step: _Step | None) -> FloatVector:
     """Return the gradient of a rate at an operating point: one above it, and one below."""
     fps, tps = counts.fps.astype(np.float64), counts.tps.astype(np.float64)
     kind = bound.measure.operating_point or ""
@@ -81,6 +125,8 @@ def _at_point(counts: OrderedCounts, bound: BoundMeasure) -> FloatVector:
     above, below = (1.0, -1.0), (0.0, 0.0)
     if kind == "threshold":
         last, along = points_flagged(counts, bound.parameters["threshold"]), 0.0
+    elif step is not None:
+        last, along = step.n_flagged[step.is_at], 0.0
     else:
         axes = {"fpr": (fps, counts.n_normals), "tpr": (tps, counts.n_anomalies)}
         axis, total = axes.get(kind, (fps + tps, 1))
@@ -101,7 +147,7 @@ def _at_point(counts: OrderedCounts, bound: BoundMeasure) -> FloatVector:
     after = min(last + 1, fps.shape[0] - 1)
     tp, fp = (xs[last] + along * (xs[after] - xs[last]) for xs in (tps, fps))
     n, m = float(counts.n_anomalies), float(counts.n_normals)
-    step, name = _STEP * n, _RATES[bound.measure.name]
+    name, move = _RATES[bound.measure.name], _STEP * n
 
     def value(change: tuple[float, float], by: float) -> float:
         tp_there, fp_there = tp + by * change[0], fp + by * change[1]
@@ -113,7 +159,7 @@ def _at_point(counts: OrderedCounts, bound: BoundMeasure) -> FloatVector:
             return math.nan
         return rate_of(name, there)
 
-    slopes = [(value(x, step) - value(x, -step)) / (2 * step) for x in (above, below)]
+    slopes = [(value(x, move) - value(x, -move)) / (2 * move) for x in (above, below)]
     of_above, of_below = (0.0 if math.isnan(slope) else slope for slope in slopes)
     gradients: FloatVector = of_below + (of_above - of_below) * flagged
     return gradients

@@ -80,11 +80,15 @@ class BoundTarget:
         return sum(sign * self.bound.value(counts[name]) for name, sign in self.detectors.items())
 
     def gradient(
-        self, counts: Mapping[str, OrderedCounts], points: Mapping[str, Any]
+        self,
+        counts: Mapping[str, OrderedCounts],
+        points: Mapping[str, Any],
+        *,
+        at_steps: bool = False,
     ) -> FloatVector:
         """Return the gradient of each row, whose distinct score of each detector has a number."""
         first, *others = (
-            sign * gradient(counts[name], self.bound)[points[name]]
+            sign * gradient(counts[name], self.bound, at_steps=at_steps)[points[name]]
             for name, sign in self.detectors.items()
         )
         total: FloatVector = sum(others, first)

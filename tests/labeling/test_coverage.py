@@ -13,6 +13,35 @@ pytestmark = pytest.mark.evidence
 TARGET = "tpr@0.02 a vs b"
 
 
+@pytest.mark.parametrize("target", ["precision@fpr0.05", "f1@0.05"])
+def test_rates_at_thresholds_between_large_ties_are_covered(target: str) -> None:
+    """At least 92 % of 200 draws, less three standard errors; 84 % where the threshold moved."""
+    rng = np.random.default_rng(0)
+    y_true = rng.random(4000) < 0.05
+    scores = np.round((rng.normal(size=4000) + 2.2 * y_true) * 2) / 2
+    truth = fastad.evaluate(y_true, scores, measures=[target])["score"][target]
+    plan, n_covered = design(scores, budget=300, target=target, prevalence=0.05), 0
+    for seed in range(200):
+        drawn = draw(plan, rng=seed)
+        drawn = drawn.with_labels(y_true[drawn.row])
+        (each,) = estimate(scores, drawn, target=target).estimates
+        n_covered += each.low <= truth <= each.high
+    assert n_covered >= 173
+
+
+def test_a_threshold_that_may_lie_at_another_score_has_a_note() -> None:
+    """The FPR at the threshold is 0.0806, and 0.081 the highest that is allowed."""
+    rng = np.random.default_rng(18)
+    y_true = rng.random(4000) < 0.05
+    scores = np.round((rng.normal(size=4000) + 2.2 * y_true) * 4) / 4
+    plan = design(scores, budget=300, target="precision@fpr0.081", prevalence=0.05)
+    drawn = draw(plan, rng=0)
+    drawn = drawn.with_labels(y_true[drawn.row])
+    for target, has_note in (("precision@fpr0.081", True), ("tpr@0.081", False)):
+        note = estimate(scores, drawn, target=target).estimates[0].reliability_note
+        assert ("another of the few scores" in (note or "")) == has_note
+
+
 @pytest.mark.parametrize(("hidden", "prevalence"), [(0.0, 0.05), (0.3, 0.01)])
 def test_difference_is_covered(hidden: float, prevalence: float) -> None:
     """At least 92 % of 100 draws, less three standard errors."""

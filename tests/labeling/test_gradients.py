@@ -1,5 +1,7 @@
 """Gradients against differences of the measures themselves, and the slope of a binormal curve."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy.stats import norm
@@ -40,6 +42,32 @@ def test_gradient_is_the_difference_by_one_soft_label(key: str, decimals: int) -
             steps.append(moved[row])
         slope = (values[1] - values[0]) / (steps[1] - steps[0])
         assert gradients[row] == pytest.approx(slope, abs=2e-5)
+
+
+@loop(
+    ("measure", "parameters"),
+    [
+        ("precision_at_fpr", {"fpr": 0.1}),
+        ("f1_at_fpr", {"fpr": 0.1}),
+        ("fpr_at_tpr", {"tpr": 0.5, "interpolation": "conservative"}),
+    ],
+)
+def test_a_threshold_between_large_ties_stays_where_it_is(
+    measure: str, parameters: dict[str, Any]
+) -> None:
+    rng = np.random.default_rng(0)
+    labels = np.where(rng.random(900) < 0.3, 0.8, 0.05)
+    scores = np.round(rng.normal(size=900) + 2 * (labels > 0.5))
+    order, bound = ScoreOrder.of(scores), bind(measure, parameters)
+    gradients = gradient(order.counts(labels), bound, at_steps=True)[order.point]
+    step = 1e-4
+    for row in range(0, 900, 9):
+        values = []
+        for sign in (-1, 1):
+            moved = labels.copy()
+            moved[row] += sign * step
+            values.append(bound.value(order.counts(moved)))
+        assert gradients[row] == pytest.approx((values[1] - values[0]) / (2 * step), abs=2e-5)
 
 
 def test_missed_has_the_gradient_1_below_the_threshold() -> None:
