@@ -379,12 +379,28 @@ def _skewed(
         def at(level: Fraction) -> Bounds:
             return logit_ends(value, normal_quantile(float(1 - level)) * error, bounds)
 
-        return _tests_by_level(at, value, options, interval.n_resamples)
+        by_range = _tests_by_level(at, value, options, interval.n_resamples)
+        # A value far from the ends is skewed, too, where few anomalies are missed.
+        return _either(by_range, _by_moments(sample, bound, options, value))
     is_plain = sample.kind is None and observed_area(bound) is bound
     # Without variance they would know the value exactly.
     if method in _BY_VARIANCE and is_plain and sample.variance(bound) > 0:
         return _welch([sample.counts], bound, options, value)
     return None
+
+
+def _by_moments(
+    sample: Sample, bound: BoundMeasure, options: InferenceOptions, value: float
+) -> OneSidedTests:
+    """Return the tests of a value by the variance and the skewness of its replicates."""
+    drawn = sample.replicates(
+        [bound], options.n_resamples, options.key, None, stratified=options.stratified
+    )[0]
+    values = drawn[~np.isnan(drawn)]
+    cumulant = float(np.mean((values - values.mean()) ** 3))
+    sizes = float(sample.counts.n_anomalies), float(sample.counts.n_normals)
+    df = min(sample.n_independent, *limits_of(bound, *sizes))
+    return _student_tests(value, float(values.var(ddof=1)), df, cumulant, bound, options)
 
 
 def _tests_by_level(
