@@ -23,6 +23,7 @@ from fastad.regions.box import Box, check_box
 from fastad.regions.forest_leaves import is_small
 from fastad.regions.methods import (
     CANDIDATES,
+    FEWEST_FOR_EACH,
     FEWEST_FOR_OTHERS,
     Plan,
     VolumeMethod,
@@ -107,7 +108,7 @@ def _choices(counts: IntVector, n_first: int, box: Box, plan: Plan, plain: str) 
     """Choose a method for each threshold by how many of the first draws are below it."""
     n_draws, n_thresholds = plan.budget(plain), counts.shape[0]
     budgets = dict.fromkeys(["uniform", plain, "splitting"], n_draws)
-    if n_draws < n_thresholds * FEWEST_FOR_OTHERS:
+    if n_thresholds > 1 and n_draws < n_thresholds * FEWEST_FOR_EACH:
         lowest = _choose(int(counts.min()), n_first, box, plan, budgets)
         return [lowest._replace(why=f"by the lowest threshold: {lowest.why}")] * n_thresholds
     budgets["splitting"] //= n_thresholds
@@ -314,7 +315,7 @@ def volume(
     continuous, and of splitting, by a measured table. With ``rtol`` it draws up to 12 500 points,
     and takes uniform draws or splitting, by the score calls expected until then. The reason names
     these errors or numbers of calls. Each of several thresholds has its own method and an equal
-    part of the calls, from 20 000 calls for each on; with fewer the lowest one decides for all.
+    part of the calls, from 50 000 calls for each on; with fewer the lowest one decides for all.
 
     Warns
     -----
