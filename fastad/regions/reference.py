@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 # Relative difference of two entries of a covariance that must be equal.
 _ASYMMETRY = 1e-8
+# Standard deviation of a feature given those before it, relative to its own, that is rounding: the
+# root of the rounding of a variance.
+_NO_DEVIATION = 1e-7
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,9 +83,9 @@ class Normal:
                 "covariance must be symmetric; found entries that differ from those across the "
                 "diagonal"
             )
-        # The factor of a matrix that is not positive definite has NaN or zeros.
+        # The factor of a matrix that is not positive definite has NaN, zeros or rounding.
         factor = factor_of((matrix + matrix.T) / 2)
-        if not (np.diag(factor) > 0).all():
+        if not (np.diag(factor) > _NO_DEVIATION * scale).all():
             raise InvalidInputError(
                 "covariance must be positive definite; found a least eigenvalue of "
                 f"{np.linalg.eigvalsh(matrix)[0]:.3g}"

@@ -172,6 +172,8 @@ def test_from_data_has_the_moments_of_the_data() -> None:
 
 ONE: Any = np.eye(2)
 EDGES: Any = [[0, np.inf], [[1, 0], [0, np.nan]], [[1, 0.5], [0, 1]]]
+# Its factor has the rounding of variances where it should have 0.
+COPIED = np.random.default_rng(1).normal(size=(500, 3))[:, [0, 1, 2, 0]] * [1, 2, 0.5, 1] + 5
 REFUSALS: dict[str, tuple[Any, str, str]] = {
     "a mean in two dimensions": (lambda: Normal(ONE, ONE), "mean", "must be a vector"),
     "no mean": (lambda: Normal([], ONE), "mean", "must be a vector"),
@@ -185,6 +187,7 @@ REFUSALS: dict[str, tuple[Any, str, str]] = {
     "a plane": (lambda: Normal([0, 0], np.ones((2, 2))), "covariance", "positive definite"),
     "few rows": (lambda: Normal.from_data(np.eye(3)[:2]), "X", "more rows than features"),
     "data in a plane": (lambda: Normal.from_data(np.ones((9, 2))), "X", "in a plane"),
+    "a copied feature": (lambda: Normal.from_data(COPIED), "X", "in a plane"),
     "data with NaN": (lambda: Normal.from_data([[np.nan], [1.0]]), "X", "finite"),
 }
 
