@@ -36,7 +36,8 @@ class FeatureImportance(Result):
     ----------
     em, mv : numpy.ndarray of shape (n_features,)
         Difference of the criterion with and without each feature, positive where it helps: EM
-        gets higher, MV lower. NaN for features that no subspace has, or all have.
+        gets higher, MV lower. NaN for features that fewer than two subspaces with a criterion
+        have, or lack, and where it is beyond all floats.
     em_low, em_high, mv_low, mv_high : numpy.ndarray of shape (n_features,)
         Ends of their intervals over the subspaces.
     n_drawn : numpy.ndarray of int64 of shape (n_features,)

@@ -218,6 +218,7 @@ def compare_all(
     clusters, blocks : optional
         Clusters of the rows, or mean length of blocks of rows in time, as for `interval`: the
         difference's variance is that between clusters or blocks, and there are no permutations.
+        Blocks of ``"auto"`` have the longest length of all detectors, not of a pair alone.
     sample_weight : array-like of shape (n_samples,), optional
         Integers: a weight k counts the row k times, 0 leaves it out. Other weights are inverse
         probabilities with which rows were sampled, and the difference's variance allows for how
