@@ -35,7 +35,7 @@ class Criterion(Record):
         not.
     low, high : float
         Ends of the interval, which allows for the draws of test points and of the volumes, and for
-        bias. NaN where most replicates are undefined.
+        bias. NaN where most replicates are undefined, and of one test point.
     log_value, log_low, log_high : float
         Natural logarithms of these.
     sampling_error, monte_carlo_error : float

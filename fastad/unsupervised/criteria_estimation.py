@@ -104,6 +104,8 @@ def estimate_with_points(
         )
         if area.log_value == -math.inf:
             log_low, log_high = -math.inf, _log_bound_of_zero(levels, plan)
+        if levels.n_test < 2:  # resamples of one test point are itself
+            log_low = log_high = math.nan
         criteria.append(
             Criterion(
                 value=area.value,

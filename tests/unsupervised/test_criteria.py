@@ -346,3 +346,13 @@ def test_one_point_of_each_kind(test: list[float], uniform: list[float]) -> None
     result = emmv({"a": test}, {"a": uniform}, 1.0, rng=0, n_resamples=10)
     assert len(str(result).splitlines()) >= 3
     assert result.summary() == "EM and MV: fewer than two detectors to compare"
+
+
+def test_one_test_point_has_no_interval() -> None:
+    """Its resamples are itself: the interval showed the errors of the volumes alone."""
+    uniform = np.random.default_rng(0).uniform(0, 5, 3000)
+    for n, is_known in ((1, False), (2, True)):
+        both = fastad.unsupervised.emmv({"a": np.full(n, 0.5)}, {"a": uniform}, 5.0, rng=0)["a"]
+        for criterion in (both.em, both.mv):
+            assert criterion.value > 0
+            assert math.isnan(criterion.low) != is_known
