@@ -124,7 +124,7 @@ def _estimate_at(
         return _bound(run, logs, fields)
     scatter = _Scatter.of(repeats, logs, threshold, run.bridge)
     log_value, error = scatter.log_value()
-    if by_draws is not None and error_of_draws < error:
+    if by_draws is not None and error_of_draws < scatter.least_error:
         return replace(by_draws, reason="by uniform draws, which err less than particles")
     half = upper = float(stdtrit(scatter.df, (1 + level) / 2)) * error
     if isinstance(run.bridge, Bridge):
@@ -200,6 +200,11 @@ class _Scatter(NamedTuple):
         error = math.sqrt(each / self.n_particles + 2 * shift**2 / (self.n_repeats - 1))
         # Few logarithms that differ by orders of magnitude are not normal.
         return min(self.mean + shift, self.highest), error
+
+    @property
+    def least_error(self) -> float:
+        """Standard error of the logarithm, were all particles independent."""
+        return math.sqrt(self.independent / self.n_particles)
 
     def ratio(self) -> float:
         """Return the squared deviations, relative to independent particles."""
