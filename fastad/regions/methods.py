@@ -46,9 +46,9 @@ METHODS = ("auto", *CANDIDATES, "exact")
 _LARGEST = 10**9
 # With fewer score calls there is no other method than draws from the whole box.
 FEWEST_FOR_OTHERS = 2 * FEWEST_CALLS
-# With fewer for each of several thresholds one run of splitting serves all: alone, particles would
-# not come down to the lowest one (of e^-41 in 20 features 1 of 4 did not with 50 000 calls).
-FEWEST_FOR_EACH = 50_000
+# With fewer calls few particles have bridges (docs/evidence/volumes.csv), and one run of splitting
+# serves several thresholds.
+FEWEST_FOR_BRIDGES = 30_000
 # Least and most growth from the draws of one run to the next, and the margin over the number that
 # the error of the last run asks for, which is an estimate itself.
 _LEAST_GROWTH, _MOST_GROWTH, _MARGIN = 2.0, 32.0, 1.2
@@ -155,7 +155,7 @@ def _split_at_each(
     """
     distinct, where, back = np.unique(thresholds, return_index=True, return_inverse=True)
     n_before = 0 if plan.first is None else plan.first[0]
-    is_apart = n_draws + n_before >= distinct.shape[0] * FEWEST_FOR_EACH
+    is_apart = n_draws + n_before >= distinct.shape[0] * FEWEST_FOR_BRIDGES
     groups = np.split(where, range(1, where.shape[0]) if is_apart else [])
     points = None if plan.data is None else into_cube(box, plan.data, plan.rng)
     estimates: list[VolumeEstimate] = []

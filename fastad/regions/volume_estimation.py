@@ -23,7 +23,7 @@ from fastad.regions.box import Box, check_box
 from fastad.regions.forest_leaves import is_small
 from fastad.regions.methods import (
     CANDIDATES,
-    FEWEST_FOR_EACH,
+    FEWEST_FOR_BRIDGES,
     FEWEST_FOR_OTHERS,
     Plan,
     VolumeMethod,
@@ -44,7 +44,7 @@ _FIRST_UNTIL = CANDIDATES["splitting"].first_run // 8
 # Relative error of splitting in units of the root of the score calls, by ln(1 / fraction): with
 # bridges a constant and a slope (`python -m bench.volume_coverage 100000 12`, docs/evidence/
 # volumes.csv; within a factor of two for 14 of 16 shapes); with fewer calls by levels.
-_BY_BRIDGES, _FEWEST_FOR_BRIDGES, _BY_LEVELS = (0.7, 0.1), 30_000, 1.24
+_BY_BRIDGES, _BY_LEVELS = (0.7, 0.1), 1.24
 
 
 class _Choice(NamedTuple):
@@ -108,7 +108,7 @@ def _choices(counts: IntVector, n_first: int, box: Box, plan: Plan, plain: str) 
     """Choose a method for each threshold by how many of the first draws are below it."""
     n_draws, n_thresholds = plan.budget(plain), counts.shape[0]
     budgets = dict.fromkeys(["uniform", plain, "splitting"], n_draws)
-    if n_thresholds > 1 and n_draws < n_thresholds * FEWEST_FOR_EACH:
+    if n_thresholds > 1 and n_draws < n_thresholds * FEWEST_FOR_BRIDGES:
         lowest = _choose(int(counts.min()), n_first, box, plan, budgets)
         return [lowest._replace(why=f"by the lowest threshold: {lowest.why}")] * n_thresholds
     budgets["splitting"] //= n_thresholds
@@ -169,7 +169,7 @@ def _expected(method: str, fraction: float, n_draws: int, box: Box) -> float:
     if method == "splitting":
         if fraction > 0.5:  # no level is passed: draws are uniform ones
             return math.inf
-        constant, slope = _BY_BRIDGES if n_draws >= _FEWEST_FOR_BRIDGES else (0.0, _BY_LEVELS)
+        constant, slope = _BY_BRIDGES if n_draws >= FEWEST_FOR_BRIDGES else (0.0, _BY_LEVELS)
         return (constant - slope * math.log(fraction)) / math.sqrt(n_draws)
     error = math.sqrt((1 - fraction) / (fraction * n_draws))
     return error * n_draws ** (-0.5 / box.n_features) if method == "sobol" else error
@@ -315,7 +315,7 @@ def volume(
     continuous, and of splitting, by a measured table. With ``rtol`` it draws up to 12 500 points,
     and takes uniform draws or splitting, by the score calls expected until then. The reason names
     these errors or numbers of calls. Each of several thresholds has its own method and an equal
-    part of the calls, from 50 000 calls for each on; with fewer the lowest one decides for all.
+    part of the calls, from 30 000 calls for each on; with fewer the lowest one decides for all.
 
     Warns
     -----

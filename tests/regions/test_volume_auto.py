@@ -280,9 +280,9 @@ def test_no_region_at_all_is_uniform() -> None:
     assert result[0].reason
 
 
-@pytest.mark.parametrize("n_draws", [160_000, 120_000])
+@pytest.mark.parametrize("n_draws", [100_000, 80_000])
 def test_each_threshold_has_its_method_and_an_equal_part_of_the_calls(n_draws: int) -> None:
-    """With fewer than 50 000 calls for each, the lowest threshold decides."""
+    """With fewer than 30 000 calls for each, the lowest threshold decides."""
     region = ball(8)
     thresholds = [0.3, 5.0, 0.01, 0.3]
     result = volume(
@@ -293,7 +293,7 @@ def test_each_threshold_has_its_method_and_an_equal_part_of_the_calls(n_draws: i
         assert result[k].log_low <= truth <= result[k].log_high
     assert numbers(result[0]) == numbers(result[3])
     reasons = [one.reason for one in result]
-    if n_draws == 120_000:
+    if n_draws == 80_000:
         assert {one.method for one in result} == {"splitting"}
         assert len({reason.split("; by")[0] for reason in reasons}) == 1
         assert "; by levels, and bridges from threshold 0.01 on; " in reasons[0]
