@@ -160,6 +160,22 @@ def test_measures_of_all_points_are_exact_where_these_fit(
     assert left_in(folder) == []
 
 
+@pytest.mark.parametrize("decimals", [2, 9])
+def test_areas_are_exact_beside_a_measure_of_all_points(
+    tmp_path: Path, folder: Path, decimals: int
+) -> None:
+    """All points were kept then, which did not fit, though the corners did."""
+    rng = np.random.default_rng(decimals)
+    y = rng.random(200_000) < 0.01
+    s = np.round(rng.normal(size=200_000) + 2 * y, decimals)
+    path = save(tmp_path / "scores.parquet", {"label": y.astype(np.int64), "score": s})
+    measures = ["auc@0.01", "auc_pr", "auc_w", "auc"]
+    table = evaluate(path, measures=measures, memory=2_000_000, folder=folder)
+    expected = fastad.evaluate(y, s, measures=measures)["score"]
+    found = {key: (table[key].low, table[key].high) for key in measures}
+    assert found == {key: (expected[key], expected[key]) for key in measures}
+
+
 @pytest.mark.parametrize(
     "bound",
     [

@@ -13,6 +13,7 @@ from fastad.measures.measure import BoundMeasure
 from fastad.measures.points import twice_area
 from fastad.ordering.counts import OrderedCounts
 from fastad.ordering.raw import KeyCodec
+from fastad.streaming.sketches.bounds import extremes_of
 
 # Bytes of a point of a curve in memory: its counts, and what a measure makes of them.
 BYTES_A_POINT = 64
@@ -78,9 +79,14 @@ def sum_of(bound: BoundMeasure) -> _Area | _MeanOfAnomalies | None:
 def curve_values(
     measures: Sequence[BoundMeasure], pieces: Iterable[CurveSegment], codec: KeyCodec, memory: int
 ) -> Iterator[tuple[BoundMeasure, Callable[[], float]]]:
-    """Yield what computes measures of an exact curve: sums, and others if its points fit."""
+    """Yield what computes measures of an exact curve: sums, and others if its points fit.
+
+    Of measures that depend on its corners, only these have to.
+    """
     sums = {bound: sum_of(bound) for bound in measures}
-    kept: list[CurveSegment] | None = [] if None in sums.values() else None
+    others = [bound for bound, each in sums.items() if each is None]
+    of_corners = all(map(has_corners, others))
+    kept: list[CurveSegment] | None = [] if others else None
     room = memory // BYTES_A_POINT
     fp = tp = 0
     for piece in pieces:
@@ -89,8 +95,8 @@ def curve_values(
                 each.add(piece)
         fp, tp = int(piece.fps[-1]), int(piece.tps[-1])
         if kept is not None:
-            kept.append(piece)
-            room -= piece.fps.shape[0]
+            kept.append(_corners(piece) if of_corners else piece)
+            room -= kept[-1].fps.shape[0]
             kept = kept if room >= 0 else None
     counts = None if kept is None else _joined(kept, codec)
     for bound, each in sums.items():
@@ -98,6 +104,21 @@ def curve_values(
             yield bound, partial(each.value, fp, tp)
         elif counts is not None:
             yield bound, partial(bound.value, counts)
+
+
+def has_corners(bound: BoundMeasure) -> bool:
+    """Tell whether a measure depends only on how many normals lie between the anomalies."""
+    return extremes_of(bound.measure).corners
+
+
+def _corners(piece: CurveSegment) -> CurveSegment:
+    """Return a segment in which normals that no anomaly separates are one step."""
+    if piece.keys is None:
+        return piece
+    rises = np.diff(piece.tps) > 0
+    is_corner = np.ones(piece.tps.shape[0], np.bool_)
+    is_corner[1:-1] = rises[1:] | rises[:-1]
+    return CurveSegment(as_readonly(piece.fps[is_corner]), as_readonly(piece.tps[is_corner]))
 
 
 def _joined(pieces: Sequence[CurveSegment], codec: KeyCodec) -> OrderedCounts:

@@ -18,7 +18,7 @@ from fastad._kernels.ordering import keys
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.measures.measure import BoundMeasure
 from fastad.streaming.large_files.anomaly_ranks import AnomalyRanks, KeptAnomalies, most_anomalies
-from fastad.streaming.large_files.curves import BYTES_A_POINT, curve_values, sum_of
+from fastad.streaming.large_files.curves import BYTES_A_POINT, curve_values, has_corners, sum_of
 from fastad.streaming.large_files.spill import SpilledScores
 from fastad.streaming.sketches.bounds import evaluate_cells, extremes_of
 from fastad.streaming.sketches.cells import ScoreCells
@@ -114,7 +114,7 @@ class ScorePasses:
     def can_spill(self) -> bool:
         """True if the next pass needs a folder, to sort all points on disk."""
         return bool(self._of_curve) and (
-            self._anomalies is None or not all(map(_has_corners, self._of_curve))
+            self._anomalies is None or not all(map(has_corners, self._of_curve))
         )
 
     def next_pass(self, folder: Path | None = None) -> Pass:
@@ -126,10 +126,10 @@ class ScorePasses:
             return self._first_pass()
         if folder is None and self.can_spill:
             fits = self._anomalies is not None
-            self._of_curve = [bound for bound in self._of_curve if fits and _has_corners(bound)]
+            self._of_curve = [bound for bound in self._of_curve if fits and has_corners(bound)]
         curve: AnomalyRanks | SpilledScores | None = None
         if self.can_spill and folder is not None:
-            corners = all(map(_has_corners, self._of_curve))
+            corners = all(map(has_corners, self._of_curve))
             curve = SpilledScores(self._cells, folder, self._memory, corners=corners)
         elif self._of_curve and self._anomalies is not None:
             curve = AnomalyRanks(self._anomalies, int(self._cells.n_points), self._memory)
@@ -159,8 +159,8 @@ class ScorePasses:
         notes = []
         if self._exact and open_keys:
             notes.append(
-                f"not exact: {', '.join(open_keys)}, which need all scores in order: they were "
-                "sorted neither in memory nor on disk"
+                f"not exact: {', '.join(open_keys)}, which need all scores in order, or the "
+                "corners of the curve in memory"
             )
         notes = [*self._notes, *notes]
         return BoundedEvaluation(values, self._undefined, notes, self._intervals)
@@ -170,7 +170,7 @@ class ScorePasses:
         if not self._exact:
             return Pass(ScoreSketch(n_bytes))
         anomalies = None
-        if any(map(_has_corners, self._measures)):
+        if any(map(has_corners, self._measures)):
             anomalies = KeptAnomalies(most_anomalies(self._memory - n_bytes))
         return Pass(ScoreSketch(n_bytes), anomalies, fingerprint=0)
 
@@ -201,7 +201,7 @@ class ScorePasses:
         self._of_curve = [
             bound
             for bound in open_measures
-            if _has_corners(bound)
+            if has_corners(bound)
             or sum_of(bound) is not None
             or (fits and bound not in self._refinements)
         ]
@@ -242,8 +242,3 @@ class ScorePasses:
         except UndefinedMeasureError as error:
             del self._values[bound.key]
             self._undefined[bound.key] = str(error)
-
-
-def _has_corners(bound: BoundMeasure) -> bool:
-    """Tell whether a measure depends only on how many normals lie between the anomalies."""
-    return extremes_of(bound.measure).corners
