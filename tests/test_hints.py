@@ -45,7 +45,7 @@ def refusal(call: Callable[[], object]) -> str:
         (Y, FOREST, "PyOD, -decision_function(X) of scikit-learn"),
         (Y, FOREST.decision_function, "found decision_function. Of a fitted detector"),
         (Y, PROBABILITIES, "looks like the probabilities of two classes: pass y_score[:, 1]"),
-        (Y, NAN, "index 5; evaluate with nan_policy='omit' leaves such rows out"),
+        (Y, NAN, "index 5; fastad.evaluate with nan_policy='omit' leaves such rows out"),
         (1 - 2 * Y, S, "with pos_label= if it is another, such as scikit-learn's -1"),
     ],
 )

@@ -185,7 +185,8 @@ THRESHOLDS: list[Definition] = [
     *(
         Definition(
             f"average precision at {n} thresholds from 0 to 1",
-            "torchmetrics AveragePrecision(thresholds=…), torcheval BinaryBinnedAUPRC",
+            "torchmetrics AveragePrecision(thresholds=…), of scores in [0, 1] torcheval "
+            "BinaryBinnedAUPRC",
             "ap",
             f"{_MISSING_POINTS}.",
             partial(_torchmetrics_ap, n_thresholds=n),

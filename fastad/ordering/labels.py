@@ -136,7 +136,7 @@ def check_scores(
 def refuse_missing_scores(scores: ScoreVector, labels: Labels, name: str) -> NoReturn:
     """Raise the error on scores that are NaN; it names the functions that may leave them out."""
     is_evaluated = name.startswith("y_score")  # two samples are compared under other names
-    hint = "; evaluate with nan_policy='omit' leaves such rows out" if is_evaluated else ""
+    hint = "; fastad.evaluate with nan_policy='omit' leaves such rows out" if is_evaluated else ""
     refuse_nan(scores, name, labels.rows, hint=hint)
 
 
