@@ -18,7 +18,12 @@ from fastad.measures.rates import RATES, TRIALS
 from fastad.measures.registry import MEASURES
 from fastad.measures.requests import bind
 from fastad.ordering.counts import count
-from fastad.uncertainty.samples.closed_forms import BINOMIAL, gamma_ends, variance
+from fastad.uncertainty.samples.closed_forms import (
+    BINOMIAL,
+    gamma_ends,
+    student_quantile,
+    variance,
+)
 from fastad.uncertainty.samples.influence import INFLUENCES, influence
 from tests.support import oracles
 from tests.support.operating import options_of
@@ -470,3 +475,11 @@ def test_combined_of_an_area_contains_the_others(sample: Sample, level: float) -
     assert combined.standard_error == larger.standard_error
     same = (combined.low, combined.high) == (larger.low, larger.high)
     assert combined.method == (larger.method if same else "combined")
+
+
+@pytest.mark.parametrize("df", [1.5, 5.0, 65.0, 500.0])
+def test_quantiles_of_students_distribution_rise_to_the_smallest_levels(df: float) -> None:
+    """Of 5 degrees it was minus infinity at 1e-300, and a limit inside the bounds had p 2e-308."""
+    quantiles = [student_quantile(alpha, df) for alpha in (0.05, 1e-100, 1e-290, 1e-300, 4e-308)]
+    assert quantiles == sorted(quantiles)
+    assert math.isfinite(quantiles[-1])

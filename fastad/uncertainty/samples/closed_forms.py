@@ -23,7 +23,12 @@ def normal_quantile(alpha: float) -> float:
 
 def student_quantile(alpha: float, df: float) -> float:
     """Return the two-sided quantile of Student's t (normal in the limit)."""
-    return normal_quantile(alpha) if math.isinf(df) else -float(stdtrit(df, alpha / 2))
+    if math.isinf(df):
+        return normal_quantile(alpha)
+    quantile = -float(stdtrit(df, alpha / 2))
+    if quantile == -math.inf:  # of few degrees and a level below 1e-290 it has the wrong sign
+        quantile = math.sqrt(df * (1 / float(betaincinv(df / 2, 0.5, alpha)) - 1))
+    return quantile
 
 
 def student_over_normal(alpha: float, df: float) -> float:
