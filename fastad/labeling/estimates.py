@@ -282,7 +282,7 @@ def _estimate(
         note = f"few rows decide: {spread.df:.2g} degrees of freedom, fewer than {_FEW_ROWS}"
     elif error and spread.n_near < _FEW_ROWS:
         note = f"{spread.n_near:g} rows with labels lie near a threshold, fewer than {_FEW_ROWS}"
-    elif error and spread.may_jump:
+    elif spread.may_jump:
         note = "the threshold may lie at another of the few scores near it"
     elif error and spread.of_one > (high - low) / 2:
         note = "one anomaly among low scores would move it by more than its interval allows"

@@ -92,12 +92,14 @@ def _step_at(counts: OrderedCounts, bound: BoundMeasure) -> _Step | None:
         return None
     axis = counts.fps if kind == "fpr" else counts.tps
     goal = float(bound.parameters[kind]) * float(axis[-1])
-    last = min(max(int(np.searchsorted(axis, goal, side="right")) - 1, 0), axis.shape[0] - 2)
-    low, high = float(axis[last]), float(axis[last + 1])
+    # A false positive rate is kept to, and a true positive rate is reached.
+    next_one = int(np.searchsorted(axis, goal, side="right" if kind == "fpr" else "left"))
+    if not 0 < next_one < axis.shape[0]:
+        return None
+    low, high = float(axis[next_one - 1]), float(axis[next_one])
     if high - low < max(_BANDWIDTH * goal, _FEWEST_TIED):
         return None
-    # A false positive rate is kept to, and a true positive rate is reached.
-    return _Step((last, last + 1), (abs(goal - low), abs(high - goal)), int(kind == "tpr"))
+    return _Step((next_one - 1, next_one), (goal - low, high - goal), int(kind == "tpr"))
 
 
 def may_jump(

@@ -42,6 +42,22 @@ def test_a_threshold_that_may_lie_at_another_score_has_a_note() -> None:
         assert ("another of the few scores" in (note or "")) == has_note
 
 
+@pytest.mark.parametrize("target", ["f1@0.05", "precision@fpr1"])
+def test_scores_of_few_values_have_a_note_or_are_covered(target: str) -> None:
+    """No threshold is below a rate of 5 %, and all rows are flagged at a rate of 1."""
+    rng = np.random.default_rng(5)
+    y_true = rng.random(3000) < 0.2
+    for scores in ((rng.normal(size=3000) + 2 * y_true > 1.7) * 1.0, np.zeros(3000)):
+        truth = fastad.evaluate(y_true, scores, measures=[target])["score"][target]
+        plan, n_wrong = design(scores, budget=300, target=target, prevalence=0.2), 0
+        for seed in range(60):
+            drawn = draw(plan, rng=seed)
+            drawn = drawn.with_labels(y_true[drawn.row])
+            (each,) = estimate(scores, drawn, target=target).estimates
+            n_wrong += each.reliability_note is None and not each.low <= truth <= each.high
+        assert n_wrong <= 8
+
+
 @pytest.mark.parametrize(("hidden", "prevalence"), [(0.0, 0.05), (0.3, 0.01)])
 def test_difference_is_covered(hidden: float, prevalence: float) -> None:
     """At least 92 % of 100 draws, less three standard errors."""
