@@ -183,7 +183,7 @@ def _until(
     """
     n_draws, n_spent = min(CANDIDATES[method].first_run, plan.most), 0
     while True:
-        of_run = plan._replace(n_draws=n_draws, progress=_on_top_of(n_spent, plan.progress))
+        of_run = plan._replace(n_draws=n_draws, progress=on_top_of(n_spent, plan.progress))
         estimates, problems = _run(method, score, thresholds, box, of_run)
         n_spent += estimates[0].n_scored
         left = plan.most - n_spent
@@ -194,12 +194,12 @@ def _until(
         n_draws = min(int(growth * n_draws), left)
 
 
-def _on_top_of(n_spent: int, progress: Progress | None) -> Progress | None:
-    """Return progress that also counts earlier score calls, towards an unknown end."""
+def on_top_of(n_spent: int, progress: Progress | None, total: int | None = None) -> Progress | None:
+    """Return progress that also counts earlier score calls, towards a total or an unknown end."""
     if progress is None:
         return None
 
     def report(done: int, of: int | None) -> None:
-        progress(n_spent + done, None)
+        progress(n_spent + done, total)
 
     return report

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastad._core.frames import as_array
-from fastad._core.progress import Progress, part_of, reporting
+from fastad._core.progress import Progress, reporting
 from fastad._core.suggestions import suggests_arguments
 from fastad._core.threads import thread_limit
 from fastad._core.types import ArrayLike, IntVector, Point, Threshold
@@ -29,6 +29,7 @@ from fastad.regions.methods import (
     VolumeMethod,
     check_plan,
     estimate_by,
+    on_top_of,
 )
 from fastad.regions.reference import Normal, Referred, check_reference
 from fastad.regions.results import VolumeEstimate, rising
@@ -45,6 +46,7 @@ _FIRST_UNTIL = CANDIDATES["splitting"].first_run // 8
 # bridges a constant and a slope (`python -m bench.volume_coverage 100000 12`, docs/evidence/
 # volumes.csv; within a factor of two for 14 of 16 shapes); with fewer calls by levels.
 _BY_BRIDGES, _BY_LEVELS = (0.7, 0.1), 1.24
+_NONE_BELOW = "no score is below the threshold (-inf)"
 
 
 class _Choice(NamedTuple):
@@ -80,13 +82,16 @@ def choose(
         if max(estimate.relative_error for estimate in soon) <= plan.rtol:
             return _with_reason("few uniform draws reach the relative error", soon)
         n_first = soon[0].n_scored
-    choices = _choices(counts, n_first, box, plan, plain)
+    choices = _choices(thresholds, counts, n_first, box, plan, plain)
     methods = list(dict.fromkeys(choice.method for choice in choices))
     estimates: list[VolumeEstimate] = []
-    for i, method in enumerate(methods):
+    n_spent, total = 0, plan.budget(plain) if plan.rtol is None else None
+    for method in methods:
         own = [k for k, choice in enumerate(choices) if choice.method == method]
         first = n_first, counts[own]
-        left = plan._replace(progress=part_of(plan.progress, i, len(methods)), first=first)
+        left = plan._replace(first=first)
+        if len(methods) > 1:
+            left = left._replace(progress=on_top_of(n_spent, plan.progress, total))
         if plan.rtol is None or plan.n_draws is not None:
             left = left._replace(n_draws=plan.budget(plain) * len(own) // len(choices))
         # Uniform draws go on; Sobol points come on top, as they might be half as many without.
@@ -99,21 +104,31 @@ def choose(
         else:
             estimated = estimate_by(method, score, some, box, left)
             estimated = [replace(each, n_scored=each.n_scored + n_first) for each in estimated]
+        n_spent += max(estimate.n_scored for estimate in estimated)
         for k, estimate in zip(own, estimated, strict=True):
             estimates += _with_reason(choices[k].why, [estimate])
     return rising(estimates)
 
 
-def _choices(counts: IntVector, n_first: int, box: Box, plan: Plan, plain: str) -> list[_Choice]:
+def _choices(
+    thresholds: Sequence[float], counts: IntVector, n_first: int, box: Box, plan: Plan, plain: str
+) -> list[_Choice]:
     """Choose a method for each threshold by how many of the first draws are below it."""
     n_draws, n_thresholds = plan.budget(plain), counts.shape[0]
     budgets = dict.fromkeys(["uniform", plain, "splitting"], n_draws)
-    if n_thresholds > 1 and n_draws < n_thresholds * FEWEST_FOR_BRIDGES:
-        lowest = _choose(int(counts.min()), n_first, box, plan, budgets)
+    is_free = plan.rtol is not None and plan.n_draws is None
+    if n_thresholds > 1 and not is_free and n_draws < n_thresholds * FEWEST_FOR_BRIDGES:
+        n_inside = next(n for n, x in zip(counts.tolist(), thresholds, strict=True) if x > -np.inf)
+        lowest = _choose(n_inside, n_first, box, plan, budgets)
         return [lowest._replace(why=f"by the lowest threshold: {lowest.why}")] * n_thresholds
     budgets["splitting"] //= n_thresholds
     while True:
-        choices = [_choose(count, n_first, box, plan, budgets) for count in counts.tolist()]
+        choices = [
+            _Choice(plain, _NONE_BELOW)
+            if threshold == -np.inf
+            else _choose(count, n_first, box, plan, budgets)
+            for threshold, count in zip(thresholds, counts.tolist(), strict=True)
+        ]
         n_plain = sum(choice.method != "splitting" for choice in choices)
         # Draws from the whole box are the more, the more thresholds share them.
         n_shared = n_draws * max(n_plain, 1) // n_thresholds
@@ -156,8 +171,8 @@ def _why_plain(thresholds: Sequence[float], plan: Plan, plain: str) -> str | Non
     """Return why only draws from the whole box come into question, if that is so."""
     if plan.budget(plain) < FEWEST_FOR_OTHERS:
         return f"n_draws is too small for other methods (they take {FEWEST_FOR_OTHERS} points)"
-    if min(thresholds) == -np.inf:
-        return "no score is below the threshold (-inf)"
+    if max(thresholds) == -np.inf:
+        return _NONE_BELOW
     return None
 
 

@@ -401,3 +401,40 @@ def test_data_of_any_kind_of_number() -> None:
     ]
     assert len({one.value for one in results}) == 1
     assert results[0].low <= 1 / 27 <= results[0].high
+
+
+def test_minus_infinity_spoils_no_other_threshold() -> None:
+    region = ball(8)
+    thresholds = [-math.inf, 0.05]
+    options: Any = {"n_draws": 200_000, "rng": 0}
+    none, rare = volume(region.jitted, thresholds, region.box, **options)
+    assert (none.method, none.is_bound) == ("uniform", True)
+    assert none.reason == "no score is below the threshold (-inf)"
+    truth = region.log_fraction + 4 * math.log(0.05)
+    assert rare.method == "splitting"
+    assert rare.log_low <= truth <= rare.log_high
+
+
+def test_many_thresholds_until_a_relative_error_have_their_methods() -> None:
+    """The lowest one decided for all, as the budget of one run was divided."""
+    region = ball(2)
+    thresholds = np.linspace(0.01, 1.9, 40)
+    result = volume(region.jitted, thresholds, region.box, rtol=0.05, rng=0)
+    assert result[-1].method == "uniform"
+    assert "by the lowest threshold" not in result[-1].reason
+
+
+def test_progress_of_several_methods_never_falls() -> None:
+    region, calls = ball(8), []
+
+    def progress(done: int, of: int | None) -> None:
+        calls.append((done, of))
+
+    thresholds = [0.05, 3.9]
+    options: Any = {"n_draws": 200_000, "rng": 0, "progress": progress}
+    result = volume(region.jitted, thresholds, region.box, **options)
+    assert {one.method for one in result} == {"uniform", "splitting"}
+    done = [each for each, _ in calls]
+    assert done == sorted(done)
+    assert {of for _, of in calls} == {200_000}
+    assert done[-1] >= 190_000
