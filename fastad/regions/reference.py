@@ -29,6 +29,8 @@ _ASYMMETRY = 1e-8
 # Standard deviation of a feature given those before it, relative to its own, that is rounding: the
 # root of the rounding of a variance.
 _NO_DEVIATION = 1e-7
+# Range of a constant feature, relative to its largest number.
+_ROUNDING = 4 * np.finfo(np.float64).eps
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -109,16 +111,23 @@ class Normal:
         Raises
         ------
         InvalidInputError
-            If X is not finite, or its rows lie in a plane.
+            If X is not finite, or its rows lie in a plane, such as those of a constant feature.
         """
         samples = check_samples(X, None).astype(np.float64)
         n, d = samples.shape
         if n <= d:
             raise InvalidInputError(f"X must have more rows than features; found {n} and {d}")
+        constant = np.flatnonzero(
+            np.ptp(samples, axis=0) <= _ROUNDING * np.abs(samples).max(axis=0)
+        )
+        if constant.size:
+            raise InvalidInputError(f"X must not lie in a plane: feature {constant[0]} is constant")
         try:
             return cls(samples.mean(axis=0), np.cov(samples, rowvar=False).reshape(d, d))
         except InvalidInputError as error:
-            raise InvalidInputError(f"X must not lie in a plane: {error}") from None
+            raise InvalidInputError(
+                f"X must have a covariance, not lie in a plane: {error}"
+            ) from None
 
     @property
     def n_features(self) -> int:

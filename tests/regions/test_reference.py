@@ -174,6 +174,7 @@ ONE: Any = np.eye(2)
 EDGES: Any = [[0, np.inf], [[1, 0], [0, np.nan]], [[1, 0.5], [0, 1]]]
 # Its factor has the rounding of variances where it should have 0.
 COPIED = np.random.default_rng(1).normal(size=(500, 3))[:, [0, 1, 2, 0]] * [1, 2, 0.5, 1] + 5
+CONSTANT = np.column_stack([np.random.default_rng(0).normal(size=101), np.full(101, 0.1)])
 REFUSALS: dict[str, tuple[Any, str, str]] = {
     "a mean in two dimensions": (lambda: Normal(ONE, ONE), "mean", "must be a vector"),
     "no mean": (lambda: Normal([], ONE), "mean", "must be a vector"),
@@ -187,6 +188,7 @@ REFUSALS: dict[str, tuple[Any, str, str]] = {
     "a plane": (lambda: Normal([0, 0], np.ones((2, 2))), "covariance", "positive definite"),
     "few rows": (lambda: Normal.from_data(np.eye(3)[:2]), "X", "more rows than features"),
     "data in a plane": (lambda: Normal.from_data(np.ones((9, 2))), "X", "in a plane"),
+    "a constant feature": (lambda: Normal.from_data(CONSTANT), "X", "in a plane: feature 1"),
     "a copied feature": (lambda: Normal.from_data(COPIED), "X", "in a plane"),
     "data with NaN": (lambda: Normal.from_data([[np.nan], [1.0]]), "X", "finite"),
 }
