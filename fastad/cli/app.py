@@ -175,8 +175,8 @@ def evaluate(
     )
     options: dict[str, Any] = {"measures": measure or None, "fpr": fpr or None}
     options |= {"overlap": overlap, "events_per_day": events_per_day}
-    in_memory = ci or chance or threshold or score_range or summary or nan_policy != "raise"
-    in_memory = in_memory or contamination is not None
+    in_memory = chance or threshold or score_range or summary or nan_policy != "raise"
+    in_memory = in_memory or any(each is not None for each in (contamination, clusters, blocks))
     # With --memory the standard input is refused unread.
     counts = _evaluate.have_counts([x for x in files if not memory or x != STDIN], label)
     if counts:
@@ -198,12 +198,12 @@ def evaluate(
                 "--segments": segments,
             },
         )
-        if ci:
-            options |= {"confidence_level": confidence_level, "n_resamples": n_resamples}
-            options["rng"] = seed
     if counts or memory is not None or (not in_memory and _evaluate.needs_passes(files)):
         if not counts:
             options |= {"memory": memory or _evaluate.DEFAULT_MEMORY, "exact": exact}
+        if ci:
+            options |= {"confidence_level": confidence_level, "n_resamples": n_resamples}
+            options["rng"] = seed
         _evaluate.run_streamed(
             files, columns, options, counts=counts, as_json=as_json, output=output
         )

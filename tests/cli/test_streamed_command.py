@@ -191,10 +191,7 @@ def test_a_file_that_would_not_fit_is_read_in_batches(
     assert "--exact" in result.stderr
 
 
-@loop(
-    "options",
-    [["--ci", "--n-resamples", "20"], ["--chance", "--n-resamples", "20"], ["--threshold", "1"]],
-)
+@loop("options", [["--chance", "--n-resamples", "20"], ["--threshold", "1"]])
 def test_what_needs_all_scores_reads_them_at_once_wherever_it_can(
     scores: Path, monkeypatch: pytest.MonkeyPatch, options: list[str]
 ) -> None:
@@ -202,12 +199,28 @@ def test_what_needs_all_scores_reads_them_at_once_wherever_it_can(
     assert "detectors" in json_of("evaluate", scores, *ASKED, *options)
 
 
+def test_intervals_of_scores_read_batch_by_batch(
+    scores: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nearly as in memory: all points of a cell are at one score. Also without being asked to."""
+    asked = ["evaluate", scores, "--measure", "auc", "--ci", "--n-resamples", "20"]
+    in_memory = json_of(*asked)["detectors"]
+    streamed = [json_of(*asked, *EXACT)["detectors"]]
+    little_memory(monkeypatch)
+    streamed.append(json_of(*asked)["detectors"])
+    for rows in streamed:
+        for row, expected in zip(rows, in_memory, strict=True):
+            found, interval = row["measures"]["auc"]["interval"], expected["intervals"]["auc"]
+            for end in ("low", "high"):
+                assert found[end] == pytest.approx(interval[end], abs=1e-3)
+
+
 # Refusals.
 
 
 def test_options_for_scores_in_memory_are_refused(scores: Path) -> None:
     for options in (
-        ["--ci"],
+        ["--ci", "--clusters", "forest"],
         ["--chance"],
         ["--threshold", "1"],
         ["--nan-policy", "omit"],
