@@ -18,12 +18,7 @@ from fastad.measures.rates import RATES, TRIALS
 from fastad.measures.registry import MEASURES
 from fastad.measures.requests import bind
 from fastad.ordering.counts import count
-from fastad.uncertainty.samples.closed_forms import (
-    BINOMIAL,
-    gamma_ends,
-    student_quantile,
-    variance,
-)
+from fastad.uncertainty.samples.closed_forms import BINOMIAL, gamma_ends, student_quantile, variance
 from fastad.uncertainty.samples.influence import INFLUENCES, influence
 from tests.support import oracles
 from tests.support.operating import options_of
