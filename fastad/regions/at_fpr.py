@@ -188,7 +188,7 @@ def volume_at_fpr(
     box : Box
         Box to draw points in.
     fpr : float or sequence of floats
-        Operating points, in [0, 1]; several share one set of draws.
+        Operating points, in [0, 1]; several share draws or calls, as thresholds of `volume`.
     interpolation : {"linear", "conservative"}, default "linear"
         Interpolation of the threshold, as for `threshold_at_fpr`.
     pos_label : label, optional
