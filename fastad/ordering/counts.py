@@ -258,6 +258,15 @@ def covers(counts: OrderedCounts, part: CurvePart) -> bool:
     return bool(begins and ends)
 
 
+def corners_of(tps: CountVector) -> IntVector:
+    """Return the points of a curve beside a step upwards, and both ends, by flagged anomalies.
+
+    Of neighbouring normals these are the last one: others are on a straight line.
+    """
+    rises = np.diff(tps) > 0
+    return np.flatnonzero(np.append(rises, True) | np.append(True, rises))
+
+
 def count(
     y_true: ArrayLike,
     y_score: ArrayLike,

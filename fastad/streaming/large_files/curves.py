@@ -11,7 +11,7 @@ from fastad._core.types import IntVector
 from fastad._kernels.curves import area
 from fastad.measures.measure import BoundMeasure
 from fastad.measures.points import twice_area
-from fastad.ordering.counts import OrderedCounts
+from fastad.ordering.counts import OrderedCounts, corners_of
 from fastad.ordering.raw import KeyCodec
 from fastad.streaming.sketches.bounds import extremes_of
 
@@ -115,10 +115,8 @@ def _corners(piece: CurveSegment) -> CurveSegment:
     """Return a segment in which normals that no anomaly separates are one step."""
     if piece.keys is None:
         return piece
-    rises = np.diff(piece.tps) > 0
-    is_corner = np.ones(piece.tps.shape[0], np.bool_)
-    is_corner[1:-1] = rises[1:] | rises[:-1]
-    return CurveSegment(as_readonly(piece.fps[is_corner]), as_readonly(piece.tps[is_corner]))
+    corners = corners_of(piece.tps)
+    return CurveSegment(as_readonly(piece.fps[corners]), as_readonly(piece.tps[corners]))
 
 
 def _joined(pieces: Sequence[CurveSegment], codec: KeyCodec) -> OrderedCounts:

@@ -27,7 +27,7 @@ from fastad._kernels.curves import many
 from fastad.measures.detection_errors import equal_rate
 from fastad.measures.flagged import points_flagged
 from fastad.measures.measure import BoundMeasure
-from fastad.ordering.counts import OrderedCounts
+from fastad.ordering.counts import OrderedCounts, corners_of
 from fastad.ordering.raw import KeyCodec
 from fastad.uncertainty.rates.order_statistics import (
     EachRank,
@@ -310,9 +310,7 @@ def fiducial_values(
     """
     n, m = int(counts.n_anomalies), int(counts.n_normals)
     values = np.empty((len(measures), 2, n_resamples))
-    # Only corners of the curve matter: of neighbouring normal samples, the last.
-    rises = np.diff(counts.tps) > 0
-    every = np.flatnonzero(np.append(rises, True) | np.append(True, rises))
+    every = corners_of(counts.tps)
     corners = _resolved(counts, every)
     tpr_gaps, tpr_at = _gaps(counts.tps[corners], n)
     fpr_gaps, fpr_at = _gaps(counts.fps[corners], m)
