@@ -338,23 +338,24 @@ def value_tests(sample: Sample, bound: BoundMeasure, options: InferenceOptions) 
     if not isinstance(task, Task):
         raise task
 
-    def tests_by(task: Task) -> tuple[Interval, OneSidedTests]:
-        at = interval_by_level(sample, task, options)
+    def tests_by(task: Task) -> tuple[OneSidedTests, Interval, FloatVector | None]:
+        at, drawn = interval_by_level(sample, task, options)
 
         def ends(level: Fraction) -> Bounds:
             interval = interval_of_area(at(level), bound)
             return interval.low, interval.high
 
         interval = interval_of_area(at(options.level), bound)
-        return interval, _tests_by_level(ends, interval.value, options, interval.n_resamples)
+        tests = _tests_by_level(ends, interval.value, options, interval.n_resamples)
+        return tests, interval, drawn
 
-    interval, tests = tests_by(task)
+    tests, interval, drawn = tests_by(task)
     # Each end by itself misses more often than an interval that is narrowed on one side.
     if task.method == "combined" and task.bound.measure.name == ROC_AUC.name:
-        tests = _either(tests, tests_by(replace(task, method="newcombe"))[1])
+        tests = _either(tests, tests_by(replace(task, method="newcombe"))[0])
     elif task.method == "combined" and sample.counts.n_anomalies <= _FEW_ANOMALIES:
-        tests = _either(tests, tests_by(replace(task, method="fiducial"))[1], sides=(0,))
-    others = _skewed(sample, bound, options, task.method, interval)
+        tests = _either(tests, tests_by(replace(task, method="fiducial"))[0], sides=(0,))
+    others = _skewed(sample, bound, options, task.method, interval, drawn)
     if others is not None:
         tests = _either(tests, others)
     note = replace(interval, sampling=sample.effect()).reliability_note
@@ -369,11 +370,16 @@ def value_tests(sample: Sample, bound: BoundMeasure, options: InferenceOptions) 
 
 
 def _skewed(
-    sample: Sample, bound: BoundMeasure, options: InferenceOptions, method: str, interval: Interval
+    sample: Sample,
+    bound: BoundMeasure,
+    options: InferenceOptions,
+    method: str,
+    interval: Interval,
+    drawn: FloatVector | None,
 ) -> OneSidedTests | None:
     """Return tests that allow for the skewness of a value, where the method's ends do not."""
     value, bounds, error = interval.value, bound.bounds, interval.standard_error
-    if method == "bootstrap" and error > 0 and is_bounded(bound):
+    if drawn is not None and method == "bootstrap" and error > 0 and is_bounded(bound):
         # Replicates of a value near an end of the range vary less than samples of a limit farther
         # from it.
         def at(level: Fraction) -> Bounds:
@@ -381,7 +387,7 @@ def _skewed(
 
         by_range = _tests_by_level(at, value, options, interval.n_resamples)
         # A value far from the ends is skewed, too, where few anomalies are missed.
-        return _either(by_range, _by_moments(sample, bound, options, value))
+        return _either(by_range, _by_moments(sample, bound, options, value, drawn))
     is_plain = sample.kind is None and observed_area(bound) is bound
     # Without variance they would know the value exactly.
     if method in _BY_VARIANCE and is_plain and sample.variance(bound) > 0:
@@ -390,12 +396,9 @@ def _skewed(
 
 
 def _by_moments(
-    sample: Sample, bound: BoundMeasure, options: InferenceOptions, value: float
+    sample: Sample, bound: BoundMeasure, options: InferenceOptions, value: float, drawn: FloatVector
 ) -> OneSidedTests:
     """Return the tests of a value by the variance and the skewness of its replicates."""
-    drawn = sample.replicates(
-        [bound], options.n_resamples, options.key, None, stratified=options.stratified
-    )[0]
     values = drawn[~np.isnan(drawn)]
     cumulant = float(np.mean((values - values.mean()) ** 3))
     sizes = float(sample.counts.n_anomalies), float(sample.counts.n_normals)

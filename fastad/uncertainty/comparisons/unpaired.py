@@ -213,7 +213,7 @@ def _side(
     if not isinstance(task, Task):
         raise task
     options = replace(options, method=method, key=pair.keys[i], progress=progress)
-    return interval_by_level(sample, task, options)
+    return interval_by_level(sample, task, options)[0]
 
 
 def smallest(is_true: Callable[[float], bool], low: float, high: float) -> float:

@@ -183,8 +183,8 @@ def interval_of_area(result: Interval, bound: BoundMeasure) -> Interval:
 
 def interval_by_level(
     sample: Sample, task: Task, options: InferenceOptions
-) -> Callable[[Fraction], Interval]:
-    """Return the interval of a measure as a function of its level; replicates are drawn once."""
+) -> tuple[Callable[[Fraction], Interval], npt.NDArray[np.float64] | None]:
+    """Return the interval of a measure as a function of its level, and what was drawn, once."""
     drawn = _drawn(sample, [task], options).get(id(task))
 
     def at(level: Fraction) -> Interval:
@@ -193,7 +193,7 @@ def interval_by_level(
             raise result
         return result
 
-    return at
+    return at, drawn
 
 
 def select_task(
