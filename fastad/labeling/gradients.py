@@ -88,7 +88,8 @@ class _Step(NamedTuple):
 def _step_at(counts: OrderedCounts, bound: BoundMeasure) -> _Step | None:
     """Return the step at the operating point of a measure of real thresholds, None without one."""
     kind = bound.measure.operating_point
-    if kind not in ("fpr", "tpr") or bound.parameters.get("interpolation") == "linear":
+    is_linear = bound.parameters.get("interpolation") == "linear"
+    if kind not in ("fpr", "tpr") or is_linear or has_influence(bound.measure):
         return None
     axis = counts.fps if kind == "fpr" else counts.tps
     goal = float(bound.parameters[kind]) * float(axis[-1])
@@ -109,7 +110,7 @@ def may_jump(
 
     By the distinct scores of rows, and the standard errors that their labels add to sums.
     """
-    if has_influence(bound.measure) or (step := _step_at(counts, bound)) is None:
+    if (step := _step_at(counts, bound)) is None:
         return False
     rate = float(bound.parameters[bound.measure.operating_point or ""])
     return any(
