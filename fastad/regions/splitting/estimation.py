@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -111,21 +110,23 @@ def _estimate_at(
     n_first_below += int(np.searchsorted(run.drawn, threshold, "left"))
     low, high = clopper_pearson(n_first_below, n_first, 1 - level)
     fields["uniform_low"], fields["uniform_high"] = low, high
-    by_draws = None
-    if n_first_below:
-        value = n_first_below / n_first
-        error_of_draws = math.sqrt((1 - value) / n_first_below)
+    fraction = n_first_below / n_first
+    error_of_draws = math.sqrt((1 - fraction) / n_first_below) if n_first_below else math.inf
+
+    def by_draws() -> VolumeEstimate:
         ends = math.log(low), math.log(high)
-        by_draws = _estimate(math.log(value), error_of_draws, ends, fields)
-        # No level was passed: no other draws count.
-        if all(repeat.is_first(threshold) for repeat in repeats):
-            return by_draws
+        return _estimate(math.log(fraction), error_of_draws, ends, fields)
+
+    # No level was passed: no other draws count.
+    if n_first_below and all(repeat.is_first(threshold) for repeat in repeats):
+        return by_draws()
     if np.isneginf(logs).any():
         return _bound(run, logs, fields)
     scatter = _Scatter.of(repeats, logs, threshold, run.bridge)
     log_value, error = scatter.log_value()
-    if by_draws is not None and error_of_draws < scatter.least_error:
-        return replace(by_draws, reason="by uniform draws, which err less than particles")
+    if error_of_draws < scatter.least_error:
+        fields["reason"] = "by uniform draws, which err less than particles"
+        return by_draws()
     half = upper = float(stdtrit(scatter.df, (1 + level) / 2)) * error
     if isinstance(run.bridge, Bridge):
         upper += run.bridge.missed
