@@ -1,16 +1,29 @@
 """Intervals cover the true value, also with wrong working models and at all looks."""
 
 import math
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 import fastad
-from fastad.labeling import design, draw, estimate
+from fastad.labeling import LabeledEstimate, design, draw, estimate
 from tests.support.labeling import population
 
 pytestmark = pytest.mark.evidence
 TARGET = "tpr@0.02 a vs b"
+
+
+def estimates(
+    y_true: npt.NDArray[np.bool_], scores: npt.NDArray[Any], target: str, n_draws: int
+) -> Iterator[LabeledEstimate]:
+    """Yield the estimate of a target by 300 labels, of so many draws."""
+    plan = design(scores, budget=300, target=target, prevalence=float(y_true.mean()))
+    for seed in range(n_draws):
+        drawn = draw(plan, rng=seed)
+        yield estimate(scores, drawn.with_labels(y_true[drawn.row]), target=target).estimates[0]
 
 
 @pytest.mark.parametrize("target", ["precision@fpr0.05", "f1@0.05"])
@@ -20,13 +33,8 @@ def test_rates_at_thresholds_between_large_ties_are_covered(target: str) -> None
     y_true = rng.random(4000) < 0.05
     scores = np.round((rng.normal(size=4000) + 2.2 * y_true) * 2) / 2
     truth = fastad.evaluate(y_true, scores, measures=[target])["score"][target]
-    plan, n_covered = design(scores, budget=300, target=target, prevalence=0.05), 0
-    for seed in range(200):
-        drawn = draw(plan, rng=seed)
-        drawn = drawn.with_labels(y_true[drawn.row])
-        (each,) = estimate(scores, drawn, target=target).estimates
-        n_covered += each.low <= truth <= each.high
-    assert n_covered >= 173
+    covered = [each.low <= truth <= each.high for each in estimates(y_true, scores, target, 200)]
+    assert sum(covered) >= 173
 
 
 def test_a_threshold_that_may_lie_at_another_score_has_a_note() -> None:
@@ -34,11 +42,9 @@ def test_a_threshold_that_may_lie_at_another_score_has_a_note() -> None:
     rng = np.random.default_rng(18)
     y_true = rng.random(4000) < 0.05
     scores = np.round((rng.normal(size=4000) + 2.2 * y_true) * 4) / 4
-    plan = design(scores, budget=300, target="precision@fpr0.081", prevalence=0.05)
-    drawn = draw(plan, rng=0)
-    drawn = drawn.with_labels(y_true[drawn.row])
     for target, has_note in (("precision@fpr0.081", True), ("tpr@0.081", False)):
-        note = estimate(scores, drawn, target=target).estimates[0].reliability_note
+        (each,) = estimates(y_true, scores, target, 1)
+        note = each.reliability_note
         assert ("another of the few scores" in (note or "")) == has_note
 
 
@@ -49,13 +55,11 @@ def test_scores_of_few_values_have_a_note_or_are_covered(target: str) -> None:
     y_true = rng.random(3000) < 0.2
     for scores in ((rng.normal(size=3000) + 2 * y_true > 1.7) * 1.0, np.zeros(3000)):
         truth = fastad.evaluate(y_true, scores, measures=[target])["score"][target]
-        plan, n_wrong = design(scores, budget=300, target=target, prevalence=0.2), 0
-        for seed in range(60):
-            drawn = draw(plan, rng=seed)
-            drawn = drawn.with_labels(y_true[drawn.row])
-            (each,) = estimate(scores, drawn, target=target).estimates
-            n_wrong += each.reliability_note is None and not each.low <= truth <= each.high
-        assert n_wrong <= 8
+        wrong = [
+            each.reliability_note is None and not each.low <= truth <= each.high
+            for each in estimates(y_true, scores, target, 60)
+        ]
+        assert sum(wrong) <= 8
 
 
 @pytest.mark.parametrize(("hidden", "prevalence"), [(0.0, 0.05), (0.3, 0.01)])
