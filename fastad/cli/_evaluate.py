@@ -57,8 +57,6 @@ def run(
     """Evaluate each file, print the results and save them; average over the last group."""
     check_output(output)
     check_choice(options["nan_policy"], NAN_POLICIES, "nan_policy")
-    if options["measures"] is not None:
-        _check_measures(options["measures"], options, has_parts=bool(columns.parts))
     given = {name: value for name, value in options.items() if value is not None}
     given["threshold"] = _thresholds(thresholds)
     results: dict[str, Result] = {}
@@ -193,8 +191,11 @@ def needs_passes(files: Sequence[Path]) -> bool:
     return False
 
 
-def _check_measures(texts: Sequence[str], options: Options, *, has_parts: bool) -> None:
+def check_measures(options: Options, *, has_parts: bool) -> None:
     """Check that some measure reads each option of measures, or that kinds or segments do."""
+    texts = options["measures"]
+    if texts is None:
+        return
     # Others are rates at a threshold, or are refused later.
     functions = {name for name in map(function_of, texts) if name is not None}
     measures = [MEASURES[name] for name in functions & MEASURES.keys()]

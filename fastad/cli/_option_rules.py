@@ -65,7 +65,7 @@ RULES: Mapping[str, Mapping[str, Sequence[Rule]]] = {
         "events_per_day": [Needs(["kinds", "segments"])],
         "summary": [*_NOT_STREAMED, Needs(["group"])],
         "threshold": _NOT_STREAMED,
-        "score_range": [*_NOT_STREAMED, Needs(["measure"])],
+        "score_range": [Needs(["measure"])],
         "nan_policy": _NOT_STREAMED,
         "contamination": _NOT_STREAMED,
         "ci": [Excludes("summary", _NO_RUNS)],

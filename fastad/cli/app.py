@@ -174,8 +174,9 @@ def evaluate(
         segments or [],
     )
     options: dict[str, Any] = {"measures": measure or None, "fpr": fpr or None}
-    options |= {"overlap": overlap, "events_per_day": events_per_day}
-    in_memory = chance or threshold or score_range or summary or nan_policy != "raise"
+    options |= {"overlap": overlap, "events_per_day": events_per_day, "score_range": score_range}
+    _evaluate.check_measures(options, has_parts=bool(columns.parts))
+    in_memory = chance or threshold or summary or nan_policy != "raise"
     in_memory = in_memory or any(each is not None for each in (contamination, clusters, blocks))
     # With --memory the standard input is refused unread.
     counts = _evaluate.have_counts([x for x in files if not memory or x != STDIN], label)
@@ -186,7 +187,6 @@ def evaluate(
                 "--score": score,
                 "--pos-label": pos_label,
                 "--threshold": threshold,
-                "--score-range": score_range,
                 "--nan-policy": nan_policy != "raise",
                 "--contamination": contamination is not None,
                 "--chance": chance,
@@ -209,7 +209,6 @@ def evaluate(
         )
         return
     options |= {
-        "score_range": score_range,
         "nan_policy": nan_policy,
         "contamination": contamination,
         "confidence_level": confidence_level if ci else None,

@@ -47,6 +47,7 @@ def evaluate(
     score_columns: str | Sequence[str] | None = None,
     measures: MeasureLike | Sequence[MeasureLike] | None = None,
     fpr: Point | Points = (0.01, 0.05),
+    score_range: tuple[Point, Point] | None = None,
     group_columns: str | Sequence[str] | None = None,
     kind_columns: str | Sequence[str] | None = None,
     segment_columns: str | Sequence[str] | None = None,
@@ -68,7 +69,7 @@ def evaluate(
     ----------
     source : dask.dataframe.DataFrame, or mapping of str to dask.array.Array
         Columns of labels, scores and groups.
-    label_column, score_columns, measures, fpr, group_columns, pos_label
+    label_column, score_columns, measures, fpr, score_range, group_columns, pos_label
         As for `fastad.streaming.evaluate`; groups may cross partitions.
     kind_columns, segment_columns, overlap, events_per_day
         As for `fastad.streaming.evaluate`.
@@ -110,7 +111,7 @@ def evaluate(
     """
     check_flag(exact, "exact")
     n_bytes = check_memory(memory)
-    bound = measures_to_bound(measures, fpr)
+    bound = measures_to_bound(measures, fpr, score_range)
     grouping = distinct_names(() if group_columns is None else group_columns, "group_columns")
     parts = check_parts(kind_columns, segment_columns, overlap, events_per_day)
     table = PartitionedTable(source)

@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pytest
 from pyarrow import csv, feather, parquet
 
+import fastad
 from fastad import streaming
 from fastad.cli import _evaluate
 from tests.support.command_line import FASTAD, error_of, invoke, json_of, on_terminal, shown_on
@@ -58,6 +59,21 @@ def test_exact_values_are_those_in_memory_to_the_bit(tmp_path: Path, suffix: str
     assert [row["file"] for row in rows] == [str(path)] * 2
     for detector, table in values_of(rows).items():
         assert check_bounds(table, Y, COLUMNS[detector]) == set(KEYS)
+
+
+def test_measures_of_scaled_scores(scores: Path) -> None:
+    asked = ["--measure", "auc_p", "--score-range", "-9", "9"]
+    exact = values_of(
+        json_of("evaluate", scores, "--memory", "9MB", "--exact", *asked)["detectors"]
+    )
+    bounds = values_of(json_of("evaluate", scores, *SMALL, *asked)["detectors"])
+    for detector in ("knn", "forest"):
+        expected = fastad.measures.probabilistic_auc(Y, COLUMNS[detector], score_range=(-9, 9))
+        assert exact[detector]["auc_p"] == streaming.BoundedValue(expected, expected, expected)
+        assert bounds[detector]["auc_p"].low <= expected <= bounds[detector]["auc_p"].high
+    assert not bounds["knn"]["auc_p"].is_exact
+    message = error_of("evaluate", scores, *SMALL, "--measure", "auc", *asked[2:], code=2)
+    assert "no --measure scales scores" in message
 
 
 def test_bounds_hold_and_are_printed(scores: Path) -> None:
@@ -225,7 +241,6 @@ def test_options_for_scores_in_memory_are_refused(scores: Path) -> None:
         ["--threshold", "1"],
         ["--nan-policy", "omit"],
         ["--group", "forest", "--summary"],
-        ["--score-range", "0", "1"],
     ):
         message = error_of("evaluate", scores, *SMALL, *ASKED, *options, code=2)
         assert "would be ignored beside --memory" in message

@@ -127,6 +127,7 @@ def evaluate(
     score_columns: str | Sequence[str] | None = None,
     measures: MeasureLike | Sequence[MeasureLike] | None = None,
     fpr: Point | Points = (0.01, 0.05),
+    score_range: tuple[Point, Point] | None = None,
     group_columns: str | Sequence[str] | None = None,
     kind_columns: str | Sequence[str] | None = None,
     segment_columns: str | Sequence[str] | None = None,
@@ -171,6 +172,8 @@ def evaluate(
         of `fastad.evaluate`. The thresholds at the rates in use, ``threshold@0.01``, are added.
     fpr : float or sequence of floats, default (0.01, 0.05)
         False positive rates for names without one.
+    score_range : (float, float), optional
+        Lowest and highest possible score, for measures that scale the scores.
     group_columns : str or sequence of str, optional
         Columns whose values divide the rows into groups, each evaluated by itself.
     kind_columns, segment_columns : str or sequence of str, optional
@@ -233,7 +236,7 @@ def evaluate(
     """
     check_flag(exact, "exact")
     n_bytes = check_memory(memory)
-    bound = measures_to_bound(measures, fpr)
+    bound = measures_to_bound(measures, fpr, score_range)
     if not isinstance(folder, str | Path | None):
         raise InvalidTypeError(f"folder must be a path; found {short_repr(folder)}")
     if folder is not None and not Path(folder).is_dir():

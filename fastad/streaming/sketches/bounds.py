@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fastad._core.parameters import check_rates
+from fastad._core.parameters import check_range, check_rates
 from fastad._core.text_tables import count_text
 from fastad._core.types import IntVector, Point, Points, Threshold
 from fastad.errors import InvalidInputError, UndefinedMeasureError
@@ -144,10 +144,13 @@ def _threshold_bounds(cells: ScoreCells, tied: OrderedCounts, bound: BoundMeasur
 
 
 def measures_to_bound(
-    measures: MeasureLike | Sequence[MeasureLike] | None, fpr: Point | Points
+    measures: MeasureLike | Sequence[MeasureLike] | None,
+    fpr: Point | Points,
+    score_range: tuple[Point, Point] | None,
 ) -> Sequence[BoundMeasure]:
     """Check the measures of a table; return them, and the thresholds at the rates in use."""
-    bound = table_measures(measures, check_rates(fpr, "fpr"))
+    ranges = None if score_range is None else check_range(score_range)
+    bound = table_measures(measures, check_rates(fpr, "fpr"), ranges)
     for each in bound:
         extremes_of(each.measure)
     return [*bound, *threshold_measures(rates_of(bound))]

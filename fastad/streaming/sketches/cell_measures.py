@@ -50,6 +50,7 @@ class CellMeasures(BoundedMeasureMethods):
         measures: MeasureLike | Sequence[MeasureLike] | None = None,
         *,
         fpr: Point | Points = (0.01, 0.05),
+        score_range: tuple[Point, Point] | None = None,
         confidence_level: Point | None = None,
         n_resamples: int = N_RESAMPLES,
         rng: int | np.random.Generator | None = None,
@@ -64,6 +65,8 @@ class CellMeasures(BoundedMeasureMethods):
             are added.
         fpr : float or sequence of floats, default (0.01, 0.05)
             False positive rates for names without one.
+        score_range : (float, float), optional
+            Lowest and highest possible score, for measures that scale the scores.
         confidence_level : float, optional
             Level of confidence intervals, which stand beside the bounds as `interval` has them.
         n_resamples : int, default 2000
@@ -77,7 +80,7 @@ class CellMeasures(BoundedMeasureMethods):
             ``result["auc"]`` is a `BoundedValue`; what the points leave undefined, and why, is in
             ``result.undefined``.
         """
-        bound = measures_to_bound(measures, fpr)
+        bound = measures_to_bound(measures, fpr, score_range)
         options = check_intervals(confidence_level, n_resamples, rng)
         return evaluate_cells(self.score_cells(), bound, options)
 
