@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+from scipy.special import ndtr
 
 import fastad
 from bench.warehouse import CASES, counts_of, printed_area, samples
@@ -275,6 +276,22 @@ def test_a_merge_that_cannot_be_is_refused() -> None:
         half.merge(half)
     with pytest.raises(InvalidInputError, match="counted its points itself"):
         kolmogorov_distance(sketch, sketch)
+
+
+@pytest.mark.parametrize("edges", [[-10, 10], [-10, 0.5, 2, 10]])
+def test_intervals_allow_for_every_order_within_bins(edges: list[float]) -> None:
+    """The interval of tied scores lay inside the certain bounds, and never had the truth."""
+    truth = float(ndtr(np.sqrt(2)))
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        normals, anomalies = rng.normal(size=500), rng.normal(2, 1, size=500)
+        counts = [np.histogram(scores, edges)[0] for scores in (normals, anomalies)]
+        table = ScoreSketch.from_counts(edges, *counts).evaluate(["auc"], confidence_level=0.95)
+        interval, value = table.intervals["auc"], table["auc"]
+        assert interval.low < truth < interval.high
+        of_scores = fastad.interval(np.repeat([0, 1], 500), [*normals, *anomalies], measure="auc")
+        assert interval.low <= of_scores.low < of_scores.high <= interval.high
+        assert 0 <= interval.low <= value.low <= value.high <= interval.high <= 1
 
 
 def test_intervals_need_counts_of_samples() -> None:

@@ -2,7 +2,8 @@
 
 import math
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -174,18 +175,38 @@ def check_intervals(
     return check_options("auto", confidence_level, n_resamples, rng)
 
 
+def widened(interval: Interval, value: BoundedValue, measure: BoundMeasure) -> Interval:
+    """Return the interval for any order of the scores within cells, from the one for tied cells.
+
+    Each end is as much farther away as the value of the exact scores may be.
+    """
+    if value.is_exact:
+        return interval
+    lowest, highest = measure.bounds
+    low = max(interval.low - (value.value - value.low), min(lowest, interval.low))
+    high = min(interval.high + (value.high - value.value), max(highest, interval.high))
+    return replace(interval, low=low, high=high)
+
+
 def _intervals_of(
-    cells: ScoreCells, measures: Sequence[BoundMeasure], options: "InferenceOptions"
+    cells: ScoreCells,
+    measures: Sequence[BoundMeasure],
+    values: Mapping[str, BoundedValue],
+    options: "InferenceOptions",
 ) -> dict[str, Interval]:
-    """Return the intervals that there are, with all points of a cell at the same score."""
+    """Return the intervals that there are."""
     # Here, because SciPy's functions take a sixth of a second to import.
     from fastad.uncertainty.intervals.interval_estimation import intervals_of
     from fastad.uncertainty.samples.bootstrap import IndependentSample
 
     sample = IndependentSample.of(cells.tied)
-    numbers = [bound for bound in measures if bound.measure.kind == "value"]
+    numbers = [x for x in measures if x.measure.kind == "value" and x.key in values]
     found = zip(numbers, intervals_of(sample, numbers, options), strict=True)
-    return {bound.key: each for bound, each in found if isinstance(each, Interval)}
+    return {
+        bound.key: widened(each, values[bound.key], bound)
+        for bound, each in found
+        if isinstance(each, Interval)
+    }
 
 
 def evaluate_cells(
@@ -210,7 +231,7 @@ def evaluate_cells(
             "bins of merged counts that overlap were joined, to "
             f"{count_text(len(cells.lowest), 'range')} of scores in all"
         )
-    intervals = {} if options is None else _intervals_of(cells, measures, options)
+    intervals = {} if options is None else _intervals_of(cells, measures, values, options)
     unreliable = ((key, each.reliability_note) for key, each in intervals.items())
     notes += [f"{key}: {note}" for key, note in unreliable if note is not None]
     return BoundedEvaluation(values, undefined, notes, intervals)

@@ -22,6 +22,7 @@ from fastad.streaming.sketches.bounds import (
     check_intervals,
     evaluate_cells,
     measures_to_bound,
+    widened,
 )
 from fastad.streaming.sketches.cells import ScoreCells
 from fastad.streaming.sketches.refinement import Refinement
@@ -98,8 +99,8 @@ class CellMeasures(BoundedMeasureMethods):
     ) -> BoundedInterval:
         """See `fastad.interval`; beside the interval stand the certain bounds of the estimate.
 
-        The interval says what other samples may show and is computed with all points of a cell at
-        the same score; the bounds say what the exact scores of these samples may show.
+        The bounds say what the exact scores of these samples may show, and the interval what other
+        samples may show: each of its ends is as much farther away as the exact value may be.
         """
         # Here, because SciPy's functions take a sixth of a second to import.
         from fastad.uncertainty.intervals import interval as intervals
@@ -118,7 +119,7 @@ class CellMeasures(BoundedMeasureMethods):
         with thread_limit(n_threads):
             sample = IndependentSample.of(self.score_cells().tied)
             interval = intervals.interval_of(sample, bound, options, hidden)
-        return BoundedInterval(interval, bounds)
+        return BoundedInterval(widened(interval, bounds, bound), bounds)
 
     def bounds(self, bound: BoundMeasure) -> BoundedValue:
         """Return a measure that was bound to its parameters, with its certain bounds."""

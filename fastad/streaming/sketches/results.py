@@ -83,8 +83,7 @@ class BoundedInterval:
     Attributes
     ----------
     interval : Interval
-        What other samples from the same distribution may show; computed with all points of a
-        cell at the same score.
+        What other samples from the same distribution may show, whatever the exact scores are.
     bounds : BoundedValue
         What the exact scores of these samples may show.
     """
