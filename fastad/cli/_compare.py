@@ -11,7 +11,6 @@ import typer
 
 from fastad._core.parameters import check_choice
 from fastad._core.progress import LATE
-from fastad._core.text_tables import format_p
 from fastad.cli._console import (
     DataError,
     data_from,
@@ -24,7 +23,11 @@ from fastad.cli._saving import check_output, deliver, versioned_json
 from fastad.cli._scored_tables import ScoreColumns, ScoredTable, read_scored_table
 from fastad.errors import InvalidTypeError, UndefinedMeasureError
 from fastad.uncertainty.comparisons.comparison import compare_all
-from fastad.uncertainty.comparisons.comparison_results import Comparisons, IndependentComparison
+from fastad.uncertainty.comparisons.comparison_results import (
+    Comparisons,
+    IndependentComparison,
+    difference_text,
+)
 from fastad.uncertainty.comparisons.corrections import CORRECTIONS
 from fastad.uncertainty.comparisons.independent import compare_independent
 
@@ -58,8 +61,8 @@ def run_compare(
                 print_result(_group_text(table.groups, group))
             if len(result) > 1:
                 print_table(result.text_table())
-            for comparison in result.values():
-                print_result(comparison.summary)
+            for summary in result.summaries():
+                print_result(summary)
             sampling = next(iter(result.values())).sampling
             if sampling is not None:
                 print_result(f"sampling: {sampling}")
@@ -109,19 +112,27 @@ def run_compare_independent(
             results[name] = replace(result, names=names)
     adjusted = CORRECTIONS[correction](np.array([each.p_value for each in results.values()]))
     p_values = dict(zip(results, adjusted.tolist(), strict=True))
+    summaries = {
+        name: difference_text(result, p_values[name], correction)
+        for name, result in results.items()
+    }
     for table in tables:
         if table.message:
             print_message(table.message)
     if as_json:
         rows = [
-            {"detector": name, **result.to_dict(), "adjusted_p_value": p_values[name]}
+            {
+                "detector": name,
+                **result.to_dict(),
+                "summary": summaries[name],
+                "adjusted_p_value": p_values[name],
+            }
             for name, result in results.items()
         ]
         print_result(versioned_json(correction=correction, comparisons=rows))
         return
-    for name, result in results.items():
-        suffix = f" Of {len(results)} comparisons, {correction}: {format_p(p_values[name], 'p')}."
-        print_result(f"{name}: {result.summary}{suffix if len(results) > 1 else ''}")
+    for name, summary in summaries.items():
+        print_result(f"{name}: {summary}")
 
 
 @contextmanager

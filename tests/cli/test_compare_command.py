@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import fastad
-from tests.support.command_line import error_of, invoke, stdout_of
+from tests.support.command_line import error_of, invoke, json_of, stdout_of
 from tests.support.loops import loop
 
 RNG = np.random.default_rng(3)
@@ -185,6 +185,23 @@ def test_compare_compares_in_each_group_and_corrects_for_all(tmp_path: Path) -> 
     assert "fold 2\n" in stdout_of("compare", tmp_path / "g.npz", "--group", "fold")
 
 
+def test_verdicts_in_sentences_are_by_adjusted_p_values(tmp_path: Path) -> None:
+    """A sentence said "b is better than c" below a row that said "not significant"."""
+    rng = np.random.default_rng(13)
+    y = rng.random(800) < 0.2
+    base = rng.normal(size=800) + y
+    scores = {name: base + 0.7 * rng.normal(size=800) for name in "abc"}
+    site = np.arange(800) % 2
+    np.savez(tmp_path / "three.npz", y=y, site=site, **scores)  # type: ignore[arg-type]
+    for options in (["--score", "a", "--score", "b", "--score", "c"], ["--group", "site"]):
+        rows = json_of("compare", tmp_path / "three.npz", *options)["comparisons"]
+        verdicts = ["is better" in row["summary"] for row in rows]
+        assert verdicts == [row["adjusted_p_value"] <= 0.05 for row in rows]
+        assert verdicts != [row["p_value"] <= 0.05 for row in rows]
+        shown = stdout_of("compare", tmp_path / "three.npz", *options)
+        assert all(row["summary"] in shown for row in rows)
+
+
 def test_a_group_without_anomalies_is_skipped_and_named(tmp_path: Path) -> None:
     fold = np.where(Y, 0, np.arange(600) % 2)
     np.savez(tmp_path / "g.npz", y=Y, fold=fold, **SCORES)  # type: ignore[arg-type]
@@ -229,7 +246,8 @@ def test_compare_independent_prints_json(weeks: tuple[Path, Path], tmp_path: Pat
     for row in rows:
         assert row["adjusted_p_value"] == min(1, 2 * row["p_value"])
         assert row["method"] == "hybrid"
-    assert "Of 2 comparisons, holm: p = " in stdout_of("compare", weeks[0], *options)
+        assert ("is better" in row["summary"]) == (row["adjusted_p_value"] <= 0.05)
+    assert ", holm 1, " in stdout_of("compare", weeks[0], *options)
 
 
 def test_compare_independent_refuses_what_it_would_ignore(weeks: tuple[Path, Path]) -> None:

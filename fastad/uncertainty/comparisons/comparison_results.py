@@ -91,7 +91,19 @@ class Comparison(Record):
     @property
     def summary(self) -> str:
         """The result in a sentence."""
-        summary = _difference_text(self)
+        return self.corrected_summary()
+
+    def corrected_summary(self, adjusted: float | None = None, correction: str = "") -> str:
+        """Return the result in a sentence, whose verdict is by an adjusted p-value if one is given.
+
+        Parameters
+        ----------
+        adjusted : float, optional
+            p-value that allows for the number of comparisons.
+        correction : str
+            How it was adjusted.
+        """
+        summary = difference_text(self, adjusted, correction)
         if self.required_anomalies is None or self.required_anomalies_interval is None:
             return summary
         fewest, most = self.required_anomalies_interval
@@ -179,7 +191,7 @@ class IndependentComparison(Record):
     @property
     def summary(self) -> str:
         """The result in a sentence."""
-        return _difference_text(self)
+        return difference_text(self)
 
     def __str__(self) -> str:
         return self.summary
@@ -190,10 +202,19 @@ def _better_of(result: "Comparison | IndependentComparison") -> str:
     return result.names[0 if (result.difference > 0) == result.higher_is_better else 1]
 
 
-def _difference_text(result: "Comparison | IndependentComparison") -> str:
+def difference_text(
+    result: "Comparison | IndependentComparison",
+    adjusted: float | None = None,
+    correction: str = "",
+) -> str:
     """Return a difference in a sentence."""
     first, second = result.names
-    if result.is_significant:
+    p_values = format_p(result.p_value, "p")
+    if adjusted is None:
+        adjusted = result.p_value
+    elif adjusted != result.p_value:
+        p_values = f"{p_values}, {correction} {format_p(adjusted)}"
+    if adjusted <= significance_level(result.confidence_level):
         better = _better_of(result)
         worse = second if better == first else first
         text = f"{better} is better than {worse} in {result.measure}"
@@ -202,7 +223,7 @@ def _difference_text(result: "Comparison | IndependentComparison") -> str:
     return (
         f"{text}: {first} - {second} = {result.difference:.4f} "
         f"({level_text(result.confidence_level)} interval {result.low:.4f} to {result.high:.4f}, "
-        f"{format_p(result.p_value, 'p')}, {result.method})."
+        f"{p_values}, {result.method})."
     )
 
 
@@ -233,6 +254,13 @@ class Comparisons(TableResult, NamedParts[tuple[str, str], Comparison]):
     def __repr__(self) -> str:
         return f"<Comparisons of {len(self)} pairs, {self.correction}>"
 
+    def summaries(self) -> list[str]:
+        """Return each comparison in a sentence, with the verdict by its adjusted p-value."""
+        return [
+            each.corrected_summary(self.adjusted_p_values[names], self.correction)
+            for names, each in self.items()
+        ]
+
     def _declare_columns(self) -> list[Column]:
         first = next(iter(self.values()))
         # Verdicts allow for the number of comparisons; intervals do not.
@@ -258,7 +286,11 @@ class Comparisons(TableResult, NamedParts[tuple[str, str], Comparison]):
 
     def _content(self) -> dict[str, Any]:
         comparisons = [
-            {**comparison.to_dict(), "adjusted_p_value": self.adjusted_p_values[names]}
-            for names, comparison in self.items()
+            {
+                **comparison.to_dict(),
+                "summary": summary,
+                "adjusted_p_value": self.adjusted_p_values[names],
+            }
+            for (names, comparison), summary in zip(self.items(), self.summaries(), strict=True)
         ]
         return {"correction": self.correction, "comparisons": comparisons}
