@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -73,7 +74,7 @@ def gate(
     All requirements must hold, each at the confidence level: the probability that a detector passes
     that violates one of them is at most its complement, whatever their number. The more slices, the
     more likely one of them is significantly worse by chance: a slice fails by its p-value adjusted
-    for their number (Holm).
+    for the number of slices of its requirement in all columns (Holm).
 
     Examples
     --------
@@ -89,12 +90,15 @@ def gate(
     rules = read_policy(policy)
     with thread_limit(n_threads):
         rows: list[GateRow] = []
-        for requirement, column, parts in _parts_of(rules, _read(rules, new=new, old=old)):
-            of_column = [_row(requirement, column, value, each) for value, each in parts]
-            if not parts:  # a requirement that nothing tests is not fulfilled
-                text, verdict = requirement.text, rules.small_slices
-                of_column = [GateRow(text, column, "", verdict, _NO_PARTS, None)]
-            rows += _adjusted(of_column, requirement, rules) if column else of_column
+        all_parts = _parts_of(rules, _read(rules, new=new, old=old))
+        for _, of_requirement in groupby(all_parts, lambda part: id(part[0])):
+            made: list[GateRow] = []
+            for requirement, column, parts in of_requirement:
+                made += [_row(requirement, column, value, each) for value, each in parts]
+                if not parts:  # a requirement that nothing tests is not fulfilled
+                    text, verdict = requirement.text, rules.small_slices
+                    made.append(GateRow(text, column, "", verdict, _NO_PARTS, None))
+            rows += _adjusted(made, requirement, rules) if column else made
     return GateResult(rows, float(rules.confidence_level))
 
 
