@@ -66,7 +66,9 @@ IntervalMethod: TypeAlias = Literal[
     "bca",
 ]
 ComparisonMethod: TypeAlias = Literal["auto", "delong", "student", "bootstrap", "permutation"]
-IndependentMethod: TypeAlias = Literal["auto", "delong", "hybrid", "bootstrap", "permutation"]
+IndependentMethod: TypeAlias = Literal[
+    "auto", "exact", "delong", "hybrid", "bootstrap", "permutation"
+]
 Correction: TypeAlias = Literal["holm", "benjamini-hochberg", "bonferroni", "none"]
 # Mean length of blocks of a series, or how it is found.
 Blocks: TypeAlias = int | Literal["auto"]

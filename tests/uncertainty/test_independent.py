@@ -92,6 +92,24 @@ def test_a_rate_at_a_threshold_has_newcombes_interval(
     assert result.high == pytest.approx(high, abs=6e-5)
 
 
+@pytest.mark.parametrize(("n", "m", "rate"), [(10, 20_000, 0.983), (40, 2000, 0.996)])
+def test_equal_rates_of_a_small_and_a_large_sample_seldom_differ(
+    n: int, m: int, rate: float
+) -> None:
+    """Wilson's interval of the small sample is too narrow near 0 and 1: 16 % differed."""
+    large = rate_sample(round(m * rate), m)
+    rejected = 0.0
+    for k in range(n + 1):
+        if (chance := float(stats.binom.pmf(k, n, rate))) > 1e-4:
+            result = fastad.compare_independent(
+                rate_sample(k, n), large, measure="tpr", threshold=1
+            )
+            assert result.method == "exact"
+            assert (result.p_value <= 0.05) == (not result.low <= 0 <= result.high)
+            rejected += chance * (result.p_value <= 0.05)
+    assert rejected <= 0.05
+
+
 @pytest.mark.parametrize("detected", [1, 0])
 def test_a_rate_takes_samples_of_its_class_alone(detected: int) -> None:
     """Those of the other class are not read; their number was divided by."""
@@ -360,7 +378,8 @@ GOOD = ([0, 0, 1, 1], [1.0, 2.0, 3.0, 1.5])
         (GOOD, ([0, 2, 1, 1], GOOD[1]), {}, r"sample_b\[0\] must contain 0 \(normal\)"),
         ((GOOD[0], GOOD[1][:3]), GOOD, {}, r"sample_a\[1\] must have one score for each label"),
         (GOOD, (GOOD[0], [1, 2, math.nan, 0]), {}, r"sample_b\[1\] must not contain NaN"),
-        (GOOD, GOOD, {"method": "order"}, "method must be one of 'auto', 'delong', 'hybrid'"),
+        (GOOD, GOOD, {"method": "order"}, "method must be one of 'auto', 'exact', 'delong'"),
+        (GOOD, GOOD, {"method": "exact"}, "for a measure that is no rate at a threshold"),
         (GOOD, GOOD, {"measure": "tpr@0.1", "method": "delong"}, "needs a smooth measure"),
         (GOOD, GOOD, {"measure": "n_flagged", "threshold": 1}, "of which more, or less, is better"),
         (GOOD, GOOD, {"confidence_level": 1}, "confidence_level must lie strictly"),

@@ -146,6 +146,18 @@ def test_unpaired_rates_are_tested_exactly() -> None:
     assert test.p_value(x, 0) == pytest.approx(largest, abs=0.003, rel=0.02)
 
 
+def test_a_small_and_a_large_sample_are_tested_exactly() -> None:
+    """The normal distribution of their statistic passed a loss of the margin in 8 %."""
+    n, m, rate, margin = 10, 100_000, 0.2, 0.02
+    passed = 0.0
+    for k in range(n + 1):
+        test = RateTest((k, round(m * rate)), (n, m), is_paired=False)
+        # The large sample has its rate, nearly.
+        if test.p_value(-margin, 0) <= 0.05:
+            passed += float(binom.pmf(k, n, rate - margin))
+    assert 0 < passed <= 0.05
+
+
 def test_without_discordant_samples_the_test_is_the_binomial_one() -> None:
     """A detector that misses q of what the other detects is not seen with (1 - q)^n."""
     flags = np.repeat([0.0, 1.0], [20, 60])

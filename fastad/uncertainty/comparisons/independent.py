@@ -57,7 +57,10 @@ def compare_independent(
         name them by their scores; others are called a and b.
     measure : str, Measure or BoundMeasure
         The measure to compare: a key, or a name with its operating point, as for `interval`.
-    method : {"auto", "delong", "hybrid", "bootstrap", "permutation"}, default "auto"
+    method : {"auto", "exact", "delong", "hybrid", "bootstrap", "permutation"}
+        ``"exact"``
+            For rates at a threshold: the unconditional test of two proportions, as by
+            `noninferiority`, and the interval of the differences that it does not reject.
         ``"delong"``
             For smooth measures: the difference over its standard error, from DeLong's placements
             or other influences, as Student's t with the degrees of freedom of Welch and
@@ -73,10 +76,11 @@ def compare_independent(
             Within each class, samples change sides at random: a test of whether the scores of
             both classes are distributed equally on both sides, exact for any numbers. Scores must
             be in one unit. All permutations where they are few.
-        ``"auto"``
-            Hybrid where the coverage of the intervals of one sample is known; else DeLong's for
-            smooth measures where it kept its level on generated data with no more samples of
-            either class, or beyond the operating point, or the bootstrap.
+        ``"auto"``, the default
+            For rates at a threshold hybrid, or exact where one sample is more than ten times as
+            large. Else hybrid where the coverage of the intervals of one sample is known,
+            DeLong's for smooth measures where it kept its level on generated data with no more
+            samples of either class, or beyond the operating point, or the bootstrap.
     confidence_level : float, default 0.95
         Confidence level of the interval of the difference, in (0, 1).
     n_resamples : int, default 2000

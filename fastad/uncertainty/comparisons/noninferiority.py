@@ -120,14 +120,14 @@ def noninferiority(
     Notes
     -----
     Rates of all anomalies or normal samples at a threshold have an exact test (unconditional; the
-    normal distribution of its statistic from about a hundred events on). Smooth measures have
-    Student's test with the influences of both, or Hall's form of it that allows for skewness,
-    whichever rejects less; other measures shifted replicates. Independent samples have the methods
-    of `compare_independent`, and for smooth measures Student's test beside them. All but the exact
-    tests also allow for a kind of anomalies that the new detector misses and the samples lack:
-    where losing a fraction q of the anomalies would cost the margin, the p-value is at least
-    (1 - q)^n_anomalies. So few anomalies never pass a small margin, although both detectors may
-    rank them alike.
+    normal distribution of its statistic where both kinds of events, or both samples, have about a
+    hundred). Smooth measures have Student's test with the influences of both, or Hall's form of it
+    that allows for skewness, whichever rejects less; other measures shifted replicates. Independent
+    samples have the methods of `compare_independent`, and for smooth measures Student's test beside
+    them. All but the exact tests also allow for a kind of anomalies that the new detector misses
+    and the samples lack: where losing a fraction q of the anomalies would cost the margin, the
+    p-value is at least (1 - q)^n_anomalies. So few anomalies never pass a small margin, although
+    both detectors may rank them alike.
 
     References
     ----------

@@ -12,7 +12,6 @@ from fastad._core.floats import SMALLEST_P, positive_p
 from fastad._core.types import FloatVector
 from fastad.measures.contamination import observed_area
 from fastad.measures.measure import BoundMeasure
-from fastad.measures.rates import TRIALS, confusion_at_threshold
 from fastad.measures.roc import ROC_AUC
 from fastad.ordering.counts import OrderedCounts
 from fastad.uncertainty.comparisons.pair_estimates import (
@@ -276,12 +275,10 @@ def unpaired_tests(
     """Return the tests of the difference of a measure on two independent samples."""
     difference = values[0] - values[1]
     if bound.measure.name in RATES:
-        trials = [
-            TRIALS[bound.measure.name](confusion_at_threshold(each, bound.parameters["threshold"]))
-            for each in pair.counts
-        ]
-        return _exact(unpaired_rate_test(trials), options)
+        return _exact(unpaired_rate_test(pair.counts, bound), options)
     method, coverage = select_unpaired_method(bound, pair.counts)
+    if method == "exact":
+        return _exact(unpaired_rate_test(pair.counts, bound), options)
     for each in pair.counts if method != "hybrid" or has_influence(bound.measure) else ():
         error = too_few_samples(f"a test of {bound.key}", each.n_anomalies, each.n_normals)
         if error is not None:

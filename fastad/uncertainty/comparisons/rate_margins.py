@@ -14,9 +14,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import gammaln, ndtr
 
-from fastad._core.types import BoolVector, FloatVector, IntVector
+from fastad._core.types import BoolVector, FloatMatrix, FloatVector, IntVector
 from fastad.measures.flagged import points_flagged
 from fastad.measures.measure import BoundMeasure
+from fastad.measures.rates import TRIALS, confusion_at_threshold
+from fastad.ordering.counts import OrderedCounts
 from fastad.uncertainty.samples.bootstrap import IndependentSample
 from fastad.uncertainty.samples.closed_forms import Bounds, clopper_pearson, normal_quantile
 
@@ -26,8 +28,10 @@ RATES = ("tpr", "recall", "fnr", "fpr", "tnr", "accuracy")
 _ELSEWHERE = 1e-6
 # Rates that are tried, and standard deviations and events around them that are counted.
 _N_TRIED, _DEVIATIONS, _MORE = 17, 6, 12
-# With more outcomes the statistic is normal: there are a hundred events of either kind.
+# With more outcomes of a pair the statistic is normal: there are a hundred events of either kind.
 _MOST_OUTCOMES = 20_000
+# With more outcomes of each of two samples. One sample decides, however large the other is.
+_MOST_OF_A_SAMPLE = 300
 _HALVINGS = 14
 _TINY = 1e-300
 # Statistics that differ by rounding alone are equal.
@@ -89,30 +93,55 @@ class RateTest(NamedTuple):
             return _ELSEWHERE if self.difference > x else 1.0
         n, m = self.sizes
         ranges = _likely(n, max(0.0, low + x), min(1.0, high + x)), _likely(m, low, min(1.0, high))
-        if math.prod(map(len, ranges)) > _MOST_OUTCOMES:
+        lengths = [each.shape[0] for each in ranges]
+        is_long = math.prod(lengths) > _MOST_OUTCOMES
+        if not self.is_paired:
+            is_long = min(lengths) > _MOST_OF_A_SAMPLE
+        if is_long:
             return float(ndtr(-observed))
-        up, down = (each.ravel() for each in np.meshgrid(*ranges, indexing="ij"))
-        if self.is_paired:
-            possible = up + down <= self.sizes[0]
-            up, down = up[possible], down[possible]
-        extreme = self.statistic(up, down, x) >= observed - _ROUNDING
-        return min(1.0, self._most_likely(up[extreme], down[extreme], x, low, high) + _ELSEWHERE)
-
-    def _most_likely(
-        self, up: IntVector, down: IntVector, x: float, low: float, high: float
-    ) -> float:
-        """Return the highest probability of some outcomes over the open rate."""
         rate = np.linspace(low, high, _N_TRIED)
-        n, m = self.sizes
-        counts, rates = [up, n - up, down, m - down], [rate + x, 1 - rate - x, rate, 1 - rate]
-        whole = gammaln(n + 1) + gammaln(m + 1)
-        if self.is_paired:
-            counts, rates = [up, down, n - up - down], [rate + x, rate, 1 - 2 * rate - x]
-            whole = gammaln(n + 1)
-        orders = whole - np.sum(gammaln(np.array(counts) + 1.0), axis=0)
-        logs = np.log(np.maximum(np.array(rates), _TINY))
-        terms = np.exp(orders[:, None] + np.array(counts, np.float64).T @ logs)
-        return float(terms.sum(axis=0).max())
+        of_outcomes = self._of_pairs if self.is_paired else self._of_samples
+        highest = float(of_outcomes(ranges, x, observed - _ROUNDING, rate).max())
+        return min(1.0, highest + _ELSEWHERE)
+
+    def _of_pairs(
+        self, ranges: Sequence[IntVector], x: float, least: float, rate: FloatVector
+    ) -> FloatVector:
+        """Return the probability of a statistic of at least so much, at each open rate."""
+        n = self.sizes[0]
+        up, down = (each.ravel() for each in np.meshgrid(*ranges, indexing="ij"))
+        extreme = (up + down <= n) & (self.statistic(up, down, x) >= least)
+        up, down = up[extreme], down[extreme]
+        rates = [rate + x, rate, 1 - 2 * rate - x]
+        total: FloatVector = _probabilities([up, down, n - up - down], rates).sum(axis=0)
+        return total
+
+    def _of_samples(
+        self, ranges: Sequence[IntVector], x: float, least: float, rate: FloatVector
+    ) -> FloatVector:
+        """Return the same for two samples, whose events are independent."""
+        of_up, of_down = (
+            _probabilities([each, size - each], [here, 1 - here])
+            for each, size, here in zip(ranges, self.sizes, (rate + x, rate), strict=True)
+        )
+        extreme = self.statistic(ranges[0][:, None], ranges[1], x) >= least
+        total: FloatVector = (of_up * (extreme.astype(np.float64) @ of_down)).sum(axis=0)
+        return total
+
+    def two_sided(self, alpha: float) -> tuple[Bounds, float]:
+        """Return the interval at the level 1 - alpha, and the p-value of no difference.
+
+        The interval excludes 0 where the p-value is at most alpha.
+        """
+        p_value = min(1.0, 2 * min(self.p_value(0.0, side) for side in (0, 1)))
+        low, high = self.ends(alpha / 2)
+        if p_value > alpha:
+            low, high = min(low, 0.0), max(high, 0.0)
+        elif self.difference > 0:
+            low = max(low, math.ulp(0.0))
+        else:
+            high = min(high, -math.ulp(0.0))
+        return (low, high), p_value
 
     def ends(self, alpha: float) -> Bounds:
         """Return the differences that neither one-sided test rejects at the level alpha."""
@@ -124,6 +153,17 @@ class RateTest(NamedTuple):
         # The exact bound is farther from the difference, by much where events are few.
         start = max(-1.0, d - 4 * (d - below) - 4 / min(self.sizes))
         return _last(lambda x: self.p_value(x, 0) <= alpha, start, d, _HALVINGS)
+
+
+def _probabilities(counts: Sequence[IntVector], rates: Sequence[FloatVector]) -> FloatMatrix:
+    """Return the multinomial probabilities of outcomes, given by the counts of each event.
+
+    A row for each outcome, a column for each rate.
+    """
+    orders = gammaln(sum(counts) + 1.0) - np.sum(gammaln(np.array(counts) + 1.0), axis=0)
+    logs = np.log(np.maximum(np.array(rates), _TINY))
+    probabilities: FloatMatrix = np.exp(orders[:, None] + np.array(counts, np.float64).T @ logs)
+    return probabilities
 
 
 def _likely(n: int, low: float, high: float) -> IntVector:
@@ -164,7 +204,10 @@ def _successes(sample: IndependentSample, bound: BoundMeasure) -> BoolVector:
     return ~of_class if name in ("fnr", "tnr") else of_class
 
 
-def unpaired_rate_test(trials: Sequence[tuple[float, float]]) -> RateTest:
-    """Return the test of two rates, each of independent trials: successes, and all."""
-    (up, n), (down, m) = trials
+def unpaired_rate_test(counts: Sequence[OrderedCounts], bound: BoundMeasure) -> RateTest:
+    """Return the test of a rate at a threshold on two samples, each of independent trials."""
+    (up, n), (down, m) = (
+        TRIALS[bound.measure.name](confusion_at_threshold(each, bound.parameters["threshold"]))
+        for each in counts
+    )
     return RateTest((int(up), int(down)), (int(n), int(m)), is_paired=False)
