@@ -89,9 +89,14 @@ def _print(table: Volumes) -> None:
         f"({table.box.n_features} features)"
     )
     for name, row in table.items():
-        volume = next(iter(row.values()))
-        reason = f": {volume.reason}" if volume.reason else ""
-        print_result(f"{name}: method {volume.method}, {volume.n_scored} points scored{reason}")
+        rates_of: dict[tuple[str, int, str | None], list[str]] = {}
+        for key, volume in row.items():
+            how = volume.method, volume.n_scored, volume.reason
+            rates_of.setdefault(how, []).append(key.removeprefix("vol@"))
+        for (method, n_scored, reason), keys in rates_of.items():
+            at = "" if len(keys) == len(row) else f" at fpr {', '.join(keys)}"
+            why = f": {reason}" if reason else ""
+            print_result(f"{name}{at}: method {method}, {n_scored} points scored{why}")
         wide = [
             f"[{volume.uniform_low:.4g}, {volume.uniform_high:.4g}] at fpr "
             f"{key.removeprefix('vol@')}"

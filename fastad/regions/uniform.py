@@ -227,8 +227,12 @@ def estimate_until(
     most: int,
     level: float,
     progress: Progress | None = None,
+    begun: tuple[Sequence[VolumeEstimate], IntVector] | None = None,
 ) -> tuple[list[VolumeEstimate], IntVector]:
     """Draw until enough points fall inside each region, or the budget is used up.
+
+    Goes on from what it has returned before: other draws in place of those that were too few, and
+    not in place of others, would make estimates too high.
 
     Returns
     -------
@@ -244,7 +248,12 @@ def estimate_until(
     ends = np.zeros(rising.shape[0], np.int64)
     # The first round is small: where a region is large, few draws do.
     n_drawn, step = 0, 2 * needed
-    while n_drawn < most and not ends.all():
+    if begun is not None:
+        before = [begun[0][k] for k in order]
+        n_drawn, counts = before[0].n_scored, begun[1][order]
+        ends[:] = [each.n_drawn if each.n_inside == needed else 0 for each in before]
+    # Nothing is below -inf.
+    while n_drawn == 0 or (n_drawn < most and not ends[rising > -math.inf].all()):
         stop = min(n_drawn + step, most)
         rounds = draws.rounds(score, rising, n_drawn, stop)
         for part in (part for _, parts in rounds for part in parts):

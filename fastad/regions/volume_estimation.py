@@ -73,7 +73,7 @@ def choose(
     n_first = _FIRST_DRAWS if plan.rtol is None else _FIRST_UNTIL
     n_first = min(n_first, int(_FIRST_PART * plan.budget(plain)))
     # The first of the uniform draws, should these be chosen.
-    draws = plan.draws(box)
+    draws, soon = plan.draws(box), list[VolumeEstimate]()
     if plan.rtol is None:
         counts = uniform.count_draws(draws, score, thresholds, n_first)
     else:
@@ -95,10 +95,14 @@ def choose(
         if plan.rtol is None or plan.n_draws is not None:
             left = left._replace(n_draws=plan.budget(plain) * len(own) // len(choices))
         # Uniform draws go on; Sobol points come on top, as they might be half as many without.
-        if method == "splitting" or (method == "uniform" and plan.rtol is not None):
+        if method == "splitting":
             left = left.after(n_first, method)
         some = [thresholds[k] for k in own]
-        if method == "uniform" and plan.rtol is None:
+        if method == "uniform" and plan.rtol is not None:
+            further = plan.rtol, left.most, plan.level, left.progress
+            begun = [soon[k] for k in own], counts[own]
+            estimated = uniform.estimate_until(draws, score, some, *further, begun)[0]
+        elif method == "uniform":
             options = max(left.budget(method), n_first), left.level, left.progress, first
             estimated = uniform.estimate_fractions(draws, score, some, *options)
         else:
