@@ -8,7 +8,6 @@ import numpy as np
 
 from fastad._core.parameters import check_inside
 from fastad._core.types import FloatVector, Point
-from fastad.errors import UndefinedMeasureError
 from fastad.plot import drawing
 from fastad.plot.curves import BandKind, refine, straight_area
 from fastad.plot.level_sets import (
@@ -90,6 +89,7 @@ class ExcessMassCurveDisplay(LevelSetsDisplay[ExcessMassCurve, ExcessMassBand, P
     _axis_labels = "Level (one over units of the features)", "Excess mass"
     _scaled = "x"
     _corners = "upper right", "lower left"
+    _curve_of = staticmethod(excess_mass_curve)
 
     @classmethod
     def from_level_sets(
@@ -167,21 +167,10 @@ class ExcessMassCurveDisplay(LevelSetsDisplay[ExcessMassCurve, ExcessMassBand, P
         return self._draw(ax, excess_mass, xscale, legend=legend, line_kw=line_kw)
 
     @staticmethod
-    def _curve_of(levels: LevelSets) -> ExcessMassCurve:
-        return excess_mass_curve(levels)
-
-    @staticmethod
     def _band_of(
         curve: ExcessMassCurve, view: View, kind: BandKind, confidence: Point
     ) -> ExcessMassBand:
         return excess_mass_band(curve, level=_grid(view, _N_BAND), confidence_level=confidence)
-
-    @staticmethod
-    def _log_area(curve: ExcessMassCurve) -> float:
-        try:
-            return curve.log_area()
-        except UndefinedMeasureError:
-            return math.nan
 
     def _span(self, excess_mass: Point) -> Span:
         """Return natural logarithms of levels; a linear axis starts at 0 all the same."""

@@ -2,7 +2,7 @@
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from fastad._core.frames import table_columns
 from fastad._core.parameters import check_choice
 from fastad._core.types import ArrayLike, Point
-from fastad.errors import InvalidInputError
+from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.plot import drawing
 from fastad.plot.curves import BAND_KINDS, BandKind, Curve, CurvesDisplay, by_name, check_band
 from fastad.plot.folds import fold_estimators, name_of_estimator
@@ -72,6 +72,11 @@ class LevelSetsDisplay(CurvesDisplay[Curve], ABC, Generic[Curve, Band, Part]):
     _scaled: Axis
     # Corners of the legend on a linear and on a logarithmic axis.
     _corners: tuple[str, str]
+    # The curve of level sets, its band and its path, and the area of a band.
+    _curve_of: Callable[[LevelSets], Curve]
+    _band_of: Callable[[Curve, View, BandKind, Point], Band]
+    _path: Callable[[Curve, View], drawing.Path]
+    _area: Callable[[Band], drawing.Area]
 
     def __init__(
         self,
@@ -317,19 +322,12 @@ class LevelSetsDisplay(CurvesDisplay[Curve], ABC, Generic[Curve, Band, Part]):
         axes.set(**settings)
 
     @staticmethod
-    @abstractmethod
-    def _curve_of(levels: LevelSets) -> Curve:
-        """Return the curve of level sets."""
-
-    @staticmethod
-    @abstractmethod
-    def _band_of(curve: Curve, view: View, kind: BandKind, confidence: Point) -> Band:
-        """Return the band of a curve."""
-
-    @staticmethod
-    @abstractmethod
-    def _log_area(curve: Curve) -> float:
+    def _log_area(curve: Any) -> float:
         """Return the natural logarithm of the criterion; NaN where it is undefined."""
+        try:
+            return float(curve.log_area())
+        except UndefinedMeasureError:
+            return math.nan
 
     @abstractmethod
     def _span(self, part: Part) -> Span:
@@ -338,16 +336,6 @@ class LevelSetsDisplay(CurvesDisplay[Curve], ABC, Generic[Curve, Band, Part]):
     @abstractmethod
     def _limits(self, view: View) -> tuple[Limits, Limits]:
         """Return the limits of both axes."""
-
-    @staticmethod
-    @abstractmethod
-    def _path(curve: Curve, view: View) -> drawing.Path:
-        """Return the path of a curve."""
-
-    @staticmethod
-    @abstractmethod
-    def _area(band: Band) -> drawing.Area:
-        """Return the area of a band."""
 
 
 def _score_of(estimator: Any) -> Any:

@@ -87,6 +87,7 @@ class MassVolumeCurveDisplay(LevelSetsDisplay[MassVolumeCurve, MassVolumeBand, _
     _axis_labels = "Mass", "Volume (in units of the features)"
     _scaled = "y"
     _corners = "upper left", "lower right"
+    _curve_of = staticmethod(mass_volume_curve)
 
     @classmethod
     def from_level_sets(
@@ -160,19 +161,11 @@ class MassVolumeCurveDisplay(LevelSetsDisplay[MassVolumeCurve, MassVolumeBand, _
         return self._draw(ax, mass, yscale, legend=legend, line_kw=_with_steps(line_kw))
 
     @staticmethod
-    def _curve_of(levels: LevelSets) -> MassVolumeCurve:
-        return mass_volume_curve(levels)
-
-    @staticmethod
     def _band_of(
         curve: MassVolumeCurve, view: View, kind: BandKind, confidence: Point
     ) -> MassVolumeBand:
         simultaneous = kind == "simultaneous"
         return mass_volume_band(curve, simultaneous=simultaneous, confidence_level=confidence)
-
-    @staticmethod
-    def _log_area(curve: MassVolumeCurve) -> float:
-        return curve.log_area()
 
     def _span(self, mass: _Masses) -> Span:
         if not isinstance(mass, tuple | list) or len(mass) != 2:
