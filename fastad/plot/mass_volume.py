@@ -5,9 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fastad._core.parameters import exact_rate, short_repr
 from fastad._core.types import FloatVector, Point
-from fastad.errors import InvalidInputError, InvalidTypeError
 from fastad.plot import drawing
 from fastad.plot.curves import BandKind
 from fastad.plot.level_sets import (
@@ -23,6 +21,7 @@ from fastad.plot.level_sets import (
     with_margin,
 )
 from fastad.unsupervised.bands import MassVolumeBand, mass_volume_band
+from fastad.unsupervised.criteria import check_masses
 from fastad.unsupervised.levels import LevelSets
 from fastad.unsupervised.mass_volume import MassVolumeCurve, mass_volume_curve
 
@@ -168,13 +167,7 @@ class MassVolumeCurveDisplay(LevelSetsDisplay[MassVolumeCurve, MassVolumeBand, _
         return mass_volume_band(curve, simultaneous=simultaneous, confidence_level=confidence)
 
     def _span(self, mass: _Masses) -> Span:
-        if not isinstance(mass, tuple | list) or len(mass) != 2:
-            raise InvalidTypeError(f"mass must be a pair of masses; found {short_repr(mass)}")
-        low, high = (float(exact_rate(end, "mass")) for end in mass)
-        if low >= high:
-            raise InvalidInputError(
-                f"mass must be a pair of increasing masses; found {short_repr(mass)}"
-            )
+        low, high = map(float, check_masses(mass))
         curves = self.curves.values()
         visible = np.concatenate([curve.log_volume[_visible(curve, low, high)] for curve in curves])
         finite = visible[visible > -np.inf]

@@ -135,18 +135,23 @@ def check_criteria(
     rng: int | np.random.Generator | None,
 ) -> CriteriaPlan:
     """Check which areas to compute, and how their intervals."""
-    if not isinstance(mass, tuple | list) or len(mass) != 2:
-        raise InvalidTypeError(f"mass must be a pair of masses; found {short_repr(mass)}")
-    low, high = (exact_rate(end, "mass") for end in mass)
-    if low >= high:
-        raise InvalidInputError(f"mass must be a pair of rising masses; found {short_repr(mass)}")
     return CriteriaPlan(
-        (low, high),
+        check_masses(mass),
         check_inside(excess_mass, "excess_mass"),
         check_count(n_resamples, "n_resamples"),
         float(check_inside(confidence_level, "confidence_level")),
         random_key(rng),
     )
+
+
+def check_masses(mass: tuple[Point, Point]) -> tuple[Fraction, Fraction]:
+    """Check two masses, of which the first is the lower one."""
+    if not isinstance(mass, tuple | list) or len(mass) != 2:
+        raise InvalidTypeError(f"mass must be a pair of masses; found {short_repr(mass)}")
+    low, high = (exact_rate(end, "mass") for end in mass)
+    if low >= high:
+        raise InvalidInputError(f"mass must be a pair of rising masses; found {short_repr(mass)}")
+    return low, high
 
 
 def required_uniform_draws(volume_fraction: Point, *, rtol: Point) -> int:

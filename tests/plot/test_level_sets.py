@@ -167,7 +167,7 @@ def test_masses_and_the_excess_mass_are_checked() -> None:
     for masses in (0.5, (0.1, 0.5, 0.9)):
         with pytest.raises(TypeError, match="mass must be a pair of masses"):
             MassVolumeCurveDisplay(curve).plot(new_axes(), mass=masses)
-    with pytest.raises(fastad.InvalidInputError, match="mass must be a pair of increasing masses"):
+    with pytest.raises(fastad.InvalidInputError, match="mass must be a pair of rising masses"):
         MassVolumeCurveDisplay(curve).plot(new_axes(), mass=(0.9, 0.9))
     with pytest.raises(fastad.InvalidInputError, match=r"mass must lie in \[0, 1\]"):
         MassVolumeCurveDisplay(curve).plot(new_axes(), mass=(0.9, 2))

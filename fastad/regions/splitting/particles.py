@@ -1,7 +1,6 @@
 """Particles of one repeat of multilevel splitting, and the levels that they have passed."""
 
 import math
-from bisect import bisect_right
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -109,13 +108,10 @@ class Particles:
 
     def log_fraction(self, threshold: float) -> float:
         """Return the logarithm of the fraction below a threshold; -inf where no particle was."""
-        n_below = self.n_below(threshold)
-        if n_below == 0:
-            return -math.inf
-        return self.log_fractions[self._stage(threshold)] + math.log(n_below / self.n_particles)
+        return float(self.log_fractions_below(np.array([threshold]))[0])
 
     def log_fractions_below(self, thresholds: FloatVector) -> FloatVector:
-        """Return `log_fraction` at each of many thresholds, bit for bit."""
+        """Return `log_fraction` at each of many thresholds."""
         stages = self._stages(thresholds)
         order = np.argsort(stages, kind="stable")
         ends = np.searchsorted(stages[order], np.arange(len(self.levels) + 1)).tolist()
@@ -131,7 +127,7 @@ class Particles:
 
     def n_below(self, threshold: float) -> int:
         """Count the particles below a threshold, below the last level above it."""
-        return int(np.searchsorted(self._rising[self._stage(threshold)], threshold, "left"))
+        return int(np.searchsorted(self._rising[self._stages(threshold)], threshold, "left"))
 
     def n_first_below(self, threshold: float) -> int:
         """Count the first particles, uniform in the box, that were below a threshold."""
@@ -139,14 +135,10 @@ class Particles:
 
     def is_first(self, threshold: float) -> bool:
         """Tell whether a threshold is above the first level that was passed."""
-        return self._stage(threshold) == 0
+        return int(self._stages(threshold)) == 0
 
-    def _stage(self, threshold: float) -> int:
-        """Return the last level that is not below a threshold."""
-        return bisect_right(self.levels, -threshold, key=lambda level: -level) - 1
-
-    def _stages(self, thresholds: FloatVector) -> IntVector:
-        """Return `_stage` at each of many thresholds."""
+    def _stages(self, thresholds: FloatVector | float) -> IntVector:
+        """Return the last level that is not below each threshold."""
         return np.searchsorted(-np.array(self.levels), -thresholds, "right") - 1
 
     def variance(self, threshold: float) -> float:
