@@ -45,7 +45,7 @@ from fastad.uncertainty.intervals.methods import (
     limits_of,
     methods_of,
 )
-from fastad.uncertainty.results import Interval
+from fastad.uncertainty.results import or_error
 from fastad.uncertainty.samples.bootstrap import IndependentSample, plan, replicate_values
 
 ANOMALIES = (10, 30, 100, 1000)
@@ -244,9 +244,8 @@ def intervals(
                 if i not in curves:
                     continue
                 drawn = curves[i]
-            interval = estimate_interval(
-                IndependentSample(counts), Task(bound, value, method), options, drawn
-            )
+            task = Task(bound, value, method)
+            interval = or_error(estimate_interval, IndependentSample(counts), task, options, drawn)
             if not isinstance(interval, UndefinedMeasureError):
                 ends[i, method] = interval.low, interval.high
     return ends
@@ -261,7 +260,6 @@ def closed_intervals_of_area(
     for method in (each for each in CLOSED_OF_AREA if each in methods):
         task = Task(AREA, AREA.value(counts), method)
         interval = estimate_interval(IndependentSample(counts), task, options, None)
-        assert isinstance(interval, Interval)
         ends[method] = interval.low, interval.high
     return ends
 

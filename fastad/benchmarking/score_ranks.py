@@ -36,7 +36,7 @@ from fastad.ordering.labels import (
 )
 from fastad.uncertainty.comparisons.paired import Detectors, rank_detectors
 from fastad.uncertainty.intervals.methods import limits_of
-from fastad.uncertainty.samples.bootstrap import too_often_undefined
+from fastad.uncertainty.samples.bootstrap import refuse_often_undefined
 from fastad.uncertainty.samples.influence import has_influence
 
 # A variance below this part of the largest is rounding.
@@ -201,9 +201,7 @@ def _merits(
     """
     values, errors, df = [], [], 0.0
     for number, (where, part) in enumerate(parts.items()):
-        error = part.samples[0].refusal(f"a ranking by {bound.key}{where}")
-        if error is not None:
-            raise error
+        part.samples[0].refuse(f"a ranking by {bound.key}{where}")
         values.append([bound.value(sample.counts) for sample in part.samples])
         df += max(min(limits_of(bound, part.n_anomalies, part.n_normals)) - 1, 1.0)
         if has_influence(bound.measure):
@@ -217,9 +215,7 @@ def _merits(
             [sample.replicates([bound], n_resamples, seed)[0] for sample in part.samples]
         ).T
         defined = replicates[~np.isnan(replicates).any(axis=1)]
-        error = too_often_undefined(bound.key, n_resamples - len(defined), n_resamples)
-        if error is not None:
-            raise error
+        refuse_often_undefined(bound.key, n_resamples - len(defined), n_resamples)
         if len(defined) < 2:
             raise UndefinedMeasureError(f"a ranking by {bound.key} needs two replicates; found one")
         errors.append((defined - defined.mean(axis=0)) / math.sqrt(len(defined) - 1))

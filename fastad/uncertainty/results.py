@@ -3,8 +3,9 @@
 No SciPy is needed here, so that evaluations can name them without loading it.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import ParamSpec, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +13,7 @@ import numpy.typing as npt
 from fastad._core.results import Record, ShortRepr
 from fastad._core.text_tables import level_text
 from fastad._core.user_warnings import warn_user
-from fastad.errors import LowCoverageWarning
+from fastad.errors import LowCoverageWarning, UndefinedMeasureError
 
 # Reason why an interval without a width is unreliable.
 NO_WIDTH = "the estimated variance is zero and the interval has no width"
@@ -21,6 +22,20 @@ _LEAST_COVERAGE = 0.92
 # Clusters or blocks from which on the variance between them is known well enough: of 30 or 40, of
 # which every twentieth is far from the others, intervals covered in 78 to 91 % of samples.
 ENOUGH_UNITS = 50
+
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
+
+
+def or_error(
+    function: Callable[Parameters, Result], *args: Parameters.args, **kwargs: Parameters.kwargs
+) -> Result | UndefinedMeasureError:
+    """Return a result, or why it is undefined."""
+    try:
+        return function(*args, **kwargs)
+    except UndefinedMeasureError as error:
+        # Its traceback would keep the arrays of the function alive.
+        return error.with_traceback(None)
 
 
 def warn_if_noted(measure: str, note: str | None) -> None:

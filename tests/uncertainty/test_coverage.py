@@ -68,9 +68,7 @@ def interval_by(counts: OrderedCounts, method: str, bound: BoundMeasure = study.
     """Return the interval of a sample by a method that draws nothing."""
     options = check_options("auto", 0.95, 1, 0)
     task = Task(bound, bound.value(counts), method)
-    interval = estimate_interval(IndependentSample(counts), task, options, None)
-    assert isinstance(interval, Interval)
-    return interval
+    return estimate_interval(IndependentSample(counts), task, options, None)
 
 
 def test_every_measure_and_method_is_in_the_table() -> None:

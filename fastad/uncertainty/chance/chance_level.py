@@ -1,9 +1,9 @@
 """``chance_level``: the distribution of a measure when the labels are permuted."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, ParamSpec, TypeVar
+from typing import Any, Literal
 
 import numpy as np
 
@@ -32,14 +32,12 @@ from fastad.uncertainty.chance.permutations import (
     labelled,
     values_by_chance,
 )
+from fastad.uncertainty.results import or_error
 from fastad.uncertainty.samples.sampling import DesignedSample, Sample, check_design, sample_of
 
 # Equal values may differ by rounding, some 1e-15 of the largest of them. Values this close to the
 # observed one count as equal, which can only raise a p-value.
 _TOLERANCE = 1e-12
-
-Parameters = ParamSpec("Parameters")
-Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -224,30 +222,21 @@ def chances_of(
     one_by_one = sample.kind in (None, "weights")
     if isinstance(sample, DesignedSample) and not one_by_one:
         levels = [None] * len(measures)
-        try:
-            values, n_drawn = values_by_chance(sample, measures, n_resamples, key, progress)
-        except UndefinedMeasureError as error:
-            return [error] * len(measures)
+        shared = or_error(values_by_chance, sample, measures, n_resamples, key, progress)
+        if isinstance(shared, UndefinedMeasureError):
+            return [shared] * len(measures)
+        values, n_drawn = shared
     else:
-        levels = [_or_error(_without_draws, counts, bound, n_resamples) for bound in measures]
+        levels = [or_error(_without_draws, counts, bound, n_resamples) for bound in measures]
         remaining = [bound for bound, level in zip(measures, levels, strict=True) if level is None]
         values, n_drawn = drawn_values(counts, remaining, n_resamples, key, progress), n_resamples
     drawn = (NullDistribution(row, np.full(row.shape[0], 1 / row.shape[0])) for row in values)
     return [
-        _or_error(_from_distribution, counts, bound, next(drawn), n_drawn, one_by_one=one_by_one)
+        or_error(_from_distribution, counts, bound, next(drawn), n_drawn, one_by_one=one_by_one)
         if level is None
         else level
         for bound, level in zip(measures, levels, strict=True)
     ]
-
-
-def _or_error(
-    function: Callable[Parameters, Result], *args: Parameters.args, **kwargs: Parameters.kwargs
-) -> Result | UndefinedMeasureError:
-    try:
-        return function(*args, **kwargs)
-    except UndefinedMeasureError as error:
-        return error
 
 
 def _without_draws(

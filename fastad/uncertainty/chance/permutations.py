@@ -143,14 +143,12 @@ def values_by_chance(
     between clusters of the same size. O(n) for each; all measures, a row each, share them.
     Undefined values are NaN.
     """
-    refusal = sample.refusal("the chance level")
-    if refusal is None and (sample.weights != 1).any():
-        refusal = UndefinedMeasureError(
+    sample.refuse("the chance level")
+    if (sample.weights != 1).any():
+        raise UndefinedMeasureError(
             "the chance level is undefined for sample weights beside clusters or blocks: "
             "weights would stay with the rows while labels move between them"
         )
-    if refusal is not None:
-        raise refusal
     n = sample.labels.shape[0]
     n_drawn = n_resamples
     if sample.kind == "clusters":

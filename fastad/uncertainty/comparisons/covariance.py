@@ -75,9 +75,7 @@ def delong_covariance(
     check_smooth(bound)
     with thread_limit(n_threads):
         detectors = rank_table(y_true, y_score, pos_label)
-        error = detectors.samples[0].refusal(f"the covariance of {bound.key}")
-        if error is not None:
-            raise error
+        detectors.samples[0].refuse(f"the covariance of {bound.key}")
         values = np.array([bound.value(sample.counts) for sample in detectors.samples])
         influences = np.array([sample.contributions(bound) for sample in detectors.samples])
     anomalies, normals = (

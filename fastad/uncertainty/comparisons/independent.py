@@ -26,7 +26,7 @@ from fastad.uncertainty.comparisons.unpaired import (
 )
 from fastad.uncertainty.intervals.interval_estimation import InferenceOptions
 from fastad.uncertainty.results import coverage_note, warn_if_noted
-from fastad.uncertainty.samples.bootstrap import too_few_samples
+from fastad.uncertainty.samples.bootstrap import refuse_few
 
 _ARGUMENTS = ("sample_a", "sample_b")
 
@@ -194,11 +194,7 @@ def compare_samples(
         for counts, argument in zip(pair.counts, _ARGUMENTS, strict=True)
     )
     for counts in pair.counts if method in ("delong", "bootstrap") else ():
-        error = too_few_samples(
-            f"a comparison of {bound.key}", counts.n_anomalies, counts.n_normals
-        )
-        if error is not None:
-            raise error
+        refuse_few(f"a comparison of {bound.key}", counts.n_anomalies, counts.n_normals)
     estimate = UNPAIRED_METHODS[method](pair, bound, options, values)
     if estimate.low == estimate.high:
         # Of a class that is there: precisions are defined without normal samples.

@@ -444,11 +444,9 @@ def one_sided_tests(
     observed = observed_area(bound)
     at_counts = values if observed is bound else [observed.value(each) for each in counts]
     if isinstance(samples, Detectors):
-        error = samples.samples[0].refusal(f"a test of {bound.key}")
         # A rate of independent samples has an exact test, also of one class.
-        is_exact = bound.measure.name in RATES and samples.samples[0].kind is None
-        if error is not None and not is_exact:
-            raise error
+        if bound.measure.name not in RATES or samples.samples[0].kind is not None:
+            samples.samples[0].refuse(f"a test of {bound.key}")
         tests = paired_tests(samples, observed, options, at_counts)
     else:
         tests = unpaired_tests(samples, observed, options, at_counts)

@@ -50,7 +50,7 @@ from fastad.uncertainty.intervals.interval_estimation import (
 )
 from fastad.uncertainty.intervals.methods import is_bounded, limits_of, margin_note
 from fastad.uncertainty.results import Interval, coverage_note, lowest_coverage
-from fastad.uncertainty.samples.bootstrap import IndependentSample, too_few_samples
+from fastad.uncertainty.samples.bootstrap import IndependentSample, refuse_few
 from fastad.uncertainty.samples.closed_forms import (
     Bounds,
     logit_ends,
@@ -280,9 +280,7 @@ def unpaired_tests(
     if method == "exact":
         return _exact(unpaired_rate_test(pair.counts, bound), options)
     for each in pair.counts if method != "hybrid" or has_influence(bound.measure) else ():
-        error = too_few_samples(f"a test of {bound.key}", each.n_anomalies, each.n_normals)
-        if error is not None:
-            raise error
+        refuse_few(f"a test of {bound.key}", each.n_anomalies, each.n_normals)
     if method == "hybrid":
         sides = intervals_of_sides(pair, bound, options)
         intervals = [side(options.level) for side in sides]
@@ -332,8 +330,6 @@ def _either(
 def value_tests(sample: Sample, bound: BoundMeasure, options: InferenceOptions) -> OneSidedTests:
     """Return the tests of the measure of one detector, from its interval at any level."""
     task = select_task(sample, observed_area(bound), options)
-    if not isinstance(task, Task):
-        raise task
 
     def tests_by(task: Task) -> tuple[OneSidedTests, Interval, FloatVector | None]:
         at, drawn = interval_by_level(sample, task, options)

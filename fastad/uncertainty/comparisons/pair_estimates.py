@@ -19,7 +19,7 @@ from fastad.uncertainty.intervals.interval_estimation import (
     missing_kind,
 )
 from fastad.uncertainty.results import Interval
-from fastad.uncertainty.samples.bootstrap import too_often_undefined
+from fastad.uncertainty.samples.bootstrap import refuse_often_undefined
 from fastad.uncertainty.samples.closed_forms import (
     Bounds,
     rounding_of,
@@ -237,7 +237,7 @@ def estimate_of_replicates(
     """
     defined = values[~np.isnan(values)]
     n_undefined = values.shape[0] - defined.shape[0]
-    _check_defined(bound, n_undefined, values.shape[0])
+    refuse_often_undefined(f"a comparison of {bound.key}", n_undefined, values.shape[0])
     on_each_side = np.count_nonzero(defined <= 0), np.count_nonzero(defined >= 0)
     p_value = min(1.0, 2 * (1 + min(on_each_side)) / (1 + defined.shape[0]))
     alpha = options.alpha
@@ -278,7 +278,7 @@ def estimate_of_permutations(
     """
     null = values[~np.isnan(values)]
     n_undefined = values.shape[0] - null.shape[0]
-    _check_defined(bound, n_undefined, values.shape[0])
+    refuse_often_undefined(f"a comparison of {bound.key}", n_undefined, values.shape[0])
     n_extreme = np.count_nonzero(np.abs(null) >= abs(difference) - rounding_of(bound))
     # The data themselves are one permutation more (Phipson and Smyth 2010).
     extra = 0 if is_exact else 1
@@ -316,9 +316,3 @@ def _score_ends(difference: float, spread: float, reach: float) -> Bounds:
     low, high = (difference - half) / (1 + curvature), (difference + half) / (1 + curvature)
     # Rounding must not leave the ends.
     return max(-reach, min(low, difference)), min(reach, max(high, difference))
-
-
-def _check_defined(bound: BoundMeasure, n_undefined: int, n_resamples: int) -> None:
-    error = too_often_undefined(f"a comparison of {bound.key}", n_undefined, n_resamples)
-    if error is not None:
-        raise error

@@ -32,7 +32,7 @@ from fastad.measures.measure import Measure
 from fastad.measures.results import Curve
 from fastad.ordering.counts import count_scores
 from fastad.ordering.labels import Labels, check_labels, check_scores
-from fastad.uncertainty.samples.bootstrap import too_few_samples
+from fastad.uncertainty.samples.bootstrap import refuse_few
 from fastad.uncertainty.samples.dependence import block_length, lag_weights
 from fastad.uncertainty.samples.effective_size import widening_of_few
 from fastad.uncertainty.samples.sampling import DesignedSample, check_design, needs_design
@@ -205,11 +205,7 @@ def difference_band(
             check_scores(scores, labels, name=name)
             for name, scores in (("scores_a", scores_a), ("scores_b", scores_b))
         ]
-        error = too_few_samples(
-            _NAME, labels.n_anomalies, labels.values.shape[0] - labels.n_anomalies
-        )
-        if error is not None:
-            raise error
+        refuse_few(_NAME, labels.n_anomalies, labels.values.shape[0] - labels.n_anomalies)
         values, slopes = _at_thresholds(measure, labels, pair, thresholds)
         table, reached = _count_together(labels, pair, thresholds)
         discordant, covariance = _covariance(table, slopes)
@@ -217,9 +213,7 @@ def difference_band(
         if needs_design(design, labels):
             sample = DesignedSample.of(pair[0], labels, design, "scores_a")
             covariance, n_units = _covariance_of_design(sample, design.blocks, reached, slopes)
-            refusal = sample.refusal(_NAME)
-            if refusal is not None:
-                raise refusal
+            sample.refuse(_NAME)
             wider = widening_of_few(sample, n_units, (1, 0), 1 - level, _NAME)
     deviations = np.sqrt(np.maximum(np.diag(covariance), 0.0))
     half = wider * deviations * _quantile(covariance, level, key, simultaneous=at_once)

@@ -32,7 +32,6 @@ from fastad.uncertainty.comparisons.pair_estimates import (
 from fastad.uncertainty.comparisons.rate_margins import unpaired_rate_test
 from fastad.uncertainty.intervals.interval_estimation import (
     InferenceOptions,
-    Task,
     interval_by_level,
     task_of,
 )
@@ -231,8 +230,6 @@ def _side(
     method, coverage = _interval_method(bound, counts)
     sample = IndependentSample(counts)
     task = task_of(sample, bound, method, coverage)
-    if not isinstance(task, Task):
-        raise task
     options = replace(options, method=method, key=pair.keys[i], progress=progress)
     return interval_by_level(sample, task, options)[0]
 

@@ -21,7 +21,7 @@ from fastad.ordering.groups import factorize
 from fastad.ordering.labels import Labels, check_labels, check_scores
 from fastad.uncertainty.intervals.methods import is_bounded
 from fastad.uncertainty.results import NO_WIDTH, warn_if_noted
-from fastad.uncertainty.samples.bootstrap import too_few_samples
+from fastad.uncertainty.samples.bootstrap import refuse_few
 from fastad.uncertainty.samples.closed_forms import (
     logit_ends,
     standard_error_of,
@@ -171,14 +171,12 @@ def cross_validated_interval(
         labels = check_labels(y_true, pos_label=pos_label)
         scores = check_scores(y_score, labels)
         codes, names = factorize(folds, "folds", labels.row_index)
-        error = too_few_samples(
+        refuse_few(
             f"an interval of {bound.key}",
             labels.n_anomalies,
             labels.values.shape[0] - labels.n_anomalies,
             least=1,
         )
-        if error is not None:
-            raise error
         parts = [
             _Part(str(name), labels.keep(codes == i), scores[codes == i])
             for i, name in enumerate(names.tolist())

@@ -37,8 +37,8 @@ from fastad.uncertainty.intervals.methods import (
     note_of_few_units,
     select_method,
 )
-from fastad.uncertainty.results import Interval, reason_of_selection
-from fastad.uncertainty.samples.bootstrap import too_often_undefined
+from fastad.uncertainty.results import Interval, or_error, reason_of_selection
+from fastad.uncertainty.samples.bootstrap import refuse_often_undefined
 from fastad.uncertainty.samples.closed_forms import (
     BINOMIAL,
     Bounds,
@@ -120,13 +120,13 @@ def intervals_of(
     sample: Sample, measures: Sequence[BoundMeasure], options: InferenceOptions
 ) -> list[Interval | UndefinedMeasureError]:
     """Return the interval of each measure, or why there is none; all share their replicates."""
-    tasks = [select_task(sample, observed_area(bound), options) for bound in measures]
+    tasks = [or_error(select_task, sample, observed_area(bound), options) for bound in measures]
     drawn = _drawn(sample, [task for task in tasks if isinstance(task, Task)], options)
     effect = sample.effect() if any(isinstance(task, Task) for task in tasks) else None
     results: list[Interval | UndefinedMeasureError] = []
     for task, bound in zip(tasks, measures, strict=True):
         result = (
-            estimate_interval(sample, task, options, drawn.get(id(task)))
+            or_error(estimate_interval, sample, task, options, drawn.get(id(task)))
             if isinstance(task, Task)
             else task
         )
@@ -188,18 +188,13 @@ def interval_by_level(
     drawn = _drawn(sample, [task], options).get(id(task))
 
     def at(level: Fraction) -> Interval:
-        result = estimate_interval(sample, task, replace(options, level=level), drawn)
-        if not isinstance(result, Interval):
-            raise result
-        return result
+        return estimate_interval(sample, task, replace(options, level=level), drawn)
 
     return at, drawn
 
 
-def select_task(
-    sample: Sample, bound: BoundMeasure, options: InferenceOptions
-) -> Task | UndefinedMeasureError:
-    """Return the task of an interval by the method that options name, or why there is none."""
+def select_task(sample: Sample, bound: BoundMeasure, options: InferenceOptions) -> Task:
+    """Return the task of an interval by the method that options name."""
     if options.method != "auto":
         return task_of(sample, bound, options.method)
     if sample.kind is not None:
@@ -209,20 +204,14 @@ def select_task(
 
 def task_of(
     sample: Sample, bound: BoundMeasure, method: str, coverage: float | None = None
-) -> Task | UndefinedMeasureError:
-    """Return the task of an interval by a method, or why there is none."""
-    try:
-        bound.check_weights(sample.counts)
-        value = bound.value(sample.counts)
-    except UndefinedMeasureError as error:
-        return error
-    refusal = None
+) -> Task:
+    """Return the task of an interval by a method; raise where there is no interval."""
+    bound.check_weights(sample.counts)
+    value = bound.value(sample.counts)
     if method not in _WITHOUT_VARIANCE:
         # Too few clusters or blocks are a reason that all measures share, and notes give once.
         of_measure = f" of {bound.key}" if sample.kind is None else ""
-        refusal = sample.refusal(f"an interval{of_measure}")
-    if refusal is not None:
-        return refusal
+        sample.refuse(f"an interval{of_measure}")
     df = sample.degrees_of_freedom(bound)
     if isinstance(sample, DesignedSample):
         coverage = None if note_of_few_units(bound, sample) is None else math.nan
@@ -231,7 +220,7 @@ def task_of(
 
 def estimate_interval(
     sample: Sample, task: Task, options: InferenceOptions, drawn: npt.NDArray[np.float64] | None
-) -> Interval | UndefinedMeasureError:
+) -> Interval:
     """Return the interval of a measure, from its replicates where its method needs them."""
     n_resamples = n_undefined = 0
     method, reason = task.method, None
@@ -246,9 +235,7 @@ def estimate_interval(
         defined = drawn[~np.isnan(drawn)]
         n_resamples = drawn.shape[0]
         n_undefined = n_resamples - defined.shape[0]
-        error = too_often_undefined(f"an interval of {task.bound.key}", n_undefined, n_resamples)
-        if error is not None:
-            return error
+        refuse_often_undefined(f"an interval of {task.bound.key}", n_undefined, n_resamples)
         defined = widened(defined, task.value, sample.widening(task.df, options.alpha))
         low, high = _from_replicates(sample.counts, task, defined, options.alpha)
         standard_error = _deviation(defined)

@@ -349,9 +349,7 @@ def _count_with_ranks(
         return count_scores(scores, labels), None
     sample = DesignedSample.of(scores, labels, design)
     need_both(sample.counts, "a band")
-    refusal = sample.refusal("a band")
-    if refusal is not None:
-        raise refusal
+    sample.refuse("a band")
     ranks = []
     for label, of_class in ((1, sample.counts.tps), (0, sample.counts.fps)):
         n = int(np.count_nonzero(sample.labels == label))

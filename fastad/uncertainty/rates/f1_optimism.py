@@ -27,11 +27,7 @@ from fastad.measures.best_thresholds import BEST_F1
 from fastad.measures.points import NEAR
 from fastad.ordering.counts import OrderedCounts, count_scores
 from fastad.ordering.labels import check_labels, check_scores
-from fastad.uncertainty.samples.bootstrap import (
-    check_drawable,
-    too_few_samples,
-    too_often_undefined,
-)
+from fastad.uncertainty.samples.bootstrap import check_drawable, refuse_few, refuse_often_undefined
 
 OptimismMethod: TypeAlias = Literal["bootstrap", "leave-one-out"]
 _METHODS = ("auto", "bootstrap", "leave-one-out")
@@ -155,9 +151,7 @@ def best_f1_optimism(
         labels = check_labels(y_true, sample_weight=sample_weight, pos_label=pos_label)
         counts = count_scores(check_scores(y_score, labels), labels)
         check_drawable(counts)
-        error = too_few_samples("the optimism of best_f1", *_sizes(counts))
-        if error is not None:
-            raise error
+        refuse_few("the optimism of best_f1", *_sizes(counts))
         best = bound.measure.compute(counts, **bound.parameters)
         weight = float(counts.normal_weight(bound.parameters["prevalence"]))
         if method == "auto":
@@ -238,10 +232,7 @@ def _bootstrap_gain(
 
     fill_in_steps(fill, n_resamples, n + m, progress)
     defined = gains[~np.isnan(gains)]
-    n_undefined = n_resamples - len(defined)
-    error = too_often_undefined("the optimism of best_f1", n_undefined, n_resamples)
-    if error is not None:
-        raise error
+    refuse_often_undefined("the optimism of best_f1", n_resamples - len(defined), n_resamples)
     return _DISTINCT * math.fsum(defined) / len(defined)
 
 

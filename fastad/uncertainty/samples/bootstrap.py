@@ -86,9 +86,9 @@ class IndependentSample(NamedTuple):
         """Number of rows."""
         return float(self.counts.total)
 
-    def refusal(self, what: str, least: int = 2) -> UndefinedMeasureError | None:
-        """Return the error that a class has fewer than two samples, or one."""
-        return too_few_samples(what, self.counts.n_anomalies, self.counts.n_normals, least)
+    def refuse(self, what: str, least: int = 2) -> None:
+        """Refuse a class of fewer than two samples, or one."""
+        refuse_few(what, self.counts.n_anomalies, self.counts.n_normals, least)
 
     def effect(self) -> None:
         """Return None: other samples are compared with independent rows."""
@@ -158,28 +158,23 @@ def check_drawable(counts: OrderedCounts) -> None:
         )
 
 
-def too_few_samples(
-    what: str, n_anomalies: Count, n_normals: Count, least: int = 2
-) -> UndefinedMeasureError | None:
-    """Return the error that a class has fewer than two samples, which have no variance, or one."""
-    if min(n_anomalies, n_normals) >= least:
-        return None
-    needed = "two samples" if least == 2 else "a sample"
-    return UndefinedMeasureError(
-        f"{what} needs {needed} of each class; found {n_anomalies} anomalies and {n_normals} "
-        "normal samples"
-    )
+def refuse_few(what: str, n_anomalies: Count, n_normals: Count, least: int = 2) -> None:
+    """Refuse a class of fewer than two samples, which have no variance, or one."""
+    if min(n_anomalies, n_normals) < least:
+        needed = "two samples" if least == 2 else "a sample"
+        raise UndefinedMeasureError(
+            f"{what} needs {needed} of each class; found {n_anomalies} anomalies and {n_normals} "
+            "normal samples"
+        )
 
 
-def too_often_undefined(
-    what: str, n_undefined: int, n_resamples: int
-) -> UndefinedMeasureError | None:
-    """Return the error that a measure is undefined on more than half of the resamples."""
-    if 2 * n_undefined <= n_resamples:
-        return None
-    return UndefinedMeasureError(
-        f"{what} needs the measure on resamples; it is undefined on {n_undefined} of {n_resamples}"
-    )
+def refuse_often_undefined(what: str, n_undefined: int, n_resamples: int) -> None:
+    """Refuse a measure that is undefined on more than half of the resamples."""
+    if 2 * n_undefined > n_resamples:
+        raise UndefinedMeasureError(
+            f"{what} needs the measure on resamples; it is undefined on {n_undefined} of "
+            f"{n_resamples}"
+        )
 
 
 def plan(counts: OrderedCounts, n_resamples: int, key: np.uint64, *, stratified: bool) -> Resamples:

@@ -176,10 +176,10 @@ class DesignedSample:
         sizes = [np.bincount(self.units[member], self.weights[member]) for member in members]
         return 1 + min(float(df_of_sizes(each)) for each in sizes)
 
-    def refusal(self, what: str) -> UndefinedMeasureError | None:
-        """Return the error that there are too few units for an interval or comparison."""
+    def refuse(self, what: str) -> None:
+        """Refuse too few units for an interval or comparison."""
         if self.kind != "weights" and self.n_independent < FEWEST_UNITS:
-            return UndefinedMeasureError(
+            raise UndefinedMeasureError(
                 f"{what} needs {FEWEST_UNITS} {self.kind}; found {self.n_independent:.4g}"
             )
         is_anomaly = self.labels == 1
@@ -187,11 +187,10 @@ class DesignedSample:
             n = np.count_nonzero(np.bincount(self.units[mask], minlength=self.n_units))
             if n < 2:
                 where = "clusters" if self.kind == "clusters" else "rows"
-                return UndefinedMeasureError(
+                raise UndefinedMeasureError(
                     f"{what} needs {name} in two {where} at least; found them in {n}: nothing is "
                     "known of how they vary between others"
                 )
-        return None
 
     def contributions(self, bound: BoundMeasure) -> FloatVector:
         """Return the contribution of each row to the deviation from the true value; (n,)."""
