@@ -266,8 +266,6 @@ def test_steps_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(statistics, "LARGEST_CORRECTED", 200)
     monkeypatch.setattr(of_pairs, "LARGEST_CORRECTED", 200)
     monkeypatch.setattr(of_models, "_PAIRS_A_STEP", 1000)
-    # No pair is collected: all bits are found by counting.
-    monkeypatch.setattr(statistics, "_MAX_COLLECTED", 0)
     assert len(Models.of(values[:, :, 0]).steps()) > 40
     result = [compare_pairs(values, alpha=0.05)]
     with thread_limit(3):

@@ -12,11 +12,8 @@ from hypothesis import strategies as st
 import fastad
 from fastad._core.arrays import as_readonly
 from fastad._kernels.ordering import keys, rank_ranges
-from fastad.benchmarking.pairwise_tests import statistics
-from fastad.benchmarking.pairwise_tests.pairs import compare_pairs
 from fastad.detectors.neighbours import Neighbourhood, Rule, RuleKind
 from fastad.streaming.large_files.exact import FEWEST_BYTES
-from tests.benchmarking.test_pairwise_tests import results
 from tests.support.drawn_calls import detectors
 from tests.support.score_files import check_bounds, save
 
@@ -77,18 +74,6 @@ def test_sorting_on_disk(seed: int, memory: int) -> None:
             path, score_columns="score", exact=True, memory=memory, measures=measures
         )
     check_bounds(found["score"], y, s)
-
-
-@given(seed=seeds, n_models=st.integers(2, 70))
-def test_middle_statistics_by_counting(seed: int, n_models: int) -> None:
-    """In the place of more than a million pairs."""
-    values = results(n_models, 3, 1, seed=seed).round(2)
-    with pytest.MonkeyPatch.context() as patched:
-        whole = compare_pairs(values, alpha=0.05)
-        patched.setattr(statistics, "_MAX_COLLECTED", 0)
-        counted = compare_pairs(values, alpha=0.05)
-    for name in ("welch-median", "tukey-median"):
-        np.testing.assert_array_equal(counted.criteria[name], whole.criteria[name])
 
 
 @given(seed=seeds)

@@ -16,7 +16,7 @@ from fastad._kernels.rank_tests.student import two_sided_block
 
 # Pairs of a row that are worked on together; they stay in the innermost cache.
 _BLOCK = 256
-# The last bits of a float, which a bin of the first histogram does not see.
+# The last bits of a float, which a bin of the histogram does not see.
 _SHIFT = np.int64(46)
 # Some roundings.
 _NEAR = 2.0**-50
@@ -200,41 +200,15 @@ def step_up(ranks: ShortVector) -> int:
 
 
 @kernel
-def refine_pass(
-    means: FloatVector,
-    deviations: FloatVector,
-    rows: tuple[int, int],
-    root: float,
-    prefix: int,  # the upper bits of the |t| that are looked for
-    shift: int,  # how many bits follow them, from 1 to 63
-    step: int,  # how many of these are counted, from 1 to shift
-    histogram: IntVector,  # (2**step,) counted up here
-) -> None:
-    """Count the next bits of those |t| that begin with some bits."""
-    n = means.shape[0]
-    room = np.empty((2, _BLOCK))
-    mask = (np.int64(1) << step) - 1
-    for i in range(rows[0], rows[1]):
-        for start in range(i + 1, n, _BLOCK):
-            size = min(_BLOCK, n - start)
-            compare_row(means, deviations, i, start, root, room[0, :size], room[1, :size])
-            bits = room[0, :size].view(np.int64)
-            for c in range(size):
-                if bits[c] >> shift == prefix:
-                    histogram[(bits[c] >> (shift - step)) & mask] += 1
-
-
-@kernel
 def collect_pass(
     means: FloatVector,
     deviations: FloatVector,
     rows: tuple[int, int],
     root: float,
-    prefix: int,
-    shift: int,  # from 0 to 63
+    index: int,  # the upper bits
     collected: FloatVector,  # written here, from the first element on
 ) -> int:
-    """Collect those |t| that begin with some bits; return how many there are."""
+    """Collect the |t| of a bin of the histogram; return how many there are."""
     n = means.shape[0]
     room = np.empty((2, _BLOCK))
     n_collected = 0
@@ -244,7 +218,7 @@ def collect_pass(
             compare_row(means, deviations, i, start, root, room[0, :size], room[1, :size])
             bits = room[0, :size].view(np.int64)
             for c in range(size):
-                if bits[c] >> shift == prefix:
+                if bits[c] >> _SHIFT == index:
                     collected[n_collected] = room[0, c]
                     n_collected += 1
     return n_collected

@@ -93,7 +93,8 @@ def compare_pairs(values: npt.NDArray[np.float64], *, alpha: float) -> PairwiseT
 
     The same bits for any order of models and folds, and any number of threads. With n models,
     O(n**2) time a level; a level at a time on each thread, with 8 bytes a pair up to
-    `LARGEST_CORRECTED` models and 16 MB beyond.
+    `LARGEST_CORRECTED` models. Beyond, 16 bytes for each pair of different means whose |t| is
+    within 2 % of the median: of one pair in a hundred, unless most have a few values.
     """
     n_models, n_folds, n_levels = values.shape
     critical = tukey_critical(n_models, n_folds, alpha)

@@ -7,6 +7,7 @@ from sorted means, without looking at each pair.
 import math
 import threading
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -16,7 +17,6 @@ from fastad._core.types import Correction, FloatVector, IntVector
 from fastad._kernels.rank_tests.pairs import (
     collect_pass,
     count_differences,
-    refine_pass,
     select_difference,
     step_down,
     step_up,
@@ -82,11 +82,8 @@ PairCorrection: TypeAlias = Correction | Literal["shaffer"]
 # The corrections that depend on the order of p-values count them in two tables of this many pairs.
 LARGEST_CORRECTED = 1500
 
-_FIRST_SHIFT = 46
-_INFINITE_BIN = 0x7FF << (52 - _FIRST_SHIFT)
-_STEP = 16
-# Up to this number statistics are collected to find the middle ones.
-_MAX_COLLECTED = 2**20
+# The upper 18 bits of infinity.
+_INFINITE_BIN = 0x7FF << 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,55 +156,31 @@ def _select(
     models: Models, histogram: IntVector, ranks: list[int], stop: threading.Event
 ) -> list[float]:
     """Return the finite |t| of some ranks, from 0, which the histogram of upper bits locates."""
-    ends = np.cumsum(histogram)
-    bins = np.searchsorted(ends, ranks, side="right")
-    statistics: dict[int, float] = {}
-    for index in sorted(set(bins.tolist())):
-        size = int(histogram[index])
-        ranks_in_bin = [rank for rank, bin_ in zip(ranks, bins, strict=True) if bin_ == index]
-        inside = [rank - int(ends[index]) + size for rank in ranks_in_bin]
-        values = _within(models, index, _FIRST_SHIFT, size, inside, stop)
-        statistics.update(zip(ranks_in_bin, values, strict=True))
-    return [statistics[rank] for rank in ranks]
-
-
-def _within(
-    models: Models, prefix: int, shift: int, size: int, ranks: list[int], stop: threading.Event
-) -> list[float]:
-    """Return the |t| of some ranks among the ``size`` of them whose bits begin with a prefix."""
-    if shift == 0:
-        return [float(np.int64(prefix).view(np.float64))] * len(ranks)
-    if size <= _MAX_COLLECTED:
-        parts = thread_map(
-            lambda rows: _collect(models, rows, prefix, shift, size, stop), models.steps()
-        )
-        values = np.partition(np.concatenate(parts), ranks)
-        return [float(values[rank]) for rank in ranks]
-    step = min(_STEP, shift)
-
-    def refine(rows: tuple[int, int]) -> IntVector:
-        _check(stop)
-        counts = np.zeros(2**step, np.int64)
-        refine_pass(models.means, models.deviations, rows, models.root, prefix, shift, step, counts)
-        return counts
-
-    counts = np.sum(thread_map(refine, models.steps()), axis=0)
-    ends = np.cumsum(counts)
-    statistics: list[float] = []
+    ends, n_equal = np.cumsum(histogram), count_differences(models.means, 1.0, 0.0)
+    collected: dict[int, FloatVector] = {}
+    statistics = []
     for rank in ranks:
+        # Equal means may be those of nearly all pairs, and are not collected.
+        if rank < n_equal:
+            statistics.append(0.0)
+            continue
         index = int(np.searchsorted(ends, rank, side="right"))
-        inside = int(counts[index])
-        rest = rank - int(ends[index]) + inside
-        longer = (prefix << step) | index
-        statistics += _within(models, longer, shift - step, inside, [rest], stop)
+        size = int(histogram[index])
+        if index not in collected:
+            collect = partial(_collect, models, index, size, stop)
+            collected[index] = np.concatenate(thread_map(collect, models.steps()))
+        inside = rank - int(ends[index]) + size
+        collected[index].partition(inside)
+        statistics.append(float(collected[index][inside]))
     return statistics
 
 
 def _collect(
-    models: Models, rows: tuple[int, int], prefix: int, shift: int, size: int, stop: threading.Event
+    models: Models, index: int, size: int, stop: threading.Event, rows: tuple[int, int]
 ) -> FloatVector:
+    """Return the |t| of some rows that are in a bin of the histogram, which has this size."""
     _check(stop)
     values = np.empty(size)
-    n = collect_pass(models.means, models.deviations, rows, models.root, prefix, shift, values)
+    n = collect_pass(models.means, models.deviations, rows, models.root, index, values)
     collected: FloatVector = values[:n].copy()
     return collected
