@@ -1,20 +1,21 @@
 """Additions of packages above to a study: presets, batches, and sections of the report.
 
-The study itself knows no paper. `fastad.study.papers` is an extension, known by its name and
-imported where a configuration or a report asks for it.
+The study itself knows no paper. An extension is a module, such as `fastad.study.papers.extension`,
+known by its name and imported where a configuration or a report asks for it.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
+from types import ModuleType
 from typing import Any, Protocol, TypeAlias
 
 from fastad.study.problems import Problem
 
 Columns: TypeAlias = dict[str, list[Any]]
 
-# Modules with an object ``EXTENSION``. Names, not imports: lower packages do not depend on higher
-# ones, and nothing is loaded before it is used. The test of the layers has the same list.
+# Names, not imports: lower packages do not depend on higher ones, and nothing is loaded before it
+# is used. The test of the layers has the same list.
 _MODULES = ("fastad.study.papers.extension",)
 
 
@@ -84,34 +85,6 @@ class ExtraPlan(Protocol):
         """Return all settings that its results depend on, as values that JSON can represent."""
 
 
-class Extension:
-    """Additions to a study; each method may load what it needs."""
-
-    def profiles(self) -> Mapping[str, Mapping[str, Any]]:
-        """Return the values of each profile by its name, beside the study's own."""
-        return {}
-
-    def detectors(self) -> Mapping[str, Sequence[Mapping[str, Any]]]:
-        """Return by name of a preset its tables ``[[detectors]]``; the first is the default."""
-        return {}
-
-    def measures(self) -> Sequence[str]:
-        """Return the keys of measures that are the default."""
-        return ()
-
-    def compared_measures(self) -> Sequence[str]:
-        """Return the keys of the measures that the report compares, of those that there are."""
-        return ()
-
-    def plans(self) -> Mapping[str, Callable[[Mapping[str, Any]], ExtraPlan]]:
-        """Return the reader of each additional table of a configuration, by its name."""
-        return {}
-
-    def sections(self) -> Sequence[Callable[[Any], Any]]:
-        """Return functions from `StudyResults` to a `Section`, in the order of the report."""
-        return ()
-
-
-def extensions() -> tuple[Extension, ...]:
-    """Return all extensions, imported."""
-    return tuple(import_module(module).EXTENSION for module in _MODULES)
+def extensions() -> tuple[ModuleType, ...]:
+    """Return the modules of all extensions, imported."""
+    return tuple(map(import_module, _MODULES))
