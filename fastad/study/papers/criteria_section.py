@@ -2,8 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, get_args
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -38,8 +37,7 @@ _ALL, _ONE = "all", "one each"
 _MAX_NOTES = 8
 
 
-@dataclass(frozen=True, slots=True)
-class PairCounts:
+class PairCounts(NamedTuple):
     """Pairs of models of different detectors that two criteria order the same way."""
 
     # A tie in one of the two is one half.
@@ -47,17 +45,10 @@ class PairCounts:
     n_pairs: int
     # Pairs that do not count, because a value is undefined.
     n_left_out: int
+    fraction: float  # NaN where no pair counts
     # Interval of the fraction, from data sets drawn again; NaN of fewer than two that count.
     low: float
     high: float
-
-    @property
-    def fraction(self) -> float:
-        """Fraction of the pairs that are ordered the same way; NaN where no pair counts."""
-        return self.n_agreeing / self.n_pairs if self.n_pairs else float("nan")
-
-    def __str__(self) -> str:
-        return proportion_text(self.n_agreeing, self.n_pairs)
 
 
 def proportion_text(n: float, total: int) -> str:
@@ -86,8 +77,10 @@ def count_pairs(
     agreeing, counted = map(np.array, zip(*counts, strict=True))
     left_out = _n_different(np.zeros_like(missing), detector_of)
     left_out -= _n_different(missing, detector_of)
-    low, high = _interval(agreeing, counted, resampling)
-    return PairCounts(float(agreeing.sum()), int(counted.sum()), int(left_out.sum()), low, high)
+    n_agreeing, n_pairs = float(agreeing.sum()), int(counted.sum())
+    fraction = n_agreeing / n_pairs if n_pairs else float("nan")
+    ends = _interval(agreeing, counted, resampling)
+    return PairCounts(n_agreeing, n_pairs, int(left_out.sum()), fraction, *ends)
 
 
 def _count(values: Sequence[FloatVector], detector_of: IntVector) -> tuple[float, int]:
@@ -181,7 +174,8 @@ def _agreement(table: ResultTable, criteria: list[CriterionName], options: Any) 
     header = ["criterion", "models"]
     header += [head for name in _REFERENCES for head in (f"as {name}", "interval")]
     rows: list[list[Any]] = []
-    values: dict[str, list[Any]] = {}
+    # The rows of `to_frame`.
+    counted: list[tuple[Any, ...]] = []
     selected = {_ALL: np.arange(len(table.models)), _ONE: middle_models(table)}
     for name in criteria:
         for which, models in selected.items():
@@ -190,16 +184,18 @@ def _agreement(table: ResultTable, criteria: list[CriterionName], options: Any) 
                 merits = [table.measure(key).sign * table.means(key) for key in (name, *references)]
                 criterion, *others = (merit[:, models] for merit in merits)
                 counts = count_pairs(criterion, others, table.detector_of[models], resampling)
-                row += [str(counts), interval_text(100 * counts.low, 100 * counts.high, ".1f")]
-                _append(values, name, which, reference, counts)
+                row.append(proportion_text(counts.n_agreeing, counts.n_pairs))
+                row.append(interval_text(100 * counts.low, 100 * counts.high, ".1f"))
+                counted.append((name, which, reference, *counts))
             recovered = _labels(table, name, models) if which == _ONE else None
             rows.append([*row, DASH if recovered is None else _text(recovered)])
     named = ", ".join(table.models[i] for i in selected[_ONE])
     notes = [f"{_ONE}: {named}", "intervals at 95 %, of the proportion in %"]
-    keys = zip(*(values[key] for key in ("criterion", "models", "reference")), strict=True)
-    for key, n in zip(keys, values["n_left_out"], strict=True):
-        if n and key[1:] == (_ALL, "ROC"):
-            notes.append(f"left out: {n} pairs where {key[0].upper()} or ROC is undefined")
+    for name, which, reference, _, _, n, *_ in counted:
+        if n and (which, reference) == (_ALL, "ROC"):
+            notes.append(f"left out: {n} pairs where {name.upper()} or ROC is undefined")
+    columns = ("criterion", "models", "reference", *PairCounts._fields)
+    values = dict(zip(columns, map(list, zip(*counted, strict=True)), strict=True))
     return SimpleTable([*header, "labels"], rows, notes, values)
 
 
@@ -216,25 +212,6 @@ def middle_models(table: ResultTable) -> IntVector:
         models = sorted(np.flatnonzero(table.detector_of == detector).tolist(), key=by_numbers)
         middle.append(models[(len(models) - 1) // 2])
     return np.array(middle)
-
-
-def _append(
-    values: dict[str, list[Any]], name: str, which: str, reference: str, counts: PairCounts
-) -> None:
-    """Add the row of `to_frame` of one count."""
-    cells = {
-        "criterion": name,
-        "models": which,
-        "reference": reference,
-        "n_agreeing": counts.n_agreeing,
-        "n_pairs": counts.n_pairs,
-        "n_left_out": counts.n_left_out,
-        "fraction": counts.fraction,
-        "low": counts.low,
-        "high": counts.high,
-    }
-    for key, cell in cells.items():
-        values.setdefault(key, []).append(cell)
 
 
 def _labels(table: ResultTable, name: CriterionName, models: IntVector) -> LabelAgreement | None:
