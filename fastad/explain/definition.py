@@ -7,7 +7,6 @@ from functools import cached_property
 import numpy as np
 
 from fastad._core.types import BoolVector, CountVector, FloatVector, IntVector, LabelVector
-from fastad.ordering.counts import OrderedCounts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -154,36 +153,14 @@ def f1_at(points: Points, point: int) -> float:
     return float(2 * points.tps[point] / (flagged + points.n_anomalies))
 
 
+@dataclass(frozen=True, eq=False)
 class ScoredRows:
-    """Input of definitions: labels and scores row by row, and their points in order.
+    """Input of definitions: labels and scores row by row, and their points in order."""
 
-    Labels are 1 for an anomaly. ``groups`` has the rows of each group, and is empty without groups.
-    """
-
-    def __init__(
-        self,
-        labels: LabelVector,
-        scores: FloatVector,
-        points: Points,
-        groups: Sequence[IntVector] = (),
-    ) -> None:
-        self.labels = labels
-        self.scores = scores
-        self.points = points
-        self.groups = groups
-
-    @staticmethod
-    def from_counts(
-        labels: LabelVector,
-        scores: FloatVector,
-        counts: OrderedCounts,
-        groups: Sequence[IntVector] = (),
-    ) -> "ScoredRows":
-        """Return rows with the points that were counted already."""
-        thresholds = counts.thresholds().astype(np.float64)
-        # Counts may lie in memory that is used again.
-        points = Points(counts.fps.copy(), counts.tps.copy(), thresholds)
-        return ScoredRows(labels, scores, points, groups)
+    labels: LabelVector  # 1 for an anomaly
+    scores: FloatVector
+    points: Points
+    groups: Sequence[IntVector] = ()  # rows of each group
 
     @cached_property
     def parts(self) -> Sequence["ScoredRows"]:

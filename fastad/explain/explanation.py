@@ -16,7 +16,7 @@ from fastad._core.text_tables import TextTable, count_text
 from fastad._core.types import ArrayLike, IntVector, Label
 from fastad.errors import InvalidInputError
 from fastad.explain.averages import AVERAGES
-from fastad.explain.definition import Definition, ScoredRows
+from fastad.explain.definition import Definition, Points, ScoredRows
 from fastad.explain.thresholds import HARD_LABELS, THRESHOLDS
 from fastad.explain.time_order import TIME_ORDER
 from fastad.explain.whole_curve import WHOLE_CURVE
@@ -235,7 +235,8 @@ def explain(
     measures = {one.key: one.value_or_nan(counts) for one in bound}
     definitions = [one for one in DEFINITIONS if one.measure in measures]
     right = {key: x for key, x in measures.items() if abs(x - number) <= tolerance}
-    rows = ScoredRows.from_counts(labels.values, scores.astype(np.float64), counts, parts)
+    points = Points(counts.fps, counts.tps, counts.thresholds().astype(np.float64))
+    rows = ScoredRows(labels.values, scores.astype(np.float64), points, parts)
     # Infinite scores have no mean and no thresholds between them: definitions with these are NaN.
     with np.errstate(all="ignore"):
         values = [float(one.compute(rows)) for one in definitions]
