@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr, stdtrit
 
-from fastad._core.types import FloatMatrix, FloatVector, ShortVector
+from fastad._core.types import FloatMatrix, FloatVector, IntVector, ShortVector
 from fastad._kernels.rank_tests.pairs import possible_numbers
 
 # Fewer degrees of freedom, of the data or of the replicates, do not estimate their own errors: of
@@ -28,11 +28,15 @@ def _bonferroni(p_values: FloatVector) -> FloatVector:
 
 
 def _holm(p_values: FloatVector) -> FloatVector:
-    """Step down: the k-th smallest is tested among those that are left (Holm 1979)."""
+    """Test the k-th smallest among those that are left (Holm 1979)."""
+    return _step_down(p_values, np.arange(p_values.shape[0], 0, -1))
+
+
+def _step_down(p_values: FloatVector, factors: IntVector | ShortVector) -> FloatVector:
+    """Multiply p-values by factors, the smallest by the first; none is below a smaller one's."""
     order = np.argsort(p_values)
-    n_left = np.arange(p_values.shape[0], 0, -1)
     adjusted = np.empty_like(p_values)
-    adjusted[order] = np.minimum(np.maximum.accumulate(p_values[order] * n_left), 1.0)
+    adjusted[order] = np.minimum(np.maximum.accumulate(p_values[order] * factors), 1.0)
     return adjusted
 
 
@@ -62,12 +66,8 @@ def shaffer(p_values: FloatVector) -> FloatVector:
     of groups only.
     """
     n_groups = (1 + math.isqrt(1 + 8 * p_values.shape[0])) // 2
-    order = np.argsort(p_values)
-    n_left = np.arange(p_values.shape[0], 0, -1)
-    adjusted = np.empty_like(p_values)
-    products = p_values[order] * possible(n_groups)[n_left]
-    adjusted[order] = np.minimum(np.maximum.accumulate(products), 1.0)
-    return adjusted
+    # Of all that are left, down to one.
+    return _step_down(p_values, possible(n_groups)[:0:-1])
 
 
 @lru_cache(maxsize=4)
