@@ -36,24 +36,19 @@ class BatchResult:
 
 
 class Batch(Protocol):
-    """Work that is run in one piece and saved at once; it is sent to processes by pickle.
-
-    Attributes
-    ----------
-    table : str
-        Table of the study that its rows belong to.
-    tasks : tuple of str
-        For each of its tasks a digest of all that the rows depend on: a task with an equal digest
-        was done. Each has as many rows as the others, which come in this order.
-    """
+    """Work that is run in one piece and saved at once; it is sent to processes by pickle."""
 
     @property
     def table(self) -> str:
-        """Name of its table."""
+        """Table of the study that its rows belong to."""
 
     @property
     def tasks(self) -> tuple[str, ...]:
-        """Digests of its tasks."""
+        """For each of its tasks a digest of all that the rows depend on.
+
+        A task with an equal digest was done. Each has as many rows as the others, which come in
+        this order.
+        """
 
     @property
     def title(self) -> str:

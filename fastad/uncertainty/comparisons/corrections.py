@@ -92,9 +92,12 @@ def error_degrees_of_freedom(of_data: float, n_replicates: int) -> float:
 
 
 def significantly_larger(
-    values: FloatVector, replicates: FloatMatrix, degrees_of_freedom: FloatVector, level: float
+    values: FloatVector,  # (k,); NaN where there is none
+    replicates: FloatMatrix,  # (n_resamples, k): all share the drawn samples
+    degrees_of_freedom: FloatVector,  # (k,): of the errors
+    level: float,  # confidence level of all pairs at once
 ) -> npt.NDArray[np.bool_]:
-    """Return which values are significantly larger than which others.
+    """Return whether each value, a row, is significantly larger than each other, a column.
 
     Differences of all pairs at once: each is compared with its error, and the largest ratio of all
     with its distribution over the replicates (single-step max-T, Westfall and Young 1993). The
@@ -102,22 +105,6 @@ def significantly_larger(
     included. With fewer replicates than 1 / (1 - level) - 1 none is significantly larger. Values
     are compared as they are: subtracting the bias of EM, which two identical detectors share, would
     add noise; of 120 samples 18 to 28 then found equal distributions significantly different.
-
-    Parameters
-    ----------
-    values : numpy.ndarray of shape (k,)
-        Values to compare, NaN where there is none.
-    replicates : numpy.ndarray of shape (n_resamples, k)
-        Values of replicates, in which all share the drawn samples.
-    degrees_of_freedom : numpy.ndarray of shape (k,)
-        Degrees of freedom of their errors.
-    level : float
-        Confidence level of all pairs at once.
-
-    Returns
-    -------
-    numpy.ndarray of bool of shape (k, k)
-        Whether each row is significantly larger than each column.
     """
     k = values.shape[0]
     larger = np.zeros((k, k), np.bool_)

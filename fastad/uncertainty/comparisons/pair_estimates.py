@@ -69,40 +69,21 @@ def check_comparison_options(
 
 
 class PairEstimate(NamedTuple):
-    """The estimate of a method for one pair.
+    """The estimate of a method for one pair."""
 
-    Attributes
-    ----------
-    low, high, p_value : float
-        Interval and p-value from one computation: the interval excludes 0 where the p-value is at
-        most alpha, and nowhere else.
-    variance : float
-        Variance of the difference; NaN where the method has none.
-    df : float
-        Degrees of freedom with which the variance is known.
-    method : str
-        How it was computed.
-    n_resamples, n_undefined : int
-        Number of replicates or permutations, and how many left the measure undefined.
-    intervals : tuple of Interval
-        Intervals of both values, where the difference's is made of them.
-    coverage : float or None
-        Coverage of these intervals, where it was measured.
-    doubt : str or None
-        Why the difference is not distributed as its variance says.
-    """
-
+    # From one computation: the interval excludes 0 where the p-value is at most alpha, and nowhere
+    # else.
     low: float
     high: float
     p_value: float
-    variance: float
-    df: float
-    method: str
-    n_resamples: int = 0
-    n_undefined: int = 0
-    intervals: tuple[Interval, ...] = ()
-    coverage: float | None = None
-    doubt: str | None = None
+    variance: float  # of the difference; NaN where the method has none
+    df: float  # degrees of freedom with which the variance is known
+    method: str  # how it was computed
+    n_resamples: int = 0  # replicates or permutations
+    n_undefined: int = 0  # of them, which left the measure undefined
+    intervals: tuple[Interval, ...] = ()  # of both values, where the difference's is made of them
+    coverage: float | None = None  # of these intervals, where it was measured
+    doubt: str | None = None  # why the difference is not distributed as its variance says
 
 
 def doubts(

@@ -49,21 +49,12 @@ _FEW = 1e-3
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Detectors:
-    """Detectors on the same samples, each in its order.
+    """Detectors on the same samples, each in its order."""
 
-    Attributes
-    ----------
-    labels : Labels
-        Labels of the samples; unweighted where rows are independent.
-    names, score_names : sequence of str
-        Names of the detectors, and of their scores in messages.
-    samples : sequence of Sample
-        Samples of each class are numbered in the order of the rows, the same for all detectors.
-    """
-
-    labels: Labels
+    labels: Labels  # unweighted where rows are independent
     names: Sequence[str]
-    score_names: Sequence[str]
+    score_names: Sequence[str]  # of their scores in messages
+    # Samples of each class are numbered in the order of the rows, the same for all detectors.
     samples: Sequence[Sample]
 
     @property

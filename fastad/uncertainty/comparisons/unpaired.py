@@ -284,18 +284,11 @@ def _infinite(n_resamples: int) -> float:
 
 
 class _PooledClass(NamedTuple):
-    """One class of both samples.
+    """One class of both samples."""
 
-    Attributes
-    ----------
-    positions : numpy.ndarray of shape (n_samples,)
-        Position of each sample's score among all distinct scores, the highest first.
-    n_first : int
-        How many are of the first sample.
-    """
-
+    # (n_samples,): position of each score among all distinct scores, the highest first.
     positions: IntVector
-    n_first: int
+    n_first: int  # how many are of the first sample
 
 
 def _permuted_differences(

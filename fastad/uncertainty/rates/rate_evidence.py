@@ -78,30 +78,14 @@ class RateBets:
 
 
 class RateEvidence:
-    """The capital of bets, of one stream or of many.
-
-    Parameters
-    ----------
-    bets : RateBets
-        The bets.
-    shape : tuple of int, default ()
-        Shape of an array of streams.
-
-    Attributes
-    ----------
-    log_stakes : numpy.ndarray of shape (..., n_bets)
-        Logarithms of the values of the placed bets.
-    kept : numpy.ndarray of shape (..., n_bets)
-        Capital that is not bet yet.
-    n : numpy.ndarray
-        Number of points.
-    """
+    """The capital of bets, of one stream or of an array of streams."""
 
     __slots__ = ("_bets", "kept", "log_stakes", "n")
 
     def __init__(self, bets: RateBets, shape: tuple[int, ...] = ()) -> None:
         self._bets = bets
-        self.n = np.zeros(shape)
+        self.n = np.zeros(shape)  # number of points
+        # (*shape, n_bets): capital that is not bet yet, and logarithms of the placed bets' values.
         self.kept = np.broadcast_to(bets.weights, (*shape, bets.weights.shape[0]))
         self.log_stakes = np.full(self.kept.shape, -math.inf)
 
