@@ -123,6 +123,16 @@ def refuse_nan(
     )
 
 
+def refuse_wrong(wrong: Any, values: npt.NDArray[Any], name: str, must: str) -> None:
+    """Refuse values of which some are wrong; the error says how many, and the first."""
+    if np.any(wrong):
+        first = int(np.argmax(wrong))
+        raise InvalidInputError(
+            f"{name} must {must}; found {np.count_nonzero(wrong)} other values, the first at "
+            f"index {first}: {values[first]}"
+        )
+
+
 def as_readonly(vector: npt.NDArray[Any], bits: type | None = None) -> npt.NDArray[Any]:
     """Return a contiguous read-only view (a copy if strided): one compiled signature a type.
 

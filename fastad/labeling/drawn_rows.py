@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fastad._core.arrays import index_of, real_vector, set_readonly
+from fastad._core.arrays import index_of, real_vector, refuse_wrong, set_readonly
 from fastad._core.parameters import check_type, short_repr
 from fastad._core.results import Column, Result, ShortRepr, frame_columns
-from fastad._core.types import ArrayLike, BoolVector, FloatVector, IntVector, ScoreVector
+from fastad._core.types import ArrayLike, FloatVector, IntVector, ScoreVector
 from fastad._tables.columns import Names, Numbers, Role, is_missing, label_of
 from fastad._tables.errors import TableError
 from fastad._tables.files import WRITTEN_FORMATS, save_columns
@@ -133,10 +133,10 @@ class DrawnRows(ShortRepr, Result):
                 )
             order = np.argsort(self.row)
             index = order[np.minimum(np.searchsorted(self.row, numbers, sorter=order), n - 1)]
-            _refuse(self.row[index] != numbers, numbers, "rows", "have been drawn")
+            refuse_wrong(self.row[index] != numbers, numbers, "rows", "have been drawn")
         old = self.label[index]
         changed = ~np.isnan(old) & ~np.isnan(given) & (old != given)
-        _refuse(changed, given, "labels", "equal those that rows already have")
+        refuse_wrong(changed, given, "labels", "equal those that rows already have")
         label = self.label.copy()
         label[index] = np.where(np.isnan(given), old, given)
         return replace(self, label=set_readonly(label))
@@ -231,7 +231,7 @@ def _checked(columns: Mapping[str, Any]) -> DrawnRows:
         ("priority", priority, (priority >= 0) & (priority <= 1 + _ROUNDING), "lie in [0, 1]"),
         ("size", size, size >= least * (1 - _ROUNDING), "be at least least_size"),
     ):
-        _refuse(~is_possible, values, name, expected)
+        refuse_wrong(~is_possible, values, name, expected)
     order = np.argsort(priority, kind="stable")
     scores = {}
     for name in [name for name in columns if name not in COLUMNS]:
@@ -301,13 +301,13 @@ def _difference(drawn: DrawnRows, scores: Mapping[str, ScoreVector]) -> str | No
 
 def _check_label_values(labels: npt.NDArray[Any], name: str) -> FloatVector:
     values = labels.astype(np.float64)
-    _refuse(~(np.isnan(values) | (values == 0) | (values == 1)), values, name, "be 0 or 1")
+    refuse_wrong(~(np.isnan(values) | (values == 0) | (values == 1)), labels, name, "be 0 or 1")
     return values
 
 
 def _check_row_numbers(values: npt.NDArray[Any], name: str) -> IntVector:
     is_integer = (abs(values) < _LARGEST) & (values == np.floor(values))
-    _refuse(~is_integer, values, name, "be integers")
+    refuse_wrong(~is_integer, values, name, "be integers")
     rows = values.astype(np.int64)
     _refuse_duplicates(rows, name)
     return rows
@@ -316,13 +316,4 @@ def _check_row_numbers(values: npt.NDArray[Any], name: str) -> IntVector:
 def _refuse_duplicates(rows: IntVector, name: str) -> None:
     is_double = np.ones(rows.shape[0], np.bool_)
     is_double[np.unique(rows, return_index=True)[1]] = False
-    _refuse(is_double, rows, name, "name each row once")
-
-
-def _refuse(wrong: BoolVector, values: npt.NDArray[Any], name: str, expected: str) -> None:
-    if wrong.any():
-        first = int(np.argmax(wrong))
-        raise InvalidInputError(
-            f"{name} must {expected}; found {np.count_nonzero(wrong)} others, the first at index "
-            f"{first}: {values[first]:g}"
-        )
+    refuse_wrong(is_double, rows, name, "name each row once")

@@ -14,6 +14,7 @@ from fastad._core.arrays import (
     read_numbers,
     real_vector,
     refuse_nan,
+    refuse_wrong,
     set_readonly,
     two_classes_hint,
 )
@@ -245,12 +246,7 @@ def _weights(
 def check_weights(weights: ScoreVector, name: str) -> CountVector:
     """Return weights, or numbers of samples, as int64 where all are integers, else as float64."""
     bad = ~(weights >= 0) | np.isinf(weights)
-    if np.any(bad):
-        first = int(np.argmax(bad))
-        raise InvalidInputError(
-            f"{name} must be finite and not negative; found {np.count_nonzero(bad)} "
-            f"other values, the first at index {first}: {weights[first]}"
-        )
+    refuse_wrong(bad, weights, name, "be finite and not negative")
     whole = weights.dtype.kind != "f" or bool(np.all(weights == np.floor(weights)))
     with np.errstate(over="ignore"):
         total = float(np.sum(weights, dtype=np.float64))

@@ -1,10 +1,10 @@
 """Counts that somebody else made, in bins of scores, as the cells of a sketch."""
 
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
-from fastad._core.arrays import check_no_nan, check_rows, real_vector
+from fastad._core.arrays import check_no_nan, check_rows, real_vector, refuse_wrong
 from fastad._core.parameters import check_choice
 from fastad._core.types import ArrayLike, CountVector, FloatVector, IntVector, ScoreVector
 from fastad._kernels.ordering import keys
@@ -33,7 +33,7 @@ def ranges_of(
 ) -> ScoreCells:
     """Check counts in ranges of scores in any order, without NaN; those that overlap are joined."""
     counts = _check_counts(normals, anomalies)
-    _refuse(high < low, high, "high", "not be below low")
+    refuse_wrong(high < low, high, "high", "not be below low")
     return _occupied(rank_bits(low), rank_bits(high), counts)
 
 
@@ -60,7 +60,9 @@ def _check_counts(normals: ArrayLike, anomalies: ArrayLike) -> CountVector:
     if np.all(both == np.floor(both)):
         # They count samples. Where one is as large, it may have been rounded on its way.
         for name, counts in given.items():
-            _refuse(counts >= _FLOATS_MERGE, counts, name, "be below 2^53 where all are integers")
+            refuse_wrong(
+                counts >= _FLOATS_MERGE, counts, name, "be below 2^53 where all are integers"
+            )
         total = both.sum(dtype=np.float64)
         if total >= MOST_POINTS:
             raise InvalidInputError(
@@ -74,7 +76,7 @@ def exact_floats(scores: ScoreVector, name: str) -> FloatVector:
     """Return scores as float64, which must not round integers."""
     floats: FloatVector = scores.astype(np.float64)
     rounded = np.abs(floats) >= _FLOATS_MERGE if scores.dtype.kind in "iu" else np.False_
-    _refuse(rounded, scores, name, "be floats, or integers below 2^53")
+    refuse_wrong(rounded, scores, name, "be floats, or integers below 2^53")
     return floats
 
 
@@ -103,7 +105,7 @@ def _ends(edges: ArrayLike, n_bins: int, closed: Closed) -> tuple[IntVector, Int
     if closed == "both":
         # Bins have no score in common.
         falls[1::2] |= values[2::2] == values[1:-1:2]
-    _refuse(np.append(False, falls), values, "edges", "rise")
+    refuse_wrong(np.append(False, falls), values, "edges", "rise")
     bits = rank_bits(values)
     if closed == "both":
         return bits[::2], bits[1::2]
@@ -114,13 +116,3 @@ def _ends(edges: ArrayLike, n_bins: int, closed: Closed) -> tuple[IntVector, Int
     else:
         lowest[1:] += 1
     return lowest, highest
-
-
-def _refuse(bad: Any, values: Any, name: str, expected: str) -> None:
-    """Raise where some values are bad."""
-    if np.any(bad):
-        first = int(np.argmax(bad))
-        raise InvalidInputError(
-            f"{name} must {expected}; found {np.count_nonzero(bad)} other values, the first at "
-            f"index {first}: {values[first]}"
-        )
