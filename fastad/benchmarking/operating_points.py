@@ -26,12 +26,12 @@ from fastad.benchmarking.means import defined_mean
 from fastad.benchmarking.pairwise_tests.pairs import (
     CRITERIA,
     WELCH_CORRECTIONS,
+    PairCorrection,
     PairTest,
     PairwiseTests,
     compare_pairs,
     pair_p_values,
 )
-from fastad.benchmarking.pairwise_tests.statistics import PairCorrection
 from fastad.benchmarking.reading import problem_noun
 from fastad.benchmarking.resampling import Means, Resampling, check_resampling
 from fastad.benchmarking.result_table import Results, ResultTable, as_results

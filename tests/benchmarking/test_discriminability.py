@@ -14,8 +14,7 @@ import scipy.stats
 
 from fastad import ResultTable
 from fastad.benchmarking import discriminability
-from fastad.benchmarking.pairwise_tests.pairs import compare_pairs, pair_p_values
-from fastad.benchmarking.pairwise_tests.statistics import LARGEST_CORRECTED
+from fastad.benchmarking.pairwise_tests.pairs import LARGEST_CORRECTED, compare_pairs, pair_p_values
 from fastad.errors import InvalidInputError
 from tests.support import pairwise_tests as slow
 from tests.support.comparison_oracles import numbers

@@ -16,7 +16,6 @@ from fastad._core.threads import thread_limit
 from fastad._kernels.rank_tests.pairs import least_rank, most_tests
 from fastad.benchmarking.pairwise_tests import models as of_models
 from fastad.benchmarking.pairwise_tests import pairs as of_pairs
-from fastad.benchmarking.pairwise_tests import statistics
 from fastad.benchmarking.pairwise_tests.models import Models
 from fastad.benchmarking.pairwise_tests.pairs import (
     CRITERIA,
@@ -263,7 +262,6 @@ def test_steps_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     values = results(300, 4, 2)
     values[100:180, :, 1] = [0.1, 0.2, 0.3, 0.4]
     whole = compare_pairs(values, alpha=0.05)
-    monkeypatch.setattr(statistics, "LARGEST_CORRECTED", 200)
     monkeypatch.setattr(of_pairs, "LARGEST_CORRECTED", 200)
     monkeypatch.setattr(of_models, "_PAIRS_A_STEP", 1000)
     assert len(Models.of(values[:, :, 0]).steps()) > 40
@@ -358,8 +356,8 @@ def test_corrections_that_do_not_fit(test: Any) -> None:
 def test_threads_stop(monkeypatch: pytest.MonkeyPatch) -> None:
     stop = threading.Event()
     stop.set()
-    with pytest.raises(statistics.StoppedError):
-        statistics.welch(Models.of(results(5, 3, 1)[:, :, 0]), 0.05, stop)
+    with pytest.raises(of_pairs.StoppedError):
+        of_pairs.welch(Models.of(results(5, 3, 1)[:, :, 0]), 0.05, stop)
 
     def interrupted(*_: Any) -> Any:
         raise KeyboardInterrupt
