@@ -18,10 +18,11 @@ from fastad.ordering.counts import count
 from fastad.uncertainty.chance.chance_level import ChanceLevel, chance_level, chance_of
 from fastad.uncertainty.chance.null_distributions import (
     area_probabilities,
+    moments,
+    normal_approximation,
     null_distribution,
     sizes_of,
 )
-from fastad.uncertainty.chance.null_moments import moments, normal_approximation
 from fastad.uncertainty.samples.bootstrap import IndependentSample
 from tests.support.uncertainty import SCORES, VALUES, Vector, labelled, point_options
 

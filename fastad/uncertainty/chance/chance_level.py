@@ -21,10 +21,11 @@ from fastad.ordering.counts import OrderedCounts, count
 from fastad.ordering.labels import check_labels, check_scores
 from fastad.uncertainty.chance.null_distributions import (
     NullDistribution,
+    moments,
+    normal_approximation,
     null_distribution,
     sizes_of,
 )
-from fastad.uncertainty.chance.null_moments import moments, normal_approximation
 from fastad.uncertainty.chance.permutations import (
     drawn_values,
     enumerated,
