@@ -35,15 +35,15 @@ def test_a_series_is_compared_with_all_its_shifts() -> None:
 
 
 def test_labels_are_exchanged_between_clusters_of_a_size() -> None:
-    """Three clusters of two rows and nine of one: six times 9 equal outcomes, all enumerated."""
+    """Three clusters of two rows and nine of one, each turned: all outcomes are enumerated."""
     clusters = np.array([0, 0, 1, 1, 2, 2, *range(3, 12)])
     y = np.array([1, 0, 0, 0, 1, 1, 1, *[0] * 8]).astype(bool)
     s = np.random.default_rng(5).permutation(15).astype(float)
     values = []
-    for order in itertools.permutations(range(3)):
+    for order, *turns in itertools.product(itertools.permutations(range(3)), *[(1, -1)] * 3):
+        pairs = [y[2 * k : 2 * k + 2][::turn] for k, turn in zip(order, turns, strict=True)]
         for first in range(9):
-            pairs = y[:6].reshape(3, 2)[list(order)].ravel()
-            values.append(area(np.concatenate([pairs, np.arange(9) == first]), s))
+            values.append(area(np.concatenate([*pairs, np.arange(9) == first]), s))
     result = fastad.chance_level(y, s, measure="auc", clusters=clusters, n_resamples=4000, rng=0)
     # Standard errors of 4 000 draws: below 0.008 of a probability, 1/60 of a deviation of a mean.
     assert result.p_value == pytest.approx(np.mean(np.array(values) >= area(y, s) - 1e-9), abs=0.03)
@@ -115,9 +115,24 @@ def test_bad_designs_are_named(design: dict[str, Any], error: Any, message: str)
         fastad.chance_level(Y, S, measure="auc", **design)
 
 
+def test_the_chance_level_of_rows_sorted_by_label_is_a_half() -> None:
+    """Anomalies stayed among the last rows of their clusters: the level was 0.7."""
+    rng = np.random.default_rng(0)
+    y = np.arange(600) >= 540
+    s = rng.normal(size=600) + 2 * y
+    for clusters in (rng.permutation(np.arange(600) % 60), rng.integers(0, 60, 600)):
+        for rows in (np.arange(600), rng.permutation(600)):
+            result = fastad.chance_level(
+                y[rows], s[rows], measure="auc", clusters=clusters[rows], n_resamples=400, rng=0
+            )
+            assert result.expected == pytest.approx(0.5, abs=0.05)
+            assert result.adjusted > 0.75
+            assert result.p_value < 0.01
+
+
 def test_clusters_that_all_differ_in_size_cannot_be_exchanged() -> None:
     clusters = np.repeat(np.arange(12), np.arange(1, 13))
-    y = np.arange(78) % 2 == 0
+    y = clusters % 2 == 0
     with pytest.raises(UndefinedMeasureError, match="found none among 12 clusters of 12 sizes"):
         fastad.chance_level(y, np.arange(78.0), measure="auc", clusters=clusters)
 

@@ -116,8 +116,9 @@ def chance_level(
         Seed, or source of one; the same seed gives the same result with any number of threads.
     clusters : array-like of shape (n_samples,), optional
         Cluster of each sample, such as a user or a device. By chance means that the labels of a
-        whole cluster, in the order of its rows, are given to another cluster of the same size: the
-        clusters of a size are exchangeable, and their labels independent of their scores [4].
+        whole cluster, in the order of its rows and turned in a circle, are given to another cluster
+        of the same size: clusters of a size are exchangeable, labels within one stationary, and
+        independent of the scores [4].
     blocks : int or "auto", optional
         Mean length of blocks of samples that depend, where rows are in the order of time. By chance
         means that the series of labels is shifted in a circle against the scores: it is stationary,

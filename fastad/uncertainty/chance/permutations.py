@@ -176,7 +176,11 @@ def _shifted(labels: LabelVector, key: np.uint64) -> Callable[[int], LabelVector
 
 
 def _between_clusters(sample: DesignedSample, key: np.uint64) -> Callable[[int], LabelVector]:
-    """Return a draw that gives the labels of each cluster to a cluster of the same size."""
+    """Return a draw that gives the labels of each cluster to a cluster of the same size.
+
+    Turned in a circle: in the same order they would be the labels of the same places, and of rows
+    that are sorted by label the anomalies would stay among the last.
+    """
     # Rows of each cluster, in their order; clusters of one size are the rows of a matrix.
     by_cluster = np.argsort(sample.units, kind="stable")
     sizes = np.bincount(sample.units, minlength=sample.n_units)
@@ -185,12 +189,12 @@ def _between_clusters(sample: DesignedSample, key: np.uint64) -> Callable[[int],
     for size in np.unique(sizes):
         first = starts[sizes == size]
         rows = by_cluster[first[:, None] + np.arange(size)]
-        if (sample.labels[rows] != sample.labels[rows[0]]).any():
+        if (sample.labels[rows] != sample.labels[rows[0, 0]]).any():
             groups.append(rows)
     if not groups:
         raise UndefinedMeasureError(
-            "the chance level needs clusters of the same size with different labels, which are "
-            f"exchanged; found none among {sample.n_units} clusters of "
+            "the chance level needs clusters with both labels, or clusters of the same size with "
+            f"different ones, which are exchanged; found none among {sample.n_units} clusters of "
             f"{np.unique(sizes).shape[0]} sizes"
         )
 
@@ -198,7 +202,10 @@ def _between_clusters(sample: DesignedSample, key: np.uint64) -> Callable[[int],
         rng = numbered_generator(key, i)
         labels: LabelVector = sample.labels.copy()
         for rows in groups:
-            labels[rows] = sample.labels[rows[rng.permutation(rows.shape[0])]]
+            n, size = rows.shape
+            turned = (np.arange(size) + rng.integers(size, size=(n, 1))) % size
+            others = np.take_along_axis(rows[rng.permutation(n)], turned, axis=1)
+            labels[rows] = sample.labels[others]
         return labels
 
     return exchanged
