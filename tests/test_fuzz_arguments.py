@@ -161,6 +161,7 @@ def check(name: str, values: dict[str, Any], unusual: set[str]) -> None:
     assert {x: snapshot(value) for x, value in values.items()} == before
 
 
+@pytest.mark.slow
 @settings(max_examples=100)
 @given(calls())
 def test_any_object_for_any_argument(call: tuple[str, dict[str, Any], set[str]]) -> None:

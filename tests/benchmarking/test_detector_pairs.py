@@ -177,6 +177,7 @@ def test_hierarchical_posterior_is_that_of_a_grid(between: float) -> None:
     assert result.monte_carlo_error < 0.01
 
 
+@pytest.mark.slow
 def test_hierarchical_with_unequal_folds() -> None:
     """Folds that one detector lacks do not count; data sets with fewer than two are left out."""
     values = splits()
@@ -196,6 +197,7 @@ def test_hierarchical_with_unequal_folds() -> None:
     np.testing.assert_allclose(one.p_better, other.p_better, atol=0.02)
 
 
+@pytest.mark.slow
 def test_hierarchical_with_data_sets_without_variance() -> None:
     values = splits()
     values[3, 1] = values[3, 0]
@@ -226,6 +228,7 @@ def test_printed_matrices() -> None:
     assert result.to_columns()["p_better"] == [result.p_better[0, 1]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_displays_show_the_cells(function: Callable[..., PairMatrix]) -> None:
     matrix = function(table(splits(n=6)))
@@ -241,6 +244,7 @@ def test_displays_show_the_cells(function: Callable[..., PairMatrix]) -> None:
         PairMatrixDisplay("auc")  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_missing_cells_and_refusals(function: Callable[..., PairMatrix]) -> None:
     values = splits(n=6)

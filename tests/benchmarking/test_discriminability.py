@@ -315,6 +315,7 @@ def test_the_frame_has_all_columns() -> None:
     assert r"\toprule" in result.to_latex()
 
 
+@pytest.mark.slow
 def test_what_is_not_counted_is_none() -> None:
     n = LARGEST_CORRECTED + 1
     values = np.random.default_rng(0).uniform(size=(1, n, 2))

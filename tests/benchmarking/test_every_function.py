@@ -133,7 +133,7 @@ def takes(function: Callable[..., Any], name: str) -> bool:
     return name in inspect.signature(function).parameters
 
 
-@pytest.mark.one_in(7)
+@pytest.mark.slow
 @every_case
 def test_order_of_rows_and_threads_change_no_bit(function: Callable[..., Any], name: str) -> None:
     table = TABLES[name]
@@ -147,6 +147,7 @@ def test_order_of_rows_and_threads_change_no_bit(function: Callable[..., Any], n
         assert result_of(function, renamed)[0] == expected[0]
 
 
+@pytest.mark.slow
 @every_function
 def test_a_table_that_is_read_is_as_good_as_its_columns(function: Callable[..., Any]) -> None:
     table = TABLES["untied"]
@@ -222,6 +223,7 @@ def test_intervals_contain_their_estimate(
     assert check_intervals(result) > 0 or not draws
 
 
+@pytest.mark.slow
 @every_function
 def test_results_cannot_be_written(function: Callable[..., Any]) -> None:
     result = function(TABLES["untied"], **few_resamples(function))

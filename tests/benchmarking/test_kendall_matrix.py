@@ -83,6 +83,7 @@ def test_tau_is_that_of_scipy(n_models: int, n_values: int, nans: float) -> None
         assert result[k, i, j] == pytest.approx(expected, rel=1e-12, abs=1e-15, nan_ok=True)
 
 
+@pytest.mark.slow
 def test_many_models_and_few_data_sets() -> None:
     rng = np.random.default_rng(0)
     a = rng.standard_normal((3, 10_000)).round(2)

@@ -29,6 +29,7 @@ def marked(result: fastad.benchmarking.MeanValues) -> list[list[str]]:
     ]
 
 
+@pytest.mark.slow
 @given(st.data())
 def test_values_are_the_definition(data: st.DataObject) -> None:
     """Of the rates k/10, or none, of five models of three detectors: the sums are exact."""

@@ -240,6 +240,7 @@ def test_bad_arguments_are_refused_before_any_work(
 
 
 # An example is a whole overview, also where more are drawn.
+@pytest.mark.slow
 @settings(max_examples=10)
 @given(st.data())
 def test_gaps_are_named_and_never_stop_the_rest(data: st.DataObject) -> None:
@@ -426,6 +427,7 @@ def test_without_ranks_the_answer_has_no_leader() -> None:
 # Pictures.
 
 
+@pytest.mark.slow
 def test_pictures_are_drawn_without_pyplot(overview: RunsOverview) -> None:
     from matplotlib import pyplot
 

@@ -65,6 +65,7 @@ def tables(draw: st.DrawFn) -> Values:
     return np.array(rows)[:, :, None]
 
 
+@pytest.mark.slow
 @settings(max_examples=12)
 @given(tables(), st.sampled_from([0.05, 0.3]))
 def test_slow_definitions(values: Values, alpha: float) -> None:
@@ -119,6 +120,7 @@ def test_tukey_of_scipy(n_models: int) -> None:
     assert counts[0] == (expected[np.triu_indices(n_models, 1)] <= 0.05).sum()
 
 
+@pytest.mark.slow
 def test_false_discoveries_of_scipy() -> None:
     values = results(40, 6, 1, seed=3)
     raw = pair_p_values(values[:, :, 0])[np.triu_indices(40, 1)]
@@ -258,6 +260,7 @@ def test_order_of_models_and_folds_and_number_of_threads() -> None:
                 np.testing.assert_array_equal(again, first[np.ix_(order, order)])
 
 
+@pytest.mark.slow
 def test_steps_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     values = results(300, 4, 2)
     values[100:180, :, 1] = [0.1, 0.2, 0.3, 0.4]

@@ -55,6 +55,7 @@ def several(rows: Rows) -> bool:
     return len({row["detector"] for row in rows}) > 1
 
 
+@pytest.mark.slow
 @given(result_rows(LABELS).filter(several), st.sampled_from(LABELS))
 def test_distances_are_those_of_the_loops(rows: Rows, reference: str) -> None:
     result = rank_distance(read(rows), reference=reference, rng=0, n_resamples=3)

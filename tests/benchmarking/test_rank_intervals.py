@@ -147,7 +147,7 @@ def test_skewed_differences_are_resampled(seed: int) -> None:
     assert np.all(result.better <= most[index])
 
 
-@pytest.mark.one_in(8)
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(8))
 def test_skewness_is_that_of_random_signs(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -260,6 +260,7 @@ def test_few_data_sets_show_nothing_and_say_so() -> None:
     assert rank_intervals(table(np.vstack([values, values[:1]])), rng=0).high.tolist() == [1, 2]
 
 
+@pytest.mark.slow
 def test_skewed_differences_are_noted() -> None:
     """Those of skewed noise of unequal size; of equal size, or rounded to ties, rarely."""
     rng = np.random.default_rng(7)

@@ -58,7 +58,7 @@ def check_same(one: LossMatrix, other: LossMatrix) -> None:
     assert str(one) == str(other)
 
 
-@pytest.mark.one_in(5)
+@pytest.mark.slow
 @pytest.mark.parametrize("criterion", CRITERIA)
 @pytest.mark.parametrize(("choice", "level"), [("optimal", 0.95), ("lowest", 0.8)])
 def test_it_is_the_loss_of_a_table_with_the_selected_columns(

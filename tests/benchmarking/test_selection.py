@@ -72,6 +72,7 @@ def test_loss_is_that_of_the_loops(rows: Rows) -> None:
             assert result.n_datasets[i, j] == len(losses) - losses.count(None)
 
 
+@pytest.mark.slow
 @given(result_rows(LABELS, classes=3))
 def test_class_sensitivity_is_that_of_the_loops(rows: Rows) -> None:
     keys = ("dataset", "anomaly_class")

@@ -92,6 +92,7 @@ def test_columns_that_are_left_out_are_named() -> None:
     assert not named.notes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [{"confidence_level": 0.9, "chance": True, "n_resamples": 20}, {"threshold": 0.5},

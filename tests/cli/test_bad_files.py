@@ -89,6 +89,7 @@ def test_bad_text_is_refused_with_its_place(tmp_path: Path, content: str, expect
     assert f"{path}: {expected}" in refused(path)
 
 
+@pytest.mark.slow
 @loop(
     ("content", "expected"),
     [
@@ -133,6 +134,7 @@ def test_messages_quote_the_names_of_columns_as_they_are(
 Y_NPY, S_NPY = npy(np.array([0, 1])), npy(np.array([0.1, 0.2]))
 
 
+@pytest.mark.slow
 @loop(
     # Labels, if any, and scores, if any; what is said of them, and of named scores.
     ("labels", "scores", "expected", "options"),
@@ -212,6 +214,7 @@ def test_columns_without_rows_are_refused(tmp_path: Path) -> None:
 # Usage.
 
 
+@pytest.mark.slow
 @loop(
     ("options", "expected"),
     [

@@ -44,6 +44,7 @@ def test_runs_of_evaluate_are_compared(tmp_path: Path) -> None:
     assert auc["b"]["n_datasets"] == 2
 
 
+@pytest.mark.slow
 def test_all_sections_and_what_they_say_are_printed(runs: Path) -> None:
     result = run(runs, "--operating-fpr", 0.1, "--reference", "tpr@0.05", "--control", "pca")
     estimate = compare_runs(
@@ -82,6 +83,7 @@ def test_long_tables_are_not_printed_but_saved(
     assert "auc           wine" in run(runs, *words[:8]).stdout
 
 
+@pytest.mark.slow
 def test_json_holds_the_rows_of_each_section(runs: Path) -> None:
     one = read(runs, "--seed", 3)
     result = compare_runs(RUNS, n_resamples=40, rng=3)

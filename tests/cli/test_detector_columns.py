@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pytest
 
 from tests.support.command_line import error_of, invoke
 from tests.support.loops import loop
@@ -107,6 +108,7 @@ def test_labels_get_the_hints_to_their_options(extension: str, tmp_path: Path) -
     assert detectors_of(path, "--label", "outlier")[0] == list(DETECTORS)
 
 
+@pytest.mark.slow
 @each_format
 def test_labels_may_be_true_and_false_in_text_too(extension: str, tmp_path: Path) -> None:
     printed = []

@@ -50,6 +50,7 @@ def save_table(path: Path) -> Path:
 # Reading; `tests.tables` has more files.
 
 
+@pytest.mark.slow
 @loop(
     "name", ["a, b", 'say ""hi""', "a;b;c;d", "a\tb\tc", "[red]x[/red]", "[/x]", "ünï 中", "y_true"]
 )

@@ -46,6 +46,7 @@ def test_the_exit_code_is_the_verdict(folder: Path, new: str, code: int, verdict
     assert (as_json.exit_code, json.loads(as_json.stdout)["verdict"]) == (code, verdict)
 
 
+@pytest.mark.slow
 def test_power_takes_the_old_table_alone(folder: Path) -> None:
     paths = folder / "policy.toml", folder / "old.parquet"
     (row,) = json_of("gate", *paths, "--power", "--loss", "0.01")["rows"]

@@ -29,6 +29,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     return folder, stdout_of("demo", "--output", folder)
 
 
+@pytest.mark.slow
 def test_the_demo_leaves_scores_and_a_figure(demo: tuple[Path, str]) -> None:
     folder = demo[0]
     assert sorted(x.name for x in folder.iterdir()) == ["roc.png", "scores.csv"]

@@ -65,7 +65,7 @@ def start_of(words: str) -> list[str]:
     return start
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "name", "rule"),
     [

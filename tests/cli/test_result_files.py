@@ -19,7 +19,7 @@ def runs(tmp_path: Path) -> Path:
 # What is read.
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", [".csv", ".arrow", ".npz"])
 def test_all_kinds_of_files_print_the_same(runs: Path, ending: str) -> None:
     table = RUNS.assign(params=np.where(RUNS.fold == 7, 0.5, 10.0))
@@ -46,7 +46,7 @@ def test_texts_and_numbers_of_a_csv_file_are_those_of_parquet(tmp_path: Path) ->
     assert "missing: 2 of 24 rows (007, svm, fold 9; 007, svm, fold 10)" in one.stderr
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", [".csv", ".parquet"])
 def test_columns_that_are_left_out_are_named(runs: Path, ending: str) -> None:
     table = RUNS.rename(columns={"auc": "roc_auc"}).assign(accuracy=0.5, hours=np.arange(N))
@@ -59,6 +59,7 @@ def test_columns_that_are_left_out_are_named(runs: Path, ending: str) -> None:
     assert "left out" not in run(path, "--measure", "auc").stderr
 
 
+@pytest.mark.slow
 def test_rows_of_several_files_are_one_table(runs: Path, tmp_path: Path) -> None:
     shuffled = RUNS.sample(frac=1, random_state=0)
     first = save(tmp_path / "a.csv", shuffled[:10])

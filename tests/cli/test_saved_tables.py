@@ -47,6 +47,7 @@ def as_read(columns: dict[str, list[Any]]) -> list[dict[str, str]]:
     return [dict(zip(columns, map(str, row), strict=True)) for row in cells]
 
 
+@pytest.mark.slow
 @loop("command", [EVALUATE, *COMMANDS])
 def test_files_have_what_is_printed_which_stays_the_same(
     command: tuple[object, ...], table: Path, tmp_path: Path

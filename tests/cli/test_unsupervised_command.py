@@ -98,6 +98,7 @@ def test_several_detectors_share_halves_points_and_replicates(table: Path) -> No
     assert {name: criteria(result)[name] for name in wanted} == wanted
 
 
+@pytest.mark.slow
 def test_the_seed_is_that_of_halves_points_and_detectors(table: Path) -> None:
     one = read(table, "--detector", "iforest", "--seed", 3)
     assert one == read(table, "--detector", "iforest", "--seed", 3)
@@ -165,6 +166,7 @@ def test_labels_are_no_feature_and_not_used(tmp_path: Path, labels: Any, name: s
 # Subspaces.
 
 
+@pytest.mark.slow
 def test_draws_are_those_of_the_function(table: Path) -> None:
     train, test = halves()
     result = read(table, "--detector", "knn", "--detector", "iforest", *DRAWS)
@@ -276,6 +278,7 @@ def test_undefined_em_is_shown_with_its_reason_on_stderr(cluster: Path) -> None:
     assert "knn: EM is undefined: the area of excess mass" in result.stderr
 
 
+@pytest.mark.slow
 def test_subspaces_are_offered_where_they_would_help(tmp_path: Path) -> None:
     """Of many features that vary; to detectors that are trained, and by a method that fits."""
     rows = np.random.default_rng(0).normal(size=(100, 9))
@@ -396,7 +399,7 @@ def test_the_page_of_the_command_line_describes_it() -> None:
     assert len(EXAMPLES) == 4
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.slow
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_examples_of_the_page_run(
     table: Path, model: Path, example: str, monkeypatch: pytest.MonkeyPatch

@@ -78,7 +78,7 @@ def test_a_saved_detector_is_measured(table: Path, model: Path) -> None:
     assert list(result[str(model)]) == ["vol@0.01", "vol@0.05"]
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "detector"),
     [

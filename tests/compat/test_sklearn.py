@@ -235,6 +235,7 @@ def assert_same_outcome(name: str, *args: Any, **options: Any) -> None:
     assert our_warnings == their_warnings
 
 
+@pytest.mark.slow
 @loop("name, data", [(name, data) for name in NAMES for data in ODD_DATA])
 def test_odd_data_have_the_same_outcome(name: str, data: str) -> None:
     if data == "an iterator":  # it can be read once
@@ -247,6 +248,7 @@ def test_odd_data_have_the_same_outcome(name: str, data: str) -> None:
             assert_same_outcome(name, *ODD_DATA[data], **options)
 
 
+@pytest.mark.slow
 @loop("name, option", [(name, option) for name in NAMES for option in ODD_OPTIONS])
 def test_odd_options_have_the_same_outcome(name: str, option: str) -> None:
     for value in ODD_OPTIONS[option]:

@@ -149,6 +149,7 @@ def test_warmup_that_cannot_keep_anything_is_an_error(tmp_path: Path, n_processe
     assert f"Error: fastad cannot keep its compiled kernels in {tmp_path / 'file'}" in said
 
 
+@pytest.mark.slow
 def test_importing_makes_no_folder(tmp_path: Path) -> None:
     folder = tmp_path / "cache"
     code = "import sys, fastad; assert 'numba' not in sys.modules; "

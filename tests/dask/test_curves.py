@@ -35,7 +35,7 @@ def threads() -> Iterator[None]:
         yield
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::fastad.errors.InsufficientMixingWarning")
 @pytest.mark.parametrize(
     ("score", "threshold"), [(radius, 1e-3), (batch, 0.01), (FOREST, 0.47), (KDE, 6.0)]

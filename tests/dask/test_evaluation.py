@@ -114,6 +114,7 @@ def test_skewed_empty_and_one_class_partitions(table: pd.DataFrame) -> None:
     assert result["a"]["auc"].value == fastad.roc_auc(table.label, table.a)
 
 
+@pytest.mark.slow
 def test_partitions_that_tasks_cannot_make_apart(table: pd.DataFrame) -> None:
     frame = dd.from_pandas(table, npartitions=12, sort=False)
     # All partitions need the mean, and each is needed for it.

@@ -48,6 +48,7 @@ def test_volumes_are_those_of_one_machine(score: Any, thresholds: Any) -> None:
             assert one.to_dict() == other.to_dict()
 
 
+@pytest.mark.slow
 def test_at_fpr_several_detectors_and_later() -> None:
     labels = np.zeros(300)
     scores = -FOREST.score_samples(X)

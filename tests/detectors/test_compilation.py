@@ -97,6 +97,7 @@ def test_detectors_fitted_on_a_frame_are_given_its_names(last: Any, selects: boo
     np.testing.assert_array_equal(scorer.score_samples(X), expected)
 
 
+@pytest.mark.slow
 def test_samples_without_features_are_refused_by_name() -> None:
     """Also by detectors that do not say how many they have."""
     abod = pytest.importorskip("pyod.models.abod").ABOD()

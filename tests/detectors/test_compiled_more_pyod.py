@@ -55,7 +55,7 @@ def test_kernel_density() -> None:
         compile_scorer(of_pyod("KDE", metric="manhattan").fit(training(3)))
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.slow
 @pytest.mark.parametrize("case", ["cblof", "inne", "inne large", "mcd", "loda", "loda auto"])
 def test_integers_with_many_ties(case: str) -> None:
     """Squares of integers are exact, and so is a product of one coordinate."""
@@ -98,6 +98,7 @@ def test_detectors_that_score_a_batch_together_are_refused(name: str) -> None:
 
 
 # COF calls functions of SciPy's that are deprecated from 1.18 on.
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:`.*` is deprecated in favor of `scipy:DeprecationWarning")
 @pytest.mark.parametrize("name", ["COF", "SOS"])
 def test_their_scores_depend_on_the_batch(name: str) -> None:

@@ -45,7 +45,7 @@ def test_pca(options: dict[str, Any], d: int) -> None:
     assert_compiled(fitted, queries(d))
 
 
-@pytest.mark.one_in(13)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "d"),
     [({}, d) for d in DIMENSIONS] + [(options, d) for options in HBOS_OPTIONS[1:] for d in (1, 5)],

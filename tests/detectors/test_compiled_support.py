@@ -50,6 +50,7 @@ def _floor(fitted: OneClassSVM, X: Any) -> Any:
     return 1e-3 * (products @ weights + np.abs(fitted.offset_))
 
 
+@pytest.mark.slow
 @loop("d", DIMENSIONS)
 @loop("options", KERNELS)
 def test_scores_are_those_of_scikit_learn(options: dict[str, Any], d: int) -> None:

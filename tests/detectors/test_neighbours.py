@@ -89,6 +89,7 @@ def test_scores_are_those_of_the_single_detectors(n_train: int, d: int) -> None:
         np.testing.assert_allclose(scores, expected, rtol=1e-12, atol=floor, err_msg=str(rule))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n_train", "d"), [(400, 3), (2050, 2), (300, 40)])
 def test_scores_follow_their_definitions(n_train: int, d: int) -> None:
     training, X = _data(n_train, d, 200)

@@ -158,6 +158,7 @@ def test_a_thousand_right_values_get_no_other_name() -> None:
     assert n_compared == 1000
 
 
+@pytest.mark.slow
 def test_right_values_of_measures_that_are_not_compared_get_no_name() -> None:
     """With six digits, of continuous scores."""
     others = ("tpr@0.25", "fpr@tpr0.8", "auc@0.15", "auc_log@0.001", "bedroc@20", "precision@p0.1")
@@ -194,7 +195,7 @@ def test_a_few_digits_are_said_to_be_few() -> None:
 # Names.
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_every_definition_is_found_by_its_value(seed: int) -> None:
     from fastad.explain.definition import Points, ScoredRows

@@ -116,6 +116,7 @@ def test_a_second_round_adds_to_the_first() -> None:
     assert both.low < truth(target, y_true, scores) < both.high
 
 
+@pytest.mark.slow
 def test_where_the_last_round_has_all_labels_that_matter_a_measure_is_exact() -> None:
     """Also where rows of the first round were certain but for some that it did not draw."""
     y_true, scores = population(20_000, 0.2, np.random.default_rng(11))
@@ -135,6 +136,7 @@ def test_where_the_last_round_has_all_labels_that_matter_a_measure_is_exact() ->
     assert n_exact > 10
 
 
+@pytest.mark.slow
 def test_rows_without_a_label_are_not_known_where_all_others_were_certain() -> None:
     y_true, scores = population(20_000, 0.02, np.random.default_rng(13))
     target = "precision@k200 a"
@@ -225,6 +227,7 @@ def test_missed_sequence_covers_at_all_numbers_of_labels(n_anomalies: int, plann
     assert failures <= 30 + 3 * math.sqrt(27)
 
 
+@pytest.mark.slow
 def test_missed_bound_covers_under_unequal_probabilities() -> None:
     rng = np.random.default_rng(5)
     p = rng.uniform(0.05, 0.6, size=30)

@@ -22,6 +22,7 @@ SMOOTH = [
 ]
 
 
+@pytest.mark.slow
 @loop("key", SMOOTH)
 @loop("decimals", [1, 9])
 def test_gradient_is_the_difference_by_one_soft_label(key: str, decimals: int) -> None:

@@ -168,6 +168,7 @@ def test_alerts_per_day_of_a_threshold() -> None:
     assert value == pytest.approx(10_000 * (0.01 * 0.5 + 0.99 * 0.25))
 
 
+@pytest.mark.slow
 def test_compiled_functions_are_the_same() -> None:
     @njit
     def compiled(tp: float, fp: float, n: float, m: float) -> float:

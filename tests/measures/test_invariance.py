@@ -391,6 +391,7 @@ def test_tied_fraction_counts_the_rows_with_equal_scores() -> None:
     assert ranked.counts.tps.tolist() == [0, 0, 1, 3]
 
 
+@pytest.mark.slow
 @EVERY
 def test_threads_at_once_find_the_same_bits(name: str, parameters: dict[str, Any]) -> None:
     y, s = dataset(0)

@@ -138,6 +138,7 @@ def test_localized_is_the_central_part_of_all_subsamples(
     assert localized_auc(*sample, **options) == float(expected)
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(samples(), rates, fractions)
 def test_beta_weights_have_the_moments_of_all_subsamples(
@@ -234,6 +235,7 @@ def test_a_diagonal_of_many_short_pieces_is_one_long_piece(m: int, rate: float) 
         assert short == pytest.approx(tied, rel=1e-12), name
 
 
+@pytest.mark.slow
 def test_weights_as_large_as_they_come() -> None:
     y, s, w = [1, 0, 1, 0], [4, 3, 2, 1], [1, 10**10, 1, 10**10]
     for name in ALL:

@@ -136,6 +136,7 @@ def test_all_samples_are_no_more_than_all_of_real_weights() -> None:
         fastad.measures.recall_at_k([0, 1], [1.0, 2.0], k=3)
 
 
+@pytest.mark.slow
 @EVERY_SET
 @loop("peer", ["torchmetrics", "TDC"])
 def test_log_auc_is_that_of_other_libraries(peer: str, i: int) -> None:

@@ -76,6 +76,7 @@ def test_no_rate_and_no_area_errs_by_more(
     check(fastad.roc_curve(y, s, sample_weight=weights), max_points, rng)
 
 
+@pytest.mark.slow
 def test_a_thousand_points_err_by_less_than_a_ten_thousandth_in_area() -> None:
     rng = np.random.default_rng(0)
     y = rng.random(100_000) < 0.05

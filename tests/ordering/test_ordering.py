@@ -125,6 +125,7 @@ def test_a_sample_that_misleads_costs_time_only(lift: float) -> None:
     assert result == fastad.rank_scores(y, s).auc_at_fpr(fpr=0.2, min_fpr=0.1)
 
 
+@pytest.mark.slow
 def test_a_million_scores_in_threads_are_ordered_as_in_one() -> None:
     y, s = large(2, 10**6)
     for scores in (s, s.astype(np.float32), np.round(s, 2), (1000 * s).astype(np.int16)):

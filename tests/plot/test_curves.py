@@ -66,6 +66,7 @@ def test_roc_on_linear_axes_is_the_curve() -> None:
     assert display.ax_.get_ylabel() == "True positive rate"
 
 
+@pytest.mark.slow
 def test_roc_on_a_logarithmic_axis_bends_what_was_straight() -> None:
     display = picture(RocCurveDisplay, LABELS, SCORES, xscale="log")
     lowest = 1 / N_NORMALS

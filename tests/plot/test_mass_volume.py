@@ -110,6 +110,7 @@ def test_no_volume_is_visible(yscale: Any, log_volume: float) -> None:
     display.figure_.canvas.draw()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["pointwise", "simultaneous"])
 def test_mass_volume_bands_are_valid_between_their_masses(kind: Any) -> None:
     display = MassVolumeCurveDisplay.from_scores(

@@ -108,6 +108,7 @@ def test_a_smaller_rate_has_the_larger_region() -> None:
     assert abs(half.volume.value - 0.5) < 0.05
 
 
+@pytest.mark.slow
 def test_points_are_drawn_by_class() -> None:
     display = draw()
     assert list(display.points_) == ["normal", "anomaly"]
@@ -118,6 +119,7 @@ def test_points_are_drawn_by_class() -> None:
     assert list(alone.points_) == ["normal"]
 
 
+@pytest.mark.slow
 def test_without_labels_all_points_are_normal() -> None:
     ax = new_axes()
     display = DecisionRegionDisplay.from_detector(distance, X, fpr=Fraction(1, 10), ax=ax)
@@ -163,6 +165,7 @@ def test_a_new_figure_has_the_picture() -> None:
 # Edges of regions.
 
 
+@pytest.mark.slow
 def test_a_point_that_scores_the_threshold_is_outside() -> None:
     """On the plateau at 1, threshold 1: what is inside is what scores 0."""
     display = DecisionRegionDisplay(circles(0.5), [region(1.0)]).plot(new_axes())

@@ -116,6 +116,7 @@ def test_tags_keep_their_distance() -> None:
     assert positions[:2] == [0.0, 0.5]
 
 
+@pytest.mark.slow
 def test_twelve_detectors_have_axes_of_their_own() -> None:
     scores = {f"d{i}": SCORES["a"] for i in range(12)}
     display = ScoreDistributionDisplay.from_predictions(LABELS, scores)

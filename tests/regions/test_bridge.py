@@ -75,7 +75,7 @@ def test_the_fraction_solves_the_equation_of_bennett(n_particles: int, independe
     assert result == pytest.approx(optimize.brentq(difference, -80, 0, xtol=1e-12), abs=1e-6)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.slow
 @pytest.mark.parametrize(("part", "independent"), [(0.0, 1.0), (0.0, 0.2), (0.5, 1.0), (0.5, 0.2)])
 def test_bridges_are_unbiased_and_err_as_they_say(part: float, independent: float) -> None:
     """Also those by a density that leaves a part of the region out, which particles are in."""
@@ -141,7 +141,7 @@ def test_a_part_that_a_single_repeat_has_found_counts() -> None:
     assert result.log_fractions == pytest.approx(np.full(8, math.log(2e-3)), abs=0.1)
 
 
-@pytest.mark.one_in(5)
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", ["ball", "ellipsoid", "simplex", "two_balls", "shell"])
 def test_tiny_regions_of_ten_features(shape: str) -> None:
     region = SHAPES[shape](10)

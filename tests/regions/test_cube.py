@@ -55,6 +55,7 @@ def test_data_outside_of_the_box_are_left_out() -> None:
     assert points[1, 1] < 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["jitted", "batch", "compiled"])
 def test_scores_of_the_cube_are_those_of_the_box(kind: str) -> None:
     region = ellipsoid(5)

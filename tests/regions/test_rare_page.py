@@ -64,7 +64,7 @@ def test_regions_of_known_size() -> None:
 CLOSED_FORMS = [name for name in shapes.OTHERS if "valley" not in name]
 
 
-@pytest.mark.one_in(8)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CLOSED_FORMS)
 def test_shapes_are_what_they_say(name: str) -> None:
     """Points that are drawn in them are inside; the fraction is that of uniform draws."""

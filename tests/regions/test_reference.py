@@ -73,7 +73,7 @@ def test_methods_estimate_the_mass_of_an_ellipsoid(method: Any) -> None:
     assert result.high - result.low < 0.1
 
 
-@pytest.mark.one_in(7)
+@pytest.mark.slow
 @pytest.mark.parametrize("d", [2, 10, 50])
 @pytest.mark.parametrize("mass", [1e-3, 1e-12])
 @pytest.mark.parametrize("score", [square, minus_square])
@@ -94,6 +94,7 @@ def test_balls_and_their_outsides(score: Any, mass: float, d: int) -> None:
     assert result.log_high - result.log_low < (1.0 if score is square else 30.0)
 
 
+@pytest.mark.slow
 def test_a_tail_of_one_feature() -> None:
     reference = Normal([3.0, 0.0], [[4.0, 1.0], [1.0, 1.0]])
     threshold = -(3.0 + 2 * stats.norm.isf(1e-12))
@@ -126,6 +127,7 @@ def test_data_are_taken_to_the_cube() -> None:
     assert abs(result.log_value - math.log(0.01)) < 0.2
 
 
+@pytest.mark.slow
 def test_neither_threads_nor_the_kind_of_score_change_a_bit() -> None:
     reference = Normal(*skewed(3))
     scores: list[Any] = [square, lambda rows: np.array([square(row) for row in rows])]
@@ -144,6 +146,7 @@ def test_neither_threads_nor_the_kind_of_score_change_a_bit() -> None:
     assert len(set(results)) == 1
 
 
+@pytest.mark.slow
 def test_detectors_are_compiled_below_a_reference() -> None:
     from sklearn.covariance import EmpiricalCovariance
 

@@ -93,6 +93,7 @@ def test_isolated_points_and_components() -> None:
     assert Cells(line, np.zeros(50, np.int64)).of(far).tolist() == [0] * 4
 
 
+@pytest.mark.slow
 def test_cells_sum_to_the_region_whatever_their_shares_of_points() -> None:
     """Particles are in the small cube only, as all of a repeat may be: chains are in the other."""
     rng = np.random.default_rng(0)
@@ -153,6 +154,7 @@ def test_data_show_a_needle_beside_a_wide_valley() -> None:
     assert abs(result.log_value - region.log_fraction) < 0.4
 
 
+@pytest.mark.slow
 def test_a_point_where_no_particle_is_is_warned_of() -> None:
     """Too few draws for a bridge."""
     region = hidden.needle_in_valley(10)

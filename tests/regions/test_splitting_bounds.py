@@ -49,6 +49,7 @@ def test_bounds_are_above_the_truth(name: str, d: int) -> None:
     assert false <= stats.binom.ppf(0.999, n, 0.05)
 
 
+@pytest.mark.slow
 def test_a_bound_is_that_of_uniform_draws() -> None:
     """How far particles came may leave out the part that is most of the region."""
     region = hidden.needle_in_valley(10)

@@ -44,6 +44,7 @@ def test_histogram_like_scores() -> None:
         assert abs(one.log_value - truth) < 0.5
 
 
+@pytest.mark.slow
 def test_forests() -> None:
     forest = pytest.importorskip("sklearn.ensemble").IsolationForest
     X = np.random.default_rng(0).normal(0, 0.3, (200, 3))
@@ -358,6 +359,7 @@ def test_warnings_name_the_line_of_the_caller() -> None:
 # Scores that fail, and interrupts.
 
 
+@pytest.mark.slow
 def test_a_score_that_is_no_number_deep_down_is_an_error_that_names_a_point() -> None:
     box = Box([0] * 4, [1] * 4)
 

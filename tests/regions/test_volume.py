@@ -182,7 +182,7 @@ def test_coverage_of_uniform_draws(n: int, fraction: float) -> None:
     assert covered >= ENOUGH
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.slow
 @pytest.mark.parametrize("rtol", [0.1, 0.4])
 @pytest.mark.parametrize("fraction", [0.004, 0.3, 0.97])
 def test_coverage_and_error_of_draws_until_a_relative_error(rtol: float, fraction: float) -> None:
@@ -299,6 +299,7 @@ def test_several_thresholds_give_the_same_as_one_by_one(
     assert [x.threshold for x in together] == thresholds
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", OPTIONS[:2], ids=str)
 def test_the_volume_rises_with_the_threshold(options: dict[str, Any]) -> None:
     region = two_balls(3)

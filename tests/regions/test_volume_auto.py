@@ -50,6 +50,7 @@ def test_leaves_of_a_small_forest() -> None:
 
 
 # Uniform draws take 1 / rtol**2 + 2 hits, splitting takes 10**5 score calls at least.
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("d", "rtol", "method"), [(8, 0.4, "uniform"), (8, 0.02, "splitting"), (15, 0.4, "splitting")]
 )
@@ -82,6 +83,7 @@ def test_first_draws_that_are_too_few_are_not_drawn_anew(fraction: float) -> Non
         assert result[0].n_scored < 100_000
 
 
+@pytest.mark.slow
 def test_draws_for_a_large_forest() -> None:
     scorer, X = forest(100, 10, 256)
     box = Box([-1] * 10, [1] * 10)
@@ -202,7 +204,7 @@ MISCHOSEN = {
 }
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.slow
 @pytest.mark.parametrize("calls", ["30000", "100000", "300000"])
 def test_the_choice_errs_hardly_more_than_the_best_method(calls: str) -> None:
     """By the errors of splitting that were measured; after the first draws the choice is random."""
@@ -260,7 +262,7 @@ def of_two_discs(x: Any) -> float:
     return min(math.hypot(x[0] - 0.2, x[1] - 0.5), math.hypot(x[0] - 0.8, x[1] - 0.5))
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1])
 def test_data_that_show_a_part_alone_do_not_lead_astray(seed: int) -> None:
     data = np.array([0.2, 0.5]) + 1e-3 * np.random.default_rng(seed).normal(size=(200, 2))
@@ -301,6 +303,7 @@ def test_no_region_at_all_is_uniform() -> None:
     assert result[0].reason
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_draws", [100_000, 80_000])
 def test_each_threshold_has_its_method_and_an_equal_part_of_the_calls(n_draws: int) -> None:
     """With fewer than 30 000 calls for each, the lowest threshold decides."""
@@ -377,7 +380,7 @@ def test_named_methods_give_no_reason() -> None:
         assert "first draws" not in result.reason
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("with_data", [False, True])
 def test_the_same_seed_gives_the_same_on_any_number_of_threads(with_data: bool) -> None:
     region = ball(10)
@@ -408,6 +411,7 @@ def test_bad_data_are_refused(method: Any) -> None:
             volume(region.jitted, 1.0, region.box, data=data, method=method, n_draws=20_000)
 
 
+@pytest.mark.slow
 def test_data_of_any_kind_of_number() -> None:
     box = Box([0, 0, 0], [9, 9, 9])
     X = np.random.default_rng(0).integers(0, 9, (400, 3))
@@ -424,6 +428,7 @@ def test_data_of_any_kind_of_number() -> None:
     assert results[0].low <= 1 / 27 <= results[0].high
 
 
+@pytest.mark.slow
 def test_minus_infinity_spoils_no_other_threshold() -> None:
     region = ball(8)
     thresholds = [-math.inf, 0.05]

@@ -103,6 +103,7 @@ def test_detectors_are_taken_wherever_scores_are(take: Callable[[Any], Any]) -> 
         assert take(_fitted(name)) == take(fastad.compile_scorer(_fitted(name)))
 
 
+@pytest.mark.slow
 def test_regions_of_a_detector_are_drawn() -> None:
     drawn, expected = (
         DecisionRegionDisplay.from_detector(score, X, volume_kw=OPTIONS)

@@ -33,6 +33,7 @@ def test_a_generator_moves_on_and_a_seed_does_not() -> None:
     assert len({volume(norm, 1.0, region.box, **options).n_inside for _ in range(9)}) > 1
 
 
+@pytest.mark.slow
 def test_no_global_state_is_used() -> None:
     region = ball(2)
     before = repr(np.random.get_state(legacy=False))  # noqa: NPY002
@@ -67,7 +68,7 @@ OPTIONS: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.slow
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 @pytest.mark.parametrize("region", [ball(3), steps(3)], ids=["ball", "steps"])
 def test_neither_threads_nor_the_kind_of_score_change_anything(
@@ -87,6 +88,7 @@ def test_neither_threads_nor_the_kind_of_score_change_anything(
     assert len(results) == 1
 
 
+@pytest.mark.slow
 def test_the_variable_limits_threads_and_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     region = two_balls(2)
     result = set()
@@ -210,6 +212,7 @@ def test_what_cannot_be_extended_says_so() -> None:
 # Progress.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("method", ["uniform", "sobol"])
 def test_progress_rises_to_the_number_of_points(kind: str, method: Any) -> None:
@@ -235,6 +238,7 @@ def test_progress_rises_to_the_number_of_points(kind: str, method: Any) -> None:
     assert fields(result) == fields(plain)
 
 
+@pytest.mark.slow
 def test_progress_without_a_known_end() -> None:
     region = ball(4)
     calls: list[tuple[int, int | None]] = []

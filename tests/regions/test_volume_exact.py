@@ -187,7 +187,7 @@ def test_trees_of_one_leaf(n_samples: int) -> None:
 # Forests that are too large for that.
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("shape", "options", "n_draws"),
     [((1000, 3), {"n_estimators": 60}, 10**6), ((200, 40), {"max_samples": 16}, 10**5)],

@@ -31,7 +31,7 @@ from tests.support.volumes import (
 # Nothing and everything inside.
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.slow
 @pytest.mark.parametrize("threshold", [-1, -math.inf, 0])
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 @pytest.mark.parametrize("kind", KINDS)
@@ -237,7 +237,7 @@ def bad_scores() -> dict[str, tuple[Any, str]]:
 BAD_SCORES = bad_scores()
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.slow
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 @pytest.mark.parametrize("name", BAD_SCORES)
 def test_scores_that_fail_are_named_with_a_point(name: str, options: dict[str, Any]) -> None:
@@ -277,6 +277,7 @@ def test_what_is_no_failure_of_the_score_comes_out_as_it_is(error: type[BaseExce
         volume(stop, 0.5, SQUARE)
 
 
+@pytest.mark.slow
 def test_compiled_scorers_are_told_blocks_by_coordinates() -> None:
     seen: list[tuple[int, ...]] = []
 
@@ -299,6 +300,7 @@ def test_compiled_scorers_are_told_blocks_by_coordinates() -> None:
         assert fields(result) == fields(volume(first_of_point, 0.3, SQUARE, rng=0, **options))
 
 
+@pytest.mark.slow
 def test_one_set_of_points_for_regions_of_any_kind() -> None:
     """Mixed features: what is drawn from values and what from ranges, by one jitted function."""
     for shape in (steps, all_discrete):

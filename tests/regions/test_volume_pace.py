@@ -38,7 +38,7 @@ TAKERS: Mapping[str, Callable[..., Any]] = {
 }
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TAKERS)
 def test_slow_scores_are_reported_on_now_and_then(name: str, monkeypatch: Any) -> None:
     monkeypatch.setattr(progress, "_ROUND", 0.01)

@@ -49,12 +49,14 @@ def test_a_million_calls_tell_tiny_balls() -> None:
     assert result.log_high - result.log_low < 0.3
 
 
+@pytest.mark.slow
 def test_one_feature_down_to_its_last_digits() -> None:
     result = split(lambda X: abs(X[:, 0] - 0.3), 1e-12, Box([0], [1]), 200_000)
     assert abs(result.log_value - math.log(2e-12)) < 1
     assert result.log_low <= math.log(2e-12) <= result.log_high
 
 
+@pytest.mark.slow
 def test_a_region_at_a_corner_of_a_box_of_many_units() -> None:
     box = Box([-1e6, 0, 5], [1e6, 1e-6, 6])
     fraction = 1e-3**3
@@ -68,6 +70,7 @@ def test_a_region_at_a_corner_of_a_box_of_many_units() -> None:
     assert result.log_high - result.log_low < 2
 
 
+@pytest.mark.slow
 def test_discrete_and_constant_features() -> None:
     """A ball of three features, two of ten bits set at most, one of 30 values, one constant."""
     bits: list[Any] = [[0, 1]] * 10
@@ -186,7 +189,7 @@ def test_a_budget_that_ends_on_the_way_gives_no_interval_that_leaves_out_the_tru
 # Budgets.
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.slow
 @pytest.mark.parametrize("fraction", [1.0, 0.9, 0.6, 0.4, 0.2, 0.1, 1e-2, 1e-3, 1e-6, 1e-12])
 def test_the_budget_is_kept_nearly_for_fractions_of_any_size(fraction: float) -> None:
     seen: list[int] = []
@@ -208,6 +211,7 @@ def test_the_budget_is_kept_nearly_for_fractions_of_any_size(fraction: float) ->
         assert result.log_low <= math.log(fraction) <= result.log_high or fraction == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("d", [40, 100])
 def test_a_small_budget_and_many_features(d: int) -> None:
     region = ball(d)
@@ -220,6 +224,7 @@ def test_a_small_budget_and_many_features(d: int) -> None:
     assert result.log_low <= region.log_fraction
 
 
+@pytest.mark.slow
 def test_a_budget_that_ends_above_the_threshold_gives_a_bound() -> None:
     region = ball(100)
     with warnings.catch_warnings():
@@ -294,6 +299,7 @@ def test_a_generator_moves_on() -> None:
 # Several thresholds.
 
 
+@pytest.mark.slow
 def test_one_run_answers_several_thresholds() -> None:
     region = ball(6)
     thresholds = [1.0, 0.05, math.inf, 1e-3, 0.3, 0.05, *np.geomspace(1e-3, 6, 25).tolist()]
@@ -369,6 +375,7 @@ def test_no_region_is_larger_than_one_of_a_higher_threshold() -> None:
     assert curve(1e-6).log_value == curve.log_fraction[-1]
 
 
+@pytest.mark.slow
 def test_a_curve_says_where_it_is_only_a_bound() -> None:
     with pytest.warns(InsufficientMixingWarning):
         curve = volume_curve(in_a_corner, 1e-30, Box([-1] * 3, [1] * 3), n_draws=10_000, rng=0)

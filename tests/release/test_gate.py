@@ -214,6 +214,7 @@ def test_what_is_saved_says_the_same() -> None:
     assert failure.text == result_of(result.rows[1]).summary
 
 
+@pytest.mark.slow
 def test_power_is_that_of_the_old_scores() -> None:
     limit, equal = {"measure": "auc", "at_least": 0.8}, {"measure": "auc", "equivalence": 0.1}
     policy = {"require": [MARGIN, {**MARGIN, "slices": ["site"]}, limit, equal]}

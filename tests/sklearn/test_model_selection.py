@@ -39,6 +39,7 @@ def search() -> GridSearchCV:
     return GridSearchCV(SMALL_FOREST, GRID, scoring=scoring, cv=FOLDS).fit(X, Y)
 
 
+@pytest.mark.slow
 def test_search_finds_the_best_mean_computed_by_hand(search: GridSearchCV) -> None:
     results = search.cv_results_
     means = []
@@ -65,6 +66,7 @@ def test_search_in_other_processes_is_the_same(search: GridSearchCV) -> None:
         np.testing.assert_array_equal(there.cv_results_[key], search.cv_results_[key])
 
 
+@pytest.mark.slow
 def test_search_of_what_is_better_when_lower() -> None:
     scoring = scorers.equal_error_rate_scorer()
     search = GridSearchCV(SMALL_FOREST, GRID, scoring=scoring, cv=FOLDS).fit(X, Y)

@@ -78,6 +78,7 @@ def test_a_guarantee_is_that_of_the_held_out_scores() -> None:
     assert detector.threshold_ == expected.threshold
 
 
+@pytest.mark.slow
 def test_a_guarantee_holds_on_new_samples_as_often_as_it_says() -> None:
     """The rate of normal scores beyond a threshold is known: they are uniform."""
     rng = np.random.default_rng(7)

@@ -176,6 +176,7 @@ def test_areas_are_exact_beside_a_measure_of_all_points(
     assert found == {key: (expected[key], expected[key]) for key in measures}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "bound",
     [

@@ -159,6 +159,7 @@ def test_bad_columns_are_named(options: Any, message: str, tmp_path: Path) -> No
         streaming.evaluate(path, score_columns="knn", **options)
 
 
+@pytest.mark.slow
 def test_dask_counts_the_same_in_any_partitions(tmp_path: Path) -> None:
     dask = pytest.importorskip("dask", reason="the extra dask is not installed")
     import dask.dataframe as dd

@@ -145,6 +145,7 @@ def areas(points: Points, shift: int) -> list[float]:
     return [float(area / pairs) for area in (low, exact, high)]
 
 
+@pytest.mark.slow
 @settings(max_examples=80)
 @given(cases(), st.integers(1, 5), st.integers(0, 2**32 - 1))
 def test_state_and_bounds(case: tuple[Points, int], n_parts: int, seed: int) -> None:
@@ -187,7 +188,7 @@ def test_late_labels(case: tuple[Points, int], seed: int) -> None:
     assert sketch.to_bytes() == sketch_of(points, memory).to_bytes()
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.slow
 @pytest.mark.parametrize("weight", [1, 2**32], ids=["short counts", "long counts"])
 @pytest.mark.parametrize("dtype", [np.int64, np.uint64, np.float64])
 def test_every_size_of_memory(dtype: Any, weight: int) -> None:

@@ -129,6 +129,7 @@ def test_any_scores_become_exact(sample: Sample, row: Measure[Any], seed: int) -
     assert same(value, row, expected)
 
 
+@pytest.mark.slow
 def test_a_precision_may_hang_on_the_order_of_the_two_highest_scores() -> None:
     """They share a cell; where the normal is the first, nothing is flagged."""
     s = np.append(S[:400], [100.0, np.nextafter(100.0, 0)])

@@ -45,6 +45,7 @@ def script_key(name: str) -> int:
     return crc32(name.encode())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("d", [3, 9])
 def test_no_label_of_the_unsupervised_setting_is_used(d: int) -> None:
     X, y = data(380, 40, d)
@@ -62,6 +63,7 @@ def test_no_label_of_the_unsupervised_setting_is_used(d: int) -> None:
         assert not math.isnan(one.em.value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("d", [3, 9])
 def test_anomalies_do_not_touch_the_criteria_of_the_novelty_setting(d: int) -> None:
     X, y = data(300, 60, d)
@@ -77,6 +79,7 @@ def test_anomalies_do_not_touch_the_criteria_of_the_novelty_setting(d: int) -> N
     assert [one.roc for one in before] != [one.roc for one in after]
 
 
+@pytest.mark.slow
 def test_a_benchmark_is_made_of_cells_and_a_seed() -> None:
     datasets = {"low": data(200, 20, 3), "high": data(200, 20, 9)}
     told: list[tuple[int, int]] = []
@@ -109,6 +112,7 @@ def test_a_benchmark_is_made_of_cells_and_a_seed() -> None:
     assert not same_criteria(other.rows[0], alone[0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("d", [2, 9])
 def test_the_better_detector_is_named(d: int) -> None:
     def norm(_: Matrix) -> Callable[[Matrix], Matrix]:

@@ -223,6 +223,7 @@ def test_the_table_of_the_docs_is_whole() -> None:
         assert one.n_subspaces == (50 if one.n_features > 8 else 0)
 
 
+@pytest.mark.slow
 @needs_shared_data
 def test_real_data() -> None:
     protocol = dataclasses.replace(FEW, n_subspaces=2)

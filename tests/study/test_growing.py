@@ -208,6 +208,7 @@ def test_another_study_is_refused_with_what_differs_alone(tmp_path: Path) -> Non
 KNN_TOML = '[[detectors]]\nkind = "knn"\nk = 1\n'
 
 
+@pytest.mark.slow
 def test_data_that_changed_are_run_anew(tmp_path: Path, ran: list[str]) -> None:
     config = few(tmp_path, [KNN, GOOD])
     run_study(config, tmp_path / "out")
@@ -264,6 +265,7 @@ def module(tmp_path: Path) -> Iterator[Callable[[str, str], None]]:
     sys.path[:] = [one for one in sys.path if one != str(tmp_path)]
 
 
+@pytest.mark.slow
 def test_own_code_that_changed_is_run_anew(
     tmp_path: Path, ran: list[str], module: Callable[[str, str], None]
 ) -> None:
@@ -483,7 +485,7 @@ def two_studies(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], tuple[
     return run
 
 
-@pytest.mark.one_in(12)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["curves", "times", "results", "goix"])
 @pytest.mark.parametrize("how", ["removed", "cut", "of another study"])
 def test_files_that_are_missing_or_damaged_are_noticed_and_written_again(

@@ -282,6 +282,7 @@ def readme_rows() -> dict[str, Sequence[str]]:
     return rows
 
 
+@pytest.mark.slow
 @needs_shared_data
 def test_all_shared_files_are_what_their_readme_says() -> None:
     paths = ("uci", "uci-umap", "adbench", "goix")

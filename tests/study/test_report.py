@@ -43,6 +43,7 @@ def with_small_figures(section: Section) -> list[Part]:
 # The page.
 
 
+@pytest.mark.slow
 def test_ids_are_unique_and_links_lead_somewhere(page: Page, written: Path) -> None:
     ids = [str(one["id"]) for _, one in page.tags if "id" in one]
     assert {"first", "bare", "mute", "ranks", "map", "curves", "curves-uci-cardio"} <= {*ids}
@@ -244,6 +245,7 @@ def test_progress_names_sections_as_they_are_reached(
     assert seen == ["S 0", "S 1", "S 2"]
 
 
+@pytest.mark.slow
 def test_titles_are_no_formulas(tmp_path: Path) -> None:
     problems = {"uci": {"$x^{": (None,), "_y": (None,)}}
     study = make_study(

@@ -157,6 +157,7 @@ def test_a_disk_that_is_full_while_texts_are_written_changes_nothing(
     assert contents(tmp_path) == before
 
 
+@pytest.mark.slow
 def test_files_of_an_earlier_report_are_removed_and_no_others(
     small_study: StudyTables, tmp_path: Path
 ) -> None:

@@ -59,6 +59,7 @@ def test_volumes_select_worse_where_training_is_contaminated(
     assert dirty["cvol@0.05"] == max(dirty.values())
 
 
+@pytest.mark.slow
 def test_f1_loses_about_what_tpr_does() -> None:
     for group in GROUPS:
         result = losses(group)
@@ -89,6 +90,7 @@ def test_rates_of_criteria_lie_between() -> None:
     assert shown.groups() == tuple(f"{100 * means[one]:.1f}" for one in ("auc@0.05", "auc"))
 
 
+@pytest.mark.slow
 def test_f1_of_the_papers_code_loses_most_and_ranks_machines_first() -> None:
     own, theirs = (
         fastad.benchmarking.selection_loss(

@@ -117,7 +117,7 @@ def threshold_at(y: Any, scores: Matrix, rate: float) -> float:
     return float(thresholds[left] + fraction * (thresholds[left + 1] - thresholds[left]))
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "contamination", "repeat"), [("toy/plain", 0.05, 2), ("toy/classes (q)", 0.0, 1)]
 )

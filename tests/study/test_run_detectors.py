@@ -186,6 +186,7 @@ def test_odd_detectors_do_no_harm(tmp_path: Path, kind: str) -> None:
         assert {**rows["odd"], "detector": "good"} == wanted
 
 
+@pytest.mark.slow
 def test_an_estimator_of_python_is_copied_with_its_parameters(tmp_path: Path) -> None:
     own = Centre(power=0.5)
     detectors = [

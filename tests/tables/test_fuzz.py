@@ -220,6 +220,7 @@ def check_routes(path: Path) -> None:
             assert_same(outcome(path, lambda table: in_batches(table, roles)), memory)
 
 
+@pytest.mark.slow
 @given(files())
 def test_bytes_are_read_alike(folder: Path, file: tuple[str, bytes]) -> None:
     check_routes(saved(folder, *file))

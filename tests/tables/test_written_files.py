@@ -113,6 +113,7 @@ def test_results_of_a_study_are_compared(
     )
 
 
+@pytest.mark.slow
 def test_scores_of_the_demo_are_read_by_every_command_of_scores(
     tmp_path: Path, scores: Path
 ) -> None:

@@ -226,6 +226,7 @@ def test_without_skewness_and_bias_bca_is_the_percentile_interval() -> None:
     assert bias_corrected(middle, drawn, 0.0, 0.1) == pytest.approx(percentile(drawn, 0.1))
 
 
+@pytest.mark.slow
 @given(samples(both=True, max_size=10), st.integers(0, 99), st.sampled_from([0.2, 0.9, 0.99]))
 def test_ends_are_numbers_within_the_range(sample: Any, seed: int, level: float) -> None:
     assume(2 <= sample.y.sum() <= len(sample.y) - 2)

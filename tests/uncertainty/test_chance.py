@@ -224,6 +224,7 @@ def test_a_seed_has_one_result_for_any_number_of_threads() -> None:
     )
 
 
+@pytest.mark.slow
 def test_measures_share_their_permutations() -> None:
     rng = np.random.default_rng(0)
     counts = count(rng.random(300) < 0.2, rng.normal(size=300))

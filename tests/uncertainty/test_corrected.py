@@ -254,6 +254,7 @@ def test_extremes_over_a_range_are_those_of_a_fine_grid(
     assert max(values) >= max(fine) - slack - 1e-12
 
 
+@pytest.mark.slow
 def test_the_interval_of_a_range_covers_those_of_its_fractions() -> None:
     y, s = contaminated(5, 200, 3000, 0.03, 2.0)
     for options in ({"measure": "auc"}, {"measure": "tpr@0.1"}, {"measure": "auc@0.1"}):

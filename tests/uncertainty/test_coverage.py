@@ -81,7 +81,7 @@ def test_every_measure_and_method_is_in_the_table() -> None:
         pytest.skip(f"the coverage of intervals is not measured: {', '.join(missing)}")
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("cell", "key", "methods"),
     [

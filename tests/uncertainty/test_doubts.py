@@ -145,6 +145,7 @@ def test_no_p_value_of_independent_samples_is_0(method: Any) -> None:
     assert result.p_value >= 2.2e-308
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("measure", ["auc", "tpr@0.1", "ap"])
 def test_no_p_value_of_the_chance_level_is_0(measure: str) -> None:
     scores = 9.0 * MANY + np.random.default_rng(0).normal(size=8000)

@@ -160,6 +160,7 @@ def test_threads_and_other_measures_leave_the_curves_as_they_are() -> None:
         assert np.array_equal(alone, together[i])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_tied", [False, True], ids=["distinct", "tied"])
 def test_some_corners_of_large_samples_have_the_quantiles_of_all(is_tied: bool) -> None:
     """One anomaly in ten lies at one score with normals, or none does."""
@@ -182,6 +183,7 @@ def test_some_corners_of_large_samples_have_the_quantiles_of_all(is_tied: bool) 
         np.testing.assert_array_less(abs(both[0] - both[1]), 0.42 * deviations)
 
 
+@pytest.mark.slow
 def test_corners_of_few_samples_are_all_drawn() -> None:
     """One tie of all but the highest scores leaves few corners, and the top of the curve."""
     rng = np.random.default_rng(7)

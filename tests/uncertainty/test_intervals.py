@@ -546,7 +546,7 @@ DESIGNS: dict[str, dict[str, Any]] = {
 VALUES = [name for name, row in MEASURES.items() if row.kind == "value"]
 
 
-@pytest.mark.one_in(5)
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::fastad.errors.LowCoverageWarning")
 @pytest.mark.parametrize("name", [*VALUES, "precision", "f1"])
 def test_the_method_of_a_result_gives_the_same_interval(name: str) -> None:

@@ -312,6 +312,7 @@ def test_hidden_anomalies_move_areas_linearly() -> None:
     assert of_rate.method == "bootstrap"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("measure", ["auc", "ap", "precision@n", "tpr@0.1", "fpr@threshold1"])
 def test_limits_have_the_bounds_of_the_interval_or_wider_ones(measure: str) -> None:
     """Each end by itself misses more often than an interval of twice the level."""

@@ -126,7 +126,7 @@ def test_where_the_normal_approximation_is_not_taken() -> None:
         assert chance_level(1 - y, s, measure="auc", n_resamples=19, rng=0).method == method
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "sizes", [[1] * 450, [22] * 20 + [10], [22] * 10 + [1] * 230, [1] * 230 + [22] * 10]
 )
@@ -176,6 +176,7 @@ def test_moments_of_average_precision_by_simulation(digits: int) -> None:
     assert np.std(trials) == pytest.approx(deviation, rel=0.06)
 
 
+@pytest.mark.slow
 def test_moments_of_a_million_points() -> None:
     """Known: the mean of the AUC, its variance (N + 1) / (12 n m), the bounds of harmonic sums."""
     n, total = 300_000, 1_000_000

@@ -361,6 +361,7 @@ def test_all_permutations_are_enumerated_where_they_are_few(sample: Sample, case
         assert -1 <= result.low <= result.difference <= result.high <= 1
 
 
+@pytest.mark.slow
 def test_drawn_permutations_are_near_all_of_them() -> None:
     y, scores = correlated_detectors(7, 5, 7, [0.2, 1.2])
     for measure in ("auc", "ap"):
@@ -401,6 +402,7 @@ def test_a_p_value_of_just_the_level_is_significant(level: float, n_resamples: i
     assert "not significant" not in str(table)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_resamples", [50, 1024])
 def test_permutations_read_only_ranks(n_resamples: int) -> None:
     y, scores = correlated_detectors(9, 4, 6, [0.5, 1.0])

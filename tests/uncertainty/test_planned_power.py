@@ -32,6 +32,7 @@ def test_drawn_detectors_are_equally_good_but_for_the_part_that_is_missed() -> N
     assert np.asarray(np.corrcoef(ranks))[0, 1] == pytest.approx(spearman, abs=0.01)
 
 
+@pytest.mark.slow
 def test_power_is_how_often_the_test_passes() -> None:
     options: dict[str, Any] = {"measure": "auc", "margin": 0.05}
     planned = gate_power(Y, OLD, loss=0.02, rng=3, n_draws=60, **options)
@@ -85,6 +86,7 @@ def test_the_required_numbers_reach_the_power(measure: str) -> None:
     assert again.power == pytest.approx(0.8, abs=0.1)
 
 
+@pytest.mark.slow
 def test_what_has_no_numbers() -> None:
     options: dict[str, Any] = {"rng": 0, "n_draws": 10, "n_resamples": 50}
     beyond = gate_power(Y, OLD, measure="auc", margin=0.01, loss=0.05, **options)

@@ -241,6 +241,7 @@ def test_of_estimates_by_splitting_no_number_of_uniform_points_follows() -> None
         result.mv.required_uniform_draws(0.1)
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_intervals() -> None:
     X, U = points(0, 3000, 40_000)
     scores: Scores = {"a": norm, "b": first}

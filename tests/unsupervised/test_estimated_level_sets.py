@@ -61,7 +61,7 @@ def test_in_two_features_all_methods_find_what_counting_finds(method: Any) -> No
     assert areas[1] == pytest.approx(areas[0], rel=0.05)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("d", [20, 6])
 def test_in_many_features_the_volumes_are_those_of_balls(d: int) -> None:
     """No uniform draw comes near: the box has volume 14^d."""

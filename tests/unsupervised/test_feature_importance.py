@@ -48,6 +48,7 @@ def bits(result: Any) -> Any:
 # Sign and size.
 
 
+@pytest.mark.slow
 def test_a_feature_in_which_the_data_are_dense_helps() -> None:
     """One narrow feature among noise, all of them of a range of 1."""
     X = np.random.default_rng(0).uniform(size=(800, 5))

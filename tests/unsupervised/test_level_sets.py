@@ -139,6 +139,7 @@ def test_all_features_discrete() -> None:
 # Which method.
 
 
+@pytest.mark.slow
 def test_auto_counts_where_draws_hit_and_splits_where_they_do_not() -> None:
     X = normal(300, 2)
     easy = level_sets(norm, X, n_draws=4000, rng=0)

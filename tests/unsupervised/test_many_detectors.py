@@ -108,6 +108,7 @@ def test_equal_detectors_seldom_differ_significantly(kind: str, criterion: Any) 
     assert wrong <= 10
 
 
+@pytest.mark.slow
 def test_a_rank_lies_among_the_ranks_that_stay_open() -> None:
     scores = {"fine": norm, "coarse": lambda rows: np.ceil(20 * norm(rows))}
     for seed in range(40):
@@ -300,6 +301,7 @@ def test_any_number_of_threads_gives_the_same(method: Any) -> None:
     assert results[0] == results[1]
 
 
+@pytest.mark.slow
 def test_in_many_features_detectors_are_significantly_different_by_splitting() -> None:
     d = 12
     X = points(0, 1000, 1, d=d)[0]

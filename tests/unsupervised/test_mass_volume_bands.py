@@ -61,6 +61,7 @@ def test_each_point_covers_the_true_value_in_most_samples(n: int, m: int) -> Non
     assert hits.min() >= 82
 
 
+@pytest.mark.slow
 def test_points_are_not_far_too_wide() -> None:
     """With many more uniform points only the test points count, and their bounds are tight."""
     masses = np.array([0.2, 0.5, 0.9])
@@ -164,6 +165,7 @@ def test_a_higher_confidence_is_a_wider_band() -> None:
     assert (few.high < many.high).all()
 
 
+@pytest.mark.slow
 def test_more_points_are_a_narrower_band() -> None:
     widths = []
     for n, m in ((100, 1000), (1000, 10_000), (10_000, 100_000)):

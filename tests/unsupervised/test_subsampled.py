@@ -51,6 +51,7 @@ def test_algorithm_1_is_a_loop_over_draws(n_features: int) -> None:
     assert result["it"].mv.value == pytest.approx(np.mean(mv), rel=0.04)
 
 
+@pytest.mark.slow
 def test_a_detector_of_scikit_learn_is_trained_in_each_subspace() -> None:
     result = evaluate({"it": NearestNeighbors()}, n_draws=100_000)
 
@@ -190,6 +191,7 @@ def test_the_number_of_processes_changes_no_bit() -> None:
     assert bits(evaluate(SEVERAL, n_draws=30_000, n_jobs=2)) == bits(one)
 
 
+@pytest.mark.slow
 def test_the_number_of_threads_changes_no_bit(monkeypatch: pytest.MonkeyPatch) -> None:
     one = evaluate(SEVERAL, n_draws=30_000)
     with joblib.parallel_config(backend="threading"):
@@ -199,6 +201,7 @@ def test_the_number_of_threads_changes_no_bit(monkeypatch: pytest.MonkeyPatch) -
         assert bits(evaluate(SEVERAL, n_draws=30_000)) == bits(one)
 
 
+@pytest.mark.slow
 def test_a_seed_or_a_generator_gives_the_same_and_another_seed_does_not() -> None:
     one = evaluate(SEVERAL)
     assert bits(evaluate(SEVERAL)) == bits(one)

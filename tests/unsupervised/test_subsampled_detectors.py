@@ -42,6 +42,7 @@ def pyod(name: str, **options: Any) -> Any:
     return getattr(importlib.import_module(f"pyod.models.{name.lower()}"), name)(**options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "detector",
     [
