@@ -175,7 +175,7 @@ def check_intervals(
     return check_options("auto", confidence_level, n_resamples, rng)
 
 
-def widened(interval: Interval, value: BoundedValue, measure: BoundMeasure) -> Interval:
+def allow_for_bounds(interval: Interval, value: BoundedValue, measure: BoundMeasure) -> Interval:
     """Return the interval for any order of the scores within cells, from the one for tied cells.
 
     Each end is as much farther away as the value of the exact scores may be.
@@ -203,7 +203,7 @@ def _intervals_of(
     numbers = [x for x in measures if x.measure.kind == "value" and x.key in values]
     found = zip(numbers, intervals_of(sample, numbers, options), strict=True)
     return {
-        bound.key: widened(each, values[bound.key], bound)
+        bound.key: allow_for_bounds(each, values[bound.key], bound)
         for bound, each in found
         if isinstance(each, Interval)
     }

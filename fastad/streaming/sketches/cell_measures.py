@@ -18,11 +18,11 @@ from fastad.measures.results import RocCurve
 from fastad.measures.roc import ROC_CURVE
 from fastad.streaming.sketches.bounded_methods import BoundedMeasureMethods, bind_any
 from fastad.streaming.sketches.bounds import (
+    allow_for_bounds,
     bounds_of,
     check_intervals,
     evaluate_cells,
     measures_to_bound,
-    widened,
 )
 from fastad.streaming.sketches.cells import ScoreCells
 from fastad.streaming.sketches.refinement import Refinement
@@ -119,7 +119,7 @@ class CellMeasures(BoundedMeasureMethods):
         with thread_limit(n_threads):
             sample = IndependentSample.of(self.score_cells().tied)
             interval = intervals.interval_of(sample, bound, options, hidden)
-        return BoundedInterval(widened(interval, bounds, bound), bounds)
+        return BoundedInterval(allow_for_bounds(interval, bounds, bound), bounds)
 
     def bounds(self, bound: BoundMeasure) -> BoundedValue:
         """Return a measure that was bound to its parameters, with its certain bounds."""
