@@ -32,9 +32,10 @@ Results: TypeAlias = Generator[tuple[Batch, BatchResult], None, None]
 _RESTARTED = "A worker stopped while some jobs were given to the executor"
 # Called with the batches at work when they change, and every `_TICK_S` seconds.
 WorkCall: TypeAlias = Callable[[Sequence[Batch]], object]
-RunCall: TypeAlias = Callable[[Batch], BatchResult]
+# Runs a batch, and calls the function when the work begins that counts.
+RunCall: TypeAlias = Callable[[Batch, Callable[[], object]], BatchResult]
 _TICK_S = 0.5
-# Time for the import of libraries, which is no part of a task.
+# Time to load libraries and kernels, which is no part of a task.
 _IMPORT_S = 60.0
 _STARTED, _BEGAN, _RESULT, _ERROR = "started", "began", "result", "error"
 _TOO_LONG = "took longer than "
@@ -86,13 +87,15 @@ def run_batches(
         yield from _by_joblib(batches, n_jobs)
 
 
-def run_alone(batch: Batch) -> BatchResult:
-    """Run a batch on one thread."""
+def run_alone(batch: Batch, began: Callable[[], object] = lambda: None) -> BatchResult:
+    """Run a batch on one thread; call a function when all that it needs is loaded."""
     from joblib import parallel_config
     from threadpoolctl import threadpool_limits
 
     # Within a task of Dask, joblib in a detector would make tasks of Dask.
     with thread_limit(1), threadpool_limits(1), parallel_config("sequential"):
+        batch.warm_up()
+        began()
         return batch.run()
 
 
@@ -305,8 +308,7 @@ def _outcome(content: bytes, run: RunCall, pipe: Connection) -> tuple[str, Any]:
     """Return the result of a batch, its exception that ends the process, or an error."""
     try:
         batch = pickle.loads(content)
-        pipe.send((_BEGAN, None))
-        return _RESULT, run(batch)
+        return _RESULT, run(batch, lambda: pipe.send((_BEGAN, None)))
     except (SystemExit, KeyboardInterrupt) as error:
         return _RESULT, f"raised {reason_of(error)}"
     except Exception as error:

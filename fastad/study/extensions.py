@@ -57,6 +57,9 @@ class Batch(Protocol):
     def only(self, tasks: Collection[str]) -> "Batch":
         """Return the batch of some of its tasks, whose rows are the same."""
 
+    def warm_up(self) -> None:
+        """Load data, libraries and kernels, which are no part of its tasks."""
+
     def run(self) -> BatchResult:
         """Return its rows, the same whenever and wherever it runs, but for times."""
 

@@ -18,6 +18,7 @@ from fastad.study.config import StudyConfig, VolumePlan, keys_of
 from fastad.study.configurations import Configuration
 from fastad.study.digests import check_code
 from fastad.study.extensions import BatchResult
+from fastad.study.factories import described
 from fastad.study.fitting import (
     FAILURES,
     MACHINES,
@@ -38,6 +39,11 @@ Row: TypeAlias = dict[str, Any]
 
 # Purposes of random numbers, so that no two streams are the same.
 _DETECTORS, _UNIFORM = 1, 2
+
+# Rows that train and rows of each kind that test, and uniform points, of a warm-up.
+_FEW_TRAIN, _FEW_TEST, _FEW_DRAWS = 40, 20, 100
+# Kinds of batches that ran in this process.
+_RAN: set[str] = set()
 
 # About how long batches take: fitted to the times of one split of each of 147 problems, on one
 # core; of nineteen batches in twenty it is within a factor of two.
@@ -85,12 +91,36 @@ class TaskBatch:
         """The table of the study that its rows belong to."""
         return TASKS
 
+    def warm_up(self) -> None:
+        """Load its rows, and run the first of its kind in this process on a few of them."""
+        self._check_code()
+        split, box = self._split()
+        if self._kind in _RAN:
+            return
+        volumes = replace(self.settings.volumes, n_draws=_FEW_DRAWS)
+        few = replace(self, settings=self.settings._replace(volumes=volumes), with_curves=True)
+        few._run_on(_few_rows(split), box)
+
     def run(self) -> BatchResult:
         """Return a row for each task; where the detector fails, with the reason."""
-        settings = self.settings
-        own = [x.measure.compute for x in settings.measures if isinstance(x, BoundMeasure)]
+        self._check_code()
+        return self._run_on(*self._split())
+
+    def _check_code(self) -> None:
+        """Check that its own code is that of the study; import it."""
+        own = [x.measure.compute for x in self.settings.measures if isinstance(x, BoundMeasure)]
         check_code([*own, *(each.code() for each in self.configurations)], self.code)
-        split, box = self._split()
+
+    @property
+    def _kind(self) -> str:
+        """What it loads and compiles, by name: its group, or the maker of its detector."""
+        first = self.configurations[0]
+        group = group_of(first)
+        return group if group in (NEIGHBOURS, MACHINES) else described(first.factory)
+
+    def _run_on(self, split: Split, box: Box) -> BatchResult:
+        settings = self.settings
+        _RAN.add(self._kind)
         key = (settings.seed, string_seed(self.problem.name), self.repeat)
         seeds = [
             detector_seed(key, configuration, self.contamination)
@@ -238,6 +268,13 @@ def detector_seed(key: tuple[int, ...], configuration: Configuration, contaminat
     """Return the seed of a detector, which depends on nothing else that runs."""
     parts = [string_seed(configuration.key), string_seed(repr(contamination))]
     return int(np.random.SeedSequence([*key, _DETECTORS, *parts]).generate_state(1)[0])
+
+
+def _few_rows(split: Split) -> Split:
+    """Return a few rows of a split, of both kinds of test rows."""
+    kinds = [np.flatnonzero(split.y_test == kind)[:_FEW_TEST] for kind in (0, 1)]
+    test = np.concatenate(kinds)
+    return Split(split.X_train[:_FEW_TRAIN], split.X_test[test], split.y_test[test], 0)
 
 
 def _nan_reason(scores: FloatVector, of: str) -> str:

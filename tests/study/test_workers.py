@@ -12,13 +12,13 @@ import pytest
 from joblib import parallel_config
 
 from fastad.errors import InvalidInputError
-from fastad.study.execution import _Pool, _Worker
+from fastad.study.execution import _Pool, _Worker, run_alone
 from fastad.study.papers.goix_plan import GoixBatch
 from fastad.study.plan import plan_batches
 from fastad.study.problems import find_problems
 from fastad.study.results import study_status
 from fastad.study.runner import Progress, run_study
-from tests.support.study_runs import GOOD, Centre, Ends, Waits, few
+from tests.support.study_runs import GOOD, Centre, Ends, Matrix, Waits, few
 
 HOWS = {
     "exit code": "ended its process: exit code 3",
@@ -69,6 +69,41 @@ def test_what_comes_before_a_task_does_not_count(tmp_path: Path) -> None:
     config = few(tmp_path, detectors, data={"paths": ["toy/plain.csv"]})
     study = run_study(config, tmp_path / "out", n_jobs=1, timeout=2)
     assert study.tasks["reason"].to_pylist() == [""]
+
+
+class SlowAtFirst(Centre):
+    """Loads something at its first use in a process, for two seconds."""
+
+    is_loaded = False
+
+    def fit(self, X: Matrix, y: object = None) -> Centre:
+        if not SlowAtFirst.is_loaded:
+            time.sleep(2)
+            SlowAtFirst.is_loaded = True
+        return super().fit(X)
+
+
+@pytest.mark.system
+def test_the_first_use_of_a_library_does_not_count(tmp_path: Path) -> None:
+    detectors = [{"name": "slow", "estimator": SlowAtFirst}, {"kind": "knn", "k": 1}]
+    config = few(tmp_path, detectors, data={"paths": ["toy/plain.csv"]}, goix={"n_uniform": 100})
+    study = run_study(config, tmp_path / "out", n_jobs=1, timeout=2)
+    assert study.tasks["reason"].to_pylist() == ["", ""]
+    assert not any(study.extra["goix"]["reason"].to_pylist())
+
+
+def test_a_batch_begins_when_all_is_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    detectors = [{"name": "slow", "estimator": SlowAtFirst}]
+    config = few(tmp_path, detectors, data={"paths": ["toy/plain.csv"]}, goix={"n_uniform": 100})
+    problems = find_problems(config.data, folder=config.folder, seed=config.seed).problems
+    tasks, *goix = plan_batches(config, problems)
+    monkeypatch.setattr("fastad.study.tasks._RAN", set())
+    monkeypatch.setattr(SlowAtFirst, "is_loaded", False)
+    began: list[bool] = []
+    run_alone(tasks, lambda: began.append(SlowAtFirst.is_loaded))
+    assert began == [True]
+    for batch in goix:
+        batch.warm_up()
 
 
 def test_what_is_no_error_of_python_is_a_failure_too(tmp_path: Path) -> None:

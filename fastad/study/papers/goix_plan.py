@@ -2,8 +2,12 @@
 
 import dataclasses
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any
+
+import numpy as np
 
 from fastad._core.parameters import check_choice, mistyped, refused, short_repr
 from fastad._core.toml_files import check_keys
@@ -84,6 +88,11 @@ class GoixBatch:
         """Description of the batch for people."""
         return f"goix's protocol on {self._dataset}, {self.setting}"
 
+    def warm_up(self) -> None:
+        """Load its rows, and run the protocol once in this process on a few generated ones."""
+        self.problem.load()
+        _run_on_few()
+
     def run(self) -> BatchResult:
         """Return a row for each detector, with the reason where the protocol is not possible."""
         X, y = self.problem.load()
@@ -128,6 +137,14 @@ class GoixBatch:
     @property
     def _dataset(self) -> str:
         return f"{self.problem.collection}/{self.problem.dataset}"
+
+
+@cache
+def _run_on_few() -> None:
+    X = np.random.default_rng(0).normal(size=(100, 3))
+    few = GoixProtocol(max_direct=2, n_subspaces=1, n_features=2, n_uniform=100, n_resamples=10)
+    with ignore_warnings(), suppress(Exception):  # the batch has the reason
+        goix_cell(X, np.arange(100) < 10, dataset="few", setting="novelty", protocol=few, rng=0)
 
 
 def read_goix_plan(values: Mapping[str, Any]) -> GoixPlan:
