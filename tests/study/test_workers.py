@@ -100,8 +100,9 @@ def test_a_batch_begins_when_all_is_loaded(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr("fastad.study.tasks._RAN", set())
     monkeypatch.setattr(SlowAtFirst, "is_loaded", False)
     began: list[bool] = []
-    run_alone(tasks, lambda: began.append(SlowAtFirst.is_loaded))
+    result = run_alone(tasks, lambda: began.append(SlowAtFirst.is_loaded))
     assert began == [True]
+    assert max(result.rows["fit_time_s"]) < 1
     for batch in goix:
         batch.warm_up()
 
