@@ -92,11 +92,11 @@ class GroupedEvaluation(TableResult, NamedParts[Any, Evaluation]):
         return breakdown_of([(group, each) for group, results in runs for each in results])
 
     def _declare_table(self) -> Iterator[Column]:
-        # A measure that is undefined in all runs is left out, unless all are; marks say what the
-        # column "unresolved" says.
+        # A measure that is undefined in all runs is left out, unless all are; marks and a note say
+        # what the columns "unresolved" and "contamination" say.
         _, left_out = self._split_keys()
         unprinted = {f"{key}{of}" for key in left_out for of in ("", *SUFFIXES)}
-        unprinted = (unprinted | {"unresolved"}) - self._columns.keys()
+        unprinted = (unprinted | {"unresolved", "contamination"}) - self._columns.keys()
         marked = set(self.measure_keys) - self._columns.keys()
         runs = self._runs()
         for column in self._declare_columns():

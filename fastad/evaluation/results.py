@@ -199,10 +199,11 @@ class Evaluation(TableResult, NamedParts[str, DetectorEvaluation]):
 
     Prints as a table; iterates over the names of the detectors. Frames have a row for each
     detector: ``detector``, ``n_anomalies``, ``n_normals``, ``tied_fraction``, ``n_omitted`` where
-    rows without a score are left out, the keys of the measures, for each false positive rate
-    ``threshold@`` and ``flagged@``, and ``threshold`` where each detector has its own; with the
-    options for them, each key with ``_low``, ``_high``, ``_adjusted``, ``_p_value``. The last
-    column, ``unresolved``, has the keys of the measures for which the samples are too few.
+    rows without a score are left out, ``contamination`` where values are corrected for hidden
+    anomalies, the keys of the measures, for each false positive rate ``threshold@`` and
+    ``flagged@``, and ``threshold`` where each detector has its own; with the options for them, each
+    key with ``_low``, ``_high``, ``_adjusted``, ``_p_value``. The last column, ``unresolved``, has
+    the keys of the measures for which the samples are too few.
     """
 
     __slots__ = ()
@@ -417,6 +418,8 @@ def columns_of(results: Sequence[DetectorEvaluation]) -> dict[str, list[Any]]:
     }
     if results[0].n_omitted is not None:
         columns["n_omitted"] = [result.n_omitted for result in results]
+    if results[0].contamination:
+        columns["contamination"] = [result.contamination for result in results]
     for key in results[0]:
         columns[key] = [result[key] for result in results]
     for points in zip(*(result.operating_points for result in results), strict=True):

@@ -192,6 +192,7 @@ def test_a_bad_detector_hides_no_correction() -> None:
     note = "note: values are corrected for a fraction 0.02 of anomalies among normals"
     assert note in result.notes
     assert [x["contamination"] for x in result.to_dict()["detectors"]] == [0.02, 0.02]
+    assert result.to_columns()["contamination"] == [0.02, 0.02]
     assert note in fastad.evaluate(Y, scores, groups=np.arange(N + M) % 2, **options).notes
 
 
