@@ -31,6 +31,7 @@ from fastad.measures.contamination import corrected_counts, refuse_impossible, r
 from fastad.measures.flagged import CONFUSION_AT, threshold_and_flagged
 from fastad.measures.measure import BoundMeasure, Resolution
 from fastad.measures.requests import OWN_THRESHOLD, rates_of, thresholds_of
+from fastad.measures.results import Confusion
 from fastad.measures.thresholds import THRESHOLD_AT_FPR
 from fastad.ordering.counts import OrderedCounts, count_scores
 from fastad.ordering.hidden import ContaminatedCounts
@@ -380,8 +381,13 @@ def _operating_point(counts: OrderedCounts, rate: Fraction) -> OperatingPoint:
     try:
         if isinstance(counts, ContaminatedCounts):
             refuse_unidentified(counts, THRESHOLD_AT_FPR, {"fpr": rate})
-            counts = corrected_counts(counts, THRESHOLD_AT_FPR, {"fpr": rate})
-        threshold, flagged = threshold_and_flagged(counts, rate)
+            rising = corrected_counts(counts, THRESHOLD_AT_FPR, {"fpr": rate})
+            threshold, _ = threshold_and_flagged(rising, rate)
+            # What it flags, as where it is given: on the curve that rises there may be no point
+            # with as many samples as reach it.
+            flagged = _flagged(counts, threshold)
+        else:
+            threshold, flagged = threshold_and_flagged(counts, rate)
     except UndefinedMeasureError as error:
         return OperatingPoint(float(rate), None, None, None, str(error))
     return OperatingPoint(float(rate), threshold, flagged.tp, flagged.fp, None)
@@ -393,10 +399,15 @@ def _point_at(
     rule = name if name in request.chosen_elsewhere.values() else None
     if threshold != threshold:
         return OperatingPoint(None, None, None, None, _NO_THRESHOLD, rule=rule)
-    at = {"threshold": threshold, "k": None}
-    flagged = CONFUSION_AT.compute(corrected_counts(counts, CONFUSION_AT, at), **at)
+    flagged = _flagged(counts, threshold)
     is_own = name == OWN_THRESHOLD
     return OperatingPoint(None, threshold, flagged.tp, flagged.fp, is_own=is_own, rule=rule)
+
+
+def _flagged(counts: OrderedCounts, threshold: Threshold) -> Confusion:
+    at = {"threshold": threshold, "k": None}
+    flagged: Confusion = CONFUSION_AT.compute(corrected_counts(counts, CONFUSION_AT, at), **at)
+    return flagged
 
 
 def failed_evaluation(

@@ -31,7 +31,10 @@ from fastad.ordering.hidden import ALPHA, ContaminatedCounts, largest_contaminat
 Result = TypeVar("Result")
 
 # Beside measures that rise with the curve, functions of the curve and of the classes' sizes.
-_OTHERS = ("roc_curve", "det_curve", "precision_recall_curve", "threshold_at_fpr", *RATES)
+_OTHERS = (
+    *("roc_curve", "det_curve", "precision_recall_curve", "threshold_at_fpr"),
+    *("confusion_at", *RATES),
+)
 # Between two anomalies these only see that the curve is horizontal.
 _OF_CORNERS = (
     *("auc_at_fpr", "auc_at_tpr", "log_auc", "tpr_at_fpr", "fpr_at_tpr", "equal_error_rate"),
@@ -93,9 +96,8 @@ def corrected_measure(measure: Measure[Result], contamination: Fraction) -> Meas
     name = measure.name
     if not (measure.rises_with_curve or name in _OTHERS):
         raise InvalidInputError(
-            f"contamination must not be given for {name}: no correction is derived for a "
-            "measure that is not a function of the ROC curve and the classes' sizes alone; "
-            f"found {float(contamination):g}"
+            f"contamination must not be given for {name}: no correction is derived; found "
+            f"{float(contamination):g}"
         )
     facts = {field.name: getattr(measure, field.name) for field in fields(Measure)}
     facts |= {

@@ -39,7 +39,10 @@ VALUES = [
     for name, measure in MEASURES.items()
     if measure.kind == "value" and measure.rises_with_curve
 ]
-CORRECTED = {*VALUES, *("roc_curve", "det_curve", "precision_recall_curve", "threshold_at_fpr")}
+CORRECTED = {
+    *VALUES,
+    *("roc_curve", "det_curve", "precision_recall_curve", "threshold_at_fpr", "confusion_at"),
+}
 
 scores = st.lists(st.integers(0, 12), min_size=1, max_size=9)
 
@@ -283,6 +286,28 @@ def test_without_hidden_anomalies_nothing_moves() -> None:
         assert result == fastad.interval(y, s, **options)
     assert str(fastad.evaluate(y, s, contamination=0)) == str(fastad.evaluate(y, s))
     assert fastad.evaluate(y, s).to_dict() == fastad.evaluate(y, s, contamination=0).to_dict()
+
+
+# One threshold, one answer.
+
+
+@loop("seed", range(20))
+def test_all_doors_agree_on_what_a_threshold_flags(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    y = np.repeat([1, 0], [50, 400])
+    s = np.round(rng.normal(size=450) + 2 * y, 1 + seed % 2)
+    options: dict[str, Any] = {"measures": ["tpr@0.05"], "contamination": 0.02}
+    (point,) = fastad.evaluate(y, s, **options)["score"].operating_points
+    assert point.threshold is not None
+    assert point.n_flagged == pytest.approx(np.count_nonzero(s >= point.threshold), rel=1e-12)
+    given = fastad.evaluate(y, s, threshold=point.threshold, **options)["score"]
+    other = given.operating_points[-1]
+    assert (point.tp, point.fp) == (other.tp, other.fp)
+    ranked = fastad.rank_scores(y, s, contamination=0.02)
+    confusion = ranked.confusion_at(threshold=point.threshold)
+    assert (confusion.tp, confusion.fp) == (point.tp, point.fp)
+    expected = pytest.approx(ranked.precision_at_k(k=30), rel=1e-12)  # of counts as floats
+    assert ranked.confusion_at(k=30).precision == expected
 
 
 # Refusals.
