@@ -24,7 +24,14 @@ import numpy as np
 from scipy.special import expit, lambertw, ndtr, stdtr
 
 from fastad._core.parameters import check_inside
-from fastad._core.results import Column, Record, ShortRepr, TableResult, interval_columns
+from fastad._core.results import (
+    Column,
+    Record,
+    ShortRepr,
+    TableResult,
+    interval_columns,
+    plain_rows,
+)
 from fastad._core.types import FloatVector, Point
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.labeling.drawn_rows import DrawnRows, check_rounds
@@ -134,6 +141,11 @@ class LabeledEstimates(ShortRepr, TableResult):
         yield Column("sequence_low", each("sequence_low"))
         yield Column("sequence_high", each("sequence_high"))
         yield Column("is_decided", each("is_decided"), lambda x: "yes" if x else "", "decided")
+
+    def _content(self) -> Mapping[str, Any]:
+        names = ("n_rows", "n_labels", "n_anomalies", "n_unused", "confidence_level", "notes")
+        rows = {"rows": plain_rows(self.to_columns())}
+        return rows | {name: getattr(self, name) for name in names}
 
     @property
     def notes(self) -> Sequence[str]:

@@ -11,7 +11,7 @@ import numpy as np
 from fastad._core.arrays import set_all_readonly, set_readonly
 from fastad._core.parameters import check_count, check_inside, check_type
 from fastad._core.random import numbered_generator, random_key
-from fastad._core.results import Column, ShortRepr, TableResult
+from fastad._core.results import Column, ShortRepr, TableResult, plain_rows
 from fastad._core.suggestions import suggests_arguments
 from fastad._core.types import FloatVector, Point, ScoreVector
 from fastad.errors import InvalidInputError
@@ -81,6 +81,9 @@ class LabelingDesign(ShortRepr, TableResult):
         yield Column("uniform_half_width", self.uniform_half_width, ".3g", "± uniform")
         yield Column("uniform_labels", self.uniform_labels, ".0f", "labels uniform")
         yield Column("gain", self.gain, ".1f", "times fewer")
+
+    def _content(self) -> Mapping[str, Any]:
+        return {"rows": plain_rows(self.to_columns()), "notes": self.notes}
 
     @property
     def notes(self) -> Sequence[str]:

@@ -47,6 +47,11 @@ def test_two_rounds_from_a_plan_to_estimates(file: Path, tmp_path: Path) -> None
     result = json_of("label", "evaluate", file, *both, "--target", TARGET)
     expected = estimate(SCORES, [labeled, read_drawn(second)], target=TARGET)
     assert result == expected.to_dict()
+    # What is printed below the tables.
+    assert (result["notes"], printed["notes"]) == (expected.notes, plan.notes)
+    sizes = [result[name] for name in ("n_rows", "n_labels", "n_anomalies", "n_unused")]
+    used = [labeled.label, again.label[:0], Y_TRUE[again.row[:150]]]
+    assert sizes == [len(Y_TRUE), 350, int(sum(map(np.sum, used))), 0]
     # Columns of whoever labels are no detectors.
     lines = first.read_text().splitlines()
     notes = [f"{lines[0]},id,note", *(f"{line},{i},odd" for i, line in enumerate(lines[1:]))]
