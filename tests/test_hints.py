@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from sklearn.ensemble import IsolationForest
 from sklearn.linear_model import LogisticRegression
@@ -116,3 +117,25 @@ def test_f1_score_suggests_its_kinds(package: Any) -> None:
 def test_random_state_suggests_rng() -> None:
     with pytest.raises(fastad.errors.InvalidTypeError, match="did you mean 'rng'"):
         fastad.interval(Y, S, measure="auc", random_state=0)
+
+
+@loop("name", ["pr_auc", "np_score", "equal_error_rate", "scored_auc"])
+def test_a_measure_is_found_where_it_is(name: str) -> None:
+    meant = f"no attribute '{name}'; did you mean 'fastad.measures.{name}'"
+    with pytest.raises(AttributeError, match=meant):
+        getattr(fastad, name)
+
+
+@loop(
+    ("labels", "found"),
+    [
+        ({"knn": S, "lof": S}, "found dict of 'knn', 'lof'"),
+        ({}, "found dict of nothing"),
+        (pd.DataFrame({"knn": S}), "found DataFrame of shape (200, 1) with columns 'knn'"),
+        (pa.table({"knn": S, "lof": S}), "found Table of shape (200, 2) with columns 'knn', 'lof'"),
+        (3, "found int of shape ()"),
+        (np.ones((2, 3)), "found shape (2, 3)"),
+    ],
+)
+def test_scores_for_labels_are_refused_by_what_they_are(labels: Any, found: str) -> None:
+    assert f"y_true must be one-dimensional; {found}" in refusal(lambda: fastad.evaluate(labels, Y))

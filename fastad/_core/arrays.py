@@ -11,11 +11,14 @@ import numpy.typing as npt
 
 from fastad._core.frames import as_array, is_absent, refuse_missing
 from fastad._core.parameters import plain_repr, short_repr
+from fastad._core.text_tables import some_of
 from fastad._core.types import ArrayLike, ScoreVector
 from fastad.errors import InvalidInputError
 
 _PLAIN = {bool, int, float}
 _STRINGS: dict[str, type] = {"U": str, "S": bytes}
+# Columns that a message names.
+_MAX_NAMES = 4
 # NumPy's mark of types that another library has registered.
 _OF_A_USER = 2
 
@@ -184,7 +187,7 @@ def as_vector(values: ArrayLike, name: str) -> npt.NDArray[Any]:
             vector = _unmerged(values, vector, name)
     if vector.ndim != 1:
         raise InvalidInputError(
-            f"{name} must be one-dimensional; found shape {vector.shape}"
+            f"{name} must be one-dimensional; found {_shape_text(values, vector.shape)}"
             f"{two_classes_hint(vector, name)}"
         )
     if vector.shape[0] == 0:
@@ -193,6 +196,23 @@ def as_vector(values: ArrayLike, name: str) -> npt.NDArray[Any]:
         # Short floats and integers of machine learning, such as bfloat16.
         return vector.astype(np.float32)
     return vector
+
+
+def _shape_text(values: Any, shape: tuple[int, ...]) -> str:
+    """Return what is no vector: its shape, or its type with the names of its columns."""
+    kind = type(values).__name__
+    if isinstance(values, Mapping):
+        return f"{kind} of {_some_names(values)}"
+    # Of pandas and polars, and of pyarrow.
+    names = getattr(values, "columns", None) if shape else None
+    names = getattr(values, "column_names", names)
+    if names is not None:
+        return f"{kind} of shape {shape} with columns {_some_names(names)}"
+    return f"shape {shape}" if shape else f"{kind} of shape ()"
+
+
+def _some_names(names: Iterable[Any]) -> str:
+    return some_of(list(map(short_repr, names)), _MAX_NAMES) or "nothing"
 
 
 def two_classes_hint(matrix: npt.NDArray[Any], name: str) -> str:

@@ -5,6 +5,8 @@ import importlib
 import sys
 from collections.abc import Callable, Sequence
 
+# The package whose names are looked for in the one above; it loads none of them itself.
+_MEASURES = "measures"
 Loader = Callable[[str], object]
 
 
@@ -29,9 +31,10 @@ def lazy_names() -> tuple[Loader, Callable[[], list[str]], list[str]]:
 
     def load(name: str) -> object:
         if name not in module_of:
-            raise AttributeError(
-                f"module {package!r} has no attribute {name!r}{_suggestion(name, public)}"
-            )
+            has_measures = module_of.get(_MEASURES) == package
+            below = f"{package}.{_MEASURES}" if has_measures else ""
+            hint = _suggestion(name, public, below)
+            raise AttributeError(f"module {package!r} has no attribute {name!r}{hint}")
         value: object
         if module_of[name] == package:
             value = importlib.import_module(f"{package}.{name}")
@@ -45,10 +48,12 @@ def lazy_names() -> tuple[Loader, Callable[[], list[str]], list[str]]:
     return load, lambda: [*public, *version], public
 
 
-def _suggestion(name: str, public: Sequence[str]) -> str:
+def _suggestion(name: str, public: Sequence[str], below: str) -> str:
     if name.startswith("_"):  # names that Python itself looks for
         return ""
     # Here, because `import fastad` is to stay light.
-    from fastad._core.suggestions import did_you_mean
+    from fastad._core.suggestions import did_you_mean, suggestion
 
+    if below and name in importlib.import_module(below).__all__:
+        return suggestion([f"{below}.{name}"])
     return did_you_mean(name, {each: each for each in public})

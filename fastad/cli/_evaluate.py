@@ -23,7 +23,12 @@ from fastad.cli._console import (
     progress_bar,
 )
 from fastad.cli._saving import PAGE, check_output, deliver, versioned_json
-from fastad.cli._scored_tables import ScoreColumns, open_scored_table, read_scored_table
+from fastad.cli._scored_tables import (
+    ScoreColumns,
+    open_scored_table,
+    read_scored_table,
+    reads_found_scores,
+)
 from fastad.evaluation.entry import evaluate
 from fastad.evaluation.groups import GroupedEvaluation
 from fastad.evaluation.results import Evaluation
@@ -127,7 +132,8 @@ def run_streamed(
         if not counts:
             _, scores, message = open_scored_table(path, columns)
             messages.append(message)
-        with progress_bar("rows") as progress, data_from(path):
+        found = reads_found_scores(columns, scores or ())
+        with progress_bar("rows") as progress, data_from(path), found:
             results[str(path)] = evaluate_files(
                 path,
                 label_column=columns.label,

@@ -1,6 +1,7 @@
 """Labels, scores, groups and clusters in tables of scores, as options name their columns."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -69,6 +70,19 @@ def open_scored_table(path: Path, columns: ScoreColumns) -> tuple[Table, Sequenc
     return table, detectors.names, detectors.message(table.title)
 
 
+@contextmanager
+def reads_found_scores(columns: ScoreColumns, scores: Sequence[str]) -> Iterator[None]:
+    """Say of a wrong column that it was taken for scores, where no option named it."""
+    try:
+        yield
+    except TableError as error:
+        is_found = columns.scores is None
+        if not (is_found and any(f": column {name!r}" in str(error) for name in scores)):
+            raise
+        hint = "the column was taken for scores, and --score names those that are"
+        raise TableError(f"{error}; {hint}", argument=error.item or "source") from None
+
+
 def read_scored_table(path: Path, columns: ScoreColumns) -> ScoredTable:
     """Read labels, scores, groups and clusters into memory."""
     table, scores, message = open_scored_table(path, columns)
@@ -83,7 +97,8 @@ def read_scored_table(path: Path, columns: ScoreColumns) -> ScoredTable:
         {name: Names(may_miss=True) for name in columns.parts},
     ]
     try:
-        label, numbers, named, parted = _read_each(table, requests)
+        with reads_found_scores(columns, scores):
+            label, numbers, named, parted = _read_each(table, requests)
     except TableError:
         # Of several errors it is the same as where groups are found first, batch by batch.
         if columns.groups:

@@ -95,6 +95,9 @@ class Explanation(ShortRepr, TableResult):
         digits of the number.
     measures : mapping of str to float
         The values of all measures that were compared; NaN where one is undefined.
+    as_fraction : str or None
+        A hundredth of the number, where that has a definition and the number has none: it may have
+        been printed in percent.
     """
 
     value: str
@@ -103,6 +106,7 @@ class Explanation(ShortRepr, TableResult):
     matches: Sequence[MatchingDefinition]
     n_similar: int
     measures: Mapping[str, float]
+    as_fraction: str | None = None
 
     @property
     def summary(self) -> str:
@@ -111,7 +115,8 @@ class Explanation(ShortRepr, TableResult):
             keys = ", ".join(self.right)
             return f"{self.value} is right: it is {keys} of fastad."
         if not self.matches:
-            return f"No definition that is known gives {self.value}."
+            percent = f" If it is in percent, write {self.as_fraction}." if self.as_fraction else ""
+            return f"No definition that is known gives {self.value}.{percent}"
         if len(self.matches) == 1:
             return f"{self.value} is the {self.matches[0].name}."
         return (
@@ -158,7 +163,8 @@ class Explanation(ShortRepr, TableResult):
         return attribute_columns(self.matches, *names)
 
     def _content(self) -> dict[str, Any]:
-        names = ("value", "tolerance", "right", "matches", "n_similar", "measures")
+        names = ["value", "tolerance", "right", "matches", "n_similar", "measures"]
+        names += [] if self.as_fraction is None else ["as_fraction"]
         return {name: getattr(self, name) for name in names}
 
 
@@ -247,7 +253,8 @@ def explain(
     ]
     if not right:
         matches = tuple(sorted(near, key=lambda match: abs(match.value - number)))
-        return Explanation(text, tolerance, right, matches, 0, measures)
+        fraction = None if matches else _as_fraction(text, [*measures.values(), *values])
+        return Explanation(text, tolerance, right, matches, 0, measures, fraction)
     similar = [
         match for match in near if all(abs(match.value - x) > _ROUNDING for x in right.values())
     ]
@@ -271,6 +278,12 @@ def _check_value(value: str | float) -> tuple[str, float, float]:
     tolerance = min(max(half_unit, _FINEST), _COARSEST)
     # A distance of half a unit in decimals may be an ulp more in floats.
     return text, float(number), tolerance * (1 + _ROUNDING)
+
+
+def _as_fraction(text: str, values: Sequence[float]) -> str | None:
+    """Return a hundredth of a number, as it is written, if that is one of the values."""
+    written, fraction, tolerance = _check_value(f"{Decimal(text).scaleb(-2):f}")
+    return written if any(abs(x - fraction) <= tolerance for x in values) else None
 
 
 def _rows_of_groups(columns: Mapping[str, Any], labels: Labels) -> list[IntVector]:

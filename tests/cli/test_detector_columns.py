@@ -134,3 +134,15 @@ def test_arrays_of_another_shape_are_left_out_with_theirs(tmp_path: Path) -> Non
     np.savez(path, y=Y, **others)
     for command in ("evaluate", "compare"):
         assert f"no column of scores beside 'y'; {left_out}" in error_of(command, path)
+
+
+@pytest.mark.parametrize("memory", [[], ["--memory", "1MB"]])
+def test_a_column_that_was_taken_for_scores_is_named(memory: list[str], tmp_path: Path) -> None:
+    path = tmp_path / "p.csv"
+    path.write_text("y,knn,site\n0,0.1,3\n1,0.5,NA\n0,0.2,4\n", "utf-8")
+    wrong = "column 'site', line 3: 'NA' is a missing value"
+    hint = "; the column was taken for scores, and --score names those that are"
+    assert error_of("evaluate", path, *memory).endswith(f"{wrong}{hint}")
+    assert error_of("evaluate", path, *memory, "--score", "site").endswith(wrong)
+    path.write_text("y,knn,site\n0,0.1,3\nx,0.5,5\n0,0.2,4\n", "utf-8")
+    assert "taken for scores" not in error_of("evaluate", path, *memory)

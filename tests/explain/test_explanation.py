@@ -329,3 +329,13 @@ def test_it_turns_into_plain_values_and_frames() -> None:
     assert content["matches"][0]["measure_value"] == content["measures"]["ap"]
     assert result.to_frame("pandas").shape == (1, 6)
     assert Decimal(content["value"]) == Decimal("0.4899")
+
+
+def test_a_number_in_percent_is_recognized() -> None:
+    y_true, y_score = [0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]
+    result = explain(y_true, y_score, value="75.0")
+    assert result.summary.endswith("If it is in percent, write 0.750.")
+    assert result.to_dict()["as_fraction"] == "0.750"
+    assert explain(y_true, y_score, value=result.as_fraction or "").right == {"auc": 0.75}
+    for value in ("0.750", "12.3"):
+        assert explain(y_true, y_score, value=value, measure="auc").as_fraction is None
