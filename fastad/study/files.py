@@ -35,8 +35,10 @@ LOG = "done.log"
 # pyarrow ships no types.
 ArrowTable: TypeAlias = Any
 
-# Metadata of a result: how many rows the files beside it have.
-_ROWS = b"fastad.rows"
+# Metadata of a result: how many rows the files beside it have, and the checksum of the file, in
+# which it counts as blank. Pages have checksums of their own, names and types of columns have none.
+_ROWS, _CHECKSUM = b"fastad.rows", b"fastad.crc32"
+_BLANK = b"00000000"
 
 
 def file_lock() -> "type[BaseFileLock]":
@@ -219,15 +221,16 @@ def write_table(path: Path, table: ArrowTable, beside: Mapping[str, int] | None 
     It notes how many rows the files beside it have, which must be there whenever it is.
     """
     pa = arrow()
-    noted = {_ROWS: json.dumps(beside)} if beside else None
+    noted = {_ROWS: json.dumps(beside)} if beside else {}
     with written_aside(path) as aside:
         pa.parquet.write_table(
-            table.replace_schema_metadata(noted),
+            table.replace_schema_metadata({**noted, _CHECKSUM: _BLANK}),
             aside,
             compression="zstd",
             write_statistics=False,  # which nothing reads
             write_page_checksum=True,
         )
+        _write_checksum(aside)
         # Windows flushes only files that are open for writing.
         _sync(aside, os.O_RDWR)
     # Its name, too. Not every file system can wait for a folder, and Windows opens none.
@@ -254,10 +257,37 @@ def read_table(path: Path, columns: Sequence[str] | None = None) -> ArrowTable |
     """Return the table that `write_table` wrote, None where there is none."""
     pa = arrow()
     try:
-        with damage(path), pa.parquet.ParquetFile(path, page_checksum_verification=True) as file:
-            return file.read(columns=columns)
+        content = path.read_bytes()
     except FileNotFoundError:
         return None
+    at = _checksum_at(content)
+    # None in a file of an earlier version.
+    if at is not None and content[at : at + len(_BLANK)] != _checksum(content, at):
+        raise DamagedFileError(f"{path} is damaged: its checksum is another")
+    source = pa.BufferReader(content)
+    with damage(path), pa.parquet.ParquetFile(source, page_checksum_verification=True) as file:
+        # Arrow's threads have aborted a process that ended just after they had started.
+        return file.read(columns=columns, use_threads=False)
+
+
+def _write_checksum(path: Path) -> None:
+    content = path.read_bytes()
+    at = _checksum_at(content)
+    assert at is not None
+    with path.open("r+b") as file:
+        file.seek(at)
+        file.write(_checksum(content, at))
+
+
+def _checksum_at(content: bytes) -> int | None:
+    """Return where a file has its checksum: behind the key, and type and length of the value."""
+    at = content.rfind(_CHECKSUM)
+    return None if at < 0 else at + len(_CHECKSUM) + 2
+
+
+def _checksum(content: bytes, at: int) -> bytes:
+    blank = zlib.crc32(_BLANK, zlib.crc32(content[:at]))
+    return b"%08x" % zlib.crc32(content[at + len(_BLANK) :], blank)
 
 
 @contextlib.contextmanager

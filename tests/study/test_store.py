@@ -4,11 +4,13 @@ import json
 import os
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fastad.errors import InvalidInputError
+from fastad.study.files import DamagedFileError, read_table
 from fastad.study.results import read_study, study_status
 from fastad.study.store import open_store
 from tests.support.stored import GOIX, LOG, TASKS, begin, check_tables, finish, keep, plan, rows_of
@@ -153,6 +155,33 @@ def test_damaged_results_are_said_and_written_again(
     with pytest.raises(InvalidInputError, match=r"results.parquet is damaged.*run the study again"):
         read_study(tmp_path)
     assert finish(tmp_path) == expected
+
+
+def test_each_damaged_byte_of_results_is_noticed(
+    tmp_path: Path, expected: dict[str, bytes]
+) -> None:
+    finish(tmp_path)
+    results = tmp_path / "results.parquet"
+    whole = results.read_bytes()
+    key = whole.rfind(b"fastad.crc32")
+    # The names and types of columns are at the end, beyond the checksums of pages.
+    for i in (*range(0, len(whole), 97), *range(len(whole) - 600, len(whole))):
+        damaged = bytearray(whole)
+        damaged[i] ^= 0x10
+        results.write_bytes(damaged)
+        if key <= i < key + len(b"fastad.crc32"):  # which is then a file of an earlier version
+            assert read_table(results) is not None
+        else:
+            with pytest.raises(DamagedFileError, match=r"results\.parquet is damaged"):
+                read_table(results)
+    assert finish(tmp_path) == expected
+
+
+def test_results_of_an_earlier_version_have_no_checksum(tmp_path: Path) -> None:
+    finish(tmp_path)
+    table = pq.read_table(tmp_path / "results.parquet").replace_schema_metadata(None)
+    pq.write_table(table, tmp_path / "results.parquet")
+    assert read_study(tmp_path).tasks.num_rows == table.num_rows
 
 
 def test_results_are_read_where_nothing_can_be_written(tmp_path: Path) -> None:
