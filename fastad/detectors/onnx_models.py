@@ -66,8 +66,8 @@ def onnx_scorer(
     Notes
     -----
     Runs on the processor. Rows are scored in batches of 256, the last one filled up, so that a
-    score does not depend on how many points are scored together; a model with a fixed number of
-    rows has batches of that.
+    score does not depend on how many points are scored together. A model with a fixed number of
+    rows has batches of that, and the last bit of a score may depend on its place in the batch.
 
     Examples
     --------

@@ -157,3 +157,12 @@ def test_types_threads_and_blocks() -> None:
 def test_other_densities_are_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidInputError, match=message):
         compile_scorer(KernelDensity(**options).fit(training(2)))
+
+
+def test_a_mixture_of_rows_of_integers_is_that_of_floats() -> None:
+    """scikit-learn rounds the densities of such rows to integers."""
+    X = np.random.default_rng(0).integers(0, 5, (400, 4))
+    mixture = GaussianMixture(2, random_state=0).fit(X)
+    scores = compile_scorer(mixture).score_samples(X)
+    assert np.allclose(scores, -mixture.score_samples(X.astype(np.float64)), rtol=1e-9)
+    assert np.abs(scores + mixture.score_samples(X)).max() <= 0.5
