@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -69,6 +69,9 @@ class CurvesDisplay(drawing.Display, Generic[Curve]):
 class LabelledDisplay(ABC):
     """A display of scores and labels, which a fitted detector can give."""
 
+    # Whether scores must be probabilities, which a classifier gives by one of its methods.
+    _of_probabilities: ClassVar[bool] = False
+
     @classmethod
     @abstractmethod
     def from_predictions(cls, *data: Any, **options: Any) -> "Self":
@@ -99,7 +102,8 @@ class LabelledDisplay(ABC):
         y : array-like of shape (n_samples,)
             1 for an anomaly, 0 for a normal sample, or booleans.
         response_method : {"auto", "score_samples", "decision_function", "predict_proba"}
-            Method of the estimator that gives scores; by default the first that it has.
+            Method of the estimator that gives scores; by default the first that it has, but of a
+            classifier ``predict_proba`` where scores must be probabilities.
         pos_label : label, optional
             Label of the anomalies where labels are not 0 and 1.
         name : str, optional
@@ -114,7 +118,8 @@ class LabelledDisplay(ABC):
         """
         check_rows({"y": y, "X": X, "sample_weight": options.get("sample_weight")})
         shown = name or name_of_estimator(estimator)
-        scores = {shown: scores_of(estimator, X, response_method, pos_label)}
+        probabilities = {"as_probabilities": cls._of_probabilities}
+        scores = {shown: scores_of(estimator, X, response_method, pos_label, **probabilities)}
         return cls.from_predictions(y, scores, pos_label=pos_label, **options)
 
     @classmethod
@@ -140,8 +145,7 @@ class LabelledDisplay(ABC):
         y : array-like of shape (n_samples,)
             1 for an anomaly, 0 for a normal sample, or booleans.
         response_method, pos_label
-            As `from_estimator` takes them; probabilities of most classifiers need
-            ``response_method="predict_proba"``.
+            As `from_estimator` takes them.
         **options
             As `from_predictions` takes them.
 
@@ -151,7 +155,8 @@ class LabelledDisplay(ABC):
             If a class is absent from a fold.
         """
         check_rows({"y": y, "sample_weight": options.get("sample_weight"), "X": X})
-        folds = fold_scores(cv_results, X, response_method, pos_label)
+        probabilities = {"as_probabilities": cls._of_probabilities}
+        folds = fold_scores(cv_results, X, response_method, pos_label, **probabilities)
         return cls.from_predictions(y, folds, pos_label=pos_label, **options)
 
 

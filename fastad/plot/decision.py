@@ -84,6 +84,7 @@ class DecisionCurveDisplay(LabelledDisplay, CurvesDisplay[DecisionCurve]):
     """
 
     _curve_type = DecisionCurve
+    _of_probabilities = True
 
     @classmethod
     def from_predictions(

@@ -8,7 +8,13 @@ import numpy.typing as npt
 
 from fastad._core.arrays import as_vector
 from fastad._core.types import ArrayLike, Label, ScoreVector
-from fastad.detectors.orientation import ResponseMethod, anomaly_scores, name_of, scikit_learn
+from fastad.detectors.orientation import (
+    ResponseMethod,
+    anomaly_scores,
+    kind_of,
+    name_of,
+    scikit_learn,
+)
 from fastad.errors import InvalidInputError
 from fastad.evaluation.ranked_scores import RankedScores
 from fastad.ordering.counts import count_scores
@@ -18,11 +24,21 @@ from fastad.sklearn.adapters import AdaptedDetector
 
 
 def scores_of(
-    estimator: Any, X: Any, response_method: ResponseMethod, pos_label: Label | None
+    estimator: Any,
+    X: Any,
+    response_method: ResponseMethod,
+    pos_label: Label | None,
+    *,
+    as_probabilities: bool = False,
 ) -> ScoreVector:
-    """Return the scores of points by a fitted detector or classifier."""
+    """Return the scores of points by a fitted detector or classifier.
+
+    ``as_probabilities`` prefers them of a classifier whose method is not named.
+    """
     if isinstance(estimator, AdaptedDetector):
         return estimator.score_samples(X)
+    if as_probabilities and response_method == "auto" and kind_of(estimator) == "classifier":
+        response_method = "predict_proba" if hasattr(estimator, "predict_proba") else "auto"
     return anomaly_scores(estimator, X, pos_label=pos_label, response_method=response_method)
 
 
@@ -55,11 +71,15 @@ class TestFolds(dict[str, tuple[npt.NDArray[np.int64], ScoreVector]]):
 
 
 def fold_scores(
-    cv_results: Mapping[str, Any], X: Any, response_method: ResponseMethod, pos_label: Label | None
+    cv_results: Mapping[str, Any],
+    X: Any,
+    response_method: ResponseMethod,
+    pos_label: Label | None,
+    **options: bool,
 ) -> TestFolds:
     """Score the test points of each fold by the estimator that was fitted to the others."""
     return TestFolds(
-        (name, (rows, scores_of(fitted, part, response_method, pos_label)))
+        (name, (rows, scores_of(fitted, part, response_method, pos_label, **options)))
         for name, fitted, part, rows in fold_estimators(cv_results, X)
     )
 

@@ -5,6 +5,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import cross_validate
+from sklearn.svm import LinearSVC
 
 import fastad
 from fastad.plot import DecisionCurve, DecisionCurveDisplay
@@ -87,3 +90,20 @@ def test_scores_must_be_probabilities() -> None:
         DecisionCurveDisplay.from_predictions(LABELS, scores)
     with pytest.raises(fastad.UndefinedMeasureError):
         DecisionCurveDisplay.from_predictions(np.ones(100), SCORES["a"])
+
+
+def test_a_classifier_gives_its_probabilities() -> None:
+    X = np.column_stack([SCORES["a"], SCORES["b"]])
+    model = LogisticRegression().fit(X, LABELS)
+    drawn = DecisionCurveDisplay.from_estimator(model, X, LABELS, name="a", ax=new_axes())
+    likely = {"a": model.predict_proba(X)[:, 1]}
+    expected = DecisionCurveDisplay.from_predictions(LABELS, likely, ax=new_axes()).curves["a"]
+    assert np.array_equal(drawn.curves["a"].net_benefit, expected.net_benefit)
+    runs = cross_validate(
+        LogisticRegression(), X, LABELS, cv=3, return_estimator=True, return_indices=True
+    )
+    folds = DecisionCurveDisplay.from_cv_results(runs, X, LABELS, ax=new_axes())
+    assert list(folds.curves) == ["fold 0", "fold 1", "fold 2"]
+    # Without probabilities scores are refused as before.
+    with pytest.raises(fastad.InvalidInputError, match="must be probabilities"):
+        DecisionCurveDisplay.from_estimator(LinearSVC().fit(X, LABELS), X, LABELS, ax=new_axes())
