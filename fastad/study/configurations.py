@@ -93,7 +93,7 @@ class Configuration:
         return f"{self.detector} {self.params}".rstrip()
 
     def __repr__(self) -> str:
-        maker = "" if self.factory is None else f" by {_described(self.factory)}"
+        maker = "" if self.factory is None else f" by {described(self.factory)}"
         higher = "" if self.higher_is is None else f", higher is {self.higher_is}"
         return f"<Configuration {self.key}{maker}{higher}>"
 
@@ -248,7 +248,7 @@ def _of_estimator(
     named = isinstance(factory, str)
     maker = _import_class(factory, folder_name, f"{where}.estimator") if named else factory
     _check_estimator(maker, f"{where}.estimator")
-    _described(maker, f"{where}.estimator")  # refuses objects that differ from process to process
+    described(maker, f"{where}.estimator")  # refuses objects that differ from process to process
     higher_is: HigherIs | None = None
     if _HIGHER_IS in entry:
         higher_is = check_choice(entry.pop(_HIGHER_IS), get_args(HigherIs), f"{where}.{_HIGHER_IS}")
@@ -409,7 +409,7 @@ def _set_seed(estimator: Any, seed: int) -> None:
         setattr(estimator, _SEED, seed)
 
 
-def _described(factory: Any, where: str = "estimator") -> str:
+def described(factory: Any, where: str = "estimator") -> str:
     """Return a maker of detectors as a string that is the same in every process."""
     if isinstance(factory, str):
         return factory

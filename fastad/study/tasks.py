@@ -15,10 +15,9 @@ from fastad.measures.measure import BoundMeasure, MeasureLike
 from fastad.regions.box import Box
 from fastad.regions.uniform import Draws
 from fastad.study.config import StudyConfig, VolumePlan, keys_of
-from fastad.study.configurations import Configuration
+from fastad.study.configurations import Configuration, described
 from fastad.study.digests import check_code
 from fastad.study.extensions import BatchResult
-from fastad.study.factories import described
 from fastad.study.fitting import (
     FAILURES,
     MACHINES,

@@ -40,7 +40,8 @@ def test_labels_are_exchanged_between_clusters_of_a_size() -> None:
     y = np.array([1, 0, 0, 0, 1, 1, 1, *[0] * 8]).astype(bool)
     s = np.random.default_rng(5).permutation(15).astype(float)
     values = []
-    for order, *turns in itertools.product(itertools.permutations(range(3)), *[(1, -1)] * 3):
+    turned = itertools.product((1, -1), repeat=3)
+    for order, turns in itertools.product(itertools.permutations(range(3)), list(turned)):
         pairs = [y[2 * k : 2 * k + 2][::turn] for k, turn in zip(order, turns, strict=True)]
         for first in range(9):
             values.append(area(np.concatenate([*pairs, np.arange(9) == first]), s))
