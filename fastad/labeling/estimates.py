@@ -8,6 +8,11 @@ is true, and its variance is the sum of (1 - p) / p^2 times the squared residual
 each row (Horvitz and Thompson 1952, for samples whose errors are uncorrelated). An update of the
 number of anomalies as well would let one surprising row move all probabilities.
 
+The value solves an equation in which the scale of the gradient does not matter, the variance has
+its square. Where the labels contradict the model's number of anomalies by more than noise, the
+gradient is also taken at labels that are corrected by the inverse probabilities, and the larger
+variance counts: two detectors that each miss other anomalies had intervals a third too narrow.
+
 What is left is of second order: of anomalies that lie so densely as no model has them, an area is
 wrong by it, and a rate where few labels tell how many rows a threshold flags. Counts that are
 corrected by the inverse probabilities have no such error: the variance is the square of the
@@ -371,24 +376,19 @@ def _targeted(
         )
         anomalous = expit(log_odds + moved[0] / scale * slopes)
     residual = labels.label - predicted
-    squares = of_variance * (residual * slope) ** 2
-    variance = max(float(squares.sum()), float(of_variance @ (p * (1 - p) * slope**2)))
-    moments = residual**3, p * (1 - p) * (1 - 2 * p)
-    cube = max((float(of_skewness @ (x * slope**3)) for x in moments), key=abs)
-    skewness = cube / variance**1.5 if variance > 0 else 0.0
     # What the update has left, where weights are below 1.
     value = target.value(counts) + float((weight - 1) @ (residual * slope))
     modelled = expit(log_odds)
-    # Where rows with labels stand for less of the variance than there is, for lack of labels where
-    # the target depends on them, all of it is more.
-    expected = modelled * (1 - modelled) * slopes**2
-    seen, there = float(weight @ expected[rows]), float(expected.sum())
-    if there > seen:
-        variance = variance * there / seen if seen > 0 else math.inf
-    # Rows without a label are not known, also where all rows with one were certain.
-    expected[rows] = 0.0
-    if expected.sum() > variance:
-        variance, squares = float(expected.sum()), expected
+    corrected = modelled.copy()
+    corrected[rows] += weight * (labels.label - p)
+    corrected_counts = {
+        name: orders[name].counts(corrected, falls=target.is_smooth) for name in target.detectors
+    }
+    variance_of_distance = 0.0
+    # Of few labels it may have no value, or one that cannot be.
+    with suppress(UndefinedMeasureError):
+        distance = np.clip(target.value(corrected_counts), *target.bounds) - value
+        variance_of_distance = float(np.nan_to_num(distance)) ** 2
     n_near = min(
         rows_near(counts[name], target.bound, points[name][rows]) for name in target.detectors
     )
@@ -397,19 +397,58 @@ def _targeted(
         may_jump(counts[name], target.bound, points[name][rows], errors)
         for name in target.detectors
     )
-    corrected = modelled
-    corrected[rows] += weight * (labels.label - p)
-    counts = {
-        name: orders[name].counts(corrected, falls=target.is_smooth) for name in target.detectors
-    }
-    # Of few labels it may have no value, or one that cannot be.
-    with suppress(UndefinedMeasureError):
-        distance = np.clip(target.value(counts), *target.bounds) - value
-        variance = max(variance, float(np.nan_to_num(distance)) ** 2)
     # Half of the rows, which hardly can be anomalies by their scores.
     is_low = log_odds <= np.median(log_odds)
-    of_one = abs(float(slopes[is_low].mean())) / math.fsum(labels.least)
-    return value, _Spread(variance, df_of_squares(squares), skewness, n_near, of_one, jumps)
+
+    def spread(slopes: FloatVector) -> _Spread:
+        slope = slopes[rows]
+        squares = of_variance * (residual * slope) ** 2
+        variance = max(float(squares.sum()), float(of_variance @ (p * (1 - p) * slope**2)))
+        moments = residual**3, p * (1 - p) * (1 - 2 * p)
+        cube = max((float(of_skewness @ (x * slope**3)) for x in moments), key=abs)
+        skewness = cube / variance**1.5 if variance > 0 else 0.0
+        # Where rows with labels stand for less of the variance than there is, for lack of labels
+        # where the target depends on them, all of it is more.
+        expected = modelled * (1 - modelled) * slopes**2
+        seen, there = float(weight @ expected[rows]), float(expected.sum())
+        if there > seen:
+            variance = variance * there / seen if seen > 0 else math.inf
+        # Rows without a label are not known, also where all rows with one were certain.
+        expected[rows] = 0.0
+        if expected.sum() > variance:
+            variance, squares = float(expected.sum()), expected
+        variance = max(variance, variance_of_distance)
+        of_one = abs(float(slopes[is_low].mean())) / math.fsum(labels.least)
+        return _Spread(variance, df_of_squares(squares), skewness, n_near, of_one, jumps)
+
+    found = spread(slopes)
+    part = _part_beyond_noise(
+        float(corrected.sum() - anomalous.sum()),
+        float(of_variance @ (labels.label - p) ** 2),
+        float(of_variance @ (p * (1 - p))),
+    )
+    if not part:
+        return value, found
+    # The gradient is divided by the number of anomalies, which the update leaves as the model has
+    # it. The one at corrected labels is right, but has their noise.
+    mixed = (1 - part) * anomalous + part * corrected
+    mixed_counts = {
+        name: orders[name].counts(mixed, falls=target.is_smooth) for name in target.detectors
+    }
+    slopes = target.gradient(mixed_counts, points, at_steps=True)
+    if np.isfinite(slopes).all():
+        # The shape stays that of the model, so that no end comes nearer by it.
+        other = spread(slopes)
+        found = found._replace(
+            variance=max(found.variance, other.variance), of_one=max(found.of_one, other.of_one)
+        )
+    return value, found
+
+
+def _part_beyond_noise(difference: float, *variances: float) -> float:
+    """Return the part of a difference that its variance does not explain (James and Stein 1961)."""
+    variance = max(variances)
+    return 1 - variance / difference**2 if difference**2 > variance else 0.0
 
 
 def _missed(
