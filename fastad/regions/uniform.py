@@ -252,7 +252,8 @@ def estimate_until(
         before = [begun[0][k] for k in order]
         n_drawn, counts = before[0].n_scored, begun[1][order]
         ends[:] = [each.n_drawn if each.n_inside == needed else 0 for each in before]
-    # Nothing is below -inf.
+    # Nothing is below -inf, of which the draws of the first round are enough to say.
+    n_for_none = min(step, most)
     while n_drawn == 0 or (n_drawn < most and not ends[rising > -math.inf].all()):
         stop = min(n_drawn + step, most)
         rounds = draws.rounds(score, rising, n_drawn, stop)
@@ -269,7 +270,12 @@ def estimate_until(
     estimates = [
         replace(_inverse(needed, end, threshold, level), n_scored=n_drawn)
         if end
-        else binomial(count, n_drawn, threshold, level, "uniform")
+        else replace(
+            binomial(
+                count, n_drawn if threshold > -math.inf else n_for_none, threshold, level, "uniform"
+            ),
+            n_scored=n_drawn,
+        )
         for count, end, threshold in zip(
             counts.tolist(), ends.tolist(), rising.tolist(), strict=True
         )

@@ -218,10 +218,10 @@ def test_what_needs_all_scores_reads_them_at_once_wherever_it_can(
 def test_intervals_of_scores_read_batch_by_batch(
     scores: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nearly as in memory: all points of a cell are at one score. Also without being asked to."""
+    """Nearly as in memory, as cells are narrow. Also without being asked to."""
     asked = ["evaluate", scores, "--measure", "auc", "--ci", "--n-resamples", "20"]
     in_memory = json_of(*asked)["detectors"]
-    streamed = [json_of(*asked, *EXACT)["detectors"]]
+    streamed = [json_of(*asked, "--memory", "9MB", "--exact")["detectors"]]
     little_memory(monkeypatch)
     streamed.append(json_of(*asked)["detectors"])
     for rows in streamed:

@@ -16,6 +16,8 @@ from fastad.cli.app import app
 
 PLAIN = {"FORCE_COLOR": None, "TTY_COMPATIBLE": None, "COLUMNS": None, "FASTAD_NUM_THREADS": None}
 FASTAD = [sys.executable, "-m", "fastad"]
+# What is added to the error of a column of scores that no option named.
+TAKEN_FOR_SCORES = "; the column was taken for scores, and --score names those that are"
 PAGE = (Path(__file__).parents[2] / "docs" / "guide" / "cli.md").read_text("utf-8")
 
 

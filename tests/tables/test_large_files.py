@@ -15,7 +15,7 @@ from fastad._tables import text
 from fastad._tables.columns import Labels, Names, Numbers
 from fastad._tables.table import Table
 from fastad.errors import InvalidInputError
-from tests.support.command_line import error_of, invoke, json_of
+from tests.support.command_line import TAKEN_FOR_SCORES, error_of, invoke, json_of
 from tests.support.odd_tables import same
 from tests.tables.test_routes import in_batches, in_memory, python
 
@@ -87,7 +87,8 @@ def test_what_is_wrong_late_is_found_by_all(tmp_path: Path, kind: str) -> None:
     path = written(tmp_path / "scores.csv", cells)
     message = f"{path}: column 's', {message}"
     words = ("evaluate", path, "--label", "y")
-    assert error_of(*words) == error_of(*words, "--memory", "64MB") == f"Error: {message}"
+    hint = f"Error: {message}{TAKEN_FOR_SCORES}"
+    assert error_of(*words) == error_of(*words, "--memory", "64MB") == hint
     with pytest.raises(InvalidInputError) as error:
         streaming.evaluate(path, label_column="y", exact=True)
     assert str(error.value) == message
