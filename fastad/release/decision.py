@@ -4,7 +4,6 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -91,14 +90,14 @@ def gate(
     with thread_limit(n_threads):
         rows: list[GateRow] = []
         all_parts = _parts_of(rules, _read(rules, new=new, old=old))
-        for _, of_requirement in groupby(all_parts, lambda part: id(part[0])):
+        for requirement, of_requirement in zip(rules.require, all_parts, strict=True):
             made: list[GateRow] = []
-            for requirement, column, parts in of_requirement:
+            for column, parts in of_requirement:
                 made += [_row(requirement, column, value, each) for value, each in parts]
                 if not parts:  # a requirement that nothing tests is not fulfilled
                     text, verdict = requirement.text, rules.small_slices
                     made.append(GateRow(text, column, "", verdict, _NO_PARTS, None))
-            rows += _adjusted(made, requirement, rules) if column else made
+            rows += _adjusted(made, requirement, rules) if requirement.parts else made
     return GateResult(rows, float(rules.confidence_level))
 
 
@@ -175,16 +174,15 @@ def _read(rules: Policy, **tables: Any) -> _Samples:
 
 def _parts_of(
     rules: Policy, samples: _Samples
-) -> Iterator[tuple[Requirement, str, list[tuple[str, _Samples]]]]:
-    """Yield each requirement on all rows, or for each column with its parts; all are made once."""
+) -> Iterator[list[tuple[str, list[tuple[str, _Samples]]]]]:
+    """Yield the columns of each requirement with their parts, or all rows; all are made once."""
     made: dict[tuple[str, str], list[tuple[str, _Samples]]] = {}
     for requirement in rules.require:
         for part in requirement.parts:
             if part not in made:
                 made[part] = _parts(samples, *part)
-            yield requirement, part[1], made[part]
-        if not requirement.parts:
-            yield requirement, "", [("", samples)]
+        parts = [(part[1], made[part]) for part in requirement.parts]
+        yield parts or [("", [("", samples)])]
 
 
 def _parts(samples: _Samples, part: str, column: str) -> list[tuple[str, _Samples]]:
@@ -310,7 +308,8 @@ def power_of_policy(
             "the power is that of independent rows which both detectors score; it does not allow "
             f"for {unread} of the policy"
         )
-    for requirement, column, parts in _parts_of(rules, _read(rules, old=old)):
+    all_parts = zip(rules.require, _parts_of(rules, _read(rules, old=old)), strict=True)
+    for requirement, column, parts in ((each, *part) for each, x in all_parts for part in x):
         if requirement.equivalence is not None:
             notes.append(f"{requirement.text}: the power of margins and limits alone is estimated")
             continue

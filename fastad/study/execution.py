@@ -10,6 +10,7 @@ worker has a pipe of its own, and is given one batch at a time.
 import contextlib
 import os
 import pickle
+import random
 import signal
 import threading
 import warnings
@@ -19,6 +20,8 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from time import monotonic
 from typing import Any, TypeAlias
+
+import numpy as np
 
 from fastad._core.parameters import refused
 from fastad._core.threads import thread_limit
@@ -94,7 +97,11 @@ def run_alone(batch: Batch, began: Callable[[], object] = lambda: None) -> Batch
 
     # Within a task of Dask, joblib in a detector would make tasks of Dask.
     with thread_limit(1), threadpool_limits(1), parallel_config("sequential"):
+        # Detectors may draw from the generators of the process.
+        states = np.random.get_state(), random.getstate()  # noqa: NPY002
         batch.warm_up()
+        np.random.set_state(states[0])  # noqa: NPY002
+        random.setstate(states[1])
         began()
         return batch.run()
 

@@ -217,6 +217,25 @@ def test_intervals_stand_beside_the_bounds(exact: bool, counts_file: Path, tmp_p
         assert "90 % confidence" in str(result)
 
 
+def test_intervals_are_of_the_exact_values_that_later_passes_find(tmp_path: Path) -> None:
+    """They were those of the values of the first pass, and as much wider as its bounds."""
+    path = tmp_path / "scores.parquet"
+    pd.DataFrame({"label": Y, "score": S}).to_parquet(path)
+    options: dict[str, Any] = {"measures": ["auc", "ap"], "confidence_level": 0.9, "rng": 0}
+    first = streaming.evaluate(path, memory="40kB", **options)["score"]
+    exact = streaming.evaluate(path, memory="9MB", exact=True, **options)["score"]
+    small = streaming.evaluate(path, memory="40kB", exact=True, **options)["score"]
+    for key in ("auc", "ap"):
+        assert not first[key].is_exact
+        assert small[key] == exact[key]
+        assert small[key].is_exact
+        interval, wide = small.intervals[key], first.intervals[key]
+        assert interval.value == small[key].value
+        assert wide.low < interval.low < interval.value < interval.high < wide.high
+        assert interval.low == pytest.approx(exact.intervals[key].low, abs=5e-3)
+        assert interval.high == pytest.approx(exact.intervals[key].high, abs=5e-3)
+
+
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize("extension", ["parquet", "csv.gz", "npz"])
 def test_counts_are_read_from_other_files_and_folders(

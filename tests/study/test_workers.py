@@ -8,6 +8,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 from joblib import parallel_config
 
@@ -105,6 +106,32 @@ def test_a_batch_begins_when_all_is_loaded(tmp_path: Path, monkeypatch: pytest.M
     assert max(result.rows["fit_time_s"]) < 1
     for batch in goix:
         batch.warm_up()
+
+
+class Random(Centre):
+    """Draws from the generator of the process."""
+
+    def fit(self, X: Matrix, y: Any = None) -> "Random":
+        super().fit(X)
+        self.noise = np.random.normal()  # noqa: NPY002
+        return self
+
+    def score_samples(self, X: Matrix) -> Any:
+        return super().score_samples(X) * np.sign(self.noise) + self.noise * X[:, 0]
+
+
+def test_a_warm_up_draws_nothing_from_what_tasks_draw_from(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first study in a process had other numbers than the same one after it."""
+    monkeypatch.setattr("fastad.study.tasks._RAN", set())
+    detectors = [{"name": "random", "estimator": Random}]
+    values = []
+    for name in ("first", "second"):
+        np.random.seed(0)  # noqa: NPY002
+        study = run_study(few(tmp_path, detectors), tmp_path / name)
+        values.append(study.tasks["auc"].to_pylist())
+    assert values[0] == values[1]
 
 
 def test_what_is_no_error_of_python_is_a_failure_too(tmp_path: Path) -> None:

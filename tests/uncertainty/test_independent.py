@@ -13,7 +13,8 @@ from scipy import stats
 
 import fastad
 from fastad.errors import LowCoverageWarning
-from fastad.uncertainty import IndependentComparison
+from fastad.measures.rates import OF_PROPORTION, TRIALS
+from fastad.uncertainty import IndependentComparison, noninferiority
 from fastad.uncertainty.comparisons import unpaired
 from fastad.uncertainty.rates.order_statistics import EachRank
 from tests.support import oracles
@@ -108,6 +109,22 @@ def test_equal_rates_of_a_small_and_a_large_sample_seldom_differ(
             assert (result.p_value <= 0.05) == (not result.low <= 0 <= result.high)
             rejected += chance * (result.p_value <= 0.05)
     assert rejected <= 0.05
+
+
+@pytest.mark.parametrize("name", [name for name in TRIALS if name != "n_flagged"])
+def test_estimates_of_unlike_sizes_are_those_of_the_measure(name: str) -> None:
+    """F1 is no proportion of its trials: what was tested of it exactly was another number."""
+    y, flags = np.repeat([1, 1, 0, 0], [30, 9, 8, 60]), np.repeat([1, 0, 1, 0], [30, 9, 8, 60])
+    few, many = (y[::3], flags[::3]), (np.tile(y, 30), np.tile(flags, 30))
+    result = fastad.compare_independent(few, many, measure=name, threshold=1)
+    assert result.method == ("hybrid" if name in OF_PROPORTION else "exact")
+    assert result.difference == result.values[0] - result.values[1]
+    assert result.low <= result.difference <= result.high
+    tested = noninferiority(
+        (few[0], many[0]), few[1], many[1], measure=name, threshold=1, margin=0.5
+    )
+    assert tested.estimate == pytest.approx(result.difference, abs=1e-12)
+    assert tested.low <= tested.estimate <= tested.high
 
 
 @pytest.mark.parametrize("detected", [1, 0])
@@ -379,7 +396,7 @@ GOOD = ([0, 0, 1, 1], [1.0, 2.0, 3.0, 1.5])
         ((GOOD[0], GOOD[1][:3]), GOOD, {}, r"sample_a\[1\] must have one score for each label"),
         (GOOD, (GOOD[0], [1, 2, math.nan, 0]), {}, r"sample_b\[1\] must not contain NaN"),
         (GOOD, GOOD, {"method": "order"}, "method must be one of 'auto', 'exact', 'delong'"),
-        (GOOD, GOOD, {"method": "exact"}, "for a measure that is no rate at a threshold"),
+        (GOOD, GOOD, {"method": "exact"}, "for a measure that is no proportion at a threshold"),
         (GOOD, GOOD, {"measure": "tpr@0.1", "method": "delong"}, "needs a smooth measure"),
         (GOOD, GOOD, {"measure": "n_flagged", "threshold": 1}, "of which more, or less, is better"),
         (GOOD, GOOD, {"confidence_level": 1}, "confidence_level must lie strictly"),

@@ -39,7 +39,12 @@ from fastad.streaming.large_files.parts import (
     part_counter,
 )
 from fastad.streaming.large_files.spill import spill_folder
-from fastad.streaming.sketches.bounds import check_intervals, evaluate_cells, measures_to_bound
+from fastad.streaming.sketches.bounds import (
+    check_intervals,
+    evaluate_cells,
+    measures_to_bound,
+    tied_intervals,
+)
 from fastad.streaming.sketches.cells import ScoreCells
 from fastad.streaming.sketches.checks import check_memory, check_points
 from fastad.streaming.sketches.results import BoundedEvaluation, StreamedEvaluation
@@ -256,7 +261,7 @@ def evaluate(
             refuse_given(ignored, "for a table of counts, which has neither scores nor labels")
             cells = counted_cells(table, grouping)
             tables = {
-                (name, "score"): evaluate_cells(each, bound, intervals)
+                (name, "score"): evaluate_cells(each, bound, tied_intervals(each, bound, intervals))
                 for name, each in cells.items()
             }
             named = _with_group_names(table, grouping, tables)

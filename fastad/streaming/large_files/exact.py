@@ -20,7 +20,12 @@ from fastad.measures.measure import BoundMeasure
 from fastad.streaming.large_files.anomaly_ranks import AnomalyRanks, KeptAnomalies, most_anomalies
 from fastad.streaming.large_files.curves import BYTES_A_POINT, curve_values, has_corners, sum_of
 from fastad.streaming.large_files.spill import SpilledScores
-from fastad.streaming.sketches.bounds import evaluate_cells, extremes_of
+from fastad.streaming.sketches.bounds import (
+    allowing_for_bounds,
+    evaluate_cells,
+    extremes_of,
+    tied_intervals,
+)
 from fastad.streaming.sketches.cells import ScoreCells
 from fastad.streaming.sketches.checks import StreamedPoints
 from fastad.streaming.sketches.refinement import RangeCounter, Refinement
@@ -96,7 +101,7 @@ class ScorePasses:
     ) -> None:
         self._measures = measures
         self._options = intervals
-        self._intervals: Mapping[str, Interval] = {}
+        self._tied: Mapping[str, Interval] = {}  # intervals of tied cells
         self._memory = memory
         self._exact = exact
         self._cells: ScoreCells | None = None
@@ -163,7 +168,8 @@ class ScorePasses:
                 "corners of the curve in memory"
             )
         notes = [*self._notes, *notes]
-        return BoundedEvaluation(values, self._undefined, notes, self._intervals)
+        intervals = allowing_for_bounds(self._tied, values, self._measures)
+        return BoundedEvaluation(values, self._undefined, notes, intervals)
 
     def _first_pass(self) -> Pass:
         n_bytes = min(_SKETCH, self._memory // 4)
@@ -180,8 +186,8 @@ class ScorePasses:
         except UndefinedMeasureError as error:
             self._undefined = {bound.key: str(error) for bound in self._measures}
             return
-        table = evaluate_cells(self._cells, self._measures, self._options)
-        self._intervals = table.intervals
+        self._tied = tied_intervals(self._cells, self._measures, self._options)
+        table = evaluate_cells(self._cells, self._measures, self._tied)
         self._values, self._undefined, self._notes = dict(table), table.undefined, table.notes
         if counted.fingerprint is None:
             return

@@ -178,41 +178,49 @@ def check_intervals(
 def allow_for_bounds(interval: Interval, value: BoundedValue, measure: BoundMeasure) -> Interval:
     """Return the interval for any order of the scores within cells, from the one for tied cells.
 
-    Each end is as much farther away as the value of the exact scores may be.
+    Each end is as far from the lowest and highest value as it was from the value of tied cells.
     """
-    if value.is_exact:
+    if value.is_exact and value.value == interval.value:
         return interval
     lowest, highest = measure.bounds
-    low = max(interval.low - (value.value - value.low), min(lowest, interval.low))
-    high = min(interval.high + (value.high - value.value), max(highest, interval.high))
-    return replace(interval, low=low, high=high)
+    low = max(interval.low - (interval.value - value.low), min(lowest, interval.low))
+    high = min(interval.high + (value.high - interval.value), max(highest, interval.high))
+    return replace(interval, value=float(value.value), low=low, high=high)
 
 
-def _intervals_of(
-    cells: ScoreCells,
-    measures: Sequence[BoundMeasure],
-    values: Mapping[str, BoundedValue],
-    options: "InferenceOptions",
+def tied_intervals(
+    cells: ScoreCells, measures: Sequence[BoundMeasure], options: "InferenceOptions | None"
 ) -> dict[str, Interval]:
-    """Return the intervals that there are."""
+    """Return the intervals that there are, with all points of a cell at the same score."""
+    if options is None:
+        return {}
     # Here, because SciPy's functions take a sixth of a second to import.
     from fastad.uncertainty.intervals.interval_estimation import intervals_of
     from fastad.uncertainty.samples.bootstrap import IndependentSample
 
     sample = IndependentSample.of(cells.tied)
-    numbers = [x for x in measures if x.measure.kind == "value" and x.key in values]
+    numbers = [bound for bound in measures if bound.measure.kind == "value"]
     found = zip(numbers, intervals_of(sample, numbers, options), strict=True)
+    return {bound.key: each for bound, each in found if isinstance(each, Interval)}
+
+
+def allowing_for_bounds(
+    tied: Mapping[str, Interval],
+    values: Mapping[str, BoundedValue],
+    measures: Sequence[BoundMeasure],
+) -> dict[str, Interval]:
+    """Return the intervals of values, from those for tied cells."""
     return {
-        bound.key: allow_for_bounds(each, values[bound.key], bound)
-        for bound, each in found
-        if isinstance(each, Interval)
+        bound.key: allow_for_bounds(tied[bound.key], values[bound.key], bound)
+        for bound in measures
+        if bound.key in tied and bound.key in values
     }
 
 
 def evaluate_cells(
-    cells: ScoreCells, measures: Sequence[BoundMeasure], options: "InferenceOptions | None" = None
+    cells: ScoreCells, measures: Sequence[BoundMeasure], tied: Mapping[str, Interval] | None = None
 ) -> BoundedEvaluation:
-    """Return a table of measures with their bounds, and intervals if these have options."""
+    """Return a table of measures with their bounds, and intervals from those for tied cells."""
     values: dict[str, BoundedValue] = {}
     undefined: dict[str, str] = {}
     for bound in measures:
@@ -231,7 +239,7 @@ def evaluate_cells(
             "bins of merged counts that overlap were joined, to "
             f"{count_text(len(cells.lowest), 'range')} of scores in all"
         )
-    intervals = {} if options is None else _intervals_of(cells, measures, values, options)
+    intervals = allowing_for_bounds(tied or {}, values, measures)
     unreliable = ((key, each.reliability_note) for key, each in intervals.items())
     notes += [f"{key}: {note}" for key, note in unreliable if note is not None]
     return BoundedEvaluation(values, undefined, notes, intervals)

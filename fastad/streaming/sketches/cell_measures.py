@@ -23,6 +23,7 @@ from fastad.streaming.sketches.bounds import (
     check_intervals,
     evaluate_cells,
     measures_to_bound,
+    tied_intervals,
 )
 from fastad.streaming.sketches.cells import ScoreCells
 from fastad.streaming.sketches.refinement import Refinement
@@ -83,7 +84,8 @@ class CellMeasures(BoundedMeasureMethods):
         """
         bound = measures_to_bound(measures, fpr, score_range)
         options = check_intervals(confidence_level, n_resamples, rng)
-        return evaluate_cells(self.score_cells(), bound, options)
+        cells = self.score_cells()
+        return evaluate_cells(cells, bound, tied_intervals(cells, bound, options))
 
     def interval(
         self,

@@ -209,11 +209,11 @@ def difference_text(
 ) -> str:
     """Return a difference in a sentence."""
     first, second = result.names
-    p_values = format_p(result.p_value, "p")
+    level, p_values = level_text(result.confidence_level), format_p(result.p_value, "p")
     if adjusted is None:
         adjusted = result.p_value
     elif adjusted != result.p_value:
-        p_values = f"{p_values}, {correction} {format_p(adjusted)}"
+        level, p_values = f"unadjusted {level}", f"{p_values}, {correction} {format_p(adjusted)}"
     if adjusted <= significance_level(result.confidence_level):
         better = _better_of(result)
         worse = second if better == first else first
@@ -222,7 +222,7 @@ def difference_text(
         text = f"{first} and {second} do not differ significantly in {result.measure}"
     return (
         f"{text}: {first} - {second} = {result.difference:.4f} "
-        f"({level_text(result.confidence_level)} interval {result.low:.4f} to {result.high:.4f}, "
+        f"({level} interval {result.low:.4f} to {result.high:.4f}, "
         f"{p_values}, {result.method})."
     )
 

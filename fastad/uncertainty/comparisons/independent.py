@@ -59,8 +59,9 @@ def compare_independent(
         The measure to compare: a key, or a name with its operating point, as for `interval`.
     method : {"auto", "exact", "delong", "hybrid", "bootstrap", "permutation"}
         ``"exact"``
-            For rates at a threshold: the unconditional test of two proportions, as by
-            `noninferiority`, and the interval of the differences that it does not reject.
+            For proportions at a threshold, such as the TPR or the precision: the unconditional
+            test of two proportions, as by `noninferiority`, and the interval of the differences
+            that it does not reject. Of hundreds of outcomes on both sides the normal one.
         ``"delong"``
             For smooth measures: the difference over its standard error, from DeLong's placements
             or other influences, as Student's t with the degrees of freedom of Welch and
@@ -77,8 +78,8 @@ def compare_independent(
             both classes are distributed equally on both sides, exact for any numbers. Scores must
             be in one unit. All permutations where they are few.
         ``"auto"``, the default
-            For rates at a threshold hybrid, or exact where one sample is more than ten times as
-            large. Else hybrid where the coverage of the intervals of one sample is known,
+            For proportions at a threshold hybrid, or exact where one sample is more than ten
+            times as large. Else hybrid where the coverage of the intervals of one sample is known,
             DeLong's for smooth measures where it kept its level on generated data with no more
             samples of either class, or beyond the operating point, or the bootstrap.
     confidence_level : float, default 0.95

@@ -17,13 +17,16 @@ from scipy.special import gammaln, ndtr
 from fastad._core.types import BoolVector, FloatMatrix, FloatVector, IntVector
 from fastad.measures.flagged import points_flagged
 from fastad.measures.measure import BoundMeasure
-from fastad.measures.rates import TRIALS, confusion_at_threshold
+from fastad.measures.rates import OF_PROPORTION, TRIALS, confusion_at_threshold
 from fastad.ordering.counts import OrderedCounts
 from fastad.uncertainty.samples.bootstrap import IndependentSample
 from fastad.uncertainty.samples.closed_forms import Bounds, clopper_pearson, normal_quantile
 
 # Rates of a number of samples that chance does not change.
 RATES = ("tpr", "recall", "fnr", "fpr", "tnr", "accuracy")
+# Rates at a threshold that are the proportion of successes among trials, each of which chance may
+# change where it does not change their number.
+PROPORTIONS = tuple(name for name in TRIALS if name not in OF_PROPORTION)
 # Probability that the open rate lies elsewhere than searched, by which p-values are higher.
 _ELSEWHERE = 1e-6
 # Rates that are tried, and standard deviations and events around them that are counted.
@@ -152,6 +155,9 @@ class RateTest(NamedTuple):
         below = _last(lambda x: float(self.statistic(*self.events, x)) >= z, -1.0, d, 60)
         # The exact bound is farther from the difference, by much where events are few.
         start = max(-1.0, d - 4 * (d - below) - 4 / min(self.sizes))
+        # Near such levels nothing is refuted.
+        if self.p_value(start, 0) > alpha:
+            return -1.0
         return _last(lambda x: self.p_value(x, 0) <= alpha, start, d, _HALVINGS)
 
 

@@ -29,7 +29,7 @@ from fastad.uncertainty.comparisons.pair_estimates import (
     student_test,
     variance_of_replicates,
 )
-from fastad.uncertainty.comparisons.rate_margins import unpaired_rate_test
+from fastad.uncertainty.comparisons.rate_margins import PROPORTIONS, unpaired_rate_test
 from fastad.uncertainty.intervals.interval_estimation import (
     InferenceOptions,
     interval_by_level,
@@ -80,9 +80,10 @@ def select_unpaired_method(
 
     NaN where nothing is known of it, None where the method tells it.
     """
-    if bound.measure.name in TRIALS:
+    if bound.measure.name in PROPORTIONS:
         trials = unpaired_rate_test(counts, bound).sizes
-        return ("exact" if max(trials) > _MOST_UNEQUAL * min(trials) else "hybrid"), None
+        if max(trials) > _MOST_UNEQUAL * min(trials):
+            return "exact", None
     # The variance is too small where few samples decide; intervals that were selected by their
     # coverage allow for that.
     coverages = [_interval_method(bound, side)[1] for side in counts]
@@ -109,9 +110,9 @@ def _exact(
     pair: Pair, bound: BoundMeasure, options: InferenceOptions, values: Sequence[float]
 ) -> PairEstimate:
     """Return the exact test of a rate at a threshold."""
-    if bound.measure.name not in TRIALS:
+    if bound.measure.name not in PROPORTIONS:
         raise InvalidInputError(
-            "method must be another for a measure that is no rate at a threshold, such as "
+            "method must be another for a measure that is no proportion at a threshold, such as "
             f"'tpr@threshold0.5'; found 'exact' for {bound.key}"
         )
     ends, p_value = unpaired_rate_test(pair.counts, bound).two_sided(options.alpha)
