@@ -22,6 +22,8 @@ from fastad.uncertainty.samples.closed_forms import clopper_pearson
 
 # Blocks that a thread takes at once, at most.
 _BLOCKS_A_PART = 4
+# Draws at most for a threshold that nothing is below: as many as by default without an error.
+_MOST_FOR_NONE = 10**6
 # Parts between two checks of a relative error.
 _PARTS_A_ROUND = 16
 
@@ -252,9 +254,11 @@ def estimate_until(
         before = [begun[0][k] for k in order]
         n_drawn, counts = before[0].n_scored, begun[1][order]
         ends[:] = [each.n_drawn if each.n_inside == needed else 0 for each in before]
-    # Nothing is below -inf, of which the draws of the first round are enough to say.
-    n_for_none = min(step, most)
-    while n_drawn == 0 or (n_drawn < most and not ends[rising > -math.inf].all()):
+    # No draw is below -inf: it ends with a number of them.
+    is_none = rising == -math.inf
+    n_for_none = min(_MOST_FOR_NONE, most)
+    ends_at = n_for_none if is_none.any() else 0
+    while n_drawn < most and not (ends[~is_none].all() and n_drawn >= ends_at):
         stop = min(n_drawn + step, most)
         rounds = draws.rounds(score, rising, n_drawn, stop)
         for part in (part for _, parts in rounds for part in parts):
