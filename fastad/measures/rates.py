@@ -69,6 +69,9 @@ OF_PROPORTION: Mapping[str, OfProportion] = MappingProxyType(
     }
 )
 
+# Measures that are the proportion of successes among trials themselves.
+PROPORTIONS = tuple(name for name in TRIALS if name not in OF_PROPORTION)
+
 
 def confusion_at_threshold(counts: OrderedCounts, threshold: Threshold) -> Confusion:
     """Return the confusion counts at a threshold."""

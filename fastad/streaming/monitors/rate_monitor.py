@@ -20,7 +20,7 @@ from fastad._core.parameters import (
 from fastad._core.types import ArrayLike, Label, Point, Threshold
 from fastad.errors import InvalidInputError, InvalidTypeError
 from fastad.measures.flagged import lowest_flagged
-from fastad.measures.rates import OF_PROPORTION, RATES, TRIALS
+from fastad.measures.rates import PROPORTIONS, RATES, TRIALS
 from fastad.measures.results import Confusion
 from fastad.streaming.sketches.cells import ANOMALY
 from fastad.streaming.sketches.checks import check_points
@@ -32,7 +32,7 @@ from fastad.uncertainty.samples.closed_forms import clopper_pearson
 
 # The rate that needs no labels.
 FLAGGED_RATE = "flagged_rate"
-MONITORED = (FLAGGED_RATE, *(name for name in TRIALS if name not in OF_PROPORTION))
+MONITORED = (FLAGGED_RATE, *PROPORTIONS)
 Counts: TypeAlias = tuple[int, int]
 _FORMAT = SealedFormat(b"fastad rate monitor\n", 1, "a RateMonitor")
 

@@ -17,16 +17,13 @@ from scipy.special import gammaln, ndtr
 from fastad._core.types import BoolVector, FloatMatrix, FloatVector, IntVector
 from fastad.measures.flagged import points_flagged
 from fastad.measures.measure import BoundMeasure
-from fastad.measures.rates import OF_PROPORTION, TRIALS, confusion_at_threshold
+from fastad.measures.rates import TRIALS, confusion_at_threshold
 from fastad.ordering.counts import OrderedCounts
 from fastad.uncertainty.samples.bootstrap import IndependentSample
 from fastad.uncertainty.samples.closed_forms import Bounds, clopper_pearson, normal_quantile
 
 # Rates of a number of samples that chance does not change.
 RATES = ("tpr", "recall", "fnr", "fpr", "tnr", "accuracy")
-# Rates at a threshold that are the proportion of successes among trials, each of which chance may
-# change where it does not change their number.
-PROPORTIONS = tuple(name for name in TRIALS if name not in OF_PROPORTION)
 # Probability that the open rate lies elsewhere than searched, by which p-values are higher.
 _ELSEWHERE = 1e-6
 # Rates that are tried, and standard deviations and events around them that are counted.

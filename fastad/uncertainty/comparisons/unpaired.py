@@ -17,7 +17,7 @@ from fastad._core.random import numbered_generator
 from fastad._core.types import BoolVector, CountVector, FloatVector, IntVector, ScoreVector
 from fastad.errors import InvalidInputError
 from fastad.measures.measure import BoundMeasure
-from fastad.measures.rates import TRIALS
+from fastad.measures.rates import PROPORTIONS, TRIALS
 from fastad.ordering.counts import OrderedCounts, count_scores
 from fastad.ordering.labels import Labels
 from fastad.uncertainty.comparisons.pair_estimates import (
@@ -29,7 +29,7 @@ from fastad.uncertainty.comparisons.pair_estimates import (
     student_test,
     variance_of_replicates,
 )
-from fastad.uncertainty.comparisons.rate_margins import PROPORTIONS, unpaired_rate_test
+from fastad.uncertainty.comparisons.rate_margins import unpaired_rate_test
 from fastad.uncertainty.intervals.interval_estimation import (
     InferenceOptions,
     interval_by_level,
