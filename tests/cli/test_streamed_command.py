@@ -18,7 +18,7 @@ from fastad.cli import _evaluate
 from tests.support.command_line import FASTAD, error_of, invoke, json_of, on_terminal, shown_on
 from tests.support.command_line import stdout_of as run
 from tests.support.loops import loop
-from tests.support.processes import environment
+from tests.support.processes import environment, files_below
 from tests.support.score_files import FORMATS, check_bounds, save, save_parts
 
 RNG = np.random.default_rng(2)
@@ -336,7 +336,7 @@ def spilling(path: Path, folder: Path) -> "subprocess.Popen[str]":
     )
     start = time.monotonic()
     while process.poll() is None and time.monotonic() - start < 90:
-        if any(each.is_file() for each in folder.rglob("*")):
+        if files_below(folder):
             break
         time.sleep(0.01)
     return process

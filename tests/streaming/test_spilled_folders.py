@@ -16,7 +16,7 @@ import fastad
 from fastad.streaming import evaluate
 from fastad.streaming.large_files import exact
 from fastad.streaming.large_files.spill import SpilledScores
-from tests.support.processes import environment
+from tests.support.processes import environment, files_below
 from tests.support.score_files import save
 
 DETECTORS = ["a", "b", "c", "d"]
@@ -48,7 +48,7 @@ def spilling(scores: Path, folder: Path) -> Iterator["subprocess.Popen[str]"]:
         "    streaming.evaluate(sys.argv[1], measures='auc', memory='100kB', exact=True,\n"
         "                       folder=sys.argv[2])\n"
     )
-    before = set(folder.rglob("*"))
+    before = files_below(folder)
     with subprocess.Popen(
         [sys.executable, "-c", code, str(scores), str(folder)],
         stderr=subprocess.PIPE,
@@ -57,7 +57,7 @@ def spilling(scores: Path, folder: Path) -> Iterator["subprocess.Popen[str]"]:
     ) as process:
         try:
             start = time.monotonic()
-            while not any(each.is_file() for each in set(folder.rglob("*")) - before):
+            while not files_below(folder) - before:
                 assert process.poll() is None, process.communicate()
                 assert time.monotonic() - start < 90
                 time.sleep(0.01)

@@ -118,6 +118,11 @@ def run(
     return result.stdout + result.stderr
 
 
+def files_below(folder: Path) -> set[Path]:
+    """Return the files in a folder from which another process may remove folders meanwhile."""
+    return {Path(path, name) for path, _, names in os.walk(folder) for name in names}
+
+
 def in_forked_child(function: Callable[[], str], seconds: int = 60) -> str:
     """Return what a function returns in a forked child; "" where it raises or takes longer."""
     receiver, sender = os.pipe()
