@@ -60,6 +60,7 @@ def test_results_are_those_of_python(file: Path, whole: Path, tmp_path: Path) ->
     assert contents(tmp_path) == contents(whole)
 
 
+@pytest.mark.slow
 def test_a_study_that_is_done_is_not_run_again(file: Path, whole: Path) -> None:
     before = contents(whole)
     result = call("run", file, "--output", whole)

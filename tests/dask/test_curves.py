@@ -53,6 +53,7 @@ def test_curves_are_those_of_one_machine(
         assert result(2 * threshold).to_dict() == expected(2 * threshold).to_dict()
 
 
+@pytest.mark.slow
 def test_later_and_errors() -> None:
     expected = fastad.regions.volume_curve(batch, 0.1, BOX, **OPTIONS)
     later = fastad.dask.volume_curve(batch, 0.1, BOX, compute=False, **OPTIONS)
@@ -67,6 +68,7 @@ def test_later_and_errors() -> None:
     assert fastad.regions.volume_curve(batch, 0.1, BOX, **OPTIONS).n_scored == expected.n_scored
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::fastad.errors.InsufficientMixingWarning")
 def test_moves_of_no_particle() -> None:
     """With some seeds no particle moves on some levels, and there is nothing to score."""

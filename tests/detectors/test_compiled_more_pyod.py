@@ -81,6 +81,7 @@ def test_edges_of_bins() -> None:
     assert_compiled(fitted, X)
 
 
+@pytest.mark.slow
 def test_other_clusterings_score_themselves() -> None:
     train, X = training(3), queries(3)[:500]
     fitted = of_pyod("CBLOF", clustering_estimator=Birch(n_clusters=8))

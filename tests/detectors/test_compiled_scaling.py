@@ -126,6 +126,7 @@ def test_components_without_variance() -> None:
             assert_scores(result, pca.transform(near)[:, j], floor=1.0)
 
 
+@pytest.mark.slow
 def test_a_detector_that_is_not_compiled_may_follow_a_step_that_is() -> None:
     fitted = make_pipeline(StandardScaler(), ABOD()).fit(training(2))
     with pytest.warns(BatchScorerWarning, match="ABOD has no compiled form"):

@@ -141,6 +141,7 @@ _COORDINATES = st.one_of(
 )
 
 
+@pytest.mark.slow
 @given(st.data())
 def test_both_searches_find_the_first_of_all_neighbours(data: st.DataObject) -> None:
     """Whatever ties, overflows or vanishes."""

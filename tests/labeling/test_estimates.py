@@ -318,6 +318,7 @@ def test_areas_are_covered_where_anomalies_lie_as_no_model_has_them(target: str)
     assert covered >= 34
 
 
+@pytest.mark.slow
 def test_standard_errors_are_those_of_the_number_of_anomalies_that_labels_show() -> None:
     """Each detector misses another fifth, so that the working model has far too many anomalies."""
     rng = np.random.default_rng(3)

@@ -232,6 +232,7 @@ def test_a_score_that_fails_names_the_point_and_not_that_of_the_cube() -> None:
     assert all(90 < float(number) < 110 for number in numbers)
 
 
+@pytest.mark.slow
 def test_scores_of_a_reference_leave_rows_as_they_are() -> None:
     score = block_score(Referred(square, Normal([0.0, 0.0], ONE)), 2)
     rows = np.random.default_rng(0).random((5, 2))

@@ -62,6 +62,7 @@ def test_fewest_calls_until_a_relative_error(d: int, rtol: float, method: str) -
     assert "the fewest score calls are expected" in result.reason or result.n_scored <= 12_500
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("fraction", [0.0078, 0.0085, 0.3])
 def test_first_draws_that_are_too_few_are_not_drawn_anew(fraction: float) -> None:
     """Those with many inside were kept and the others replaced: values were 4 % too high."""

@@ -285,6 +285,7 @@ def test_progress_is_a_function_or_a_flag() -> None:
 # Memory, interruption.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("n_threads", [1, 2])
 def test_memory_does_not_grow_with_the_number_of_points(kind: str, n_threads: int) -> None:
