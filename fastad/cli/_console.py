@@ -1,6 +1,7 @@
 """Printed output of commands, and the one handler of their errors."""
 
 import inspect
+import os
 import signal
 import sys
 import warnings
@@ -33,6 +34,7 @@ _ABOUT_ARGUMENTS = (InvalidInputError, InvalidTypeError)
 DATA_ARE_WRONG = 1
 WRONG_USAGE = 2
 TERMINATED = 128 + signal.SIGTERM
+UNREAD = 128 + 13  # SIGPIPE, which Windows lacks
 
 # Parameters of commands that an argument of the library comes from, where the names differ. A
 # command that has none of them has one of the argument's own name.
@@ -87,7 +89,8 @@ def handle_errors(
     """Turn errors into a message and an exit code.
 
     1, or ``wrong_data``, where data are wrong, or files cannot be read or written; 2 where an
-    option or an environment variable is wrong; 143 after SIGTERM, as after Ctrl-C 130.
+    option or an environment variable is wrong; 143 after SIGTERM, as after Ctrl-C 130; 141 where
+    the reader of the output has ended.
     """
     options = _options_of(command)
 
@@ -98,11 +101,14 @@ def handle_errors(
             with handled_sigterm(raise_termination):
                 # A wrong environment variable is reported as that, before any file is read.
                 available_threads()
-                return command(*args, **kwargs)
+                result = command(*args, **kwargs)
+                sys.stdout.flush()
+                return result
         except TerminationInterrupt:
             raise typer.Exit(TERMINATED) from None
         except BrokenPipeError:
-            raise
+            _discard_output()
+            raise typer.Exit(UNREAD) from None
         except (DataError, MissingExtraError, OSError) as error:
             raise _failure(str(error), wrong_data) from None
         except TableError as error:
@@ -180,6 +186,21 @@ def print_message(message: str) -> None:
 def print_result(text: str) -> None:
     """Print results to stdout."""
     print(text)  # noqa: T201 - the command line prints
+
+
+@contextmanager
+def maybe_unread() -> Iterator[None]:
+    """Print what a reader may not read to its end, such as ``head``, and go on."""
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _discard_output()
+
+
+def _discard_output() -> None:
+    """Let the rest of the output go nowhere, also what Python writes when it ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def print_table(text: TextTable, title: str = "") -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from fastad._core.files import save_text
 from fastad._core.results import TableResult
-from fastad.cli._console import data_from, print_result, print_table
+from fastad.cli._console import data_from, maybe_unread, print_result, print_table
 from fastad.cli._saving import check_output, deliver, writes
 from fastad.release.decision import gate, power_of_policy
 from fastad.release.policy import read_policy
@@ -50,5 +50,7 @@ def run_gate(
         else:
             options: Any = {"as_json": False, "output": output, "keys": {"gate": {}}}
             deliver({"gate": result}, make_json, lambda: None, **options)
-    deliver({"gate": result}, make_json, print_text, as_json=as_json, output=None)
+    # The exit code is the verdict, whoever reads it.
+    with maybe_unread():
+        deliver({"gate": result}, make_json, print_text, as_json=as_json, output=None)
     return result.exit_code if isinstance(result, GateResult) else 0

@@ -104,6 +104,31 @@ def test_a_closed_pipe_ends_the_command_quietly(scores: Path, reader: str) -> No
     assert result.stderr.count("\n") == 1
 
 
+# What a reader leaves when it ends at once: the code of the command, not that of the pipe.
+UNREAD = "({command}; echo $? >{code}) | {reader}"
+
+
+@POSIX
+@pytest.mark.parametrize("reader", ["true", "head -c 0"])
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_a_closed_pipe_is_no_verdict(
+    scores: Path, tmp_path: Path, reader: str, options: tuple[str, ...]
+) -> None:
+    """Of a gate the code is its verdict, and of other commands not that of wrong data."""
+    policy = tmp_path / "policy.toml"
+    policy.write_text('[[require]]\nmeasure = "auc"\nmargin = 0.5\n', "utf-8")
+    code = tmp_path / "code"
+    new = tmp_path / "new.csv"
+    new.write_text("y,score\n" + "1,0.9\n0,0.1\n" * 200, "utf-8")
+    for words, expected in ((["gate", policy, new, new], 0), (["evaluate", scores], 141)):
+        command = shlex.join([*FASTAD, *map(str, words), *options])
+        line = UNREAD.format(command=command, code=shlex.quote(str(code)), reader=reader)
+        result = subprocess.run(["sh", "-c", line], capture_output=True, text=True, check=True)
+        assert int(code.read_text()) == expected, result.stderr
+        assert "Traceback" not in result.stderr
+        assert "BrokenPipe" not in result.stderr
+
+
 @POSIX
 def test_a_closed_standard_input_is_an_error() -> None:
     command = shlex.join([*FASTAD, "evaluate", "-"])
