@@ -18,7 +18,7 @@ from fastad.errors import LowCoverageWarning, UndefinedMeasureError
 # Reason why an interval without a width is unreliable.
 NO_WIDTH = "the estimated variance is zero and the interval has no width"
 # Intervals at 95 % that cover less often than this are reported as unreliable.
-_LEAST_COVERAGE = 0.92
+LEAST_COVERAGE = 0.92
 # Clusters or blocks from which on the variance between them is known well enough: of 30 or 40, of
 # which every twentieth is far from the others, intervals covered in 78 to 91 % of samples.
 ENOUGH_UNITS = 50
@@ -186,7 +186,7 @@ def lowest_coverage(intervals: Iterable[Interval]) -> float | None:
 
 def coverage_note(coverage: float | None, method: str) -> str | None:
     """Return why intervals of such a coverage are unreliable, or None."""
-    if coverage is None or coverage >= _LEAST_COVERAGE:
+    if coverage is None or coverage >= LEAST_COVERAGE:
         return None
     if coverage != coverage:
         return f"the coverage of intervals by {method!r} on such data is not known"

@@ -133,8 +133,9 @@ def _note(
     """Return why a comparison is unreliable, by its estimate or by its samples, or None."""
     if estimate.method == "pairs":
         return NO_VARIANCE
-    if sampling is not None:
-        return sampling.reliability_note
+    of_sampling = None if sampling is None else sampling.reliability_note
+    if of_sampling is not None:
+        return of_sampling
     few_df = few_df_note(estimate.df)
     if options.method == "auto" and estimate.variance > 0 and few_df is not None:
         return few_df

@@ -168,7 +168,7 @@ def variance_of_change(
     sample = detectors.samples[0]
     if isinstance(sample, DesignedSample):
         variances = sample.variances(change)
-        return variances.total, variances.df
+        return variances.total, min(variances.df, _beyond(bound, sample))
     of_classes = change[: detectors.n_anomalies], change[detectors.n_anomalies :]
     return variance_of_influences(of_classes, limits_of(bound, *map(len, of_classes)))
 
@@ -268,18 +268,27 @@ def _df_of_replicates(
 ) -> tuple[float, float]:
     """Return the degrees of freedom of the data, and those that widen percentiles by themselves.
 
-    Clusters, blocks and weights have widened the replicates already.
+    Clusters, blocks and weights have widened the replicates already, but for the operating point.
     """
     sample = detectors.samples[0]
-    if sample.kind is not None:
-        return sample.n_independent, math.inf
-    sizes = detectors.n_anomalies, detectors.n_normals
-    n_deciding = deciding_samples(bound, values, *sizes)
+    n_deciding = deciding_samples(bound, values, *sample.class_sizes)
     # A number of samples is gamma distributed if they come at random, so that it has two degrees of
     # freedom for each: those beyond the operating point, which tell where the threshold lies, and
     # those that keep the values from the ends of their range.
-    df = 2 / (1 / max(min(limits_of(bound, *sizes)), _FEW) + 1 / max(n_deciding, _FEW))
-    return df, df
+    reciprocals = 1 / _beyond(bound, sample) + 1 / max(n_deciding, _FEW)
+    df = 2 / reciprocals if reciprocals else math.inf
+    return (df if sample.kind is None else min(df, sample.n_independent)), df
+
+
+def _beyond(bound: BoundMeasure, sample: Sample) -> float:
+    """Return the number of samples, or of units, beyond the operating point.
+
+    Without one, that of the smaller class; of units infinity, as their variance allows for them.
+    """
+    sizes = sample.class_sizes
+    pairs = zip(limits_of(bound, *sizes), sizes, strict=True)
+    limits = [limit for limit, size in pairs if sample.kind is None or limit < size]
+    return max(min(limits, default=math.inf), _FEW)
 
 
 def _permutation(

@@ -32,6 +32,7 @@ from fastad.uncertainty.intervals.methods import (
     METHODS,
     PRECISION_AREAS,
     RESAMPLING,
+    coverage_of_units,
     draws_curves,
     methods_of,
     note_of_few_units,
@@ -197,8 +198,9 @@ def select_task(sample: Sample, bound: BoundMeasure, options: InferenceOptions) 
     """Return the task of an interval by the method that options name."""
     if options.method != "auto":
         return task_of(sample, bound, options.method)
-    if sample.kind is not None:
-        return task_of(sample, bound, methods_of(bound, sample.kind)[0])
+    if isinstance(sample, DesignedSample):
+        method = methods_of(bound, sample.kind)[0]
+        return task_of(sample, bound, method, coverage_of_units(bound, sample))
     return task_of(sample, bound, *select_method(bound, sample.counts))
 
 
@@ -213,8 +215,8 @@ def task_of(
         of_measure = f" of {bound.key}" if sample.kind is None else ""
         sample.refuse(f"an interval{of_measure}")
     df = sample.degrees_of_freedom(bound)
-    if isinstance(sample, DesignedSample):
-        coverage = None if note_of_few_units(bound, sample) is None else math.nan
+    if isinstance(sample, DesignedSample) and note_of_few_units(bound, sample) is not None:
+        coverage = math.nan
     return Task(bound, value, method, coverage, df)
 
 

@@ -27,7 +27,7 @@ from fastad.uncertainty.intervals.enclosing_curves import (
     is_beyond_all,
     step_at,
 )
-from fastad.uncertainty.results import ENOUGH_UNITS
+from fastad.uncertainty.results import ENOUGH_UNITS, LEAST_COVERAGE
 from fastad.uncertainty.samples.closed_forms import BINOMIAL
 from fastad.uncertainty.samples.influence import INFLUENCES, has_influence
 from fastad.uncertainty.samples.sampling import DesignedSample, Sample
@@ -191,11 +191,8 @@ def select_method(bound: BoundMeasure, counts: OrderedCounts) -> tuple[str, floa
         return valid, None if valid == "order" else math.nan
     if bound.measure.name == "precision_at_recall" and _has_large_tie(counts):
         return "fiducial", math.nan
-    rows = _nearest_rows(bound, counts)
-    # With another prevalence a few samples may dominate, which the table does not show, unless it
-    # was measured at one.
-    elsewhere = bound.parameters.get("prevalence") is not None
-    if not rows or (elsewhere and bound.measure.operating_point != "prevalence"):
+    rows = _nearest_rows(bound, counts, (float(counts.n_anomalies), float(counts.n_normals)))
+    if not rows:
         if valid is not None:
             return valid, None
         limits = limits_of(bound, float(counts.n_anomalies), float(counts.n_normals))
@@ -207,6 +204,19 @@ def select_method(bound: BoundMeasure, counts: OrderedCounts) -> tuple[str, floa
     if bound.measure.name in _BIASED_OF_FEW_NORMALS and counts.n_normals < MANY:
         return method, math.nan
     return method, coverage
+
+
+def coverage_of_units(bound: BoundMeasure, sample: DesignedSample) -> float | None:
+    """Return the coverage that rows of the sizes of these units have, or None if it is sufficient.
+
+    Of the best method for independent rows: where that covers too seldom, so does any for units.
+    """
+    rows = _nearest_rows(bound, sample.counts, sample.class_sizes)
+    if not rows:
+        has_valid = any(method in ANY_SIZE for method in methods_of(bound))
+        return None if has_valid else math.nan
+    coverage = best_method(rows)[1]
+    return None if coverage >= LEAST_COVERAGE else coverage
 
 
 def _has_large_tie(counts: OrderedCounts) -> bool:
@@ -292,10 +302,7 @@ def paired_notes(
 
     A note of two detectors is the same whatever others they are compared with.
     """
-    if samples[0].kind is not None:
-        return [None for _ in pairs]
-    counts = samples[0].counts
-    sizes = float(counts.n_anomalies), float(counts.n_normals)
+    sizes = samples[0].class_sizes
     misplaced = [min(sizes) * (1 - area_or_chance(sample.counts)) for sample in samples]
     rate = _false_positive_rate(bound, method, limits_of(bound, *sizes))
 
@@ -327,10 +334,9 @@ def margin_note(
     That nearly all samples may be on the right side, a margin test allows for by itself.
     """
     first = samples[0]
-    if isinstance(first, DesignedSample):
-        return note_of_few_units(bound, first)
-    counts = samples[0].counts
-    n_anomalies, n_normals = float(counts.n_anomalies), float(counts.n_normals)
+    if isinstance(first, DesignedSample) and (of_units := note_of_few_units(bound, first)):
+        return of_units
+    n_anomalies, n_normals = first.class_sizes
     # Replicates of values far from all samples, as the best of all thresholds, are biased, but not
     # of measures with an interval for any numbers. Nothing is known of a user's own function.
     known = (
@@ -442,12 +448,18 @@ def coverage_table(*, nearly_perfect: bool = False) -> Mapping[str, list[Coverag
     return table
 
 
-def _nearest_rows(bound: BoundMeasure, counts: OrderedCounts) -> list[Coverage]:
+def _nearest_rows(
+    bound: BoundMeasure, counts: OrderedCounts, sizes: tuple[float, float]
+) -> list[Coverage]:
     """Return the rows of the largest data, whose limits are within the limits of these samples."""
-    if bound.measure.name not in coverage_table():
+    # With another prevalence a few samples may dominate, which the table does not show, unless it
+    # was measured at one.
+    elsewhere = bound.parameters.get("prevalence") is not None
+    elsewhere = elsewhere and bound.measure.operating_point != "prevalence"
+    if elsewhere or bound.measure.name not in coverage_table():
         return []
     rows = coverage_table(nearly_perfect=area_or_chance(counts) >= _NEARLY_PERFECT)
-    limits = limits_of(bound, float(counts.n_anomalies), float(counts.n_normals))
+    limits = limits_of(bound, *sizes)
     nearest = _nearest((row.limits for row in rows[bound.measure.name]), limits)
     return [row for row in rows[bound.measure.name] if row.limits == nearest]
 

@@ -86,6 +86,11 @@ class IndependentSample(NamedTuple):
         """Number of rows."""
         return float(self.counts.total)
 
+    @property
+    def class_sizes(self) -> tuple[float, float]:
+        """Numbers of anomalies and of normals."""
+        return float(self.counts.n_anomalies), float(self.counts.n_normals)
+
     def refuse(self, what: str, least: int = 2) -> None:
         """Refuse a class of fewer than two samples, or one."""
         refuse_few(what, self.counts.n_anomalies, self.counts.n_normals, least)

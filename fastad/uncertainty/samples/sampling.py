@@ -176,6 +176,12 @@ class DesignedSample:
         sizes = [np.bincount(self.units[member], self.weights[member]) for member in members]
         return 1 + min(float(df_of_sizes(each)) for each in sizes)
 
+    @property
+    def class_sizes(self) -> tuple[float, float]:
+        """Units of equal size, or blocks, with anomalies and with normals."""
+        anomalies, normals = (self.n_equal_units(label) / (self.length or 1.0) for label in (1, 0))
+        return anomalies, normals
+
     def refuse(self, what: str) -> None:
         """Refuse too few units for an interval or comparison."""
         if self.kind != "weights" and self.n_independent < FEWEST_UNITS:
