@@ -19,6 +19,7 @@ from bench import (
     labeling,
     optimism,
     rare_study,
+    splitting_settings,
     volume_coverage,
 )
 from bench.data import Case, generate
@@ -81,6 +82,9 @@ STORED: dict[ModuleType, Callable[[], Mapping[str, str]]] = {
     labeling: labeling.pages,
     optimism: lambda: {"optimism": optimism.page()},
     rare_study: lambda: {"rare": rare_study.lines(read_rows(rare_study.TABLE))},
+    splitting_settings: lambda: {
+        "settings": splitting_settings.lines(read_rows(splitting_settings.TABLE))
+    },
     volume_coverage: lambda: volume_coverage.tables(read_rows(volume_coverage.TABLE)),
 }
 
@@ -89,6 +93,14 @@ STORED: dict[ModuleType, Callable[[], Mapping[str, str]]] = {
 def test_pages_show_what_is_stored(module: ModuleType) -> None:
     text = module.PAGE.read_text(encoding="utf-8")
     assert filled(text, STORED[module]()) == text, f"python -m {module.__name__}"
+
+
+def test_each_setting_of_splitting_was_measured() -> None:
+    names = {(x.module, x.name.strip("_")): None for x in splitting_settings.settings() if x.name}
+    rows = read_rows(splitting_settings.TABLE)
+    assert [(row["module"], row["setting"]) for row in rows] == list(names)
+    text = splitting_settings.PAGE.read_text(encoding="utf-8")
+    assert f"all {len(names)} settings" in text
 
 
 def test_pages_show_the_speeds_that_are_stored() -> None:

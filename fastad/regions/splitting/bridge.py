@@ -20,17 +20,18 @@ from fastad._core.types import FloatMatrix, FloatVector, IntVector
 from fastad.regions.algebra import dot
 from fastad.regions.scores import Cube
 from fastad.regions.splitting.density import (
-    MOST_COMPONENTS,
+    POINTS_A_COMPONENT,
     Mixture,
     from_responsibilities,
     refine,
     start,
 )
 from fastad.regions.splitting.diagnostics import correlation
-from fastad.regions.splitting.levels import Splitting
-from fastad.regions.splitting.pilots import FEWEST_POINTS, Draws, draw, fit_densities
+from fastad.regions.splitting.levels import SWEEPS, TURNS, Splitting
+from fastad.regions.splitting.pilots import LEAST_EFFICIENCY, Draws, draw, fit_densities
 from fastad.regions.splitting.restarts import (
     MOST_COMPARED,
+    WALKS_PART,
     Cells,
     connected_components,
     isolated,
@@ -40,22 +41,19 @@ from fastad.regions.splitting.restarts import (
 
 # A density is fitted with at least this many draws.
 FEWEST_DRAWS = 10_000
-# Parts of the draws: for each pilot; for particles that move on in the region; for random walks in
-# components of the region; for walks in cells without a particle. With half the walks the fit to
-# two balls of 50 features was refused for 2 of 5 seeds; now for 0 of 8.
-_PILOT_PART, _WANDERING_PART, _WALKS_PART, _EMPTY_CELLS_PART = 0.04, 0.25, 0.2, 0.1
+# Parts of the calls that are left: for each pilot; for particles, on their way to the region at
+# least, and then to move on there.
+_PILOT_PART, PARTICLES_PART = 0.04, 0.25
 # Parts of the draws that pilots leave for the densities fitted: as a rule, and where otherwise none
 # fits. For a ball in 100 features, with 240 particles, the efficiency grows from 0.0004 in pilot 1
 # to 0.43 in pilot 5; for a mixture of two ellipsoids from 0.0001 to 0.012 in pilot 13.
 _LEFT_PART, _LEAST_LEFT_PART = 0.28, 0.15
-# Calls of a particle between two of its places, at least.
-_LEAST_MOVES = 24
 # Random walks: components of the region at most, starts in each and isolated points at most,
 # positions of each, and starts in a cell without a particle.
 _MOST_COMPONENTS, _MOST_STARTS, _POSITIONS, _STARTS_IN_EMPTY_CELL = 6, 40, 1500, 2
-# Part of each repeat's particles that the density must cover; it covers a point where it is at
-# least this part of the region's uniform density.
-_LEAST_COVERAGE, _LOG_THIN = 0.5, math.log(0.01)
+# Part of each repeat's particles that the density must cover: where it is at least the required
+# efficiency of a pilot times the region's uniform density.
+_LEAST_COVERAGE = 0.5
 # p-value of draws that show more of the region than particles do. With a tenth of it an ellipsoid
 # in 100 features was too small by 0.04, where the interval had 0.02.
 _SUSPICIOUS = 1e-2
@@ -107,10 +105,10 @@ def bridge(
         return "too few calls were left for one"
     repeats = splitting.repeats
     n_below = [repeat.n_below(threshold) for repeat in repeats]
-    if min(n_below) == 0 or sum(n_below) < FEWEST_POINTS:
+    if min(n_below) == 0 or sum(n_below) < 2 * POINTS_A_COMPONENT:
         return "too few particles came below the threshold"
     last, n_values = cube.n_scored + n_draws, cube.n_values
-    rounds, visited = _wandered(splitting, threshold, int(_WANDERING_PART * n_draws), each)
+    rounds, visited = _wandered(splitting, threshold, int(PARTICLES_PART * n_draws), each)
     report()
     inside = [np.concatenate(parts, axis=1) for parts in zip(*rounds, strict=True)]
     # Places of a particle in different rounds are near each other, and so are a component's.
@@ -124,8 +122,8 @@ def bridge(
         labels = (np.arange(some.shape[1]) >= some.shape[1] - distant.shape[1]).astype(np.int64)
     cells = Cells(some, labels)
     own = [np.concatenate(present[half::2], axis=1) for half in (0, 1)]
+    n_calls = int(WALKS_PART * n_draws)
     if are_parts:
-        n_calls = int(_WALKS_PART * n_draws) // 2
         walked = [_walked(cube, cells, here, threshold, n_calls, rng) for here in own]
         report()
         if min(part.shape[1] for parts in walked for part in parts) == 0:
@@ -141,13 +139,10 @@ def bridge(
     densities = fit_densities(cube, mixture, halves, threshold, n_pilot, ends, rng, report)
     if densities is None:
         return "no density fits the region"
-    n_calls = min(int(_EMPTY_CELLS_PART * n_draws), (last - cube.n_scored) // 2)
-    n_calls //= max(cells.n_empty(inside), 1)
+    n_calls = min(n_calls, (last - cube.n_scored) // 2) // max(cells.n_empty(inside), 1)
     near = [_by_cell(cube, cells, particles, threshold, n_calls, rng) for particles in inside]
     both, variances = np.empty((2, len(repeats))), np.empty((2, len(repeats)))
     n_each = (last - cube.n_scored) // len(repeats)
-    if n_each < MOST_COMPONENTS:
-        return "too few calls were left for one"
     inflation = _inflation(rounds, densities)
     kept = _correlation_of_rounds([np.concatenate(places, axis=1) for places in rounds], cells)
     n_places = sum(particles.shape[1] for particles in inside)
@@ -198,10 +193,11 @@ def _wandered(
 ) -> tuple[list[list[FloatMatrix]], list[FloatMatrix]]:
     """Let particles move on; return their places after each round, by repeat, and all positions.
 
-    A round is about as long as a particle needs to forget where it was, of ``each`` calls.
+    A round is about as long as a particle needs to forget where it was, of ``each`` calls; in a
+    shorter one than the least not all would move.
     """
     n_particles = sum(repeat.n_below(threshold) for repeat in splitting.repeats)
-    n_rounds = max(int(n_calls / (n_particles * max(each, _LEAST_MOVES))), 2)
+    n_rounds = max(int(n_calls / (n_particles * max(each, 2 * TURNS * SWEEPS))), 2)
     rounds = [splitting.wander(threshold, n_calls // n_rounds) for _ in range(n_rounds)]
     positions = zip(*(visited for _, visited in rounds), strict=True)
     return [places for places, _ in rounds], [np.concatenate(x, axis=1) for x in positions]
@@ -355,7 +351,7 @@ def _bridge(
         log_fraction = float(logsumexp(h)) - math.log(n) - float(logsumexp(qh)) + math.log(m)
         if abs(log_fraction - before) < _TOLERANCE:
             break
-    covered = float((logs + log_fraction > _LOG_THIN).mean())
+    covered = float((logs + log_fraction > math.log(LEAST_EFFICIENCY)).mean())
     variance = _relative_variance(h, n) + inflation * _relative_variance(qh, m)
     return log_fraction, variance, covered
 

@@ -26,13 +26,11 @@ Mask = npt.NDArray[np.bool_]
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-MOST_COMPONENTS = 16
+_MOST_COMPONENTS = 16
 # Points for each component, at least.
-_POINTS_A_COMPONENT = 20
+POINTS_A_COMPONENT = 20
 # Gain of the mean log density that justifies doubling the components: they cost time.
 _WORTH = 0.05
-# Effective points that keep a component alive.
-_FEWEST = 5.0
 # Iterations of expectation and maximisation in a fit, and of k-means before it.
 _ITERATIONS = 3
 _LLOYD = 10
@@ -46,7 +44,8 @@ _NORMAL_PART = 0.15
 # The variance of squared radii is widened: too narrow costs more than too wide.
 _WIDENED = 1.2
 _SHARPEST = 1e6
-# Parts of the points for which eigenvalues are found in turn; the least eigenvalue.
+# Parts of the points for which eigenvalues are found in turn: a component of no more effective
+# points is given up. The least eigenvalue.
 _PARTS = 5
 _FLATTEST = 1e-4
 _TINY = 1e-300
@@ -237,10 +236,10 @@ def start(points: FloatMatrix, n_values: Sequence[int], rng: np.random.Generator
             mean += float(fitted.log_density(points[:, ~half]).sum()) / n
         return mean
 
-    chosen, best = 1, gain(1) if n >= 2 * _POINTS_A_COMPONENT else 0.0
+    chosen, best = 1, gain(1) if n >= 2 * POINTS_A_COMPONENT else 0.0
     k = 2
     # Two clusters of two may need four components to be separated; more are not tried.
-    while k <= min(MOST_COMPONENTS, 4 * chosen, n / (2 * _POINTS_A_COMPONENT)):
+    while k <= min(_MOST_COMPONENTS, 4 * chosen, n / (2 * POINTS_A_COMPONENT)):
         if (mean := gain(k)) > best + _WORTH:
             chosen, best = k, mean
         k *= 2
@@ -269,8 +268,8 @@ def adapt(
         return clustered(points[:, part], _normed(weights[part]), k, n_values, rng)
 
     chosen, best = present, -math.inf
-    if min(np.count_nonzero(first_half), np.count_nonzero(~first_half)) >= _POINTS_A_COMPONENT:
-        for k in sorted({max(1, present // 2), present, min(2 * present, MOST_COMPONENTS)}):
+    if min(np.count_nonzero(first_half), np.count_nonzero(~first_half)) >= POINTS_A_COMPONENT:
+        for k in sorted({max(1, present // 2), present, min(2 * present, _MOST_COMPONENTS)}):
             densities = fit(k, first_half).log_density(points[:, ~first_half])
             mean = dot(densities, _normed(weights[~first_half]))
             if mean > best + _WORTH:
@@ -311,7 +310,7 @@ def from_responsibilities(
 ) -> Mixture:
     """Fit a component to each row of responsibilities for points, but for those with too few."""
     totals = rows.sum(axis=1)
-    enough = totals**2 > _FEWEST * (rows**2).sum(axis=1)
+    enough = totals**2 > _PARTS * (rows**2).sum(axis=1)
     if not enough.any():
         rows, totals, enough = rows.sum(axis=0)[None], totals.sum()[None], np.array([True])
 

@@ -23,15 +23,13 @@ from fastad.regions.splitting.particles import Loss, Particles
 # Particles that a thread moves together.
 _AT_ONCE = 2048
 # Moves of each particle between two checks of the correlation with the start.
-_SWEEPS = 3
+SWEEPS = 3
 # Correlation with the start at which particles may stop: then a copy that is like another particle
-# costs as much accuracy as the moves that part them.
+# costs as much accuracy as the moves that part them. Those that stand still correlate as much as
+# they are a part of all: at any cost they are no more, as copies are no sample.
 _FORGOTTEN = 0.25
-# Before, at any cost, this part must have moved at all: copies are no sample.
-_MOVED = 0.75
-# Turns of moves below the target, each with the shape that the last one has shown, and how often
-# positions are noted in each, about.
-_TURNS, _VIEWS = 4, 20
+# Turns of moves below the target, each with the shape that the last one has shown.
+TURNS = 4
 # Particles of each repeat that these checks read.
 _WATCHED = 128
 
@@ -109,7 +107,7 @@ class Splitting:
         Returns the last positions of each repeat's particles, and all their positions, a point a
         column.
         """
-        most_of_each = max(n_calls // (2 * _TURNS * _SWEEPS * len(self.repeats)), 1)
+        most_of_each = max(n_calls // (2 * TURNS * SWEEPS * len(self.repeats)), 1)
         inside = []
         for repeat in self.repeats:
             below = np.flatnonzero(repeat.scores < target)
@@ -119,7 +117,7 @@ class Splitting:
         positions = points  # of the last turn
         begin = self._cube.n_scored
         n_particles = sum(moving.shape[1] for moving in points)
-        for turn in range(1, _TURNS + 1):
+        for turn in range(1, TURNS + 1):
             walkers = []
             for k, repeat in enumerate(self.repeats):
                 others = np.concatenate([*positions[:k], *positions[k + 1 :]], axis=1)
@@ -128,16 +126,13 @@ class Splitting:
             key = self._rng.integers(2**64, dtype=np.uint64)
             views: list[list[FloatMatrix]] = [[] for _ in walkers]
             # Proposals outside of the cube cost nothing, and must come to an end all the same.
-            most_moves = 4 * n_calls // (_TURNS * n_particles) + 1
-            # Far apart, so that they are less akin, and that clouds stay small.
-            step = -(-most_moves // (4 * _SWEEPS * _VIEWS)) * _SWEEPS
-            for done in range(0, most_moves, _SWEEPS):
-                kinds = self.tuning.choose(self._rng, _SWEEPS)
+            most_moves = 4 * n_calls // (TURNS * n_particles) + 1
+            for done in range(0, most_moves, SWEEPS):
+                kinds = self.tuning.choose(self._rng, SWEEPS)
                 self._sweep(walkers, kinds, np.uint64(bits(key, done)))
-                if done % step == 0:
-                    for view, walker in zip(views, walkers, strict=True):
-                        view.append(walker.points.copy())
-                if self._cube.n_scored - begin >= turn * n_calls // _TURNS:
+                for view, walker in zip(views, walkers, strict=True):
+                    view.append(walker.points.copy())
+                if self._cube.n_scored - begin >= turn * n_calls // TURNS:
                     break
             positions = [np.concatenate(view, axis=1) for view in views]
             points = [walker.points for walker in walkers]
@@ -166,15 +161,15 @@ class Splitting:
         began = _View.of(watched)
         key = self._rng.integers(2**64, dtype=np.uint64)
         correlation_with_start = 1.0
-        for done in range(0, 10 + 5 * self._cube.n_features, _SWEEPS):
+        for done in range(0, 10 + 5 * self._cube.n_features, SWEEPS):
             before = self._cube.n_scored
-            kinds = self.tuning.choose(self._rng, _SWEEPS)
+            kinds = self.tuning.choose(self._rng, SWEEPS)
             self._sweep(walkers, kinds, np.uint64(bits(key, done)))
             now = _View.of(watched)
             correlation_with_start = now.correlation_with_start(began)
             # The next sweep would overshoot the budget by more than is left of it.
             is_last = self._cube.n_scored + (self._cube.n_scored - before) / 2 > most
-            if correlation_with_start <= _FORGOTTEN or (is_last and now.moved(began) >= _MOVED):
+            if correlation_with_start <= _FORGOTTEN or (is_last and now.still(began) <= _FORGOTTEN):
                 break
         self.correlations.append(correlation_with_start)
 
@@ -228,9 +223,9 @@ class _View(NamedTuple):
         coordinates = [walkers.rounded[:, :_WATCHED] for walkers, _ in watched]
         return cls(np.concatenate(ranks), np.concatenate(coordinates, axis=1))
 
-    def moved(self, began: "_View") -> float:
-        """Return the fraction of those that are not where they began."""
-        return float((self.coordinates != began.coordinates).any(axis=0).mean())
+    def still(self, began: "_View") -> float:
+        """Return the fraction of those that are where they began."""
+        return float((self.coordinates == began.coordinates).all(axis=0).mean())
 
     def correlation_with_start(self, began: "_View") -> float:
         """Return how much they correlate with where they began: in rank, or in position.

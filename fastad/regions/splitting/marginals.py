@@ -28,7 +28,7 @@ _FARTHEST = 9.0
 _WIDEST = 5.0
 # Quadrature and iterations that fit truncated normal distributions.
 _NODES = 64
-_STEPS = 60
+_MOST_ITERATIONS = 60
 _LONGEST = 20.0
 _STEEPEST = 1000.0
 _CLOSE = 1e-9
@@ -181,7 +181,7 @@ def _fit_truncated(indices: IntVector, means: FloatVector, spreads: FloatVector)
         return means
 
     a, b = np.zeros_like(means), np.zeros_like(means)
-    for _ in range(_STEPS):
+    for _ in range(_MOST_ITERATIONS):
         _, m1, m2, m3, m4 = moments(a, b)
         s11, s12, s22 = m2 - m1 * m1, m3 - m1 * m2, m4 - m2 * m2
         g1, g2 = first - m1, second - m2
@@ -199,7 +199,7 @@ def _fit_truncated(indices: IntVector, means: FloatVector, spreads: FloatVector)
     # there: only up to here is there one root. The nearer side being 0, means are 0.5 at most.
     lowest = np.full(bounded.shape[0], -_STEEPEST)
     highest = np.full(bounded.shape[0], _FARTHEST / _WIDEST)
-    for _ in range(_STEPS if bounded.shape[0] else 0):
+    for _ in range(_MOST_ITERATIONS if bounded.shape[0] else 0):
         middle = (lowest + highest) / 2
         below = moments(middle, _bound(middle))[1] < first[bounded]
         lowest, highest = np.where(below, middle, lowest), np.where(below, highest, middle)

@@ -20,8 +20,8 @@ class Kind(NamedTuple):
     """A kind of move."""
 
     number: int  # number of the kind in kernels
-    target_rate: float  # acceptance rate that the scale is tuned to; 0 where the scale stays
-    largest: float  # maximum of the scale
+    target_rate: float = 0.25  # acceptance rate that the scale is tuned to; 0 where it stays
+    largest: float = 8.0  # maximum of the scale
 
 
 # Moves of a process whose distribution is the normal one of the cloud (Neal 1998; Cotter, Roberts,
@@ -32,11 +32,11 @@ class Kind(NamedTuple):
 KINDS = {
     "independent": Kind(kernels.AUTOREGRESSIVE, 0.0, 1.0),
     "autoregressive": Kind(kernels.AUTOREGRESSIVE, 0.1, 1.0),
-    "walk": Kind(kernels.WALK, 0.25, 8.0),
-    "reflected walk": Kind(kernels.REFLECTED_WALK, 0.25, 8.0),
-    "difference": Kind(kernels.DIFFERENCE, 0.25, 8.0),
-    "coordinate": Kind(kernels.COORDINATE, 0.4, 8.0),
-    "redraw": Kind(kernels.REDRAW, 0.25, 1.0),
+    "walk": Kind(kernels.WALK),
+    "reflected walk": Kind(kernels.REFLECTED_WALK),
+    "difference": Kind(kernels.DIFFERENCE),
+    "coordinate": Kind(kernels.COORDINATE, 0.4),
+    "redraw": Kind(kernels.REDRAW, largest=1.0),
 }
 _NAMES = tuple(KINDS)
 # Each kind makes at least this fraction of all moves, so that one that becomes better is noticed;

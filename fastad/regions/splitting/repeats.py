@@ -12,25 +12,27 @@ from fastad._core.progress import Progress
 from fastad._core.types import FloatMatrix, FloatVector
 from fastad.errors import InvalidInputError
 from fastad.regions.scores import Cube
-from fastad.regions.splitting.bridge import FEWEST_DRAWS, Bridge, bridge
+from fastad.regions.splitting.bridge import FEWEST_DRAWS, PARTICLES_PART, Bridge, bridge
 from fastad.regions.splitting.diagnostics import insertion_p_value
 from fastad.regions.splitting.levels import Splitting
 from fastad.regions.splitting.particles import Particles
-from fastad.regions.splitting.restarts import descend, isolated
+from fastad.regions.splitting.restarts import WALKS_PART, descend, isolated
 
 # Repeats that the error is estimated from.
 N_REPEATS = 8
-# Particles of a repeat: at most in the trial, and at least.
-_TRIAL_PARTICLES, _FEWEST_PARTICLES = 50, 20
+# Particles of a repeat: enough for a trial, and for a bridge, most of whose error is due to its
+# draws; and at least.
+_ENOUGH_PARTICLES, _FEWEST_PARTICLES = 50, 20
 # Score calls of a run, at least.
 FEWEST_CALLS = 10_000
-# Parts of the budget: for levels of the trial that are passed as in a longer run; for descents
-# without particles; below which no further set of repeats is begun; and the most that may be spent
-# to come down to the threshold.
-_LONG_PART, _DESCENTS_PART, _LEAST_PART, _MOST_PART = 0.2, 0.1, 0.2, 1.1
-# Particles that a bridge begins with, and the least and most of the calls left that they take: most
-# of the error is due to its draws. And the part that particles of a curve take.
-_BRIDGED_PARTICLES, _FIRST_PART, _MOST_FIRST_PART, _CURVE_PART = 400, 0.25, 0.5, 0.7
+# Part of the budget that is enough for a trial, whose levels are passed as in a longer run until it
+# is spent; and too little for a further set of repeats.
+_TRIAL_PART = 0.2
+# Calls that may be spent beyond the budget to come down to the threshold, and levels beyond the
+# trial's, as a part of these.
+_EXCESS_PART = 0.1
+# Parts of the calls left that particles take: at most before a bridge, and for a curve.
+_MOST_FIRST_PART, _CURVE_PART = 0.5, 0.7
 # Calls of a level, as a part of the trial's: among more particles, whose cloud is better known,
 # moves go farther.
 _CHEAPER = 0.7
@@ -102,7 +104,7 @@ def split(
         if progress is not None:
             progress(min(cube.n_scored, n_draws), n_draws)
 
-    n_calls = math.ceil(_DESCENTS_PART * n_draws)
+    n_calls = math.ceil(WALKS_PART * n_draws)
     trial, n_levels, each = _try(cube, target, n_draws - n_calls, rng, report)
     others, drawn = np.empty((cube.n_features, 0)), np.empty(0)
     begin, budget = cube.n_scored, n_draws
@@ -129,10 +131,10 @@ def split(
         if isinstance(bridged, Bridge):
             return SplittingRun.of([trial], drawn, bridged)
     sets: list[Splitting] = []
-    while (left := budget - cube.n_scored) > _LEAST_PART * budget:
+    while (left := budget - cube.n_scored) > _TRIAL_PART * budget:
         if may_bridge:
-            part = each * _BRIDGED_PARTICLES / left
-            part = _CURVE_PART if curve else min(max(part, _FIRST_PART), _MOST_FIRST_PART)
+            part = each * N_REPEATS * _ENOUGH_PARTICLES / left
+            part = _CURVE_PART if curve else min(max(part, PARTICLES_PART), _MOST_FIRST_PART)
             may_bridge = (1 - part) * left >= FEWEST_DRAWS
             left = int(part * left) if may_bridge else left
         before = cube.n_scored
@@ -140,9 +142,9 @@ def split(
         more = Splitting(cube, N_REPEATS, max(n_particles, _FEWEST_PARTICLES), rng, trial.tuning)
         for level in count():
             # There may be some levels more than in the trial: the last ones with few moves.
-            levels_left = max(n_levels - level, 0.1 * n_levels, 1)
+            levels_left = max(n_levels - level, _EXCESS_PART * n_levels, 1)
             allowance = (before + left - cube.n_scored) / levels_left
-            if cube.n_scored > _MOST_PART * budget or not more.advance(target, allowance):
+            if cube.n_scored > (1 + _EXCESS_PART) * budget or not more.advance(target, allowance):
                 break
             report()
         sets.append(more)
@@ -172,7 +174,7 @@ def _try(
 
     Returns these particles, the levels, and the calls that a particle of a longer run takes.
     """
-    n_particles = min(max(n_draws // 20_000, _FEWEST_PARTICLES), _TRIAL_PARTICLES)
+    n_particles = min(max(n_draws // 20_000, _FEWEST_PARTICLES), _ENOUGH_PARTICLES)
     trial = Splitting(cube, N_REPEATS, n_particles, rng)
     # Calls per level and particle: with few moves, and with as many as are needed.
     short, long = [1.0], [0.0]
@@ -182,7 +184,7 @@ def _try(
         # together, and the second is as in a longer run.
         base = 4 ** max(1, (level.bit_length() - 1) // 2)
         is_long = level in (base, base + 1)
-        allowance = _LONG_PART * n_draws - before if is_long else 0.0
+        allowance = _TRIAL_PART * n_draws - before if is_long else 0.0
         if before >= n_draws or not trial.advance(target, allowance):
             break
         report()
