@@ -179,16 +179,14 @@ def _with_parts(
     kinds = parts.members.get("kinds")
     if kinds is not None and labels.n_anomalies:
         name, own = evaluation.detector, replace(request, parts=None, progress=None)
-        if labels.weights is None:
-            is_short = own.is_plain and not evaluation.unresolved
-            is_short = is_short and all(map(reads_corners, own.measures))
-            counted = counts_by_kind(counts, scores, kinds, points if is_short else None)
-            # Of whole curves only one is held at a time.
-            each_kind = thread_map if is_short else map
-            evaluated = each_kind(lambda kind: evaluate_measures(name, kind[1](), own), counted)
+        reads_curve = own.is_plain and not evaluation.unresolved
+        if labels.weights is None and reads_curve and all(map(reads_corners, own.measures)):
+            keyed = bool(own.rates or own.thresholds)
+            counted = counts_by_kind(counts, scores, kinds, points, keyed=keyed)
+            evaluated = thread_map(lambda kind: evaluate_measures(name, kind[1](), own), counted)
             by_kind = {
                 # Distinct scores are not counted.
-                kind: replace(each, n_distinct=None) if is_short else each
+                kind: replace(each, n_distinct=None)
                 for (kind, _), each in zip(counted, evaluated, strict=True)
             }
         else:

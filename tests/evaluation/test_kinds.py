@@ -107,6 +107,7 @@ def test_measures_at_points_read_corners_and_these(dtype: str) -> None:
 
 
 def test_scores_that_differ_in_the_last_bit_are_told_apart() -> None:
+    """Keys have no room for the code of a kind beside all bits of scores of both signs."""
     rng = np.random.default_rng(0)
     n = 400
     y = rng.random(n) < 0.5
