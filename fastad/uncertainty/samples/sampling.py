@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -101,7 +102,7 @@ def needs_design(design: SamplingDesign, labels: Labels) -> bool:
     return is_real or not design.is_independent
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)  # without slots, to keep what is computed once
 class DesignedSample:
     """Scores in their order, with the unit of each row that is drawn as a whole."""
 
@@ -172,9 +173,13 @@ class DesignedSample:
         In the worst of the classes. The sizes are known before any score, the variance is not: the
         deviation of the largest unit is in the mean too, so that the sum of squares is low.
         """
-        members = [self.labels == label for label in labels]
-        sizes = [np.bincount(self.units[member], self.weights[member]) for member in members]
-        return 1 + min(float(df_of_sizes(each)) for each in sizes)
+        return min(self._equal_units[label] for label in labels)
+
+    @cached_property
+    def _equal_units(self) -> dict[int, float]:
+        members = {label: self.labels == label for label in np.unique(self.labels).tolist()}
+        sizes = {x: np.bincount(self.units[own], self.weights[own]) for x, own in members.items()}
+        return {label: 1 + float(df_of_sizes(each)) for label, each in sizes.items()}
 
     @property
     def class_sizes(self) -> tuple[float, float]:
