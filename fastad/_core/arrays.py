@@ -176,11 +176,6 @@ def as_vector(values: ArrayLike, name: str) -> npt.NDArray[Any]:
     """Check that an argument is a vector of at least one value, of whatever type."""
     if type(values) is np.ndarray:
         vector: npt.NDArray[Any] = values
-    elif isinstance(values, np.ma.MaskedArray):
-        raise InvalidInputError(
-            f"{name} must not be a masked array, whose mask would be lost; found one. Leave out "
-            "the masked rows"
-        )
     else:
         vector = as_array(values, name)
         if vector.ndim == 1:

@@ -118,6 +118,7 @@ def converted(values: Any, name: str, expected: str = "be one-dimensional") -> n
 
     ``expected`` completes "must" in the message for lists of lists of different lengths.
     """
+    refuse_masked(values, name)
     if callable(values) or hasattr(values, "fit"):  # ensembles of scikit-learn are sequences
         raise InvalidInputError(
             f"{name} must be an array; found {getattr(values, '__name__', type(values).__name__)}. "
@@ -134,6 +135,15 @@ def converted(values: Any, name: str, expected: str = "be one-dimensional") -> n
         if not (_is_of_library(values) or isinstance(error, TypeError | RuntimeError)):
             raise
         raise InvalidInputError(f"{name} must be a column for NumPy; found {error}") from None
+
+
+def refuse_masked(values: Any, name: str) -> None:
+    """Refuse a masked array."""
+    if isinstance(values, np.ma.MaskedArray):
+        raise InvalidInputError(
+            f"{name} must not be a masked array, whose mask would be lost; found one. Leave out "
+            "the masked rows"
+        )
 
 
 def codes_of(column: Any) -> tuple[IntVector, npt.NDArray[Any]] | None:

@@ -277,7 +277,7 @@ def entries_of(value: Any, name: str, expected: str) -> Any:
     """
     if value is None or type(value) in _PLAIN or isinstance(value, Real | str | bytes):
         return value
-    array = value if isinstance(value, np.ndarray) else as_array(value, name)
+    array = as_array(value, name)
     if array.ndim == 0:
         return array[()]
     if array.ndim > 1 or array.size == 0:

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastad._core.arrays import RowIndex, as_readonly, check_rows, refuse_merged, set_all_readonly
-from fastad._core.frames import is_absent, table_columns
+from fastad._core.frames import is_absent, refuse_masked, table_columns
 from fastad._core.parameters import short_repr
 from fastad._core.results import Result
 from fastad._core.text_tables import count_text
@@ -176,12 +176,6 @@ def strings(column: Any, name: str) -> list[str | None]:
     if values.dtype.kind in "fMm":  # of a float32 its own digits, of a date no number
         return [None if cell != cell else _string(cell) for cell in values]
     return [None if _is_missing(cell) else _string(cell) for cell in values.tolist()]
-
-
-def refuse_masked(column: Any, name: str) -> None:
-    """Refuse a masked array, which would lose its mask."""
-    if isinstance(column, np.ma.MaskedArray):
-        raise InvalidInputError(f"{name} must not be masked; found a masked array: fill it")
 
 
 def _string(cell: Any) -> str:

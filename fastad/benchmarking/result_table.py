@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastad._core.arrays import check_rows, set_all_readonly, set_readonly
+from fastad._core.frames import refuse_masked
 from fastad._core.parameters import short_repr
 from fastad._core.suggestions import did_you_mean
 from fastad._core.text_tables import some_of
@@ -32,7 +33,6 @@ from fastad.benchmarking.reading import (
     problem_names,
     problems_text,
     read_keys,
-    refuse_masked,
     table_of,
 )
 from fastad.errors import InvalidInputError, InvalidTypeError

@@ -280,9 +280,7 @@ def named_scores(y_score: Any, rows: RowIndex) -> list[tuple[str, ArrayLike]]:
 
 def _scores_in_rows(y_score: Any, n_rows: int) -> list[tuple[str, ArrayLike]]:
     """Return the only detector of a vector, or one for each row of a matrix."""
-    is_masked = isinstance(y_score, np.ma.MaskedArray)
-    expected = "contain equally many scores for each detector"
-    scores = y_score if is_masked else converted(y_score, "y_score", expected)
+    scores = converted(y_score, "y_score", "contain equally many scores for each detector")
     if scores.ndim == 1:
         return [("score", y_score)]
     if scores.ndim != 2 or scores.shape[0] == 0:

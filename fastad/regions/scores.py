@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from numba.core.dispatcher import Dispatcher
 
+from fastad._core.frames import refuse_masked
 from fastad._core.parameters import short_repr
 from fastad._core.progress import Pace
 from fastad._core.threads import RemoteHook, in_steps, points_at_once
@@ -177,7 +178,9 @@ class _Batch(BlockScore):
         )
 
     def _checked(self, rows: FloatMatrix) -> FloatVector:
-        result = np.asarray(self._function(rows))
+        returned = self._function(rows)
+        refuse_masked(returned, "scores of a detector")
+        result = np.asarray(returned)
         if result.shape != rows.shape[:1] or result.dtype.kind not in "biuf":
             raise InvalidInputError(
                 f"detector must return one number for each of {rows.shape[0]} points; found shape "

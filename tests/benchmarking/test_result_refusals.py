@@ -27,8 +27,8 @@ REFUSED: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     ({"auc": [10**400, 2, 3, 4]}, {}, r"table\['auc'\] must be a column of numbers"),
     ({"auc": [0.1, 0.2, 0.3]}, {}, "columns of one length; found 4 rows of 'dataset' and 3 of"),
     ({"auc": 0.5}, {}, r"table\['auc'\] must be a column; found float"),
-    ({"auc": MASKED, "fold": [0, 1, 2, 3]}, {}, r"table\['auc'\] must not be masked"),
-    ({"dataset": MASKED, "fold": [0, 1, 2, 3]}, {}, r"table\['dataset'\] must not be masked"),
+    ({"auc": MASKED, "fold": [0, 1, 2, 3]}, {}, r"table\['auc'\] must not be a masked array"),
+    ({"dataset": MASKED, "fold": [0, 1, 2, 3]}, {}, r"table\['dataset'\] must not be a masked"),
     ({"dataset": np.ones((4, 1))}, {}, r"table\['dataset'\] must .* found shape \(4, 1\)"),
     ({"dataset": ["a", None, "b", "b"]}, {}, r"\['dataset'\] .* found 1, the first at index 1"),
     ({"detector": ["k", "k", None, "l"]}, {}, r"table\['detector'\] .* the first at index 2"),
@@ -154,7 +154,7 @@ def test_arrays_without_names() -> None:
         ({"auc": [["1", "2"]]}, {}, r"values\['auc'\] must be an array of numbers; found <U1"),
         ({"auc": [[1, 2], [1]]}, {}, r"values\['auc'\] must be an array of numbers"),
         ({"auc": [[1j, 2]]}, {}, r"values\['auc'\] must be an array of numbers; found complex"),
-        ({"auc": MASKED[None]}, {}, r"values\['auc'\] must not be masked"),
+        ({"auc": MASKED[None]}, {}, r"values\['auc'\] must not be a masked array"),
     ],
 )
 def test_arrays_that_are_refused(values: Any, options: dict[str, Any], message: str) -> None:

@@ -308,3 +308,25 @@ def test_one_set_of_points_for_regions_of_any_kind() -> None:
         assert 0 < region.fraction < 1
         result = volume(region.jitted, region.threshold, region.box, n_draws=200_000, rng=1)
         assert result.value == pytest.approx(region.fraction, abs=5 * result.standard_error)
+
+
+def squares(rows: Any) -> Any:
+    return (rows**2).sum(axis=1)
+
+
+MASKED = np.ma.masked_array([[0.1, 0.2], [999.0, 0.3]], [[False, False], [True, False]])
+CALLS: dict[str, Any] = {
+    "X": lambda: Box.from_data(MASKED),
+    "low": lambda: Box(MASKED[0], [2, 2]),
+    "data": lambda: volume(squares, 1.0, SQUARE, data=MASKED, n_draws=1000),
+    "threshold": lambda: volume(squares, MASKED[1], SQUARE, n_draws=1000),
+    "scores of a detector": lambda: volume(
+        lambda rows: np.ma.masked_greater(squares(rows), 1), 1.0, SQUARE, n_draws=1000
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_mask_is_not_lost(name: str) -> None:
+    with pytest.raises(InvalidInputError, match=f"^{name} must not be a masked array"):
+        CALLS[name]()
