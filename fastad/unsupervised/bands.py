@@ -9,7 +9,7 @@ import numpy as np
 
 from fastad._core.parameters import check_flag, check_inside, check_rates
 from fastad._core.types import FloatVector, IntVector, Point, Points
-from fastad.errors import InvalidInputError
+from fastad.errors import InvalidInputError, InvalidTypeError
 from fastad.measures.results import Curve
 from fastad.uncertainty.rates.order_statistics import EachRank, RateBounds, all_ranks, ranks_around
 from fastad.unsupervised.excess_mass import ExcessMassCurve, check_levels
@@ -111,6 +111,8 @@ def mass_volume_band(
     ------
     InvalidInputError
         If ``confidence_level`` or a mass is invalid, or volumes were not counted.
+    InvalidTypeError
+        If ``curve`` is another kind of curve.
 
     Notes
     -----
@@ -133,6 +135,7 @@ def mass_volume_band(
     >>> bool(band.low[0] < 0.6745 < band.high[0])  # the median of the half-normal distribution
     True
     """
+    _check_curve(curve, MassVolumeCurve)
     whole = check_flag(simultaneous, "simultaneous")
     level = check_inside(confidence_level, "confidence_level")
     if mass is None:
@@ -177,6 +180,8 @@ def excess_mass_band(
     ------
     InvalidInputError
         If ``confidence_level`` or a level is invalid, or volumes were not counted.
+    InvalidTypeError
+        If ``curve`` is another kind of curve.
     UndefinedMeasureError
         If no levels are given, and more than 0.9 of the test points meet no uniform point.
 
@@ -191,6 +196,7 @@ def excess_mass_band(
     >>> bool(band.low[0] > 0.98 and band.high[0] == 1.0)
     True
     """
+    _check_curve(curve, ExcessMassCurve)
     confidence = check_inside(confidence_level, "confidence_level")
     levels = curve.levels
     test, uniform = _bounds(levels, confidence, simultaneous=True)
@@ -221,6 +227,12 @@ def excess_mass_band(
     return ExcessMassBand.of(
         unit.times_each(losses), log_level, excess, low, high, float(confidence)
     )
+
+
+def _check_curve(curve: object, kind: type[Curve]) -> None:
+    if not isinstance(curve, kind):
+        found = type(curve).__name__
+        raise InvalidTypeError(f"curve must be of type {kind.__name__}; found {found}")
 
 
 def _bounds(

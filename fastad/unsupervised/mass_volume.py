@@ -30,7 +30,8 @@ class MassVolumeCurve(Curve):
     Attributes
     ----------
     mass : numpy.ndarray of shape (n_points,)
-        Fractions of the test points, rising from 0 to 1, where the curve steps up.
+        Fractions of the test points, rising from 0 to 1, where the curve steps up. Rounded: 1/34 as
+        a float is above 1/34, and as a mass contains the next point; ``Fraction(1, 34)`` does not.
     volume : numpy.ndarray of shape (n_points,)
         The volume up to that mass and down to the one before, in units of the features; 0 or inf
         beyond all floats.

@@ -170,7 +170,7 @@ class UnsupervisedEvaluation(TableResult, NamedParts[str, Criteria]):
         n_em, n_mv = (len(self.significant_pairs(name)) for name in CRITERIA)
         level = level_text(self.confidence_level)
         if not n_em and not n_mv:
-            return f"EM and MV: at {level} each, no two detectors differ significantly"
+            return f"EM and MV: at {level} each, {self._no_pair(*CRITERIA)}"
         n_pairs = f"{n_em} and {n_mv} of {em}" if em == mv else f"{n_em} of {em} and {n_mv} of {mv}"
         text = f"EM and MV: at {level} each, {n_pairs} pairs differ significantly; {self._best()}"
         if against := len(self.contradictions()):
@@ -194,11 +194,18 @@ class UnsupervisedEvaluation(TableResult, NamedParts[str, Criteria]):
         if not n_pairs:
             return f"{name}: fewer than two detectors to compare"
         if not pairs:
-            return f"{name}: at {level} no two detectors differ significantly"
+            return f"{name}: at {level} {self._no_pair(criterion)}"
         return (
             f"{name}: at {level} {len(pairs)} of {n_pairs} pairs differ significantly; "
             f"the best by {name} is {_one_of(self._leaders(criterion))}"
         )
+
+    def _no_pair(self, *criteria: CriterionName) -> str:
+        """Return why no pair of detectors differs."""
+        of_all = [self._of(name, criterion) for criterion in criteria for name in self]
+        if any(math.isnan(each.low) for each in of_all if not math.isnan(each.value)):
+            return "nothing is known of differences: too few test points or resamples"
+        return "no two detectors differ significantly"
 
     def _leaders(self, criterion: CriterionName) -> list[str]:
         """Return the detectors that none is significantly better than."""
@@ -245,7 +252,9 @@ class UnsupervisedEvaluation(TableResult, NamedParts[str, Criteria]):
         better: dict[str, npt.NDArray[np.bool_]] = {}
         estimates = self._parts.values()
         for k, name in enumerate(CRITERIA):
-            logs = np.array([estimate.logs[k] for estimate in estimates])
+            # Without an interval nothing is known of how much a criterion varies.
+            is_known = [not math.isnan(self._of(detector, name).low) for detector in self]
+            logs = np.where(is_known, [estimate.logs[k] for estimate in estimates], np.nan)
             replicates = np.array([estimate.replicates[:, k] for estimate in estimates]).T
             df = np.array([estimate.degrees_of_freedom[k] for estimate in estimates])
             sign = SIGNS[name]

@@ -11,6 +11,7 @@ from hypothesis import given
 
 import fastad
 from fastad import InvalidInputError
+from fastad.errors import InvalidTypeError
 from fastad.unsupervised import (
     ExcessMassCurve,
     MassVolumeCurve,
@@ -313,3 +314,16 @@ def test_masses_and_levels_as_they_are_written() -> None:
         assert not array.flags.writeable
     single = mass_volume_band(curve, mass=0.5)
     assert single.mass.tolist() == [0.5]
+
+
+@pytest.mark.parametrize("curve", [None, [1.0, 2.0], "excess", "mass"])
+def test_another_kind_of_curve_is_refused(curve: Any) -> None:
+    """An excess-mass curve would have given excess masses for volumes."""
+    curves: dict[Any, Any] = {"excess": excess_mass(normal(0)), "mass": mass_volume(normal(0))}
+    given_curve = curves[curve] if isinstance(curve, str) else curve
+    if curve != "mass":
+        with pytest.raises(InvalidTypeError, match=r"^curve must be of type MassVolumeCurve; found"):
+            mass_volume_band(given_curve)
+    if curve != "excess":
+        with pytest.raises(InvalidTypeError, match=r"^curve must be of type ExcessMassCurve; found"):
+            excess_mass_band(given_curve)

@@ -18,7 +18,8 @@ _RESAMPLES = np.random.default_rng(0).normal(size=(500, 2))
 
 def criterion(log: float) -> Criterion:
     return Criterion(
-        *(math.exp(log), math.nan, math.nan, log, math.nan, math.nan, 0.1, 0.1),
+        *(math.exp(log), math.exp(log - 0.1), math.exp(log + 0.1)),
+        *(log, log - 0.1, log + 0.1, 0.1, 0.1),
         confidence_level=0.95,
         n_test=9,
         n_uniform=9,
@@ -158,3 +159,22 @@ def test_a_detector_of_the_core_and_one_of_the_tail() -> None:
         "the best is core by EM, but tail by MV; they contradict each other on 1 pair"
     )
     assert str(result).count("the best") == 1
+
+
+@pytest.mark.parametrize(("n_test", "n_resamples"), [(1, 20), (500, 1)])
+def test_without_intervals_nothing_differs(n_test: int, n_resamples: int) -> None:
+    rng = np.random.default_rng(0)
+    uniform = rng.uniform(-4, 4, size=(5000, 2))
+    test = rng.normal(size=(n_test, 2))
+    result = emmv(
+        {"good": (test**2).sum(axis=1), "bad": abs(test[:, 0] - 2)},
+        {"good": (uniform**2).sum(axis=1), "bad": abs(uniform[:, 0] - 2)},
+        64.0,
+        n_resamples=n_resamples,
+        rng=0,
+    )
+    assert math.isnan(result["good"].em.low)
+    assert result.significant_pairs("em") == result.significant_pairs("mv") == []
+    assert result.summary().endswith(
+        "nothing is known of differences: too few test points or resamples"
+    )
