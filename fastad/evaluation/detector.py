@@ -212,9 +212,11 @@ def _sample(
     if request.intervals is None and request.chance is None:
         return None
     # Here, as the functions of intervals are.
-    from fastad.uncertainty.samples.sampling import INDEPENDENT, sample_of
+    from fastad.uncertainty.samples.sampling import INDEPENDENT, refuse_contamination, sample_of
 
-    return sample_of(scores, labels, request.design or INDEPENDENT, score_name(name))
+    sample = sample_of(scores, labels, request.design or INDEPENDENT, score_name(name))
+    refuse_contamination(sample, request.contamination)
+    return sample
 
 
 def evaluate_measures(

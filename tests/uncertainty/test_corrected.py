@@ -154,6 +154,17 @@ def test_weights_are_not_passed_one_by_one() -> None:
     assert plain.low < result.low <= result.value <= result.high < plain.high
 
 
+def test_real_weights_are_refused_by_both_functions() -> None:
+    y, s = in_levels(0, 50, 500, 0.05, 8)
+    options: Any = {"contamination": 0.05, "sample_weight": np.full(550, 1.5)}
+    message = "contamination must not be given for samples in clusters or in time, or with real"
+    with pytest.raises(InvalidInputError, match=message):
+        fastad.interval(y, s, measure="auc", **options)
+    with pytest.raises(InvalidInputError, match=message):
+        fastad.evaluate(y, s, measures=["auc"], confidence_level=0.95, **options)
+    fastad.evaluate(y, s, measures=["auc"], **options)  # values alone
+
+
 @given(st.integers(0, 50), st.sampled_from([0.05, 0.2]), st.sampled_from([0.05, 0.3]))
 def test_the_tpr_is_whatever_both_observed_rates_allow(
     seed: int, fraction: float, fpr: float

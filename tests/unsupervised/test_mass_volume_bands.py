@@ -322,8 +322,12 @@ def test_another_kind_of_curve_is_refused(curve: Any) -> None:
     curves: dict[Any, Any] = {"excess": excess_mass(normal(0)), "mass": mass_volume(normal(0))}
     given_curve = curves[curve] if isinstance(curve, str) else curve
     if curve != "mass":
-        with pytest.raises(InvalidTypeError, match=r"^curve must be of type MassVolumeCurve; found"):
+        with pytest.raises(
+            InvalidTypeError, match=r"^curve must be of type MassVolumeCurve; found"
+        ):
             mass_volume_band(given_curve)
     if curve != "excess":
-        with pytest.raises(InvalidTypeError, match=r"^curve must be of type ExcessMassCurve; found"):
+        with pytest.raises(
+            InvalidTypeError, match=r"^curve must be of type ExcessMassCurve; found"
+        ):
             excess_mass_band(given_curve)
