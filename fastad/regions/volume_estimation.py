@@ -46,6 +46,8 @@ _FIRST_UNTIL = CANDIDATES["splitting"].first_run // 8
 # bridges a constant and a slope (`python -m bench.volume_coverage 100000 12`, docs/evidence/
 # volumes.csv; within a factor of two for 14 of 16 shapes); with fewer calls by levels.
 _BY_BRIDGES, _BY_LEVELS = (0.7, 0.1), 1.24
+# Of a relative error that is reached.
+_ROUNDING = 1e-9
 _NONE_BELOW = "no score is below the threshold (-inf)"
 
 
@@ -286,7 +288,7 @@ def volume(
         the first draws of ``"auto"``.
     rtol : float, optional
         Relative error to reach: draw until the standard error is at most this fraction of the
-        volume, or the budget is used up (10⁹ by default).
+        volume, or the budget is used up (10⁹ by default), as ``reason`` says then.
     data : array-like of shape (n_samples, n_features), optional
         Normal samples, by which splitting finds parts of the region that its particles have missed.
     confidence_level : float, default 0.95
@@ -405,7 +407,17 @@ def estimate_volumes(
             f"data must have {box.n_features} features as the box; found {plan.data.shape[1]}"
         )
     if plan.method != "auto":
-        return estimate_by(plan.method, score, thresholds, box, plan)
+        estimates = estimate_by(plan.method, score, thresholds, box, plan)
+        return [_compared_with(plan.rtol, estimate) for estimate in estimates]
     estimates = choose(score, sorted(set(thresholds)), box, plan)
     by_threshold = {estimate.threshold: estimate for estimate in estimates}
-    return [by_threshold[threshold] for threshold in thresholds]
+    return [_compared_with(plan.rtol, by_threshold[threshold]) for threshold in thresholds]
+
+
+def _compared_with(rtol: float | None, estimate: VolumeEstimate) -> VolumeEstimate:
+    """Return an estimate whose reason says if its error is larger than the one to reach."""
+    error = estimate.relative_error
+    if rtol is None or estimate.is_bound or error <= rtol * (1 + _ROUNDING):
+        return estimate
+    unreached = f"n_draws was used up at a relative error of {error:.2g}, above rtol={rtol:g}"
+    return replace(estimate, reason="; ".join(filter(None, (estimate.reason, unreached))))

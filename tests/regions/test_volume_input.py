@@ -330,3 +330,16 @@ CALLS: dict[str, Any] = {
 def test_a_mask_is_not_lost(name: str) -> None:
     with pytest.raises(InvalidInputError, match=f"^{name} must not be a masked array"):
         CALLS[name]()
+
+
+@pytest.mark.parametrize("method", ["auto", "uniform", "sobol", "splitting"])
+def test_an_error_that_is_not_reached_is_said(method: Any) -> None:
+    options: dict[str, Any] = {"method": method, "rng": 0}
+    few = volume(squares, 0.5, SQUARE, rtol=1e-6, n_draws=20_000, **options)
+    assert few.relative_error > 1e-6
+    assert few.reason.endswith(
+        f"n_draws was used up at a relative error of {few.relative_error:.2g}, above rtol=1e-06"
+    )
+    enough = volume(squares, 0.5, SQUARE, rtol=0.2, **options)
+    assert "rtol" not in enough.reason
+    assert enough.relative_error <= 0.2
