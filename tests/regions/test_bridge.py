@@ -3,10 +3,12 @@
 import math
 from typing import Any
 
+import numba
 import numpy as np
 import pytest
 from scipy import optimize
 
+import fastad
 from fastad.regions import volume_curve
 from fastad.regions.scores import Cube
 from fastad.regions.splitting import bridge as bridges
@@ -158,6 +160,26 @@ def test_two_parts_of_a_hundred_features() -> None:
     result = of(region, 1_000_000, 0)
     assert result.log_high - result.log_low < 0.1
     assert abs(result.log_value - region.log_fraction) < 0.05
+
+
+@pytest.mark.slow
+def test_nine_small_parts_have_bridges_of_their_own() -> None:
+    """Of up to six parts alone the half-width was 0.7, and the error 0.3."""
+    centres = np.array([[i, j, i, j] for i in (0.2, 0.5, 0.8) for j in (0.1, 0.5, 0.9)])
+    radius = 0.01
+
+    @numba.njit
+    def to_nearest(point: Array) -> float:
+        least = math.inf
+        for centre in centres:
+            least = min(least, ((point - centre) ** 2).sum())
+        return least
+
+    box = fastad.Box(np.zeros(4), np.ones(4))
+    truth = math.log(9 * math.pi**2 / 2 * radius**4)
+    result = fastad.volume(to_nearest, radius**2, box, method="splitting", n_draws=100_000, rng=0)
+    assert result.log_low <= truth <= result.log_high
+    assert result.log_high - result.log_low < 0.2
 
 
 def test_a_curve_ends_at_its_bridge_and_falls_to_it() -> None:

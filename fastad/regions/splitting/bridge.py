@@ -48,9 +48,9 @@ _PILOT_PART, PARTICLES_PART = 0.04, 0.25
 # fits. For a ball in 100 features, with 240 particles, the efficiency grows from 0.0004 in pilot 1
 # to 0.43 in pilot 5; for a mixture of two ellipsoids from 0.0001 to 0.012 in pilot 13.
 _LEFT_PART, _LEAST_LEFT_PART = 0.28, 0.15
-# Random walks: components of the region at most, starts in each and isolated points at most,
-# positions of each, and starts in a cell without a particle.
-_MOST_COMPONENTS, _MOST_STARTS, _POSITIONS, _STARTS_IN_EMPTY_CELL = 6, 40, 1500, 2
+# Random walks: starts in each component of the region and isolated points at most, positions of
+# each, and starts in a cell without a particle.
+_MOST_STARTS, _POSITIONS, _STARTS_IN_EMPTY_CELL = 40, 1500, 2
 # Part of each repeat's particles that the density must cover: where it is at least the required
 # efficiency of a pilot times the region's uniform density.
 _LEAST_COVERAGE = 0.5
@@ -117,7 +117,7 @@ def bridge(
     distant = isolated(others, np.concatenate(visited, axis=1))[:, :_MOST_STARTS]
     some = np.concatenate([thin(points, MOST_COMPARED), distant], axis=1)
     labels = connected_components(some)
-    are_parts = 0 < labels.max() < _MOST_COMPONENTS
+    are_parts = labels.max() > 0
     if not are_parts:
         labels = (np.arange(some.shape[1]) >= some.shape[1] - distant.shape[1]).astype(np.int64)
     cells = Cells(some, labels)
