@@ -1,12 +1,14 @@
 """Printed output of commands, and the one handler of their errors."""
 
+import errno
 import inspect
+import io
 import os
 import signal
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
@@ -102,14 +104,14 @@ def handle_errors(
                 # A wrong environment variable is reported as that, before any file is read.
                 available_threads()
                 result = command(*args, **kwargs)
-                sys.stdout.flush()
+                _flush()
                 return result
         except TerminationInterrupt:
             raise typer.Exit(TERMINATED) from None
-        except BrokenPipeError:
-            _discard_output()
-            raise typer.Exit(UNREAD) from None
         except (DataError, MissingExtraError, OSError) as error:
+            if _is_unread(error):
+                _discard_output()
+                raise typer.Exit(UNREAD) from None
             raise _failure(str(error), wrong_data) from None
         except TableError as error:
             raise _failure(_with_options(str(error)), wrong_data) from None
@@ -174,7 +176,8 @@ def _with_options(message: str) -> str:
 
 def _failure(message: str, code: int) -> typer.Exit:
     """Print why a command ends; libraries and names of files may break lines."""
-    print_message(f"Error: {' '.join(message.splitlines())}")
+    with suppress(BrokenPipeError):  # the code remains
+        print_message(f"Error: {' '.join(message.splitlines())}")
     return typer.Exit(code)
 
 
@@ -193,14 +196,28 @@ def maybe_unread() -> Iterator[None]:
     """Print what a reader may not read to its end, such as ``head``, and go on."""
     try:
         yield
-        sys.stdout.flush()
-    except BrokenPipeError:
+        _flush()
+    except OSError as error:
+        if not _is_unread(error):
+            raise
         _discard_output()
+
+
+def _flush() -> None:
+    if sys.stdout is not None:  # it is where it was closed from the start
+        sys.stdout.flush()
+
+
+def _is_unread(error: Exception) -> bool:
+    """Return whether the reader of a pipe has ended; Windows has another error for it."""
+    is_invalid = isinstance(error, OSError) and error.errno == errno.EINVAL
+    return isinstance(error, BrokenPipeError) or (os.name == "nt" and is_invalid)
 
 
 def _discard_output() -> None:
     """Let the rest of the output go nowhere, also what Python writes when it ends."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    with suppress(io.UnsupportedOperation), open(os.devnull, "w") as nowhere:
+        os.dup2(nowhere.fileno(), sys.stdout.fileno())
 
 
 def print_table(text: TextTable, title: str = "") -> None:

@@ -115,18 +115,37 @@ def test_a_closed_pipe_is_no_verdict(
     scores: Path, tmp_path: Path, reader: str, options: tuple[str, ...]
 ) -> None:
     """Of a gate the code is its verdict, and of other commands not that of wrong data."""
-    policy = tmp_path / "policy.toml"
+    policy, strict = tmp_path / "policy.toml", tmp_path / "strict.toml"
     policy.write_text('[[require]]\nmeasure = "auc"\nmargin = 0.5\n', "utf-8")
+    strict.write_text('[[require]]\nmeasure = "tpr@threshold0.95"\nat_least = 0.5\n', "utf-8")
     code = tmp_path / "code"
     new = tmp_path / "new.csv"
     new.write_text("y,score\n" + "1,0.9\n0,0.1\n" * 200, "utf-8")
-    for words, expected in ((["gate", policy, new, new], 0), (["evaluate", scores], 141)):
+    for words, expected in (
+        (["gate", policy, new, new], 0),
+        (["gate", strict, new, new], 1),
+        (["evaluate", scores], 141),
+    ):
         command = shlex.join([*FASTAD, *map(str, words), *options])
         line = UNREAD.format(command=command, code=shlex.quote(str(code)), reader=reader)
         result = subprocess.run(["sh", "-c", line], capture_output=True, text=True, check=True)
         assert int(code.read_text()) == expected, result.stderr
         assert "Traceback" not in result.stderr
         assert "BrokenPipe" not in result.stderr
+
+
+@POSIX
+@pytest.mark.parametrize("command", ["evaluate", "gate"])
+def test_a_closed_standard_output_is_no_error(scores: Path, tmp_path: Path, command: str) -> None:
+    policy, new = tmp_path / "policy.toml", tmp_path / "new.csv"
+    policy.write_text('[[require]]\nmeasure = "auc"\nmargin = 0.5\n', "utf-8")
+    new.write_text("y,score\n" + "1,0.9\n0,0.1\n" * 200, "utf-8")
+    files = {"evaluate": [scores], "gate": [policy, new, new]}[command]
+    words = shlex.join([*FASTAD, command, *map(str, files)])
+    result = subprocess.run(
+        ["sh", "-c", f"{words} >&-"], capture_output=True, text=True, check=False
+    )
+    assert (result.returncode, "Traceback" in result.stderr) == (0, False), result.stderr
 
 
 @POSIX

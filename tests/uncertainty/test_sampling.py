@@ -305,6 +305,47 @@ def test_what_makes_a_comparison_of_rows_unreliable_does_of_units_too(
         assert noninferiority(y, a, b, margin=0.1, **options, **more).reliability_note, design
 
 
+@pytest.mark.filterwarnings("ignore::fastad.errors.LowCoverageWarning")
+@pytest.mark.parametrize("measure", ["auc", "auc@0.1"])
+def test_rows_in_blocks_of_one_have_the_notes_of_rows(measure: str) -> None:
+    """Of detectors near an end of the range, and in the reversed order."""
+    noted = set()
+    for seed in range(40):
+        y, a, b = exchangeable(seed, 30, 120)
+        a, b = a + (seed % 7) * y, b - (seed % 5) * y
+        plain = fastad.compare(y, a, b, measure=measure, rng=0)
+        assert fastad.compare(y, a, b, measure=measure, rng=0, blocks=1).reliability_note == (
+            plain.reliability_note
+        ), seed
+        noted.add(plain.reliability_note)
+    assert len(noted) >= 2
+
+
+@pytest.mark.parametrize("measure", ["auc", "ap", "tpr@0.05", "auc@0.05"])
+@pytest.mark.parametrize("design", DESIGNS)
+def test_many_units_have_no_note_and_the_width_of_rows(measure: str, design: str) -> None:
+    y, a, b = exchangeable(3, 200, 2000)
+    options: dict[str, Any] = {"measure": measure, "rng": 0, "n_resamples": 400}
+    plain = fastad.compare(y, a, b, **options)
+    more = designed(np.random.default_rng(0), y.shape[0], design)
+    result = fastad.compare(y, a, b, **options, **more)
+    assert result.reliability_note is None
+    assert 0.8 < (result.high - result.low) / (plain.high - plain.low) < 1.15
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+@pytest.mark.parametrize("label", [0, 1])
+def test_one_class_alone_is_refused_or_has_its_rates(design: str, label: int) -> None:
+    y, s = np.full(600, label), np.random.default_rng(0).normal(size=600)
+    more = designed(np.random.default_rng(0), 600, design)
+    with pytest.raises(UndefinedMeasureError):
+        fastad.interval(y, s, measure="auc", **more)
+    table = fastad.evaluate(y, s, threshold=[1.0], confidence_level=0.95, rng=0, **more)
+    point = table["score"].operating_points[-1]
+    n_flagged = np.sum(more.get("sample_weight", 1.0) * (s >= 1))
+    assert (point.fp, point.tp)[label] == pytest.approx(n_flagged)
+
+
 @pytest.mark.evidence
 @pytest.mark.filterwarnings("ignore::fastad.errors.LowCoverageWarning")
 @pytest.mark.parametrize(("measure", "sizes"), [("log_auc", (100, 60)), ("auc@0.02", (100, 100))])

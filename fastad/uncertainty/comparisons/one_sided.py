@@ -147,7 +147,10 @@ def paired_tests(
         return _exact(paired_rate_test((rows[0], rows[1]), bound), options)
     test = _student if has_influence(bound.measure) else _bootstrap
     tests = test(detectors, bound, options, values[0] - values[1])
-    tests = allow_unseen_kind(tests, bound, values, first.class_sizes, options.alpha / 2)
+    sizes: Sequence[float] = first.class_sizes
+    if isinstance(first, DesignedSample):
+        sizes = [first.n_equal_units(label) / (first.length or 1.0) for label in (1, 0)]
+    tests = allow_unseen_kind(tests, bound, values, sizes, options.alpha / 2)
     note = margin_note(bound, tests.method, detectors.samples, values) or tests.note
     effect = first.effect()
     return replace(tests, note=(effect.reliability_note if effect is not None else None) or note)

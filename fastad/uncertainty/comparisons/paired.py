@@ -139,7 +139,12 @@ def _by_variance(
     doubt_of = None
     if options.method == "auto":  # a method that is given has no notes
         counts = [each.counts for each in samples]
-        variances = [_variance(each[:n], each[n:]) for each in contributions]
+        variances = [
+            sample.variances(each).total
+            if isinstance(sample, DesignedSample)
+            else _variance(each[:n], each[n:])
+            for sample, each in zip(samples, contributions, strict=True)
+        ]
         doubt_of = doubts(detectors.names, counts, bound, variances, options.alpha, is_normal=True)
     estimates = []
     for (i, j), difference in zip(pairs, differences, strict=True):
@@ -281,9 +286,10 @@ def _df_of_replicates(
 
 
 def _beyond(bound: BoundMeasure, sample: Sample) -> float:
-    """Return the number of samples, or of units, beyond the operating point.
+    """Return the number of samples beyond the operating point.
 
-    Without one, that of the smaller class; of units infinity, as their variance allows for them.
+    Without one, that of the smaller class; of clusters, blocks and weighted rows infinity, as their
+    variance allows for their numbers.
     """
     sizes = sample.class_sizes
     pairs = zip(limits_of(bound, *sizes), sizes, strict=True)

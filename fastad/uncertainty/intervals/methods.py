@@ -207,9 +207,9 @@ def select_method(bound: BoundMeasure, counts: OrderedCounts) -> tuple[str, floa
 
 
 def coverage_of_units(bound: BoundMeasure, sample: DesignedSample) -> float | None:
-    """Return the coverage that rows of the sizes of these units have, or None if it is sufficient.
+    """Return the coverage that so many independent rows have, or None if it is sufficient.
 
-    Of the best method for independent rows: where that covers too seldom, so does any for units.
+    By the best method: where that covers too seldom, so does any for clusters, blocks or weights.
     """
     rows = _nearest_rows(bound, sample.counts, sample.class_sizes)
     if not rows:

@@ -177,15 +177,17 @@ class DesignedSample:
 
     @cached_property
     def _equal_units(self) -> dict[int, float]:
-        members = {label: self.labels == label for label in np.unique(self.labels).tolist()}
+        members = {label: self.labels == label for label in (1, 0)}
         sizes = {x: np.bincount(self.units[own], self.weights[own]) for x, own in members.items()}
         return {label: 1 + float(df_of_sizes(each)) for label, each in sizes.items()}
 
     @property
     def class_sizes(self) -> tuple[float, float]:
-        """Units of equal size, or blocks, with anomalies and with normals."""
-        anomalies, normals = (self.n_equal_units(label) / (self.length or 1.0) for label in (1, 0))
-        return anomalies, normals
+        """Numbers of rows, or of rows of equal weight, that are anomalies and normals."""
+        if self.kind == "weights":
+            return self.n_equal_units(1), self.n_equal_units(0)
+        n_anomalies = float(np.count_nonzero(self.labels))
+        return n_anomalies, self.labels.shape[0] - n_anomalies
 
     def refuse(self, what: str) -> None:
         """Refuse too few units for an interval or comparison."""
