@@ -52,5 +52,6 @@ def reading(where: object, what: str) -> Iterator[None]:
     except (TableError, MissingExtraError, CellError, ColumnError, InexactColumnError):
         raise
     except Exception as error:
-        message = _ADDRESS.sub("", str(error))
+        # Some have no words, as of a pickle that is none.
+        message = _ADDRESS.sub("", str(error)) or type(error).__name__
         raise TableError(f"{where}: {what} cannot be read: {message}") from None

@@ -26,8 +26,7 @@ def run_gate(
 ) -> int:
     """Print and save the result of a gate, or without an old table its power; return the code."""
     for output in outputs:
-        if old is None or output.suffix.lower() != _JUNIT:
-            check_output(output)
+        check_output(output, *(() if old is None else (_JUNIT,)))
     rules = read_policy(policy)
     with data_from(new if old is None else f"{new} and {old}"):
         result: TableResult

@@ -24,9 +24,9 @@ TYPESET: Mapping[str, tuple[Callable[[TableResult], str], str]] = {
 PAGE = ".html"
 
 
-def check_output(output: Path | None) -> None:
-    """Check that results can be saved to a file of that name."""
-    extensions = (*SAVED_FORMATS, *TYPESET, PAGE)
+def check_output(output: Path | None, *others: str) -> None:
+    """Check that results can be saved to a file of that name, or with another extension."""
+    extensions = (*SAVED_FORMATS, *TYPESET, PAGE, *others)
     if output is not None and output.suffix.lower() not in extensions:
         raise typer.BadParameter(
             f"unsupported file extension; it must be one of {', '.join(extensions)}; found "

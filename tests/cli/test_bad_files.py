@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
+from fastad._tables.errors import TableError, reading
 from tests.support.command_line import error_of, invoke, save
 from tests.support.loops import loop
 
@@ -244,3 +245,9 @@ def test_a_bad_number_of_threads_is_named(tmp_path: Path, text: str) -> None:
         result = invoke(*words, FASTAD_NUM_THREADS=text)
         assert result.exit_code == 2
         assert "FASTAD_NUM_THREADS" in result.stderr
+
+
+def test_an_error_without_words_is_named_by_its_type() -> None:
+    message = r"^x\.joblib: the detector cannot be read: EOFError$"
+    with pytest.raises(TableError, match=message), reading("x.joblib", "the detector"):
+        raise EOFError

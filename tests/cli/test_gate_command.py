@@ -67,7 +67,7 @@ def test_wrong_use_and_wrong_data_are_no_verdict(folder: Path) -> None:
     assert "one table is enough" in error_of("gate", policy, old, old, "--power", code=2)
     absent = folder / "absent.parquet"
     assert "there is no such file" in error_of("gate", policy, absent, old, code=2)
-    assert "unsupported file extension" in error_of(
+    assert ".html, .xml; found 'x.doc'" in error_of(
         "gate", policy, old, old, "--output", "x.doc", code=2
     )
     assert "unsupported file extension" in error_of(
