@@ -114,7 +114,8 @@ def evaluate_unsupervised(
     ] = None,
     n_subspaces: Annotated[int | None, count_option("Number of subspaces. By default 50.")] = None,
     mass: Annotated[
-        tuple[float, float], typer.Option(help="Masses between which MV is the area.")
+        tuple[float, float],
+        typer.Option(metavar="LOW HIGH", help="Masses between which MV is the area."),
     ] = (0.9, 0.999),
     excess_mass: Annotated[
         float, typer.Option(help="Excess mass at which the area EM ends, in (0, 1).")

@@ -121,7 +121,10 @@ def evaluate(
     ] = None,
     score_range: Annotated[
         tuple[float, float] | None,
-        typer.Option(help="Lowest and highest possible score, for measures that scale scores."),
+        typer.Option(
+            metavar="LOW HIGH",
+            help="Lowest and highest possible score, for measures that scale scores.",
+        ),
     ] = None,
     nan_policy: Annotated[
         str, typer.Option(help="Rows without a score (NaN): raise, or omit them and count them.")
