@@ -25,8 +25,9 @@ def run_gate(
     outputs: Sequence[Path],
 ) -> int:
     """Print and save the result of a gate, or without an old table its power; return the code."""
+    others = () if old is None else (_JUNIT,)
     for output in outputs:
-        check_output(output, *(() if old is None else (_JUNIT,)))
+        check_output(output, *others)
     rules = read_policy(policy)
     with data_from(new if old is None else f"{new} and {old}"):
         result: TableResult

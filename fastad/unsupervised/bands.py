@@ -7,9 +7,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from fastad._core.parameters import check_flag, check_inside, check_rates
+from fastad._core.parameters import check_flag, check_inside, check_rates, check_type
 from fastad._core.types import FloatVector, IntVector, Point, Points
-from fastad.errors import InvalidInputError, InvalidTypeError
+from fastad.errors import InvalidInputError
 from fastad.measures.results import Curve
 from fastad.uncertainty.rates.order_statistics import EachRank, RateBounds, all_ranks, ranks_around
 from fastad.unsupervised.excess_mass import ExcessMassCurve, check_levels
@@ -135,7 +135,7 @@ def mass_volume_band(
     >>> bool(band.low[0] < 0.6745 < band.high[0])  # the median of the half-normal distribution
     True
     """
-    _check_curve(curve, MassVolumeCurve)
+    check_type(curve, MassVolumeCurve, "curve", "of type MassVolumeCurve")
     whole = check_flag(simultaneous, "simultaneous")
     level = check_inside(confidence_level, "confidence_level")
     if mass is None:
@@ -196,7 +196,7 @@ def excess_mass_band(
     >>> bool(band.low[0] > 0.98 and band.high[0] == 1.0)
     True
     """
-    _check_curve(curve, ExcessMassCurve)
+    check_type(curve, ExcessMassCurve, "curve", "of type ExcessMassCurve")
     confidence = check_inside(confidence_level, "confidence_level")
     levels = curve.levels
     test, uniform = _bounds(levels, confidence, simultaneous=True)
@@ -227,12 +227,6 @@ def excess_mass_band(
     return ExcessMassBand.of(
         unit.times_each(losses), log_level, excess, low, high, float(confidence)
     )
-
-
-def _check_curve(curve: object, kind: type[Curve]) -> None:
-    if not isinstance(curve, kind):
-        found = type(curve).__name__
-        raise InvalidTypeError(f"curve must be of type {kind.__name__}; found {found}")
 
 
 def _bounds(

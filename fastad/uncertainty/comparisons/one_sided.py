@@ -141,15 +141,14 @@ def paired_tests(
 
     Options have the two-sided level whose ends are the one-sided bounds.
     """
-    first = detectors.samples[0]
-    rows = [each for each in detectors.samples if isinstance(each, IndependentSample)]
-    if rows and bound.measure.name in RATES:
-        return _exact(paired_rate_test((rows[0], rows[1]), bound), options)
-    test = _student if has_influence(bound.measure) else _bootstrap
-    tests = test(detectors, bound, options, values[0] - values[1])
+    first, second = detectors.samples
     sizes: Sequence[float] = first.class_sizes
     if isinstance(first, DesignedSample):
         sizes = [first.n_equal_units(label) / (first.length or 1.0) for label in (1, 0)]
+    elif isinstance(second, IndependentSample) and bound.measure.name in RATES:
+        return _exact(paired_rate_test((first, second), bound), options)
+    test = _student if has_influence(bound.measure) else _bootstrap
+    tests = test(detectors, bound, options, values[0] - values[1])
     tests = allow_unseen_kind(tests, bound, values, sizes, options.alpha / 2)
     note = margin_note(bound, tests.method, detectors.samples, values) or tests.note
     effect = first.effect()

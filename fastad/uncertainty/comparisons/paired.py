@@ -135,16 +135,10 @@ def _by_variance(
 ) -> list[PairEstimate]:
     samples = detectors.samples
     contributions = thread_map(lambda sample: sample.contributions(bound), samples)
-    n = detectors.n_anomalies
     doubt_of = None
     if options.method == "auto":  # a method that is given has no notes
         counts = [each.counts for each in samples]
-        variances = [
-            sample.variances(each).total
-            if isinstance(sample, DesignedSample)
-            else _variance(each[:n], each[n:])
-            for sample, each in zip(samples, contributions, strict=True)
-        ]
+        variances = [variance_of_change(detectors, bound, each)[0] for each in contributions]
         doubt_of = doubts(detectors.names, counts, bound, variances, options.alpha, is_normal=True)
     estimates = []
     for (i, j), difference in zip(pairs, differences, strict=True):

@@ -191,12 +191,13 @@ def select_method(bound: BoundMeasure, counts: OrderedCounts) -> tuple[str, floa
         return valid, None if valid == "order" else math.nan
     if bound.measure.name == "precision_at_recall" and _has_large_tie(counts):
         return "fiducial", math.nan
-    rows = _nearest_rows(bound, counts, (float(counts.n_anomalies), float(counts.n_normals)))
+    sizes = float(counts.n_anomalies), float(counts.n_normals)
+    rows = _nearest_rows(bound, counts, sizes)
     if not rows:
         if valid is not None:
             return valid, None
-        limits = limits_of(bound, float(counts.n_anomalies), float(counts.n_normals))
-        is_known = isinstance(bound.measure, CorrectedMeasure) and min(limits) >= MANY
+        is_known = isinstance(bound.measure, CorrectedMeasure)
+        is_known = is_known and min(limits_of(bound, *sizes)) >= MANY
         return "bootstrap", None if is_known else math.nan
     method, coverage = best_method(rows)
     if method in RESAMPLING and has_order(bound) and is_beyond_all(counts, bound):

@@ -1,0 +1,117 @@
+"""Notes of samples in clusters, in time, and with real weights: those of rows too."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import fastad
+from fastad import UndefinedMeasureError
+from fastad.uncertainty import noninferiority
+from tests.support.uncertainty import correlated_detectors
+
+DESIGNS = ("blocks", "clusters", "weights")
+
+
+def designed(rng: np.random.Generator, n: int, design: str) -> dict[str, Any]:
+    """Return arguments by which rows that are independent are designed samples."""
+    if design == "weights":
+        return {"sample_weight": rng.choice([1.0, 1.2], n)}
+    return {"blocks": 1} if design == "blocks" else {"clusters": np.arange(n) // 2}
+
+
+def exchangeable(seed: int, n_anomalies: int, n_normals: int) -> tuple[Any, Any, Any]:
+    """Return labels, and the scores of two detectors that do not differ."""
+    y, (a, b) = correlated_detectors(seed, n_anomalies, n_normals, [math.sqrt(2)] * 2)
+    return y, a, b
+
+
+@pytest.mark.filterwarnings("ignore::fastad.errors.LowCoverageWarning")
+@pytest.mark.parametrize(
+    ("measure", "n_anomalies", "n_normals"),
+    [
+        *(("log_auc", 100, 60), ("auc@0.02", 100, 100), ("best_f1", 40, 400)),
+        *(("mcc@threshold1.0", 20, 400), ("bedroc@20", 40, 60), ("ap", 12, 900)),
+    ],
+)
+def test_what_makes_a_comparison_of_rows_unreliable_does_of_units_too(
+    measure: str, n_anomalies: int, n_normals: int
+) -> None:
+    y, a, b = exchangeable(1, n_anomalies, n_normals)
+    options: dict[str, Any] = {"measure": measure, "rng": 0, "n_resamples": 99}
+    assert fastad.compare(y, a, b, **options).reliability_note is not None
+    for design in DESIGNS:
+        more = designed(np.random.default_rng(0), y.shape[0], design)
+        result = fastad.compare(y, a, b, **options, **more)
+        assert result.reliability_note is not None, design
+        assert noninferiority(y, a, b, margin=0.1, **options, **more).reliability_note, design
+
+
+@pytest.mark.filterwarnings("ignore::fastad.errors.LowCoverageWarning")
+@pytest.mark.parametrize("measure", ["auc", "auc@0.1"])
+def test_rows_in_blocks_of_one_have_the_notes_of_rows(measure: str) -> None:
+    """Of detectors near an end of the range, and in the reversed order."""
+    noted = set()
+    for seed in range(40):
+        y, a, b = exchangeable(seed, 30, 120)
+        a, b = a + (seed % 4) * y, b - (seed % 5) * y
+        plain = fastad.compare(y, a, b, measure=measure, rng=0)
+        assert fastad.compare(y, a, b, measure=measure, rng=0, blocks=1).reliability_note == (
+            plain.reliability_note
+        ), seed
+        noted.add(plain.reliability_note)
+    assert len(noted) >= 2
+
+
+@pytest.mark.parametrize("measure", ["auc", "ap", "tpr@0.05", "auc@0.05"])
+@pytest.mark.parametrize("design", DESIGNS)
+def test_many_units_have_no_note_and_the_width_of_rows(measure: str, design: str) -> None:
+    y, a, b = exchangeable(3, 200, 2000)
+    options: dict[str, Any] = {"measure": measure, "rng": 0, "n_resamples": 400}
+    plain = fastad.compare(y, a, b, **options)
+    more = designed(np.random.default_rng(0), y.shape[0], design)
+    result = fastad.compare(y, a, b, **options, **more)
+    assert result.reliability_note is None
+    assert 0.8 < (result.high - result.low) / (plain.high - plain.low) < 1.15
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+@pytest.mark.parametrize("label", [0, 1])
+def test_one_class_alone_is_refused_or_has_its_rates(design: str, label: int) -> None:
+    y, s = np.full(600, label), np.random.default_rng(0).normal(size=600)
+    more = designed(np.random.default_rng(0), 600, design)
+    with pytest.raises(UndefinedMeasureError):
+        fastad.interval(y, s, measure="auc", **more)
+    table = fastad.evaluate(y, s, threshold=[1.0], confidence_level=0.95, rng=0, **more)
+    point = table["score"].operating_points[-1]
+    n_flagged = np.sum(more.get("sample_weight", 1.0) * (s >= 1))
+    assert (point.fp, point.tp)[label] == pytest.approx(n_flagged)
+
+
+@pytest.mark.evidence
+@pytest.mark.filterwarnings("ignore::fastad.errors.LowCoverageWarning")
+@pytest.mark.parametrize(("measure", "sizes"), [("log_auc", (100, 60)), ("auc@0.02", (100, 100))])
+@pytest.mark.parametrize("design", DESIGNS)
+def test_few_units_beyond_a_rate_find_no_difference(
+    measure: str, sizes: tuple[int, int], design: str
+) -> None:
+    n_wrong, n = 0, 200
+    for seed in range(n):
+        y, a, b = exchangeable(seed, *sizes)
+        more = designed(np.random.default_rng(seed), y.shape[0], design)
+        n_wrong += fastad.compare(y, a, b, measure=measure, rng=0, **more).is_significant
+    assert n_wrong <= stats.binom.ppf(0.999, n, 0.05)
+
+
+@pytest.mark.filterwarnings("ignore::fastad.errors.LowCoverageWarning")
+@pytest.mark.parametrize("design", DESIGNS)
+def test_an_interval_that_covers_rows_too_seldom_has_a_note_of_units_too(design: str) -> None:
+    y, s, _ = exchangeable(2, 120, 280)
+    options: dict[str, Any] = {"measure": "best_f1", "rng": 0, "n_resamples": 99}
+    options |= designed(np.random.default_rng(0), y.shape[0], design)
+    result = fastad.interval(y, s, **options)
+    assert "cover the true value in" in str(result.reliability_note)
+    # Of measures that are covered often enough there is none.
+    assert fastad.interval(y, s, **{**options, "measure": "auc"}).reliability_note is None
