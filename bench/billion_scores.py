@@ -27,7 +27,7 @@ def write(path: Path, n_scores: int) -> None:
     import pyarrow as pa
     from pyarrow import parquet
 
-    schema = pa.schema([("label", pa.int8()), ("score", pa.float64())])
+    schema = pa.schema([("y", pa.int8()), ("score", pa.float64())])
     aside = path.with_suffix(".part")
     rng = np.random.default_rng(0)
     with parquet.ParquetWriter(aside, schema, compression="none", use_dictionary=False) as writer:
@@ -51,7 +51,7 @@ def read(path: Path) -> str:
     from fastad._tables.columns import Labels, Numbers
     from fastad._tables.table import Table
 
-    batches = Table(path).batches({"label": Labels(), "score": Numbers()})
+    batches = Table(path).batches({"y": Labels(), "score": Numbers()})
     n_rows = sum(batch.n_rows for batch in batches)
     return str(n_rows)
 

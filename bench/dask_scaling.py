@@ -47,7 +47,7 @@ def milliseconds_a_task(n_tasks: int = 1000) -> float:
     """Return what a partition of a few scores takes, less what an empty task takes."""
     few = np.arange(10.0 * n_tasks)
     columns = {
-        "label": dask.array.from_array(few % 10 == 0, chunks=10),
+        "y": dask.array.from_array(few % 10 == 0, chunks=10),
         "score": dask.array.from_array(few, chunks=10),
     }
     tasks = [delayed(int)(i) for i in range(n_tasks)]
@@ -66,7 +66,7 @@ def milliseconds_a_task(n_tasks: int = 1000) -> float:
 
 def main(path: Path, n_draws: int) -> None:
     # A row group is a partition, both of whose columns are read by one task.
-    frame = read_parquet(path, columns=["label", "score"], split_row_groups=True)
+    frame = read_parquet(path, columns=["y", "score"], split_row_groups=True)
     options: dict[str, Any] = {"n_draws": n_draws, "rng": 0}
 
     def scores_there(frame: Any) -> Any:

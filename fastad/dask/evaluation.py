@@ -43,7 +43,7 @@ _FAN_IN = 8
 def evaluate(
     source: Any,
     *,
-    label_column: str = "label",
+    label_column: str = "y",
     score_columns: str | Sequence[str] | None = None,
     measures: MeasureLike | Sequence[MeasureLike] | None = None,
     fpr: Point | Points = (0.01, 0.05),
@@ -102,7 +102,7 @@ def evaluate(
     >>> labels = np.arange(1000) < 50
     >>> scores = np.random.default_rng(0).normal(size=1000) + 2 * labels
     >>> columns = {
-    ...     "label": dask.array.from_array(labels, chunks=300),
+    ...     "y": dask.array.from_array(labels, chunks=300),
     ...     "score": dask.array.from_array(scores, chunks=300),
     ... }
     >>> result = fastad.dask.evaluate(columns, measures="auc")
@@ -145,7 +145,7 @@ def evaluate(
 def sketch(
     source: Any,
     *,
-    label_column: str = "label",
+    label_column: str = "y",
     score_columns: str | Sequence[str] | None = None,
     memory: int | str = "8MB",
     pos_label: Label | None = None,
@@ -183,7 +183,7 @@ def sketch(
     >>> labels = np.arange(1000) < 50
     >>> scores = np.random.default_rng(0).normal(size=1000) + 2 * labels
     >>> columns = {
-    ...     "label": dask.array.from_array(labels, chunks=300),
+    ...     "y": dask.array.from_array(labels, chunks=300),
     ...     "score": dask.array.from_array(scores, chunks=300),
     ... }
     >>> found = fastad.dask.sketch(columns)["score"]

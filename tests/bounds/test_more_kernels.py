@@ -69,7 +69,7 @@ def test_sorting_on_disk(seed: int, memory: int) -> None:
     y, s = np.arange(900) % 3 // 2, rng.integers(-(2**62), 2**62, 900) >> rng.integers(60)
     measures = ["auc", "auc_w"]
     with tempfile.TemporaryDirectory() as name:
-        path = save(Path(name, "scores.parquet"), {"label": y, "score": s})
+        path = save(Path(name, "scores.parquet"), {"y": y, "score": s})
         found = fastad.streaming.evaluate(
             path, score_columns="score", exact=True, memory=memory, measures=measures
         )

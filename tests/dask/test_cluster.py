@@ -38,7 +38,7 @@ def client() -> Iterator[Any]:
 def table() -> Any:
     rng = np.random.default_rng(0)
     labels = rng.random(200_000) < 0.05
-    return pd.DataFrame({"label": labels, "score": rng.normal(size=200_000) + labels})
+    return pd.DataFrame({"y": labels, "score": rng.normal(size=200_000) + labels})
 
 
 def test_bits_are_those_of_one_machine(client: Any, table: pd.DataFrame) -> None:
@@ -47,10 +47,10 @@ def test_bits_are_those_of_one_machine(client: Any, table: pd.DataFrame) -> None
     for compute in (True, False):
         result = fastad.dask.evaluate(frame, compute=compute, **options)
         result = result if compute else result.compute()
-        assert result["score"]["auc"].value == fastad.roc_auc(table.label, table.score)
-        assert result["score"]["ap"].value == fastad.average_precision(table.label, table.score)
+        assert result["score"]["auc"].value == fastad.roc_auc(table.y, table.score)
+        assert result["score"]["ap"].value == fastad.average_precision(table.y, table.score)
         assert result["score"]["tpr@0.001"].value == fastad.tpr_at_fpr(
-            table.label, table.score, fpr=0.001
+            table.y, table.score, fpr=0.001
         )
 
 
@@ -59,18 +59,18 @@ def test_what_is_in_memory_of_the_workers_is_not_made_again(
 ) -> None:
     frame = dd.from_pandas(table, npartitions=20, sort=False).persist()
     result = fastad.dask.evaluate(frame, measures="auc", exact=True)
-    assert result["score"]["auc"].value == fastad.roc_auc(table.label, table.score)
+    assert result["score"]["auc"].value == fastad.roc_auc(table.y, table.score)
 
 
 def test_intervals_sketches_and_curves_are_those_of_one_machine(
     client: Any, table: pd.DataFrame
 ) -> None:
     options: dict[str, Any] = {"measure": "ap", "method": "bootstrap", "n_resamples": 60, "rng": 0}
-    expected = fastad.interval(table.label, table.score, **options)
-    assert fastad.dask.interval(table.label, table.score, **options) == expected
+    expected = fastad.interval(table.y, table.score, **options)
+    assert fastad.dask.interval(table.y, table.score, **options) == expected
     frame = dd.from_pandas(table, npartitions=7, sort=False)
     sketch = ScoreSketch("100kB")
-    sketch.update(table.label, table.score)
+    sketch.update(table.y, table.score)
     assert fastad.dask.sketch(frame, memory="100kB")["score"].to_bytes() == sketch.to_bytes()
     box = fastad.Box([-1] * 3, [1] * 3)
 
@@ -122,5 +122,5 @@ def test_a_worker_that_is_killed_changes_nothing(client: Any, table: pd.DataFram
         result = fastad.dask.evaluate(frame, measures="auc", exact=True)
     finally:
         timer.cancel()
-    assert result["score"]["auc"].value == fastad.roc_auc(table.label, table.score)
+    assert result["score"]["auc"].value == fastad.roc_auc(table.y, table.score)
     assert pids[0] not in client.run(os.getpid).values()

@@ -28,7 +28,7 @@ def table() -> Any:
     labels = rng.random(n) < 0.1
     return pd.DataFrame(
         {
-            "label": labels,
+            "y": labels,
             "a": rng.normal(size=n) + labels,
             "b": np.round(rng.normal(size=n) + 2 * labels, 1).astype(np.float32),
             "tenant": rng.choice(["x", "y", "z"], n),
@@ -55,7 +55,7 @@ def test_bounds_are_those_of_one_machine(table: pd.DataFrame, n_parts: int) -> N
     result = fastad.dask.evaluate(frame, score_columns=["a", "b"], memory="20kB", **options)
     for name in ("a", "b"):
         sketch = streaming.ScoreSketch(20_000 // 2 // 4)
-        sketch.update(table.label, table[name])
+        sketch.update(table.y, table[name])
         assert values({name: result[name]}) == values({name: sketch.evaluate(**options)})
 
 
@@ -84,7 +84,7 @@ def test_exact_values_have_the_bits_of_one_machine(table: pd.DataFrame, n_parts:
         frame, score_columns=["a", "b"], measures=MEASURES, memory="1MB", exact=True
     )
     expected = fastad.evaluate(
-        table.label, {"a": table.a.to_numpy(), "b": table.b.to_numpy()}, measures=MEASURES
+        table.y, {"a": table.a.to_numpy(), "b": table.b.to_numpy()}, measures=MEASURES
     )
     for name in ("a", "b"):
         for key in MEASURES:
@@ -99,19 +99,19 @@ def test_groups_cross_partitions(table: pd.DataFrame) -> None:
     )
     assert list(result) == [("x", "a"), ("y", "a"), ("z", "a")]
     for name, rows in table.groupby("tenant"):
-        assert result[name, "a"]["auc"].value == fastad.roc_auc(rows.label, rows.a)
+        assert result[name, "a"]["auc"].value == fastad.roc_auc(rows.y, rows.a)
         assert result[name, "a"]["tpr@0.05"].value == fastad.tpr_at_fpr(
-            rows.label, rows.a, fpr=0.05
+            rows.y, rows.a, fpr=0.05
         )
 
 
 def test_skewed_empty_and_one_class_partitions(table: pd.DataFrame) -> None:
-    ordered = pd.concat([table[table.label], table[~table.label]])
-    n = int(table.label.sum())
+    ordered = pd.concat([table[table.y], table[~table.y]])
+    n = int(table.y.sum())
     parts = [ordered[:n], ordered[n:n], ordered[n : n + 1], ordered[n + 1 :]]
     frame = dd.from_map(lambda i: parts[i], range(4), meta=table[:0])
     result = fastad.dask.evaluate(frame, score_columns="a", measures="auc", exact=True)
-    assert result["a"]["auc"].value == fastad.roc_auc(table.label, table.a)
+    assert result["a"]["auc"].value == fastad.roc_auc(table.y, table.a)
 
 
 @pytest.mark.slow
@@ -122,7 +122,7 @@ def test_partitions_that_tasks_cannot_make_apart(table: pd.DataFrame) -> None:
     shuffled = frame.shuffle("tenant", npartitions=5)
     for source in (moved, shuffled, frame.persist()):
         result = fastad.dask.evaluate(source, score_columns="a", measures="auc", exact=True)
-        assert result["a"]["auc"].value == fastad.roc_auc(table.label, table.a)
+        assert result["a"]["auc"].value == fastad.roc_auc(table.y, table.a)
 
 
 @pytest.mark.parametrize("n_parts", [3, 70])
@@ -138,7 +138,7 @@ def test_each_partition_is_made_once(table: pd.DataFrame, n_parts: int) -> None:
     result = fastad.dask.evaluate(frame, score_columns="a", measures="auc")
     assert sorted(made) == list(range(n_parts))
     sketch = streaming.ScoreSketch(8_000_000)
-    sketch.update(table.label, table.a)
+    sketch.update(table.y, table.a)
     assert result["a"]["auc"] == sketch.roc_auc()
 
 
@@ -150,17 +150,17 @@ def test_nothing_at_all(table: pd.DataFrame) -> None:
 
 
 def test_arrays_with_other_chunks_and_of_unknown_sizes(table: pd.DataFrame) -> None:
-    labels, scores = table.label.to_numpy(), table.a.to_numpy()
+    labels, scores = table.y.to_numpy(), table.a.to_numpy()
     columns = {
-        "label": da.from_array(labels, chunks=1000),
+        "y": da.from_array(labels, chunks=1000),
         "score": da.from_array(scores, chunks=1700),
     }
     expected = fastad.roc_auc(labels, scores)
     assert fastad.dask.evaluate(columns, measures="auc")["score"]["auc"].value == expected
-    some = columns["label"] | True
-    columns = {"label": columns["label"], "score": columns["score"].rechunk(1000)}
+    some = columns["y"] | True
+    columns = {"y": columns["y"], "score": columns["score"].rechunk(1000)}
     unknown = {name: array[some] for name, array in columns.items()}
-    assert np.isnan(unknown["label"].shape[0])
+    assert np.isnan(unknown["y"].shape[0])
     assert fastad.dask.evaluate(unknown, measures="auc")["score"]["auc"].value == expected
     unknown["score"] = da.concatenate([unknown["score"], unknown["score"]])
     with pytest.raises(InvalidInputError, match="same chunks where their sizes are unknown"):
@@ -185,14 +185,14 @@ def test_arrays_with_other_chunks_and_of_unknown_sizes(table: pd.DataFrame) -> N
 def test_nullable_and_categorical_columns(
     table: pd.DataFrame, labels: str, pos_label: str | None, scores: str
 ) -> None:
-    named = table.label.map({True: "bad", False: "good"})
+    named = table.y.map({True: "bad", False: "good"})
     dtype: Any = "category" if "category" in labels else labels
-    column: Any = named if pos_label else table.label.astype("int64")
+    column: Any = named if pos_label else table.y.astype("int64")
     column = column.astype(dtype)
     score: Any = np.round(table.a * 100) if scores == "Int64" else table.a
     score = score.astype(scores)
     nullable = pd.DataFrame(
-        {"label": column, "a": score, "tenant": table.tenant.astype("category")}
+        {"y": column, "a": score, "tenant": table.tenant.astype("category")}
     )
     if "without" in labels:
         # Sorted, so that the first partitions have normals alone.
@@ -201,11 +201,11 @@ def test_nullable_and_categorical_columns(
     options: dict[str, Any] = {"score_columns": "a", "measures": "auc", "exact": True}
     result = fastad.dask.evaluate(frame, pos_label=pos_label, **options)
     values = score.to_numpy(dtype=scores.lower())
-    assert result["a"]["auc"].value == fastad.roc_auc(table.label, values)
+    assert result["a"]["auc"].value == fastad.roc_auc(table.y, values)
     by_group = fastad.dask.evaluate(frame, pos_label=pos_label, group_columns="tenant", **options)
     for tenant in "xyz":
         rows = (table.tenant == tenant).to_numpy()
-        expected = fastad.roc_auc(table.label[rows], values[rows])
+        expected = fastad.roc_auc(table.y[rows], values[rows])
         assert by_group[tenant, "a"]["auc"].value == expected
 
 
@@ -223,7 +223,7 @@ def test_later(table: pd.DataFrame) -> None:
     delayed = fastad.dask.evaluate(
         frame, score_columns="a", measures="auc", exact=True, compute=False
     )
-    assert delayed.compute()["a"]["auc"].value == fastad.roc_auc(table.label, table.a)
+    assert delayed.compute()["a"]["auc"].value == fastad.roc_auc(table.y, table.a)
 
 
 # Refusals.
@@ -247,12 +247,12 @@ def damaged(table: pd.DataFrame, damage: Any) -> Any:
         (lambda part: part.assign(a=np.nan), "partition 1: column 'a', row 0: the value must not"),
         (lambda part: part.assign(a=part.a.astype(np.float32)), "found float32 in partition 1"),
         (
-            lambda part: part.assign(label=part.label.astype("boolean").mask(part.index < 2002)),
+            lambda part: part.assign(y=part.y.astype("boolean").mask(part.index < 2002)),
             "found boolean in partition 1",
         ),
-        (lambda part: part.drop(columns="a"), r"columns label, a in all.*partition 1: \['a'\]"),
-        (lambda part: part.rename(columns={"label": "y"}), r"partition 1: \['label'\]"),
-        (lambda part: part.assign(label="bad"), "column 'label' of all partitions; found"),
+        (lambda part: part.drop(columns="a"), r"columns y, a in all.*partition 1: \['a'\]"),
+        (lambda part: part.rename(columns={"y": "label"}), r"partition 1: \['y'\]"),
+        (lambda part: part.assign(y="bad"), "column 'y' of all partitions; found"),
     ],
 )
 def test_a_partition_that_is_not_as_the_others_is_named(
@@ -263,37 +263,37 @@ def test_a_partition_that_is_not_as_the_others_is_named(
 
 
 def test_missing_values_are_named(table: pd.DataFrame) -> None:
-    labels = table.label.map({True: "bad", False: "good"})
+    labels = table.y.map({True: "bad", False: "good"})
     labels[2500] = None
-    frame = dd.from_pandas(table.assign(label=labels), npartitions=3, sort=False)
-    message = "partition 1: column 'label', row 500: the value is missing"
+    frame = dd.from_pandas(table.assign(y=labels), npartitions=3, sort=False)
+    message = "partition 1: column 'y', row 500: the value is missing"
     assert message in refused(frame, pos_label="bad")
     groups = np.where(table.index == 2500, np.nan, 1.0)
     frame = dd.from_pandas(table.assign(group=groups), npartitions=3, sort=False)
-    assert message.replace("label", "group") in refused(frame, group_columns="group")
+    assert message.replace("y", "group") in refused(frame, group_columns="group")
 
 
 def test_a_third_label_in_another_partition_is_refused(table: pd.DataFrame) -> None:
-    labels = table.label.map({True: "bad", False: "good"}).mask(table.index >= 5500, "ugly")
-    labels[table.label] = "bad"
-    frame = dd.from_pandas(table.assign(label=labels), npartitions=12, sort=False)
+    labels = table.y.map({True: "bad", False: "good"}).mask(table.index >= 5500, "ugly")
+    labels[table.y] = "bad"
+    frame = dd.from_pandas(table.assign(y=labels), npartitions=12, sort=False)
     message = refused(frame, pos_label="bad")
     assert "must have one label beside pos_label='bad'; found 'good' and 'ugly'" in message
 
 
 def test_wrong_sources_and_columns(table: pd.DataFrame) -> None:
     frame = dd.from_pandas(table, npartitions=2, sort=False)
-    assert "did you mean 'label'" in refused(frame, label_column="labels")
+    assert "did you mean 'y'" in refused(frame, label_column="Y")
     assert "score_columns must be a column" in refused(frame, score_columns="c")
     assert "group_columns must be a column" in refused(frame, group_columns="tenants")
-    assert "found no other column of numbers" in refused(frame[["label"]], score_columns=None)
+    assert "found no other column of numbers" in refused(frame[["y"]], score_columns=None)
     with pytest.raises(InvalidTypeError, match="source must be a Dask data frame"):
         fastad.dask.evaluate(table.to_numpy())
-    arrays = {"label": da.zeros(5), "a": da.zeros(6)}
+    arrays = {"y": da.zeros(5), "a": da.zeros(6)}
     assert "arrays of one length" in refused(arrays)
-    assert "of shape (5, 1) in 'a'" in refused({"label": da.zeros(5), "a": da.zeros((5, 1))})
+    assert "of shape (5, 1) in 'a'" in refused({"y": da.zeros(5), "a": da.zeros((5, 1))})
     for column in ([0.0] * 5, np.zeros(5), frame["a"]):
-        assert f"{type(column).__name__} in 'a'" in refused({"label": da.zeros(5), "a": column})
+        assert f"{type(column).__name__} in 'a'" in refused({"y": da.zeros(5), "a": column})
     assert "found none" in refused({})
 
 

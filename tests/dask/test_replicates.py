@@ -58,7 +58,7 @@ def test_arrays_of_dask_weights_and_later() -> None:
 def test_sketches_have_the_bytes_of_one_machine(memory: str, chunks: int) -> None:
     columns = {
         name: from_array(each, chunks=chunks)
-        for name, each in {"label": Y, "a": S, "b": -S.astype(np.float32)}.items()
+        for name, each in {"y": Y, "a": S, "b": -S.astype(np.float32)}.items()
     }
     result = fastad.dask.sketch(columns, memory=memory)
     for name, scores in (("a", S), ("b", -S.astype(np.float32))):
@@ -70,4 +70,4 @@ def test_sketches_have_the_bytes_of_one_machine(memory: str, chunks: int) -> Non
     assert later["a"].interval(**options) == result["a"].interval(**options)
     assert list(later) == ["a"]
     with pytest.raises(fastad.InvalidInputError, match="label_column must be a column"):
-        fastad.dask.sketch(columns, label_column="y")
+        fastad.dask.sketch(columns, label_column="label")

@@ -206,7 +206,7 @@ def test_intervals_stand_beside_the_bounds(exact: bool, counts_file: Path, tmp_p
     options: dict[str, Any] = {"measures": ["auc"], "confidence_level": 0.9, "rng": 0}
     counted = streaming.evaluate(counts_file, **options)
     path = tmp_path / "scores.parquet"
-    pd.DataFrame({"label": Y, "score": S}).to_parquet(path)
+    pd.DataFrame({"y": Y, "score": S}).to_parquet(path)
     of_scores = streaming.evaluate(path, exact=exact, **options)
     expected = fastad.interval(Y, S, measure="auc", confidence_level=0.9)
     for result, width_of_bins in ((counted, 0.02), (of_scores, 1e-5)):
@@ -220,7 +220,7 @@ def test_intervals_stand_beside_the_bounds(exact: bool, counts_file: Path, tmp_p
 def test_intervals_are_of_the_exact_values_that_later_passes_find(tmp_path: Path) -> None:
     """They were those of the values of the first pass, and as much wider as its bounds."""
     path = tmp_path / "scores.parquet"
-    pd.DataFrame({"label": Y, "score": S}).to_parquet(path)
+    pd.DataFrame({"y": Y, "score": S}).to_parquet(path)
     options: dict[str, Any] = {"measures": ["auc", "ap"], "confidence_level": 0.9, "rng": 0}
     first = streaming.evaluate(path, memory="40kB", **options)["score"]
     exact = streaming.evaluate(path, memory="9MB", exact=True, **options)["score"]
@@ -332,7 +332,7 @@ def test_counts_without_samples_are_undefined(tmp_path: Path) -> None:
 
 def test_rows_of_scores_are_never_taken_for_counts(tmp_path: Path) -> None:
     path = tmp_path / "scores.csv"
-    path.write_text("label,low,high,normals,anomalies\n0,1,2,3,4\n1,2,3,4,5\n", "utf-8")
+    path.write_text("y,low,high,normals,anomalies\n0,1,2,3,4\n1,2,3,4,5\n", "utf-8")
     result = streaming.evaluate(path, measures=["auc"])
     assert list(result) == ["low", "high", "normals", "anomalies"]
     for options in ({"exact": True}, {"score_columns": "low"}, {"pos_label": 1}):

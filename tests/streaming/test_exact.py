@@ -92,7 +92,7 @@ def test_every_route_gives_the_bits_that_are_computed_in_memory(
     tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, route: str, name: str
 ) -> None:
     s = SCORES[name]
-    path = save(tmp_path / "scores.parquet", {"label": Y, "score": s})
+    path = save(tmp_path / "scores.parquet", {"y": Y, "score": s})
     spilled = count_calls(monkeypatch, SpilledScores)
     ranked = count_calls(monkeypatch, AnomalyRanks)
     if route == "anomalies":
@@ -168,7 +168,7 @@ def test_areas_are_exact_beside_a_measure_of_all_points(
     rng = np.random.default_rng(decimals)
     y = rng.random(200_000) < 0.01
     s = np.round(rng.normal(size=200_000) + 2 * y, decimals)
-    path = save(tmp_path / "scores.parquet", {"label": y.astype(np.int64), "score": s})
+    path = save(tmp_path / "scores.parquet", {"y": y.astype(np.int64), "score": s})
     measures = ["auc@0.01", "auc_pr", "auc_w", "auc"]
     table = evaluate(path, measures=measures, memory=2_000_000, folder=folder)
     expected = fastad.evaluate(y, s, measures=measures)["score"]
@@ -238,7 +238,7 @@ def test_a_cell_that_does_not_fit_is_split_until_it_does(
 
     monkeypatch.setattr(SpilledScores, "_of_wide_cell", of_wide_cell)
     s = SCORES[name]
-    path = save(tmp_path / "scores.parquet", {"label": Y, "score": s})
+    path = save(tmp_path / "scores.parquet", {"y": Y, "score": s})
     for measures in (["auc", "ap"], ["auc", "auc_w"]):
         split.clear()
         table = evaluate(path, measures=measures, memory=LEAST, folder=folder)
@@ -251,7 +251,7 @@ def test_a_cell_that_does_not_fit_is_split_until_it_does(
 def test_areas_are_exact_in_the_least_memory_and_others_keep_their_bounds(
     tmp_path: Path, folder: Path, name: str
 ) -> None:
-    path = save(tmp_path / "scores.parquet", {"label": Y, "score": SCORES[name]})
+    path = save(tmp_path / "scores.parquet", {"y": Y, "score": SCORES[name]})
     table = evaluate(
         path, memory=LEAST, folder=folder, measures=["auc", "ap", "auc_pr", "auc@0.05"]
     )
@@ -273,7 +273,7 @@ def test_any_scores_of_any_memory(
         np.tile(each, repeats).astype(each.dtype.newbyteorder("=")) for each in (sample.y, sample.s)
     )
     with tempfile.TemporaryDirectory() as name:
-        path = save(Path(name, "scores.parquet"), {"label": y, "score": s}, size)
+        path = save(Path(name, "scores.parquet"), {"y": y, "score": s}, size)
         folder = Path(name, "spilled")
         folder.mkdir()
         table = evaluate(
@@ -291,7 +291,7 @@ def test_groups_of_wide_scores_in_little_memory(tmp_path: Path, memory: int) -> 
     """
     group = np.arange(N) % 3
     scores = np.where(group == 2, 7, SCORES["integers"])
-    path = save(tmp_path / "scores.parquet", {"label": Y, "score": scores, "group": group})
+    path = save(tmp_path / "scores.parquet", {"y": Y, "score": scores, "group": group})
     measures = ["auc", "ap", "tpr@0.2"]
     tables = streaming.evaluate(
         path,
@@ -317,7 +317,7 @@ def test_any_distinct_neighbours(data: st.DataObject, n: int, memory: int) -> No
     y = np.append(rng.integers(0, 2, n), [0, 1])
     s = np.append(s, [s[0], s[-1]])
     with tempfile.TemporaryDirectory() as name:
-        path = save(Path(name, "scores.parquet"), {"label": y, "score": s}, 50)
+        path = save(Path(name, "scores.parquet"), {"y": y, "score": s}, 50)
         table = evaluate(path, memory=memory, measures=["auc", "ap", "tpr@0.2"])
         assert check_bounds(table, y, s) >= {"auc", "ap"}
 
@@ -326,7 +326,7 @@ def test_any_distinct_neighbours(data: st.DataObject, n: int, memory: int) -> No
 def test_a_full_disk_leaves_nothing_and_names_the_folder(
     tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, code: int
 ) -> None:
-    path = save(tmp_path / "scores.parquet", {"label": Y, "score": NORMAL})
+    path = save(tmp_path / "scores.parquet", {"y": Y, "score": NORMAL})
     write, n_calls = SpilledScores._write, []
 
     def full(self: SpilledScores) -> None:
@@ -349,7 +349,7 @@ def test_a_full_disk_leaves_nothing_and_names_the_folder(
 def test_whatever_ends_it_leaves_nothing(
     tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException
 ) -> None:
-    path = save(tmp_path / "scores.parquet", {"label": Y, "score": NORMAL})
+    path = save(tmp_path / "scores.parquet", {"y": Y, "score": NORMAL})
     monkeypatch.setattr(SpilledScores, "_read", lambda *_: (_ for _ in ()).throw(error))
     with pytest.raises(type(error)) as raised:
         evaluate(path, measures="auc", memory=LEAST, folder=folder)
@@ -360,7 +360,7 @@ def test_whatever_ends_it_leaves_nothing(
 def test_the_systems_folder_is_used_by_default(
     tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = save(tmp_path / "scores.parquet", {"label": Y, "score": NORMAL})
+    path = save(tmp_path / "scores.parquet", {"y": Y, "score": NORMAL})
     made: list[Path] = []
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
     write = SpilledScores._write

@@ -26,7 +26,7 @@ N = 1500
 Y = (RNG.random(N) < 0.2).astype(np.int64)
 S = RNG.normal(size=N) + Y
 COLUMNS: dict[str, npt.NDArray[Any]] = {
-    "label": Y,
+    "y": Y,
     "score": S,
     "other": np.round(-S, 1),
     "count": np.floor(RNG.uniform(0, 50, N)),
@@ -54,7 +54,7 @@ def check_exact(
 ) -> None:
     columns = COLUMNS if columns is None else columns
     for name, table in result.items():
-        y, s = columns["label"], columns[name]
+        y, s = columns["y"], columns[name]
         assert check_bounds(table, y, s) >= defined(MEASURES, y, s) == set(MEASURES)
 
 
@@ -100,9 +100,9 @@ def test_labels_of_any_type(tmp_path: Path, labels: Any, pos_label: Any) -> None
 
 
 def test_text_whose_columns_are_in_another_order(tmp_path: Path) -> None:
-    (tmp_path / "a.csv").write_text("label,score\n0,1\n1,2\n")
+    (tmp_path / "a.csv").write_text("y,score\n0,1\n1,2\n")
     # Behind the first block, from which the types are taken.
-    (tmp_path / "b.csv").write_text("score,label\n" + "3,0\n8,1\n" * 150_000 + "8.25,1\n")
+    (tmp_path / "b.csv").write_text("score,y\n" + "3,0\n8,1\n" * 150_000 + "8.25,1\n")
     y, s = np.append(np.tile([0, 1], 150_001), 1), np.tile([3.0, 8.0], 150_001)
     s = np.append(s, 8.25)
     s[:2] = 1, 2
@@ -151,7 +151,7 @@ def test_groups_of_dates_are_dates(tmp_path: Path, unit: str) -> None:
 
 
 def test_a_group_without_a_class_says_so(tmp_path: Path) -> None:
-    columns = {"label": [0, 1, 0, 0], "score": [1, 2, 3, 4.0], "g": ["x", "x", "y", "y"]}
+    columns = {"y": [0, 1, 0, 0], "score": [1, 2, 3, 4.0], "g": ["x", "x", "y", "y"]}
     result = evaluate(save(tmp_path / "scores.csv", columns), group_columns="g", measures="auc")
     assert result["x", "score"]["auc"].value == 1
     assert "auc" not in result["y", "score"]
@@ -228,9 +228,9 @@ def test_a_footer_that_is_altered_is_named(tmp_path: Path) -> None:
 
 
 @loop("suffix", [".parquet", ".csv"])
-@loop("column", ["label", "score", "g"])
+@loop("column", ["y", "score", "g"])
 def test_missing_values_are_named(tmp_path: Path, suffix: str, column: str) -> None:
-    columns: dict[str, Any] = {"label": Y.astype(str), "score": S, "g": ["x", "y"] * (N // 2)}
+    columns: dict[str, Any] = {"y": Y.astype(str), "score": S, "g": ["x", "y"] * (N // 2)}
     save(tmp_path / f"a{suffix}", columns)
     columns[column] = [None if i == 7 else x for i, x in enumerate(np.array(columns[column]))]
     bad = save(tmp_path / f"b{suffix}", columns)
@@ -245,16 +245,16 @@ def test_missing_values_are_named(tmp_path: Path, suffix: str, column: str) -> N
 def test_labels_must_be_two_in_all_batches(tmp_path: Path) -> None:
     y = Y.copy()
     y[1000] = 2
-    path = save(tmp_path / "a.parquet", {"label": y, "score": S})
-    refused(path, f"{path}: column 'label', row 1000: the label must be 0 (normal) or 1")
-    refused(path, f"{path}: column 'label', row", "pos_label=7; found 0 and 1", pos_label=7)
+    path = save(tmp_path / "a.parquet", {"y": y, "score": S})
+    refused(path, f"{path}: column 'y', row 1000: the label must be 0 (normal) or 1")
+    refused(path, f"{path}: column 'y', row", "pos_label=7; found 0 and 1", pos_label=7)
     # No batch has three labels.
     text = np.where(Y == 1, "bad", "good")
     text[1200:] = np.where(Y[1200:] == 1, "bad", "fine")
-    path = save(tmp_path / "b.parquet", {"label": text, "score": S})
+    path = save(tmp_path / "b.parquet", {"y": text, "score": S})
     refused(path, path, "row 12", "pos_label='bad'; found 'good' and 'fine'", pos_label="bad")
     segment = np.repeat([0, 1], [1200, 300])
-    path = save(tmp_path / "c.parquet", {"label": text, "score": S, "g": segment})
+    path = save(tmp_path / "c.parquet", {"y": text, "score": S, "g": segment})
     refused(
         path, "found 'good' and 'fine'", pos_label="bad", group_columns="g", score_columns="score"
     )
@@ -264,20 +264,20 @@ def test_columns_are_checked(tmp_path: Path) -> None:
     path = save(tmp_path / "a.parquet", COLUMNS)
     wrong: Any = 3
     refused(path, "did you mean 'score'", argument="score_columns", score_columns="scor")
-    refused(path, "there is no column 'y'", argument="label_column", label_column="y")
+    refused(path, "there is no column 'x'", argument="label_column", label_column="x")
     refused(path, "there is no column 'g'", argument="group_columns", group_columns=["count", "g"])
     refused(path, "found 3", argument="score_columns", score_columns=wrong)
     refused(path, "found [3]", argument="group_columns", group_columns=[wrong])
     refused(path, "score_columns must name a column", argument="score_columns", score_columns=[])
-    nested = save(tmp_path / "c.parquet", {"label": Y, "score": S, "g": [["a"]] * N})
+    nested = save(tmp_path / "c.parquet", {"y": Y, "score": S, "g": [["a"]] * N})
     refused(nested, "column 'g' must contain single values; found list<", group_columns="g")
-    bare = save(tmp_path / "b.parquet", {"label": Y, "text": ["a"] * N})
+    bare = save(tmp_path / "b.parquet", {"y": Y, "text": ["a"] * N})
     refused(bare, "no column of scores", "left out: 'text' (no numbers)", argument="score_columns")
     refused(bare, "column 'text' must contain numbers; found string", score_columns="text")
     assert list(evaluate(path, score_columns=["score", "score"])) == ["score"]
     twice = evaluate(path, group_columns=["count", "count"], score_columns="score", memory="2MB")
     assert twice.group_columns == ("count",)
-    by_label = evaluate(path, group_columns="label", score_columns="score", measures=["ap", "auc"])
+    by_label = evaluate(path, group_columns="y", score_columns="score", measures=["ap", "auc"])
     assert by_label[1, "score"]["ap"].value == 1
 
 
@@ -368,11 +368,11 @@ def test_batches_are_the_rows_of_the_files_in_order(tmp_path: Path) -> None:
     folder = save_parts(tmp_path / "lake", COLUMNS, [450], ".parquet")
     table = Table(folder)
     assert table.n_rows == N
-    roles: dict[str, Role] = {"score": Numbers(), "label": Labels()}
+    roles: dict[str, Role] = {"score": Numbers(), "y": Labels()}
     batches = list(table.batches(roles))
     assert table.n_read == N
-    assert list(batches[0].columns) == ["score", "label"]
-    for name in ("score", "label"):
+    assert list(batches[0].columns) == ["score", "y"]
+    for name in ("score", "y"):
         together = np.concatenate([batch.columns[name] for batch in batches])
         np.testing.assert_array_equal(together, COLUMNS[name])
     assert {batch.where for batch in batches} == {str(path) for path in folder.iterdir()}
@@ -384,7 +384,7 @@ def test_batches_are_the_rows_of_the_files_in_order(tmp_path: Path) -> None:
 def test_one_group_of_rows_is_read_in_slices(tmp_path: Path) -> None:
     path = tmp_path / "scores.parquet"
     n = 4_000_000
-    columns = {"label": RNG.integers(0, 2, n), "score": RNG.normal(size=n)}
+    columns = {"y": RNG.integers(0, 2, n), "score": RNG.normal(size=n)}
     parquet.write_table(pa.table(columns), path, row_group_size=n, use_dictionary=False)
     code = f"""
 import pyarrow as pa

@@ -20,7 +20,7 @@ Y = (RNG.random(N) < 0.2).astype(np.int64)
 KIND = np.where(Y == 1, RNG.choice(["dos", "probe", "7"], N, p=[0.7, 0.29, 0.01]), "")
 SITE = np.where(Y == 0, RNG.choice(["1", "2", "3"], N), "")
 COLUMNS: dict[str, Any] = {
-    "label": Y,
+    "y": Y,
     "knn": np.round(RNG.normal(size=N) + Y, 1),
     "forest": RNG.normal(size=N),
     "kind": KIND,
@@ -93,11 +93,11 @@ def test_parts_of_groups_that_lack_some_have_the_names_in_memory(
     ending: str, normal_kind: str, tmp_path: Path
 ) -> None:
     """Text is integers if that of all groups is, whatever rows of the other class have."""
-    numbers: dict[str, Any] = {"label": [1, 1, 0, 1, 1, 0, 0], "s": [3, 1, 2, 2, 4, 1, 5]}
+    numbers: dict[str, Any] = {"y": [1, 1, 0, 1, 1, 0, 0], "s": [3, 1, 2, 2, 4, 1, 5]}
     kind = ["1", "2", normal_kind, "1", "1", normal_kind, normal_kind]
     texts = {"group": list("aaabbbc"), "kind": kind, "site": ["", "", "1", "", "", "x", "1"]}
     path = save(tmp_path / f"scores.{ending}", {**numbers, **texts}, 2)
-    given = ["--label", "label", "--score", "s", "--measure", "tpr@threshold2.5"]
+    given = ["--score", "s", "--measure", "tpr@threshold2.5"]
     given += ["--measure", "tpr@0.1", "--group", "group", "--kinds", "kind", "--segments", "site"]
     found = json_of("evaluate", path, *given, "--memory", "1MB", "--exact")["detectors"]
     expected = json_of("evaluate", path, *given)["detectors"]
@@ -113,16 +113,16 @@ def test_parts_of_groups_that_lack_some_have_the_names_in_memory(
 
 def test_files_without_a_row_of_a_kind_have_no_rates_as_in_memory(tmp_path: Path) -> None:
     kind = np.array([""] * 4)
-    table: dict[str, Any] = {"label": [0] * 4, "knn": [1.0, 2.0, 3.0, 4.0], "kind": kind}
+    table: dict[str, Any] = {"y": [0] * 4, "knn": [1.0, 2.0, 3.0, 4.0], "kind": kind}
     path = save(tmp_path / "scores.csv", table)
     result = streaming.evaluate(path, score_columns="knn", measures="auc", kind_columns="kind")
-    alone = fastad.evaluate(table["label"], table["knn"], measures="auc", kinds=kind)
+    alone = fastad.evaluate(table["y"], table["knn"], measures="auc", kinds=kind)
     assert result.breakdown is alone.breakdown is None
-    given = ["--label", "label", "--score", "knn", "--kinds", "kind", "--memory", "1MB"]
+    given = ["--score", "knn", "--kinds", "kind", "--memory", "1MB"]
     (row,) = json_of("evaluate", path, *given)["detectors"]
     assert "breakdown" not in row
     # Without a normal sample there is no threshold at an FPR, and nothing is counted.
-    path = save(tmp_path / "anomalies.csv", {**table, "label": [1] * 4, "kind": ["1"] * 4})
+    path = save(tmp_path / "anomalies.csv", {**table, "y": [1] * 4, "kind": ["1"] * 4})
     result = streaming.evaluate(path, score_columns="knn", measures="auc", kind_columns="kind")
     assert result.breakdown is None
 
@@ -179,7 +179,7 @@ def test_dask_counts_the_same_in_any_partitions(tmp_path: Path) -> None:
                 fastad.dask.evaluate(frame, **{**given, "segment_columns": "kind"})
 
 
-COMMAND = ["--label", "label", "--score", "knn", "--fpr", "0.1", "--measure", "auc"]
+COMMAND = ["--score", "knn", "--fpr", "0.1", "--measure", "auc"]
 
 
 def test_command_line_prints_and_writes_them(tmp_path: Path) -> None:

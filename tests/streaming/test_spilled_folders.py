@@ -29,7 +29,7 @@ SCORES = {name: RNG.normal(size=N_ROWS) + Y for name in DETECTORS}
 @pytest.fixture(scope="module")
 def scores(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("scores") / "scores.parquet"
-    return save(path, {"label": Y, **SCORES}, 50_000)
+    return save(path, {"y": Y, **SCORES}, 50_000)
 
 
 @pytest.fixture
@@ -110,7 +110,7 @@ def test_all_detectors_share_one_folder(
     tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     few = {name: each[:3000] for name, each in SCORES.items()}
-    path = save(tmp_path / "few.parquet", {"label": Y[:3000], **few})
+    path = save(tmp_path / "few.parquet", {"y": Y[:3000], **few})
     pieces = SpilledScores.pieces
     seen: set[tuple[str, ...]] = set()
 
@@ -129,7 +129,7 @@ def test_all_detectors_share_one_folder(
 def test_scores_that_something_else_changes_are_an_error(
     tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, change: str
 ) -> None:
-    path = save(tmp_path / "few.parquet", {"label": Y[:3000], "s": SCORES["a"][:3000]})
+    path = save(tmp_path / "few.parquet", {"y": Y[:3000], "s": SCORES["a"][:3000]})
     pieces = SpilledScores.pieces
 
     def changed(self: SpilledScores) -> object:

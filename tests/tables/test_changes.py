@@ -20,8 +20,8 @@ from tests.support.score_files import save
 N = 3000
 RNG = np.random.default_rng(6)
 Y = (RNG.random(N) < 0.2).astype(int)
-COLUMNS: dict[str, Any] = {"label": Y, "score": RNG.normal(size=N) + Y}
-OTHERS: dict[str, Any] = {"label": Y, "score": RNG.normal(size=N) - Y}
+COLUMNS: dict[str, Any] = {"y": Y, "score": RNG.normal(size=N) + Y}
+OTHERS: dict[str, Any] = {"y": Y, "score": RNG.normal(size=N) - Y}
 OPTIONS: dict[str, Any] = {"measures": ["auc", "tpr@0.1"], "memory": "60kB", "exact": True}
 
 
@@ -79,7 +79,7 @@ def test_a_frame_that_is_not_deterministic_is_refused(measures: Any, memory: str
         n_calls[0] += 1
         rng = np.random.default_rng([part, n_calls[0]])
         y = np.arange(N) % 5 == 0
-        frame: pd.DataFrame = pd.DataFrame({"label": y, "score": rng.normal(size=N) + y})
+        frame: pd.DataFrame = pd.DataFrame({"y": y, "score": rng.normal(size=N) + y})
         return frame
 
     with pytest.raises(InvalidInputError, match="source must have the same rows in every pass"):
@@ -93,7 +93,7 @@ def test_a_frame_that_loses_rows_is_refused() -> None:
         n_calls[0] += 1
         rng = np.random.default_rng(part)
         y = np.arange(N) % 5 == 0
-        frame: pd.DataFrame = pd.DataFrame({"label": y, "score": rng.normal(size=N) + y})
+        frame: pd.DataFrame = pd.DataFrame({"y": y, "score": rng.normal(size=N) + y})
         return frame if n_calls[0] <= 3 else frame.drop(index=0)
 
     with pytest.raises(InvalidInputError, match="source must have the same rows in every pass"):

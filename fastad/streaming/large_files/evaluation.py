@@ -128,7 +128,7 @@ class PartedColumns(Columns):
 def evaluate(
     source: str | Path | Sequence[str | Path],
     *,
-    label_column: str = "label",
+    label_column: str = "y",
     score_columns: str | Sequence[str] | None = None,
     measures: MeasureLike | Sequence[MeasureLike] | None = None,
     fpr: Point | Points = (0.01, 0.05),
@@ -167,7 +167,7 @@ def evaluate(
         of labels, but with columns ``normals`` and ``anomalies`` and either ``low`` and ``high`` or
         ``le``, has counts in ranges of scores, or cumulative counts, in place of scores; its
         detector is called ``score``.
-    label_column : str, default "label"
+    label_column : str, default "y"
         Column of the labels: 1 or True for an anomaly.
     score_columns : str or sequence of str, optional
         Columns of scores, a detector each; by default all other columns of numbers but an index, a
