@@ -148,7 +148,7 @@ def test_skewed_differences_are_resampled(seed: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(4))
 def test_skewness_is_that_of_random_signs(seed: int) -> None:
     rng = np.random.default_rng(seed)
     values = rng.lognormal(size=(12, 5)) ** rng.choice([0.1, 1.0]) * [1, 3, 1, 3, 1]
@@ -338,7 +338,8 @@ def test_equal_detectors_are_rarely_ranked(n_datasets: int) -> None:
 def test_equal_detectors_of_skewed_differences_are_rarely_ranked(n_datasets: int) -> None:
     rng, wrong = np.random.default_rng(5), []
     scales = np.where(np.arange(40) % 2, 5.0, 1.0)
-    for _ in range(200):
+    n = 120
+    for _ in range(n):
         values = (rng.lognormal(size=(n_datasets, 40)) - math.exp(0.5)) * scales
         wrong.append(rank_intervals(table(values), n_resamples=399, rng=rng).better.any())
-    assert np.mean(wrong) <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / 200)
+    assert np.mean(wrong) <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / n)

@@ -100,9 +100,7 @@ def test_groups_cross_partitions(table: pd.DataFrame) -> None:
     assert list(result) == [("x", "a"), ("y", "a"), ("z", "a")]
     for name, rows in table.groupby("tenant"):
         assert result[name, "a"]["auc"].value == fastad.roc_auc(rows.y, rows.a)
-        assert result[name, "a"]["tpr@0.05"].value == fastad.tpr_at_fpr(
-            rows.y, rows.a, fpr=0.05
-        )
+        assert result[name, "a"]["tpr@0.05"].value == fastad.tpr_at_fpr(rows.y, rows.a, fpr=0.05)
 
 
 def test_skewed_empty_and_one_class_partitions(table: pd.DataFrame) -> None:
@@ -151,10 +149,7 @@ def test_nothing_at_all(table: pd.DataFrame) -> None:
 
 def test_arrays_with_other_chunks_and_of_unknown_sizes(table: pd.DataFrame) -> None:
     labels, scores = table.y.to_numpy(), table.a.to_numpy()
-    columns = {
-        "y": da.from_array(labels, chunks=1000),
-        "score": da.from_array(scores, chunks=1700),
-    }
+    columns = {"y": da.from_array(labels, chunks=1000), "score": da.from_array(scores, chunks=1700)}
     expected = fastad.roc_auc(labels, scores)
     assert fastad.dask.evaluate(columns, measures="auc")["score"]["auc"].value == expected
     some = columns["y"] | True
@@ -191,9 +186,7 @@ def test_nullable_and_categorical_columns(
     column = column.astype(dtype)
     score: Any = np.round(table.a * 100) if scores == "Int64" else table.a
     score = score.astype(scores)
-    nullable = pd.DataFrame(
-        {"y": column, "a": score, "tenant": table.tenant.astype("category")}
-    )
+    nullable = pd.DataFrame({"y": column, "a": score, "tenant": table.tenant.astype("category")})
     if "without" in labels:
         # Sorted, so that the first partitions have normals alone.
         nullable = nullable.iloc[np.argsort(named == "bad", kind="stable")]

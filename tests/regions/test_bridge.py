@@ -154,10 +154,10 @@ def test_tiny_regions_of_ten_features(shape: str) -> None:
 
 
 @pytest.mark.slow
-def test_two_parts_of_a_hundred_features() -> None:
+def test_two_parts_of_fifty_features() -> None:
     """Akin particles, of hundreds of levels, do not keep the density where they are."""
-    region = SHAPES["two_balls"](100)
-    result = of(region, 1_000_000, 0)
+    region = SHAPES["two_balls"](50)
+    result = of(region, 300_000, 0)
     assert result.log_high - result.log_low < 0.1
     assert abs(result.log_value - region.log_fraction) < 0.05
 

@@ -43,7 +43,7 @@ def test_a_budget_that_ends_above_the_threshold_is_warned_of(name: str) -> None:
 @pytest.mark.parametrize("name", ["ellipsoid", "box", "rods", "needle_in_valley"])
 def test_bounds_are_above_the_truth(name: str, d: int) -> None:
     """10 000 calls do not suffice."""
-    n = 25
+    n = 16
     false, bounds, _ = outcomes(ALL[name](d), 10_000, n)
     assert bounds >= n // 2
     assert false <= stats.binom.ppf(0.999, n, 0.05)

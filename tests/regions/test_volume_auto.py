@@ -245,7 +245,7 @@ def takes_splitting(n_inside: int, n_draws: int, d: str) -> bool:
 @pytest.mark.evidence
 @pytest.mark.parametrize("name", ["ball, d = 5", "simplex, d = 5", "box nearly filled, d = 10"])
 def test_errors_of_the_choice_are_those_of_the_best_method(name: str) -> None:
-    shape, n, n_draws = dict(shapes())[name](), 12, 100_000
+    shape, n, n_draws = dict(shapes())[name](), 8, 100_000
     errors = {
         method: [run(shape, method, n_draws, seed).estimate for seed in range(n)]
         for method in ("auto", "splitting")

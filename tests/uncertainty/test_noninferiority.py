@@ -433,17 +433,17 @@ def test_the_limit_of_an_area_is_no_nearer_than_newcombes() -> None:
 @pytest.mark.evidence
 @pytest.mark.parametrize(("tpr", "fpr"), [(0.84, 0.309), (0.92, 0.3)])
 def test_a_skewed_correlation_passes_seldom_at_its_value(tpr: float, fpr: float) -> None:
-    """Of few missed anomalies; 11 % passed by the range alone. 5 % of 400, and three errors."""
+    """Of few missed anomalies; 11 % passed by the range alone. 5 % of 200, and three errors."""
     n, m = 30, 600
     y = np.arange(n + m) < n
     tp, fp = tpr * n, fpr * m
     flagged, rest = tp + fp, n + m - tp - fp
     value = (tp * (m - fp) - fp * (n - tp)) / math.sqrt(flagged * rest * n * m)
     rng, n_passed = np.random.default_rng(0), 0
-    for seed in range(400):
+    for seed in range(200):
         scores = (rng.random(n + m) < np.where(y, tpr, fpr)).astype(float)
         options: Any = {"threshold": 0.5, "value": value, "n_resamples": 400, "rng": seed}
         result = at_least(y, scores, measure="mcc", **options)
         assert result.reliability_note is None
         n_passed += result.verdict == "pass"
-    assert n_passed <= 33
+    assert n_passed <= 19
