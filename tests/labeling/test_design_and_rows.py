@@ -73,6 +73,8 @@ def test_targets_are_strings_or_their_parts() -> None:
         ({"target": "best_f1 a"}, "measure with a gradient|key or a name"),
         ({"target": "f1_best a"}, "measure with a gradient"),
         ({"target": "precision@n a"}, "must name k"),
+        ({"target": "f1@0 a"}, "operating point between 0 and 1; found f1@0"),
+        ({"target": "fpr@tpr1 a"}, "operating point between 0 and 1; found fpr@tpr1"),
         ({"target": "precision@p0.1 a"}, "labels that are probabilities; found 'precision_at_p'"),
         ({"prevalence": 0}, "prevalence must lie strictly between"),
         ({"auc": 1}, "auc must lie strictly between"),
