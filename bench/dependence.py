@@ -94,6 +94,16 @@ def with_rising_weights(rng: np.random.Generator, n: int, slope: float) -> Sampl
     return Sample(y[chosen], s[chosen], {"sample_weight": 1 / probability[chosen]})
 
 
+def with_rare_tail(rng: np.random.Generator, n: int) -> Sample:
+    """Normals, of which the highest are sampled a seventh as often as the others."""
+    s = rng.normal(size=n)
+    probability = np.where(s > 1.8, 0.13, 0.9)
+    chosen = rng.random(n) < probability
+    return Sample(
+        np.zeros(n, np.bool_)[chosen], s[chosen], {"sample_weight": 1 / probability[chosen]}
+    )
+
+
 DESIGNS: dict[str, partial[Sample]] = {
     **{
         f"clusters, labels {labels}, correlation {r}": partial(
@@ -190,6 +200,7 @@ NORMALS = {
         for r in (0.2, 0.5, 0.8)
     },
     "series of 10^4, memory 0.9": DESIGNS["series of 10^4, memory 0.9"],
+    **{f"weights, a rare tail of {n}": partial(with_rare_tail, n=n) for n in (1000, 10_000)},
 }
 
 

@@ -175,3 +175,14 @@ def test_bad_counts_are_refused(arguments: Any, options: Any, message: str) -> N
 def test_counts_must_be_integers() -> None:
     with pytest.raises(InvalidTypeError, match="n_events must be an integer; found float"):
         fastad.uncertainty.compare_rates([0.5], [3])
+
+
+def test_a_group_that_differs_is_not_too_small() -> None:
+    """53 of 100 flagged at 1 % were said to be too few samples to say so."""
+    rates = compare_rates([53, 60, 0], [100, 10_000, 80], higher_is_better=False)
+    assert rates.n_required is not None
+    assert rates.n_required > 100
+    assert rates.p_values[0] < 1e-9
+    assert rates.too_few == {2: 80}
+    (line,) = (line for line in rates.statements if "too few" in line)
+    assert line.startswith("too few samples to show a lower rate than that of all, which takes ")

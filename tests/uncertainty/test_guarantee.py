@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
 import fastad
 from fastad import InvalidInputError, UndefinedMeasureError
@@ -150,3 +151,27 @@ def test_invalid_options_are_named(keywords: dict[str, Any], message: str) -> No
 def test_invalid_scores_are_named(scores: Any) -> None:
     with pytest.raises(InvalidInputError, match="y_score"):
         fastad.threshold_with_guarantee(scores, fpr=0.05)
+
+
+def test_a_rare_tail_of_large_weights_is_allowed_for() -> None:
+    """The rate held in 90 % where 95 % were asked for."""
+    rng, n_tried, n_held = np.random.default_rng(0), 300, 0
+    for _ in range(n_tried):
+        scores = rng.normal(size=1000)
+        probability = np.where(scores > 1.8, 0.13, 0.9)
+        kept = rng.random(1000) < probability
+        threshold = fastad.threshold_with_guarantee(
+            scores[kept], fpr=0.05, sample_weight=1 / probability[kept]
+        ).threshold
+        n_held += stats.norm.sf(threshold) <= 0.05
+    assert n_held >= stats.binom.ppf(0.01, n_tried, 0.95)
+
+
+def test_nearly_equal_weights_allow_as_many_errors_as_independent_scores() -> None:
+    rng = np.random.default_rng(0)
+    scores, weights = rng.normal(size=2000), rng.uniform(0.29, 0.31, 2000)
+    alone = fastad.threshold_with_guarantee(scores, fpr=0.05)
+    for of_rows in (weights, np.full(2000, 0.3)):
+        weighted = fastad.threshold_with_guarantee(scores, fpr=0.05, sample_weight=of_rows)
+        assert alone.n_exceeding - 2 <= weighted.n_exceeding <= alone.n_exceeding
+        assert 0.95 <= weighted.confidence <= alone.confidence

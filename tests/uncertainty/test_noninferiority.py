@@ -158,6 +158,21 @@ def test_a_small_and_a_large_sample_are_tested_exactly() -> None:
     assert 0 < passed <= 0.05
 
 
+@pytest.mark.parametrize(("n", "m"), [(3000, 3000), (100_000, 20_000)])
+def test_rates_near_one_are_tested_as_those_near_zero(n: int, m: int) -> None:
+    """Their tests were normal: of 3 000 samples a loss of the margin passed in 9.6 %."""
+    for up, down, margin in ((0, 0, 8e-4), (2, 0, 8e-4), (5, 1, 1e-3)):
+        errors = RateTest((up, down), (n, m), is_paired=False)
+        rights = RateTest((n - up, m - down), (n, m), is_paired=False)
+        assert rights.p_value(-margin, 0) == pytest.approx(errors.p_value(margin, 1), rel=1e-6)
+    passed = 0.0
+    for k in range(12):
+        test = RateTest((3000 - k, 3000), (3000, 3000), is_paired=False)
+        if test.p_value(-7.8e-4, 0) <= 0.05:
+            passed += float(binom.pmf(k, 3000, 7.8e-4))
+    assert passed <= 0.05
+
+
 def test_without_discordant_samples_the_test_is_the_binomial_one() -> None:
     """A detector that misses q of what the other detects is not seen with (1 - q)^n."""
     flags = np.repeat([0.0, 1.0], [20, 60])

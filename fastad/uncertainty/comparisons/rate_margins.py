@@ -171,6 +171,8 @@ def _probabilities(counts: Sequence[IntVector], rates: Sequence[FloatVector]) ->
 
 def _likely(n: int, low: float, high: float) -> IntVector:
     """Return the numbers of events of n trials that are likely at rates in a range."""
+    if low > 0.5:  # then the trials without an event are the rarer ones
+        return n - _likely(n, 1 - high, 1 - low)[::-1]
     first = math.floor(n * low - _DEVIATIONS * math.sqrt(n * low))
     last = math.ceil(n * high + _DEVIATIONS * math.sqrt(n * high)) + _MORE
     return np.arange(max(0, first), min(n, last) + 1)

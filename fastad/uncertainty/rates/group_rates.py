@@ -64,9 +64,9 @@ class RateComparison(ShortRepr, TableResult):
         Highest minus lowest rate, and lowest over highest, with intervals of the differences and
         ratios of the highest and lowest true rates.
     n_required : int or None
-        Number of samples from which on a group can show another rate than all samples: with fewer,
-        no event at all, or nothing but events, is compatible with it. None where all samples or
-        none are events.
+        Number of samples from which on a group can show a lower rate than that of all samples, or
+        a higher one where that exceeds 1/2: with fewer, no event at all, or nothing but events, is
+        compatible with it. None where all samples or none are events.
     confidence_level : float
         Confidence level of each interval, and of all in ``low`` and ``high`` together.
     higher_is_better : bool
@@ -110,13 +110,10 @@ class RateComparison(ShortRepr, TableResult):
 
     @property
     def too_few(self) -> dict[Any, int]:
-        """Groups with fewer samples than required, and their numbers of samples."""
+        """Groups with fewer samples than required, and their numbers; not those that differ."""
         least = 0 if self.n_required is None else self.n_required
-        return {
-            name: n
-            for name, n in zip(self.names, self.n_samples.tolist(), strict=True)
-            if n < least
-        }
+        is_open = (self.n_samples < least) & (self.p_values > 1 - self.confidence_level)
+        return {self.names[i]: self.n_samples.item(i) for i in np.flatnonzero(is_open).tolist()}
 
     def of(self, name: Hashable) -> Interval:
         """Return the rate of one group with its simultaneous interval.
@@ -208,9 +205,10 @@ class RateComparison(ShortRepr, TableResult):
             )
         if self.too_few:
             few = [f"{name} ({n})" for name, n in self.too_few.items()]
+            side = "lower" if self.overall.value <= 0.5 else "higher"
             lines.append(
-                f"too few samples to say whether the rate differs, which takes {self.n_required}: "
-                f"{some_of(few, _MAX_NAMES)}"
+                f"too few samples to show a {side} rate than that of all, which takes "
+                f"{self.n_required}: {some_of(few, _MAX_NAMES)}"
             )
         return lines
 

@@ -5,11 +5,19 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from scipy.special import betainc
+from scipy.special import betainc, gammainc
 
 from fastad._core.arrays import RowIndex, real_vector, refuse_nan
 from fastad._core.parameters import check_inside, short_repr
-from fastad._core.types import ArrayLike, Blocks, BoolVector, Point, ScoreVector, Threshold
+from fastad._core.types import (
+    ArrayLike,
+    Blocks,
+    BoolVector,
+    FloatVector,
+    Point,
+    ScoreVector,
+    Threshold,
+)
 from fastad.errors import InvalidInputError, UndefinedMeasureError
 from fastad.ordering.labels import Labels, check_labels
 from fastad.uncertainty.rates.order_statistics import (
@@ -119,8 +127,10 @@ def threshold_with_guarantee(
     with effective numbers of samples and errors [3]. The number of samples is divided by a design
     effect, the variance of the flagged fraction over its variance among independent samples: the
     largest of the effects at the rate, twice the rate and so on up to one half; and by the square
-    of Student's over the normal quantile. This is approximate, and was measured to be conservative.
-    O(n log n) time.
+    of Student's over the normal quantile. With real weights the confidence is that of a gamma
+    distribution where that is lower: the weights of the errors, and of one more sample, which has
+    the largest weight at rates of up to twice the given one [4]. Both are approximate, and were
+    measured to be conservative. O(n log n) time.
 
     References
     ----------
@@ -129,6 +139,8 @@ def threshold_with_guarantee(
     .. [2] V. Vovk, "Conditional validity of inductive conformal predictors", 2012, section 2.
     .. [3] E. L. Korn and B. I. Graubard, "Confidence intervals for proportions with small expected
        number of positive counts estimated from survey data", Survey Methodology 24, 1998.
+    .. [4] M. P. Fay and E. J. Feuer, "Confidence intervals for directly standardized rates: a
+       method based on the gamma distribution", Statistics in Medicine 16, 1997.
 
     Examples
     --------
@@ -188,6 +200,9 @@ def _of_design(
     # Effective errors, by the number of rows that may be wrong, from the highest or lowest score.
     errors = n * np.concatenate([[0.0], fractions[fractions < bound]])
     confidences = betainc(errors + 1, np.maximum(n - errors, _LEAST), bound)
+    if sample.kind == "weights":
+        of_weights = _confidences_of_weights(sample.weights[rows] / sample.weights.sum(), bound)
+        confidences = np.minimum(confidences, of_weights[: confidences.shape[0]])
     n_allowed = int(np.count_nonzero(np.logical_and.accumulate(confidences >= level))) - 1
     if n_allowed < 0:
         raise UndefinedMeasureError(
@@ -200,6 +215,17 @@ def _of_design(
     return GuaranteedThreshold(
         threshold, float(confidences[n_allowed]), int(times.sum()), int(times[is_error].sum()), n
     )
+
+
+def _confidences_of_weights(weights: FloatVector, rate: float) -> FloatVector:
+    """Return the confidence in a rate for each number of errors, whose weights come first."""
+    fractions, squares = (
+        np.concatenate([[0.0], np.cumsum(each)]) for each in (weights, weights**2)
+    )
+    largest = weights[: int(np.searchsorted(fractions, 2 * rate))].max()
+    mean, variance = fractions + largest, squares + largest**2
+    confidences: FloatVector = gammainc(mean**2 / variance, rate * mean / variance)
+    return confidences
 
 
 def sample_size_for_guarantee(
