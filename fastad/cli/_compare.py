@@ -61,8 +61,8 @@ def run_compare(
                 print_result(_group_text(table.groups, group))
             if len(result) > 1:
                 print_table(result.text_table())
-            for summary in result.summaries():
-                print_result(summary)
+            for line in [*result.summaries(), *result.notes]:
+                print_result(line)
             sampling = next(iter(result.values())).sampling
             if sampling is not None:
                 print_result(f"sampling: {sampling}")

@@ -199,7 +199,7 @@ def _sketch(kind: npt.DTypeLike) -> None:
     sketch.update(y_true, many)
     sketch.evaluate()
     if importlib.util.find_spec("pyarrow") is not None:
-        _read_again({"label": y_true, "it": many, "group": y_true * 0})
+        _read_again({"y": y_true, "it": many, "group": y_true * 0})
 
 
 def _count_in_bins() -> None:

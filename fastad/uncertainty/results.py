@@ -91,6 +91,13 @@ class SamplingEffect(Record):
         )
 
 
+def largest_effect(effects: Iterable[SamplingEffect | None]) -> SamplingEffect | None:
+    """Return the effect on the detector whose area has the largest design effect."""
+    known = [effect for effect in effects if effect is not None]
+    # NaN is of an area without a variance.
+    return max(known, key=lambda effect: np.nan_to_num(effect.design_effect), default=None)
+
+
 @dataclass(frozen=True, slots=True)
 class Interval(Record):
     """A value and its confidence interval.

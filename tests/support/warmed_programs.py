@@ -109,7 +109,7 @@ with tempfile.TemporaryDirectory() as folder:
     path = Path(folder, "scores.parquet")
     for dtype in (np.float64, np.float32, np.int64, np.int32):
         scores = (100 * rng.normal(size=20_000)).astype(dtype)
-        parquet.write_table(pa.table({"label": y, "s": scores, "g": y * 0}), path)
+        parquet.write_table(pa.table({"y": y, "s": scores, "g": y * 0}), path)
         for exact in (False, True):
             for memory in ("1MB", "64kB"):
                 for groups in (None, "g"):

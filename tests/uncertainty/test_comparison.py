@@ -534,3 +534,26 @@ def test_equal_rankings_require_no_number_of_anomalies() -> None:
     result = fastad.compare(y, a, 2 * a + 1, measure="auc", min_difference=0.05)
     assert (result.low, result.high, result.p_value) == (0, 0, 1)
     assert result.required_anomalies is None
+
+
+@pytest.mark.parametrize("options", [{}, {"method": "permutation"}, {"correction": "bonferroni"}])
+def test_replicates_too_few_for_the_number_of_pairs_are_named(options: dict[str, Any]) -> None:
+    """Of 45 pairs none was significant, however large the difference, without a word."""
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], [2000, 300])
+    shifts = {"a": 4.0, "b": 4.0, "c": 0.5, "d": 0.5, "e": 0.5, "f": 0.5}
+    scores = {name: rng.normal(size=y.size) + shift * y for name, shift in shifts.items()}
+    given: dict[str, Any] = {"measure": "tpr@0.05", "rng": 0, **options}
+    with pytest.warns(LowCoverageWarning, match="replicates are too few for the number of comp"):
+        few = fastad.compare_all(y, scores, n_resamples=150, **given)
+    assert min(few.adjusted_p_values.values()) > 0.05
+    (note,) = few.notes
+    assert note in str(few)
+    enough = int(note.partition("n_resamples=")[2].split()[0])
+    result = fastad.compare_all(y, scores, n_resamples=enough, **given)
+    assert result.notes == []
+    different = {names for names, p in result.adjusted_p_values.items() if p <= 0.05}
+    assert different == {(good, poor) for good in "ab" for poor in "cdef"}
+    assert (
+        fastad.compare_all(y, scores, n_resamples=150, **given | {"correction": "none"}).notes == []
+    )

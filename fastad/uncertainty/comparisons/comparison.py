@@ -206,7 +206,8 @@ def compare_all(
     confidence_level : float, default 0.95
         Confidence level of each interval, in (0, 1); intervals are not adjusted.
     n_resamples : int, default 2000
-        Number of replicates or permutations.
+        Number of replicates or permutations. More pairs need more for a p-value that is small
+        enough once adjusted; a note says how many.
     stratified : bool, default True
         Whether the bootstrap draws from each class by itself.
     rng : int or numpy.random.Generator, optional
@@ -285,10 +286,11 @@ def compare_all(
             raise InvalidInputError("y_score must contain at least two detectors; found one")
         ranked = rank_detectors(labels, detectors, design)
         comparisons = compare_pairs(ranked, bound, options, *target)
-    for note in dict.fromkeys(each.reliability_note for each in comparisons):
-        warn_if_noted(bound.key, note)
     p_values = np.array([comparison.p_value for comparison in comparisons])
-    return Comparisons(comparisons, CORRECTIONS[correction](p_values).tolist(), correction)
+    result = Comparisons(comparisons, CORRECTIONS[correction](p_values).tolist(), correction)
+    for note in dict.fromkeys([*(each.reliability_note for each in comparisons), *result.notes]):
+        warn_if_noted(bound.key, note)
+    return result
 
 
 def _check_target(

@@ -52,7 +52,7 @@ class MarginTest(Record):
     n_resamples, n_undefined : int
         Number of replicates, and how many of them left the measure undefined.
     sampling : SamplingEffect or None
-        Effect of clusters, blocks or real weights.
+        Effect of clusters, blocks or real weights, on the detector on which it is the larger.
     """
 
     measure: str

@@ -50,7 +50,7 @@ from fastad.uncertainty.comparisons.paired import Detectors, rank_detectors
 from fastad.uncertainty.comparisons.rate_margins import RATES
 from fastad.uncertainty.comparisons.unpaired import Pair, Sample
 from fastad.uncertainty.intervals.interval_estimation import InferenceOptions
-from fastad.uncertainty.results import warn_if_noted
+from fastad.uncertainty.results import largest_effect, warn_if_noted
 from fastad.uncertainty.samples.sampling import check_design, refuse_contamination, sample_of
 
 Range = tuple[float, float]
@@ -416,7 +416,9 @@ def margin_test(
         reliability_note=tests.note,
         n_resamples=tests.n_resamples,
         n_undefined=tests.n_undefined,
-        sampling=samples.samples[0].effect() if isinstance(samples, Detectors) else None,
+        sampling=largest_effect(
+            each.effect() for each in (samples.samples if isinstance(samples, Detectors) else ())
+        ),
     )
 
 

@@ -21,7 +21,7 @@ from fastad.uncertainty.intervals.methods import (
     paired_notes,
     select_paired_method,
 )
-from fastad.uncertainty.results import SamplingEffect
+from fastad.uncertainty.results import SamplingEffect, largest_effect
 from fastad.uncertainty.samples.bootstrap import IndependentSample
 
 # With fewer anomalies or normals even a method that was asked for by name has a note.
@@ -70,12 +70,13 @@ def compare_pairs(
         else _with_variance(estimate, difference, max(1, math.floor(n_pairs)), bound, options)
         for estimate, difference, (i, j) in zip(estimates, differences, pairs, strict=True)
     ]
-    sampling = first.effect()
+    effects = [sample.effect() for sample in samples]
     n_anomalies, n_normals = sizes
     results = []
     for (i, j), difference, estimate, note in zip(
         pairs, differences, estimates, notes, strict=True
     ):
+        sampling = largest_effect((effects[i], effects[j]))
         required: tuple[int | None, tuple[int, int] | None] = None, None
         # Without a known variance, or one of equal rankings, nothing follows.
         if min_difference is not None and estimate.method != "pairs" and estimate.variance > 0:
@@ -103,6 +104,7 @@ def compare_pairs(
                 reliability_note=_note(estimate, sampling, options, note),
                 n_resamples=estimate.n_resamples,
                 n_undefined=estimate.n_undefined,
+                smallest_p_value=estimate.smallest_p_value,
                 sampling=sampling,
             )
         )

@@ -84,6 +84,7 @@ class PairEstimate(NamedTuple):
     intervals: tuple[Interval, ...] = ()  # of both values, where the difference's is made of them
     coverage: float | None = None  # of these intervals, where it was measured
     doubt: str | None = None  # why the difference is not distributed as its variance says
+    smallest_p_value: float = 0.0  # that so many replicates can give
 
 
 def doubts(
@@ -220,11 +221,15 @@ def estimate_of_replicates(
     n_undefined = values.shape[0] - defined.shape[0]
     refuse_often_undefined(f"a comparison of {bound.key}", n_undefined, values.shape[0])
     on_each_side = np.count_nonzero(defined <= 0), np.count_nonzero(defined >= 0)
-    p_value = min(1.0, 2 * (1 + min(on_each_side)) / (1 + defined.shape[0]))
+    p_value, smallest = (
+        min(1.0, 2 * (1 + n_beyond) / (1 + defined.shape[0])) for n_beyond in (min(on_each_side), 0)
+    )
     alpha = options.alpha
     if not math.isinf(df_of_data):
         alpha = 2 * float(ndtr(-student_quantile(alpha, df_of_data)))
-        p_value = positive_p(2 * float(stdtr(df_of_data, ndtri(p_value / 2))))
+        p_value, smallest = (
+            positive_p(2 * float(stdtr(df_of_data, ndtri(p / 2)))) for p in (p_value, smallest)
+        )
     # Number of replicates beyond 0 up to which the p-value is at most alpha.
     n_beyond = math.floor(alpha * (1 + defined.shape[0]) / 2 + _ROUNDING) - 1
     reach = range_of_difference(bound)
@@ -241,6 +246,7 @@ def estimate_of_replicates(
         "bootstrap",
         values.shape[0],
         n_undefined,
+        smallest_p_value=smallest,
     )
 
 
@@ -283,6 +289,7 @@ def estimate_of_permutations(
         "exact permutation" if is_exact else "permutation",
         values.shape[0],
         n_undefined,
+        smallest_p_value=extra / (extra + null.shape[0]),
     )
 
 
