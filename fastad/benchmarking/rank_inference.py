@@ -34,8 +34,8 @@ _MAX_NAMES = 5
 _N_SKEWED, _N_ABOVE, _SKEWED_WORK = 39, 1, 100_000
 # Replicates of the studentized bootstrap, each of which takes O(k^2 n).
 _MAX_STUDENTIZED = 1000
-# Differences below this part of the largest value are rounding.
-_ROUNDING = 1e-12
+# Differences below this part of the largest value are rounding, and so are those of statistics.
+_ROUNDING, _EQUAL = 1e-12, 1 + 1e-9
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -246,6 +246,7 @@ def rank_intervals(
     np.add.at(sums, complete.clusters, ranked[:, order] - ranked.mean(axis=1, keepdims=True))
     by_dataset: FloatMatrix = in_units(sums.reshape(1, -1))[0].reshape(sums.shape)
     alpha = float(1 - level)
+    notes += few_replicates(n_resamples, alpha)
     better_pairs = _better_by_signs
     if 2.0 ** (1 - n) > alpha:
         enough = 1 + math.ceil(-math.log2(alpha))
@@ -381,7 +382,7 @@ def step_down(
     while True:
         bound = max(float(np.max(np.where(better, 0.0, statistics))), 0.0)
         critical = -float(np.partition(np.append(-largest, -bound), n_above)[n_above])
-        significant = (statistics > critical) & ~better
+        significant = (statistics > critical * _EQUAL) & ~better
         if not significant.any():
             return better
         better |= significant
@@ -395,6 +396,14 @@ def step_down(
             quantile = -np.partition(-largest[order[:end]], n_above)[n_above]
             if quantile >= before[order[end]]:
                 break
+
+
+def few_replicates(n_resamples: int, alpha: float) -> list[str]:
+    """Return a note where replicates are too few for the level."""
+    enough = math.ceil(1 / alpha - 1e-9) - 1
+    if n_resamples >= enough:
+        return []
+    return [f"{n_resamples} replicates cannot show a difference at this level; {enough} may"]
 
 
 def _are_skewed(values: FloatMatrix, key: np.uint64) -> bool:

@@ -15,6 +15,7 @@ from fastad._core.types import ArrayLike, FloatMatrix, FloatVector, Label, Point
 from fastad.benchmarking.rank_inference import (
     RankIntervals,
     as_ranks,
+    few_replicates,
     inverse_norms,
     largest_differences,
     rank_frequencies,
@@ -165,7 +166,10 @@ def score_rank_intervals(
         data=data if groups is None else f"{data} of {count_text(len(parts), 'data set')}",
         confidence_level=float(level),
         n_resamples=n_resamples,
-        _notes=["of these data sets: the intervals say nothing of others"],
+        _notes=[
+            "of these data sets: the intervals say nothing of others",
+            *few_replicates(n_resamples, float(1 - level)),
+        ],
     )
 
 

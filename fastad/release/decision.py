@@ -10,6 +10,7 @@ import numpy as np
 
 from fastad._core.arrays import RowIndex
 from fastad._core.parameters import significance_level
+from fastad._core.random import random_key
 from fastad._core.suggestions import suggests_arguments
 from fastad._core.threads import thread_limit
 from fastad.errors import InvalidInputError, UndefinedMeasureError
@@ -138,7 +139,7 @@ class _Samples:
         )
         rows = Rows(clusters, blocks, weights)
         y_true = labels if len(labels) > 1 else first.labels
-        return read_samples(y_true, scores[0], scores[1], rows, np.uint64(rules.seed))
+        return read_samples(y_true, scores[0], scores[1], rows, random_key(rules.seed))
 
     @cached_property
     def of_new(self) -> Detectors:

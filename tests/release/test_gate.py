@@ -149,15 +149,19 @@ def test_independent_samples_have_labels_of_their_own() -> None:
     result = decide(
         {"measure": "tpr@threshold1.5", "margin": 0.3, "slices": ["site"]},
         {"measure": "auc", "margin": 0.2},
+        {"measure": "tpr@0.1", "margin": 0.2},
         new=half,
         old=rest,
         design="independent",
     )
     y = half["y"], rest["y"]
-    expected = noninferiority(y, half["score"], rest["score"], measure="auc", margin=0.2, rng=0)
-    last = result_of(result.rows[-1])
-    assert (last.low, last.method) == (expected.low, expected.method)
-    assert [row.slice_value for row in result.rows[:-1]] == ["a", "b", "c"]
+    for row, measure in zip(result.rows[-2:], ("auc", "tpr@0.1"), strict=True):
+        options: dict[str, Any] = {"measure": measure, "margin": 0.2, "rng": 0}
+        expected = noninferiority(y, half["score"], rest["score"], **options)
+        found = result_of(row)
+        assert (found.low, found.p_value) == (expected.low, expected.p_value)
+        assert found.method == expected.method
+    assert [row.slice_value for row in result.rows[:-2]] == ["a", "b", "c"]
     other = {**rest, "site": np.where(rest["site"] == "a", "d", rest["site"])}
     only = decide({**MARGIN, "slices": ["site"]}, new=half, old=other, design="independent")
     reasons = {row.slice_value: row.reason for row in only.rows}

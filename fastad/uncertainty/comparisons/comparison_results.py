@@ -209,11 +209,10 @@ def _required_resamples(comparison: Comparison, adjusted: float) -> int:
 
     n = comparison.n_resamples - comparison.n_undefined
     smallest, level = comparison.smallest_p_value, significance_level(comparison.confidence_level)
-    enough = smallest * level / adjusted
-    odds = (1 + n) * smallest / enough
+    odds, enough = (1 + n) * adjusted / level, smallest * level / adjusted
     if smallest > (2 + 1e-9) / (1 + n):  # by Student's distribution
-        df = stdtridf(smallest / 2, ndtri(1 / (1 + n)))
-        odds = 1 / float(ndtr(stdtrit(df, enough / 2)))
+        df = float(stdtridf(smallest / 2, float(ndtri(1 / (1 + n)))))
+        odds = 1 / float(ndtr(float(stdtrit(df, enough / 2))))
     return math.ceil((odds - 1) * comparison.n_resamples / n + 1)
 
 
