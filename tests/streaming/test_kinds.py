@@ -59,6 +59,17 @@ def test_exact_rates_are_those_in_memory(ending: str, tmp_path: Path) -> None:
     assert "worst kind: 7" in str(result)
 
 
+def test_intervals_of_rates_have_the_level_of_the_table(tmp_path: Path) -> None:
+    """They were at 95 % whatever was asked for."""
+    path = save(tmp_path / "scores.parquet", COLUMNS)
+    options: dict[str, Any] = {"confidence_level": 0.8, "n_resamples": 99, "rng": 0}
+    result = streaming.evaluate(
+        path, score_columns=list(SCORES), measures="auc", fpr=[0.01, 0.1], exact=True,
+        **PARTS, **options,
+    )  # fmt: skip
+    assert same(columns_of(result), columns_of(in_memory(SITE, **options), 1))
+
+
 def test_rates_at_a_threshold_that_is_not_exact_are_exact_there(tmp_path: Path) -> None:
     path = save(tmp_path / "scores.parquet", COLUMNS)
     result = streaming.evaluate(

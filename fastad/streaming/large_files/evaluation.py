@@ -248,7 +248,7 @@ def evaluate(
         raise InvalidInputError(f"folder must be a folder that exists; found {folder}")
     grouping = distinct_names(() if group_columns is None else group_columns, "group_columns")
     intervals = check_intervals(confidence_level, n_resamples, rng)
-    parts = check_parts(kind_columns, segment_columns, overlap, events_per_day)
+    parts = check_parts(kind_columns, segment_columns, overlap, events_per_day, confidence_level)
     if parts is not None:
         bound = add_thresholds(bound, fpr)
     passes = partial(by_passes, bound, n_bytes, exact=exact, intervals=intervals)

@@ -4,12 +4,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from fastad._core.parameters import check_column_names, check_rates
+from fastad._core.parameters import check_column_names, check_inside, check_rates
 from fastad._core.types import Point, Points, Threshold
 from fastad._tables.errors import TableError
 from fastad._tables.table import Batch
 from fastad.errors import InvalidInputError
 from fastad.evaluation.breakdown import Breakdown, RunByPart
+from fastad.evaluation.few_normals import LEVEL
 from fastad.evaluation.operating_point import OperatingPoint
 from fastad.evaluation.parts import PartCounter, check_part_options
 from fastad.measures.measure import BoundMeasure
@@ -18,8 +19,6 @@ from fastad.ordering.labels import Labels
 from fastad.ordering.membership import Membership, Overlap, check_membership
 from fastad.streaming.sketches.bounds import threshold_measures
 from fastad.streaming.sketches.results import BoundedEvaluation
-
-_LEVEL = Fraction(95, 100)
 
 
 def in_order(names: Iterable[Any]) -> list[Any]:
@@ -38,6 +37,7 @@ class PartColumns(NamedTuple):
     segments: Sequence[str]
     overlap: Overlap
     events_per_day: float | None
+    level: Fraction
 
     @property
     def names(self) -> list[str]:
@@ -62,6 +62,7 @@ def check_parts(
     segment_columns: str | Sequence[str] | None,
     overlap: Overlap,
     events_per_day: Point | None,
+    confidence_level: Point | None = None,
 ) -> PartColumns | None:
     """Check columns of kinds and segments; None where there are neither."""
     are_given = kind_columns is not None or segment_columns is not None
@@ -73,7 +74,10 @@ def check_parts(
         () if each is None else list(dict.fromkeys(check_column_names(each, name)))
         for each, name in zip((kind_columns, segment_columns), names, strict=True)
     )
-    return PartColumns(kinds, segments, overlap, events)
+    level = (
+        LEVEL if confidence_level is None else check_inside(confidence_level, "confidence_level")
+    )
+    return PartColumns(kinds, segments, overlap, events, level)
 
 
 def add_thresholds(measures: Sequence[BoundMeasure], fpr: Point | Points) -> Sequence[BoundMeasure]:
@@ -111,7 +115,7 @@ def breakdown_of(
         names = {**dict(zip(group_columns, values, strict=True)), "detector": column}
         for part, by_name in each.counts.items():
             each.counts[part] = {name: by_name[name] for name in in_order(by_name)}
-        runs.append(RunByPart(names, each.evaluate(_LEVEL), each.n_normals))
+        runs.append(RunByPart(names, each.evaluate(parts.level), each.n_normals))
     if all(x.kinds is None and x.segments is None for run in runs for x in run.points):
         return None
     return Breakdown(runs, parts.events_per_day)
