@@ -145,7 +145,7 @@ def ranked(labels: Labels, scores: Scores, names: Sequence[str], **design: Any) 
     """Order the scores of both detectors."""
     checked = check_labels(labels, sample_weight=design.pop("weights", None))
     options = {"clusters": None, "blocks": None, **design}
-    sampling = check_design(**options, rows=checked.row_index, weights=checked.weights)
+    sampling = check_design(**options, labels=checked)
     return rank_detectors(checked, list(zip(names, names, scores, strict=True)), sampling)
 
 

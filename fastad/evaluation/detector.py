@@ -148,6 +148,9 @@ def evaluate_scores(
     name: str, scores: ScoreVector, labels: Labels, request: EvaluationRequest
 ) -> DetectorEvaluation:
     """Order scores that have been checked and evaluate all measures."""
+    if request.design is not None:
+        design = request.design.among(labels)
+        request = replace(request, design=None if design.is_independent else design)
     with ReusedBuffers():
         try:
             sample = _sample(name, scores, labels, request)

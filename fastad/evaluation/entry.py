@@ -317,7 +317,7 @@ def evaluate(
             # Here, as the functions of intervals are: for SciPy's time to import.
             from fastad.uncertainty.samples.sampling import check_design
 
-            design = check_design(clusters, blocks, labels.row_index, labels.weights)
+            design = check_design(clusters, blocks, labels)
             request = replace(request, design=None if design.is_independent else design)
         if has_parts:
             others = {"contamination": contamination, "clusters": clusters, "blocks": blocks}

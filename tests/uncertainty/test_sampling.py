@@ -12,7 +12,6 @@ from scipy.stats import t as student
 
 import fastad
 from fastad import InvalidInputError, UndefinedMeasureError
-from fastad._core.arrays import RowIndex
 from fastad.errors import LowCoverageWarning
 from fastad.measures import from_counts
 from fastad.measures.requests import bind
@@ -41,11 +40,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*such data is not known")
 def sample_of(y: Any = Y, s: Any = S, w: Any = None, **design: Any) -> DesignedSample:
     labels = check_labels(y, sample_weight=w)
     arguments = {"clusters": None, "blocks": None, **design}
-    return DesignedSample.of(
-        np.asarray(s),
-        labels,
-        check_design(**arguments, rows=RowIndex(len(y)), weights=labels.weights),
-    )
+    return DesignedSample.of(np.asarray(s), labels, check_design(**arguments, labels=labels))
 
 
 def above(x: float, z: float) -> float:
@@ -130,6 +125,24 @@ def test_the_ratio_of_the_classes_varies_between_clusters(
     result = fastad.interval(Y, S, method="delong", **options)
     drawn = fastad.interval(Y, S, method="bootstrap", n_resamples=1000, rng=0, **options)
     assert result.standard_error == pytest.approx(drawn.standard_error, rel=0.15)
+
+
+@pytest.mark.parametrize("left_out", ["groups", "weights", "missing scores"])
+def test_clusters_of_one_row_each_among_the_rows_in_use_change_nothing(left_out: str) -> None:
+    """Each user has one row of each day, say: the rows of a day are independent."""
+    n, rows = Y.shape[0], np.arange(2 * Y.shape[0])
+    y, s = np.tile(Y, 2), np.tile(S, 2).astype(np.float64)
+    options: dict[str, Any] = {"clusters": rows % n, "confidence_level": 0.9, "rng": 0}
+    options |= {"measures": ["auc", "tpr@0.05"], "n_resamples": 99}
+    if left_out == "groups":
+        result = fastad.evaluate(y, s, groups=rows // n, **options)[0]["score"]
+    elif left_out == "weights":
+        result = fastad.evaluate(y, s, sample_weight=rows < n, **options)["score"]
+    else:
+        s[n:] = np.nan
+        result = fastad.evaluate(y, s, nan_policy="omit", **options)["score"]
+    expected = fastad.evaluate(Y, S, **options | {"clusters": None})["score"]
+    assert result.intervals == expected.intervals
 
 
 def test_names_of_clusters_do_not_matter() -> None:

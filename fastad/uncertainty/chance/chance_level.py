@@ -184,7 +184,7 @@ def chance_level(
     with thread_limit(n_threads), reporting(progress, "permutations", after=LATE) as report:
         labels = check_labels(y_true, sample_weight=sample_weight, pos_label=pos_label)
         scores = check_scores(y_score, labels)
-        design = check_design(clusters, blocks, labels.row_index, labels.weights)
+        design = check_design(clusters, blocks, labels)
         sample = sample_of(scores, labels, design)
         return chance_of(sample, bound, n_resamples=n_drawn, key=key, progress=report)
 

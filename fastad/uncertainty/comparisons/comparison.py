@@ -158,7 +158,7 @@ def compare(
     with thread_limit(n_threads), reporting(progress, "replicates", after=LATE) as report:
         options = replace(options, progress=report)
         labels = check_labels(y_true, sample_weight=sample_weight, pos_label=pos_label)
-        design = check_design(clusters, blocks, labels.row_index, labels.weights)
+        design = check_design(clusters, blocks, labels)
         names = series_names([scores_a, scores_b], ["a", "b"])
         arguments = zip(names, ("scores_a", "scores_b"), (scores_a, scores_b), strict=True)
         detectors = rank_detectors(labels, list(arguments), design)
@@ -277,7 +277,7 @@ def compare_all(
     with thread_limit(n_threads), reporting(progress, "replicates", after=LATE) as report:
         options = replace(options, progress=report)
         labels = check_labels(y_true, sample_weight=sample_weight, pos_label=pos_label)
-        design = check_design(clusters, blocks, labels.row_index, labels.weights)
+        design = check_design(clusters, blocks, labels)
         detectors = [
             (name, score_name(name), scores)
             for name, scores in named_scores(y_score, labels.row_index)

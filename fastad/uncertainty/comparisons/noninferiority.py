@@ -300,7 +300,7 @@ def at_least(
     with thread_limit(n_threads), reporting(progress, "replicates", after=LATE) as report:
         labels = check_labels(y_true, sample_weight=sample_weight, pos_label=pos_label)
         scores = check_scores(y_score, labels)
-        design = check_design(clusters, blocks, labels.row_index, labels.weights)
+        design = check_design(clusters, blocks, labels)
         names = series_names([y_score], ["new"])
         samples = Detectors(labels, names, names, [sample_of(scores, labels, design)])
         options = replace(options, progress=report)
@@ -366,7 +366,7 @@ def read_samples(
     is_pair = isinstance(y_true, tuple | list) and len(y_true) == 2
     if not is_pair or np.ndim(y_true[0]) == 0:
         labels = check_labels(y_true, sample_weight=rows.sample_weight, pos_label=rows.pos_label)
-        design = check_design(rows.clusters, rows.blocks, labels.row_index, labels.weights)
+        design = check_design(rows.clusters, rows.blocks, labels)
         return rank_detectors(labels, list(zip(names, arguments, scores, strict=True)), design)
     names_of_pairs = ("clusters", "blocks", "sample_weight")
     refuse_given(

@@ -200,7 +200,7 @@ def difference_band(
     key = random_key(rng)
     with thread_limit(n_threads):
         labels = check_labels(y_true, sample_weight=sample_weight, pos_label=pos_label)
-        design = check_design(clusters, blocks, labels.row_index, labels.weights)
+        design = check_design(clusters, blocks, labels)
         pair = [
             check_scores(scores, labels, name=name)
             for name, scores in (("scores_a", scores_a), ("scores_b", scores_b))

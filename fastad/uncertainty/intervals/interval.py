@@ -227,7 +227,7 @@ def interval(
         options = replace(options, progress=report)
         labels = check_labels(y_true, sample_weight=sample_weight, pos_label=pos_label)
         scores = check_scores(y_score, labels)
-        design = check_design(clusters, blocks, labels.row_index, labels.weights)
+        design = check_design(clusters, blocks, labels)
         return interval_of(sample_of(scores, labels, design), bound, options, hidden)
 
 

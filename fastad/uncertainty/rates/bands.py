@@ -344,7 +344,7 @@ def _count_with_ranks(
     """Count; where samples depend or have real weights, find the ranks that they are worth."""
     labels = check_labels(y_true, sample_weight=sample_weight, pos_label=pos_label)
     scores = check_scores(y_score, labels)
-    design = check_design(clusters, blocks, labels.row_index, labels.weights)
+    design = check_design(clusters, blocks, labels)
     if not needs_design(design, labels):
         return count_scores(scores, labels), None
     sample = DesignedSample.of(scores, labels, design)

@@ -156,7 +156,7 @@ def threshold_with_guarantee(
     rows.check(y_score, "y_score")
     labels = check_labels(np.zeros(scores.shape[0], np.int64), sample_weight=sample_weight)
     rows.check(sample_weight, "sample_weight")
-    design = check_design(clusters, blocks, rows, labels.weights)
+    design = check_design(clusters, blocks, labels._replace(row_index=rows))
     if labels.weights is not None or not design.is_independent:
         scores = scores if labels.rows is None else scores[labels.rows]
         if needs_design(design, labels):

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from fastad._core.arrays import RowIndex, as_readonly
+from fastad._core.arrays import as_readonly
 from fastad._core.buffers import MemoryPool
 from fastad._core.parameters import check_count, short_repr
 from fastad._core.progress import Progress, fill_in_steps
@@ -64,24 +64,29 @@ class SamplingDesign:
         """True if every row was sampled by itself."""
         return self.clusters is None and self.blocks is None
 
+    def among(self, labels: Labels) -> "SamplingDesign":
+        """Return the design of some of the rows: none where each is a cluster by itself."""
+        weights = labels.weights
+        # The repeats of a row are not independent.
+        repeats = weights is not None and weights.dtype.kind == "i" and weights.max(initial=0) > 1
+        if self.clusters is None or repeats:
+            return self
+        some = self.clusters if labels.rows is None else self.clusters[labels.rows]
+        return self if np.bincount(some).max(initial=0) > 1 else INDEPENDENT
+
 
 INDEPENDENT = SamplingDesign()
 
 
-def check_design(
-    clusters: Any, blocks: Any, rows: RowIndex, weights: CountVector | None
-) -> SamplingDesign:
+def check_design(clusters: Any, blocks: Any, labels: Labels) -> SamplingDesign:
     """Check the arguments that say how rows depend on each other."""
     if clusters is not None and blocks is not None:
         raise InvalidInputError(
             "blocks must not be given with clusters: rows come in clusters or in time; found both"
         )
     if clusters is not None:
-        codes, distinct = factorize(clusters, "clusters", rows)
-        # A cluster for each row says nothing, but that the repeats of a row are not independent.
-        repeats = weights is not None and weights.dtype.kind == "i"
-        is_plain = len(distinct) == rows.n_rows and not repeats
-        return INDEPENDENT if is_plain else SamplingDesign(clusters=codes)
+        codes, _ = factorize(clusters, "clusters", labels.row_index)
+        return SamplingDesign(clusters=codes).among(labels)
     if blocks is None:
         return INDEPENDENT
     if isinstance(blocks, str) and blocks == "auto":
@@ -89,9 +94,9 @@ def check_design(
     if isinstance(blocks, str):
         raise InvalidInputError(f"blocks must be an integer or 'auto'; found {short_repr(blocks)}")
     length = check_count(blocks, "blocks")
-    if length > rows.n_rows:
+    if length > labels.n_rows:
         raise InvalidInputError(
-            f"blocks must be at most the number of rows, {rows.n_rows}; found {length}"
+            f"blocks must be at most the number of rows, {labels.n_rows}; found {length}"
         )
     return SamplingDesign(blocks=length)
 
