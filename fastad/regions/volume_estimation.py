@@ -159,8 +159,9 @@ def _choose(
     others = [
         f"{CANDIDATES[name].name} ({cost:.2g})" for name, cost in costs.items() if name != method
     ]
+    assumed = "" if n_inside else f"of a fraction of {fraction:.2g} "
     why = (
-        f"{n_inside} of {n_first} first draws are inside, and the {what} expected of "
+        f"{n_inside} of {n_first} first draws are inside, and {assumed}the {what} expected of "
         f"{CANDIDATES[method].name}, {costs[method]:.2g}; rejected: {', '.join(others)}"
     )
     return _Choice(method, why)
@@ -176,7 +177,7 @@ def _plain_method(score: BlockScore, box: Box, plan: Plan) -> str:
 def _why_plain(thresholds: Sequence[float], plan: Plan, plain: str) -> str | None:
     """Return why only draws from the whole box come into question, if that is so."""
     if plan.budget(plain) < FEWEST_FOR_OTHERS:
-        return f"n_draws is too small for other methods (they take {FEWEST_FOR_OTHERS} points)"
+        return f"other methods are considered from n_draws={FEWEST_FOR_OTHERS} on"
     if max(thresholds) == -np.inf:
         return _NONE_BELOW
     return None
