@@ -3,8 +3,10 @@
 import importlib
 import importlib.util
 from collections.abc import Mapping, Sequence
+from datetime import timezone, tzinfo
 from decimal import Decimal
 from typing import Any, Literal, TypeAlias
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import numpy as np
 import numpy.typing as npt
@@ -144,6 +146,19 @@ def refuse_masked(values: Any, name: str) -> None:
             f"{name} must not be a masked array, whose mask would be lost; found one. Leave out "
             "the masked rows"
         )
+
+
+def zone_of(column: Any) -> tzinfo | None:
+    """Return the time zone of a column of pandas, polars or pyarrow; None where it has none."""
+    dtype = getattr(column, "dtype", getattr(column, "type", None))
+    dtype = getattr(dtype, "pyarrow_dtype", dtype)
+    zone = getattr(dtype, "tz", getattr(dtype, "time_zone", None))
+    if zone is None or isinstance(zone, tzinfo):
+        return zone
+    try:
+        return ZoneInfo(zone)
+    except (ValueError, ZoneInfoNotFoundError):  # a fixed offset
+        return timezone.utc
 
 
 def codes_of(column: Any) -> tuple[IntVector, npt.NDArray[Any]] | None:

@@ -65,9 +65,13 @@ def read_number(text: str) -> int | float:
 
 
 def label_of(cell: str) -> int | float | str:
-    """Return the label that a cell is: a number if it is one, 1 and 0 for true and false."""
+    """Return the label that a cell is: a number if it is one, 1 and 0 for true and false.
+
+    "007" is a name, and not 7.
+    """
     stripped = cell.strip()
-    if is_number(stripped):
+    digits = stripped.lstrip("+-")
+    if is_number(stripped) and not (digits[:1] == "0" and digits[1:2].isdigit()):
         return read_number(stripped)
     return _TRUTHS.get(stripped.lower(), stripped)
 
@@ -239,6 +243,11 @@ def _names(values: Values, role: Names, *, untyped: bool) -> Any:
     if not isinstance(values, np.ndarray):
         if values.null_count:
             raise CellError(_first_null(values), MISSING_VALUE)
+        if getattr(values.type, "tz", None) is not None:  # an array of NumPy's would have UTC
+            encoded = values.dictionary_encode()
+            times = np.empty(len(encoded.dictionary), object)
+            times[:] = encoded.dictionary.to_pylist()
+            return times[to_numpy(encoded.indices)]
         values = to_numpy(values)
     if values.dtype.kind in "fmM" and not role.may_miss:
         missing = np.isnan(values) if values.dtype.kind == "f" else np.isnat(values)
@@ -320,11 +329,11 @@ class NumberSummary:
     def reason(self) -> str:
         """Return why no type holds all numbers."""
         assert self.rounded is not None
-        why = (
-            "it has more than 64 bits"
-            if self._all_integers
-            else "it stands beside numbers that are no integers"
-        )
+        why = "it stands beside numbers that are no integers"
+        if self._all_integers:
+            is_wide = max(self._highest, -self._lowest) >= 2**64
+            beside = "has more than 64 bits" if is_wide else "stands beside negative numbers"
+            why = f"it {beside}"
         return f"{self.rounded[2]} would be rounded to a float: {why}"
 
 
@@ -400,6 +409,8 @@ def _numbers_of_arrow(values: Any, role: Numbers) -> Any:
             raise CellError(_first_null(values), MISSING_VALUE)
         if types.is_boolean(kind):
             values = values.cast("int8")
+        if types.is_floating(kind):
+            return to_numpy(values)
         if is_integer:
             extremes = compute.min_max(values).as_py()
             if max(-(extremes["min"] or 0), extremes["max"] or 0) > FLOATS_MERGE:

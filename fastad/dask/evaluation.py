@@ -12,6 +12,7 @@ from fastad._tables.table import Batch, located
 from fastad.dask.tables import PartitionedTable, convert_batch
 from fastad.dask.tasks import Versions, dask_module, now_or_later
 from fastad.measures.measure import MeasureLike
+from fastad.ordering.groups import in_order
 from fastad.ordering.membership import Overlap
 from fastad.streaming.large_files.evaluation import (
     Columns,
@@ -28,7 +29,6 @@ from fastad.streaming.large_files.parts import (
     add_thresholds,
     breakdown_of,
     check_parts,
-    in_order,
     part_counter,
 )
 from fastad.streaming.sketches.bounds import measures_to_bound

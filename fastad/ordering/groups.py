@@ -1,7 +1,8 @@
 """Groups of rows: from columns of names or numbers to codes, and rows group by group."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import timezone, tzinfo
 from itertools import pairwise
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastad._core.arrays import RowIndex, as_readonly, as_vector, python_values
-from fastad._core.frames import codes_of, is_missing, refuse_missing
+from fastad._core.frames import codes_of, is_missing, refuse_missing, zone_of
 from fastad._core.threads import current_threads, thread_map
 from fastad._core.types import BoolVector, IntVector, KeyVector, ScoreVector
 from fastad._kernels.ordering import groups as kernels
@@ -80,21 +81,20 @@ def make_groups(columns: Mapping[str, Any], labels: Labels) -> Groups:
             codes, _ = _factorize_integers(codes)
     codes = as_readonly(codes)
     starts = np.zeros(int(codes.max()) + 2, np.int64)
-    in_order = kernels.group_starts(codes, starts)
+    are_sorted = kernels.group_starts(codes, starts)
     firsts = np.empty(starts.shape[0] - 1, np.int64)
     kernels.first_rows(codes, firsts)
     named = {
         name: python_values(distinct[column_codes[firsts]])
         for name, (column_codes, distinct) in factors.items()
     }
-    return Groups(named, as_readonly(starts), None if in_order else codes)
+    return Groups(named, as_readonly(starts), None if are_sorted else codes)
 
 
 def factorize(column: Any, name: str, rows: RowIndex) -> tuple[IntVector, npt.NDArray[Any]]:
     """Check a column of the rows; return the code of each row and the distinct values.
 
-    These are sorted where they are strings or of a type of NumPy's; other objects stand in the
-    order in which they come.
+    These are sorted; objects that have no order stand in the order in which they come.
     """
     coded = codes_of(column)
     values = as_vector(column, name) if coded is None else coded[0]
@@ -114,7 +114,19 @@ def factorize(column: Any, name: str, rows: RowIndex) -> tuple[IntVector, npt.ND
         raise InvalidInputError(f"{name} must have dates of some unit; found datetime64 without")
     refuse_missing(is_missing(values), name)
     distinct, codes = np.unique(values, return_inverse=True)
+    if values.dtype.kind == "M" and (zone := zone_of(column)) is not None:
+        distinct = _in_zone(distinct, zone)
     return codes.astype(np.int64, copy=False), distinct
+
+
+def _in_zone(times: npt.NDArray[Any], zone: tzinfo) -> npt.NDArray[Any]:
+    """Return times of UTC as datetimes of a zone, unless these would round them."""
+    rounded = times.astype("M8[us]")
+    if (rounded != times).any():
+        return times
+    zoned = np.empty(times.shape, object)
+    zoned[:] = [x.replace(tzinfo=timezone.utc).astimezone(zone) for x in rounded.tolist()]
+    return zoned
 
 
 def _factorize_integers(values: npt.NDArray[Any]) -> tuple[IntVector, npt.NDArray[Any]]:
@@ -150,6 +162,15 @@ def _factorize_categories(
     return new[codes], distinct
 
 
+def in_order(names: Iterable[Any]) -> list[Any]:
+    """Return names in the order of their values, where these have one, each once."""
+    listed = list(dict.fromkeys(names))
+    try:
+        return sorted(listed)
+    except TypeError:
+        return listed
+
+
 def _factorize_objects(values: npt.NDArray[Any], name: str) -> tuple[IntVector, npt.NDArray[Any]]:
     refuse_missing(is_missing(values), name)
     entries = values.tolist()
@@ -162,8 +183,7 @@ def _factorize_objects(values: npt.NDArray[Any], name: str) -> tuple[IntVector, 
         raise InvalidInputError(
             f"{name} must contain names, numbers or the like; found a value of which {error}"
         ) from None
-    if all(isinstance(entry, str) for entry in distinct):
-        distinct.sort()
+    distinct = in_order(distinct)
     code_of = {entry: code for code, entry in enumerate(distinct)}
     codes = np.fromiter((code_of[entry] for entry in entries), np.int64, len(entries))
     kept = np.empty(len(distinct), object)

@@ -3,7 +3,9 @@
 import datetime
 import json
 import math
+from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fastad
-from fastad import InvalidInputError
+from fastad import InvalidInputError, streaming
 
 N = 600
 RNG = np.random.default_rng(20260101)
@@ -140,6 +142,32 @@ def test_dates_of_any_unit_name_groups(unit: str) -> None:
     names = list(fastad.evaluate([0, 1, 0, 1], [1, 2, 4, 3], groups=groups, measures=["auc"]))
     assert [np.datetime64(name, "D") for name in names] == sorted(days)
     assert all(isinstance(name, datetime.date) for name in names)
+
+
+@pytest.mark.parametrize("source", ["list", "pandas", "polars", "arrow", "file"])
+def test_times_of_a_zone_name_groups_in_that_zone(source: str, tmp_path: Path) -> None:
+    """Midnights of Berlin were the evenings before, in no zone."""
+    berlin = ZoneInfo("Europe/Berlin")
+    days = [datetime.datetime(2026, 3, day, tzinfo=berlin) for day in (3, 2)]
+    rows = pd.Series(np.repeat(pd.DatetimeIndex(days), 2))
+    y, s = [0, 1, 0, 1], [1, 2, 4, 3]
+    if source == "file":
+        pd.DataFrame({"y": y, "s": s, "day": rows}).to_parquet(tmp_path / "days.parquet")
+        given: dict[str, Any] = {"score_columns": "s", "group_columns": "day", "measures": "auc"}
+        names = [name for name, _ in streaming.evaluate(tmp_path / "days.parquet", **given)]
+    else:
+        makes: dict[str, Any] = {
+            "list": list, "pandas": pd.Series, "polars": pl.from_pandas, "arrow": pa.array,
+        }  # fmt: skip
+        names = list(fastad.evaluate(y, s, groups=makes[source](rows), measures=["auc"]))
+    assert names == days[::-1]
+    assert [str(name)[:16] for name in names] == ["2026-03-02 00:00", "2026-03-03 00:00"]
+
+
+def test_objects_name_groups_in_their_order() -> None:
+    days = [datetime.date(2020, 1, 2), datetime.date(2020, 1, 1)] * 2
+    for groups in (days, pd.Series(days), pl.Series(days)):
+        assert list(fastad.evaluate([0, 0, 1, 1], [1, 2, 3, 4], groups=groups)) == days[1::-1]
 
 
 def test_dates_finer_than_python_s_stay_apart() -> None:

@@ -122,14 +122,14 @@ def test_anomalies_alone_leave_measures_undefined() -> None:
 )
 def test_a_missing_label_is_refused_in_partitions(labels: Any, anomaly: Any) -> None:
     from_array = pytest.importorskip("dask.array").from_array
-    columns = {"label": labels, "score": np.arange(12.0)}
+    columns = {"y": labels, "score": np.arange(12.0)}
     source = {name: from_array(column, chunks=5) for name, column in columns.items()}
     refused = r"column '{0}'.* (missing|NaN)|missing .*column '{0}'"
     for function in (fastad.dask.evaluate, fastad.dask.sketch):
-        with pytest.raises(InvalidInputError, match=refused.format("label")):
+        with pytest.raises(InvalidInputError, match=refused.format("y")):
             function(source, pos_label=anomaly)
     source["g"] = from_array(np.array(["b", None] * 6, object), chunks=5)
-    source["label"] = from_array(np.arange(12) % 2, chunks=5)
+    source["y"] = from_array(np.arange(12) % 2, chunks=5)
     with pytest.raises(InvalidInputError, match=refused.format("g")):
         fastad.dask.evaluate(source, score_columns="score", group_columns="g")
 

@@ -73,8 +73,8 @@ NUMBERS = {
     "negative and unsigned integers": scores(
         "-1",
         str(2**64 - 1),
-        expected=f": column 's', line 3: {2**64 - 1} would be rounded to a float: it has more than "
-        "64 bits",
+        expected=f": column 's', line 3: {2**64 - 1} would be rounded to a float: it stands "
+        "beside negative numbers",
     ),
     "large integers with a gap": scores(
         str(BIG + 1), "", expected=": column 's', line 3: the cell is missing"
@@ -133,6 +133,7 @@ LABELS = {
     "pos_label a string": labels("good", "bad", "bad", pos_label="bad"),
     "pos_label a padded string": labels("good", "bad", " bad", pos_label="bad"),
     "pos_label a number": labels("2", "5", "2.0", pos_label="2"),
+    "pos_label a name of digits": labels("007", "7", "007", pos_label="007"),
     "pos_label written as a float": labels("0", "1", "+1", pos_label="1.0"),
     "pos_label a truth": labels("true", "False", "TRUE", pos_label="false"),
     "pos_label a spelling of missing": labels(

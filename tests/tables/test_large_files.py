@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from pyarrow import parquet
+from pyarrow import feather, parquet
 
 import fastad
 from fastad import streaming
@@ -158,3 +158,14 @@ def test_flags_of_parquet_in_many_batches(tmp_path: Path) -> None:
     read = Table(path).read({"s": Numbers(may_miss=True)})["s"]
     expected = [np.nan if i == 150 else float(bool(i % 3)) for i in range(400)]
     np.testing.assert_array_equal(read, expected)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32"])
+def test_short_floats_with_missing_ones_keep_their_type(tmp_path: Path, dtype: str) -> None:
+    """A threshold of another type would flag other rows."""
+    values = pa.array([0.1, None, 0.3], dtype)
+    path = tmp_path / "scores.arrow"
+    feather.write_feather(pa.table({"s": values}), str(path), compression="uncompressed")
+    read = Table(path).read({"s": Numbers(may_miss=True)})["s"]
+    assert read.dtype == dtype
+    np.testing.assert_array_equal(read, np.array([0.1, np.nan, 0.3], dtype))

@@ -26,6 +26,7 @@ from fastad._tables.errors import RereadError, TableError
 from fastad._tables.table import Batch, Table
 from fastad.errors import InvalidInputError, InvalidTypeError
 from fastad.measures.measure import BoundMeasure, MeasureLike
+from fastad.ordering.groups import in_order
 from fastad.ordering.labels import check_labels
 from fastad.ordering.membership import Overlap
 from fastad.streaming.large_files.counts import cells_of, is_counts, read_counts
@@ -35,7 +36,6 @@ from fastad.streaming.large_files.parts import (
     add_thresholds,
     breakdown_of,
     check_parts,
-    in_order,
     part_counter,
 )
 from fastad.streaming.large_files.spill import spill_folder

@@ -1,6 +1,6 @@
 """Kinds of anomalies and segments of normals in files: counts at thresholds, in one more pass."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -15,19 +15,11 @@ from fastad.evaluation.operating_point import OperatingPoint
 from fastad.evaluation.parts import PartCounter, check_part_options
 from fastad.measures.measure import BoundMeasure
 from fastad.measures.thresholds import THRESHOLD_AT_FPR
+from fastad.ordering.groups import in_order
 from fastad.ordering.labels import Labels
 from fastad.ordering.membership import Membership, Overlap, check_membership
 from fastad.streaming.sketches.bounds import threshold_measures
 from fastad.streaming.sketches.results import BoundedEvaluation
-
-
-def in_order(names: Iterable[Any]) -> list[Any]:
-    """Return names in the order of their values, where these have one, each once."""
-    listed = list(dict.fromkeys(names))
-    try:
-        return sorted(listed)
-    except TypeError:
-        return listed
 
 
 class PartColumns(NamedTuple):
